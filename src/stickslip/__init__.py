@@ -1,0 +1,60 @@
+"""stickslip: rigid bodies in frictional contact, every step certified.
+
+Names are loaded at first use, so that ``import stickslip`` is quick and compiles nothing.
+"""
+
+from importlib import import_module
+from typing import TYPE_CHECKING, Any
+
+__version__ = "0.1.0"
+
+_PLACES = {
+    "Body": "scene",
+    "Certificate": "certificate",
+    "ContactProblem": "contact.problem",
+    "DivergenceError": "errors",
+    "FileError": "errors",
+    "InputError": "errors",
+    "MissingDependencyError": "errors",
+    "Model": "model",
+    "Scene": "scene",
+    "Simulation": "simulation",
+    "State": "state",
+    "Stepping": "simulation",
+    "StickslipError": "errors",
+    "compile_scene": "model",
+    "make_solver": "solvers.registry",
+    "placed": "geometry.shapes",
+    "shapes": "geometry.shapes",
+}
+__all__ = sorted([*_PLACES, "__version__"])
+
+if TYPE_CHECKING:
+    from stickslip.certificate import Certificate as Certificate
+    from stickslip.contact.problem import ContactProblem as ContactProblem
+    from stickslip.errors import DivergenceError as DivergenceError
+    from stickslip.errors import FileError as FileError
+    from stickslip.errors import InputError as InputError
+    from stickslip.errors import MissingDependencyError as MissingDependencyError
+    from stickslip.errors import StickslipError as StickslipError
+    from stickslip.geometry import shapes as shapes
+    from stickslip.geometry.shapes import placed as placed
+    from stickslip.model import Model as Model
+    from stickslip.model import compile_scene as compile_scene
+    from stickslip.scene import Body as Body
+    from stickslip.scene import Scene as Scene
+    from stickslip.simulation import Simulation as Simulation
+    from stickslip.simulation import Stepping as Stepping
+    from stickslip.solvers.registry import make_solver as make_solver
+    from stickslip.state import State as State
+
+
+def __getattr__(name: str) -> Any:
+    if name not in _PLACES:
+        raise AttributeError(f"module 'stickslip' has no attribute {name!r}")
+    place = import_module(f"stickslip.{_PLACES[name]}")
+    return place if _PLACES[name].endswith(f".{name}") else getattr(place, name)
+
+
+def __dir__() -> list[str]:
+    return __all__

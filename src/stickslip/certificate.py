@@ -1,0 +1,200 @@
+"""The certificate of a step: how wrong it is, in units that a person understands.
+
+Every number is measured against the exact law (Signorini-Coulomb), whatever law the solver obeys, from the
+problem and the solution alone; the energy ledger also looks at the states before and after.
+"""
+
+from __future__ import annotations
+
+from dataclasses import asdict, dataclass
+from math import sqrt
+
+import numpy as np
+from numpy.typing import NDArray
+
+from stickslip.contact.laws import CONTACT, LIMIT
+from stickslip.contact.problem import ContactProblem
+from stickslip.contact.residual import scaled_residual
+from stickslip.dynamics.energy import energies
+from stickslip.jit import kernel
+from stickslip.linalg import block_rows, inertia
+from stickslip.linalg.inertia import GivenInverse
+from stickslip.model import Model
+from stickslip.solvers.protocol import Solution
+from stickslip.state import State
+
+
+@dataclass(frozen=True)
+class EnergyLedger:
+    """Energies after a step and where the difference to before went [J]; the books always balance:
+
+    kinetic + potential + elastic (after - before) = work - friction - damping - impact + numerical.
+    """
+
+    kinetic: float
+    potential: float
+    elastic: float
+    work: float
+    """Done by the user's forces and by bodies with prescribed motion."""
+    friction: float
+    """Dissipated by friction."""
+    damping: float
+    """Dissipated by material and joint damping."""
+    impact: float
+    """Dissipated by normal impulses (inelastic impact); negative where overlaps are pushed apart."""
+    numerical: float
+    """What the time discretisation gained (positive) or lost (negative)."""
+
+    @property
+    def total(self) -> float:
+        """Mechanical energy after the step [J]."""
+        return self.kinetic + self.potential + self.elastic
+
+
+@dataclass(frozen=True)
+class Certificate:
+    """How wrong one step is."""
+
+    momentum_error: float
+    """|A (v - v_free) - J^T lam| [N s and N m s together]."""
+    momentum_relative: float
+    """The same divided by |A (v - v_free)| + |J^T lam|."""
+    penetration: float
+    """Deepest overlap at the configuration where contacts were found [m]."""
+    velocity_violation: float
+    """Largest approach that the law forbids, max(0, -u_n) [m/s]."""
+    cone_violation: float
+    """Largest friction force outside its cone [N]."""
+    direction_error: float
+    """Largest angle between sliding friction and the direction opposite to slip [rad]."""
+    wrong_dissipation: float
+    """Power with which friction feeds the motion, summed over contacts [W]; zero in the exact law."""
+    natural_residual: float
+    """Scaled natural-map residual (contact/residual.py), dimensionless."""
+    contacts: int
+    iterations: int
+    converged: bool
+    status: str
+    energy: EnergyLedger
+
+    @property
+    def penetration_mm(self) -> float:
+        """Deepest overlap in millimetres."""
+        return 1e3 * self.penetration
+
+    def as_dict(self) -> dict[str, object]:
+        """Plain nested dict, for JSON and recordings."""
+        return asdict(self)
+
+
+def certify(
+    model: Model,
+    before: State,
+    after: State,
+    problem: ContactProblem,
+    solution: Solution,
+    gap: NDArray[np.float64],
+    gap_bias: NDArray[np.float64],
+    h: float,
+) -> Certificate:
+    """Certificate of a step of length h from ``before`` to ``after``.
+
+    gap (nc,) [m] of the contacts; gap_bias (m,) [m/s]: the part of the bias that is no velocity of a body.
+    """
+    lam, v = solution.lam, solution.v
+    u = problem.constraint_velocity(v)
+    u_before = block_rows.apply(problem.J, before.v[model.dynamic].ravel()) + problem.bias
+    impulse = block_rows.apply_transpose(problem.J, lam)
+    momentum, momentum_relative = _momentum_error(problem, v, impulse)
+    still = 1e-9 * max(problem.free_speed, 1e-12)
+    numbers = _contact_errors(
+        problem.J.row_start, problem.laws, lam, u, u_before, gap_bias, problem.weight, still
+    )
+    violation, cone, angle, feeding, friction_work, normal_work = (float(x) for x in numbers)
+
+    kinetic_0, potential_0 = energies(model, before.q, before.v)
+    kinetic, potential = energies(model, after.q, after.v)
+    # user forces act over the mean velocity of the step; contact impulses do, too (see docs/notation.md)
+    mean = 0.5 * (before.v + after.v)
+    work = h * float(np.sum(before.force[model.dynamic] * mean[model.dynamic]))
+    work -= float(lam @ (problem.bias - gap_bias))  # bodies with prescribed motion
+    change = kinetic + potential - kinetic_0 - potential_0
+    return Certificate(
+        momentum_error=momentum,
+        momentum_relative=momentum_relative,
+        penetration=max(0.0, -float(gap.min())) if len(gap) else 0.0,
+        velocity_violation=violation,
+        cone_violation=cone / h,
+        direction_error=angle,
+        wrong_dissipation=feeding / h,
+        natural_residual=scaled_residual(problem, lam, u),
+        contacts=problem.block_count,
+        iterations=solution.iterations,
+        converged=solution.converged,
+        status=solution.status,
+        energy=EnergyLedger(
+            kinetic=kinetic,
+            potential=potential,
+            elastic=0.0,
+            work=work,
+            friction=-friction_work,
+            damping=0.0,
+            impact=-normal_work,
+            numerical=change - work - friction_work - normal_work,
+        ),
+    )
+
+
+def _momentum_error(
+    problem: ContactProblem, v: NDArray[np.float64], impulse: NDArray[np.float64]
+) -> tuple[float, float]:
+    """|A (v - v_free) - J^T lam|, absolute and relative; where A^-1 is given, in velocities."""
+    if isinstance(problem.A, GivenInverse):
+        gained, caused = v - problem.v_free, inertia.solve(problem.A, impulse)
+    else:
+        gained, caused = inertia.apply(problem.A, v - problem.v_free), impulse
+    error = float(np.linalg.norm(gained - caused))
+    size = float(np.linalg.norm(gained) + np.linalg.norm(caused))
+    return error, error / size if size > 0.0 else 0.0
+
+
+@kernel
+def _contact_errors(row_start, laws, lam, u, u_before, gap_bias, weight, still):
+    """Violations and works over all blocks.
+
+    ``still`` [m/s]: slip below it has no direction. Returns the largest forbidden approach, the largest cone
+    violation [N s], the largest direction error [rad], the power-like impulse work with the wrong sign, the work of
+    friction and the work of normal impulses and of other laws.
+    """
+    violation = 0.0
+    cone = 0.0
+    angle = 0.0
+    feeding = 0.0
+    friction_work = 0.0
+    normal_work = 0.0
+    for c in range(row_start.shape[0] - 1):
+        i = row_start[c]
+        if laws.law[c] == CONTACT:
+            mu = laws.friction[c, 0]
+            n, x, y = lam[i], lam[i + 1], lam[i + 2]
+            slip = sqrt(u[i + 1] * u[i + 1] + u[i + 2] * u[i + 2])
+            size = sqrt(x * x + y * y)
+            violation = max(violation, -u[i])
+            cone = max(cone, size - mu * n, -n)
+            rate = x * u[i + 1] + y * u[i + 2]
+            feeding += max(0.0, rate)
+            if slip > still and size * weight[c] > still:
+                cosine = -rate / (slip * size)
+                angle = max(angle, np.arccos(min(1.0, max(-1.0, cosine))))
+            for k in range(i + 1, row_start[c + 1]):
+                friction_work += 0.5 * lam[k] * (u[k] + u_before[k])
+            normal_work += n * (0.5 * (u[i] + u_before[i]) - gap_bias[i])
+        else:
+            for k in range(i, row_start[c + 1]):
+                bound = u[k] + laws.compliance[k] * lam[k]
+                if laws.law[c] == LIMIT:
+                    violation = max(violation, -bound)
+                else:
+                    violation = max(violation, abs(bound))
+                normal_work += lam[k] * (0.5 * (u[k] + u_before[k]) - gap_bias[k])
+    return violation, cone, angle, feeding, friction_work, normal_work

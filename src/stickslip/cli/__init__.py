@@ -1,0 +1,75 @@
+"""The command line: ``stickslip list | run | solve | truth | render | warmup | doctor``. No physics in here.
+
+Exit codes: 0 success; 1 the computation failed (diverged, or did not converge under ``--strict``); 2 bad usage or
+bad input, with one line on stderr. Modules that compute are imported inside the commands, so that help is quick.
+"""
+
+from __future__ import annotations
+
+import sys
+from collections.abc import Sequence
+from typing import Annotated, Any
+
+import typer
+
+from stickslip import __version__
+from stickslip.cli.diagnose import doctor, warmup
+from stickslip.cli.listing import list_names
+from stickslip.cli.render import render
+from stickslip.cli.run import run
+from stickslip.cli.solve import solve
+from stickslip.cli.truth import truth
+from stickslip.errors import DivergenceError, StickslipError
+
+# Some versions of Typer carry their own copy of Click: reach the base of its errors through a public name
+ClickException: Any = next(item for item in typer.BadParameter.__mro__ if item.__name__ == "ClickException")
+
+app = typer.Typer(
+    name="stickslip",
+    help="Rigid bodies in frictional contact, every step certified.",
+    add_completion=False,
+    pretty_exceptions_enable=False,
+    context_settings={"help_option_names": ["-h", "--help"]},
+)
+app.command("list")(list_names)
+app.command("run")(run)
+app.command("solve")(solve)
+app.command("truth")(truth)
+app.command("render")(render)
+app.command("warmup")(warmup)
+app.command("doctor")(doctor)
+
+
+@app.callback(invoke_without_command=True)
+def start(
+    context: typer.Context,
+    version: Annotated[bool, typer.Option("--version", help="Print the version and leave.")] = False,
+) -> None:
+    """Rigid bodies in frictional contact, every step certified."""
+    if version:
+        print(f"stickslip {__version__}")
+    elif context.invoked_subcommand is None:
+        print(context.get_help())
+
+
+def main(arguments: Sequence[str] | None = None) -> int:
+    """Run a command (``sys.argv`` by default) and return its exit code; errors of ours become one line on stderr."""
+    try:
+        code = app(args=None if arguments is None else list(arguments), prog_name="stickslip", standalone_mode=False)
+    except DivergenceError as error:
+        return _fail(str(error), 1)
+    except StickslipError as error:
+        return _fail(str(error), 2)
+    except ClickException as error:
+        return _fail(error.format_message(), 2)
+    except (typer.Abort, KeyboardInterrupt):
+        return _fail("interrupted", 130)
+    except BrokenPipeError:
+        sys.stderr.close()  # the reader of our output has gone; say nothing at exit
+        return 1
+    return code if isinstance(code, int) else 0
+
+
+def _fail(message: str, code: int) -> int:
+    print(f"error: {' '.join(message.split())}", file=sys.stderr)
+    return code

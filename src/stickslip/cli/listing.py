@@ -1,0 +1,86 @@
+"""``stickslip list``: what there is to run."""
+
+from __future__ import annotations
+
+from enum import StrEnum
+from typing import Annotated, Any
+
+import typer
+
+from stickslip.cli.output import print_json
+
+
+class Kind(StrEnum):
+    """What can be listed."""
+
+    SCENES = "scenes"
+    SOLVERS = "solvers"
+    EXPERIMENTS = "experiments"
+
+
+def list_names(
+    kind: Annotated[Kind | None, typer.Argument(help="What to list; everything if left out.")] = None,
+    json: Annotated[bool, typer.Option("--json", help="Print one JSON object instead of tables.")] = False,
+) -> None:
+    """List scenes with their parameters, solvers with their options, experiments.
+
+    Example: stickslip list scenes
+    """
+    rows = {item: ROWS[item]() for item in ([kind] if kind else Kind)}
+    if json:
+        print_json({str(item): found for item, found in rows.items()})
+        return
+    from rich.console import Console
+    from rich.table import Table
+
+    for item, found in rows.items():
+        table = Table("name", "what it is", "settings", title=str(item), title_justify="left", show_lines=False)
+        for row in found:
+            settings = ", ".join(f"{name}={_short(value)}" for name, value in row["settings"].items())
+            table.add_row(row["name"], row["summary"], settings)
+        Console().print(table)
+
+
+def _short(value: Any) -> str:
+    if isinstance(value, list):
+        return ",".join(map(_short, value))
+    return f"{value:.5g}" if isinstance(value, float) else str(value)
+
+
+def _scenes() -> list[dict[str, Any]]:
+    from stickslip.scenes.registry import SCENES
+
+    return [
+        {
+            "name": entry.name,
+            "summary": entry.summary,
+            "dt": entry.dt,
+            "duration": entry.duration,
+            "settings": {k: list(v) if isinstance(v, tuple) else v for k, v in entry.defaults().items()},
+        }
+        for entry in SCENES.values()
+    ]
+
+
+def _solvers() -> list[dict[str, Any]]:
+    from dataclasses import fields
+
+    from stickslip.solvers.registry import SOLVERS
+
+    return [
+        {
+            "name": name,
+            "summary": f"{(solver.__doc__ or '').splitlines()[0]} Law: {solver.law}.",
+            "law": solver.law,
+            "settings": {item.name: item.default for item in fields(solver)},
+        }
+        for name, solver in SOLVERS.items()
+    ]
+
+
+def _experiments() -> list[dict[str, Any]]:
+    summary = "tests with a known answer, on our solvers and on other engines: stickslip truth"
+    return [{"name": "truth", "summary": summary, "settings": {}}]
+
+
+ROWS = {Kind.SCENES: _scenes, Kind.SOLVERS: _solvers, Kind.EXPERIMENTS: _experiments}

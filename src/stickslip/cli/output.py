@@ -1,0 +1,37 @@
+"""What commands share: JSON on stdout, progress bars and notes on stderr."""
+
+from __future__ import annotations
+
+import json
+import sys
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
+from typing import Any
+
+Advance = Callable[[int, str], None]
+"""Told how many items are done, and what is under way."""
+
+
+def print_json(value: Any, indent: int | None = 2) -> None:
+    """Print a value to stdout; numbers that are not finite are refused, since JSON has none."""
+    print(json.dumps(value, indent=indent, allow_nan=False))
+
+
+@contextmanager
+def progress(total: int) -> Iterator[Advance]:
+    """A progress bar on stderr, where that is a terminal; stdout stays clean."""
+    if not sys.stderr.isatty():
+        yield lambda done, text: None
+        return
+    from rich.console import Console
+    from rich.progress import BarColumn, MofNCompleteColumn, Progress, TextColumn, TimeRemainingColumn
+
+    columns = (TextColumn("{task.description}"), BarColumn(), MofNCompleteColumn(), TimeRemainingColumn())
+    with Progress(*columns, console=Console(stderr=True), transient=True) as bar:
+        task = bar.add_task("", total=total)
+        yield lambda done, text: bar.update(task, completed=done, description=text)
+
+
+def plain_number(value: float) -> str:
+    """A number in at most four digits."""
+    return f"{value:.4g}"

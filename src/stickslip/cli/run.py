@@ -1,0 +1,115 @@
+"""``stickslip run``: simulate a scene and say how right the result is."""
+
+from __future__ import annotations
+
+from contextlib import ExitStack
+from pathlib import Path
+from typing import TYPE_CHECKING, Annotated
+
+import typer
+
+from stickslip.cli.output import plain_number, print_json, progress
+from stickslip.errors import InputError
+
+if TYPE_CHECKING:
+    from stickslip.scenes.running import Summary
+    from stickslip.simulation import Simulation, StepResult
+
+
+def run(
+    scene: Annotated[str, typer.Argument(help="Name of a scene; see: stickslip list scenes.")],
+    solver: Annotated[str, typer.Option(help="Name of a solver; see: stickslip list solvers.")] = "prox-gs",
+    set_: Annotated[
+        list[str] | None,
+        typer.Option("--set", metavar="KEY=VALUE", help="A parameter of the scene, or solver.X, or stepping.X."),
+    ] = None,
+    steps: Annotated[int | None, typer.Option(help="Number of steps.")] = None,
+    time: Annotated[float | None, typer.Option(help="Simulated time in seconds, instead of steps.")] = None,
+    dt: Annotated[float | None, typer.Option(help="Step size in seconds, instead of the scene's.")] = None,
+    out: Annotated[Path | None, typer.Option(metavar="FILE.h5", help="Record the run to this file.")] = None,
+    every: Annotated[int, typer.Option(help="Record every so many steps.")] = 1,
+    dump_problem: Annotated[
+        tuple[int, Path] | None,
+        typer.Option(metavar="STEP FILE", help="Save the contact problem of a step (from 1), for: stickslip solve."),
+    ] = None,
+    strict: Annotated[bool, typer.Option("--strict", help="Exit with 1 unless every step converged.")] = False,
+    json: Annotated[bool, typer.Option("--json", help="Print one JSON object instead of a summary.")] = False,
+) -> None:
+    """Simulate a scene; print what it did and the certificate of its worst step.
+
+    Examples:
+
+    stickslip run demo --out demo.h5
+
+    stickslip run arch --set friction=0.2 --set voussoirs=21 --time 2 --json
+
+    stickslip run box-slide --set stepping.scheme=moreau --set solver.tolerance=1e-10
+    """
+    from stickslip.scenes.parameters import parse_assignments
+    from stickslip.scenes.running import execute, prepare
+
+    prepared = prepare(scene, solver, parse_assignments(set_ or []), dt)
+    count = prepared.step_count(steps, time)
+    if dump_problem is not None and not 1 <= dump_problem[0] <= count:
+        raise InputError(f"dump-problem: step {dump_problem[0]} is not among the steps 1 to {count} of this run")
+    with ExitStack() as stack:
+        recorder = None
+        if out is not None:
+            from stickslip.io.recorder import Recorder
+
+            recorder = stack.enter_context(Recorder(out, prepared.sim, scene, dict(prepared.parameters), every))
+        advance = stack.enter_context(progress(count))
+        advance(0, f"{scene}: first step (compiles if the cache is empty)")
+
+        def observe(sim: Simulation, result: StepResult) -> None:
+            done = result.state.steps
+            if recorder is not None:
+                recorder(result)
+            if dump_problem is not None and done == dump_problem[0]:
+                from stickslip.io.problem_file import save_problem
+
+                save_problem(result.problem, dump_problem[1])
+            advance(done, f"{scene}: t = {result.state.time:.2f} s, {result.certificate.contacts} contacts")
+
+        summary = execute(prepared, count, observe)
+    if json:
+        print_json(summary.to_json())
+    else:
+        _print_summary(summary, out)
+    if strict and not summary.converged:
+        raise typer.Exit(1)
+
+
+def _print_summary(summary: Summary, out: Path | None) -> None:
+    """The summary as text, the certificate in words."""
+    from rich.console import Console
+    from rich.table import Table
+
+    console = Console(highlight=False)
+    s, c = summary, summary.certificate
+    console.print(
+        f"[bold]{s.scene}[/]: {s.steps} steps of {1e3 * s.dt:g} ms, {s.bodies} bodies, {s.contacts_mean:.0f} contacts "
+        f"on average ({s.contacts_max} at most)"
+    )
+    console.print(
+        f"{s.solver} ({s.law} law): {s.ms_per_step:.2f} ms a step, {s.realtime_rate:.2g} x real time, "
+        f"{s.iterations_mean:.1f} iterations on average"
+    )
+    table = Table("", "", show_header=False, box=None, padding=(0, 2))
+    for name, value in s.metrics.items():
+        words = {True: "[green]yes[/]", False: "[red]no[/]"}
+        table.add_row(name, words[value] if isinstance(value, bool) else plain_number(value))
+    console.print(table)
+    failed = s.steps - round(s.steps * s.converged_fraction)
+    if failed:
+        console.print(f"[red]{failed} of {s.steps} steps did not reach the solver's tolerance.[/]")
+    else:
+        console.print("[green]Every step converged.[/]")
+    lines = Table("", "", "", show_header=False, box=None, padding=(0, 2))
+    lines.add_row("momentum", plain_number(c["momentum_relative"]), "of it was created or lost in the worst step")
+    lines.add_row("overlap", f"{plain_number(c['penetration_max_mm'])} mm", "deepest")
+    lines.add_row("contact law", plain_number(c["natural_residual_max"]), "largest residual, relative")
+    lines.add_row("friction", f"{plain_number(c['cone_violation_max_N'])} N", "most that a force left its cone")
+    lines.add_row("energy", f"{plain_number(c['energy_gain_J'])} J", "added by the time discretisation, all steps")
+    console.print(lines)
+    console.print(f"state {s.state_hash[:16]}" + (f", recorded to {out}" if out is not None else ""))

@@ -1,0 +1,1 @@
+"""From shapes in the world to contact points: broad phase, narrow phase, manifolds; knows no forces."""

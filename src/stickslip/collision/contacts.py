@@ -1,0 +1,90 @@
+"""Contacts between bodies at one configuration, as flat arrays sorted by persistent key."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+import numpy as np
+from numpy.typing import NDArray
+
+from stickslip.collision.broad_phase import candidate_pairs
+from stickslip.collision.narrow_phase import collide
+from stickslip.jit import kernel
+from stickslip.linalg.vec3 import add, load3, mat_vec, quat_matrix, quat_multiply
+from stickslip.model import DYNAMIC, Model
+
+
+@dataclass(frozen=True, eq=False)
+class Contacts:
+    """nc contact points. The normal points from body a to body b; the gap is negative where they overlap."""
+
+    key: NDArray[np.int64]
+    """(nc,) sorted; the same physical contact has the same key in the next step."""
+    shape_a: NDArray[np.int32]
+    shape_b: NDArray[np.int32]
+    body_a: NDArray[np.int32]
+    body_b: NDArray[np.int32]
+    point: NDArray[np.float64]
+    """(nc, 3) [m] world, midway between the surfaces."""
+    normal: NDArray[np.float64]
+    """(nc, 3) unit, world."""
+    gap: NDArray[np.float64]
+    """(nc,) [m]"""
+    friction: NDArray[np.float64]
+    """(nc,) coefficient"""
+    restitution: NDArray[np.float64]
+    """(nc,) coefficient"""
+
+    def __len__(self) -> int:
+        return len(self.key)
+
+    def take(self, index: NDArray[np.intp]) -> Contacts:
+        """The contacts of the given indices."""
+        return Contacts(*(getattr(self, name)[index] for name in self.__dataclass_fields__))
+
+
+def shape_poses(model: Model, q: NDArray[np.float64]) -> tuple[NDArray[np.float64], NDArray[np.float64]]:
+    """World position (ns, 3) and rotation matrix (ns, 3, 3) of every shape at configuration q (nb, 7)."""
+    count = len(model.shape_body)
+    position, rotation = np.empty((count, 3)), np.empty((count, 3, 3))
+    _shape_poses(model.shape_body, model.shape_position, model.shape_rotation, q, position, rotation)
+    return position, rotation
+
+
+def find_contacts(model: Model, q: NDArray[np.float64], reach: NDArray[np.float64]) -> Contacts:
+    """All contact points at q whose gap is at most the sum of the two bodies' reach (nb,) [m]."""
+    position, rotation = shape_poses(model, q)
+    shape_reach = reach[model.shape_body]
+    geometry = (position, rotation, model.shape_size, model.shape_hull, model.hulls, shape_reach)
+    pairs = candidate_pairs(
+        model.shape_type, model.shape_body, model.body_kind == DYNAMIC, *geometry, model.ignored
+    )
+    raw = collide(pairs, model.shape_type, *geometry)
+    materials = model.shape_material[raw.shape_a], model.shape_material[raw.shape_b]
+    return Contacts(
+        raw.key,
+        raw.shape_a,
+        raw.shape_b,
+        model.shape_body[raw.shape_a],
+        model.shape_body[raw.shape_b],
+        raw.point,
+        raw.normal,
+        raw.gap,
+        model.pair_friction[materials],
+        model.pair_restitution[materials],
+    )
+
+
+@kernel
+def _shape_poses(shape_body, shape_position, shape_rotation, q, position_out, rotation_out):
+    """Pose of each shape: body pose times the shape's pose in the body."""
+    for s in range(shape_body.shape[0]):
+        i = shape_body[s]
+        body = (q[i, 3], q[i, 4], q[i, 5], q[i, 6])
+        x = add(load3(q, i), mat_vec(quat_matrix(body), load3(shape_position, s)))
+        own = (shape_rotation[s, 0], shape_rotation[s, 1], shape_rotation[s, 2], shape_rotation[s, 3])
+        R = quat_matrix(quat_multiply(body, own))
+        for k in range(3):
+            position_out[s, k] = x[k]
+            for j in range(3):
+                rotation_out[s, k, j] = R[3 * k + j]

@@ -1,0 +1,166 @@
+"""Contacts of any two convex shapes among sphere, capsule, box, cylinder and hull.
+
+Order of work for a pair, cheapest first:
+
+1. face normals (and the radial axis of cylinders) as separating axes; out of reach ends here;
+2. the manifold over the best of these axes, accepted where it proves itself: points that are at the promised gap
+   and inside the face are the closest points. Resting contact ends here, with the exact normal of a face;
+3. edge pairs for overlapping polytopes (exact), GJK for separated cores, EPA for the other overlapping ones;
+4. the manifold over the axis with the largest signed gap, or the pair of closest points alone.
+
+Whatever proposed an axis, its gap is evaluated with the support functions, and the larger gap wins; an inaccurate
+direction can therefore not displace an exact one.
+"""
+
+from collections.abc import Callable
+from functools import partial
+from typing import Any
+
+import numpy as np
+
+from stickslip.collision.epa import epa, new_polytope
+from stickslip.collision.face_clipping import SINGLE, manifold, new_clipping, select
+from stickslip.collision.gjk import gjk
+from stickslip.collision.separating_axes import (
+    EDGE_PAIRS,
+    crossing,
+    cylinder_edge_axes,
+    edge_axes,
+    face_axes,
+    radial_axis,
+    thin_axis,
+)
+from stickslip.collision.support import EDGES, FACES, KIND, bound, load_core, new_core, separation, support
+from stickslip.geometry.shapes import CYLINDER
+from stickslip.jit import kernel
+from stickslip.linalg.vec3 import add, axpy, load3, load_matrix, neg, scale, sub
+
+RESTING = 1e-4
+"""Relative to the size of the pair: overlap up to which a face contact may prove itself."""
+PROVEN = 1e-10
+"""Relative to the size of the pair: agreement of gap and promised gap that counts as proof."""
+
+
+def convex_kernel(type_a: int, type_b: int) -> Callable[..., Any]:
+    """The kernel for pairs of two shape types, with the narrow phase's signature; at most 8 points a pair."""
+    return partial(convex_convex, type_a, type_b)
+
+
+@kernel
+def convex_convex(
+    type_a,
+    type_b,
+    pairs,
+    position,
+    rotation,
+    size,
+    hull_of,
+    hulls,
+    reach,
+    point_out,
+    normal_out,
+    gap_out,
+    feature_out,
+    count_out,
+):
+    """Contacts of pairs whose shapes a all have type_a and b type_b; otherwise as in the narrow phase, K = 8."""
+    core_a, core_b = new_core(hulls), new_core(hulls)
+    clipping, polytope = new_clipping(core_a, core_b), new_polytope()
+    simplex, weight = np.zeros((4, 9)), np.zeros(4)
+    for i in range(pairs.shape[0]):
+        a, b = pairs[i, 0], pairs[i, 1]
+        origin = load3(position, a)
+        load_core(core_a, type_a, (0.0, 0.0, 0.0), load_matrix(rotation, a), load3(size, a), hull_of[a], hulls)
+        apart = sub(load3(position, b), origin)
+        load_core(core_b, type_b, apart, load_matrix(rotation, b), load3(size, b), hull_of[b], hulls)
+        radius_a, radius_b = core_a.frame[8], core_b.frame[8]
+        limit = reach[a] + reach[b] + radius_a + radius_b
+        count, n = collide(core_a, core_b, limit, clipping, polytope, simplex, weight)
+        for k in range(count):
+            j = clipping.order[k]
+            # the corner is midway between the cores; unequal radii move the middle of the surfaces
+            x = add(axpy(0.5 * (radius_a - radius_b), n, load3(clipping.corner, j)), origin)
+            for c in range(3):
+                point_out[i, k, c] = x[c]
+                normal_out[i, k, c] = n[c]
+            gap_out[i, k] = clipping.gap[j] - radius_a - radius_b
+            feature = clipping.name[j]
+            m = 0
+            while m < k:  # ids of large hulls can coincide; the next free one is taken
+                m += 1
+                if feature_out[i, m - 1] == feature:
+                    feature, m = feature + 1, 0
+            feature_out[i, k] = feature
+        count_out[i] = count
+
+
+@kernel
+def collide(a, b, limit, clipping, polytope, simplex, weight):
+    """Contact points of two cores with a gap of at most ``limit``: their number and the normal, rest in clipping."""
+    size = bound(a) + bound(b)
+    gap, n = face_axes(a, b, limit)
+    gap, n = radial_axis(a, b, gap, n)
+    if gap > limit:
+        return 0, n
+    pa, pb = (0.0, 0.0, 0.0), (0.0, 0.0, 0.0)
+    for attempt in range(2):
+        if attempt == 1:
+            gap, n, pa, pb = best_axis(a, b, gap, n, polytope, simplex, weight)
+            if gap > limit:
+                break
+        elif gap <= -RESTING * size:
+            continue
+        count, m, margin, deepest = manifold(a, b, n, gap, limit, clipping)
+        proven = abs(deepest - gap) <= PROVEN * size and (gap >= 0.0 or margin > -4.0 * gap)
+        if count > 0 and (attempt == 1 or proven):
+            return select(clipping, count, size), m
+    if gap > limit:
+        return 0, n
+    middle = scale(0.5, add(pa, pb))
+    for k in range(3):
+        clipping.corner[0, k] = middle[k]
+    clipping.gap[0], clipping.name[0], clipping.order[0] = gap, SINGLE, 0
+    return 1, n
+
+
+@kernel
+def best_axis(a, b, gap, n, polytope, simplex, weight):
+    """Signed gap, axis and closest points of two cores, given the best axis so far."""
+    size = bound(a) + bound(b)
+    polytopes = a.count[KIND] != CYLINDER and b.count[KIND] != CYLINDER
+    complete = polytopes and a.count[EDGES] * b.count[EDGES] <= EDGE_PAIRS
+    pb = support(b, neg(n))
+    pa = axpy(-gap, n, pb)
+    if complete and gap <= 0.0 and (a.count[FACES] > 0 or b.count[FACES] > 0):
+        gap, n, i, j = edge_axes(a, b, gap, n)
+        if i >= 0:
+            pa, pb = crossing(a, b, i, j)
+        if gap <= 0.0:
+            return gap, n, pa, pb
+    if not polytopes:
+        gap, n = cylinder_edge_axes(a, b, gap, n)
+        pb = support(b, neg(n))
+        pa = axpy(-gap, n, pb)
+    tolerance = (1e-12 if polytopes else 1e-10) * size
+    distance, m, qa, qb = gjk(a, b, n, 1e-13 if polytopes else 1e-10, 1e-12 * size, simplex, weight)
+    if distance > 0.0:
+        s = separation(a, b, m)
+        if gap >= distance - tolerance:
+            return gap, n, qa, qb
+        if s > gap + tolerance:
+            gap, n, pa, pb = s, m, qa, qb
+        if complete or distance > 1e-7 * size:
+            return gap, n, pa, pb
+    if a.count[FACES] == 0 and b.count[FACES] == 0:
+        m = thin_axis(a, b)
+        s = separation(a, b, m)
+        qb = support(b, neg(m))
+        return s, m, axpy(-s, m, qb), qb
+    if complete:
+        return gap, n, pa, pb
+    s, m, qa, qb = epa(a, b, size, (1e-13 if polytopes else 1e-9) * size, polytope)
+    if s > gap + tolerance:
+        gap, n, pa, pb = s, m, qa, qb
+    elif gap <= s + 1e-6 * size:
+        pa, pb = qa, qb
+    return gap, n, pa, pb

@@ -1,0 +1,146 @@
+"""Contact points of candidate pairs: one kernel per pair of shape types, one table of kernels.
+
+Every kernel has the signature
+
+    kernel(pairs, position, rotation, size, hull_of, hulls, reach,
+           point_out, normal_out, gap_out, feature_out, count_out)
+
+with pairs (np, 2) of shape indices, type[a] <= type[b]; the shapes' world poses position (ns, 3), rotation (ns, 3, 3),
+their size (ns, 3) and hull_of (ns), hulls; reach (ns): a point is reported where its gap is at most the sum of both.
+It writes the first count_out[i] of the K places of pair i: point_out (np, K, 3) midway between the surfaces,
+normal_out (np, K, 3) unit from a to b, gap_out (np, K), feature_out (np, K) an id below 65536, unique in its pair,
+that stays with the same corner, edge or face from step to step.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import NamedTuple
+
+import numpy as np
+from numpy.typing import NDArray
+
+from stickslip.collision.box_box import box_box
+from stickslip.collision.convex import convex_kernel
+from stickslip.collision.half_space import (
+    box_half_space,
+    capsule_half_space,
+    cylinder_half_space,
+    hull_half_space,
+    sphere_half_space,
+)
+from stickslip.collision.primitives import (
+    capsule_box,
+    capsule_capsule,
+    sphere_box,
+    sphere_capsule,
+    sphere_cylinder,
+    sphere_sphere,
+)
+from stickslip.geometry.hull import HullTables
+from stickslip.geometry.shapes import BOX, CAPSULE, CYLINDER, HALF_SPACE, HULL, SPHERE
+from stickslip.jit import kernel
+
+PAIR_KERNELS: dict[tuple[int, int], tuple[Callable[..., None], int]] = {
+    (SPHERE, SPHERE): (sphere_sphere, 1),
+    (SPHERE, CAPSULE): (sphere_capsule, 1),
+    (SPHERE, BOX): (sphere_box, 1),
+    (SPHERE, CYLINDER): (sphere_cylinder, 1),
+    (SPHERE, HULL): (convex_kernel(SPHERE, HULL), 8),
+    (SPHERE, HALF_SPACE): (sphere_half_space, 1),
+    (CAPSULE, CAPSULE): (capsule_capsule, 3),
+    (CAPSULE, BOX): (capsule_box, 3),
+    (CAPSULE, CYLINDER): (convex_kernel(CAPSULE, CYLINDER), 8),
+    (CAPSULE, HULL): (convex_kernel(CAPSULE, HULL), 8),
+    (CAPSULE, HALF_SPACE): (capsule_half_space, 2),
+    (BOX, BOX): (box_box, 9),
+    (BOX, CYLINDER): (convex_kernel(BOX, CYLINDER), 8),
+    (BOX, HULL): (convex_kernel(BOX, HULL), 8),
+    (BOX, HALF_SPACE): (box_half_space, 8),
+    (CYLINDER, CYLINDER): (convex_kernel(CYLINDER, CYLINDER), 8),
+    (CYLINDER, HULL): (convex_kernel(CYLINDER, HULL), 8),
+    (CYLINDER, HALF_SPACE): (cylinder_half_space, 6),
+    (HULL, HULL): (convex_kernel(HULL, HULL), 8),
+    (HULL, HALF_SPACE): (hull_half_space, 16),
+}
+"""Kernel and K, the most points of a pair, per pair of types; a kernel compiles when its first pair occurs."""
+
+
+class RawContacts(NamedTuple):
+    """Contact points of one instant, sorted by ``key``; n points."""
+
+    shape_a: NDArray[np.int32]
+    """(n) first shape"""
+    shape_b: NDArray[np.int32]
+    """(n) second shape"""
+    point: NDArray[np.float64]
+    """(n, 3) world position midway between the surfaces [m]"""
+    normal: NDArray[np.float64]
+    """(n, 3) unit vector from a to b"""
+    gap: NDArray[np.float64]
+    """(n) signed distance along the normal, negative for overlap [m]"""
+    key: NDArray[np.int64]
+    """(n) shape_a * 2**40 + shape_b * 2**16 + feature: the same contact has the same key from step to step"""
+
+
+def collide(
+    pairs: NDArray[np.int32],
+    shape_type: NDArray[np.int32],
+    position: NDArray[np.float64],
+    rotation: NDArray[np.float64],
+    size: NDArray[np.float64],
+    hull_of: NDArray[np.int32],
+    hulls: HullTables,
+    reach: NDArray[np.float64],
+) -> RawContacts:
+    """Contact points of pairs (np, 2) with type[a] <= type[b]; arrays as in the signature of the kernels.
+
+    Pairs that come sorted, as from the broad phase, are not sorted again, and neither are their contacts.
+    """
+    order = (pairs[:, 0].astype(np.int64) << 32) | pairs[:, 1]
+    if np.any(order[1:] < order[:-1]):
+        pairs = pairs[np.argsort(order, kind="stable")]
+    kind = 8 * shape_type[pairs[:, 0]] + shape_type[pairs[:, 1]]
+    groups = []
+    found = np.zeros(len(pairs), np.int32)
+    for code in np.flatnonzero(np.bincount(kind)).tolist():
+        kernel_of_kind, most = PAIR_KERNELS[divmod(code, 8)]
+        rows = np.flatnonzero(kind == code)
+        point, normal = np.empty((len(rows), most, 3)), np.empty((len(rows), most, 3))
+        gap, feature = np.empty((len(rows), most)), np.empty((len(rows), most), np.int32)
+        count = np.empty(len(rows), np.int32)
+        kernel_of_kind(pairs[rows], position, rotation, size, hull_of, hulls, reach, point, normal, gap, feature, count)
+        found[rows] = count
+        groups.append((rows, point, normal, gap, feature))
+
+    end = np.cumsum(found, dtype=np.int64)
+    total = int(end[-1]) if len(end) else 0
+    contacts = RawContacts(
+        np.empty(total, np.int32), np.empty(total, np.int32), np.empty((total, 3)), np.empty((total, 3)),
+        np.empty(total), np.empty(total, np.int64),
+    )  # fmt: skip
+    for group in groups:
+        gather(pairs, end - found, found, *group, *contacts)
+    return contacts
+
+
+@kernel
+def gather(
+    pairs, start, found, rows, point, normal, gap, feature,
+    shape_a_out, shape_b_out, point_out, normal_out, gap_out, key_out,
+):  # fmt: skip
+    """Copy the contacts of the pairs ``rows`` to their places, those of one pair in the order of their features."""
+    for m in range(rows.shape[0]):
+        row = rows[m]
+        a, b = pairs[row, 0], pairs[row, 1]
+        for k in range(found[row]):
+            c = start[row]
+            for other in range(found[row]):
+                # equal features cannot be, but must not leave a place unwritten
+                c += feature[m, other] < feature[m, k] or (feature[m, other] == feature[m, k] and other < k)
+            shape_a_out[c], shape_b_out[c] = a, b
+            for x in range(3):
+                point_out[c, x] = point[m, k, x]
+                normal_out[c, x] = normal[m, k, x]
+            gap_out[c] = gap[m, k]
+            key_out[c] = (np.int64(a) << 40) | (np.int64(b) << 16) | feature[m, k]

@@ -1,0 +1,230 @@
+"""Convex cores: one world-oriented description of sphere, capsule, box, cylinder and hull for the convex narrow phase.
+
+A shape is its core plus a radius: a sphere is a point, a capsule a segment, the others are their own core with radius
+zero. Everything is held relative to the first shape's position, so that rounding does not grow with the distance of a
+pair from the world's origin. The cylinder keeps its exact support function; its 16 rim vertices per cap serve only as
+polygons for clipping, its one edge only as the direction of its axis.
+
+Support functions: G. van den Bergen, Collision Detection in Interactive 3D Environments (2003), sec. 3.2.
+"""
+
+from math import sqrt
+from typing import NamedTuple
+
+import numpy as np
+
+from stickslip.geometry.shapes import BOX, CAPSULE, CYLINDER, SPHERE
+from stickslip.jit import kernel
+from stickslip.linalg.vec3 import add, axpy, column, load3, mat_vec, norm, scale, store3, sub
+
+KIND, VERTICES, FACES, EDGES = 0, 1, 2, 3
+RIM = 16
+
+ANGLES = 2.0 * np.pi * np.arange(RIM) / RIM
+RIM_CIRCLE = np.stack([np.cos(ANGLES), np.sin(ANGLES)], axis=1)
+BOX_CORNERS = np.array([[1.0 if i >> k & 1 else -1.0 for k in range(3)] for i in range(8)])
+BOX_LOOP = np.array([1, 3, 7, 5, 0, 4, 6, 2, 2, 6, 7, 3, 0, 1, 5, 4, 4, 5, 7, 6, 0, 2, 3, 1], dtype=np.int32)
+BOX_EDGES = np.array(
+    [[0, 1], [2, 3], [4, 5], [6, 7], [0, 2], [1, 3], [4, 6], [5, 7], [0, 4], [1, 5], [2, 6], [3, 7]], dtype=np.int32
+)
+
+
+class Core(NamedTuple):
+    """Work arrays for one shape of a pair; lengths in m, relative to the first shape's position.
+
+    vertices (V, 3); planes (F, 4) outward unit normal and offset; loop_start (F+1) and loop (L) counter-clockwise
+    polygons of the faces; edges (E, 2); count (4) kind, vertices, faces, edges; frame (10) centre, axis,
+    cylinder radius, cylinder half length, radius to add, radius of the core's bounding sphere.
+    """
+
+    vertices: np.ndarray
+    planes: np.ndarray
+    loop_start: np.ndarray
+    loop: np.ndarray
+    edges: np.ndarray
+    count: np.ndarray
+    frame: np.ndarray
+
+
+@kernel
+def new_core(hulls):
+    """Work arrays large enough for any primitive and for each hull of the tables.
+
+    Integers are 64 bit here, so that every function on cores compiles for one type of index only.
+    """
+    vertices, faces, corners, edges = 2 * RIM, 6, 2 * RIM, 12
+    for h in range(hulls.vertex_start.shape[0] - 1):
+        first, last = hulls.face_start[h], hulls.face_start[h + 1]
+        vertices = max(vertices, hulls.vertex_start[h + 1] - hulls.vertex_start[h])
+        faces = max(faces, last - first)
+        corners = max(corners, hulls.loop_start[last] - hulls.loop_start[first])
+        edges = max(edges, hulls.edge_start[h + 1] - hulls.edge_start[h])
+    return Core(
+        np.zeros((vertices, 3)),
+        np.zeros((faces, 4)),
+        np.zeros(faces + 1, np.int64),
+        np.zeros(corners, np.int64),
+        np.zeros((edges, 2), np.int64),
+        np.zeros(4, np.int64),
+        np.zeros(10),
+    )
+
+
+@kernel
+def bound(core):
+    """Radius of the sphere about the core's centre that holds the core."""
+    return core.frame[9]
+
+
+@kernel
+def centre(core):
+    """Origin of the shape."""
+    return core.frame[0], core.frame[1], core.frame[2]
+
+
+@kernel
+def axis_of(core):
+    """Local z axis of the shape."""
+    return core.frame[3], core.frame[4], core.frame[5]
+
+
+@kernel
+def normal_of(core, f):
+    """Outward unit normal of face f."""
+    return core.planes[f, 0], core.planes[f, 1], core.planes[f, 2]
+
+
+@kernel
+def edge_vector(core, e):
+    """Vector along edge e."""
+    return sub(load3(core.vertices, core.edges[e, 1]), load3(core.vertices, core.edges[e, 0]))
+
+
+@kernel
+def support(core, d):
+    """Point of the core furthest along d; the first one where several are."""
+    frame, vertices = core.frame, core.vertices
+    if core.count[KIND] == CYLINDER:
+        u0, u1, u2 = frame[3], frame[4], frame[5]
+        along = u0 * d[0] + u1 * d[1] + u2 * d[2]
+        r0, r1, r2 = d[0] - along * u0, d[1] - along * u1, d[2] - along * u2
+        across = sqrt(r0 * r0 + r1 * r1 + r2 * r2)
+        s = frame[6] / across if across > 1e-14 * abs(along) else 0.0
+        t = frame[7] if along >= 0.0 else -frame[7]
+        return frame[0] + s * r0 + t * u0, frame[1] + s * r1 + t * u1, frame[2] + s * r2 + t * u2
+    best, height = 0, -np.inf
+    for i in range(core.count[VERTICES]):
+        h = vertices[i, 0] * d[0] + vertices[i, 1] * d[1] + vertices[i, 2] * d[2]
+        if h > height:
+            best, height = i, h
+    return vertices[best, 0], vertices[best, 1], vertices[best, 2]
+
+
+@kernel
+def separation(a, b, n):
+    """Signed gap of two cores along the unit vector n from a to b: min n.x over b minus max n.x over a."""
+    p = support(a, n)
+    q = support(b, (-n[0], -n[1], -n[2]))
+    return (q[0] - p[0]) * n[0] + (q[1] - p[1]) * n[1] + (q[2] - p[2]) * n[2]
+
+
+@kernel
+def store_plane(core, f, normal, point):
+    """Write face f: outward unit normal and a point on it, in place."""
+    for k in range(3):
+        core.planes[f, k] = normal[k]
+    core.planes[f, 3] = normal[0] * point[0] + normal[1] * point[1] + normal[2] * point[2]
+
+
+@kernel
+def load_core(core, kind, position, rotation, size, hull, hulls):
+    """Fill the core of a shape at a position (3) and rotation (9-tuple), in place."""
+    axis = (rotation[2], rotation[5], rotation[8])
+    for k in range(3):
+        core.frame[k] = position[k]
+        core.frame[3 + k] = axis[k]
+    core.frame[6] = size[0] if kind == CYLINDER else 0.0
+    core.frame[7] = size[1] if kind == CYLINDER else 0.0
+    core.frame[8] = size[0] if kind <= CAPSULE else 0.0
+    core.count[KIND] = kind
+    core.loop_start[0] = 0
+    if kind == SPHERE:
+        for k in range(3):
+            core.vertices[0, k] = position[k]
+        vertices, faces, edges = 1, 0, 0
+    elif kind == CAPSULE:
+        for k in range(3):
+            core.vertices[0, k], core.vertices[1, k] = position[k] - size[1] * axis[k], position[k] + size[1] * axis[k]
+        core.edges[0, 0], core.edges[0, 1] = 0, 1
+        vertices, faces, edges = 2, 0, 1
+    elif kind == BOX:
+        vertices, faces, edges = load_box(core, position, rotation, size)
+    elif kind == CYLINDER:
+        vertices, faces, edges = load_cylinder(core, position, rotation, size)
+    else:
+        vertices, faces, edges = load_hull(core, position, rotation, hull, hulls)
+    core.count[VERTICES] = vertices
+    core.count[FACES] = faces
+    core.count[EDGES] = edges
+    radius = 0.0
+    for i in range(vertices):
+        radius = max(radius, norm(sub(load3(core.vertices, i), position)))
+    core.frame[9] = radius
+
+
+@kernel
+def load_box(core, position, rotation, size):
+    """Eight corners (bit k of the index: positive side of axis k), faces +x, -x, +y, -y, +z, -z, in place."""
+    for i in range(8):
+        corner = (BOX_CORNERS[i, 0] * size[0], BOX_CORNERS[i, 1] * size[1], BOX_CORNERS[i, 2] * size[2])
+        store3(core.vertices, i, add(mat_vec(rotation, corner), position))
+    for f in range(6):
+        side = 1.0 if f % 2 == 0 else -1.0
+        outward = scale(side, column(rotation, f // 2))
+        store_plane(core, f, outward, axpy(size[f // 2], outward, position))
+        core.loop_start[f + 1] = 4 * f + 4
+    for i in range(24):
+        core.loop[i] = BOX_LOOP[i]
+    for e in range(12):
+        core.edges[e, 0], core.edges[e, 1] = BOX_EDGES[e, 0], BOX_EDGES[e, 1]
+    return 8, 6, 12
+
+
+@kernel
+def load_cylinder(core, position, rotation, size):
+    """Caps +z and -z as polygons inscribed in the rims, fixed to the body so that ids persist, in place."""
+    for i in range(RIM):
+        x, y = size[0] * RIM_CIRCLE[i, 0], size[0] * RIM_CIRCLE[i, 1]
+        store3(core.vertices, i, add(mat_vec(rotation, (x, y, size[1])), position))
+        store3(core.vertices, RIM + i, add(mat_vec(rotation, (x, y, -size[1])), position))
+        core.loop[i] = i
+        core.loop[RIM + i] = 2 * RIM - 1 - i
+    for f in range(2):
+        outward = scale(1.0 if f == 0 else -1.0, (rotation[2], rotation[5], rotation[8]))
+        store_plane(core, f, outward, axpy(size[1], outward, position))
+        core.loop_start[f + 1] = RIM * (f + 1)
+    core.edges[0, 0], core.edges[0, 1] = RIM, 0
+    return 2 * RIM, 2, 1
+
+
+@kernel
+def load_hull(core, position, rotation, hull, hulls):
+    """Vertices, faces and edges of one hull of the tables, in place."""
+    first = hulls.vertex_start[hull]
+    vertices = hulls.vertex_start[hull + 1] - first
+    for i in range(vertices):
+        store3(core.vertices, i, add(mat_vec(rotation, load3(hulls.vertices, first + i)), position))
+    first = hulls.face_start[hull]
+    faces = hulls.face_start[hull + 1] - first
+    corner = hulls.loop_start[first]
+    for f in range(faces):
+        outward = mat_vec(rotation, load3(hulls.face_plane, first + f))
+        store_plane(core, f, outward, axpy(hulls.face_plane[first + f, 3], outward, position))
+        core.loop_start[f + 1] = hulls.loop_start[first + f + 1] - corner
+    for i in range(core.loop_start[faces]):
+        core.loop[i] = hulls.loop[corner + i]
+    first = hulls.edge_start[hull]
+    edges = hulls.edge_start[hull + 1] - first
+    for e in range(edges):
+        core.edges[e, 0], core.edges[e, 1] = hulls.edges[first + e, 0], hulls.edges[first + e, 1]
+    return vertices, faces, edges

@@ -1,0 +1,1 @@
+"""The contact problem, its laws, the Delassus operator and the residuals; knows no bodies."""

@@ -1,0 +1,132 @@
+"""The Delassus operator W = J A^-1 J^T: its diagonal, its products, and the matrix itself."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+import numpy as np
+from numpy.typing import NDArray
+
+from stickslip.jit import kernel
+from stickslip.linalg import block_rows, inertia
+from stickslip.linalg.block_rows import BlockRows
+from stickslip.linalg.inertia import BlockDiagonal, Inertia
+
+if TYPE_CHECKING:
+    from scipy.sparse import csr_array
+
+
+def impulse_response(J: BlockRows, A: Inertia) -> BlockRows:
+    """J A^-1 as block rows: what a unit impulse of each row does to the velocities.
+
+    For a block-diagonal A it has the entries of J. For a given inverse every constraint reaches as many
+    column blocks as its column of A^-1 J^T has.
+    """
+    if isinstance(A, BlockDiagonal):
+        data = np.empty_like(J.data)
+        _impulse_response(J, A.data_start, A.inverse, data)
+        return J._replace(data=data)
+    columns = _sparse_inverse(A, J.column_count) @ _sparse_rows(J).T
+    blocks = columns.T.tobsr((3, 3))  # every problem of this kind has contacts of three rows and J = I
+    blocks.sort_indices()
+    return BlockRows(
+        J.row_start,
+        blocks.indptr.astype(np.int32),
+        blocks.indices.astype(np.int32),
+        9 * np.arange(len(blocks.indices) + 1, dtype=np.int32),
+        np.ascontiguousarray(blocks.data).ravel(),
+        J.column_start,
+    )
+
+
+def diagonal(J: BlockRows, A: Inertia, response: BlockRows) -> NDArray[np.float64]:
+    """diag W, shape (m,) [1/kg], from J and its impulse response."""
+    if not isinstance(A, BlockDiagonal):
+        return np.asarray(assemble(J, A).diagonal(), dtype=np.float64)
+    diagonal_out = np.zeros(J.row_count)
+    _diagonal(J, response.data, diagonal_out)
+    return diagonal_out
+
+
+def apply(J: BlockRows, A: Inertia, lam: NDArray[np.float64]) -> NDArray[np.float64]:
+    """W lam, shape (m,)."""
+    return block_rows.apply(J, inertia.solve(A, block_rows.apply_transpose(J, lam)))
+
+
+def assemble(J: BlockRows, A: Inertia) -> csr_array:
+    """W as a sparse matrix (m, m)."""
+    rows = _sparse_rows(J)
+    return rows @ _sparse_inverse(A, J.column_count) @ rows.T
+
+
+def _sparse_inverse(A: Inertia, size: int) -> csr_array:
+    """A^-1 as a sparse matrix (size, size)."""
+    from scipy.sparse import block_diag, csr_array
+
+    if not isinstance(A, BlockDiagonal):
+        return csr_array((A.data, A.indices, A.indptr), shape=(size, size))
+    if size == 0:
+        return csr_array((0, 0))
+    width = np.diff(A.start)
+    blocks = [A.inverse[at : at + k * k].reshape(k, k) for at, k in zip(A.data_start, width, strict=False)]
+    return csr_array(block_diag(blocks, format="csr"))
+
+
+def _sparse_rows(J: BlockRows) -> csr_array:
+    """J as a sparse matrix (m, unknowns)."""
+    from scipy.sparse import csr_array
+
+    row, column = np.empty(len(J.data), np.int32), np.empty(len(J.data), np.int32)
+    _coordinates(J, row, column)
+    return csr_array((J.data, (row, column)), shape=(J.row_count, J.column_count))
+
+
+@kernel
+def _coordinates(rows, row_out, column_out):
+    """Row and column of every number in J.data."""
+    for c in range(rows.row_start.shape[0] - 1):
+        for e in range(rows.entry_start[c], rows.entry_start[c + 1]):
+            x = rows.column_start[rows.entry_column[e]]
+            width = rows.column_start[rows.entry_column[e] + 1] - x
+            at = rows.data_start[e]
+            for i in range(rows.row_start[c], rows.row_start[c + 1]):
+                for j in range(width):
+                    row_out[at] = i
+                    column_out[at] = x + j
+                    at += 1
+
+
+@kernel
+def _impulse_response(rows, block_start, inverse, response_out):
+    """response_out = J A^-1, entry by entry (A^-1 is symmetric)."""
+    for c in range(rows.row_start.shape[0] - 1):
+        dim = rows.row_start[c + 1] - rows.row_start[c]
+        for e in range(rows.entry_start[c], rows.entry_start[c + 1]):
+            b = rows.entry_column[e]
+            width = rows.column_start[b + 1] - rows.column_start[b]
+            at = rows.data_start[e]
+            for _ in range(dim):
+                for j in range(width):
+                    total = 0.0
+                    for k in range(width):
+                        total += inverse[block_start[b] + j * width + k] * rows.data[at + k]
+                    response_out[at + j] = total
+                at += width
+
+
+@kernel
+def _diagonal(rows, response, diagonal_out):
+    """diagonal_out = diag(J A^-1 J^T), for constraints whose entries touch different column blocks."""
+    for c in range(rows.row_start.shape[0] - 1):
+        first = rows.row_start[c]
+        dim = rows.row_start[c + 1] - first
+        for e in range(rows.entry_start[c], rows.entry_start[c + 1]):
+            b = rows.entry_column[e]
+            width = rows.column_start[b + 1] - rows.column_start[b]
+            at = rows.data_start[e]
+            for i in range(dim):
+                total = 0.0
+                for j in range(width):
+                    total += rows.data[at + j] * response[at + j]
+                diagonal_out[first + i] += total
+                at += width

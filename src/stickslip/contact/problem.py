@@ -1,0 +1,169 @@
+"""The contact problem of one step: a small value that can be saved, and all that a solver sees.
+
+    A (v - v_free) = J^T lam            momentum
+    u = J v + bias                      constraint-space velocity
+    u_c, lam_c  obey  law_c             per constraint block
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from functools import cached_property
+from typing import NamedTuple
+
+import numpy as np
+from numpy.typing import ArrayLike, NDArray
+
+from stickslip.contact import delassus
+from stickslip.contact.laws import CONTACT, DISC, LAW_NAMES
+from stickslip.errors import InputError
+from stickslip.jit import kernel
+from stickslip.linalg import block_rows, inertia
+from stickslip.linalg.block_rows import BlockRows
+from stickslip.linalg.inertia import GivenInverse, Inertia
+
+
+class Laws(NamedTuple):
+    """The law of each of n constraint blocks; see contact/laws.py for the codes."""
+
+    law: NDArray[np.int32]
+    """(n,) CONTACT, BILATERAL, LIMIT or ELASTIC."""
+    friction_set: NDArray[np.int32]
+    """(n,) DISC, ELLIPSE, ELLIPSOID or BOX_SET; read where the law is CONTACT."""
+    friction: NDArray[np.float64]
+    """(n, 3) friction coefficients along t1 and t2, and about the normal [m]."""
+    compliance: NDArray[np.float64]
+    """(m,) per row, of bilateral, limit and elastic rows: u + compliance lam takes the place of u."""
+
+
+@dataclass(frozen=True, eq=False)
+class ContactProblem:
+    """One step's problem. Velocities v (nv,), impulses lam (m,), rows of a contact: normal, t1, t2[, torsion]."""
+
+    A: Inertia
+    v_free: NDArray[np.float64]
+    J: BlockRows
+    bias: NDArray[np.float64]
+    laws: Laws
+
+    @property
+    def block_count(self) -> int:
+        """Number of constraint blocks (contacts, joints, limits)."""
+        return self.J.block_count
+
+    @property
+    def row_count(self) -> int:
+        """Number of impulses m."""
+        return self.J.row_count
+
+    def velocity(self, lam: NDArray[np.float64]) -> NDArray[np.float64]:
+        """v = v_free + A^-1 J^T lam."""
+        return self.v_free + inertia.solve(self.A, block_rows.apply_transpose(self.J, lam))
+
+    def constraint_velocity(self, v: NDArray[np.float64]) -> NDArray[np.float64]:
+        """u = J v + bias."""
+        return block_rows.apply(self.J, v) + self.bias
+
+    # derived quantities that a solver and the judge both need; computed once, at first use
+
+    @cached_property
+    def free_speed(self) -> float:
+        """|q| = |J v_free + bias| [m/s]: the constraint velocity without impulses, which scales residuals."""
+        return float(np.linalg.norm(self.constraint_velocity(self.v_free)))
+
+    @cached_property
+    def response(self) -> BlockRows:
+        """J A^-1: the velocities that unit impulses cause."""
+        return delassus.impulse_response(self.J, self.A)
+
+    @cached_property
+    def diagonal(self) -> NDArray[np.float64]:
+        """diag W (m,) [1/kg]."""
+        return delassus.diagonal(self.J, self.A, self.response)
+
+    @cached_property
+    def weight(self) -> NDArray[np.float64]:
+        """(n,) [1/kg] mean of diag W over the first three rows of each block: turns an impulse into a velocity."""
+        weight = np.empty(self.block_count)
+        _block_weight(self.J.row_start, self.diagonal, weight)
+        return weight
+
+
+def contact_laws(mu: ArrayLike) -> Laws:
+    """Laws of contacts with isotropic Coulomb friction mu (n,), three rows each."""
+    coefficient = np.asarray(mu, dtype=np.float64).reshape(-1)
+    count = len(coefficient)
+    friction = np.zeros((count, 3))
+    friction[:, 0] = friction[:, 1] = coefficient
+    return Laws(
+        np.full(count, CONTACT, dtype=np.int32), np.full(count, DISC, dtype=np.int32), friction, np.zeros(3 * count)
+    )
+
+
+def from_delassus(W: object, q: ArrayLike, mu: ArrayLike) -> ContactProblem:
+    """Problem u = W lam + q with Coulomb friction mu; W (3n, 3n) dense or sparse, rows (normal, t1, t2)."""
+    from scipy.sparse import csr_array
+
+    matrix = csr_array(W)
+    matrix.sort_indices()
+    free = np.array(q, dtype=np.float64).reshape(-1)
+    laws = contact_laws(mu)
+    count = len(laws.law)
+    if len(free) != 3 * count or matrix.shape != (3 * count, 3 * count):
+        raise InputError(
+            f"problem: W has shape {matrix.shape}, q {free.shape}, mu ({count},); needed: (3n, 3n), (3n,), (n,)"
+        )
+    start = np.arange(count + 1, dtype=np.int32)
+    rows = BlockRows(
+        row_start=3 * start,
+        entry_start=start,
+        entry_column=start[:-1].copy(),
+        data_start=9 * start,
+        data=np.tile(np.eye(3).ravel(), count),
+        column_start=3 * start,
+    )
+    given = GivenInverse(
+        np.ascontiguousarray(matrix.data, dtype=np.float64),
+        np.ascontiguousarray(matrix.indices, dtype=np.int32),
+        np.ascontiguousarray(matrix.indptr, dtype=np.int32),
+    )
+    return checked(ContactProblem(given, free, rows, np.zeros(3 * count), laws))
+
+
+def checked(problem: ContactProblem) -> ContactProblem:
+    """The problem itself, or an InputError that names what is not finite, negative or of the wrong shape."""
+    J, laws = problem.J, problem.laws
+    blocks, rows = J.block_count, J.row_count
+    for name, array, shape in (
+        ("v_free", problem.v_free, (J.column_count,)),
+        ("bias", problem.bias, (rows,)),
+        ("laws.law", laws.law, (blocks,)),
+        ("laws.friction_set", laws.friction_set, (blocks,)),
+        ("laws.friction", laws.friction, (blocks, 3)),
+        ("laws.compliance", laws.compliance, (rows,)),
+    ):
+        if array.shape != shape:
+            raise InputError(f"problem: {name} has shape {array.shape}; it must be {shape}")
+        if not np.isfinite(array).all():
+            raise InputError(f"problem: {name} has the entry {array[~np.isfinite(array)][0]}; all must be finite")
+    for name, array in (("J", J.data), ("A", problem.A.data)):
+        if not np.isfinite(array).all():
+            raise InputError(f"problem: {name} has the entry {array[~np.isfinite(array)][0]}; all must be finite")
+    if (laws.friction < 0).any() or (laws.compliance < 0).any():
+        raise InputError("problem: friction and compliance must not be negative")
+    unknown = ~np.isin(laws.law, list(LAW_NAMES))
+    if unknown.any():
+        raise InputError(f"problem: law code {laws.law[unknown][0]} is unknown; known: {LAW_NAMES}")
+    return problem
+
+
+@kernel
+def _block_weight(row_start, diagonal, weight_out):
+    """Mean of diag W over the first three rows of each block; the torsional row has other units."""
+    for c in range(row_start.shape[0] - 1):
+        first = row_start[c]
+        count = min(row_start[c + 1] - first, 3)
+        total = 0.0
+        for i in range(count):
+            total += diagonal[first + i]
+        weight_out[c] = total / count

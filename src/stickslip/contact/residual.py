@@ -1,0 +1,93 @@
+"""How far a solution is from the exact law: the one judge of all solvers.
+
+Natural map of the exact (Signorini-Coulomb) law with De Saxce's change of variable, per contact c:
+
+    u~_c = u_c + mu_c |u_t,c| n,      F_c = s_c - P_K(s_c - u~_c),      s_c = lam_c / rho_c
+
+*scaled*: rho_c = 1 / mean(diag W_cc), so that F is a velocity; divided by |q|, the free constraint velocity.
+*siconos*: rho_c = 1, divided by the largest of |q|, |lam|, |u| (it depends on units). [acary2018]
+Friction sets other than the disc use the proximal form of [erleben2017] eq. (14) for F_c.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from math import sqrt
+
+import numpy as np
+from numpy.typing import NDArray
+
+from stickslip.contact.laws import CONTACT, DISC, LIMIT, project_cone, project_friction
+from stickslip.contact.problem import ContactProblem
+from stickslip.jit import kernel
+
+
+@dataclass(frozen=True)
+class Residual:
+    """Natural-map residuals of one solution."""
+
+    scaled: float
+    """Dimensionless; what tolerances and certificates use."""
+    siconos: float
+    """As Siconos computes it today, for comparing tables."""
+    velocity: float
+    """[m/s] the scaled map before the division by |q|."""
+
+
+def residual(problem: ContactProblem, lam: NDArray[np.float64], u: NDArray[np.float64] | None = None) -> Residual:
+    """Residuals of the impulses lam (m,); u = J v + bias (m,) is computed where not given."""
+    if u is None:
+        u = problem.constraint_velocity(problem.velocity(lam))
+    velocity = scaled_map(problem, lam, u)
+    absolute = float(_natural_map(problem.J.row_start, problem.laws, lam, u, np.ones(problem.block_count)))
+    free = problem.free_speed
+    largest = max(free, float(np.linalg.norm(lam)), float(np.linalg.norm(u)))
+    return Residual(
+        scaled=velocity / free if free > 0.0 else velocity,
+        siconos=absolute / largest if largest > np.finfo(float).eps else absolute,
+        velocity=velocity,
+    )
+
+
+def scaled_map(problem: ContactProblem, lam: NDArray[np.float64], u: NDArray[np.float64]) -> float:
+    """|F| [m/s] with rho_c = 1 / mean(diag W_cc)."""
+    return float(_natural_map(problem.J.row_start, problem.laws, lam, u, problem.weight))
+
+
+def scaled_residual(problem: ContactProblem, lam: NDArray[np.float64], u: NDArray[np.float64]) -> float:
+    """The scaled residual alone, dimensionless."""
+    velocity = scaled_map(problem, lam, u)
+    return velocity / problem.free_speed if problem.free_speed > 0.0 else velocity
+
+
+@kernel
+def _natural_map(row_start, laws, lam, u, weight):
+    """Norm of the natural map over all blocks."""
+    total = 0.0
+    for c in range(row_start.shape[0] - 1):
+        i = row_start[c]
+        dim = row_start[c + 1] - i
+        w = weight[c]
+        if laws.law[c] == CONTACT and laws.friction_set[c] == DISC:
+            mu = laws.friction[c, 0]
+            slip = sqrt(u[i + 1] * u[i + 1] + u[i + 2] * u[i + 2])
+            sn, sx, sy = w * lam[i], w * lam[i + 1], w * lam[i + 2]
+            pn, px, py = project_cone(sn - u[i] - mu * slip, sx - u[i + 1], sy - u[i + 2], mu)
+            total += (sn - pn) ** 2 + (sx - px) ** 2 + (sy - py) ** 2
+        elif laws.law[c] == CONTACT:
+            sn, sx, sy = w * lam[i], w * lam[i + 1], w * lam[i + 2]
+            sz = w * lam[i + 3] if dim > 3 else 0.0
+            uz = u[i + 3] if dim > 3 else 0.0
+            mu1, mu2, mu3 = laws.friction[c, 0], laws.friction[c, 1], laws.friction[c, 2]
+            pn = max(0.0, sn - u[i])
+            px, py, pz = project_friction(
+                laws.friction_set[c], sx - u[i + 1], sy - u[i + 2], sz - uz, max(sn, 0.0), mu1, mu2, mu3
+            )
+            total += (sn - pn) ** 2 + (sx - px) ** 2 + (sy - py) ** 2 + (sz - pz) ** 2
+        else:
+            for k in range(i, i + dim):
+                gap = u[k] + laws.compliance[k] * lam[k]
+                if laws.law[c] == LIMIT:
+                    gap = min(gap, w * lam[k])
+                total += gap * gap
+    return sqrt(total)

@@ -1,0 +1,113 @@
+"""What a user reads about contacts: where they are, what they push with, and whether they stick or slip."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+import numpy as np
+from numpy.typing import NDArray
+
+from stickslip.collision.contacts import Contacts
+from stickslip.collision.matching import remember
+from stickslip.contact.problem import ContactProblem
+from stickslip.jit import kernel
+from stickslip.linalg.vec3 import load3, tangents
+from stickslip.scene import Body
+from stickslip.solvers.protocol import Solution
+
+OPEN, STICK, SLIP = range(3)
+STATUS_NAMES = ("open", "stick", "slip")
+SLIP_FRACTION = 1e-6
+"""A contact slips when its friction is within this share of its bound and it moves faster than the solver's error."""
+
+
+@dataclass(frozen=True, eq=False)
+class ContactReport:
+    """k contacts of the last step; ``normal`` and ``force`` are those that act on ``on_body``."""
+
+    on_body: NDArray[np.int32]
+    """(k,) index of the body on which ``force`` acts."""
+    from_body: NDArray[np.int32]
+    """(k,) index of the other body."""
+    point: NDArray[np.float64]
+    """(k, 3) [m] world."""
+    normal: NDArray[np.float64]
+    """(k, 3) unit, pointing into ``on_body``."""
+    gap: NDArray[np.float64]
+    """(k,) [m] negative where the bodies overlap."""
+    force: NDArray[np.float64]
+    """(k, 3) [N] mean contact force over the step, world frame."""
+    slip_velocity: NDArray[np.float64]
+    """(k, 3) [m/s] tangential velocity of ``on_body`` relative to ``from_body``, world frame."""
+    status: NDArray[np.int32]
+    """(k,) OPEN, STICK or SLIP; names in STATUS_NAMES."""
+
+    def __len__(self) -> int:
+        return len(self.gap)
+
+    @property
+    def total_force(self) -> NDArray[np.float64]:
+        """(3,) [N] sum of the forces."""
+        return self.force.sum(axis=0) if len(self) else np.zeros(3)
+
+    @property
+    def status_names(self) -> list[str]:
+        """open, stick or slip of each contact."""
+        return [STATUS_NAMES[code] for code in self.status]
+
+
+def report_contacts(
+    contacts: Contacts,
+    problem: ContactProblem,
+    solution: Solution,
+    h: float,
+    body: Body | None = None,
+    other: Body | None = None,
+) -> ContactReport:
+    """Contacts of a step as seen by ``body`` (by body b of each contact where None), optionally only with ``other``."""
+    impulse = remember(contacts, solution.lam)[:, :3]
+    u = problem.constraint_velocity(solution.v)
+    slip = np.zeros((len(contacts), 3))
+    status = np.zeros(len(contacts), dtype=np.int32)
+    still = SLIP_FRACTION * max(problem.free_speed, 1e-12)
+    _slip_and_status(contacts.normal, contacts.friction, solution.lam, u, still, slip, status)
+
+    a, b = contacts.body_a, contacts.body_b
+    keep = np.ones(len(contacts), dtype=bool)
+    sign = np.ones(len(contacts))
+    for chosen in (body, other):
+        if chosen is not None:
+            keep &= (a == chosen.index) | (b == chosen.index)
+    if body is not None:
+        sign = np.where(b == body.index, 1.0, -1.0)
+    elif other is not None:
+        sign = np.where(a == other.index, 1.0, -1.0)
+    flip = sign[keep, None]
+    return ContactReport(
+        on_body=np.where(sign > 0, b, a)[keep],
+        from_body=np.where(sign > 0, a, b)[keep],
+        point=contacts.point[keep],
+        normal=flip * contacts.normal[keep],
+        gap=contacts.gap[keep],
+        force=flip * impulse[keep] / h,
+        slip_velocity=flip * slip[keep],
+        status=status[keep],
+    )
+
+
+@kernel
+def _slip_and_status(normal, friction, lam, u, still, slip_out, status_out):
+    """Tangential velocity in the world frame, and open (no impulse), slip (at the bound and moving) or stick."""
+    for c in range(normal.shape[0]):
+        t1, t2 = tangents(load3(normal, c))
+        u1, u2 = u[3 * c + 1], u[3 * c + 2]
+        for k in range(3):
+            slip_out[c, k] = u1 * t1[k] + u2 * t2[k]
+        if lam[3 * c] <= 0.0:
+            status_out[c] = OPEN
+        else:
+            size = np.sqrt(lam[3 * c + 1] ** 2 + lam[3 * c + 2] ** 2)
+            bound = friction[c] * lam[3 * c]
+            speed = np.sqrt(u1 * u1 + u2 * u2)
+            at_bound = size >= (1.0 - SLIP_FRACTION) * bound
+            status_out[c] = SLIP if at_bound and speed > still else STICK

@@ -1,0 +1,171 @@
+"""The rows of contacts in the problem of a step: J, bias, and which contacts can matter within the step."""
+
+from __future__ import annotations
+
+import numpy as np
+from numpy.typing import NDArray
+
+from stickslip.jit import kernel
+from stickslip.linalg.block_rows import BlockRows
+from stickslip.linalg.vec3 import cross, dot, load3, sub, tangents
+from stickslip.model import Model
+
+APPROACH_SAFETY = 1.5
+"""How much further than its motion in a step a body looks for contacts."""
+
+
+def reach(model: Model, v: NDArray[np.float64], h: float, margin: float) -> NDArray[np.float64]:
+    """Distance (nb,) [m] to which contacts of a body are looked for: its motion in a step, and half the margin."""
+    radius = np.zeros(model.body_count)
+    bounded = np.where(np.isfinite(model.shape_radius), model.shape_radius, 0.0)
+    np.maximum.at(radius, model.shape_body, bounded)
+    speed = np.linalg.norm(v[:, :3], axis=1) + radius * np.linalg.norm(v[:, 3:], axis=1)
+    return APPROACH_SAFETY * h * speed + 0.5 * margin
+
+
+def approach(
+    body_a: NDArray[np.int32],
+    body_b: NDArray[np.int32],
+    point: NDArray[np.float64],
+    normal: NDArray[np.float64],
+    q: NDArray[np.float64],
+    v: NDArray[np.float64],
+) -> NDArray[np.float64]:
+    """Relative normal velocity (nc,) [m/s] of the contact points under v (nb, 6); negative when approaching."""
+    speed = np.empty(len(body_a))
+    _approach(body_a, body_b, point, normal, q, v, speed)
+    return speed
+
+
+def contact_jacobian(
+    body_a: NDArray[np.int32],
+    body_b: NDArray[np.int32],
+    point: NDArray[np.float64],
+    normal: NDArray[np.float64],
+    q: NDArray[np.float64],
+    block: NDArray[np.int32],
+) -> BlockRows:
+    """J of the contacts over the dynamic bodies, rows (normal, t1, t2), [erleben2017] eq. (52)-(57)."""
+    has_a, has_b = block[body_a] >= 0, block[body_b] >= 0
+    entry_start = np.concatenate([[0], np.cumsum(has_a.astype(np.int32) + has_b)]).astype(np.int32)
+    count = int(entry_start[-1])
+    column, data = np.empty(count, dtype=np.int32), np.empty((count, 3, 6))
+    _contact_jacobian(body_a, body_b, point, normal, q, block, entry_start, column, data)
+    blocks = int(block.max(initial=-1)) + 1
+    return BlockRows(
+        row_start=3 * np.arange(len(body_a) + 1, dtype=np.int32),
+        entry_start=entry_start,
+        entry_column=column,
+        data_start=18 * np.arange(count + 1, dtype=np.int32),
+        data=data.ravel(),
+        column_start=6 * np.arange(blocks + 1, dtype=np.int32),
+    )
+
+
+def prescribed_bias(
+    body_a: NDArray[np.int32],
+    body_b: NDArray[np.int32],
+    point: NDArray[np.float64],
+    normal: NDArray[np.float64],
+    q: NDArray[np.float64],
+    v: NDArray[np.float64],
+    block: NDArray[np.int32],
+) -> NDArray[np.float64]:
+    """Part of the bias (3 nc,) [m/s] that bodies without unknowns contribute to the relative velocity."""
+    bias = np.zeros(3 * len(body_a))
+    _prescribed_bias(body_a, body_b, point, normal, q, v, block, bias)
+    return bias
+
+
+def gap_bias(
+    gap: NDArray[np.float64],
+    restitution: NDArray[np.float64],
+    speed: NDArray[np.float64],
+    h: float,
+    horizon: float,
+    recovery: float,
+    recovery_speed: float,
+    restitution_speed: float,
+    slop: float,
+) -> NDArray[np.float64]:
+    """Part of the bias (3 nc,) [m/s] on the normal rows that gaps and impacts make.
+
+    An open contact may close its gap within the ``horizon`` [s]. An overlap is removed by the share ``recovery``
+    a step, not faster than ``recovery_speed`` [m/s]. A contact that hits within the horizon, faster than
+    ``restitution_speed``, leaves with e times its approach speed ([erleben2017] eq. 14a).
+    Gaps within ``slop`` [m] count as zero: a face that rests on four corners has gaps that differ by rounding, and
+    a problem that took them for real would let it stand on three.
+    """
+    bias = np.zeros((len(gap), 3))
+    open_gap, overlap = np.maximum(gap - slop, 0.0), np.minimum(gap + slop, 0.0)
+    closing = open_gap / horizon + np.maximum(recovery * overlap / h, -recovery_speed)
+    impact = restitution * speed
+    bounces = (impact < 0.0) & (speed < -restitution_speed) & (gap <= -speed * horizon)
+    bias[:, 0] = np.where(bounces, np.minimum(closing, impact), closing)
+    return bias.ravel()
+
+
+@kernel
+def point_velocity(q, v, i, point):
+    """Velocity of a world point that moves with body i."""
+    arm = sub(point, load3(q, i))
+    turn = cross((v[i, 3], v[i, 4], v[i, 5]), arm)
+    return v[i, 0] + turn[0], v[i, 1] + turn[1], v[i, 2] + turn[2]
+
+
+@kernel
+def _approach(body_a, body_b, point, normal, q, v, speed_out):
+    """n . (velocity of b - velocity of a) at each point."""
+    for c in range(body_a.shape[0]):
+        x = load3(point, c)
+        relative = sub(point_velocity(q, v, body_b[c], x), point_velocity(q, v, body_a[c], x))
+        speed_out[c] = dot(load3(normal, c), relative)
+
+
+@kernel
+def _write_rows(data_out, e, sign, n, t1, t2, arm):
+    """Rows of one body: sign [d, arm x d] for d = n, t1, t2, [erleben2017] eq. (56)."""
+    for k in range(3):
+        d = n if k == 0 else (t1 if k == 1 else t2)
+        turn = cross(arm, d)
+        for j in range(3):
+            data_out[e, k, j] = sign * d[j]
+            data_out[e, k, 3 + j] = sign * turn[j]
+
+
+@kernel
+def _contact_jacobian(body_a, body_b, point, normal, q, block, entry_start, column_out, data_out):
+    """Entries of every contact: body a first, fixed bodies left out."""
+    for c in range(body_a.shape[0]):
+        n = load3(normal, c)
+        t1, t2 = tangents(n)
+        x = load3(point, c)
+        e = entry_start[c]
+        a, b = body_a[c], body_b[c]
+        if block[a] >= 0:
+            column_out[e] = block[a]
+            _write_rows(data_out, e, -1.0, n, t1, t2, sub(x, load3(q, a)))
+            e += 1
+        if block[b] >= 0:
+            column_out[e] = block[b]
+            _write_rows(data_out, e, 1.0, n, t1, t2, sub(x, load3(q, b)))
+
+
+@kernel
+def _prescribed_bias(body_a, body_b, point, normal, q, v, block, bias_out):
+    """Velocity of b minus velocity of a in the contact frame, of those that have no unknowns."""
+    for c in range(body_a.shape[0]):
+        a, b = body_a[c], body_b[c]
+        if block[a] >= 0 and block[b] >= 0:
+            continue
+        n = load3(normal, c)
+        t1, t2 = tangents(n)
+        x = load3(point, c)
+        u = (0.0, 0.0, 0.0)
+        if block[b] < 0:
+            u = point_velocity(q, v, b, x)
+        if block[a] < 0:
+            u = sub(u, point_velocity(q, v, a, x))
+        bias_out[3 * c] = dot(n, u)
+        bias_out[3 * c + 1] = dot(t1, u)
+        bias_out[3 * c + 2] = dot(t2, u)

@@ -1,0 +1,167 @@
+"""Free rigid bodies: mass blocks, the velocity without contacts, and the update of positions.
+
+Linear velocity of the centre of mass and angular velocity, both in the world frame ([erleben2017] appendix A).
+"""
+
+from __future__ import annotations
+
+import numpy as np
+from numpy.typing import NDArray
+
+from stickslip.jit import kernel
+from stickslip.linalg.inertia import BlockDiagonal, block_diagonal
+from stickslip.linalg.vec3 import (
+    add,
+    cross,
+    load3,
+    load_matrix,
+    mat_t_vec,
+    mat_vec,
+    quat_integrate,
+    quat_matrix,
+    scale,
+    sub,
+)
+from stickslip.model import Model
+
+GYROSCOPIC_ITERATIONS = 20
+
+
+def mass_blocks(model: Model, q: NDArray[np.float64]) -> BlockDiagonal:
+    """A of the free bodies at configuration q (nb, 7): blocks diag(m I, R I_body R^T), with their inverses."""
+    count = len(model.dynamic)
+    blocks, inverses = np.zeros((count, 6, 6)), np.zeros((count, 6, 6))
+    _mass_blocks(model.dynamic, model.mass, model.inertia, q, blocks, inverses)
+    return block_diagonal(blocks, inverses)
+
+
+def free_velocity(
+    model: Model, q: NDArray[np.float64], v: NDArray[np.float64], force: NDArray[np.float64], h: float
+) -> NDArray[np.float64]:
+    """Velocities (6 nd,) of the dynamic bodies after h without contacts: gravity, user forces, gyroscopic term."""
+    v_free = np.zeros(model.dof_count)
+    _free_velocity(model.dynamic, model.mass, model.inertia, model.gravity, q, v, force, h, v_free)
+    return v_free
+
+
+def advance(q: NDArray[np.float64], v: NDArray[np.float64], h: float) -> NDArray[np.float64]:
+    """Configuration (nb, 7) after moving with v (nb, 6) for a time h; rotations stay of unit length."""
+    q_out = np.empty_like(q)
+    _advance(q, v, h, q_out)
+    return q_out
+
+
+def scatter(model: Model, v: NDArray[np.float64], blocks: NDArray[np.float64]) -> NDArray[np.float64]:
+    """v (nb, 6) with the rows of the dynamic bodies replaced by the solver's velocities (6 nd,)."""
+    out = v.copy()
+    out[model.dynamic] = blocks.reshape(-1, 6)
+    return out
+
+
+@kernel
+def _mass_blocks(dynamic, mass, inertia, q, blocks_out, inverses_out):
+    """[erleben2017] eq. (58)-(59), and the inverse of each block."""
+    for b in range(dynamic.shape[0]):
+        i = dynamic[b]
+        R = quat_matrix((q[i, 3], q[i, 4], q[i, 5], q[i, 6]))
+        body = load_matrix(inertia, i)
+        for k in range(3):
+            blocks_out[b, k, k] = mass[i]
+            inverses_out[b, k, k] = 1.0 / mass[i]
+            # column k of R I R^T is R I (row k of R)
+            column = mat_vec(R, mat_vec(body, (R[3 * k], R[3 * k + 1], R[3 * k + 2])))
+            blocks_out[b, 3, 3 + k] = column[0]
+            blocks_out[b, 4, 3 + k] = column[1]
+            blocks_out[b, 5, 3 + k] = column[2]
+        xx, yy, zz = blocks_out[b, 3, 3], blocks_out[b, 4, 4], blocks_out[b, 5, 5]
+        xy = 0.5 * (blocks_out[b, 3, 4] + blocks_out[b, 4, 3])
+        xz = 0.5 * (blocks_out[b, 3, 5] + blocks_out[b, 5, 3])
+        yz = 0.5 * (blocks_out[b, 4, 5] + blocks_out[b, 5, 4])
+        blocks_out[b, 3, 4] = blocks_out[b, 4, 3] = xy
+        blocks_out[b, 3, 5] = blocks_out[b, 5, 3] = xz
+        blocks_out[b, 4, 5] = blocks_out[b, 5, 4] = yz
+        cx, cy, cz = yy * zz - yz * yz, xz * yz - xy * zz, xy * yz - xz * yy
+        det = xx * cx + xy * cy + xz * cz
+        inverses_out[b, 3, 3] = cx / det
+        inverses_out[b, 4, 4] = (xx * zz - xz * xz) / det
+        inverses_out[b, 5, 5] = (xx * yy - xy * xy) / det
+        inverses_out[b, 3, 4] = inverses_out[b, 4, 3] = cy / det
+        inverses_out[b, 3, 5] = inverses_out[b, 5, 3] = cz / det
+        inverses_out[b, 4, 5] = inverses_out[b, 5, 4] = (xy * xz - xx * yz) / det
+
+
+@kernel
+def _solve3(a, b, c, f):
+    """x with [a b c] x = f for three columns, by Cramer's rule."""
+    bc = cross(b, c)
+    det = a[0] * bc[0] + a[1] * bc[1] + a[2] * bc[2]
+    ca, ab = cross(c, a), cross(a, b)
+    return (
+        (bc[0] * f[0] + bc[1] * f[1] + bc[2] * f[2]) / det,
+        (ca[0] * f[0] + ca[1] * f[1] + ca[2] * f[2]) / det,
+        (ab[0] * f[0] + ab[1] * f[1] + ab[2] * f[2]) / det,
+    )
+
+
+@kernel
+def _spin(inertia, omega, torque, h):
+    """Body-frame angular velocity after h: I (w' - w) + h wm x I wm = h torque with wm = (w + w') / 2.
+
+    The implicit midpoint rule keeps kinetic energy and the length of the angular momentum of a free body.
+    Differs from [erleben2017] eq. (61), whose explicit term gains energy. Newton's method.
+    """
+    after = omega
+    for _ in range(GYROSCOPIC_ITERATIONS):
+        middle = scale(0.5, add(omega, after))
+        momentum = mat_vec(inertia, middle)
+        turn = cross(middle, momentum)
+        change = mat_vec(inertia, sub(after, omega))
+        f = (
+            change[0] + h * (turn[0] - torque[0]),
+            change[1] + h * (turn[1] - torque[1]),
+            change[2] + h * (turn[2] - torque[2]),
+        )
+        # d(turn)/d(after) e_k = (e_k x I wm + wm x I e_k) / 2
+        i0 = (inertia[0], inertia[3], inertia[6])
+        i1 = (inertia[1], inertia[4], inertia[7])
+        i2 = (inertia[2], inertia[5], inertia[8])
+        half = 0.5 * h
+        a = add(i0, scale(half, add(cross((1.0, 0.0, 0.0), momentum), cross(middle, i0))))
+        b = add(i1, scale(half, add(cross((0.0, 1.0, 0.0), momentum), cross(middle, i1))))
+        c = add(i2, scale(half, add(cross((0.0, 0.0, 1.0), momentum), cross(middle, i2))))
+        step = _solve3(a, b, c, f)
+        after = sub(after, step)
+        size = abs(step[0]) + abs(step[1]) + abs(step[2])
+        if size <= 1e-15 * (abs(after[0]) + abs(after[1]) + abs(after[2])):
+            break
+    return after
+
+
+@kernel
+def _free_velocity(dynamic, mass, inertia, gravity, q, v, force, h, v_out):
+    """v_free per dynamic body."""
+    for b in range(dynamic.shape[0]):
+        i = dynamic[b]
+        for k in range(3):
+            v_out[6 * b + k] = v[i, k] + h * (gravity[k] + force[i, k] / mass[i])
+        R = quat_matrix((q[i, 3], q[i, 4], q[i, 5], q[i, 6]))
+        omega = mat_t_vec(R, (v[i, 3], v[i, 4], v[i, 5]))
+        torque = mat_t_vec(R, (force[i, 3], force[i, 4], force[i, 5]))
+        after = mat_vec(R, _spin(load_matrix(inertia, i), omega, torque, h))
+        v_out[6 * b + 3] = after[0]
+        v_out[6 * b + 4] = after[1]
+        v_out[6 * b + 5] = after[2]
+
+
+@kernel
+def _advance(q, v, h, q_out):
+    """q_out = q moved by v for h, rotations by the exponential map."""
+    for i in range(q.shape[0]):
+        x = load3(q, i)
+        for k in range(3):
+            q_out[i, k] = x[k] + h * v[i, k]
+        r = quat_integrate((q[i, 3], q[i, 4], q[i, 5], q[i, 6]), (v[i, 3], v[i, 4], v[i, 5]), h)
+        q_out[i, 3] = r[0]
+        q_out[i, 4] = r[1]
+        q_out[i, 5] = r[2]
+        q_out[i, 6] = r[3]

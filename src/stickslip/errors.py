@@ -1,0 +1,21 @@
+"""The exceptions of stickslip: each message names the object, the value and what would be right."""
+
+
+class StickslipError(Exception):
+    """Base of every exception that stickslip raises on purpose."""
+
+
+class InputError(StickslipError, ValueError):
+    """A value, option, name or file given by the user is not acceptable."""
+
+
+class FileError(StickslipError, OSError):
+    """A file cannot be read or written, or is not what it should be."""
+
+
+class MissingDependencyError(StickslipError, ImportError):
+    """An optional package is needed; the message says which extra installs it."""
+
+
+class DivergenceError(StickslipError, ArithmeticError):
+    """A step produced a non-finite number; the simulation still holds the last good state."""

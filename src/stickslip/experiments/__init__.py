@@ -1,0 +1,1 @@
+"""Measured comparisons: the truth tests on our solvers and on other engines, and the papers' tables."""

@@ -1,0 +1,34 @@
+"""Writing files so that they are whole or absent."""
+
+from __future__ import annotations
+
+import os
+import tempfile
+from collections.abc import Iterator
+from contextlib import contextmanager
+from pathlib import Path
+
+from stickslip.errors import FileError
+
+
+@contextmanager
+def whole_file(path: str | os.PathLike[str]) -> Iterator[Path]:
+    """Yield a temporary name beside ``path``; rename it to ``path`` on success, remove it on any error."""
+    target = Path(path)
+    if target.is_dir():
+        raise FileError(f"cannot write {target}: it is a folder; give the name of a file")
+    try:
+        handle, name = tempfile.mkstemp(prefix=f".{target.name}.", suffix=target.suffix, dir=target.parent)
+    except OSError as error:
+        reason = error.strerror or error
+        raise FileError(f"cannot write {target}: {reason}; give a file in a folder that can be written") from None
+    os.close(handle)
+    temporary = Path(name)
+    try:
+        yield temporary
+        umask = os.umask(0)
+        os.umask(umask)
+        temporary.chmod(0o666 & ~umask)  # mkstemp makes private files; give this one the usual permissions
+        temporary.replace(target)
+    finally:
+        temporary.unlink(missing_ok=True)

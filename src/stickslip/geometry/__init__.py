@@ -1,0 +1,1 @@
+"""Shapes, convex hulls and mass properties; knows no dynamics."""

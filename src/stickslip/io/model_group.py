@@ -1,0 +1,48 @@
+"""A model inside an HDF5 file: one dataset per array, named as the field of ``Model`` that it is."""
+
+from __future__ import annotations
+
+from dataclasses import fields
+from typing import Any
+
+import h5py
+import numpy as np
+from numpy.typing import NDArray
+
+from stickslip.geometry.hull import HullTables
+from stickslip.model import Model
+
+HAS_MOTION = "has_motion"
+"""Dataset (nb,) in the place of the field ``motions``: functions cannot be stored, only which bodies have one."""
+
+
+def write_model(group: h5py.Group, model: Model) -> None:
+    """Write every field of a model into an empty group."""
+    for item in fields(Model):
+        value = getattr(model, item.name)
+        if item.name == "body_names":
+            group.create_dataset(item.name, data=list(value), dtype=h5py.string_dtype())
+        elif item.name == "motions":
+            group.create_dataset(HAS_MOTION, data=np.array([motion is not None for motion in value], dtype=bool))
+        elif isinstance(value, HullTables):
+            tables = group.create_group(item.name)
+            for name, array in value._asdict().items():
+                tables.create_dataset(name, data=array)
+        else:
+            group.create_dataset(item.name, data=value)
+
+
+def read_model(group: h5py.Group) -> tuple[Model, NDArray[np.bool_]]:
+    """A model without prescribed motions, and which bodies (nb,) had one; a missing field raises a KeyError."""
+    values: dict[str, Any] = {}
+    for item in fields(Model):
+        if item.name == "body_names":
+            values[item.name] = tuple(group[item.name].asstr()[()].tolist())
+        elif item.name == "motions":
+            has_motion = group[HAS_MOTION][()]
+            values[item.name] = (None,) * len(has_motion)
+        elif item.name == "hulls":
+            values[item.name] = HullTables(*(group[item.name][name][()] for name in HullTables._fields))
+        else:
+            values[item.name] = group[item.name][()]
+    return Model(**values), has_motion

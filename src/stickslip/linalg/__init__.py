@@ -1,0 +1,1 @@
+"""Small dense kernels, block operators and iterative linear algebra; knows no physics."""

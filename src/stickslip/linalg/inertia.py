@@ -1,0 +1,87 @@
+"""The matrix A of a step, as what solvers need of it: products with A and with its inverse.
+
+``BlockDiagonal``: dense blocks (rigid bodies, trees of joints) with their inverses.
+``GivenInverse``: only A^-1 is known. A problem stated by its Delassus matrix (u = W lam + q) is the problem
+with J = I and A^-1 = W, whether or not W has an inverse, so it needs no type of its own.
+"""
+
+from __future__ import annotations
+
+from typing import NamedTuple
+
+import numpy as np
+from numpy.typing import NDArray
+
+from stickslip.errors import InputError
+from stickslip.jit import kernel
+
+
+class BlockDiagonal(NamedTuple):
+    """Dense symmetric positive definite blocks; block b acts on the unknowns start[b]:start[b+1]."""
+
+    start: NDArray[np.int32]
+    data_start: NDArray[np.int32]
+    data: NDArray[np.float64]
+    inverse: NDArray[np.float64]
+
+
+class GivenInverse(NamedTuple):
+    """A^-1 as a sparse matrix in CSR form (square)."""
+
+    data: NDArray[np.float64]
+    indices: NDArray[np.int32]
+    indptr: NDArray[np.int32]
+
+
+Inertia = BlockDiagonal | GivenInverse
+
+
+def block_diagonal(blocks: NDArray[np.float64], inverses: NDArray[np.float64]) -> BlockDiagonal:
+    """From equal blocks (nb, k, k) and their inverses."""
+    count, width = blocks.shape[0], blocks.shape[1]
+    start = np.arange(count + 1, dtype=np.int32)
+    return BlockDiagonal(start * np.int32(width), start * np.int32(width * width), blocks.ravel(), inverses.ravel())
+
+
+def solve(inertia: Inertia, f: NDArray[np.float64]) -> NDArray[np.float64]:
+    """A^-1 f."""
+    x = np.zeros(len(f))
+    if isinstance(inertia, BlockDiagonal):
+        _block_product(inertia.start, inertia.data_start, inertia.inverse, f, x)
+    else:
+        _csr_product(inertia.data, inertia.indices, inertia.indptr, f, x)
+    return x
+
+
+def apply(inertia: Inertia, v: NDArray[np.float64]) -> NDArray[np.float64]:
+    """A v; an InputError where only the inverse is known."""
+    if isinstance(inertia, GivenInverse):
+        raise InputError("problem: it was given by its Delassus matrix W, so products with A = W^-1 do not exist")
+    f = np.zeros(len(v))
+    _block_product(inertia.start, inertia.data_start, inertia.data, v, f)
+    return f
+
+
+@kernel
+def _block_product(start, data_start, data, x, y_out):
+    """y_out = blocks x."""
+    for b in range(start.shape[0] - 1):
+        first = start[b]
+        width = start[b + 1] - first
+        at = data_start[b]
+        for i in range(width):
+            total = 0.0
+            for j in range(width):
+                total += data[at + j] * x[first + j]
+            y_out[first + i] = total
+            at += width
+
+
+@kernel
+def _csr_product(data, indices, indptr, x, y_out):
+    """y_out = matrix x."""
+    for i in range(indptr.shape[0] - 1):
+        total = 0.0
+        for k in range(indptr[i], indptr[i + 1]):
+            total += data[k] * x[indices[k]]
+        y_out[i] = total

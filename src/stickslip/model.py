@@ -1,0 +1,218 @@
+"""The model: a scene compiled to flat, immutable arrays that kernels read."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+import numpy as np
+from numpy.typing import NDArray
+
+from stickslip.errors import InputError
+from stickslip.geometry.hull import HullTables, Polyhedron, polyhedron, tables
+from stickslip.geometry.rotation import matrix
+from stickslip.geometry.shapes import (
+    BOX,
+    CAPSULE,
+    CYLINDER,
+    HALF_SPACE,
+    HULL,
+    SPHERE,
+    Box,
+    Capsule,
+    Cylinder,
+    HalfSpace,
+    Hull,
+    Shape,
+    Sphere,
+    unit_quaternion,
+    vector,
+)
+from stickslip.scene import COMBINE, KINDS, BodyDescription, Motion, PairRule, Scene
+
+STATIC, KINEMATIC, DYNAMIC = range(3)
+"""Codes of ``body_kind``, in the order of ``scene.KINDS``."""
+
+
+@dataclass(frozen=True, eq=False)
+class Model:
+    """A compiled scene. nb bodies, ns shapes, nm materials; positions of a body are those of its centre of mass."""
+
+    body_names: tuple[str, ...]
+    body_kind: NDArray[np.int32]
+    """(nb,) STATIC, KINEMATIC or DYNAMIC."""
+    mass: NDArray[np.float64]
+    """(nb,) [kg], zero for bodies that are not dynamic."""
+    inertia: NDArray[np.float64]
+    """(nb, 3, 3) [kg m^2] about the centre of mass, in the body's frame."""
+    centre: NDArray[np.float64]
+    """(nb, 3) [m] centre of mass in the body's frame."""
+    dynamic: NDArray[np.int32]
+    """(nd,) body index of each dynamic body: the blocks of the unknown velocity."""
+    block: NDArray[np.int32]
+    """(nb,) position of each body in ``dynamic``, or -1."""
+    motions: tuple[Motion | None, ...]
+    """Prescribed motion of each body, or None."""
+    colours: NDArray[np.float64]
+    """(nb, 3) colour for pictures; negative where the user chose none."""
+
+    shape_body: NDArray[np.int32]
+    shape_type: NDArray[np.int32]
+    shape_position: NDArray[np.float64]
+    """(ns, 3) [m] relative to the body's centre of mass, in the body's frame."""
+    shape_rotation: NDArray[np.float64]
+    """(ns, 4) relative to the body's frame."""
+    shape_size: NDArray[np.float64]
+    """(ns, 3) [m], by type: radius; radius and half length; half extents."""
+    shape_hull: NDArray[np.int32]
+    """(ns,) index into ``hulls`` or -1."""
+    shape_material: NDArray[np.int32]
+    shape_radius: NDArray[np.float64]
+    """(ns,) [m] radius of a ball about the body's centre of mass that holds the shape; inf for half-spaces."""
+    hulls: HullTables
+
+    pair_friction: NDArray[np.float64]
+    """(nm, nm) friction coefficient of two materials."""
+    pair_restitution: NDArray[np.float64]
+    """(nm, nm) coefficient of restitution of two materials."""
+    ignored: NDArray[np.int64]
+    """Sorted keys (lower body << 32) + higher body of the pairs that do not collide."""
+    gravity: NDArray[np.float64]
+
+    q_start: NDArray[np.float64]
+    """(nb, 7) position of the centre of mass [m] and rotation (w, x, y, z) at time zero."""
+    v_start: NDArray[np.float64]
+    """(nb, 6) linear [m/s] and angular velocity [rad/s] at time zero, world frame."""
+    force_start: NDArray[np.float64]
+    """(nb, 6) force [N] and torque [N m] of the user at time zero, world frame."""
+
+    @property
+    def body_count(self) -> int:
+        """Number of bodies, fixed ones included."""
+        return len(self.body_names)
+
+    @property
+    def dof_count(self) -> int:
+        """Number of unknown velocities."""
+        return 6 * len(self.dynamic)
+
+
+def compile_scene(scene: Scene) -> Model:
+    """Flatten a scene into arrays; hulls are built here, so degenerate ones raise here at the latest."""
+    if not scene.bodies:
+        raise InputError("scene: it has no bodies; add at least one")
+    kind = np.array([KINDS.index(body.kind) for body in scene.bodies], dtype=np.int32)
+    dynamic = np.flatnonzero(kind == DYNAMIC).astype(np.int32)
+    block = np.full(len(scene.bodies), -1, dtype=np.int32)
+    block[dynamic] = np.arange(len(dynamic), dtype=np.int32)
+
+    rows: list[tuple[int, int, int]] = []  # body, type, hull
+    positions, rotations, sizes, radii = [], [], [], []
+    hulls: list[Polyhedron] = []
+    for index, body in enumerate(scene.bodies):
+        for part in body.parts:
+            code, size = _code_and_size(part.shape)
+            if code == HALF_SPACE and body.kind == "dynamic":
+                raise InputError(f"body {body.name!r}: a half-space cannot be dynamic; make it static or kinematic")
+            if isinstance(part.shape, Hull):
+                hulls.append(polyhedron(part.shape.points, f"body {body.name!r}"))
+            position = part.position - body.mass_properties.centre
+            rows.append((index, code, len(hulls) - 1 if code == HULL else -1))
+            positions.append(position)
+            rotations.append(part.rotation)
+            sizes.append(size)
+            radii.append(float(np.linalg.norm(position)) + _bounding_radius(part.shape))
+    table = np.array(rows, dtype=np.int32)
+
+    friction, restitution = _pair_tables(scene)
+    return Model(
+        body_names=tuple(body.name for body in scene.bodies),
+        body_kind=kind,
+        mass=np.array([body.mass_properties.mass for body in scene.bodies]),
+        inertia=np.array([body.mass_properties.inertia for body in scene.bodies]),
+        centre=np.array([body.mass_properties.centre for body in scene.bodies]),
+        dynamic=dynamic,
+        block=block,
+        motions=tuple(body.motion for body in scene.bodies),
+        colours=np.array([body.colour or (-1.0, -1.0, -1.0) for body in scene.bodies]),
+        shape_body=np.ascontiguousarray(table[:, 0]),
+        shape_type=np.ascontiguousarray(table[:, 1]),
+        shape_position=np.array(positions),
+        shape_rotation=np.array(rotations),
+        shape_size=np.array(sizes),
+        shape_hull=np.ascontiguousarray(table[:, 2]),
+        shape_material=np.array([scene.bodies[row[0]].material for row in rows], dtype=np.int32),
+        shape_radius=np.array(radii),
+        hulls=tables(hulls),
+        pair_friction=friction,
+        pair_restitution=restitution,
+        ignored=np.array(sorted((a << 32) + b for a, b in scene.ignored), dtype=np.int64),
+        gravity=np.array(scene.gravity, dtype=np.float64),
+        q_start=np.array([_start_pose(body) for body in scene.bodies]),
+        v_start=np.array([np.concatenate([body.velocity, body.angular_velocity]) for body in scene.bodies]),
+        force_start=np.array([np.concatenate([body.force, body.torque]) for body in scene.bodies]),
+    )
+
+
+def _start_pose(body: BodyDescription) -> NDArray[np.float64]:
+    """Position of the centre of mass and rotation (7,) of a body; its motion decides where it has one."""
+    if body.motion is not None:
+        return motion_pose(body.name, body.motion, 0.0)
+    return np.concatenate([body.position + matrix(body.rotation) @ body.mass_properties.centre, body.rotation])
+
+
+def motion_pose(name: str, motion: Motion, time: float) -> NDArray[np.float64]:
+    """Pose (7,) that a prescribed motion gives at a time, checked."""
+    position, rotation = motion(time)
+    where = f"body {name!r}, motion at t = {time:.6g} s"
+    return np.concatenate([vector(where, "position", position), unit_quaternion(where, rotation)])
+
+
+def _code_and_size(shape: Shape) -> tuple[int, tuple[float, float, float]]:
+    """Type code and size row of a shape."""
+    match shape:
+        case Sphere(r):
+            return SPHERE, (r, 0.0, 0.0)
+        case Capsule(r, length):
+            return CAPSULE, (r, 0.5 * length, 0.0)
+        case Box((x, y, z)):
+            return BOX, (0.5 * x, 0.5 * y, 0.5 * z)
+        case Cylinder(r, length):
+            return CYLINDER, (r, 0.5 * length, 0.0)
+        case Hull():
+            return HULL, (0.0, 0.0, 0.0)
+        case HalfSpace():
+            return HALF_SPACE, (0.0, 0.0, 0.0)
+
+
+def _bounding_radius(shape: Shape) -> float:
+    """Radius [m] of a ball about the shape's origin that holds it."""
+    match shape:
+        case Sphere(r):
+            return r
+        case Capsule(r, length):
+            return r + 0.5 * length
+        case Box(size):
+            return 0.5 * float(np.linalg.norm(size))
+        case Cylinder(r, length):
+            return float(np.hypot(r, 0.5 * length))
+        case Hull(points):
+            return float(np.linalg.norm(points, axis=1).max())
+        case HalfSpace():
+            return float("inf")
+
+
+def _pair_tables(scene: Scene) -> tuple[NDArray[np.float64], NDArray[np.float64]]:
+    """Friction and restitution of every pair of materials, from the scene's rules and the pairs' own."""
+    count = len(scene.materials)
+    friction, restitution = np.zeros((count, count)), np.zeros((count, count))
+    default = PairRule(scene.friction_rule, scene.restitution_rule)
+    for i, a in enumerate(scene.materials):
+        for j, b in enumerate(scene.materials):
+            rule = scene.pair_rules.get((min(i, j), max(i, j)), default)
+            friction[i, j] = _combined(rule.friction, a.friction, b.friction)
+            restitution[i, j] = _combined(rule.restitution, a.restitution, b.restitution)
+    return friction, restitution
+
+
+def _combined(rule: float | str, a: float, b: float) -> float:
+    return COMBINE[rule](a, b) if isinstance(rule, str) else rule

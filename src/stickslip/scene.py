@@ -1,0 +1,379 @@
+"""The scene: what a person writes. Mutable, checked at every call, compiled to a Model before stepping."""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass, field
+from typing import Literal, TypedDict, Unpack
+
+import numpy as np
+from numpy.typing import ArrayLike, NDArray
+
+from stickslip.errors import InputError
+from stickslip.geometry import mass, mesh_file, rotation, shapes
+from stickslip.geometry.shapes import Placed, Shape, finite, placed, positive, unit_quaternion, vector
+
+Kind = Literal["static", "kinematic", "dynamic"]
+KINDS: tuple[Kind, ...] = ("static", "kinematic", "dynamic")
+Motion = Callable[[float], tuple[ArrayLike, ArrayLike]]
+"""Prescribed motion: time [s] -> position (3,) [m] and rotation (w, x, y, z) of the body's frame."""
+
+COMBINE: dict[str, Callable[[float, float], float]] = {
+    "geometric": lambda a, b: float(np.sqrt(a * b)),
+    "average": lambda a, b: 0.5 * (a + b),
+    "multiply": lambda a, b: a * b,
+    "min": min,
+    "max": max,
+}
+"""Rules that make one coefficient of a pair from those of two materials."""
+
+DENSITY = 1000.0
+FRICTION = 0.5
+RESTITUTION = 0.0
+
+
+@dataclass(frozen=True)
+class Body:
+    """Handle of a body: its index in every per-body array, and its name. Stays valid for the scene's life."""
+
+    index: int
+    name: str
+
+
+@dataclass(frozen=True)
+class Material:
+    """Surface of a shape: friction coefficient and coefficient of restitution."""
+
+    name: str
+    friction: float
+    restitution: float
+
+
+@dataclass(frozen=True)
+class PairRule:
+    """What two materials do together: a number, or the name of a rule in COMBINE, for each coefficient."""
+
+    friction: float | str
+    restitution: float | str
+
+
+@dataclass(eq=False)
+class BodyDescription:
+    """Everything the user said of one body; ``mass_properties`` is in the body's frame."""
+
+    name: str
+    kind: Kind
+    parts: tuple[Placed, ...]
+    position: NDArray[np.float64]
+    rotation: NDArray[np.float64]
+    velocity: NDArray[np.float64]
+    angular_velocity: NDArray[np.float64]
+    force: NDArray[np.float64]
+    torque: NDArray[np.float64]
+    mass_properties: mass.MassProperties
+    material: int
+    motion: Motion | None
+    colour: tuple[float, float, float] | None
+
+
+class BodyOptions(TypedDict, total=False):
+    """Options that every ``add_*`` method takes; they are explained at :meth:`Scene.add_body`."""
+
+    name: str
+    kind: Kind
+    density: float
+    mass: float
+    inertia: ArrayLike
+    material: str
+    friction: float
+    restitution: float
+    velocity: ArrayLike
+    angular_velocity: ArrayLike
+    force: ArrayLike
+    torque: ArrayLike
+    motion: Motion
+    colour: tuple[float, float, float]
+
+
+@dataclass(eq=False)
+class Scene:
+    """Bodies, materials and gravity [m/s^2]. ``friction_rule`` and ``restitution_rule`` name a rule in COMBINE."""
+
+    gravity: ArrayLike = (0.0, 0.0, -9.81)
+    friction_rule: str = "geometric"
+    restitution_rule: str = "max"
+    bodies: list[BodyDescription] = field(default_factory=list)
+    materials: list[Material] = field(default_factory=list)
+    pair_rules: dict[tuple[int, int], PairRule] = field(default_factory=dict)
+    ignored: set[tuple[int, int]] = field(default_factory=set)
+
+    def __post_init__(self) -> None:
+        self.gravity = vector("scene", "gravity", self.gravity)
+        for rule in (self.friction_rule, self.restitution_rule):
+            _check_rule("scene", rule)
+
+    # ---- materials ---------------------------------------------------------------------------------------
+
+    def add_material(self, name: str, friction: float = FRICTION, restitution: float = RESTITUTION) -> str:
+        """Name a surface; bodies refer to it with ``material=name``."""
+        if any(material.name == name for material in self.materials):
+            raise InputError(f"material {name!r} exists already; choose another name")
+        where = f"material {name!r}"
+        mu, e = _not_negative(where, "friction", friction), _fraction(where, "restitution", restitution)
+        self.materials.append(Material(name, mu, e))
+        return name
+
+    def set_pair(
+        self, a: str, b: str, friction: float | str | None = None, restitution: float | str | None = None
+    ) -> None:
+        """Give two materials (by name) their own friction and restitution: a number or the name of a rule."""
+        where = f"material pair {a!r}, {b!r}"
+        i, j = sorted((self._material_index(a), self._material_index(b)))
+        if isinstance(friction, str):
+            _check_rule(where, friction)
+        elif friction is not None:
+            friction = _not_negative(where, "friction", friction)
+        if isinstance(restitution, str):
+            _check_rule(where, restitution)
+        elif restitution is not None:
+            restitution = _fraction(where, "restitution", restitution)
+        old = self.pair_rules.get((i, j), PairRule(self.friction_rule, self.restitution_rule))
+        self.pair_rules[i, j] = PairRule(
+            old.friction if friction is None else friction, old.restitution if restitution is None else restitution
+        )
+
+    def _material_index(self, name: str) -> int:
+        for index, material in enumerate(self.materials):
+            if material.name == name:
+                return index
+        known = ", ".join(repr(material.name) for material in self.materials) or "none"
+        raise InputError(f"material {name!r} is unknown; known: {known}; add it with scene.add_material")
+
+    # ---- bodies ------------------------------------------------------------------------------------------
+
+    def add_sphere(
+        self,
+        radius: float,
+        position: ArrayLike = (0, 0, 0),
+        rotation: ArrayLike = (1, 0, 0, 0),
+        **options: Unpack[BodyOptions],
+    ) -> Body:
+        """Add a ball of ``radius`` [m]."""
+        return self.add_body([placed(shapes.Sphere(radius))], position, rotation, **options)
+
+    def add_box(
+        self,
+        size: tuple[float, float, float],
+        position: ArrayLike = (0, 0, 0),
+        rotation: ArrayLike = (1, 0, 0, 0),
+        **options: Unpack[BodyOptions],
+    ) -> Body:
+        """Add a box of full edge lengths ``size`` (3,) [m]."""
+        return self.add_body([placed(shapes.Box(size))], position, rotation, **options)
+
+    def add_capsule(
+        self,
+        radius: float,
+        length: float,
+        position: ArrayLike = (0, 0, 0),
+        rotation: ArrayLike = (1, 0, 0, 0),
+        **options: Unpack[BodyOptions],
+    ) -> Body:
+        """Add a capsule: a segment of ``length`` [m] along local z, thickened by ``radius`` [m]."""
+        return self.add_body([placed(shapes.Capsule(radius, length))], position, rotation, **options)
+
+    def add_cylinder(
+        self,
+        radius: float,
+        length: float,
+        position: ArrayLike = (0, 0, 0),
+        rotation: ArrayLike = (1, 0, 0, 0),
+        **options: Unpack[BodyOptions],
+    ) -> Body:
+        """Add a solid cylinder of ``radius`` and full ``length`` [m], axis along local z."""
+        return self.add_body([placed(shapes.Cylinder(radius, length))], position, rotation, **options)
+
+    def add_hull(
+        self,
+        points: ArrayLike | None = None,
+        position: ArrayLike = (0, 0, 0),
+        rotation: ArrayLike = (1, 0, 0, 0),
+        *,
+        file: str | os.PathLike[str] | None = None,
+        **options: Unpack[BodyOptions],
+    ) -> Body:
+        """Add the convex hull of ``points`` (n, 3) [m] or of the vertices of a mesh ``file``."""
+        if (points is None) == (file is None):
+            raise InputError("hull: give either points or file, not both and not neither")
+        corners = mesh_file.read_vertices(file) if file is not None else np.asarray(points, dtype=np.float64)
+        return self.add_body([placed(shapes.Hull(corners))], position, rotation, **options)
+
+    def add_half_space(
+        self, normal: ArrayLike = (0, 0, 1), position: ArrayLike = (0, 0, 0), **options: Unpack[BodyOptions]
+    ) -> Body:
+        """Add a solid half-space below the plane through ``position`` [m] with outward ``normal`` (3,)."""
+        direction = vector("half-space", "normal", normal)
+        if not np.linalg.norm(direction) > 1e-12:
+            raise InputError(f"half-space: normal is {direction}; a vector other than zero is needed")
+        options.setdefault("kind", "static")
+        return self.add_body(
+            [placed(shapes.HalfSpace())], position, rotation.between((0, 0, 1), direction), **options
+        )
+
+    def add_compound(
+        self,
+        parts: Sequence[Placed],
+        position: ArrayLike = (0, 0, 0),
+        rotation: ArrayLike = (1, 0, 0, 0),
+        **options: Unpack[BodyOptions],
+    ) -> Body:
+        """Add one body of several shapes, each made with :func:`stickslip.placed`."""
+        return self.add_body(parts, position, rotation, **options)
+
+    def add_body(
+        self,
+        parts: Sequence[Placed | Shape],
+        position: ArrayLike = (0, 0, 0),
+        rotation: ArrayLike = (1, 0, 0, 0),
+        *,
+        name: str | None = None,
+        kind: Kind = "dynamic",
+        density: float | None = None,
+        mass: float | None = None,
+        inertia: ArrayLike | None = None,
+        material: str | None = None,
+        friction: float | None = None,
+        restitution: float | None = None,
+        velocity: ArrayLike = (0, 0, 0),
+        angular_velocity: ArrayLike = (0, 0, 0),
+        force: ArrayLike = (0, 0, 0),
+        torque: ArrayLike = (0, 0, 0),
+        motion: Motion | None = None,
+        colour: tuple[float, float, float] | None = None,
+    ) -> Body:
+        """Add a body of one or several shapes; every other ``add_*`` method ends here.
+
+        position (3,) [m] and rotation (w, x, y, z): pose of the body's frame in the world.
+        kind: "dynamic" moves freely, "kinematic" follows ``motion`` (or its constant velocity), "static" rests.
+        density [kg/m^3] (default 1000), or mass [kg], which rescales the inertia of the shapes; inertia (3, 3) or
+        (3,) [kg m^2] about the centre of mass in the body's frame, together with mass.
+        material: a name given to :meth:`add_material`; or friction and restitution directly.
+        velocity (3,) [m/s] of the centre of mass, angular_velocity (3,) [rad/s], both in the world frame.
+        force (3,) [N] at the centre of mass and torque (3,) [N m], world frame: constant until Simulation.set_force.
+        """
+        if not parts:
+            raise InputError("body: no shapes; give at least one")
+        shapes_placed = tuple(part if isinstance(part, Placed) else placed(part) for part in parts)
+        first = type(shapes_placed[0].shape).__name__.lower()
+        label = name or f"{'compound' if len(parts) > 1 else first}-{len(self.bodies)}"
+        where = f"body {label!r}"
+        if any(body.name == label for body in self.bodies):
+            raise InputError(f"{where} exists already; choose another name")
+        if kind not in KINDS:
+            raise InputError(f"{where}: kind is {kind!r}; it must be one of {', '.join(KINDS)}")
+        if motion is not None and kind != "kinematic":
+            raise InputError(f"{where}: a motion is given, but kind is {kind!r}; it must be 'kinematic'")
+        self.bodies.append(
+            BodyDescription(
+                label,
+                kind,
+                shapes_placed,
+                vector(where, "position", position),
+                unit_quaternion(where, rotation),
+                vector(where, "velocity", velocity),
+                vector(where, "angular_velocity", angular_velocity),
+                vector(where, "force", force),
+                vector(where, "torque", torque),
+                _mass_properties(where, kind, shapes_placed, density, mass, inertia),
+                self._material_of(label, material, friction, restitution),
+                motion,
+                colour,
+            )
+        )
+        return Body(len(self.bodies) - 1, label)
+
+    def _material_of(
+        self, label: str, material: str | None, friction: float | None, restitution: float | None
+    ) -> int:
+        """Index of a named material, or of an own one; equal own materials are shared to keep tables small."""
+        if material is not None:
+            if friction is not None or restitution is not None:
+                raise InputError(f"body {label!r}: give either material or friction and restitution, not both")
+            return self._material_index(material)
+        where = f"body {label!r}"
+        mu = _not_negative(where, "friction", FRICTION if friction is None else friction)
+        e = _fraction(where, "restitution", RESTITUTION if restitution is None else restitution)
+        name = f"friction {mu:g}, restitution {e:g}"
+        for index, known in enumerate(self.materials):
+            if known == Material(name, mu, e):
+                return index
+        self.materials.append(Material(name, mu, e))
+        return len(self.materials) - 1
+
+    def body(self, name: str) -> Body:
+        """Handle of a body by name."""
+        for index, description in enumerate(self.bodies):
+            if description.name == name:
+                return Body(index, name)
+        raise InputError(f"body {name!r} is unknown; the scene has {len(self.bodies)} bodies")
+
+    def ignore_collision(self, a: Body, b: Body) -> None:
+        """Let two bodies pass through each other."""
+        self.ignored.add((min(a.index, b.index), max(a.index, b.index)))
+
+
+def _mass_properties(
+    where: str,
+    kind: Kind,
+    parts: tuple[Placed, ...],
+    density: float | None,
+    given_mass: float | None,
+    inertia: ArrayLike | None,
+) -> mass.MassProperties:
+    """Mass, centre and inertia of a body from its density or from what the user gave."""
+    if density is not None and given_mass is not None:
+        raise InputError(f"{where}: both density and mass are given; give one of them")
+    if inertia is not None and given_mass is None:
+        raise InputError(f"{where}: inertia is given without mass; give both")
+    rho = positive(where, "density", DENSITY if density is None else density)
+    total = None if given_mass is None else positive(where, "mass", given_mass)
+    if kind != "dynamic":
+        return mass.MassProperties(0.0, np.zeros(3), np.eye(3))
+    own = mass.of_compound(parts, where)
+    factor = rho if total is None else total / own.mass
+    tensor = own.inertia * factor if inertia is None else _inertia(where, inertia)
+    return mass.MassProperties(own.mass * factor if total is None else total, own.centre, tensor)
+
+
+def _inertia(where: str, inertia: ArrayLike) -> NDArray[np.float64]:
+    """A symmetric positive definite inertia (3, 3) from a matrix or its diagonal."""
+    tensor = np.array(inertia, dtype=np.float64)
+    tensor = np.diag(tensor) if tensor.shape == (3,) else tensor
+    if tensor.shape != (3, 3) or not np.isfinite(tensor).all():
+        raise InputError(f"{where}: inertia is {inertia!r}; three or 3 x 3 finite numbers are needed")
+    if np.abs(tensor - tensor.T).max() > 1e-9 * np.abs(tensor).max():
+        raise InputError(f"{where}: inertia {tensor.tolist()} is not symmetric")
+    moments = np.linalg.eigvalsh(tensor)
+    if moments[0] <= 0.0:
+        raise InputError(f"{where}: inertia has the eigenvalue {moments[0]:.6g}; all must be positive")
+    return 0.5 * (tensor + tensor.T)
+
+
+def _not_negative(where: str, what: str, value: float) -> float:
+    number = finite(where, what, value)
+    if number < 0.0:
+        raise InputError(f"{where}: {what} is {number}; it must be zero or positive")
+    return number
+
+
+def _fraction(where: str, what: str, value: float) -> float:
+    number = finite(where, what, value)
+    if not 0.0 <= number <= 1.0:
+        raise InputError(f"{where}: {what} is {number}; it must be between 0 and 1")
+    return number
+
+
+def _check_rule(where: str, rule: str) -> None:
+    if rule not in COMBINE:
+        raise InputError(f"{where}: combination rule {rule!r} is unknown; known: {', '.join(COMBINE)}")

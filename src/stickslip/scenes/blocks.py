@@ -1,0 +1,158 @@
+"""Boxes on slopes, pushed boxes, and stacks of boxes."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Mapping
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from stickslip.errors import InputError
+from stickslip.geometry.rotation import about_axis
+from stickslip.geometry.shapes import positive
+from stickslip.scene import Scene
+from stickslip.scenes.closed_forms import Scheme, positions_under_constant_acceleration, pushed_block_acceleration
+from stickslip.scenes.metrics import DRIFT_START, Values, after
+from stickslip.simulation import Simulation, StepResult
+
+SETTLE = 2.0
+"""[s] time before creep is measured."""
+LIGHT, HEAVY = (0.85, 0.75, 0.45), (0.35, 0.38, 0.45)
+
+
+def box_slope(friction: float = 0.5, fraction: float = 0.8, edge: float = 0.1, mass: float = 1.0) -> Scene:
+    """A cube at rest on a slope with tan(angle) = fraction * friction.
+
+    fraction: share of the Coulomb limit, below 1 the cube must not move; edge [m], mass [kg].
+    """
+    angle = math.atan(fraction * friction)
+    normal = np.array([math.sin(angle), 0.0, math.cos(angle)])
+    scene = Scene()
+    scene.add_half_space(normal, friction=friction, name="slope")
+    turn = about_axis((0, 1, 0), angle)
+    scene.add_box((edge, edge, edge), 0.5 * edge * normal, turn, mass=mass, friction=friction, name="box")
+    return scene
+
+
+class Creep:
+    """``creep_um_per_s``: way of the box from two seconds to the end of the run, per second."""
+
+    def __init__(self, sim: Simulation, parameters: Mapping[str, Any]) -> None:
+        self.body = int(sim.model.dynamic[0])
+        self.place = np.full(3, np.nan)
+        self.way = self.since = math.nan
+
+    def observe(self, sim: Simulation, result: StepResult) -> None:
+        """Take note of the way since the box has settled."""
+        if after(result, sim.stepping.dt, SETTLE):
+            place = result.state.q[self.body, :3]
+            if math.isnan(self.since):
+                self.place, self.since = place, result.state.time
+            self.way = float(np.linalg.norm(place - self.place))
+            self.time = result.state.time - self.since
+
+    def values(self) -> Values:
+        """``creep_um_per_s``, NaN for a run of less than two seconds."""
+        moved = not math.isnan(self.since) and self.time > 0.0
+        return {"creep_um_per_s": 1e6 * self.way / self.time if moved else math.nan}
+
+
+def box_slide(friction: float = 0.2, force: float = 2.0, edge: float = 0.2, mass: float = 0.5) -> Scene:
+    """A cube on the floor, pushed along y by a constant force at its centre, [lee2023] sec. V-B.
+
+    The paper gives edge [m], mass [kg] and friction, not the force [N]; 2 N let the cube slide from rest.
+    """
+    scene = Scene()
+    scene.add_half_space(friction=friction, name="floor")
+    centre = (0.0, 0.0, 0.5 * edge)
+    scene.add_box(
+        (edge, edge, edge), centre, mass=mass, friction=friction, force=(0.0, force, 0.0), colour=LIGHT, name="box"
+    )
+    return scene
+
+
+class SlideError:
+    """``position_error_mm``: mean over steps of the distance to the analytic solution of the same scheme."""
+
+    def __init__(self, sim: Simulation, parameters: Mapping[str, Any]) -> None:
+        self.body = int(sim.model.dynamic[0])
+        self.start = sim.state.q[self.body, :3].copy()
+        gravity = float(np.linalg.norm(sim.model.gravity))
+        mu, force, mass = parameters["friction"], parameters["force"], parameters["mass"]
+        self.acceleration = math.copysign(pushed_block_acceleration(abs(force), mass, mu, gravity), force)
+        self.dt = sim.stepping.dt
+        # the midpoint scheme moves with the mean of two velocities, and so follows the continuous solution
+        self.scheme: Scheme = "semi-implicit" if sim.stepping.scheme == "euler" else "continuous"
+        self.moved: list[NDArray[np.float64]] = []
+
+    def observe(self, sim: Simulation, result: StepResult) -> None:
+        """Keep the position."""
+        self.moved.append(result.state.q[self.body, :3] - self.start)
+
+    def values(self) -> Values:
+        """``position_error_mm``."""
+        if not self.moved:
+            return {"position_error_mm": math.nan}
+        error = np.array(self.moved)
+        error[:, 1] -= positions_under_constant_acceleration(self.acceleration, self.dt, len(error), self.scheme)[1:]
+        return {"position_error_mm": 1e3 * float(np.linalg.norm(error, axis=1).mean())}
+
+
+def heavy_stack(
+    masses: tuple[float, ...] = (8.0, 64.0, 512.0, 4096.0, 32768.0), edge: float = 0.5, friction: float = 0.5
+) -> Scene:
+    """Cubes on top of each other, the heaviest on top, [macklin2019] sec. 10.1.5.
+
+    masses [kg] from the floor upwards. The paper does not give the size; here all have the same edge [m].
+    """
+    if not masses:
+        raise InputError("heavy-stack: masses is empty; at least one is needed")
+    scene = Scene()
+    scene.add_half_space(friction=friction, name="floor")
+    for level, mass in enumerate(masses):
+        share = level / max(1, len(masses) - 1)
+        colour = tuple(float(x) for x in (1 - share) * np.array(LIGHT) + share * np.array(HEAVY))
+        scene.add_box(
+            (edge, edge, edge), (0.0, 0.0, (level + 0.5) * edge),
+            mass=mass, friction=friction, colour=colour, name=f"box-{level}",  # type: ignore[arg-type]
+        )  # fmt: skip
+    return scene
+
+
+def mass_ratio(ratio: float = 1000.0, edge: float = 0.2, friction: float = 0.5) -> Scene:
+    """A cube of ``ratio`` kg on a cube of 1 kg, both of the same edge [m]."""
+    return heavy_stack((1.0, positive("mass-ratio", "ratio", ratio)), edge, friction)
+
+
+class StackHeight:
+    """Whether a stack of cubes stands, and what its height lost.
+
+    ``stands``: every cube's centre ends less than half an edge aside and a tenth of an edge below its place.
+    ``height_error_mm``: height of the top cube minus the exact one, at the step after the first second where it is
+    furthest off. ``overlap_mm``: deepest overlap of any contact in the run.
+    """
+
+    def __init__(self, sim: Simulation, parameters: Mapping[str, Any]) -> None:
+        self.bodies = sim.model.dynamic
+        self.start = sim.state.q[self.bodies, :3].copy()
+        self.end = self.start
+        self.edge = parameters["edge"]
+        self.error, self.overlap = math.nan, 0.0
+
+    def observe(self, sim: Simulation, result: StepResult) -> None:
+        """Take note of heights and overlaps."""
+        self.end = result.state.q[self.bodies, :3]
+        self.overlap = max(self.overlap, result.certificate.penetration_mm)
+        if after(result, sim.stepping.dt, DRIFT_START):
+            error = float(self.end[-1, 2] - self.start[-1, 2])
+            if math.isnan(self.error) or abs(error) > abs(self.error):
+                self.error = error
+
+    def values(self) -> Values:
+        """``stands``, ``height_error_mm``, ``overlap_mm``."""
+        moved = self.end - self.start
+        aside = float(np.hypot(moved[:, 0], moved[:, 1]).max())
+        stands = aside < 0.5 * self.edge and float(np.abs(moved[:, 2]).max()) < 0.1 * self.edge
+        return {"stands": stands, "height_error_mm": 1e3 * self.error, "overlap_mm": self.overlap}

@@ -1,0 +1,81 @@
+"""Parameters of scenes, solvers and stepping as text: parsing, and checking against the defaults they replace."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Iterable, Mapping
+
+from stickslip.errors import InputError
+
+Value = int | float | bool | str | tuple[float, ...] | None
+
+
+def whole_number(where: str, what: str, value: float, least: int) -> int:
+    """``value`` as an int, or an InputError unless it is a whole number of at least ``least``."""
+    if value != value or math.isinf(value) or int(value) != value or value < least:
+        raise InputError(f"{where}: {what} is {value}; it must be a whole number, at least {least}")
+    return int(value)
+
+
+def parse_assignments(texts: Iterable[str]) -> dict[str, Value]:
+    """``KEY=VALUE`` texts as a dict; values are read as int, float, bool, comma-separated numbers or plain text."""
+    settings: dict[str, Value] = {}
+    for text in texts:
+        key, separator, value = text.partition("=")
+        if not separator or not key.strip() or not value.strip():
+            raise InputError(f"setting {text!r} is not understood; write KEY=VALUE, for example friction=0.6")
+        if key.strip() in settings:
+            raise InputError(f"setting {key.strip()!r} is given twice; give it once")
+        settings[key.strip()] = parse_value(value.strip())
+    return settings
+
+
+def parse_value(text: str) -> Value:
+    """One value: int, float, bool, comma-separated numbers (a tuple) or text."""
+    if text.lower() in ("true", "false"):
+        return text.lower() == "true"
+    try:
+        return int(text)
+    except ValueError:
+        pass
+    try:
+        return tuple(float(part) for part in text.split(",")) if "," in text else float(text)
+    except ValueError:
+        return text
+
+
+def fitted(where: str, defaults: Mapping[str, Value], given: Mapping[str, Value]) -> dict[str, Value]:
+    """``defaults`` with ``given`` in their places; unknown names and values of another type raise an InputError."""
+    for name in given:
+        if name not in defaults:
+            known = ", ".join(defaults) or "none"
+            raise InputError(f"{where}: parameter {name!r} is unknown; known: {known}")
+    return {
+        name: _fit(where, name, default, given[name]) if name in given else default
+        for name, default in defaults.items()
+    }
+
+
+def _fit(where: str, name: str, default: Value, value: Value) -> Value:
+    """``value`` in the type of ``default``; where the default is None, a number."""
+    good = False
+    if isinstance(default, bool):
+        good = isinstance(value, bool)
+    elif isinstance(default, int):
+        good = isinstance(value, int) and not isinstance(value, bool)
+    elif isinstance(default, float) or default is None:
+        good = isinstance(value, int | float) and not isinstance(value, bool)
+        value = float(value) if good and isinstance(value, int) else value
+    elif isinstance(default, tuple):
+        if isinstance(value, int | float) and not isinstance(value, bool):
+            value = (float(value),)
+        good = isinstance(value, tuple)
+    else:
+        good = isinstance(value, str)
+    if not good:
+        kinds = {bool: "true or false", int: "a whole number", tuple: "numbers separated by commas", str: "a word"}
+        raise InputError(f"{where}: {name} is {value!r}; it must be {kinds.get(type(default), 'a number')}")
+    numbers = value if isinstance(value, tuple) else (value,)
+    if any(isinstance(number, float) and not math.isfinite(number) for number in numbers):
+        raise InputError(f"{where}: {name} is {value}; it must be finite")
+    return value

@@ -1,0 +1,211 @@
+"""Running a scene by name: settings, the loop over steps, and the summary that scripts read."""
+
+from __future__ import annotations
+
+import math
+import statistics
+import time
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass, fields
+from typing import Any
+
+from stickslip.errors import InputError
+from stickslip.scenes.metrics import Metrics
+from stickslip.scenes.parameters import Value, fitted
+from stickslip.scenes.registry import SceneEntry, find_scene
+from stickslip.simulation import Simulation, Stepping, StepResult
+from stickslip.solvers.registry import SOLVERS, make_solver
+
+Observer = Callable[[Simulation, StepResult], None]
+"""Sees every step, after the metrics: progress bars, recordings, dumps."""
+GROUPS = ("solver", "stepping")
+
+
+@dataclass(frozen=True, eq=False)
+class Run:
+    """A scene ready to step."""
+
+    entry: SceneEntry
+    parameters: Mapping[str, Value]
+    sim: Simulation
+    metrics: Metrics
+
+    def step_count(self, steps: int | None = None, duration: float | None = None) -> int:
+        """Steps to take: as asked for, or the given duration [s], or the scene's own; a wrong one raises InputError."""
+        if steps is not None and duration is not None:
+            raise InputError("both steps and time are given; give one of them")
+        if steps is not None:
+            if steps < 1:
+                raise InputError(f"steps is {steps}; it must be at least 1")
+            return steps
+        seconds = self.entry.duration if duration is None else duration
+        if not (math.isfinite(seconds) and seconds > 0.0):
+            raise InputError(f"time is {seconds} s; it must be positive and finite")
+        return max(1, round(seconds / self.sim.stepping.dt))
+
+
+@dataclass(frozen=True)
+class Summary:
+    """What a run did. Maxima of the certificate are over all steps.
+
+    ms_per_step is the mean without the first step, which may compile; realtime_rate is simulated over wall time at
+    that pace. energy_gain_J is the sum over steps of what the time discretisation added (EnergyLedger.numerical where
+    positive): it bounds by how much numerics can have driven the motion, since losses do not offset gains.
+    """
+
+    scene: str
+    solver: str
+    law: str
+    dt: float
+    steps: int
+    bodies: int
+    dofs: int
+    contacts_mean: float
+    contacts_max: int
+    ms_per_step: float
+    ms_per_step_median: float
+    first_step_ms: float
+    realtime_rate: float
+    iterations_mean: float
+    iterations_max: int
+    converged_fraction: float
+    state_hash: str
+    certificate: dict[str, float]
+    metrics: dict[str, float | bool]
+    settings: dict[str, Any]
+
+    @property
+    def converged(self) -> bool:
+        """Whether every step converged."""
+        return self.converged_fraction == 1.0
+
+    def to_json(self) -> dict[str, Any]:
+        """Plain values for JSON; what is not finite becomes None."""
+        return {item.name: _plain(getattr(self, item.name)) for item in fields(self)}
+
+
+def prepare(
+    name: str, solver: str = "prox-gs", settings: Mapping[str, Value] | None = None, dt: float | None = None
+) -> Run:
+    """A scene by name, with its parameters, ``solver.*`` and ``stepping.*`` options from ``settings``.
+
+    ``dt`` [s] takes the place of the scene's step size.
+    """
+    entry = find_scene(name)
+    own, solver_options, stepping_options = _split(name, settings or {})
+    if solver not in SOLVERS:
+        make_solver(solver)  # raises, and lists the known ones
+    solver_defaults: dict[str, Any] = {item.name: item.default for item in fields(SOLVERS[solver])}
+    # a scene's own solver options are hints: a solver that lacks one ignores it
+    hints = {key: value for key, value in entry.solver.items() if key in solver_defaults}
+    options = fitted(f"solver {solver}", solver_defaults, {**hints, **solver_options})
+    stepping_defaults: dict[str, Any] = {item.name: item.default for item in fields(Stepping)}
+    chosen: dict[str, Any] = fitted(
+        "stepping", stepping_defaults, {"dt": entry.dt, **entry.stepping, **stepping_options}
+    )
+    if dt is not None:
+        chosen["dt"] = dt
+    stepping = Stepping(**chosen)
+    parameters = entry.parameters(own)
+    sim = Simulation(entry.build(**parameters), solver=make_solver(solver, **options), stepping=stepping)
+    return Run(entry, parameters, sim, entry.metrics(sim, parameters))
+
+
+def _split(name: str, settings: Mapping[str, Value]) -> tuple[dict[str, Value], dict[str, Value], dict[str, Value]]:
+    """Settings of the scene, of the solver and of stepping."""
+    groups: dict[str, dict[str, Value]] = {"": {}, **{group: {} for group in GROUPS}}
+    for key, value in settings.items():
+        group, dot, rest = key.partition(".")
+        if dot and group not in GROUPS:
+            raise InputError(
+                f"scene {name}: setting {key!r} is unknown; settings with a dot begin with {' or '.join(GROUPS)}"
+            )
+        groups[group if dot else ""][rest if dot else key] = value
+    return groups[""], groups["solver"], groups["stepping"]
+
+
+def execute(run: Run, steps: int, observer: Observer | None = None) -> Summary:
+    """Take ``steps`` steps and sum them up; a DivergenceError leaves the run at its last good state."""
+    seconds: list[float] = []
+    contacts: list[int] = []
+    iterations: list[int] = []
+    converged = 0
+    worst = _Worst()
+    for _ in range(steps):
+        start = time.perf_counter()
+        result = run.sim.step()
+        seconds.append(time.perf_counter() - start)
+        contacts.append(result.certificate.contacts)
+        iterations.append(result.certificate.iterations)
+        converged += result.certificate.converged
+        worst.observe(result)
+        run.metrics.observe(run.sim, result)
+        if observer is not None:
+            observer(run.sim, result)
+    sim = run.sim
+    later = seconds[1:] or seconds
+    mean = statistics.fmean(later)
+    return Summary(
+        scene=run.entry.name,
+        solver=sim.solver.name,
+        law=sim.solver.law,
+        dt=sim.stepping.dt,
+        steps=steps,
+        bodies=sim.model.body_count,
+        dofs=sim.model.dof_count,
+        contacts_mean=statistics.fmean(contacts),
+        contacts_max=max(contacts),
+        ms_per_step=1e3 * mean,
+        ms_per_step_median=1e3 * statistics.median(later),
+        first_step_ms=1e3 * seconds[0],
+        realtime_rate=sim.stepping.dt / mean,
+        iterations_mean=statistics.fmean(iterations),
+        iterations_max=max(iterations),
+        converged_fraction=converged / steps,
+        state_hash=sim.state.digest(),
+        certificate=worst.values,
+        metrics=run.metrics.values(),
+        settings={"parameters": dict(run.parameters), "solver": repr(sim.solver), "stepping": repr(sim.stepping)},
+    )
+
+
+class _Worst:
+    """Largest errors of the certificates of a run, and the sum of numerical energy gains."""
+
+    def __init__(self) -> None:
+        self.values = {
+            "momentum_relative": 0.0,
+            "penetration_max_mm": 0.0,
+            "natural_residual_max": 0.0,
+            "velocity_violation_max_m_per_s": 0.0,
+            "cone_violation_max_N": 0.0,
+            "direction_error_max_rad": 0.0,
+            "wrong_dissipation_max_W": 0.0,
+            "energy_gain_J": 0.0,
+        }
+
+    def observe(self, result: StepResult) -> None:
+        """Take note of one step."""
+        c = result.certificate
+        for name, value in (
+            ("momentum_relative", c.momentum_relative),
+            ("penetration_max_mm", c.penetration_mm),
+            ("natural_residual_max", c.natural_residual),
+            ("velocity_violation_max_m_per_s", c.velocity_violation),
+            ("cone_violation_max_N", c.cone_violation),
+            ("direction_error_max_rad", c.direction_error),
+            ("wrong_dissipation_max_W", c.wrong_dissipation),
+        ):
+            self.values[name] = max(self.values[name], value)
+        self.values["energy_gain_J"] += max(0.0, c.energy.numerical)
+
+
+def _plain(value: Any) -> Any:
+    """A value with only JSON types in it; numbers that are not finite become None."""
+    if isinstance(value, Mapping):
+        return {key: _plain(item) for key, item in value.items()}
+    if isinstance(value, list | tuple):
+        return [_plain(item) for item in value]
+    if isinstance(value, float) and not math.isfinite(value):
+        return None
+    return value

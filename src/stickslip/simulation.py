@@ -1,0 +1,246 @@
+"""The simulation. `Simulation.step` is the whole algorithm of a step; open this file first."""
+
+from __future__ import annotations
+
+import time
+from collections.abc import Callable
+from dataclasses import dataclass, field, replace
+from typing import Literal
+
+import numpy as np
+from numpy.typing import ArrayLike, NDArray
+
+from stickslip.certificate import Certificate, certify
+from stickslip.collision.contacts import Contacts, find_contacts
+from stickslip.collision.matching import match, remember
+from stickslip.contact.problem import ContactProblem, contact_laws
+from stickslip.contact_report import ContactReport, report_contacts
+from stickslip.dynamics import contact_rows, prescribed, rigid_bodies
+from stickslip.errors import DivergenceError, InputError
+from stickslip.geometry import rotation
+from stickslip.geometry.shapes import positive, unit_quaternion, vector
+from stickslip.model import Model, compile_scene
+from stickslip.scene import Body, Scene
+from stickslip.solvers.protocol import Solution, Solver
+from stickslip.solvers.registry import make_solver
+from stickslip.state import State, check_state, initial_state
+
+Scheme = Literal["euler", "moreau"]
+
+
+@dataclass(frozen=True)
+class Stepping:
+    """How time advances and how gaps enter; the defaults are good for most scenes."""
+
+    dt: float = 0.002
+    """[s] step size h."""
+    scheme: Scheme = "euler"
+    """"euler": semi-implicit. "moreau": contacts at the midpoint, [erleben2017] eq. (41)-(42)."""
+    margin: float | None = None
+    """[m] gap up to which resting contacts are seen; None: what gravity closes in two steps, at least 1 um."""
+    recovery: float = 0.2
+    """Share of an overlap removed per step."""
+    recovery_speed: float = 1.0
+    """[m/s] cap of the speed at which overlaps are pushed apart."""
+    slop: float = 1e-9
+    """[m] gaps and overlaps up to this count as touching."""
+    restitution_speed: float = 0.01
+    """[m/s] approach speed below which contacts do not bounce."""
+    warm_start: bool = True
+    """Start the solver from the impulses of the last step."""
+
+    def __post_init__(self) -> None:
+        positive("stepping", "dt", self.dt)
+        if self.scheme not in ("euler", "moreau"):
+            raise InputError(f"stepping: scheme is {self.scheme!r}; it must be 'euler' or 'moreau'")
+        if not 0.0 <= self.recovery <= 1.0:
+            raise InputError(f"stepping: recovery is {self.recovery}; it must be between 0 and 1")
+
+
+@dataclass(frozen=True, eq=False)
+class StepResult:
+    """Everything one step produced."""
+
+    state: State
+    contacts: Contacts
+    problem: ContactProblem
+    solution: Solution
+    certificate: Certificate
+    timings: dict[str, float] = field(default_factory=dict)
+    """Seconds per stage: collide, assemble, solve, integrate, certify."""
+
+
+class Simulation:
+    """A scene in motion: holds the model, the current state and the result of the last step."""
+
+    def __init__(
+        self,
+        scene: Scene | Model,
+        dt: float | None = None,
+        solver: str | Solver = "prox-gs",
+        stepping: Stepping | None = None,
+    ) -> None:
+        """Compile the scene and start at time zero; ``dt`` [s] takes the place of the one in ``stepping``."""
+        self.model = scene if isinstance(scene, Model) else compile_scene(scene)
+        self.stepping = stepping or Stepping()
+        if dt is not None:
+            self.stepping = replace(self.stepping, dt=dt)
+        self.solver = make_solver(solver) if isinstance(solver, str) else solver
+        self.state = initial_state(self.model)
+        self.last: StepResult | None = None
+
+    def step(self) -> StepResult:
+        """Advance by one step: find contacts, assemble the problem, solve it, integrate, certify."""
+        model, state, options = self.model, self.state, self.stepping
+        h, half = options.dt, 0.5 * options.dt
+        clock = [time.perf_counter()]
+
+        # find contacts at the start of the step, or at its middle ([erleben2017] eq. 41)
+        v = prescribed.velocities(model, state, h)
+        q = state.q if options.scheme == "euler" else rigid_bodies.advance(state.q, v, half)
+        horizon = h if options.scheme == "euler" else half
+        margin = _margin(options, model)
+        contacts = find_contacts(model, q, contact_rows.reach(model, v, h, margin))
+        contacts, speed = _within_reach(contacts, q, v, h, margin)
+        clock.append(time.perf_counter())
+
+        # the problem of this step
+        J = contact_rows.contact_jacobian(
+            contacts.body_a, contacts.body_b, contacts.point, contacts.normal, q, model.block
+        )
+        gap_bias = contact_rows.gap_bias(
+            contacts.gap, contacts.restitution, speed, h,
+            horizon, options.recovery, options.recovery_speed, options.restitution_speed, options.slop,
+        )  # fmt: skip
+        moving = contact_rows.prescribed_bias(
+            contacts.body_a, contacts.body_b, contacts.point, contacts.normal, q, v, model.block
+        )
+        v_free = rigid_bodies.free_velocity(model, q, v, state.force, h)
+        A = rigid_bodies.mass_blocks(model, q)
+        problem = ContactProblem(A, v_free, J, moving + gap_bias, contact_laws(contacts.friction))
+        warm = match(contacts, state.contact_key, state.contact_impulse) if options.warm_start else None
+        clock.append(time.perf_counter())
+
+        solution = self.solver.solve(problem, warm)
+        clock.append(time.perf_counter())
+
+        v_end = rigid_bodies.scatter(model, v, solution.v)
+        after = State(
+            time=state.time + h,
+            steps=state.steps + 1,
+            q=prescribed.positions(model, rigid_bodies.advance(q, v_end, horizon), state.time + h),
+            v=v_end,
+            force=state.force,
+            contact_key=contacts.key,
+            contact_impulse=remember(contacts, solution.lam),
+        )
+        _check_finite(model, after, contacts, solution.lam)
+        clock.append(time.perf_counter())
+
+        certificate = certify(model, replace(state, v=v), after, problem, solution, contacts.gap, gap_bias, h)
+        clock.append(time.perf_counter())
+        stages = ("collide", "assemble", "solve", "integrate", "certify")
+        timings = dict(zip(stages, np.diff(clock).tolist(), strict=True))
+        self.state = after
+        self.last = StepResult(after, contacts, problem, solution, certificate, timings)
+        return self.last
+
+    def run(self, steps: int, callback: Callable[[StepResult], None] | None = None) -> State:
+        """Take several steps; ``callback`` sees the result of each."""
+        for _ in range(steps):
+            result = self.step()
+            if callback is not None:
+                callback(result)
+        return self.state
+
+    # ---- reading and changing the state ------------------------------------------------------------------
+
+    def position(self, body: Body) -> NDArray[np.float64]:
+        """Position (3,) [m] of the body's frame (not of its centre of mass) in the world."""
+        i = body.index
+        return self.state.q[i, :3] - rotation.matrix(self.state.q[i, 3:]) @ self.model.centre[i]
+
+    def rotation(self, body: Body) -> NDArray[np.float64]:
+        """Rotation (w, x, y, z) of the body."""
+        return self.state.q[body.index, 3:].copy()
+
+    def centre_of_mass(self, body: Body) -> NDArray[np.float64]:
+        """Position (3,) [m] of the centre of mass in the world."""
+        return self.state.q[body.index, :3].copy()
+
+    def velocity(self, body: Body) -> NDArray[np.float64]:
+        """Velocity (3,) [m/s] of the centre of mass in the world."""
+        return self.state.v[body.index, :3].copy()
+
+    def angular_velocity(self, body: Body) -> NDArray[np.float64]:
+        """Angular velocity (3,) [rad/s] in the world."""
+        return self.state.v[body.index, 3:].copy()
+
+    def contacts(self, body: Body | None = None, other: Body | None = None) -> ContactReport:
+        """Contacts of the last step: all, those of a body, or those of a pair; forces act on ``body``."""
+        if self.last is None:
+            raise InputError("contacts: no step has been taken yet; call step() first")
+        return report_contacts(self.last.contacts, self.last.problem, self.last.solution, self.stepping.dt, body, other)
+
+    def set_force(self, body: Body, force: ArrayLike = (0, 0, 0), torque: ArrayLike = (0, 0, 0)) -> None:
+        """Apply a force [N] at the centre of mass and a torque [N m], world frame, from now until changed."""
+        wrench = [vector(f"body {body.name!r}", "force", force), vector(f"body {body.name!r}", "torque", torque)]
+        self._change("force", body, np.concatenate(wrench))
+
+    def set_velocity(self, body: Body, velocity: ArrayLike, angular_velocity: ArrayLike = (0, 0, 0)) -> None:
+        """Set the velocity [m/s] of the centre of mass and the angular velocity [rad/s]."""
+        where = f"body {body.name!r}"
+        parts = [vector(where, "velocity", velocity), vector(where, "angular_velocity", angular_velocity)]
+        self._change("v", body, np.concatenate(parts))
+
+    def set_pose(self, body: Body, position: ArrayLike, orientation: ArrayLike = (1, 0, 0, 0)) -> None:
+        """Move the body's frame to a position (3,) [m] and a rotation (w, x, y, z)."""
+        where = f"body {body.name!r}"
+        quaternion = unit_quaternion(where, orientation)
+        centre = rotation.matrix(quaternion) @ self.model.centre[body.index]
+        self._change("q", body, np.concatenate([vector(where, "position", position) + centre, quaternion]))
+
+    def restore(self, state: State) -> None:
+        """Continue from a saved state of the same model."""
+        check_state(self.model, state)
+        self.state, self.last = state.copy(), None
+
+    def _change(self, name: str, body: Body, row: NDArray[np.float64]) -> None:
+        array = getattr(self.state, name).copy()
+        array[body.index] = row
+        self.state = replace(self.state, **{name: array})
+
+
+def _margin(options: Stepping, model: Model) -> float:
+    """[m] gap up to which contacts at rest take part in a step."""
+    if options.margin is not None:
+        return options.margin
+    return max(1e-6, 2.0 * float(np.linalg.norm(model.gravity)) * options.dt**2)
+
+
+def _within_reach(
+    contacts: Contacts, q: NDArray[np.float64], v: NDArray[np.float64], h: float, margin: float
+) -> tuple[Contacts, NDArray[np.float64]]:
+    """Contacts that can close within the step, and their relative normal velocity (nc,) [m/s]."""
+    speed = contact_rows.approach(contacts.body_a, contacts.body_b, contacts.point, contacts.normal, q, v)
+    near = contacts.gap <= margin + contact_rows.APPROACH_SAFETY * h * np.maximum(0.0, -speed)
+    return (contacts, speed) if near.all() else (contacts.take(np.flatnonzero(near)), speed[near])
+
+
+def _check_finite(model: Model, state: State, contacts: Contacts, lam: NDArray[np.float64]) -> None:
+    """Raise a DivergenceError that names time, body and contact where a step gave a non-finite number."""
+    good = np.isfinite(state.q).all(axis=1) & np.isfinite(state.v).all(axis=1)
+    if good.all():
+        return
+    body = int(np.argmin(good))
+    touching = np.flatnonzero((contacts.body_a == body) | (contacts.body_b == body))
+    bad = touching[~np.isfinite(lam.reshape(-1, 3)[touching]).all(axis=1)]
+    where = "no contact of it is involved"
+    if len(touching):
+        c = int(bad[0]) if len(bad) else int(touching[0])
+        a, b = model.body_names[contacts.body_a[c]], model.body_names[contacts.body_b[c]]
+        where = f"contact {a!r} / {b!r}, gap {contacts.gap[c]:.3g} m, impulse {lam[3 * c : 3 * c + 3]} N s"
+    raise DivergenceError(
+        f"step to t = {state.time:.6g} s: body {model.body_names[body]!r} got velocity {state.v[body]}; {where}; "
+        "the simulation still holds the state before this step"
+    )

@@ -1,0 +1,53 @@
+"""What every solver takes and gives."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import dataclass, field
+from typing import ClassVar, Literal, Protocol
+
+import numpy as np
+from numpy.typing import NDArray
+
+from stickslip.contact.problem import ContactProblem
+
+Law = Literal["exact", "convex"]
+Status = Literal["converged", "max-iterations", "stalled", "diverged"]
+Relinearise = Callable[[NDArray[np.float64]], ContactProblem]
+
+
+@dataclass(frozen=True, eq=False)
+class Solution:
+    """What a solver found; ``status`` says in one word how it ended."""
+
+    v: NDArray[np.float64]
+    """(nv,) velocities that belong to ``lam``: v = v_free + A^-1 J^T lam."""
+    lam: NDArray[np.float64]
+    """(m,) impulses [N s]."""
+    status: Status
+    iterations: int
+    history: NDArray[np.float64]
+    """(k, 2) iteration and residual, in the criterion of the solver, at the iterations where it was computed."""
+    timings: dict[str, float] = field(default_factory=dict)
+    """Seconds spent per stage."""
+
+    @property
+    def converged(self) -> bool:
+        """Whether the residual asked for was reached."""
+        return self.status == "converged"
+
+
+class Solver(Protocol):
+    """A frozen dataclass of options with one method; ``law`` says which contact law it obeys."""
+
+    name: ClassVar[str]
+    law: ClassVar[Law]
+
+    def solve(
+        self,
+        problem: ContactProblem,
+        warm: NDArray[np.float64] | None = None,
+        relinearise: Relinearise | None = None,
+    ) -> Solution:
+        """Solve one problem, from the impulses ``warm`` (m,) where given."""
+        ...

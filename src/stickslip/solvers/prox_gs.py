@@ -1,0 +1,326 @@
+"""PROX Gauss-Seidel, [erleben2017] Alg. 2, with the local r-factor strategy.
+
+Legend: lam impulses, u = J v + bias constraint velocities, r factors (R), nu their reduction, W = J A^-1 J^T.
+The velocity v = v_free + A^-1 J^T lam is kept beside lam, so a sweep needs no Delassus matrix (eq. 25-26).
+
+Differs from the paper:
+- The factors of the friction rows of a contact are equal, 1 / max(W_tt): with unequal ones the projection
+  would not pick the direction of maximum dissipation.
+- Divergence (eq. 27) is judged by |W_cc-scaled change of lam|, a velocity, so that heavy and light contacts
+  count alike, and factors grow back (by 1/nu, never above their start) after ten sweeps in a row without it.
+- Only a change ``growth`` times the last one counts as divergence; the paper's rule (1) shrinks factors without
+  need, since the change of a converging Gauss-Seidel iteration is not monotone.
+- Between sweeps the equations of the contacts held closed are solved directly (solvers/subspace.py), kept only
+  where the residual falls. ``subspace=0`` gives the plain method.
+"""
+
+from __future__ import annotations
+
+import time
+from dataclasses import dataclass
+from math import sqrt
+from typing import ClassVar, Literal
+
+import numpy as np
+from numpy.typing import NDArray
+
+from stickslip.contact.laws import CONTACT, DISC, LIMIT, project_disc, project_friction
+from stickslip.contact.problem import ContactProblem
+from stickslip.contact.residual import residual, scaled_residual
+from stickslip.errors import InputError
+from stickslip.jit import kernel
+from stickslip.linalg.inertia import BlockDiagonal
+from stickslip.solvers.protocol import Law, Relinearise, Solution, Status
+from stickslip.solvers.subspace import subspace_step
+
+STALL_SWEEPS = 500
+"""Sweeps without a tenth of progress after which more of them are no use."""
+
+
+@dataclass(frozen=True)
+class ProxGaussSeidel:
+    """Options of PROX Gauss-Seidel; the defaults are meant for stepping."""
+
+    name: ClassVar[str] = "prox-gs"
+    law: ClassVar[Law] = "exact"
+
+    tolerance: float = 1e-8
+    """Residual at which to stop."""
+    max_iterations: int = 2000
+    """Sweeps at most."""
+    criterion: Literal["scaled", "siconos"] = "scaled"
+    """Which residual of contact/residual.py the tolerance is for."""
+    nu: float = 0.9
+    """Factor by which r shrinks on divergence."""
+    growth: float = 10.0
+    """A sweep that changes lam more than this times the last one counts as divergence; 1 in the paper."""
+    subspace: int = 5
+    """Subspace steps in a row at most, after every ``patience`` sweeps; 0 for the plain method of the paper."""
+    patience: int = 20
+    """Sweeps before a subspace step; doubled whenever the step did not help."""
+    record_every: int = 0
+    """Compute and keep the residual every so many sweeps; 0: only when it may have converged."""
+
+    def __post_init__(self) -> None:
+        for name, good in (
+            ("tolerance", self.tolerance > 0),
+            ("max_iterations", self.max_iterations >= 1),
+            ("nu", 0 < self.nu < 1),
+            ("growth", self.growth >= 1),
+            ("subspace", self.subspace >= 0),
+            ("patience", self.patience >= 1),
+            ("record_every", self.record_every >= 0),
+            ("criterion", self.criterion in ("scaled", "siconos")),
+        ):
+            if not good:
+                raise InputError(f"solver prox-gs: {name} is {getattr(self, name)!r}, which is out of range")
+
+    def solve(
+        self,
+        problem: ContactProblem,
+        warm: NDArray[np.float64] | None = None,
+        relinearise: Relinearise | None = None,
+    ) -> Solution:
+        """Solve for the impulses, starting from ``warm`` (m,) or zero."""
+        started = time.perf_counter()
+        lam = np.zeros(problem.row_count) if warm is None else np.array(warm, dtype=np.float64)
+        v = problem.velocity(lam)
+        if problem.block_count == 0:
+            return Solution(v, lam, "converged", 0, np.zeros((0, 2)))
+        r = np.empty(problem.row_count)
+        _local_factors(problem.J.row_start, problem.laws, problem.diagonal, r)
+        free = problem.free_speed or 1.0
+        fast = _fast_kind(problem)
+        prepared = time.perf_counter()
+
+        history: list[tuple[int, float]] = []
+        iterations, patience, target = 0, self.patience, self.tolerance * free
+        best, best_at = np.inf, 0
+        status: Status = "max-iterations"
+        progress = np.array([np.inf, 1.0, 0.0])  # see _iterate
+        work = np.empty_like(lam), np.empty_like(v)
+        while True:
+            budget = min(self.record_every or patience, self.max_iterations - iterations)
+            iterations += _iterate(
+                fast, problem.J, problem.response, problem.bias, problem.laws, problem.weight, r,
+                self.nu, self.growth, budget, target, lam, v, progress, *work,
+            )  # fmt: skip
+            v = problem.velocity(lam)  # afresh, so that rounding of the updates does not pile up
+            u = problem.constraint_velocity(v)
+            value = self._residual(problem, lam, u)
+            if value > self.tolerance and self.subspace and np.isfinite(value):
+                lam, v, value, better = self._improve(problem, r, lam, v, u, value)
+                progress[0] = np.inf
+                patience = self.patience if better else 2 * patience
+            history.append((iterations, value))
+            if not np.isfinite(value):
+                status = "diverged"
+            elif value <= self.tolerance:
+                status = "converged"
+            if value < 0.9 * best:
+                best, best_at = value, iterations
+            elif iterations - best_at >= STALL_SWEEPS and status == "max-iterations":
+                status = "stalled"
+            if status != "max-iterations" or iterations >= self.max_iterations:
+                break
+            # a sweep's change may underestimate the residual: ask for less of it
+            target = min(0.5 * target, 0.5 * target * self.tolerance / value)
+        ended = time.perf_counter()
+        timings = {"prepare": prepared - started, "iterate": ended - prepared}
+        return Solution(v, lam, status, iterations, np.array(history), timings)
+
+    def _improve(
+        self,
+        problem: ContactProblem,
+        r: NDArray[np.float64],
+        lam: NDArray[np.float64],
+        v: NDArray[np.float64],
+        u: NDArray[np.float64],
+        value: float,
+    ) -> tuple[NDArray[np.float64], NDArray[np.float64], float, bool]:
+        """Subspace steps while each lowers the residual; impulses, velocities, residual, and whether any did."""
+        better = False
+        for _ in range(self.subspace):
+            guess = subspace_step(problem, r, lam, u)
+            if guess is None:
+                break
+            v_guess = problem.velocity(guess)
+            u_guess = problem.constraint_velocity(v_guess)
+            found = self._residual(problem, guess, u_guess)
+            if not found < value:
+                break
+            lam, v, u, value, better = guess, v_guess, u_guess, found, True
+            if value <= self.tolerance:
+                break
+        return lam, v, value, better
+
+    def _residual(self, problem: ContactProblem, lam: NDArray[np.float64], u: NDArray[np.float64]) -> float:
+        """The residual that the tolerance is for."""
+        return scaled_residual(problem, lam, u) if self.criterion == "scaled" else residual(problem, lam, u).siconos
+
+
+def _fast_kind(problem: ContactProblem) -> bool:
+    """Whether every block is an isotropic three-row contact between bodies of six unknowns."""
+    laws, J = problem.laws, problem.J
+    return bool(
+        isinstance(problem.A, BlockDiagonal)
+        and (laws.law == CONTACT).all()
+        and (laws.friction_set == DISC).all()
+        and (np.diff(J.row_start) == 3).all()
+        and (np.diff(J.column_start) == 6).all()
+    )
+
+
+@kernel
+def _local_factors(row_start, laws, diagonal, r_out):
+    """r = 1 / W_ii, eq. (39); equal over the friction rows of a contact; compliance adds to W_ii."""
+    for c in range(row_start.shape[0] - 1):
+        first, last = row_start[c], row_start[c + 1]
+        if laws.law[c] == CONTACT:
+            r_out[first] = 1.0 / diagonal[first]
+            largest = max(diagonal[first + 1], diagonal[first + 2])
+            for i in range(first + 1, last):
+                # the torsional row is in other units, but its set couples it to the others
+                r_out[i] = 1.0 / max(largest, diagonal[i])
+        else:
+            for i in range(first, last):
+                r_out[i] = 1.0 / (diagonal[i] + laws.compliance[i])
+
+
+@kernel
+def _sweep_contacts(J, response, bias, laws, weight, r, factor, lam, v):
+    """Alg. 2 lines 4-10 for isotropic contacts between rigid bodies, in place; |weight change of lam|."""
+    change = 0.0
+    data, back = J.data, response.data
+    for c in range(J.row_start.shape[0] - 1):
+        i = 3 * c
+        u0, u1, u2 = bias[i], bias[i + 1], bias[i + 2]
+        first, last = J.entry_start[c], J.entry_start[c + 1]
+        for e in range(first, last):
+            x = 6 * J.entry_column[e]
+            d = 18 * e
+            v0, v1, v2, v3, v4, v5 = v[x], v[x + 1], v[x + 2], v[x + 3], v[x + 4], v[x + 5]
+            u0 += (data[d] * v0 + data[d + 1] * v1 + data[d + 2] * v2
+                   + data[d + 3] * v3 + data[d + 4] * v4 + data[d + 5] * v5)  # fmt: skip
+            u1 += (data[d + 6] * v0 + data[d + 7] * v1 + data[d + 8] * v2
+                   + data[d + 9] * v3 + data[d + 10] * v4 + data[d + 11] * v5)  # fmt: skip
+            u2 += (data[d + 12] * v0 + data[d + 13] * v1 + data[d + 14] * v2
+                   + data[d + 15] * v3 + data[d + 16] * v4 + data[d + 17] * v5)  # fmt: skip
+        new0 = max(0.0, lam[i] - factor * r[i] * u0)  # line 7
+        rt = factor * r[i + 1]
+        new1, new2 = project_disc(lam[i + 1] - rt * u1, lam[i + 2] - rt * u2, laws.friction[c, 0] * new0)  # line 8
+        d0, d1, d2 = new0 - lam[i], new1 - lam[i + 1], new2 - lam[i + 2]
+        if d0 == 0.0 and d1 == 0.0 and d2 == 0.0:
+            continue
+        lam[i], lam[i + 1], lam[i + 2] = new0, new1, new2
+        w = weight[c]
+        change += w * w * (d0 * d0 + d1 * d1 + d2 * d2)
+        for e in range(first, last):  # line 9
+            x = 6 * J.entry_column[e]
+            d = 18 * e
+            for k in range(6):
+                v[x + k] += back[d + k] * d0 + back[d + 6 + k] * d1 + back[d + 12 + k] * d2
+    return sqrt(change)
+
+
+@kernel
+def _sweep_blocks(J, response, bias, laws, weight, r, factor, lam, v):
+    """Alg. 2 lines 4-10 for blocks of every law, in place; |weight change of lam|."""
+    change = 0.0
+    for c in range(J.row_start.shape[0] - 1):
+        i = J.row_start[c]
+        dim = J.row_start[c + 1] - i
+        u = (0.0, 0.0, 0.0, 0.0)
+        law = laws.law[c]
+        if law == CONTACT:
+            u0, u1, u2, u3 = bias[i], bias[i + 1], bias[i + 2], bias[i + 3] if dim > 3 else 0.0
+            for e in range(J.entry_start[c], J.entry_start[c + 1]):
+                x = J.column_start[J.entry_column[e]]
+                width = J.column_start[J.entry_column[e] + 1] - x
+                at = J.data_start[e]
+                for j in range(width):
+                    s = v[x + j]
+                    u0 += J.data[at + j] * s
+                    u1 += J.data[at + width + j] * s
+                    u2 += J.data[at + 2 * width + j] * s
+                    if dim > 3:
+                        u3 += J.data[at + 3 * width + j] * s
+            u = (u0, u1, u2, u3)
+            d3 = 0.0
+            new0 = max(0.0, lam[i] - factor * r[i] * u[0])
+            rt = factor * r[i + 1]
+            z3 = lam[i + 3] - rt * u[3] if dim > 3 else 0.0
+            new1, new2, new3 = project_friction(
+                laws.friction_set[c], lam[i + 1] - rt * u[1], lam[i + 2] - rt * u[2], z3, new0,
+                laws.friction[c, 0], laws.friction[c, 1], laws.friction[c, 2],
+            )  # fmt: skip
+            d0, d1, d2 = new0 - lam[i], new1 - lam[i + 1], new2 - lam[i + 2]
+            lam[i], lam[i + 1], lam[i + 2] = new0, new1, new2
+            change += weight[c] ** 2 * (d0 * d0 + d1 * d1 + d2 * d2)
+            _respond(response, c, 0, d0, v)
+            _respond(response, c, 1, d1, v)
+            _respond(response, c, 2, d2, v)
+            if dim > 3:
+                d3 = new3 - lam[i + 3]
+                lam[i + 3] = new3
+                _respond(response, c, 3, d3, v)
+        else:
+            # rows one after another: each is a scalar problem
+            for k in range(dim):
+                s = bias[i + k] + laws.compliance[i + k] * lam[i + k]
+                for e in range(J.entry_start[c], J.entry_start[c + 1]):
+                    x = J.column_start[J.entry_column[e]]
+                    width = J.column_start[J.entry_column[e] + 1] - x
+                    at = J.data_start[e] + k * width
+                    for j in range(width):
+                        s += J.data[at + j] * v[x + j]
+                new0 = lam[i + k] - factor * r[i + k] * s
+                if law == LIMIT:
+                    new0 = max(0.0, new0)
+                d0 = new0 - lam[i + k]
+                lam[i + k] = new0
+                change += weight[c] ** 2 * d0 * d0
+                _respond(response, c, k, d0, v)
+    return sqrt(change)
+
+
+@kernel
+def _respond(response, c, k, step, v):
+    """v += response of row k of block c to an impulse, eq. (26), in place."""
+    if step == 0.0:
+        return
+    for e in range(response.entry_start[c], response.entry_start[c + 1]):
+        x = response.column_start[response.entry_column[e]]
+        width = response.column_start[response.entry_column[e] + 1] - x
+        at = response.data_start[e] + k * width
+        for j in range(width):
+            v[x + j] += response.data[at + j] * step
+
+
+@kernel
+def _iterate(fast, J, response, bias, laws, weight, r, nu, growth, budget, target, lam, v, progress, start, start_v):
+    """Sweep until the change of lam is below ``target`` [m/s] or ``budget`` sweeps are done; in place.
+
+    progress: last accepted change [m/s], factor on r, good sweeps in a row. Returns the number of sweeps.
+    """
+    for sweep in range(budget):
+        start[:] = lam
+        start_v[:] = v
+        if fast:
+            change = _sweep_contacts(J, response, bias, laws, weight, r, progress[1], lam, v)
+        else:
+            change = _sweep_blocks(J, response, bias, laws, weight, r, progress[1], lam, v)
+        if change > growth * progress[0]:  # lines 11-12: roll back, shrink r
+            lam[:] = start
+            v[:] = start_v
+            progress[1] *= nu
+            progress[2] = 0.0
+            continue
+        progress[0] = change
+        if change <= target:
+            return sweep + 1
+        progress[2] += 1.0
+        if progress[2] >= 10.0 and progress[1] < 1.0:
+            progress[1] = min(1.0, progress[1] / nu)
+            progress[2] = 0.0
+    return budget

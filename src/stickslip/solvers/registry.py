@@ -1,0 +1,25 @@
+"""Solvers by name."""
+
+from __future__ import annotations
+
+from dataclasses import fields
+from typing import Any
+
+from stickslip.errors import InputError
+from stickslip.solvers.prox_gs import ProxGaussSeidel
+from stickslip.solvers.protocol import Solver
+
+SOLVERS: dict[str, Any] = {solver.name: solver for solver in (ProxGaussSeidel,)}
+"""Every solver class by its name on the command line."""
+
+
+def make_solver(name: str, **options: object) -> Solver:
+    """The solver of that name with the given options; unknown names and options raise an InputError."""
+    if name not in SOLVERS:
+        raise InputError(f"solver {name!r} is unknown; known: {', '.join(SOLVERS)}")
+    known = [field.name for field in fields(SOLVERS[name])]
+    for option in options:
+        if option not in known:
+            raise InputError(f"solver {name}: option {option!r} is unknown; known: {', '.join(known)}")
+    solver: Solver = SOLVERS[name](**options)
+    return solver

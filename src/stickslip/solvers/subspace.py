@@ -1,0 +1,264 @@
+"""Subspace step: solve the equations of the contacts that a Gauss-Seidel iterate holds to be closed.
+
+Projected Gauss-Seidel finds which contacts are open, stick or slip long before it finds their impulses, when
+masses differ much or stacks are tall. With that guess frozen the problem is linear, and is solved at once
+(subspace minimisation, [silcowitz2010]). Slipping contacts keep their direction: their impulse is
+lam_n (1, e) with e on the boundary of the friction set.
+
+    J_S v + bias_S + R (lam_S - lam_S^old) = 0,     A (v - v_free) = B_S^T lam_S
+
+S are the rows held closed, B_S what their impulses act on, R a small multiple of diag W (a proximal term: closed
+rows are often redundant). Eliminating lam_S leaves one matrix over the velocities, A + B^T R^-1 J, factorised
+once and used for a few proximal iterations. The caller keeps the result only where the residual falls.
+"""
+
+from __future__ import annotations
+
+import numpy as np
+from numpy.typing import NDArray
+
+from stickslip.contact.laws import CONTACT, LIMIT, project_friction
+from stickslip.contact.problem import ContactProblem
+from stickslip.jit import kernel
+from stickslip.linalg import inertia
+from stickslip.linalg.inertia import BlockDiagonal
+
+PROXIMAL = 1e-7
+"""R relative to diag W: small against the eigenvalues of W that matter, large against rounding."""
+PROXIMAL_ITERATIONS = 4
+DENSE_LIMIT = 96
+"""Unknown velocities up to which a dense factorisation is the faster one."""
+
+
+def subspace_step(
+    problem: ContactProblem,
+    r: NDArray[np.float64],
+    lam: NDArray[np.float64],
+    u: NDArray[np.float64],
+) -> NDArray[np.float64] | None:
+    """Impulses (m,) that solve the frozen problem at lam, u (m,); None where its matrix is singular."""
+    if not isinstance(problem.A, BlockDiagonal):
+        return None
+    J, A, diagonal = problem.J, problem.A, problem.diagonal
+    active = np.zeros(problem.row_count, dtype=np.int32)
+    e = np.zeros((problem.block_count, 3))
+    acting = J.data.copy()
+    _classify(J, problem.laws, lam, u, r, active, e, acting)
+    stiffness = np.where(active > 0, 1.0 / (PROXIMAL * diagonal + problem.laws.compliance), 0.0)
+    size = J.column_count
+    start = np.where(active > 0, lam, 0.0)
+    rhs_free = inertia.apply(A, problem.v_free)
+
+    if size <= DENSE_LIMIT:
+        matrix = np.zeros((size, size))
+        _assemble_dense(J, A, acting, stiffness, matrix)
+        pivots = np.zeros(size, dtype=np.int32)
+        if not _factorise(matrix, pivots):
+            return None
+        solve = _DenseSolve(matrix, pivots)
+    else:
+        sparse = _sparse_factor(problem, acting, stiffness)
+        if sparse is None:
+            return None
+        solve = sparse
+    for _ in range(PROXIMAL_ITERATIONS):
+        # without compliance each pass moves the proximal centre; compliance is part of the law and stays
+        centre = start * np.where(problem.laws.compliance > 0, PROXIMAL * diagonal * stiffness, 1.0)
+        rhs = rhs_free.copy()
+        _act(J, acting, centre - stiffness * problem.bias * (active > 0), rhs)
+        v = solve(rhs)
+        start = centre - stiffness * problem.constraint_velocity(v)
+    new = start
+    _spread(J.row_start, problem.laws, active, e, new)
+    return new if np.isfinite(new).all() else None
+
+
+class _DenseSolve:
+    """Solves with a dense LU factorisation."""
+
+    def __init__(self, matrix: NDArray[np.float64], pivots: NDArray[np.int32]) -> None:
+        self.matrix, self.pivots = matrix, pivots
+
+    def __call__(self, rhs: NDArray[np.float64]) -> NDArray[np.float64]:
+        x = rhs.copy()
+        _substitute(self.matrix, self.pivots, x)
+        return x
+
+
+def _sparse_factor(problem, acting, stiffness):  # type: ignore[no-untyped-def]
+    """SuperLU's solve function of A + B^T R^-1 J, or None where it is singular."""
+    from scipy.sparse import coo_array, csc_array
+    from scipy.sparse.linalg import splu
+
+    J, A = problem.J, problem.A
+    counts = np.diff(J.entry_start)
+    width = np.diff(J.column_start)
+    if not (width == width[0]).all():
+        return None
+    k = int(width[0])
+    pairs = int((counts * counts).sum())
+    blocks = len(width)
+    row, column = np.empty((pairs + blocks, k, k), np.int32), np.empty((pairs + blocks, k, k), np.int32)
+    value = np.zeros((pairs + blocks, k, k))
+    _assemble_triplets(J, A, acting, stiffness, k, row, column, value)
+    matrix = csc_array(coo_array((value.ravel(), (row.ravel(), column.ravel())), shape=(J.column_count,) * 2))
+    try:
+        return splu(matrix).solve
+    except RuntimeError:
+        return None
+
+
+@kernel
+def _classify(J, laws, lam, u, r, active_out, e_out, acting_out):
+    """Rows held closed at (lam, u), the direction e of slipping contacts, and the rows that their impulses act on."""
+    for c in range(J.row_start.shape[0] - 1):
+        i = J.row_start[c]
+        dim = J.row_start[c + 1] - i
+        if laws.law[c] != CONTACT:
+            for k in range(i, i + dim):
+                bound = u[k] + laws.compliance[k] * lam[k]
+                active_out[k] = 1 if laws.law[c] != LIMIT or lam[k] - r[k] * bound > 0.0 else 0
+            continue
+        zn = lam[i] - r[i] * u[i]
+        if zn <= 0.0:
+            continue
+        active_out[i] = 1
+        x, y = lam[i + 1] - r[i + 1] * u[i + 1], lam[i + 2] - r[i + 1] * u[i + 2]
+        z = lam[i + 3] - r[i + 1] * u[i + 3] if dim > 3 else 0.0
+        mu1, mu2, mu3 = laws.friction[c, 0], laws.friction[c, 1], laws.friction[c, 2]
+        px, py, pz = project_friction(laws.friction_set[c], x, y, z, zn, mu1, mu2, mu3)
+        if px == x and py == y and pz == z:
+            for k in range(i + 1, i + dim):
+                active_out[k] = 1
+            continue
+        e_out[c, 0], e_out[c, 1], e_out[c, 2] = px / zn, py / zn, pz / zn
+        for entry in range(J.entry_start[c], J.entry_start[c + 1]):
+            width = J.column_start[J.entry_column[entry] + 1] - J.column_start[J.entry_column[entry]]
+            at = J.data_start[entry]
+            for k in range(1, dim):
+                for j in range(width):
+                    acting_out[at + j] += e_out[c, k - 1] * J.data[at + k * width + j]
+
+
+@kernel
+def _spread(row_start, laws, active, e, lam):
+    """Friction of slipping contacts from their normal impulse, in place."""
+    for c in range(row_start.shape[0] - 1):
+        i = row_start[c]
+        if laws.law[c] == CONTACT and active[i] > 0 and active[i + 1] == 0:
+            for k in range(1, row_start[c + 1] - i):
+                lam[i + k] = lam[i] * e[c, k - 1]
+
+
+@kernel
+def _act(J, acting, lam, f_out):
+    """f_out += B^T lam."""
+    for c in range(J.row_start.shape[0] - 1):
+        for entry in range(J.entry_start[c], J.entry_start[c + 1]):
+            x = J.column_start[J.entry_column[entry]]
+            width = J.column_start[J.entry_column[entry] + 1] - x
+            at = J.data_start[entry]
+            for i in range(J.row_start[c], J.row_start[c + 1]):
+                for j in range(width):
+                    f_out[x + j] += acting[at + j] * lam[i]
+                at += width
+
+
+@kernel
+def _assemble_dense(J, A, acting, stiffness, matrix_out):
+    """matrix_out = A + B^T R^-1 J."""
+    for b in range(A.start.shape[0] - 1):
+        x = A.start[b]
+        width = A.start[b + 1] - x
+        for i in range(width):
+            for j in range(width):
+                matrix_out[x + i, x + j] = A.data[A.data_start[b] + i * width + j]
+    for c in range(J.row_start.shape[0] - 1):
+        dim = J.row_start[c + 1] - J.row_start[c]
+        for p in range(J.entry_start[c], J.entry_start[c + 1]):
+            xp = J.column_start[J.entry_column[p]]
+            wp = J.column_start[J.entry_column[p] + 1] - xp
+            for q in range(J.entry_start[c], J.entry_start[c + 1]):
+                xq = J.column_start[J.entry_column[q]]
+                wq = J.column_start[J.entry_column[q] + 1] - xq
+                for k in range(dim):
+                    s = stiffness[J.row_start[c] + k]
+                    if s > 0.0:
+                        for i in range(wp):
+                            left = s * acting[J.data_start[p] + k * wp + i]
+                            for j in range(wq):
+                                matrix_out[xp + i, xq + j] += left * J.data[J.data_start[q] + k * wq + j]
+
+
+@kernel
+def _assemble_triplets(J, A, acting, stiffness, width, row_out, column_out, value_out):
+    """Blocks (width x width) of A + B^T R^-1 J, one for each body and each pair of bodies of a constraint."""
+    blocks = A.start.shape[0] - 1
+    for b in range(blocks):
+        for i in range(width):
+            for j in range(width):
+                row_out[b, i, j] = A.start[b] + i
+                column_out[b, i, j] = A.start[b] + j
+                value_out[b, i, j] = A.data[A.data_start[b] + i * width + j]
+    at = blocks
+    for c in range(J.row_start.shape[0] - 1):
+        dim = J.row_start[c + 1] - J.row_start[c]
+        for p in range(J.entry_start[c], J.entry_start[c + 1]):
+            for q in range(J.entry_start[c], J.entry_start[c + 1]):
+                for i in range(width):
+                    for j in range(width):
+                        row_out[at, i, j] = J.column_start[J.entry_column[p]] + i
+                        column_out[at, i, j] = J.column_start[J.entry_column[q]] + j
+                        total = 0.0
+                        for k in range(dim):
+                            total += (
+                                stiffness[J.row_start[c] + k]
+                                * acting[J.data_start[p] + k * width + i]
+                                * J.data[J.data_start[q] + k * width + j]
+                            )
+                        value_out[at, i, j] = total
+                at += 1
+
+
+@kernel
+def _factorise(a, pivots_out):
+    """LU with partial pivoting, in place; False where a pivot vanishes.
+
+    By hand: the factorisation must give the same bits for any number of threads, which LAPACK does not promise.
+    """
+    n = a.shape[0]
+    for k in range(n):
+        p = k
+        for i in range(k + 1, n):
+            if abs(a[i, k]) > abs(a[p, k]):
+                p = i
+        pivots_out[k] = p
+        if a[p, k] == 0.0:
+            return False
+        if p != k:
+            for j in range(n):
+                a[k, j], a[p, j] = a[p, j], a[k, j]
+        for i in range(k + 1, n):
+            if a[i, k] != 0.0:
+                factor = a[i, k] / a[k, k]
+                a[i, k] = factor
+                for j in range(k + 1, n):
+                    a[i, j] -= factor * a[k, j]
+    return True
+
+
+@kernel
+def _substitute(a, pivots, x):
+    """Forward and back substitution with the factors of _factorise, in place."""
+    n = a.shape[0]
+    for k in range(n):
+        p = pivots[k]
+        if p != k:
+            x[k], x[p] = x[p], x[k]
+    for i in range(n):
+        for j in range(i):
+            x[i] -= a[i, j] * x[j]
+    for i in range(n - 1, -1, -1):
+        for j in range(i + 1, n):
+            x[i] -= a[i, j] * x[j]
+        x[i] /= a[i, i]

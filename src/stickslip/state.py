@@ -1,0 +1,95 @@
+"""The state: what changes in time. Stepping replaces it, so the last good one is never half overwritten."""
+
+from __future__ import annotations
+
+import hashlib
+import os
+import zipfile
+from dataclasses import dataclass, fields
+from pathlib import Path
+
+import numpy as np
+from numpy.typing import NDArray
+
+from stickslip.errors import FileError, InputError
+from stickslip.files import whole_file
+from stickslip.model import Model
+
+
+@dataclass(frozen=True, eq=False)
+class State:
+    """Configuration, velocity, and what warm starts need; enough to continue bit for bit."""
+
+    time: float
+    """[s]"""
+    steps: int
+    """Steps taken since time zero."""
+    q: NDArray[np.float64]
+    """(nb, 7) position of the centre of mass [m] and rotation (w, x, y, z) of each body."""
+    v: NDArray[np.float64]
+    """(nb, 6) linear [m/s] and angular velocity [rad/s], world frame."""
+    force: NDArray[np.float64]
+    """(nb, 6) force [N] at the centre of mass and torque [N m] that the user applies until told otherwise."""
+    contact_key: NDArray[np.int64]
+    """(nc,) sorted keys of the contacts of the last step."""
+    contact_impulse: NDArray[np.float64]
+    """(nc, 4) their impulse in the world frame [N s], and the torsional one about the normal [N m s]."""
+
+    def copy(self) -> State:
+        """An independent copy."""
+        return State(
+            self.time,
+            self.steps,
+            *(np.copy(getattr(self, f.name)) for f in fields(self) if f.name not in ("time", "steps")),
+        )
+
+    def digest(self) -> str:
+        """SHA-256 over every bit of the state, as 64 hex digits."""
+        digest = hashlib.sha256()
+        for item in fields(self):
+            digest.update(np.ascontiguousarray(getattr(self, item.name)).tobytes())
+        return digest.hexdigest()
+
+    def save(self, path: str | os.PathLike[str]) -> None:
+        """Write the state to an ``.npz`` file, whole or not at all."""
+        with whole_file(path) as temporary, open(temporary, "wb") as stream:
+            np.savez(stream, **{item.name: getattr(self, item.name) for item in fields(self)})
+
+    @staticmethod
+    def load(path: str | os.PathLike[str]) -> State:
+        """Read a state that :meth:`save` wrote."""
+        file = Path(path)
+        if not file.is_file():
+            raise FileError(f"state file {file} does not exist; give a file that State.save wrote")
+        try:
+            with np.load(file, allow_pickle=False) as data:
+                values = {item.name: data[item.name] for item in fields(State)}
+        except (OSError, ValueError, KeyError, EOFError, zipfile.BadZipFile) as error:
+            raise FileError(f"state file {file} is not a saved state or is damaged: {error}") from None
+        values["time"], values["steps"] = float(values["time"]), int(values["steps"])
+        return State(**values)
+
+
+def initial_state(model: Model) -> State:
+    """The state at time zero: poses, velocities and forces of the scene, no remembered impulses."""
+    return State(
+        time=0.0,
+        steps=0,
+        q=model.q_start.copy(),
+        v=model.v_start.copy(),
+        force=model.force_start.copy(),
+        contact_key=np.zeros(0, dtype=np.int64),
+        contact_impulse=np.zeros((0, 4)),
+    )
+
+
+def check_state(model: Model, state: State) -> None:
+    """Raise an InputError unless a state fits a model."""
+    for name, width in (("q", 7), ("v", 6), ("force", 6)):
+        array = getattr(state, name)
+        if array.shape != (model.body_count, width):
+            expected = (model.body_count, width)
+            raise InputError(f"state: {name} has shape {array.shape}; this model needs {expected}")
+        if not np.isfinite(array).all():
+            body = int(np.argmin(np.isfinite(array).all(axis=1)))
+            raise InputError(f"state: {name} of body {model.body_names[body]!r} is {array[body]}; it must be finite")

@@ -1,0 +1,217 @@
+"""Rays against convex shapes: where a ray enters the nearest one, and whether anything is in its way.
+
+Only entries count: a ray that starts inside a shape does not see it, so a camera inside a wall looks through it.
+A ray is o + t d with unit d; shapes are met in their own frame (geometry/shapes.py).
+"""
+
+from __future__ import annotations
+
+from math import inf, sqrt
+from typing import NamedTuple
+
+import numpy as np
+from numpy.typing import NDArray
+
+from stickslip.geometry.shapes import BOX, CAPSULE, CYLINDER, HULL, SPHERE
+from stickslip.jit import kernel
+from stickslip.linalg.vec3 import dot, load3, load_matrix, mat_t_vec, mat_vec, normalize, sub
+
+
+class TracedScene(NamedTuple):
+    """n shapes at fixed poses; half-spaces stand in ``planes``, all others in a BoundingTree beside it."""
+
+    kind: NDArray[np.int32]
+    position: NDArray[np.float64]
+    rotation: NDArray[np.float64]
+    size: NDArray[np.float64]
+    hull: NDArray[np.int32]
+    face_start: NDArray[np.int32]
+    face_plane: NDArray[np.float64]
+    colour: NDArray[np.float64]
+    """(n, 3) linear RGB."""
+    planes: NDArray[np.int32]
+    """Indices of the half-spaces that are drawn."""
+
+
+@kernel
+def _enter_ball(o, d, radius):
+    """Where a ray enters a ball about the origin, or inf."""
+    b = dot(o, d)
+    disc = b * b - dot(o, o) + radius * radius
+    return -b - sqrt(disc) if disc >= 0.0 else inf
+
+
+@kernel
+def _enter_tube(o, d, radius):
+    """Entry and exit of an endless tube about z; (inf, -inf) where it is missed, (-inf, inf) along it inside."""
+    a = d[0] * d[0] + d[1] * d[1]
+    c = o[0] * o[0] + o[1] * o[1] - radius * radius
+    if a < 1e-18:
+        return (-inf, inf) if c <= 0.0 else (inf, -inf)
+    b = o[0] * d[0] + o[1] * d[1]
+    disc = b * b - a * c
+    if disc < 0.0:
+        return inf, -inf
+    root = sqrt(disc)
+    return (-b - root) / a, (-b + root) / a
+
+
+@kernel
+def _clip(t_in, t_out, o, d, lower, upper):
+    """Narrow [t_in, t_out] to where o + t d lies between two bounds, in one coordinate."""
+    if d == 0.0:
+        return (t_in, t_out) if lower <= o <= upper else (inf, -inf)
+    t0, t1 = (lower - o) / d, (upper - o) / d
+    return max(t_in, min(t0, t1)), min(t_out, max(t0, t1))
+
+
+@kernel
+def _enter_capsule(o, d, radius, half):
+    """Where a ray enters a capsule: its tube between the ends, or one of the end balls."""
+    t, t_out = _enter_tube(o, d, radius)
+    if t > t_out:
+        return inf
+    if t > -inf and abs(o[2] + t * d[2]) <= half:
+        return t
+    below = _enter_ball((o[0], o[1], o[2] + half), d, radius)
+    above = _enter_ball((o[0], o[1], o[2] - half), d, radius)
+    return min(below, above)
+
+
+@kernel
+def enter(scene, s, origin, direction):
+    """Distance at which a ray enters shape s (not a half-space); inf or negative where it does not."""
+    kind = scene.kind[s]
+    o = sub(origin, load3(scene.position, s))
+    if kind == SPHERE:
+        return _enter_ball(o, direction, scene.size[s, 0])
+    R = load_matrix(scene.rotation, s)
+    o, d = mat_t_vec(R, o), mat_t_vec(R, direction)
+    if kind == CAPSULE:
+        return _enter_capsule(o, d, scene.size[s, 0], scene.size[s, 1])
+    t_in, t_out = -inf, inf
+    if kind == BOX:
+        for k in range(3):
+            t_in, t_out = _clip(t_in, t_out, o[k], d[k], -scene.size[s, k], scene.size[s, k])
+    elif kind == CYLINDER:
+        t_in, t_out = _enter_tube(o, d, scene.size[s, 0])
+        t_in, t_out = _clip(t_in, t_out, o[2], d[2], -scene.size[s, 1], scene.size[s, 1])
+    elif kind == HULL:
+        h = scene.hull[s]
+        for f in range(scene.face_start[h], scene.face_start[h + 1]):
+            n = (scene.face_plane[f, 0], scene.face_plane[f, 1], scene.face_plane[f, 2])
+            t_in, t_out = _clip(t_in, t_out, dot(n, o), dot(n, d), -inf, scene.face_plane[f, 3])
+    return t_in if t_in <= t_out else inf
+
+
+@kernel
+def local_normal(scene, s, p):
+    """Outward unit normal of shape s at the surface point p, both in the shape's frame."""
+    kind = scene.kind[s]
+    if kind == SPHERE:
+        return normalize(p)
+    if kind == CAPSULE:
+        half = scene.size[s, 1]
+        return normalize((p[0], p[1], p[2] - min(half, max(-half, p[2]))))
+    if kind == CYLINDER:
+        radial = sqrt(p[0] * p[0] + p[1] * p[1])
+        if abs(p[2]) - scene.size[s, 1] > radial - scene.size[s, 0]:
+            return 0.0, 0.0, 1.0 if p[2] > 0.0 else -1.0
+        return p[0] / radial, p[1] / radial, 0.0
+    if kind == BOX:
+        x, y, z = (abs(p[0]) - scene.size[s, 0], abs(p[1]) - scene.size[s, 1], abs(p[2]) - scene.size[s, 2])
+        if x > y and x > z:
+            return 1.0 if p[0] > 0.0 else -1.0, 0.0, 0.0
+        if y > z:
+            return 0.0, 1.0 if p[1] > 0.0 else -1.0, 0.0
+        return 0.0, 0.0, 1.0 if p[2] > 0.0 else -1.0
+    normal = (0.0, 0.0, 1.0)
+    if kind == HULL:
+        h = scene.hull[s]
+        best = -inf
+        for f in range(scene.face_start[h], scene.face_start[h + 1]):
+            n = (scene.face_plane[f, 0], scene.face_plane[f, 1], scene.face_plane[f, 2])
+            beyond = dot(n, p) - scene.face_plane[f, 3]
+            if beyond > best:
+                best, normal = beyond, n
+    return normal
+
+
+@kernel
+def nearest_plane(scene, origin, direction, nearest):
+    """Distance to and index of the first half-space that a ray enters before ``nearest``; index -1 for none."""
+    found = -1
+    for k in range(scene.planes.shape[0]):
+        s = scene.planes[k]
+        n = (scene.rotation[s, 0, 2], scene.rotation[s, 1, 2], scene.rotation[s, 2, 2])
+        fall = dot(n, direction)
+        if fall < 0.0:
+            t = dot(n, sub(load3(scene.position, s), origin)) / fall
+            if 0.0 < t < nearest:
+                nearest, found = t, s
+    return nearest, found
+
+
+@kernel
+def _enter_node(tree, node, o, inverse):
+    """Distance at which a ray enters the box of a node (zero inside), inf where it misses; inverse = 1 / d."""
+    t_in, t_out = 0.0, inf
+    for k in range(3):
+        t0 = (tree.lower[node, k] - o[k]) * inverse[k]
+        t1 = (tree.upper[node, k] - o[k]) * inverse[k]
+        t_in, t_out = max(t_in, min(t0, t1)), min(t_out, max(t0, t1))
+    return t_in if t_in <= t_out else inf
+
+
+@kernel
+def nearest_body(scene, tree, origin, direction, nearest, any_will_do, stack, stack_t):
+    """Distance to and index of the first shape that a ray enters before ``nearest``; index -1 for none.
+
+    With ``any_will_do`` the first one found, in no order. stack, stack_t: work space (STACK_SIZE,).
+    """
+    found = -1
+    # a large number in the place of 1/0 keeps infinities out of products with zero
+    inverse = (
+        1.0 / direction[0] if direction[0] != 0.0 else 1e300,
+        1.0 / direction[1] if direction[1] != 0.0 else 1e300,
+        1.0 / direction[2] if direction[2] != 0.0 else 1e300,
+    )
+    stack[0], stack_t[0] = 0, _enter_node(tree, 0, origin, inverse)
+    height = 1
+    while height > 0:
+        height -= 1
+        node = stack[height]
+        if stack_t[height] >= nearest:
+            continue
+        near = tree.child[node]
+        if near < 0:
+            for k in range(tree.first[node], tree.first[node] + tree.length[node]):
+                t = enter(scene, tree.order[k], origin, direction)
+                if 0.0 < t < nearest:
+                    nearest, found = t, tree.order[k]
+            if found >= 0 and any_will_do:
+                return nearest, found
+            continue
+        far = near + 1
+        t_near, t_far = _enter_node(tree, near, origin, inverse), _enter_node(tree, far, origin, inverse)
+        if t_near > t_far:
+            near, far, t_near, t_far = far, near, t_far, t_near
+        if t_far < nearest:
+            stack[height], stack_t[height] = far, t_far
+            height += 1
+        if t_near < nearest:
+            stack[height], stack_t[height] = near, t_near
+            height += 1
+    return nearest, found
+
+
+@kernel
+def to_local(scene, s, p):
+    """A world point in the frame of shape s."""
+    return mat_t_vec(load_matrix(scene.rotation, s), sub(p, load3(scene.position, s)))
+
+
+@kernel
+def to_world_direction(scene, s, n):
+    """A direction of the frame of shape s in the world."""
+    return mat_vec(load_matrix(scene.rotation, s), n)
