@@ -34,7 +34,7 @@ ALIGNED = 1.0 - 5e-7
 """Cosine to the axis above which a face is the reference: 0.06 degrees."""
 ALIGNED_SHALLOW = 1.0 - 2e-4
 """The same where the overlap is small and the choice changes the gap by a small part of it only: 1.1 degrees."""
-SHALLOW = 0.01
+SHALLOW = 0.003
 """Relative to the size of the pair: largest gap or overlap that is small in this sense."""
 PARALLEL_LINES = 1e-3
 """Sine below which two lines, or a line and the contact plane, are parallel."""

@@ -198,7 +198,7 @@ def load_cylinder(core, position, rotation, size):
         store3(core.vertices, i, add(mat_vec(rotation, (x, y, size[1])), position))
         store3(core.vertices, RIM + i, add(mat_vec(rotation, (x, y, -size[1])), position))
         core.loop[i] = i
-        core.loop[RIM + i] = 2 * RIM - 1 - i
+        core.loop[RIM + i] = RIM + (RIM - i) % RIM
     for f in range(2):
         outward = scale(1.0 if f == 0 else -1.0, (rotation[2], rotation[5], rotation[8]))
         store_plane(core, f, outward, axpy(size[1], outward, position))

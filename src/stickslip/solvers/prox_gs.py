@@ -139,20 +139,19 @@ class ProxGaussSeidel:
         value: float,
     ) -> tuple[NDArray[np.float64], NDArray[np.float64], float, bool]:
         """Subspace steps while each lowers the residual; impulses, velocities, residual, and whether any did."""
-        better = False
+        start = value
         for _ in range(self.subspace):
-            guess = subspace_step(problem, r, lam, u)
-            if guess is None:
+            before = value
+            for guess in subspace_step(problem, r, lam, u):
+                v_guess = problem.velocity(guess)
+                u_guess = problem.constraint_velocity(v_guess)
+                found = self._residual(problem, guess, u_guess)
+                if found < value:
+                    lam, v, u, value = guess, v_guess, u_guess, found
+                    break
+            if value <= self.tolerance or not value < before:
                 break
-            v_guess = problem.velocity(guess)
-            u_guess = problem.constraint_velocity(v_guess)
-            found = self._residual(problem, guess, u_guess)
-            if not found < value:
-                break
-            lam, v, u, value, better = guess, v_guess, u_guess, found, True
-            if value <= self.tolerance:
-                break
-        return lam, v, value, better
+        return lam, v, value, value < start
 
     def _residual(self, problem: ContactProblem, lam: NDArray[np.float64], u: NDArray[np.float64]) -> float:
         """The residual that the tolerance is for."""

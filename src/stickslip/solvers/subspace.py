@@ -35,10 +35,14 @@ def subspace_step(
     r: NDArray[np.float64],
     lam: NDArray[np.float64],
     u: NDArray[np.float64],
-) -> NDArray[np.float64] | None:
-    """Impulses (m,) that solve the frozen problem at lam, u (m,); None where its matrix is singular."""
+) -> list[NDArray[np.float64]]:
+    """Candidate impulses (m,) that solve the frozen problem at lam, u (m,); none where its matrix is singular.
+
+    Where closed rows are redundant the impulses are not unique. The first candidate is the smallest solution, free
+    of the self-stress that Gauss-Seidel leaves behind; the second is the one nearest to lam.
+    """
     if not isinstance(problem.A, BlockDiagonal):
-        return None
+        return []
     J, A, diagonal = problem.J, problem.A, problem.diagonal
     active = np.zeros(problem.row_count, dtype=np.int32)
     e = np.zeros((problem.block_count, 3))
@@ -46,7 +50,6 @@ def subspace_step(
     _classify(J, problem.laws, lam, u, r, active, e, acting)
     stiffness = np.where(active > 0, 1.0 / (PROXIMAL * diagonal + problem.laws.compliance), 0.0)
     size = J.column_count
-    start = np.where(active > 0, lam, 0.0)
     rhs_free = inertia.apply(A, problem.v_free)
 
     if size <= DENSE_LIMIT:
@@ -54,23 +57,27 @@ def subspace_step(
         _assemble_dense(J, A, acting, stiffness, matrix)
         pivots = np.zeros(size, dtype=np.int32)
         if not _factorise(matrix, pivots):
-            return None
+            return []
         solve = _DenseSolve(matrix, pivots)
     else:
         sparse = _sparse_factor(problem, acting, stiffness)
         if sparse is None:
-            return None
+            return []
         solve = sparse
-    for _ in range(PROXIMAL_ITERATIONS):
-        # without compliance each pass moves the proximal centre; compliance is part of the law and stays
-        centre = start * np.where(problem.laws.compliance > 0, PROXIMAL * diagonal * stiffness, 1.0)
-        rhs = rhs_free.copy()
-        _act(J, acting, centre - stiffness * problem.bias * (active > 0), rhs)
-        v = solve(rhs)
-        start = centre - stiffness * problem.constraint_velocity(v)
-    new = start
-    _spread(J.row_start, problem.laws, active, e, new)
-    return new if np.isfinite(new).all() else None
+    # without compliance each pass moves the proximal centre; compliance is part of the law and stays
+    moved = np.where(problem.laws.compliance > 0, PROXIMAL * diagonal * stiffness, 1.0)
+    pull = stiffness * problem.bias
+    candidates = []
+    for new in (np.zeros_like(lam), np.where(active > 0, lam, 0.0)):
+        for _ in range(PROXIMAL_ITERATIONS):
+            centre = new * moved
+            rhs = rhs_free.copy()
+            _act(J, acting, centre - pull, rhs)
+            new = centre - stiffness * problem.constraint_velocity(solve(rhs))
+        _spread(J.row_start, problem.laws, active, e, new)
+        if np.isfinite(new).all():
+            candidates.append(new)
+    return candidates
 
 
 class _DenseSolve:
