@@ -1,0 +1,42 @@
+"""Every solver on every problem of the gallery, against the known solution."""
+
+import numpy as np
+import pytest
+
+from stickslip.contact.gallery import GALLERY
+from stickslip.contact.residual import residual
+from stickslip.solvers.registry import SOLVERS, make_solver
+
+CASES = [(solver, problem) for solver in SOLVERS for problem in GALLERY if SOLVERS[solver].law == "exact"]
+
+
+@pytest.mark.parametrize(("solver", "name"), CASES)
+def test_known_solution(solver: str, name: str) -> None:
+    known = GALLERY[name]()
+    solution = make_solver(solver, tolerance=1e-10).solve(known.problem)
+    assert solution.converged, (solution.status, solution.history[-1])
+    # the residual is relative to |q|, and velocities follow it with the conditioning of the problem
+    scale = max(1.0, known.problem.free_speed)
+    np.testing.assert_allclose(solution.v, known.v, atol=1e-7 * scale)
+    if known.impulses is not None:
+        np.testing.assert_allclose(solution.lam, known.impulses, atol=1e-6)
+    assert residual(known.problem, solution.lam).scaled <= 1e-10
+
+
+@pytest.mark.parametrize("name", GALLERY)
+def test_solution_of_the_gallery_is_one(name: str) -> None:
+    """The stated impulses satisfy the exact law, so the gallery itself is right."""
+    known = GALLERY[name]()
+    if known.impulses is None:
+        pytest.skip("impulses are not unique here; the velocity is checked by the solvers")
+    np.testing.assert_allclose(known.problem.velocity(known.impulses), known.v, atol=1e-12)
+    assert residual(known.problem, known.impulses).scaled < 1e-12
+
+
+@pytest.mark.parametrize("solver", SOLVERS)
+def test_warm_start_at_the_solution_is_quick(solver: str) -> None:
+    known = GALLERY["stack-of-five"]()
+    first = make_solver(solver).solve(known.problem)
+    again = make_solver(solver).solve(known.problem, first.lam)
+    assert again.converged
+    assert again.iterations <= 3
