@@ -229,7 +229,9 @@ def _within_reach(
 
 def _check_finite(model: Model, state: State, contacts: Contacts, lam: NDArray[np.float64]) -> None:
     """Raise a DivergenceError that names time, body and contact where a step gave a non-finite number."""
-    good = np.isfinite(state.q).all(axis=1) & np.isfinite(state.v).all(axis=1)
+    with np.errstate(over="ignore", invalid="ignore"):
+        # squares, so that a speed whose energy overflows counts as well
+        good = np.isfinite(state.q).all(axis=1) & np.isfinite(state.v * state.v).all(axis=1)
     if good.all():
         return
     body = int(np.argmin(good))

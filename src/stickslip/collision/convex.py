@@ -19,7 +19,7 @@ from typing import Any
 import numpy as np
 
 from stickslip.collision.epa import epa, new_polytope
-from stickslip.collision.face_clipping import SINGLE, manifold, new_clipping, select
+from stickslip.collision.face_clipping import GAP, NAME, SINGLE, manifold, new_clipping, select
 from stickslip.collision.gjk import gjk
 from stickslip.collision.separating_axes import (
     EDGE_PAIRS,
@@ -83,8 +83,8 @@ def convex_convex(
             for c in range(3):
                 point_out[i, k, c] = x[c]
                 normal_out[i, k, c] = n[c]
-            gap_out[i, k] = clipping.gap[j] - radius_a - radius_b
-            feature = clipping.name[j]
+            gap_out[i, k] = clipping.corner[j, GAP] - radius_a - radius_b
+            feature = clipping.tag[j, NAME]
             m = 0
             while m < k:  # ids of large hulls can coincide; the next free one is taken
                 m += 1
@@ -119,7 +119,7 @@ def collide(a, b, limit, clipping, polytope, simplex, weight):
     middle = scale(0.5, add(pa, pb))
     for k in range(3):
         clipping.corner[0, k] = middle[k]
-    clipping.gap[0], clipping.name[0], clipping.order[0] = gap, SINGLE, 0
+    clipping.corner[0, GAP], clipping.tag[0, NAME], clipping.order[0] = gap, SINGLE, 0
     return 1, n
 
 

@@ -30,6 +30,7 @@ from stickslip.jit import kernel
 from stickslip.linalg.vec3 import axpy, cross, dot, load3, neg, norm, normalize, scale, store3, sub
 
 POINTS = 8
+GAP, NAME, LABEL = 3, 0, 1
 ALIGNED = 1.0 - 5e-7
 """Cosine to the axis above which a face is the reference: 0.06 degrees."""
 ALIGNED_SHALLOW = 1.0 - 2e-4
@@ -48,16 +49,11 @@ CROSSING, FROM_B, LINE, SINGLE = 4096, 16384, 32765, 32767
 
 
 class Clipping(NamedTuple):
-    """Work arrays: corners (P, 3), the id of each and the label of the edge that leaves it, a second set for the
-    next cut, gap (P); order (8) the corners kept."""
+    """Work arrays: corner (2 P, 4) points and their gaps, tag (2 P, 2) the id of each corner and the label of the edge
+    that leaves it; the second half of both is room for the next cut. order (8): the corners kept."""
 
     corner: np.ndarray
-    name: np.ndarray
-    label: np.ndarray
-    next_corner: np.ndarray
-    next_name: np.ndarray
-    next_label: np.ndarray
-    gap: np.ndarray
+    tag: np.ndarray
     order: np.ndarray
 
 
@@ -65,16 +61,7 @@ class Clipping(NamedTuple):
 def new_clipping(a, b):
     """Work arrays for the polygons of two cores."""
     most = a.loop.shape[0] + b.loop.shape[0] + 4
-    return Clipping(
-        np.zeros((most, 3)),
-        np.zeros(most, np.int64),
-        np.zeros(most, np.int64),
-        np.zeros((most, 3)),
-        np.zeros(most, np.int64),
-        np.zeros(most, np.int64),
-        np.zeros(most),
-        np.zeros(POINTS, np.int64),
-    )
+    return Clipping(np.zeros((2 * most, 4)), np.zeros((2 * most, 2), np.int64), np.zeros(POINTS, np.int64))
 
 
 @kernel
@@ -101,7 +88,7 @@ def manifold(a, b, n, gap, reach, work):
         count = lines(a, b, n, size, work)
     deepest = np.inf
     for i in range(count):
-        deepest = min(deepest, work.gap[i])
+        deepest = min(deepest, work.corner[i, GAP])
     # points that do not reach the gap the axis promised are not where the shapes are closest
     agree = 1e-7 * size + (3e-4 if cosine == ALIGNED_SHALLOW else 1e-6) * abs(gap)
     return count if abs(deepest - gap) <= agree else 0, n, margin, deepest
@@ -134,8 +121,8 @@ def clip(reference, face, incident, flag, reach, size, work):
     count = separate_points(work, count, SAME_POINT * size)
     deepest = np.inf
     for i in range(count):
-        work.gap[i] = dot(m, load3(work.corner, i)) - offset
-        deepest = min(deepest, work.gap[i])
+        work.corner[i, GAP] = dot(m, load3(work.corner, i)) - offset
+        deepest = min(deepest, work.corner[i, GAP])
     margin = np.inf
     middle = mean_corner(work, count, deepest + 1e-9 * size)
     for i in range(first, last):
@@ -145,10 +132,10 @@ def clip(reference, face, incident, flag, reach, size, work):
     kept = 0
     single = incident.count[VERTICES] == 1
     for i in range(count):
-        if work.gap[i] <= reach:
-            store3(work.corner, kept, axpy(-0.5 * work.gap[i], m, load3(work.corner, i)))
-            work.gap[kept] = work.gap[i]
-            work.name[kept] = SINGLE if single else work.name[i] + flag
+        if work.corner[i, GAP] <= reach:
+            store3(work.corner, kept, axpy(-0.5 * work.corner[i, GAP], m, load3(work.corner, i)))
+            work.corner[kept, GAP] = work.corner[i, GAP]
+            work.tag[kept, NAME] = SINGLE if single else work.tag[i, NAME] + flag
             kept += 1
     return kept, margin
 
@@ -158,7 +145,7 @@ def mean_corner(work, count, limit):
     """Mean of the corners whose gap is at most ``limit``."""
     x, y, z, number = 0.0, 0.0, 0.0, 0
     for i in range(count):
-        if work.gap[i] <= limit:
+        if work.corner[i, GAP] <= limit:
             x += work.corner[i, 0]
             y += work.corner[i, 1]
             z += work.corner[i, 2]
@@ -171,8 +158,8 @@ def mean_corner(work, count, limit):
 def place(work, i, p, name):
     """Write corner i of the incident polygon, whose outgoing edge has the same number, in place."""
     store3(work.corner, i, p)
-    work.name[i] = name % CROSSING
-    work.label[i] = name % 64
+    work.tag[i, NAME] = name % CROSSING
+    work.tag[i, LABEL] = name % 64
 
 
 @kernel
@@ -220,10 +207,9 @@ def insert_lowest(core, d, count, work):
         p, q = load3(work.corner, i), load3(work.corner, (i + 1) % count)
         if turn * dot(cross(sub(q, p), u), sub(lowest, p)) > 0.0:  # the one side beyond which it lies
             for j in range(count, i + 1, -1):
-                store3(work.corner, j, load3(work.corner, j - 1))
-                work.name[j], work.label[j] = work.name[j - 1], work.label[j - 1]
+                copy_corner(work, j - 1, j)
             store3(work.corner, i + 1, lowest)
-            work.name[i + 1], work.label[i + 1] = LOWEST_RIM, LOWEST_RIM
+            work.tag[i + 1, NAME], work.tag[i + 1, LABEL] = LOWEST_RIM, LOWEST_RIM
             return count + 1
     return count
 
@@ -240,27 +226,36 @@ def side_line(core, d):
 @kernel
 def cut(work, count, outward, offset, side, tolerance):
     """Keep the part of the polygon with outward.x <= offset, in place; returns the number of corners."""
-    out = 0
-    label = 64 + side % 64
+    half = work.corner.shape[0] // 2
+    out = half
     for i in range(count):
         j = i + 1 if i + 1 < count else 0
         p, q = load3(work.corner, i), load3(work.corner, j)
         dp, dq = dot(outward, p) - offset, dot(outward, q) - offset
         inside_p, inside_q = dp <= tolerance, dq <= tolerance
-        if inside_p and out < work.gap.shape[0]:
-            store3(work.next_corner, out, p)
-            work.next_name[out], work.next_label[out] = work.name[i], work.label[i]
+        label = work.tag[i, LABEL]
+        if inside_p and out < 2 * half:
+            store3(work.corner, out, p)
+            work.tag[out, NAME], work.tag[out, LABEL] = work.tag[i, NAME], label
             out += 1
-        if inside_p != inside_q and out < work.gap.shape[0]:
+        if inside_p != inside_q and out < 2 * half:
             t = min(max(dp / (dp - dq), 0.0), 1.0)
-            store3(work.next_corner, out, axpy(t, sub(q, p), p))
-            work.next_name[out] = CROSSING + 64 * work.label[i] + side % 64
-            work.next_label[out] = label if inside_p else work.label[i]
+            store3(work.corner, out, axpy(t, sub(q, p), p))
+            work.tag[out, NAME] = CROSSING + 64 * label + side % 64
+            work.tag[out, LABEL] = 64 + side % 64 if inside_p else label
             out += 1
-    for i in range(out):
-        store3(work.corner, i, load3(work.next_corner, i))
-        work.name[i], work.label[i] = work.next_name[i], work.next_label[i]
-    return out
+    for i in range(out - half):
+        copy_corner(work, half + i, i)
+    return out - half
+
+
+@kernel
+def copy_corner(work, source, target):
+    """Copy one corner with all that is known of it, in place."""
+    for k in range(4):
+        work.corner[target, k] = work.corner[source, k]
+    for k in range(2):
+        work.tag[target, k] = work.tag[source, k]
 
 
 @kernel
@@ -273,8 +268,7 @@ def separate_points(work, count, distance):
         for j in range(kept):
             new = new and norm(sub(p, load3(work.corner, j))) > distance
         if new:
-            store3(work.corner, kept, p)
-            work.name[kept] = work.name[i]
+            copy_corner(work, i, kept)
             kept += 1
     return kept
 
@@ -316,9 +310,9 @@ def lines(a, b, n, size, work):
     for k in range(2):
         t = low if k == 0 else high
         on_a, on_b = axpy(t, u, p), axpy((t - t0) / (t1 - t0), w, q)
-        work.gap[k] = dot(n, sub(on_b, on_a))
+        work.corner[k, GAP] = dot(n, sub(on_b, on_a))
         store3(work.corner, k, scale(0.5, (on_a[0] + on_b[0], on_a[1] + on_b[1], on_a[2] + on_b[2])))
-        work.name[k] = LINE + k
+        work.tag[k, NAME] = LINE + k
     return 2
 
 
@@ -331,9 +325,9 @@ def select(work, count, size):
         return count
     least = np.inf
     for i in range(count):
-        least = min(least, work.gap[i])
+        least = min(least, work.corner[i, GAP])
     chosen = 0
-    while work.gap[chosen] > least + 1e-9 * size:  # the first of equals: rounding must not choose
+    while work.corner[chosen, GAP] > least + 1e-9 * size:  # the first of equals: rounding must not choose
         chosen += 1
     work.order[0] = chosen
     for k in range(1, POINTS):

@@ -108,6 +108,9 @@ def support(core, d):
         u0, u1, u2 = frame[3], frame[4], frame[5]
         along = u0 * d[0] + u1 * d[1] + u2 * d[2]
         r0, r1, r2 = d[0] - along * u0, d[1] - along * u1, d[2] - along * u2
+        # twice, because for d near the axis rounding leaves a part along it, which the radius would magnify
+        rest = u0 * r0 + u1 * r1 + u2 * r2
+        r0, r1, r2 = r0 - rest * u0, r1 - rest * u1, r2 - rest * u2
         across = sqrt(r0 * r0 + r1 * r1 + r2 * r2)
         s = frame[6] / across if across > 1e-14 * abs(along) else 0.0
         t = frame[7] if along >= 0.0 else -frame[7]

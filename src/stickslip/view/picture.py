@@ -89,8 +89,7 @@ def _traced(
     own, sunny, ambient, seen = (np.zeros((height, width, channels)) for channels in (3, 3, 3, 2))
     light = (own, sunny, ambient, seen, shape, normal)
     trace(*traced_scene(model, q), eye, axes, half, samples, far, tile, _sun(view), *light)
-    image = np.zeros((height, width, 3))
-    compose(*light, image)
+    image = compose(*light)
     if contacts is not None and len(contacts.point):
         draw_contacts(image, contacts, view, samples)
     return encoded(image)

@@ -164,10 +164,10 @@ def _enter_node(tree, node, o, inverse):
 
 
 @kernel
-def nearest_body(scene, tree, origin, direction, nearest, any_will_do, stack, stack_t):
+def nearest_body(scene, tree, origin, direction, nearest, enough, stack, stack_t):
     """Distance to and index of the first shape that a ray enters before ``nearest``; index -1 for none.
 
-    With ``any_will_do`` the first one found, in no order. stack, stack_t: work space (STACK_SIZE,).
+    The search ends at a distance below ``enough``: 0 for the first shape, inf for any. stack, stack_t: work space.
     """
     found = -1
     # a large number in the place of 1/0 keeps infinities out of products with zero
@@ -189,7 +189,7 @@ def nearest_body(scene, tree, origin, direction, nearest, any_will_do, stack, st
                 t = enter(scene, tree.order[k], origin, direction)
                 if 0.0 < t < nearest:
                     nearest, found = t, tree.order[k]
-            if found >= 0 and any_will_do:
+            if nearest < enough and found >= 0:
                 return nearest, found
             continue
         far = near + 1

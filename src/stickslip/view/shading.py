@@ -7,15 +7,19 @@ numbers: the same scene gives the same picture.
 
 from __future__ import annotations
 
+import itertools
 from math import cos, exp, floor, inf, pi, sin, sqrt
 
 import numpy as np
+from numpy.typing import NDArray
 
 from stickslip.geometry.shapes import BOX, CYLINDER, HALF_SPACE, HULL, SPHERE
 from stickslip.jit import kernel, parallel_kernel, prange
 from stickslip.linalg.vec3 import add, axpy, dot, load3, normalize, scale, tangents
 from stickslip.view.bounding_tree import STACK_SIZE
 from stickslip.view.ray_tracer import local_normal, nearest_body, nearest_plane, to_local, to_world_direction
+
+Image = NDArray[np.float64]
 
 SUN = (2.15, 2.02, 1.80)
 SKY = (0.80, 0.90, 1.06)
@@ -26,6 +30,23 @@ BOUNCE = 0.45
 NEIGHBOUR = 0.18
 """Light from other bodies, relative to the sky."""
 SHINE, SHINE_POWER = 0.22, 48.0
+
+
+def compose(
+    own: Image, sunny: Image, ambient: Image, seen: Image, shape: NDArray[np.int32], normal: Image
+) -> NDArray[np.float64]:
+    """Linear RGB (h, w, 3) of what :func:`trace` found: light times visibility, averaged over four by four pixels."""
+    height, width = shape.shape
+    total, count = np.zeros_like(seen), np.zeros((height, width, 1))
+    for dy, dx in itertools.product(range(-1, 3), range(-1, 3)):
+        here = (slice(max(0, -dy), height - max(0, dy)), slice(max(0, -dx), width - max(0, dx)))
+        there = (slice(max(0, dy), height + min(0, dy)), slice(max(0, dx), width + min(0, dx)))
+        alike = np.einsum("yxk,yxk->yx", normal[here], normal[there]) > 0.9
+        same = ((shape[here] == shape[there]) & (alike | (shape[here] < 0)))[..., None]
+        total[here] += same * seen[there]
+        count[here] += same
+    visible = total / count
+    return own + sunny * visible[..., :1] + ambient * visible[..., 1:]
 
 
 @kernel
@@ -86,7 +107,7 @@ def ambient_light(scene, tree, p, n, i, stack, stack_t):
     t1, t2 = tangents(n)
     r, angle = sqrt(u), 2.0 * pi * w
     d = add(scale(sqrt(max(0.0, 1.0 - u)), n), add(scale(r * cos(angle), t1), scale(r * sin(angle), t2)))
-    _, body = nearest_body(scene, tree, p, d, inf, True, stack, stack_t)
+    _, body = nearest_body(scene, tree, p, d, inf, inf, stack, stack_t)
     if body >= 0:
         return NEIGHBOUR
     if d[2] <= 0.0:
@@ -102,7 +123,7 @@ def sun_visible(scene, tree, p, sun, i, stack, stack_t):
     t1, t2 = tangents(sun)
     r, angle = SUN_RADIUS * sqrt(w), 2.0 * pi * u
     d = normalize(add(sun, add(scale(r * cos(angle), t1), scale(r * sin(angle), t2))))
-    _, body = nearest_body(scene, tree, p, d, inf, True, stack, stack_t)
+    _, body = nearest_body(scene, tree, p, d, inf, inf, stack, stack_t)
     return 0.0 if body >= 0 else 1.0
 
 
@@ -125,7 +146,8 @@ def trace(
     first sample. ``far`` [m]: distance at which the ground begins to fade.
     """
     height, width = shape_out.shape
-    for y in prange(height):
+    for row in prange(height):
+        y = np.int64(row)  # a parallel index is unsigned, which would compile everything below a second time
         stack, stack_t = np.empty(STACK_SIZE, np.int32), np.empty(STACK_SIZE)
         for x in range(width):
             pixel(
@@ -146,7 +168,7 @@ def pixel(
     for k in range(samples * samples):
         d = ray(axes, half, width, height, x + (k % samples + 0.5) / samples, y + (k // samples + 0.5) / samples)
         t, s = nearest_plane(scene, eye, d, inf)
-        t_body, body = nearest_body(scene, tree, eye, d, t, False, stack, stack_t)
+        t_body, body = nearest_body(scene, tree, eye, d, t, 0.0, stack, stack_t)
         if body >= 0:
             t, s = t_body, body
         if k == 0:
@@ -187,30 +209,11 @@ def pixel(
 
 
 @parallel_kernel
-def compose(own, sunny, ambient, seen, shape, normal, image_out):
-    """Linear RGB (h, w, 3): visibility averaged over four by four pixels of the same surface, times the light."""
-    height, width = shape.shape
-    for y in prange(height):
-        for x in range(width):
-            sun_share, sky_share, count = 0.0, 0.0, 0
-            for b in range(max(0, y - 1), min(height, y + 3)):
-                for a in range(max(0, x - 1), min(width, x + 3)):
-                    alike = 0.0
-                    for k in range(3):
-                        alike += normal[y, x, k] * normal[b, a, k]
-                    if shape[b, a] == shape[y, x] and (alike > 0.9 or shape[y, x] < 0):
-                        sun_share += seen[b, a, 0]
-                        sky_share += seen[b, a, 1]
-                        count += 1
-            for j in range(3):
-                image_out[y, x, j] = own[y, x, j] + (sunny[y, x, j] * sun_share + ambient[y, x, j] * sky_share) / count
-
-
-@parallel_kernel
 def lay_over(scene, tree, eye, axes, half, samples, image_out):
     """Mix the plain colours of a scene into an image (h, w, 3), in place."""
     height, width = image_out.shape[0], image_out.shape[1]
-    for y in prange(height):
+    for row in prange(height):
+        y = np.int64(row)  # a parallel index is unsigned, which would compile everything below a second time
         stack, stack_t = np.empty(STACK_SIZE, np.int32), np.empty(STACK_SIZE)
         for x in range(width):
             red, green, blue, hits = 0.0, 0.0, 0.0, 0
@@ -218,7 +221,7 @@ def lay_over(scene, tree, eye, axes, half, samples, image_out):
                 d = ray(
                     axes, half, width, height, x + (k % samples + 0.5) / samples, y + (k // samples + 0.5) / samples
                 )
-                _, s = nearest_body(scene, tree, eye, d, inf, False, stack, stack_t)
+                _, s = nearest_body(scene, tree, eye, d, inf, 0.0, stack, stack_t)
                 if s >= 0:
                     red += scene.colour[s, 0]
                     green += scene.colour[s, 1]
