@@ -69,7 +69,8 @@ class ContactProblem:
     @cached_property
     def free_speed(self) -> float:
         """|q| = |J v_free + bias| [m/s]: the constraint velocity without impulses, which scales residuals."""
-        return float(np.linalg.norm(self.constraint_velocity(self.v_free)))
+        with np.errstate(over="ignore"):
+            return float(np.linalg.norm(self.constraint_velocity(self.v_free)))
 
     @cached_property
     def response(self) -> BlockRows:
