@@ -20,7 +20,7 @@ _PLACES = {
     "Scene": "scene",
     "Simulation": "simulation",
     "State": "state",
-    "Stepping": "simulation",
+    "Stepping": "stepping",
     "StickslipError": "errors",
     "compile_scene": "model",
     "make_solver": "solvers.registry",
@@ -44,9 +44,9 @@ if TYPE_CHECKING:
     from stickslip.scene import Body as Body
     from stickslip.scene import Scene as Scene
     from stickslip.simulation import Simulation as Simulation
-    from stickslip.simulation import Stepping as Stepping
     from stickslip.solvers.registry import make_solver as make_solver
     from stickslip.state import State as State
+    from stickslip.stepping import Stepping as Stepping
 
 
 def __getattr__(name: str) -> Any:

@@ -5,7 +5,6 @@ from __future__ import annotations
 import time
 from collections.abc import Callable
 from dataclasses import dataclass, field, replace
-from typing import Literal
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
@@ -18,44 +17,13 @@ from stickslip.contact_report import ContactReport, report_contacts
 from stickslip.dynamics import contact_rows, prescribed, rigid_bodies
 from stickslip.errors import DivergenceError, InputError
 from stickslip.geometry import rotation
-from stickslip.geometry.shapes import positive, unit_quaternion, vector
+from stickslip.geometry.shapes import unit_quaternion, vector
 from stickslip.model import Model, compile_scene
 from stickslip.scene import Body, Scene
 from stickslip.solvers.protocol import Solution, Solver
 from stickslip.solvers.registry import make_solver
 from stickslip.state import State, check_state, initial_state
-
-Scheme = Literal["euler", "moreau"]
-
-
-@dataclass(frozen=True)
-class Stepping:
-    """How time advances and how gaps enter; the defaults are good for most scenes."""
-
-    dt: float = 0.002
-    """[s] step size h."""
-    scheme: Scheme = "euler"
-    """"euler": semi-implicit. "moreau": contacts at the midpoint, [erleben2017] eq. (41)-(42)."""
-    margin: float | None = None
-    """[m] gap up to which resting contacts are seen; None: what gravity closes in two steps, at least 1 um."""
-    recovery: float = 0.2
-    """Share of an overlap removed per step."""
-    recovery_speed: float = 1.0
-    """[m/s] cap of the speed at which overlaps are pushed apart."""
-    slop: float = 1e-9
-    """[m] gaps and overlaps up to this count as touching."""
-    restitution_speed: float = 0.01
-    """[m/s] approach speed below which contacts do not bounce."""
-    warm_start: bool = True
-    """Start the solver from the impulses of the last step."""
-
-    def __post_init__(self) -> None:
-        positive("stepping", "dt", self.dt)
-        if self.scheme not in ("euler", "moreau"):
-            raise InputError(f"stepping: scheme is {self.scheme!r}; it must be 'euler' or 'moreau'")
-        if not 0.0 <= self.recovery <= 1.0:
-            raise InputError(f"stepping: recovery is {self.recovery}; it must be between 0 and 1")
-
+from stickslip.stepping import Stepping
 
 @dataclass(frozen=True, eq=False)
 class StepResult:
@@ -92,32 +60,25 @@ class Simulation:
     def step(self) -> StepResult:
         """Advance by one step: find contacts, assemble the problem, solve it, integrate, certify."""
         model, state, options = self.model, self.state, self.stepping
-        h, half = options.dt, 0.5 * options.dt
+        h = options.dt
         clock = [time.perf_counter()]
 
         # find contacts at the start of the step, or at its middle ([erleben2017] eq. 41)
         v = prescribed.velocities(model, state, h)
-        q = state.q if options.scheme == "euler" else rigid_bodies.advance(state.q, v, half)
-        horizon = h if options.scheme == "euler" else half
-        margin = _margin(options, model)
+        q = state.q if options.scheme == "euler" else rigid_bodies.advance(state.q, v, 0.5 * h)
+        margin = options.margin_under(float(np.linalg.norm(model.gravity)))
         contacts = find_contacts(model, q, contact_rows.reach(model, v, h, margin))
         contacts, speed = _within_reach(contacts, q, v, h, margin)
         clock.append(time.perf_counter())
 
         # the problem of this step
-        J = contact_rows.contact_jacobian(
-            contacts.body_a, contacts.body_b, contacts.point, contacts.normal, q, model.block
-        )
-        gap_bias = contact_rows.gap_bias(
-            contacts.gap, contacts.restitution, speed, h,
-            horizon, options.recovery, options.recovery_speed, options.restitution_speed, options.slop,
-        )  # fmt: skip
-        moving = contact_rows.prescribed_bias(
-            contacts.body_a, contacts.body_b, contacts.point, contacts.normal, q, v, model.block
-        )
-        v_free = rigid_bodies.free_velocity(model, q, v, state.force, h)
+        where = contacts.body_a, contacts.body_b, contacts.point, contacts.normal, q
         A = rigid_bodies.mass_blocks(model, q)
-        problem = ContactProblem(A, v_free, J, moving + gap_bias, contact_laws(contacts.friction))
+        v_free = rigid_bodies.free_velocity(model, q, v, state.force, h)
+        J = contact_rows.contact_jacobian(*where, model.block)
+        gap_bias = contact_rows.gap_bias(contacts.gap, contacts.restitution, speed, options)
+        bias = contact_rows.prescribed_bias(*where, v, model.block) + gap_bias
+        problem = ContactProblem(A, v_free, J, bias, contact_laws(contacts.friction))
         warm = match(contacts, state.contact_key, state.contact_impulse) if options.warm_start else None
         clock.append(time.perf_counter())
 
@@ -128,7 +89,7 @@ class Simulation:
         after = State(
             time=state.time + h,
             steps=state.steps + 1,
-            q=prescribed.positions(model, rigid_bodies.advance(q, v_end, horizon), state.time + h),
+            q=prescribed.positions(model, rigid_bodies.advance(q, v_end, options.horizon), state.time + h),
             v=v_end,
             force=state.force,
             contact_key=contacts.key,
@@ -209,13 +170,6 @@ class Simulation:
         array = getattr(self.state, name).copy()
         array[body.index] = row
         self.state = replace(self.state, **{name: array})
-
-
-def _margin(options: Stepping, model: Model) -> float:
-    """[m] gap up to which contacts at rest take part in a step."""
-    if options.margin is not None:
-        return options.margin
-    return max(1e-6, 2.0 * float(np.linalg.norm(model.gravity)) * options.dt**2)
 
 
 def _within_reach(

@@ -9,6 +9,7 @@ from stickslip.jit import kernel
 from stickslip.linalg.block_rows import BlockRows
 from stickslip.linalg.vec3 import cross, dot, load3, sub, tangents
 from stickslip.model import Model
+from stickslip.stepping import Stepping
 
 APPROACH_SAFETY = 1.5
 """How much further than its motion in a step a body looks for contacts."""
@@ -78,29 +79,22 @@ def prescribed_bias(
 
 
 def gap_bias(
-    gap: NDArray[np.float64],
-    restitution: NDArray[np.float64],
-    speed: NDArray[np.float64],
-    h: float,
-    horizon: float,
-    recovery: float,
-    recovery_speed: float,
-    restitution_speed: float,
-    slop: float,
+    gap: NDArray[np.float64], restitution: NDArray[np.float64], speed: NDArray[np.float64], stepping: Stepping
 ) -> NDArray[np.float64]:
     """Part of the bias (3 nc,) [m/s] on the normal rows that gaps and impacts make.
 
-    An open contact may close its gap within the ``horizon`` [s]. An overlap is removed by the share ``recovery``
-    a step, not faster than ``recovery_speed`` [m/s]. A contact that hits within the horizon, faster than
-    ``restitution_speed``, leaves with e times its approach speed ([erleben2017] eq. 14a).
-    Gaps within ``slop`` [m] count as zero: a face that rests on four corners has gaps that differ by rounding, and
-    a problem that took them for real would let it stand on three.
+    An open contact may close its gap within the horizon. An overlap is removed by the share ``recovery`` a step,
+    not faster than ``recovery_speed``. A contact that hits within the horizon, faster than ``restitution_speed``,
+    leaves with e times its approach speed ([erleben2017] eq. 14a). Gaps within ``slop`` count as zero: a face that
+    rests on four corners has gaps that differ by rounding, and a problem that took them for real would let it
+    stand on three.
     """
     bias = np.zeros((len(gap), 3))
-    open_gap, overlap = np.maximum(gap - slop, 0.0), np.minimum(gap + slop, 0.0)
-    closing = open_gap / horizon + np.maximum(recovery * overlap / h, -recovery_speed)
+    open_gap, overlap = np.maximum(gap - stepping.slop, 0.0), np.minimum(gap + stepping.slop, 0.0)
+    push = np.maximum(stepping.recovery * overlap / stepping.dt, -stepping.recovery_speed)
+    closing = open_gap / stepping.horizon + push
     impact = restitution * speed
-    bounces = (impact < 0.0) & (speed < -restitution_speed) & (gap <= -speed * horizon)
+    bounces = (impact < 0.0) & (speed < -stepping.restitution_speed) & (gap <= -speed * stepping.horizon)
     bias[:, 0] = np.where(bounces, np.minimum(closing, impact), closing)
     return bias.ravel()
 

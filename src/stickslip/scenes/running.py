@@ -13,8 +13,9 @@ from stickslip.errors import InputError
 from stickslip.scenes.metrics import Metrics
 from stickslip.scenes.parameters import Value, fitted
 from stickslip.scenes.registry import SceneEntry, find_scene
-from stickslip.simulation import Simulation, Stepping, StepResult
+from stickslip.simulation import Simulation, StepResult
 from stickslip.solvers.registry import SOLVERS, make_solver
+from stickslip.stepping import Stepping
 
 Observer = Callable[[Simulation, StepResult], None]
 """Sees every step, after the metrics: progress bars, recordings, dumps."""

@@ -29,7 +29,8 @@ BOUNCE = 0.45
 """Light from the ground, relative to the sky."""
 NEIGHBOUR = 0.18
 """Light from other bodies, relative to the sky."""
-SHINE, SHINE_POWER = 0.22, 48.0
+SHINE, FLAT_SHINE, SHINE_POWER = 0.22, 0.03, 48.0
+"""Gloss; a flat face shines as a whole, so it gets little."""
 
 
 def compose(
@@ -200,7 +201,8 @@ def pixel(
         shine = 0.0
         if scene.kind[s] != HALF_SPACE and facing > 0.0:
             middle = normalize((sun[0] - d[0], sun[1] - d[1], sun[2] - d[2]))
-            shine = SHINE * max(0.0, dot(n, middle)) ** SHINE_POWER
+            flat = scene.kind[s] == BOX or scene.kind[s] == HULL
+            shine = (FLAT_SHINE if flat else SHINE) * max(0.0, dot(n, middle)) ** SHINE_POWER
         distant = sky((d[0], d[1], 0.0))
         for j in range(3):
             own_out[y, x, j] += share * haze * distant[j]

@@ -1,0 +1,54 @@
+"""How time advances and how gaps enter the problem of a step."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import Literal
+
+from stickslip.errors import InputError
+from stickslip.geometry.shapes import finite, positive
+
+Scheme = Literal["euler", "moreau"]
+SCHEMES: tuple[Scheme, ...] = ("euler", "moreau")
+
+
+@dataclass(frozen=True)
+class Stepping:
+    """Options of time stepping; the defaults are good for most scenes."""
+
+    dt: float = 0.002
+    """[s] step size h."""
+    scheme: Scheme = "euler"
+    """"euler": semi-implicit. "moreau": contacts at the midpoint, [erleben2017] eq. (41)-(42)."""
+    margin: float | None = None
+    """[m] gap up to which resting contacts are seen; None: what gravity closes in two steps, at least 1 um."""
+    slop: float = 1e-9
+    """[m] gaps and overlaps up to this count as touching."""
+    recovery: float = 0.2
+    """Share of an overlap removed per step."""
+    recovery_speed: float = 1.0
+    """[m/s] cap of the speed at which overlaps are pushed apart."""
+    restitution_speed: float = 0.01
+    """[m/s] approach speed below which contacts do not bounce."""
+    warm_start: bool = True
+    """Start the solver from the impulses of the last step."""
+
+    def __post_init__(self) -> None:
+        positive("stepping", "dt", self.dt)
+        if self.scheme not in SCHEMES:
+            raise InputError(f"stepping: scheme is {self.scheme!r}; it must be 'euler' or 'moreau'")
+        for name in ("margin", "slop", "recovery", "recovery_speed", "restitution_speed"):
+            value = getattr(self, name)
+            if value is not None and finite("stepping", name, value) < 0.0:
+                raise InputError(f"stepping: {name} is {value}; it must be zero or positive")
+        if self.recovery > 1.0:
+            raise InputError(f"stepping: recovery is {self.recovery}; it must be between 0 and 1")
+
+    @property
+    def horizon(self) -> float:
+        """[s] time from where contacts are found to the end of the step."""
+        return self.dt if self.scheme == "euler" else 0.5 * self.dt
+
+    def margin_under(self, gravity: float) -> float:
+        """[m] gap up to which contacts at rest take part in a step, under ``gravity`` [m/s^2]."""
+        return max(1e-6, 2.0 * gravity * self.dt**2) if self.margin is None else self.margin
