@@ -102,9 +102,9 @@ def certify(
     gap (nc,) [m] of the contacts; gap_bias (m,) [m/s]: the part of the bias that is no velocity of a body.
     """
     lam, v = solution.lam, solution.v
-    u = problem.constraint_velocity(v)
-    u_before = block_rows.apply(problem.J, before.v[model.dynamic].ravel()) + problem.bias
-    impulse = block_rows.apply_transpose(problem.J, lam)
+    u, u_before, impulse = block_rows.products(problem.J, v, before.v[model.dynamic].ravel(), lam)
+    u += problem.bias
+    u_before += problem.bias
     momentum, momentum_relative = _momentum_error(problem, v, impulse)
     still = 1e-9 * max(problem.free_speed, 1e-12)
     numbers = _contact_errors(

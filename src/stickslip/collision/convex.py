@@ -33,7 +33,7 @@ from stickslip.collision.separating_axes import (
 from stickslip.collision.support import EDGES, FACES, KIND, bound, load_core, new_core, separation, support
 from stickslip.geometry.shapes import CYLINDER
 from stickslip.jit import kernel
-from stickslip.linalg.vec3 import add, axpy, load3, load_matrix, neg, scale, sub
+from stickslip.linalg.vec3 import add, axpy, load3, load_matrix, neg, sub
 
 RESTING = 1e-4
 """Relative to the size of the pair: overlap up to which a face contact may prove itself."""
@@ -73,54 +73,52 @@ def convex_convex(
         load_core(core_a, type_a, (0.0, 0.0, 0.0), load_matrix(rotation, a), load3(size, a), hull_of[a], hulls)
         apart = sub(load3(position, b), origin)
         load_core(core_b, type_b, apart, load_matrix(rotation, b), load3(size, b), hull_of[b], hulls)
-        radius_a, radius_b = core_a.frame[8], core_b.frame[8]
-        limit = reach[a] + reach[b] + radius_a + radius_b
-        count, n = collide(core_a, core_b, limit, clipping, polytope, simplex, weight)
-        for k in range(count):
-            j = clipping.order[k]
-            # the corner is midway between the cores; unequal radii move the middle of the surfaces
-            x = add(axpy(0.5 * (radius_a - radius_b), n, load3(clipping.corner, j)), origin)
-            for c in range(3):
-                point_out[i, k, c] = x[c]
-                normal_out[i, k, c] = n[c]
-            gap_out[i, k] = clipping.corner[j, GAP] - radius_a - radius_b
-            feature = clipping.tag[j, NAME]
-            m = 0
-            while m < k:  # ids of large hulls can coincide; the next free one is taken
-                m += 1
-                if feature_out[i, m - 1] == feature:
-                    feature, m = feature + 1, 0
-            feature_out[i, k] = feature
-        count_out[i] = count
+        length = bound(core_a) + bound(core_b)
+        limit = reach[a] + reach[b] + core_a.frame[8] + core_b.frame[8]
+        gap, n = face_axes(core_a, core_b, limit)
+        gap, n = radial_axis(core_a, core_b, gap, n)
+        pa, pb, count = n, n, 0
+        for attempt in range(2):
+            if gap > limit or (attempt == 0 and gap <= -RESTING * length):
+                continue
+            if attempt == 1:
+                gap, n, pa, pb = best_axis(core_a, core_b, gap, n, polytope, simplex, weight)
+                if gap > limit:
+                    break
+            count, m, margin, deepest = manifold(core_a, core_b, n, gap, limit, clipping)
+            proven = abs(deepest - gap) <= PROVEN * length and (gap >= 0.0 or margin > -4.0 * gap)
+            if count > 0 and (attempt == 1 or proven):
+                n = m
+                break
+            count = 0
+        if count == 0 and gap <= limit:
+            count = 1
+            for k in range(3):
+                clipping.corner[0, k] = 0.5 * (pa[k] + pb[k])
+            clipping.corner[0, GAP], clipping.tag[0, NAME] = gap, SINGLE
+        count_out[i] = select(clipping, count, length)
+        write(i, count_out[i], core_a, core_b, origin, n, clipping, point_out, normal_out, gap_out, feature_out)
 
 
 @kernel
-def collide(a, b, limit, clipping, polytope, simplex, weight):
-    """Contact points of two cores with a gap of at most ``limit``: their number and the normal, rest in clipping."""
-    size = bound(a) + bound(b)
-    gap, n = face_axes(a, b, limit)
-    gap, n = radial_axis(a, b, gap, n)
-    if gap > limit:
-        return 0, n
-    pa, pb = (0.0, 0.0, 0.0), (0.0, 0.0, 0.0)
-    for attempt in range(2):
-        if attempt == 1:
-            gap, n, pa, pb = best_axis(a, b, gap, n, polytope, simplex, weight)
-            if gap > limit:
-                break
-        elif gap <= -RESTING * size:
-            continue
-        count, m, margin, deepest = manifold(a, b, n, gap, limit, clipping)
-        proven = abs(deepest - gap) <= PROVEN * size and (gap >= 0.0 or margin > -4.0 * gap)
-        if count > 0 and (attempt == 1 or proven):
-            return select(clipping, count, size), m
-    if gap > limit:
-        return 0, n
-    middle = scale(0.5, add(pa, pb))
-    for k in range(3):
-        clipping.corner[0, k] = middle[k]
-    clipping.corner[0, GAP], clipping.tag[0, NAME], clipping.order[0] = gap, SINGLE, 0
-    return 1, n
+def write(i, count, a, b, origin, n, clipping, point_out, normal_out, gap_out, feature_out):
+    """Write the selected corners as contacts of pair i between the surfaces around the cores."""
+    radius_a, radius_b = a.frame[8], b.frame[8]
+    for k in range(count):
+        j = clipping.order[k]
+        # the corner is midway between the cores; unequal radii move the middle of the surfaces
+        x = add(axpy(0.5 * (radius_a - radius_b), n, load3(clipping.corner, j)), origin)
+        for c in range(3):
+            point_out[i, k, c] = x[c]
+            normal_out[i, k, c] = n[c]
+        gap_out[i, k] = clipping.corner[j, GAP] - radius_a - radius_b
+        feature = clipping.tag[j, NAME]
+        m = 0
+        while m < k:  # ids of large hulls can coincide; the next free one is taken
+            m += 1
+            if feature_out[i, m - 1] == feature:
+                feature, m = feature + 1, 0
+        feature_out[i, k] = feature
 
 
 @kernel

@@ -15,8 +15,12 @@ import numpy as np
 from stickslip.collision.support import (
     EDGES,
     FACES,
+    HEAD,
     KIND,
+    LOOP,
     RIM,
+    START,
+    TAIL,
     VERTICES,
     axis_of,
     bound,
@@ -60,7 +64,7 @@ class Clipping(NamedTuple):
 @kernel
 def new_clipping(a, b):
     """Work arrays for the polygons of two cores."""
-    most = a.loop.shape[0] + b.loop.shape[0] + 4
+    most = a.table.shape[0] + b.table.shape[0] + 4
     return Clipping(np.zeros((2 * most, 4)), np.zeros((2 * most, 2), np.int64), np.zeros(POINTS, np.int64))
 
 
@@ -110,11 +114,11 @@ def clip(reference, face, incident, flag, reach, size, work):
     """Clip the incident feature to the prism over the reference face, in place; returns count and margin."""
     m = normal_of(reference, face)
     offset = reference.planes[face, 3]
-    first, last = reference.loop_start[face], reference.loop_start[face + 1]
+    first, last = reference.table[face, START], reference.table[face + 1, START]
     count = incident_feature(incident, neg(m), size, work)
     for i in range(first, last):
-        start = reference.loop[i]
-        end = reference.loop[i + 1 if i + 1 < last else first]
+        start = reference.table[i, LOOP]
+        end = reference.table[i + 1 if i + 1 < last else first, LOOP]
         p = load3(reference.vertices, start)
         outward = normalize(cross(sub(load3(reference.vertices, end), p), m))
         count = cut(work, count, outward, dot(outward, p), start, ON_SIDE * size)
@@ -126,8 +130,8 @@ def clip(reference, face, incident, flag, reach, size, work):
     margin = np.inf
     middle = mean_corner(work, count, deepest + 1e-9 * size)
     for i in range(first, last):
-        p = load3(reference.vertices, reference.loop[i])
-        q = load3(reference.vertices, reference.loop[i + 1 if i + 1 < last else first])
+        p = load3(reference.vertices, reference.table[i, LOOP])
+        q = load3(reference.vertices, reference.table[i + 1 if i + 1 < last else first, LOOP])
         margin = min(margin, dot(normalize(cross(sub(q, p), m)), sub(p, middle)))
     kept = 0
     single = incident.count[VERTICES] == 1
@@ -182,15 +186,15 @@ def incident_feature(core, d, size, work):
     for f in range(faces):
         c = dot(normal_of(core, f), d)
         if c > best:
-            i, last = core.loop_start[f], core.loop_start[f + 1]
-            while i < last and dot(d, load3(core.vertices, core.loop[i])) < height and not round_side:
+            i, last = core.table[f, START], core.table[f + 1, START]
+            while i < last and dot(d, load3(core.vertices, core.table[i, LOOP])) < height and not round_side:
                 i += 1
             if i < last:
                 best, face = c, f
-    first = core.loop_start[face]
-    count = core.loop_start[face + 1] - first
+    first = core.table[face, START]
+    count = core.table[face + 1, START] - first
     for i in range(count):
-        place(work, i, load3(core.vertices, core.loop[first + i]), core.loop[first + i])
+        place(work, i, load3(core.vertices, core.table[first + i, LOOP]), core.table[first + i, LOOP])
     return insert_lowest(core, d, count, work) if round_side else count
 
 
@@ -283,8 +287,8 @@ def supporting_line(core, n, size):
     for e in range(core.count[EDGES]):
         u = edge_vector(core, e)
         slack = PARALLEL_LINES * norm(u)
-        p = load3(core.vertices, core.edges[e, 0])
-        q = load3(core.vertices, core.edges[e, 1])
+        p = load3(core.vertices, core.table[e, TAIL])
+        q = load3(core.vertices, core.table[e, HEAD])
         low, high = min(dot(n, p), dot(n, q)), max(dot(n, p), dot(n, q))
         if high >= height - 1e-9 * size and low >= height - slack:
             return True, p, q

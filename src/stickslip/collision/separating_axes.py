@@ -19,6 +19,7 @@ from stickslip.collision.support import (
     EDGES,
     FACES,
     KIND,
+    TAIL,
     VERTICES,
     axis_of,
     bound,
@@ -111,7 +112,7 @@ def edge_axes(a, b, best, n):
     edge_a, edge_b = -1, -1
     for i in range(a.count[EDGES]):
         u = edge_vector(a, i)
-        p = load3(a.vertices, a.edges[i, 0])
+        p = load3(a.vertices, a.table[i, TAIL])
         uu = dot(u, u)
         from_a = sub(p, ca)
         for j in range(b.count[EDGES]):
@@ -120,7 +121,7 @@ def edge_axes(a, b, best, n):
             cc = dot(c, c)
             if cc <= PARALLEL * PARALLEL * uu * dot(w, w):
                 continue
-            q = load3(b.vertices, b.edges[j, 0])
+            q = load3(b.vertices, b.table[j, TAIL])
             inverse = 1.0 / sqrt(cc)
             rise_a = dot(c, from_a) * inverse
             rise_b = dot(c, sub(cb, q)) * inverse
@@ -152,7 +153,7 @@ def centre_of_vertices(core):
 @kernel
 def crossing(a, b, i, j):
     """Closest points of the lines of edge i of a and edge j of b, held to the edges."""
-    p, q = load3(a.vertices, a.edges[i, 0]), load3(b.vertices, b.edges[j, 0])
+    p, q = load3(a.vertices, a.table[i, TAIL]), load3(b.vertices, b.table[j, TAIL])
     u, w = edge_vector(a, i), edge_vector(b, j)
     r = sub(q, p)
     uu, ww, uw = dot(u, u), dot(w, w), dot(u, w)

@@ -18,6 +18,7 @@ from stickslip.jit import kernel
 from stickslip.linalg.vec3 import add, axpy, column, load3, mat_vec, norm, scale, store3, sub
 
 KIND, VERTICES, FACES, EDGES = 0, 1, 2, 3
+START, LOOP, TAIL, HEAD = 0, 1, 2, 3
 RIM = 16
 
 ANGLES = 2.0 * np.pi * np.arange(RIM) / RIM
@@ -32,16 +33,15 @@ BOX_EDGES = np.array(
 class Core(NamedTuple):
     """Work arrays for one shape of a pair; lengths in m, relative to the first shape's position.
 
-    vertices (V, 3); planes (F, 4) outward unit normal and offset; loop_start (F+1) and loop (L) counter-clockwise
-    polygons of the faces; edges (E, 2); count (4) kind, vertices, faces, edges; frame (10) centre, axis,
-    cylinder radius, cylinder half length, radius to add, radius of the core's bounding sphere.
+    vertices (V, 3); planes (F, 4) outward unit normal and offset; table (T, 4), four lists of numbers side by side:
+    where each face's polygon starts, the polygons' vertices counter-clockwise, tails of edges, heads of edges;
+    count (4) kind, vertices, faces, edges; frame (10) centre, axis, cylinder radius, cylinder half length, radius
+    to add, radius of the core's bounding sphere. Few arrays, because each one costs compile time in each function.
     """
 
     vertices: np.ndarray
     planes: np.ndarray
-    loop_start: np.ndarray
-    loop: np.ndarray
-    edges: np.ndarray
+    table: np.ndarray
     count: np.ndarray
     frame: np.ndarray
 
@@ -52,19 +52,16 @@ def new_core(hulls):
 
     Integers are 64 bit here, so that every function on cores compiles for one type of index only.
     """
-    vertices, faces, corners, edges = 2 * RIM, 6, 2 * RIM, 12
+    vertices, faces, rows = 2 * RIM, 6, 2 * RIM
     for h in range(hulls.vertex_start.shape[0] - 1):
         first, last = hulls.face_start[h], hulls.face_start[h + 1]
         vertices = max(vertices, hulls.vertex_start[h + 1] - hulls.vertex_start[h])
         faces = max(faces, last - first)
-        corners = max(corners, hulls.loop_start[last] - hulls.loop_start[first])
-        edges = max(edges, hulls.edge_start[h + 1] - hulls.edge_start[h])
+        rows = max(rows, hulls.loop_start[last] - hulls.loop_start[first])  # twice the edges, more than the faces
     return Core(
         np.zeros((vertices, 3)),
         np.zeros((faces, 4)),
-        np.zeros(faces + 1, np.int64),
-        np.zeros(corners, np.int64),
-        np.zeros((edges, 2), np.int64),
+        np.zeros((rows, 4), np.int64),
         np.zeros(4, np.int64),
         np.zeros(10),
     )
@@ -97,7 +94,7 @@ def normal_of(core, f):
 @kernel
 def edge_vector(core, e):
     """Vector along edge e."""
-    return sub(load3(core.vertices, core.edges[e, 1]), load3(core.vertices, core.edges[e, 0]))
+    return sub(load3(core.vertices, core.table[e, HEAD]), load3(core.vertices, core.table[e, TAIL]))
 
 
 @kernel
@@ -150,7 +147,7 @@ def load_core(core, kind, position, rotation, size, hull, hulls):
     core.frame[7] = size[1] if kind == CYLINDER else 0.0
     core.frame[8] = size[0] if kind <= CAPSULE else 0.0
     core.count[KIND] = kind
-    core.loop_start[0] = 0
+    core.table[0, START] = 0
     if kind == SPHERE:
         for k in range(3):
             core.vertices[0, k] = position[k]
@@ -158,7 +155,7 @@ def load_core(core, kind, position, rotation, size, hull, hulls):
     elif kind == CAPSULE:
         for k in range(3):
             core.vertices[0, k], core.vertices[1, k] = position[k] - size[1] * axis[k], position[k] + size[1] * axis[k]
-        core.edges[0, 0], core.edges[0, 1] = 0, 1
+        core.table[0, TAIL], core.table[0, HEAD] = 0, 1
         vertices, faces, edges = 2, 0, 1
     elif kind == BOX:
         vertices, faces, edges = load_box(core, position, rotation, size)
@@ -185,11 +182,11 @@ def load_box(core, position, rotation, size):
         side = 1.0 if f % 2 == 0 else -1.0
         outward = scale(side, column(rotation, f // 2))
         store_plane(core, f, outward, axpy(size[f // 2], outward, position))
-        core.loop_start[f + 1] = 4 * f + 4
+        core.table[f + 1, START] = 4 * f + 4
     for i in range(24):
-        core.loop[i] = BOX_LOOP[i]
+        core.table[i, LOOP] = BOX_LOOP[i]
     for e in range(12):
-        core.edges[e, 0], core.edges[e, 1] = BOX_EDGES[e, 0], BOX_EDGES[e, 1]
+        core.table[e, TAIL], core.table[e, HEAD] = BOX_EDGES[e, 0], BOX_EDGES[e, 1]
     return 8, 6, 12
 
 
@@ -200,13 +197,13 @@ def load_cylinder(core, position, rotation, size):
         x, y = size[0] * RIM_CIRCLE[i, 0], size[0] * RIM_CIRCLE[i, 1]
         store3(core.vertices, i, add(mat_vec(rotation, (x, y, size[1])), position))
         store3(core.vertices, RIM + i, add(mat_vec(rotation, (x, y, -size[1])), position))
-        core.loop[i] = i
-        core.loop[RIM + i] = RIM + (RIM - i) % RIM
+        core.table[i, LOOP] = i
+        core.table[RIM + i, LOOP] = RIM + (RIM - i) % RIM
     for f in range(2):
         outward = scale(1.0 if f == 0 else -1.0, (rotation[2], rotation[5], rotation[8]))
         store_plane(core, f, outward, axpy(size[1], outward, position))
-        core.loop_start[f + 1] = RIM * (f + 1)
-    core.edges[0, 0], core.edges[0, 1] = RIM, 0
+        core.table[f + 1, START] = RIM * (f + 1)
+    core.table[0, TAIL], core.table[0, HEAD] = RIM, 0
     return 2 * RIM, 2, 1
 
 
@@ -223,11 +220,11 @@ def load_hull(core, position, rotation, hull, hulls):
     for f in range(faces):
         outward = mat_vec(rotation, load3(hulls.face_plane, first + f))
         store_plane(core, f, outward, axpy(hulls.face_plane[first + f, 3], outward, position))
-        core.loop_start[f + 1] = hulls.loop_start[first + f + 1] - corner
-    for i in range(core.loop_start[faces]):
-        core.loop[i] = hulls.loop[corner + i]
+        core.table[f + 1, START] = hulls.loop_start[first + f + 1] - corner
+    for i in range(core.table[faces, START]):
+        core.table[i, LOOP] = hulls.loop[corner + i]
     first = hulls.edge_start[hull]
     edges = hulls.edge_start[hull + 1] - first
     for e in range(edges):
-        core.edges[e, 0], core.edges[e, 1] = hulls.edges[first + e, 0], hulls.edges[first + e, 1]
+        core.table[e, TAIL], core.table[e, HEAD] = hulls.edges[first + e, 0], hulls.edges[first + e, 1]
     return vertices, faces, edges

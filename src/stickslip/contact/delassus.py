@@ -9,7 +9,7 @@ from numpy.typing import NDArray
 
 from stickslip.jit import kernel
 from stickslip.linalg import block_rows, inertia
-from stickslip.linalg.block_rows import BlockRows
+from stickslip.linalg.block_rows import BlockRows, dot6
 from stickslip.linalg.inertia import BlockDiagonal, Inertia
 
 if TYPE_CHECKING:
@@ -107,9 +107,13 @@ def _impulse_response(rows, block_start, inverse, response_out):
             at = rows.data_start[e]
             for _ in range(dim):
                 for j in range(width):
+                    row = block_start[b] + j * width
                     total = 0.0
-                    for k in range(width):
-                        total += inverse[block_start[b] + j * width + k] * rows.data[at + k]
+                    if width == 6:
+                        total = dot6(inverse, row, rows.data, at)
+                    else:
+                        for k in range(width):
+                            total += inverse[row + k] * rows.data[at + k]
                     response_out[at + j] = total
                 at += width
 
@@ -126,7 +130,10 @@ def _diagonal(rows, response, diagonal_out):
             at = rows.data_start[e]
             for i in range(dim):
                 total = 0.0
-                for j in range(width):
-                    total += rows.data[at + j] * response[at + j]
+                if width == 6:
+                    total = dot6(rows.data, at, response, at)
+                else:
+                    for j in range(width):
+                        total += rows.data[at + j] * response[at + j]
                 diagonal_out[first + i] += total
                 at += width

@@ -107,7 +107,7 @@ def project_friction(friction_set, x, y, z, lam_n, mu1, mu2, mu3):
 def project_cone(n, x, y, mu):
     """Closest point to (n, x, y) in the Coulomb cone {|(x, y)| <= mu n}."""
     length = sqrt(x * x + y * y)
-    if length <= mu * n:
+    if n >= 0.0 and length <= mu * n:
         return n, x, y
     if mu * length <= -n:
         return 0.0, 0.0, 0.0

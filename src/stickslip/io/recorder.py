@@ -17,7 +17,6 @@ Layout of version 1 (n frames, nb bodies; contacts of all frames one after anoth
 from __future__ import annotations
 
 import json
-import math
 import os
 from contextlib import ExitStack
 from dataclasses import fields, is_dataclass
@@ -184,8 +183,7 @@ class Recorder:
 def _status(result: StepResult) -> NDArray[np.int32]:
     """(nc,) open, stick or slip, as ``report_contacts`` says but at a fourth of its cost."""
     contacts, problem, solution = result.contacts, result.problem, result.solution
-    free = problem.free_constraint_velocity()
-    still = SLIP_FRACTION * max(math.sqrt(free @ free), 1e-12)
+    still = SLIP_FRACTION * max(problem.free_speed, 1e-12)
     u = problem.constraint_velocity(solution.v)
     slip, status = np.empty((len(contacts), 3)), np.empty(len(contacts), dtype=np.int32)
     _slip_and_status(contacts.normal, contacts.friction, solution.lam, u, still, slip, status)  # type: ignore[no-untyped-call]

@@ -1,4 +1,4 @@
-"""Contact forces as arrows, laid over a picture so that bodies do not hide them."""
+"""Contact forces as bars, laid over a picture so that bodies do not hide them."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ from stickslip.view.traced_scene import linear
 
 COLOURS = {OPEN: (0.55, 0.55, 0.55), STICK: (0.10, 0.45, 0.85), SLIP: (0.93, 0.25, 0.12)}
 LONGEST, THICKNESS = 0.10, 0.0016
-"""Length of the arrow of the largest force, and radius of all, relative to the camera's distance."""
+"""Length of the bar of the largest force, and radius of all, relative to the camera's distance."""
 
 
 class ContactMarks(Protocol):
@@ -41,14 +41,14 @@ class ContactMarks(Protocol):
 
 
 def draw_contacts(image: NDArray[np.float64], contacts: ContactMarks, view: Camera, samples: int) -> None:
-    """Lay arrows over a linear image (h, w, 3), in place: from each contact point along its force."""
+    """Lay bars over a linear image (h, w, 3), in place: through each contact point, along its force."""
     height, width = image.shape[:2]
     count = len(contacts.point)
     size = np.linalg.norm(contacts.force, axis=1)
     length = LONGEST * view.distance * size / max(float(size.max()), 1e-300)
     direction = np.where(size[:, None] > 0.0, contacts.force, (0.0, 0.0, 1.0))
     direction = direction / np.linalg.norm(direction, axis=1)[:, None]
-    centre = contacts.point + 0.5 * length[:, None] * direction
+    centre = np.ascontiguousarray(contacts.point)
     thick = THICKNESS * view.distance
     extent = 0.5 * length[:, None] * np.abs(direction) + thick
     scene = TracedScene(

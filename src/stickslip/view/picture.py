@@ -42,7 +42,7 @@ def render_frame(
     """Picture (height, width, 3) of a model at q (nb, 7), sRGB.
 
     azimuth and elevation [deg] of the camera, which frames the dynamic bodies; or a ``camera`` of one's own, to keep
-    it still over several frames. samples: rays per side of a pixel. contacts: forces drawn as arrows over the
+    it still over several frames. samples: rays per side of a pixel. contacts: forces drawn as bars over the
     picture, blue where they stick, red where they slip, grey where open.
     """
     if not (8 <= width <= 16384 and 8 <= height <= 16384):
