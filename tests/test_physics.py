@@ -1,4 +1,4 @@
-"""Physics with a known answer. Tolerances come from the scheme (first order: h times an acceleration) or the solver's."""
+"""Physics with a known answer. Tolerances come from the scheme (h times an acceleration) or from the solver."""
 
 import numpy as np
 import pytest

@@ -19,9 +19,13 @@ from stickslip.dynamics.energy import energies
 from stickslip.jit import kernel
 from stickslip.linalg import block_rows, inertia
 from stickslip.linalg.inertia import GivenInverse
+from stickslip.linalg.vectors import inner, length
 from stickslip.model import Model
 from stickslip.solvers.protocol import Solution
 from stickslip.state import State
+
+SLIP_FRACTION = 1e-6
+"""Slip slower than this share of the free constraint velocity |q| is the solver's noise and has no direction."""
 
 
 @dataclass(frozen=True)
@@ -106,10 +110,8 @@ def certify(
     u += problem.bias
     u_before += problem.bias
     momentum, momentum_relative = _momentum_error(problem, v, impulse)
-    still = 1e-9 * max(problem.free_speed, 1e-12)
-    numbers = _contact_errors(
-        problem.J.row_start, problem.laws, lam, u, u_before, gap_bias, problem.weight, still
-    )
+    still = SLIP_FRACTION * max(problem.free_speed, 1e-12)
+    numbers = _contact_errors(problem.J.row_start, problem.laws, lam, u, u_before, gap_bias, problem.weight, still)
     violation, cone, angle, feeding, friction_work, normal_work = (float(x) for x in numbers)
 
     kinetic_0, potential_0 = energies(model, before.q, before.v)
@@ -117,7 +119,7 @@ def certify(
     # user forces act over the mean velocity of the step; contact impulses do, too (see docs/notation.md)
     mean = 0.5 * (before.v + after.v)
     work = h * float(np.sum(before.force[model.dynamic] * mean[model.dynamic]))
-    work -= float(lam @ (problem.bias - gap_bias))  # bodies with prescribed motion
+    work -= float(inner(lam, problem.bias - gap_bias))  # bodies with prescribed motion
     change = kinetic + potential - kinetic_0 - potential_0
     return Certificate(
         momentum_error=momentum,
@@ -153,8 +155,8 @@ def _momentum_error(
         gained, caused = v - problem.v_free, inertia.solve(problem.A, impulse)
     else:
         gained, caused = inertia.apply(problem.A, v - problem.v_free), impulse
-    error = float(np.linalg.norm(gained - caused))
-    size = float(np.linalg.norm(gained) + np.linalg.norm(caused))
+    error = float(length(gained - caused))
+    size = float(length(gained) + length(caused))
     return error, error / size if size > 0.0 else 0.0
 
 

@@ -7,6 +7,7 @@ from dataclasses import dataclass
 import numpy as np
 from numpy.typing import NDArray
 
+from stickslip.certificate import SLIP_FRACTION
 from stickslip.collision.contacts import Contacts
 from stickslip.collision.matching import remember
 from stickslip.contact.problem import ContactProblem
@@ -17,8 +18,8 @@ from stickslip.solvers.protocol import Solution
 
 OPEN, STICK, SLIP = range(3)
 STATUS_NAMES = ("open", "stick", "slip")
-SLIP_FRACTION = 1e-6
-"""A contact slips when its friction is within this share of its bound and it moves faster than the solver's error."""
+AT_BOUND = 1e-6
+"""Friction within this share of its bound counts as at the bound."""
 
 
 @dataclass(frozen=True, eq=False)
@@ -66,12 +67,7 @@ def report_contacts(
 ) -> ContactReport:
     """Contacts of a step as seen by ``body`` (by body b of each contact where None), optionally only with ``other``."""
     impulse = remember(contacts, solution.lam)[:, :3]
-    u = problem.constraint_velocity(solution.v)
-    slip = np.zeros((len(contacts), 3))
-    status = np.zeros(len(contacts), dtype=np.int32)
-    still = SLIP_FRACTION * max(problem.free_speed, 1e-12)
-    _slip_and_status(contacts.normal, contacts.friction, solution.lam, u, still, slip, status)
-
+    slip, status = slip_and_status(contacts, problem, solution)
     a, b = contacts.body_a, contacts.body_b
     keep = np.ones(len(contacts), dtype=bool)
     sign = np.ones(len(contacts))
@@ -95,6 +91,18 @@ def report_contacts(
     )
 
 
+def slip_and_status(
+    contacts: Contacts, problem: ContactProblem, solution: Solution
+) -> tuple[NDArray[np.float64], NDArray[np.int32]]:
+    """Slip velocity of body b relative to a (nc, 3) [m/s], world frame, and OPEN, STICK or SLIP (nc,)."""
+    u = problem.constraint_velocity(solution.v)
+    slip = np.zeros((len(contacts), 3))
+    status = np.zeros(len(contacts), dtype=np.int32)
+    still = SLIP_FRACTION * max(problem.free_speed, 1e-12)
+    _slip_and_status(contacts.normal, contacts.friction, solution.lam, u, still, slip, status)
+    return slip, status
+
+
 @kernel
 def _slip_and_status(normal, friction, lam, u, still, slip_out, status_out):
     """Tangential velocity in the world frame, and open (no impulse), slip (at the bound and moving) or stick."""
@@ -109,5 +117,5 @@ def _slip_and_status(normal, friction, lam, u, still, slip_out, status_out):
             size = np.sqrt(lam[3 * c + 1] ** 2 + lam[3 * c + 2] ** 2)
             bound = friction[c] * lam[3 * c]
             speed = np.sqrt(u1 * u1 + u2 * u2)
-            at_bound = size >= (1.0 - SLIP_FRACTION) * bound
+            at_bound = size >= (1.0 - AT_BOUND) * bound
             status_out[c] = SLIP if at_bound and speed > still else STICK

@@ -217,9 +217,7 @@ class Scene:
         if not np.linalg.norm(direction) > 1e-12:
             raise InputError(f"half-space: normal is {direction}; a vector other than zero is needed")
         options.setdefault("kind", "static")
-        return self.add_body(
-            [placed(shapes.HalfSpace())], position, rotation.between((0, 0, 1), direction), **options
-        )
+        return self.add_body([placed(shapes.HalfSpace())], position, rotation.between((0, 0, 1), direction), **options)
 
     def add_compound(
         self,
@@ -293,9 +291,7 @@ class Scene:
         )
         return Body(len(self.bodies) - 1, label)
 
-    def _material_of(
-        self, label: str, material: str | None, friction: float | None, restitution: float | None
-    ) -> int:
+    def _material_of(self, label: str, material: str | None, friction: float | None, restitution: float | None) -> int:
         """Index of a named material, or of an own one; equal own materials are shared to keep tables small."""
         if material is not None:
             if friction is not None or restitution is not None:

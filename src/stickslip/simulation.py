@@ -25,6 +25,7 @@ from stickslip.solvers.registry import make_solver
 from stickslip.state import State, check_state, initial_state
 from stickslip.stepping import Stepping
 
+
 @dataclass(frozen=True, eq=False)
 class StepResult:
     """Everything one step produced."""

@@ -26,7 +26,7 @@ class Stepping:
     """[m] gaps and overlaps up to this count as touching."""
     recovery: float = 0.2
     """Share of an overlap removed per step."""
-    recovery_speed: float = 1.0
+    recovery_speed: float = 0.5
     """[m/s] cap of the speed at which overlaps are pushed apart."""
     restitution_speed: float = 0.01
     """[m/s] approach speed below which contacts do not bounce."""

@@ -15,8 +15,8 @@ from stickslip.contact.problem import from_delassus
 from stickslip.contact.residual import residual
 from stickslip.scene import Body, Scene
 from stickslip.simulation import Simulation
-from stickslip.stepping import Stepping
 from stickslip.solvers.registry import SOLVERS, make_solver
+from stickslip.stepping import Stepping
 from stickslip.view.picture import render_frame
 
 Progress = Callable[[str, int, int], None]

@@ -7,7 +7,7 @@ from typing import Annotated, Any
 
 import typer
 
-from stickslip.cli.output import print_json
+from stickslip.cli.output import print_json, table_console
 
 
 class Kind(StrEnum):
@@ -30,7 +30,6 @@ def list_names(
     if json:
         print_json({str(item): found for item, found in rows.items()})
         return
-    from rich.console import Console
     from rich.table import Table
 
     for item, found in rows.items():
@@ -38,7 +37,7 @@ def list_names(
         for row in found:
             settings = ", ".join(f"{name}={_short(value)}" for name, value in row["settings"].items())
             table.add_row(row["name"], row["summary"], settings)
-        Console().print(table)
+        table_console().print(table)
 
 
 def _short(value: Any) -> str:

@@ -6,7 +6,10 @@ import json
 import sys
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
-from typing import Any
+from typing import TYPE_CHECKING, Any
+
+if TYPE_CHECKING:
+    from rich.console import Console
 
 Advance = Callable[[int, str], None]
 """Told how many items are done, and what is under way."""
@@ -30,6 +33,13 @@ def progress(total: int) -> Iterator[Advance]:
     with Progress(*columns, console=Console(stderr=True), transient=True) as bar:
         task = bar.add_task("", total=total)
         yield lambda done, text: bar.update(task, completed=done, description=text)
+
+
+def table_console() -> Console:
+    """A console for tables on stdout; where that is a file or a pipe, wide enough not to break cells."""
+    from rich.console import Console
+
+    return Console() if sys.stdout.isatty() else Console(width=160)
 
 
 def plain_number(value: float) -> str:

@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
-from stickslip.cli.output import print_json, progress
+from stickslip.cli.output import print_json, progress, table_console
 
 if TYPE_CHECKING:
     from stickslip.contact.problem import ContactProblem
@@ -89,7 +89,6 @@ def solve_problem(name: str, problem: ContactProblem, solver: Solver) -> dict[st
 
 
 def _print_table(rows: list[dict[str, Any]]) -> None:
-    from rich.console import Console
     from rich.table import Table
 
     table = Table("problem", "contacts", "status", "iterations", "ms", "residual", "scaled residual")
@@ -100,4 +99,4 @@ def _print_table(rows: list[dict[str, Any]]) -> None:
             row["problem"], str(row["contacts"]), f"[{colour}]{row['status']}[/]", str(row["iterations"]),
             f"{1e3 * row['seconds']:.3g}", *values,
         )  # fmt: skip
-    Console().print(table)
+    table_console().print(table)

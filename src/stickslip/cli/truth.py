@@ -6,7 +6,7 @@ from typing import Annotated
 
 import typer
 
-from stickslip.cli.output import print_json, progress
+from stickslip.cli.output import print_json, progress, table_console
 from stickslip.errors import InputError
 
 
@@ -41,9 +41,7 @@ def truth(
     if json:
         print_json({"ok": good, "rows": [row.to_json() for row in rows]})
     else:
-        from rich.console import Console
-
-        Console().print(truth_table(rows))
+        table_console().print(truth_table(rows))
     if strict and not good:
         raise typer.Exit(1)
 

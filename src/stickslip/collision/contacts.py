@@ -56,9 +56,7 @@ def find_contacts(model: Model, q: NDArray[np.float64], reach: NDArray[np.float6
     position, rotation = shape_poses(model, q)
     shape_reach = reach[model.shape_body]
     geometry = (position, rotation, model.shape_size, model.shape_hull, model.hulls, shape_reach)
-    pairs = candidate_pairs(
-        model.shape_type, model.shape_body, model.body_kind == DYNAMIC, *geometry, model.ignored
-    )
+    pairs = candidate_pairs(model.shape_type, model.shape_body, model.body_kind == DYNAMIC, *geometry, model.ignored)
     raw = collide(pairs, model.shape_type, *geometry)
     materials = model.shape_material[raw.shape_a], model.shape_material[raw.shape_b]
     return Contacts(

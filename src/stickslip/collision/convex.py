@@ -30,7 +30,17 @@ from stickslip.collision.separating_axes import (
     radial_axis,
     thin_axis,
 )
-from stickslip.collision.support import EDGES, FACES, KIND, bound, load_core, new_core, separation, support
+from stickslip.collision.support import (
+    BOUND,
+    EDGES,
+    FACES,
+    KIND,
+    MARGIN,
+    load_core,
+    new_core,
+    separation,
+    support,
+)
 from stickslip.geometry.shapes import CYLINDER
 from stickslip.jit import kernel
 from stickslip.linalg.vec3 import add, axpy, load3, load_matrix, neg, sub
@@ -73,8 +83,8 @@ def convex_convex(
         load_core(core_a, type_a, (0.0, 0.0, 0.0), load_matrix(rotation, a), load3(size, a), hull_of[a], hulls)
         apart = sub(load3(position, b), origin)
         load_core(core_b, type_b, apart, load_matrix(rotation, b), load3(size, b), hull_of[b], hulls)
-        length = bound(core_a) + bound(core_b)
-        limit = reach[a] + reach[b] + core_a.frame[8] + core_b.frame[8]
+        length = core_a.frame[BOUND] + core_b.frame[BOUND]
+        limit = reach[a] + reach[b] + core_a.frame[MARGIN] + core_b.frame[MARGIN]
         gap, n = face_axes(core_a, core_b, limit)
         gap, n = radial_axis(core_a, core_b, gap, n)
         pa, pb, count = n, n, 0
@@ -103,7 +113,7 @@ def convex_convex(
 @kernel
 def write(i, count, a, b, origin, n, clipping, point_out, normal_out, gap_out, feature_out):
     """Write the selected corners as contacts of pair i between the surfaces around the cores."""
-    radius_a, radius_b = a.frame[8], b.frame[8]
+    radius_a, radius_b = a.frame[MARGIN], b.frame[MARGIN]
     for k in range(count):
         j = clipping.order[k]
         # the corner is midway between the cores; unequal radii move the middle of the surfaces
@@ -124,12 +134,12 @@ def write(i, count, a, b, origin, n, clipping, point_out, normal_out, gap_out, f
 @kernel
 def best_axis(a, b, gap, n, polytope, simplex, weight):
     """Signed gap, axis and closest points of two cores, given the best axis so far."""
-    size = bound(a) + bound(b)
-    polytopes = a.count[KIND] != CYLINDER and b.count[KIND] != CYLINDER
-    complete = polytopes and a.count[EDGES] * b.count[EDGES] <= EDGE_PAIRS
+    size = a.frame[BOUND] + b.frame[BOUND]
+    polytopes = a.counts[KIND] != CYLINDER and b.counts[KIND] != CYLINDER
+    complete = polytopes and a.counts[EDGES] * b.counts[EDGES] <= EDGE_PAIRS
     pb = support(b, neg(n))
     pa = axpy(-gap, n, pb)
-    if complete and gap <= 0.0 and (a.count[FACES] > 0 or b.count[FACES] > 0):
+    if complete and gap <= 0.0 and (a.counts[FACES] > 0 or b.counts[FACES] > 0):
         gap, n, i, j = edge_axes(a, b, gap, n)
         if i >= 0:
             pa, pb = crossing(a, b, i, j)
@@ -149,7 +159,7 @@ def best_axis(a, b, gap, n, polytope, simplex, weight):
             gap, n, pa, pb = s, m, qa, qb
         if complete or distance > 1e-7 * size:
             return gap, n, pa, pb
-    if a.count[FACES] == 0 and b.count[FACES] == 0:
+    if a.counts[FACES] == 0 and b.counts[FACES] == 0:
         m = thin_axis(a, b)
         s = separation(a, b, m)
         qb = support(b, neg(m))

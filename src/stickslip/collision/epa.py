@@ -11,6 +11,7 @@ true gap, also where a round surface would need endless refinement.
 from typing import NamedTuple
 
 import numpy as np
+from numpy.typing import NDArray
 
 from stickslip.collision.gjk import triangle_weights
 from stickslip.collision.support import separation, support
@@ -25,13 +26,13 @@ TETRAHEDRON = np.array([[0, 1, 2], [0, 3, 1], [1, 3, 2], [2, 3, 0]])
 
 class Polytope(NamedTuple):
     """Work arrays: points (P, 9) a - b, point of a, point of b; triangles (F, 3), first entry -1 where unused;
-    planes (F, 4) unit normal and offset; horizon (F, 2) directed edges; count (2) points and triangles in use."""
+    planes (F, 4) unit normal and offset; horizon (F, 2) directed edges; counts (2) points and triangles in use."""
 
-    points: np.ndarray
-    triangles: np.ndarray
-    planes: np.ndarray
-    horizon: np.ndarray
-    count: np.ndarray
+    points: NDArray[np.float64]
+    triangles: NDArray[np.int64]
+    planes: NDArray[np.float64]
+    horizon: NDArray[np.int64]
+    counts: NDArray[np.int64]
 
 
 @kernel
@@ -58,7 +59,7 @@ def epa(a, b, size, tolerance, work):
     while growing:
         nearest = nearest_triangle(work)
         least = work.planes[nearest, 3]
-        if -gap - least <= tolerance or work.count[POINTS] == POINT_LIMIT:
+        if -gap - least <= tolerance or work.counts[POINTS] == POINT_LIMIT:
             break
         m = load3(work.planes, nearest)
         height = add_point(a, b, m, work)
@@ -73,7 +74,7 @@ def epa(a, b, size, tolerance, work):
 def nearest_triangle(work):
     """The triangle whose plane has the least signed distance from the origin."""
     nearest, least = 0, np.inf
-    for f in range(work.count[FACES]):
+    for f in range(work.counts[FACES]):
         if work.triangles[f, 0] >= 0 and work.planes[f, 3] < least:
             nearest, least = f, work.planes[f, 3]
     return nearest
@@ -83,12 +84,12 @@ def nearest_triangle(work):
 def add_point(a, b, d, work):
     """Append the support point of a - b along d, in place; returns its height along d."""
     xa, xb = support(a, d), support(b, neg(d))
-    i = work.count[POINTS]
+    i = work.counts[POINTS]
     for k in range(3):
         work.points[i, k] = xa[k] - xb[k]
         work.points[i, 3 + k] = xa[k]
         work.points[i, 6 + k] = xb[k]
-    work.count[POINTS] += 1
+    work.counts[POINTS] += 1
     return dot(d, sub(xa, xb))
 
 
@@ -128,13 +129,13 @@ def start(a, b, size, work):
         else:
             c = normalize(cross(sub(q, p), sub(load3(work.points, i - 1), p)))
             d = c if -separation(a, b, c) - dot(c, p) > dot(c, p) - separation(a, b, neg(c)) else neg(c)
-        work.count[POINTS] = i
+        work.counts[POINTS] = i
         add_point(a, b, d, work)
         p = load3(work.points, i) if i == 0 else p
         q = load3(work.points, i) if i == 1 else q
-    r, s = sub(load3(work.points, work.count[POINTS] - 2), p), sub(load3(work.points, work.count[POINTS] - 1), p)
+    r, s = sub(load3(work.points, work.counts[POINTS] - 2), p), sub(load3(work.points, work.counts[POINTS] - 1), p)
     volume = dot(cross(sub(q, p), r), s)
-    work.count[FACES] = 4
+    work.counts[FACES] = 4
     for f in range(4):
         i, j, k = TETRAHEDRON[f, 0], TETRAHEDRON[f, 1], TETRAHEDRON[f, 2]
         # the table's triangles face outward where the fourth point is behind the first triangle
@@ -161,10 +162,10 @@ def furthest(a, b, p, u):
 @kernel
 def expand(work, nearest, tolerance):
     """Replace the triangles that see the last point by a fan over their outline, in place; False if space runs out."""
-    new = work.count[POINTS] - 1
+    new = work.counts[POINTS] - 1
     w = load3(work.points, new)
     edges = 0
-    for f in range(work.count[FACES]):
+    for f in range(work.counts[FACES]):
         seen = dot(load3(work.planes, f), w) - work.planes[f, 3] > tolerance or f == nearest
         if work.triangles[f, 0] < 0 or not seen:
             continue
@@ -183,12 +184,12 @@ def expand(work, nearest, tolerance):
         work.triangles[f, 0] = -1
     free = 0
     for e in range(edges):
-        while free < work.count[FACES] and work.triangles[free, 0] >= 0:
+        while free < work.counts[FACES] and work.triangles[free, 0] >= 0:
             free += 1
         if free == FACE_LIMIT:
             return False
         add_triangle(work, free, work.horizon[e, 0], work.horizon[e, 1], new)
-        work.count[FACES] = max(work.count[FACES], free + 1)
+        work.counts[FACES] = max(work.counts[FACES], free + 1)
     return True
 
 

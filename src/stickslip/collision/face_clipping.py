@@ -11,22 +11,24 @@ So two faces that lie flat on each other cannot swap roles from step to step, an
 from typing import NamedTuple
 
 import numpy as np
+from numpy.typing import NDArray
 
 from stickslip.collision.support import (
+    BOUND,
     EDGES,
     FACES,
+    HALF,
     HEAD,
     KIND,
     LOOP,
+    RADIUS,
     RIM,
     START,
     TAIL,
     VERTICES,
     axis_of,
-    bound,
     centre,
     edge_vector,
-    normal_of,
     support,
 )
 from stickslip.geometry.shapes import CYLINDER
@@ -56,9 +58,9 @@ class Clipping(NamedTuple):
     """Work arrays: corner (2 P, 4) points and their gaps, tag (2 P, 2) the id of each corner and the label of the edge
     that leaves it; the second half of both is room for the next cut. order (8): the corners kept."""
 
-    corner: np.ndarray
-    tag: np.ndarray
-    order: np.ndarray
+    corner: NDArray[np.float64]
+    tag: NDArray[np.int64]
+    order: NDArray[np.int64]
 
 
 @kernel
@@ -76,16 +78,16 @@ def manifold(a, b, n, gap, reach, work):
     contact's centre is inside the reference face, negative for lines, and the least gap. Corners, gaps and ids
     are left in ``work``; a corner lies midway between the two cores.
     """
-    size = bound(a) + bound(b)
+    size = a.frame[BOUND] + b.frame[BOUND]
     cosine = ALIGNED_SHALLOW if abs(gap) < SHALLOW * size else ALIGNED
     face_a, face_b = aligned_face(a, n, cosine), aligned_face(b, neg(n), cosine)
     # faces of a polytope come before the caps of a cylinder, whose polygon is only inscribed
-    use_a = face_a >= 0 and (face_b < 0 or a.count[KIND] != CYLINDER or b.count[KIND] == CYLINDER)
+    use_a = face_a >= 0 and (face_b < 0 or a.counts[KIND] != CYLINDER or b.counts[KIND] == CYLINDER)
     margin = -1.0
     if face_a >= 0 or face_b >= 0:
         reference, incident = (a, b) if use_a else (b, a)
         face = face_a if use_a else face_b
-        m = normal_of(reference, face)
+        m = load3(reference.planes, face)
         count, margin = clip(reference, face, incident, FROM_B * (not use_a), reach, size, work)
         n = m if use_a else neg(m)
     else:
@@ -102,8 +104,8 @@ def manifold(a, b, n, gap, reach, work):
 def aligned_face(core, n, cosine):
     """Face whose normal is closest to n, or -1 where none is within the cosine."""
     best, face = cosine, -1
-    for f in range(core.count[FACES]):
-        c = dot(normal_of(core, f), n)
+    for f in range(core.counts[FACES]):
+        c = dot(load3(core.planes, f), n)
         if c > best:
             best, face = c, f
     return face
@@ -112,7 +114,7 @@ def aligned_face(core, n, cosine):
 @kernel
 def clip(reference, face, incident, flag, reach, size, work):
     """Clip the incident feature to the prism over the reference face, in place; returns count and margin."""
-    m = normal_of(reference, face)
+    m = load3(reference.planes, face)
     offset = reference.planes[face, 3]
     first, last = reference.table[face, START], reference.table[face + 1, START]
     count = incident_feature(incident, neg(m), size, work)
@@ -134,7 +136,7 @@ def clip(reference, face, incident, flag, reach, size, work):
         q = load3(reference.vertices, reference.table[i + 1 if i + 1 < last else first, LOOP])
         margin = min(margin, dot(normalize(cross(sub(q, p), m)), sub(p, middle)))
     kept = 0
-    single = incident.count[VERTICES] == 1
+    single = incident.counts[VERTICES] == 1
     for i in range(count):
         if work.corner[i, GAP] <= reach:
             store3(work.corner, kept, axpy(-0.5 * work.corner[i, GAP], m, load3(work.corner, i)))
@@ -169,12 +171,12 @@ def place(work, i, p, name):
 @kernel
 def incident_feature(core, d, size, work):
     """Polygon, segment or point of a core that faces along d, in place; returns the number of corners."""
-    faces = core.count[FACES]
+    faces = core.counts[FACES]
     if faces == 0:
-        for i in range(core.count[VERTICES]):
+        for i in range(core.counts[VERTICES]):
             place(work, i, load3(core.vertices, i), i)
-        return core.count[VERTICES]
-    round_side = core.count[KIND] == CYLINDER
+        return core.counts[VERTICES]
+    round_side = core.counts[KIND] == CYLINDER
     if round_side and abs(dot(axis_of(core), d)) < 0.5:
         p, q = side_line(core, d)
         for i in range(2):
@@ -184,7 +186,7 @@ def incident_feature(core, d, size, work):
     height = dot(d, support(core, d)) - 1e-9 * size
     best, face = -2.0, 0
     for f in range(faces):
-        c = dot(normal_of(core, f), d)
+        c = dot(load3(core.planes, f), d)
         if c > best:
             i, last = core.table[f, START], core.table[f + 1, START]
             while i < last and dot(d, load3(core.vertices, core.table[i, LOOP])) < height and not round_side:
@@ -204,7 +206,7 @@ def insert_lowest(core, d, count, work):
     lowest = support(core, d)
     u = axis_of(core)
     for i in range(count):
-        if dot(d, sub(lowest, load3(work.corner, i))) <= 1e-8 * core.frame[6]:
+        if dot(d, sub(lowest, load3(work.corner, i))) <= 1e-8 * core.frame[RADIUS]:
             return count
     turn = 1.0 if dot(u, d) > 0.0 else -1.0
     for i in range(count):
@@ -223,8 +225,8 @@ def side_line(core, d):
     """Ends of the line on a cylinder's side that faces along d."""
     u = axis_of(core)
     radial = normalize(axpy(-dot(u, d), u, d))
-    middle = axpy(core.frame[6], radial, centre(core))
-    return axpy(core.frame[7], u, middle), axpy(-core.frame[7], u, middle)
+    middle = axpy(core.frame[RADIUS], radial, centre(core))
+    return axpy(core.frame[HALF], u, middle), axpy(-core.frame[HALF], u, middle)
 
 
 @kernel
@@ -280,11 +282,11 @@ def separate_points(work, count, distance):
 @kernel
 def supporting_line(core, n, size):
     """Whether an edge, or the side of a cylinder, lies across n at the core's furthest point; and its ends."""
-    if core.count[KIND] == CYLINDER:
+    if core.counts[KIND] == CYLINDER:
         p, q = side_line(core, n)
         return abs(dot(axis_of(core), n)) < PARALLEL_LINES, p, q
     height = dot(n, support(core, n))
-    for e in range(core.count[EDGES]):
+    for e in range(core.counts[EDGES]):
         u = edge_vector(core, e)
         slack = PARALLEL_LINES * norm(u)
         p = load3(core.vertices, core.table[e, TAIL])

@@ -16,16 +16,15 @@ from math import sqrt
 import numpy as np
 
 from stickslip.collision.support import (
+    BOUND,
     EDGES,
     FACES,
     KIND,
     TAIL,
     VERTICES,
     axis_of,
-    bound,
     centre,
     edge_vector,
-    normal_of,
     separation,
     support,
 )
@@ -43,15 +42,15 @@ PARALLEL = 1e-7
 def face_axes(a, b, limit):
     """Best gap and axis over all face normals of a, then b; stops at the first gap above ``limit``."""
     best, n = -np.inf, (0.0, 0.0, 1.0)
-    for f in range(a.count[FACES]):
-        m = normal_of(a, f)
+    for f in range(a.counts[FACES]):
+        m = load3(a.planes, f)
         s = dot(m, support(b, neg(m))) - a.planes[f, 3]
         if s > best:
             best, n = s, m
             if s > limit:
                 return best, n
-    for f in range(b.count[FACES]):
-        m = neg(normal_of(b, f))
+    for f in range(b.counts[FACES]):
+        m = neg(load3(b.planes, f))
         s = -b.planes[f, 3] - dot(m, support(a, m))
         if s > best:
             best, n = s, m
@@ -65,11 +64,11 @@ def radial_axis(a, b, best, n):
     """Improve the axis by the direction across a cylinder towards the other centre: exact for parallel axes."""
     between = sub(centre(b), centre(a))
     for which in range(2):
-        kind = a.count[KIND] if which == 0 else b.count[KIND]
+        kind = a.counts[KIND] if which == 0 else b.counts[KIND]
         if kind == CYLINDER:
             u = axis_of(a) if which == 0 else axis_of(b)
             across = axpy(-dot(u, between), u, between)
-            if norm(across) > 1e-9 * (bound(a) + bound(b)):
+            if norm(across) > 1e-9 * (a.frame[BOUND] + b.frame[BOUND]):
                 m = normalize(across)
                 s = separation(a, b, m)
                 if s > best:
@@ -80,9 +79,9 @@ def radial_axis(a, b, best, n):
 @kernel
 def cylinder_edge_axes(a, b, best, n):
     """Improve the axis by cylinder axis x edge, both signs: a cylinder's side across an edge, axis or segment."""
-    for i in range(a.count[EDGES]):
+    for i in range(a.counts[EDGES]):
         u = edge_vector(a, i)
-        for j in range(b.count[EDGES]):
+        for j in range(b.counts[EDGES]):
             w = edge_vector(b, j)
             c = cross(u, w)
             if norm(c) > PARALLEL * norm(u) * norm(w):
@@ -97,7 +96,7 @@ def cylinder_edge_axes(a, b, best, n):
 @kernel
 def extreme(core, n, height, tolerance):
     """Whether no vertex of the core rises above ``height`` along n."""
-    i, count = 0, core.count[VERTICES]
+    i, count = 0, core.counts[VERTICES]
     while i < count and dot(n, load3(core.vertices, i)) <= height + tolerance:
         i += 1
     return i == count
@@ -107,15 +106,15 @@ def extreme(core, n, height, tolerance):
 def edge_axes(a, b, best, n):
     """Improve the axis of two polytopes by all edge pairs; returns gap, axis, edge of a, edge of b (-1: none)."""
     ca, cb = centre_of_vertices(a), centre_of_vertices(b)
-    size = bound(a) + bound(b)
+    size = a.frame[BOUND] + b.frame[BOUND]
     tolerance = 1e-12 * size
     edge_a, edge_b = -1, -1
-    for i in range(a.count[EDGES]):
+    for i in range(a.counts[EDGES]):
         u = edge_vector(a, i)
         p = load3(a.vertices, a.table[i, TAIL])
         uu = dot(u, u)
         from_a = sub(p, ca)
-        for j in range(b.count[EDGES]):
+        for j in range(b.counts[EDGES]):
             w = edge_vector(b, j)
             c = cross(u, w)
             cc = dot(c, c)
@@ -142,7 +141,7 @@ def edge_axes(a, b, best, n):
 def centre_of_vertices(core):
     """Mean of the vertices, a point inside the core even where the shape's origin is not."""
     x, y, z = 0.0, 0.0, 0.0
-    count = core.count[VERTICES]
+    count = core.counts[VERTICES]
     for i in range(count):
         x += core.vertices[i, 0]
         y += core.vertices[i, 1]
@@ -168,9 +167,9 @@ def crossing(a, b, i, j):
 def thin_axis(a, b):
     """An axis for two points or segments that meet: across both where there is such a direction."""
     u, w = (0.0, 0.0, 0.0), (0.0, 0.0, 0.0)
-    for e in range(a.count[EDGES]):
+    for e in range(a.counts[EDGES]):
         u = edge_vector(a, e)
-    for e in range(b.count[EDGES]):
+    for e in range(b.counts[EDGES]):
         w = edge_vector(b, e)
     c = cross(u, w)
     if norm(c) > PARALLEL * norm(u) * norm(w):

@@ -12,6 +12,7 @@ from math import sqrt
 from typing import NamedTuple
 
 import numpy as np
+from numpy.typing import NDArray
 
 from stickslip.geometry.shapes import BOX, CAPSULE, CYLINDER, SPHERE
 from stickslip.jit import kernel
@@ -19,6 +20,7 @@ from stickslip.linalg.vec3 import add, axpy, column, load3, mat_vec, norm, scale
 
 KIND, VERTICES, FACES, EDGES = 0, 1, 2, 3
 START, LOOP, TAIL, HEAD = 0, 1, 2, 3
+RADIUS, HALF, MARGIN, BOUND = 6, 7, 8, 9
 RIM = 16
 
 ANGLES = 2.0 * np.pi * np.arange(RIM) / RIM
@@ -35,15 +37,15 @@ class Core(NamedTuple):
 
     vertices (V, 3); planes (F, 4) outward unit normal and offset; table (T, 4), four lists of numbers side by side:
     where each face's polygon starts, the polygons' vertices counter-clockwise, tails of edges, heads of edges;
-    count (4) kind, vertices, faces, edges; frame (10) centre, axis, cylinder radius, cylinder half length, radius
+    counts (4) kind, vertices, faces, edges; frame (10) centre, axis, cylinder radius, cylinder half length, radius
     to add, radius of the core's bounding sphere. Few arrays, because each one costs compile time in each function.
     """
 
-    vertices: np.ndarray
-    planes: np.ndarray
-    table: np.ndarray
-    count: np.ndarray
-    frame: np.ndarray
+    vertices: NDArray[np.float64]
+    planes: NDArray[np.float64]
+    table: NDArray[np.int64]
+    counts: NDArray[np.int64]
+    frame: NDArray[np.float64]
 
 
 @kernel
@@ -68,12 +70,6 @@ def new_core(hulls):
 
 
 @kernel
-def bound(core):
-    """Radius of the sphere about the core's centre that holds the core."""
-    return core.frame[9]
-
-
-@kernel
 def centre(core):
     """Origin of the shape."""
     return core.frame[0], core.frame[1], core.frame[2]
@@ -86,12 +82,6 @@ def axis_of(core):
 
 
 @kernel
-def normal_of(core, f):
-    """Outward unit normal of face f."""
-    return core.planes[f, 0], core.planes[f, 1], core.planes[f, 2]
-
-
-@kernel
 def edge_vector(core, e):
     """Vector along edge e."""
     return sub(load3(core.vertices, core.table[e, HEAD]), load3(core.vertices, core.table[e, TAIL]))
@@ -101,7 +91,7 @@ def edge_vector(core, e):
 def support(core, d):
     """Point of the core furthest along d; the first one where several are."""
     frame, vertices = core.frame, core.vertices
-    if core.count[KIND] == CYLINDER:
+    if core.counts[KIND] == CYLINDER:
         u0, u1, u2 = frame[3], frame[4], frame[5]
         along = u0 * d[0] + u1 * d[1] + u2 * d[2]
         r0, r1, r2 = d[0] - along * u0, d[1] - along * u1, d[2] - along * u2
@@ -109,11 +99,11 @@ def support(core, d):
         rest = u0 * r0 + u1 * r1 + u2 * r2
         r0, r1, r2 = r0 - rest * u0, r1 - rest * u1, r2 - rest * u2
         across = sqrt(r0 * r0 + r1 * r1 + r2 * r2)
-        s = frame[6] / across if across > 1e-14 * abs(along) else 0.0
-        t = frame[7] if along >= 0.0 else -frame[7]
+        s = frame[RADIUS] / across if across > 1e-14 * abs(along) else 0.0
+        t = frame[HALF] if along >= 0.0 else -frame[HALF]
         return frame[0] + s * r0 + t * u0, frame[1] + s * r1 + t * u1, frame[2] + s * r2 + t * u2
     best, height = 0, -np.inf
-    for i in range(core.count[VERTICES]):
+    for i in range(core.counts[VERTICES]):
         h = vertices[i, 0] * d[0] + vertices[i, 1] * d[1] + vertices[i, 2] * d[2]
         if h > height:
             best, height = i, h
@@ -143,10 +133,10 @@ def load_core(core, kind, position, rotation, size, hull, hulls):
     for k in range(3):
         core.frame[k] = position[k]
         core.frame[3 + k] = axis[k]
-    core.frame[6] = size[0] if kind == CYLINDER else 0.0
-    core.frame[7] = size[1] if kind == CYLINDER else 0.0
-    core.frame[8] = size[0] if kind <= CAPSULE else 0.0
-    core.count[KIND] = kind
+    core.frame[RADIUS] = size[0] if kind == CYLINDER else 0.0
+    core.frame[HALF] = size[1] if kind == CYLINDER else 0.0
+    core.frame[MARGIN] = size[0] if kind <= CAPSULE else 0.0
+    core.counts[KIND] = kind
     core.table[0, START] = 0
     if kind == SPHERE:
         for k in range(3):
@@ -163,13 +153,13 @@ def load_core(core, kind, position, rotation, size, hull, hulls):
         vertices, faces, edges = load_cylinder(core, position, rotation, size)
     else:
         vertices, faces, edges = load_hull(core, position, rotation, hull, hulls)
-    core.count[VERTICES] = vertices
-    core.count[FACES] = faces
-    core.count[EDGES] = edges
+    core.counts[VERTICES] = vertices
+    core.counts[FACES] = faces
+    core.counts[EDGES] = edges
     radius = 0.0
     for i in range(vertices):
         radius = max(radius, norm(sub(load3(core.vertices, i), position)))
-    core.frame[9] = radius
+    core.frame[BOUND] = radius
 
 
 @kernel

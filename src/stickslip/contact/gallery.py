@@ -64,7 +64,7 @@ def contact(
     frame = [n, t1, np.cross(n, t1)]
 
     def rows(arm: ArrayLike, sign: float) -> Vector:
-        lines = [np.concatenate([d, np.cross(arm, d)]) for d in frame]
+        lines = [np.concatenate([d, np.cross(np.asarray(arm, dtype=np.float64), d)]) for d in frame]
         if friction_set == ELLIPSOID:
             lines.append(np.concatenate([np.zeros(3), n]))
         return sign * np.array(lines)
@@ -102,7 +102,9 @@ def assemble(mass: Sequence[float], inertia: Sequence[float], v_free: ArrayLike,
         np.concatenate([np.full(d, r.compliance) for d, r in zip(dims, rows, strict=True)]),
     )
     free = np.array(v_free, dtype=np.float64).ravel()
-    return checked(ContactProblem(block_diagonal(blocks, inverse), free, J, np.concatenate([r.bias for r in rows]), laws))
+    return checked(
+        ContactProblem(block_diagonal(blocks, inverse), free, J, np.concatenate([r.bias for r in rows]), laws)
+    )
 
 
 def _particle(velocity: ArrayLike, mu: float, bias: float = 0.0) -> ContactProblem:
@@ -173,7 +175,8 @@ CORNERS = ((-1, -1), (1, -1), (-1, 1), (1, 1))
 def _box(lower: int, upper: int, half: float, mu: float) -> list[Row]:
     """Four corner contacts of a cube of half length ``half`` on the ground (-1) or on an equal one below."""
     return [
-        contact(lower, upper, (0, 0, 1), (half * x, half * y, half), (half * x, half * y, -half), mu) for x, y in CORNERS
+        contact(lower, upper, (0, 0, 1), (half * x, half * y, half), (half * x, half * y, -half), mu)
+        for x, y in CORNERS
     ]
 
 

@@ -1,8 +1,8 @@
 """The contact problem of one step: a small value that can be saved, and all that a solver sees.
 
-    A (v - v_free) = J^T lam            momentum
-    u = J v + bias                      constraint-space velocity
-    u_c, lam_c  obey  law_c             per constraint block
+A (v - v_free) = J^T lam            momentum
+u = J v + bias                      constraint-space velocity
+u_c, lam_c  obey  law_c             per constraint block
 """
 
 from __future__ import annotations
@@ -21,6 +21,7 @@ from stickslip.jit import kernel
 from stickslip.linalg import block_rows, inertia
 from stickslip.linalg.block_rows import BlockRows
 from stickslip.linalg.inertia import GivenInverse, Inertia
+from stickslip.linalg.vectors import length
 
 
 class Laws(NamedTuple):
@@ -69,8 +70,7 @@ class ContactProblem:
     @cached_property
     def free_speed(self) -> float:
         """|q| = |J v_free + bias| [m/s]: the constraint velocity without impulses, which scales residuals."""
-        with np.errstate(over="ignore"):
-            return float(np.linalg.norm(self.constraint_velocity(self.v_free)))
+        return float(length(self.constraint_velocity(self.v_free)))
 
     @cached_property
     def response(self) -> BlockRows:

@@ -20,6 +20,7 @@ from numpy.typing import NDArray
 from stickslip.contact.laws import CONTACT, DISC, LIMIT, project_cone, project_friction
 from stickslip.contact.problem import ContactProblem
 from stickslip.jit import kernel
+from stickslip.linalg.vectors import length
 
 
 @dataclass(frozen=True)
@@ -41,7 +42,7 @@ def residual(problem: ContactProblem, lam: NDArray[np.float64], u: NDArray[np.fl
     velocity = scaled_map(problem, lam, u)
     absolute = float(_natural_map(problem.J.row_start, problem.laws, lam, u, np.ones(problem.block_count)))
     free = problem.free_speed
-    largest = max(free, float(np.linalg.norm(lam)), float(np.linalg.norm(u)))
+    largest = max(free, float(length(lam)), float(length(u)))
     return Residual(
         scaled=velocity / free if free > 0.0 else velocity,
         siconos=absolute / largest if largest > np.finfo(float).eps else absolute,

@@ -6,7 +6,6 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from stickslip.experiments import closed_forms
 from stickslip.experiments.trajectory import Trajectory
 from stickslip.experiments.truth_scenes import (
     BALL_COUNT,
@@ -21,6 +20,7 @@ from stickslip.experiments.truth_scenes import (
     pushed_box,
     slab_on_balls,
 )
+from stickslip.scenes import closed_forms
 
 
 @dataclass(frozen=True)
@@ -54,7 +54,7 @@ def truth_tests(quick: bool = False) -> tuple[TruthTest, ...]:
         _slope(settle=0.1 if quick else 2.0, duration=0.2 if quick else 10.0),
         _slide(duration=0.5 if quick else 2.0),
         _balls_on_slab(duration=0.05 if quick else 4.0),
-        _slab_on_balls(duration=0.05 if quick else 1.0),
+        _slab_on_balls(duration=0.05 if quick else 0.5),
         *(_mass_ratio(ratio, duration=0.2 if quick else 5.0) for ratio in (1_000, 10_000)),
         _critical("stick", 0.999, duration=0.2 if quick else 1.0),
         _critical("slip", 1.001, duration=0.2 if quick else 1.0),
@@ -130,7 +130,11 @@ def _balls_on_slab(duration: float) -> TruthTest:
 
 
 def _slab_on_balls(duration: float) -> TruthTest:
-    """The other order: the slab on top, carried by the balls; 650 redundant friction unknowns."""
+    """The other order: the slab on top, carried by the balls.
+
+    Half a second, because the slab outruns the balls and unloads the rear ones: from about 0.95 s on the corner ball's
+    load is below what rolling without slip needs (0.35 m a / mu = 1.17 N), and the closed form no longer holds.
+    """
     dt, bar, force = 0.001, 5e-9, 50.0
     scene = slab_on_balls("slab-on-balls", dt, round(duration / dt), force)
     slab, ball = closed_forms.slab_on_balls_accelerations(force, SLAB_MASS, BALL_MASS, BALL_COUNT)

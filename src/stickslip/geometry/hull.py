@@ -72,13 +72,14 @@ def polyhedron(points: NDArray[np.float64], where: str = "hull") -> Polyhedron:
 
     number = {int(old): new for new, old in enumerate(kept)}
     order = np.lexsort(np.round(np.array(planes), 9).T[::-1])
-    loops, face_planes, edges = [], [], set()
+    loops, face_planes = [], []
+    edges: set[tuple[int, int]] = set()
     for k in order:
         normal = planes[k][:3]
         loop = _ordered_loop([number[i] for i in sorted(members[k]) if i in number], vertices, normal)
         loops.append(loop)
         face_planes.append([*normal, float((vertices[loop] @ normal).max())])
-        edges.update(tuple(sorted(pair)) for pair in zip(loop.tolist(), np.roll(loop, -1).tolist(), strict=True))
+        edges.update((min(i, j), max(i, j)) for i, j in zip(loop.tolist(), np.roll(loop, -1).tolist(), strict=True))
     return Polyhedron(vertices, np.array(face_planes), tuple(loops), np.array(sorted(edges), dtype=np.int32))
 
 

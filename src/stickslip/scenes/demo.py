@@ -60,7 +60,7 @@ def demo(friction: float = 0.6, amplitude: float = 60.0) -> Scene:
 
 
 def swing(amplitude: float) -> Motion:
-    """One swing of a pendulum of length ROPE about y through PIVOT, harmonic with ``amplitude`` [rad], left to right."""
+    """One swing from left to right of a pendulum about y through PIVOT, harmonic with ``amplitude`` [rad]."""
     rate = math.sqrt(9.81 / ROPE)
 
     def motion(time: float) -> tuple[ArrayLike, ArrayLike]:

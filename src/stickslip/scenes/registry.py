@@ -44,7 +44,7 @@ class SceneEntry:
 _ENTRIES = (
     SceneEntry(
         "demo", "wrecking ball, tower, arch, skittles and capsules", demo.demo,
-        dt=0.004, duration=3.0, metrics=demo.DemoMetrics,
+        dt=0.004, duration=2.4, metrics=demo.DemoMetrics, solver={"tolerance": 1e-5, "max_iterations": 500},
     ),
     SceneEntry(
         "box-slope", "a box rests on a slope at 80 % of the Coulomb limit: does it creep?", blocks.box_slope,
@@ -72,7 +72,7 @@ _ENTRIES = (
     ),
     SceneEntry(
         "spheres", "1730 spheres fall into a container (erleben2017 Table 1)", piles.spheres,
-        dt=0.005, duration=3.0, metrics=piles.Pile,
+        dt=0.005, duration=2.0, metrics=piles.Pile, solver={"tolerance": 1e-4, "max_iterations": 100},
     ),
     SceneEntry(
         "arch", "voussoirs without mortar; stands at friction 0.6, falls at 0.2 (macklin2019)", arch.arch,

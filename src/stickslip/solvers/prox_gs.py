@@ -58,6 +58,8 @@ class ProxGaussSeidel:
     """Subspace steps in a row at most, after every ``patience`` sweeps; 0 for the plain method of the paper."""
     patience: int = 20
     """Sweeps before a subspace step; doubled whenever the step did not help."""
+    subspace_limit: int = 1500
+    """Unknown velocities above which no subspace step is tried: its factorisation would cost more than sweeps."""
     record_every: int = 0
     """Compute and keep the residual every so many sweeps; 0: only when it may have converged."""
 
@@ -90,25 +92,26 @@ class ProxGaussSeidel:
         r = np.empty(problem.row_count)
         _local_factors(problem.J.row_start, problem.laws, problem.diagonal, r)
         free = problem.free_speed or 1.0
-        fast = _fast_kind(problem)
+        iterate = _iterate_contacts if _isotropic_rigid(problem) else _iterate_blocks
+        small = self.subspace > 0 and len(v) <= self.subspace_limit
         prepared = time.perf_counter()
 
         history: list[tuple[int, float]] = []
         iterations, patience, target = 0, self.patience, self.tolerance * free
         best, best_at = np.inf, 0
         status: Status = "max-iterations"
-        progress = np.array([np.inf, 1.0, 0.0])  # see _iterate
+        progress = np.array([np.inf, 1.0, 0.0])  # see _judge
         work = np.empty_like(lam), np.empty_like(v)
         while True:
             budget = min(self.record_every or patience, self.max_iterations - iterations)
-            iterations += _iterate(
-                fast, problem.J, problem.response, problem.bias, problem.laws, problem.weight, r,
+            iterations += iterate(
+                problem.J, problem.response, problem.bias, problem.laws, problem.weight, r,
                 self.nu, self.growth, budget, target, lam, v, progress, *work,
             )  # fmt: skip
             v = problem.velocity(lam)  # afresh, so that rounding of the updates does not pile up
             u = problem.constraint_velocity(v)
             value = self._residual(problem, lam, u)
-            if value > self.tolerance and self.subspace and np.isfinite(value):
+            if value > self.tolerance and small and np.isfinite(value):
                 lam, v, value, better = self._improve(problem, r, lam, v, u, value)
                 progress[0] = np.inf
                 patience = self.patience if better else 2 * patience
@@ -158,7 +161,7 @@ class ProxGaussSeidel:
         return scaled_residual(problem, lam, u) if self.criterion == "scaled" else residual(problem, lam, u).siconos
 
 
-def _fast_kind(problem: ContactProblem) -> bool:
+def _isotropic_rigid(problem: ContactProblem) -> bool:
     """Whether every block is an isotropic three-row contact between bodies of six unknowns."""
     laws, J = problem.laws, problem.J
     return bool(
@@ -297,29 +300,44 @@ def _respond(response, c, k, step, v):
 
 
 @kernel
-def _iterate(fast, J, response, bias, laws, weight, r, nu, growth, budget, target, lam, v, progress, start, start_v):
-    """Sweep until the change of lam is below ``target`` [m/s] or ``budget`` sweeps are done; in place.
-
-    progress: last accepted change [m/s], factor on r, good sweeps in a row. Returns the number of sweeps.
-    """
+def _iterate_contacts(J, response, bias, laws, weight, r, nu, growth, budget, target, lam, v, progress, start, start_v):
+    """Sweeps over isotropic contacts between rigid bodies; see _judge. Returns the number of sweeps."""
     for sweep in range(budget):
         start[:] = lam
         start_v[:] = v
-        if fast:
-            change = _sweep_contacts(J, response, bias, laws, weight, r, progress[1], lam, v)
-        else:
-            change = _sweep_blocks(J, response, bias, laws, weight, r, progress[1], lam, v)
-        if change > growth * progress[0]:  # lines 11-12: roll back, shrink r
-            lam[:] = start
-            v[:] = start_v
-            progress[1] *= nu
-            progress[2] = 0.0
-            continue
-        progress[0] = change
-        if change <= target:
+        change = _sweep_contacts(J, response, bias, laws, weight, r, progress[1], lam, v)
+        if _judge(change, nu, growth, target, lam, v, progress, start, start_v):
             return sweep + 1
-        progress[2] += 1.0
-        if progress[2] >= 10.0 and progress[1] < 1.0:
-            progress[1] = min(1.0, progress[1] / nu)
-            progress[2] = 0.0
     return budget
+
+
+@kernel
+def _iterate_blocks(J, response, bias, laws, weight, r, nu, growth, budget, target, lam, v, progress, start, start_v):
+    """Sweeps over blocks of every law; see _judge. Returns the number of sweeps."""
+    for sweep in range(budget):
+        start[:] = lam
+        start_v[:] = v
+        change = _sweep_blocks(J, response, bias, laws, weight, r, progress[1], lam, v)
+        if _judge(change, nu, growth, target, lam, v, progress, start, start_v):
+            return sweep + 1
+    return budget
+
+
+@kernel
+def _judge(change, nu, growth, target, lam, v, progress, start, start_v):
+    """Alg. 2 lines 11-15: roll back and shrink r on divergence, else accept; True where the change is below target.
+
+    progress, in place: last accepted change [m/s], factor on r, good sweeps in a row.
+    """
+    if change > growth * progress[0]:
+        lam[:] = start
+        v[:] = start_v
+        progress[1] *= nu
+        progress[2] = 0.0
+        return False
+    progress[0] = change
+    progress[2] += 1.0
+    if progress[2] >= 10.0 and progress[1] < 1.0:
+        progress[1] = min(1.0, progress[1] / nu)
+        progress[2] = 0.0
+    return change <= target

@@ -6,8 +6,8 @@ from dataclasses import fields
 from typing import Any
 
 from stickslip.errors import InputError
-from stickslip.solvers.prox_gs import ProxGaussSeidel
 from stickslip.solvers.protocol import Solver
+from stickslip.solvers.prox_gs import ProxGaussSeidel
 
 SOLVERS: dict[str, Any] = {solver.name: solver for solver in (ProxGaussSeidel,)}
 """Every solver class by its name on the command line."""

@@ -14,6 +14,8 @@ once and used for a few proximal iterations. The caller keeps the result only wh
 
 from __future__ import annotations
 
+from collections.abc import Callable
+
 import numpy as np
 from numpy.typing import NDArray
 
@@ -22,6 +24,8 @@ from stickslip.contact.problem import ContactProblem
 from stickslip.jit import kernel
 from stickslip.linalg import inertia
 from stickslip.linalg.inertia import BlockDiagonal
+
+LinearSolve = Callable[[NDArray[np.float64]], NDArray[np.float64]]
 
 PROXIMAL = 1e-7
 """R relative to diag W: small against the eigenvalues of W that matter, large against rounding."""
@@ -58,12 +62,11 @@ def subspace_step(
         pivots = np.zeros(size, dtype=np.int32)
         if not _factorise(matrix, pivots):
             return []
-        solve = _DenseSolve(matrix, pivots)
+        solve: LinearSolve | None = _DenseSolve(matrix, pivots)
     else:
-        sparse = _sparse_factor(problem, acting, stiffness)
-        if sparse is None:
-            return []
-        solve = sparse
+        solve = _sparse_factor(problem, acting, stiffness)
+    if solve is None:
+        return []
     # without compliance each pass moves the proximal centre; compliance is part of the law and stays
     moved = np.where(problem.laws.compliance > 0, PROXIMAL * diagonal * stiffness, 1.0)
     pull = stiffness * problem.bias
@@ -92,7 +95,9 @@ class _DenseSolve:
         return x
 
 
-def _sparse_factor(problem, acting, stiffness):  # type: ignore[no-untyped-def]
+def _sparse_factor(
+    problem: ContactProblem, acting: NDArray[np.float64], stiffness: NDArray[np.float64]
+) -> LinearSolve | None:
     """SuperLU's solve function of A + B^T R^-1 J, or None where it is singular."""
     from scipy.sparse import coo_array, csc_array
     from scipy.sparse.linalg import splu

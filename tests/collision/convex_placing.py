@@ -1,0 +1,131 @@
+"""Pairs of convex shapes for tests, the kernel run on them, and an independent support function."""
+
+from __future__ import annotations
+
+import itertools
+import os
+from dataclasses import dataclass
+
+import numpy as np
+from numpy.typing import NDArray
+
+from stickslip.collision.convex import convex_kernel
+from stickslip.geometry.hull import HullTables, Polyhedron, polyhedron, tables
+from stickslip.geometry.shapes import BOX, CAPSULE, CYLINDER, HULL, SPHERE
+
+TYPES = {SPHERE: "sphere", CAPSULE: "capsule", BOX: "box", CYLINDER: "cylinder", HULL: "hull"}
+PAIRS = list(itertools.combinations_with_replacement(TYPES, 2))
+NAMES = [f"{TYPES[a]}-{TYPES[b]}" for a, b in PAIRS]
+FAR = 10.0
+NONE = (0.0, 0.0, 0.0)
+COMPILED = os.environ.get("NUMBA_DISABLE_JIT") != "1" and os.environ.get("NUMBA_BOUNDSCHECK") != "1"
+
+
+@dataclass(frozen=True, eq=False)
+class Placing:
+    """Shapes in a row, pair i being shapes 2i and 2i + 1, all of one pair of types."""
+
+    types: tuple[int, int]
+    position: NDArray[np.float64]
+    rotation: NDArray[np.float64]
+    size: NDArray[np.float64]
+    hull_of: NDArray[np.int32]
+    hulls: list[Polyhedron]
+
+    @property
+    def tables(self) -> HullTables:
+        return tables(self.hulls)
+
+
+@dataclass(frozen=True, eq=False)
+class Found:
+    """Contacts of one pair."""
+
+    point: NDArray[np.float64]
+    normal: NDArray[np.float64]
+    gap: NDArray[np.float64]
+    feature: NDArray[np.int32]
+
+
+def contacts(placing: Placing, reach: float = FAR) -> list[Found]:
+    """Run the kernel on all pairs; reach is the total of both shapes."""
+    count = len(placing.position) // 2
+    pairs = np.arange(2 * count, dtype=np.int32).reshape(count, 2)
+    point, normal, gap = np.full((count, 8, 3), np.nan), np.full((count, 8, 3), np.nan), np.full((count, 8), np.nan)
+    feature, number = np.full((count, 8), -1, np.int32), np.full(count, -1, np.int32)
+    geometry = placing.position, placing.rotation, placing.size, placing.hull_of, placing.tables
+    half = np.full(2 * count, 0.5 * reach)
+    convex_kernel(*placing.types)(pairs, *geometry, half, point, normal, gap, feature, number)
+    assert ((number >= 0) & (number <= 8)).all()
+    return [Found(point[i, :k], normal[i, :k], gap[i, :k], feature[i, :k]) for i, k in enumerate(number)]
+
+
+def finite(found: Found) -> bool:
+    return all(np.isfinite(values).all() for values in (found.gap, found.point, found.normal))
+
+
+def random_rotations(rng: np.random.Generator, count: int) -> NDArray[np.float64]:
+    q, r = np.linalg.qr(rng.normal(size=(count, 3, 3)))
+    q = q * np.sign(np.einsum("nii->ni", r))[:, None, :]
+    q[:, :, 0] *= np.sign(np.linalg.det(q))[:, None]
+    return np.ascontiguousarray(q)
+
+
+def random_hulls(rng: np.random.Generator) -> list[Polyhedron]:
+    return [polyhedron(0.35 * rng.normal(size=(k, 3))) for k in (4, 6, 8, 12, 20, 30)]
+
+
+def random_placing(rng: np.random.Generator, types: tuple[int, int], count: int, spread: float = 1.6) -> Placing:
+    """Pairs of random shapes about 1 m large whose centres are up to ``spread`` apart."""
+    kind = np.tile(types, count)
+    hulls = random_hulls(rng)
+    position = rng.normal(size=(2 * count, 3))
+    direction = rng.normal(size=(count, 3))
+    direction /= np.linalg.norm(direction, axis=1)[:, None]
+    position[1::2] = position[0::2] + direction * rng.uniform(0.01, spread, size=(count, 1))
+    size = rng.uniform(0.1, 0.6, size=(2 * count, 3))
+    size[kind == SPHERE, 1:] = 0.0
+    size[(kind == CAPSULE) | (kind == CYLINDER), 2] = 0.0
+    size[kind == HULL] = 0.0
+    hull_of = np.where(kind == HULL, rng.integers(0, len(hulls), 2 * count), -1).astype(np.int32)
+    return Placing(types, position, random_rotations(rng, 2 * count), size, hull_of, hulls)
+
+
+def highest(placing: Placing, s: int, d: NDArray[np.float64]) -> NDArray[np.float64]:
+    """max of d.x over shape s for directions d (n, 3): an independent support function."""
+    local = d @ placing.rotation[s]
+    r, half, _ = placing.size[s]
+    kind = placing.types[s % 2]
+    if kind == SPHERE:
+        top = np.full(len(d), r)
+    elif kind == CAPSULE:
+        top = r + half * np.abs(local[:, 2])
+    elif kind == BOX:
+        top = np.abs(local) @ placing.size[s]
+    elif kind == CYLINDER:
+        top = r * np.hypot(local[:, 0], local[:, 1]) + half * np.abs(local[:, 2])
+    else:
+        top = (local @ placing.hulls[placing.hull_of[s]].vertices.T).max(axis=1)
+    return top + d @ placing.position[s]
+
+
+def gap_along(placing: Placing, i: int, d: NDArray[np.float64]) -> NDArray[np.float64]:
+    """Signed gap of pair i along unit vectors d (n, 3); its maximum over all d is the signed distance."""
+    return -highest(placing, 2 * i + 1, -d) - highest(placing, 2 * i, d)
+
+
+def block(half: NDArray[np.float64]) -> Polyhedron:
+    return polyhedron(np.array(list(itertools.product([-1.0, 1.0], repeat=3))) * half)
+
+
+def pair(kinds, sizes, hulls, offset, turn_a=None, turn_b=None) -> Placing:
+    """One pair with shape a at a position of no special digits and b at ``offset`` from it."""
+    origin = np.array([0.37, -1.21, 0.83])
+    rotation = np.stack([np.eye(3) if turn is None else turn for turn in (turn_a, turn_b)])
+    hull_of = np.array([-1, -1], dtype=np.int32)
+    for k in range(2):
+        if kinds[k] == HULL:
+            hull_of[k] = k if len(hulls) > 1 else 0
+    return Placing(
+        kinds, np.stack([origin, origin + offset]), np.ascontiguousarray(rotation), np.array(sizes), hull_of, hulls
+    )

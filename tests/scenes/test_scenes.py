@@ -1,0 +1,215 @@
+"""Every scene builds, steps and measures; the fast ones meet their bars."""
+
+import math
+
+import numpy as np
+import pytest
+
+from stickslip.errors import InputError
+from stickslip.model import compile_scene
+from stickslip.scenes.registry import SCENES, find_scene
+from stickslip.scenes.running import Summary, execute, prepare
+from stickslip.stepping import Stepping
+
+SMALL = {"spheres": {"count": 40, "across": 3}}
+"""Parameters that make a scene quick to step."""
+METRICS = {
+    "demo": {"bricks_moved", "arch_stands", "kinetic_energy_J"},
+    "box-slope": {"creep_um_per_s"},
+    "box-slide": {"position_error_mm"},
+    "heavy-stack": {"stands", "height_error_mm", "overlap_mm"},
+    "mass-ratio": {"stands", "height_error_mm", "overlap_mm"},
+    "wall": {"stands", "max_drift_mm"},
+    "tower": {"stands", "max_drift_mm"},
+    "spheres": {"kinetic_energy_J", "rms_speed_m_per_s", "penetration_mean_mm", "penetration_max_mm", "settled"},
+    "arch": {"stands", "max_drift_mm"},
+    "rolling": {"velocity_error"},
+    "ball-drop": {"impact_speed", "shock_steps", "residual_speed_after_impact"},
+}
+
+
+def run(name: str, duration: float | None = None, dt: float | None = None, **settings) -> Summary:
+    """A run of a scene; a double underscore in a name stands for a dot."""
+    prepared = prepare(name, settings={key.replace("__", "."): value for key, value in settings.items()}, dt=dt)
+    return execute(prepared, prepared.step_count(duration=duration))
+
+
+@pytest.mark.parametrize("name", SCENES)
+def test_every_scene_steps_and_measures(name: str):
+    prepared = prepare(name, settings=SMALL.get(name, {}))
+    summary = execute(prepared, 3)
+    assert set(summary.metrics) == METRICS[name]
+    assert summary.steps == 3
+    assert summary.dofs == 6 * len(prepared.sim.model.dynamic)
+    assert np.isfinite(prepared.sim.state.q).all()
+    assert len(summary.state_hash) == 64
+
+
+@pytest.mark.parametrize(("name", "count"), [("wall", 81), ("tower", 49), ("spheres", 1730), ("heavy-stack", 5)])
+def test_sizes_of_the_papers(name: str, count: int):
+    assert len(compile_scene(SCENES[name].build()).dynamic) == count
+
+
+def test_heavy_stack_masses_are_those_of_the_paper():
+    model = compile_scene(SCENES["heavy-stack"].build())
+    assert model.mass[model.dynamic].tolist() == [8.0**k for k in range(1, 6)]
+
+
+@pytest.mark.parametrize("name", ["wall", "tower", "arch"])
+def test_structures_start_without_overlap(name: str):
+    prepared = prepare(name)
+    assert prepared.sim.step().certificate.penetration < 1e-12
+
+
+def test_voussoirs_share_their_joints():
+    scene = SCENES["arch"].build(voussoirs=9)
+    hulls = [body.parts[0].shape.points for body in scene.bodies if body.name.startswith("voussoir")]
+    for left, right in zip(hulls[:-1], hulls[1:], strict=True):
+        np.testing.assert_allclose(left[4:], right[:4], atol=1e-14)
+
+
+def test_spheres_depend_on_the_seed_alone():
+    first, again, other = (compile_scene(SCENES["spheres"].build(count=50, seed=s)).q_start for s in (1, 1, 2))
+    assert np.array_equal(first, again)
+    assert not np.array_equal(first, other)
+
+
+# ---- physics ------------------------------------------------------------------------------------------------
+
+
+def test_box_below_the_friction_limit_does_not_creep():
+    assert run("box-slope", duration=4.0).metrics["creep_um_per_s"] < 0.001
+
+
+def test_box_above_the_friction_limit_slides():
+    # a = g (sin - mu cos) with tan = 1.2 mu: several metres in two seconds
+    summary = run("box-slope", duration=3.0, fraction=1.2)
+    angle = math.atan(0.6)
+    acceleration = 9.81 * (math.sin(angle) - 0.5 * math.cos(angle))
+    mean_speed = acceleration * 2.5  # over the third second
+    assert summary.metrics["creep_um_per_s"] == pytest.approx(1e6 * mean_speed, rel=2e-3)
+
+
+def test_creep_of_a_run_that_is_too_short_is_unknown():
+    assert run("box-slope", duration=0.1).to_json()["metrics"]["creep_um_per_s"] is None
+
+
+@pytest.mark.parametrize("scheme", ["euler", "moreau"])
+def test_pushed_box_follows_the_analytic_solution(scheme: str):
+    assert run("box-slide", stepping__scheme=scheme).metrics["position_error_mm"] < 0.001
+
+
+def test_pushed_box_below_the_limit_rests():
+    # 0.9 N is below mu m g = 0.981 N; the error is then the motion itself
+    assert run("box-slide", force=0.9).metrics["position_error_mm"] < 1e-6
+
+
+def test_slide_error_sees_a_wrong_motion():
+    prepared = prepare("box-slide")
+    body = prepared.sim.model.dynamic[0]
+    for _ in range(5):
+        result = prepared.sim.step()
+        result.state.q[body, 1] += 1e-3
+        prepared.metrics.observe(prepared.sim, result)
+    # every step adds another millimetre: 1, 2, ... 5
+    assert prepared.metrics.values()["position_error_mm"] == pytest.approx(3.0, rel=1e-6)
+
+
+@pytest.mark.parametrize("ratio", [1_000.0, 10_000.0])
+def test_heavy_box_on_a_light_one_stands(ratio: float):
+    metrics = run("mass-ratio", duration=2.0, ratio=ratio).metrics
+    assert metrics["stands"]
+    assert metrics["overlap_mm"] < 0.01
+    assert abs(metrics["height_error_mm"]) < 0.01
+
+
+def test_heavy_stack_keeps_its_height():
+    metrics = run("heavy-stack", duration=2.5).metrics
+    assert metrics["stands"]
+    assert abs(metrics["height_error_mm"]) < 0.1
+
+
+@pytest.mark.parametrize("name", ["wall", "tower"])
+def test_wall_and_tower_stand(name: str):
+    metrics = run(name, duration=1.5).metrics
+    assert metrics["stands"]
+    assert metrics["max_drift_mm"] < 1e-3
+
+
+@pytest.mark.parametrize("friction", [0.6, 1.0])
+def test_arch_stands_with_enough_friction(friction: float):
+    metrics = run("arch", duration=1.5, friction=friction).metrics
+    assert metrics["stands"]
+    assert metrics["max_drift_mm"] < 1e-3
+
+
+def test_arch_falls_without_enough_friction():
+    assert not run("arch", duration=1.5, friction=0.2).metrics["stands"]
+
+
+def test_arch_that_is_too_thin_falls():
+    # Heyman: a semicircular arch needs a thickness above 0.1075 of its radius, whatever the friction
+    assert not run("arch", duration=1.5, friction=1.0, thickness=0.16).metrics["stands"]
+
+
+@pytest.mark.parametrize("settings", [{}, {"arrangement": "slab-on-balls", "force": 50.0}])
+def test_rolling_follows_the_closed_form(settings: dict[str, object]):
+    assert run("rolling", duration=0.3, **settings).metrics["velocity_error"] < 5e-9
+
+
+def test_shock_passes_through_all_balls_in_one_step():
+    metrics = run("ball-drop", duration=0.5).metrics
+    # the last step of the fall ends within the slop above the floor, so its speed may lack slop / dt
+    assert metrics["impact_speed"] == pytest.approx(31 * 9.81 * 0.01, abs=2.0 * Stepping().slop / 0.01)
+    assert metrics["shock_steps"] == 1
+    assert metrics["residual_speed_after_impact"] < 1e-6
+
+
+# ---- settings -----------------------------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize(
+    ("name", "settings", "message"),
+    [
+        ("box-slop", {}, "scene 'box-slop' is unknown; known: demo"),
+        ("box-slope", {"fricton": 0.3}, "parameter 'fricton' is unknown; known: friction, fraction"),
+        ("box-slope", {"solver.tolerence": 1e-3}, "'tolerence' is unknown; known: tolerance"),
+        ("box-slope", {"stepping.schema": "moreau"}, "'schema' is unknown; known: dt, scheme"),
+        ("box-slope", {"world.gravity": 1.0}, "begin with solver or stepping"),
+        ("box-slope", {"stepping.scheme": "verlet"}, "'euler' or 'moreau'"),
+        ("box-slope", {"stepping.dt": -1.0}, "dt"),
+        ("box-slope", {"friction": "rough"}, "friction is 'rough'; it must be a number"),
+        ("box-slope", {"friction": math.nan}, "friction is nan; it must be finite"),
+        ("box-slope", {"mass": 0.0}, "mass"),
+        ("box-slope", {"mass": -1.0}, "mass"),
+        ("box-slope", {"edge": math.inf}, "edge is inf; it must be finite"),
+        ("wall", {"courses": 2.5}, "courses is 2.5; it must be a whole number"),
+        ("wall", {"courses": 0}, "at least 1"),
+        ("wall", {"shift": 0.5}, "below 0.5"),
+        ("arch", {"voussoirs": 2}, "at least 3"),
+        ("arch", {"thickness": 5.0}, "below the span"),
+        ("tower", {"radius": 0.05}, "no room"),
+        ("spheres", {"jitter": 0.2}, "jitter"),
+        ("rolling", {"arrangement": "upside-down"}, "balls-on-slab, slab-on-balls"),
+        ("heavy-stack", {"masses": (1.0, -2.0)}, "mass"),
+    ],
+)
+def test_bad_settings_are_named(name: str, settings: dict[str, object], message: str):
+    with pytest.raises(InputError) as caught:
+        prepare(name, settings=settings)
+    assert message in str(caught.value)
+
+
+def test_number_of_steps():
+    prepared = prepare("box-slide")
+    assert prepared.step_count() == 200
+    assert prepared.step_count(steps=7) == 7
+    assert prepared.step_count(duration=0.3) == 30
+    for wrong in ({"steps": 0}, {"duration": -1.0}, {"duration": math.nan}, {"steps": 1, "duration": 1.0}):
+        with pytest.raises(InputError):
+            prepared.step_count(**wrong)
+
+
+def test_scene_defaults_are_what_the_table_says():
+    entry = find_scene("box-slope")
+    assert entry.parameters({"mass": 2}) == {"friction": 0.5, "fraction": 0.8, "edge": 0.1, "mass": 2.0}

@@ -1,0 +1,46 @@
+"""Conventions of the source that ruff, mypy and import-linter cannot see."""
+
+import ast
+import re
+from pathlib import Path
+
+import pytest
+
+PACKAGE = Path(__file__).resolve().parents[1] / "src" / "stickslip"
+SOURCES = sorted(PACKAGE.rglob("*.py"))
+KERNEL_DECORATORS = {"kernel", "parallel_kernel"}
+
+
+def is_kernel(function: ast.FunctionDef) -> bool:
+    return any(isinstance(item, ast.Name) and item.id in KERNEL_DECORATORS for item in function.decorator_list)
+
+
+def lacks_annotation(function: ast.FunctionDef) -> bool:
+    arguments = [*function.args.posonlyargs, *function.args.args, *function.args.kwonlyargs]
+    bare = [item.arg for item in arguments if item.annotation is None and item.arg not in ("self", "cls")]
+    return bool(bare) or (function.returns is None and function.name != "__init__")
+
+
+@pytest.mark.parametrize("file", SOURCES, ids=lambda file: str(file.relative_to(PACKAGE)))
+def test_only_kernels_go_without_annotations(file: Path):
+    tree = ast.parse(file.read_text(encoding="utf-8"))
+    functions = [node for node in ast.walk(tree) if isinstance(node, ast.FunctionDef)]
+    nested = {inner for outer in functions if is_kernel(outer) for inner in ast.walk(outer)}
+    bare = [f.name for f in functions if lacks_annotation(f) and not is_kernel(f) and f not in nested]
+    assert not bare, f"functions without full annotations: {bare}"
+
+
+def test_every_cited_paper_is_in_the_bibliography():
+    bibliography = (PACKAGE.parents[1] / "docs" / "references.bib").read_text(encoding="utf-8")
+    known = set(re.findall(r"^@\w+\{(\w+),", bibliography, flags=re.MULTILINE))
+    cited = {key for file in SOURCES for key in re.findall(r"\[([a-z]+\d{4})\]", file.read_text(encoding="utf-8"))}
+    assert cited <= known
+
+
+def test_folders_are_at_most_two_deep():
+    assert all(len(file.relative_to(PACKAGE).parts) <= 2 for file in SOURCES)
+
+
+def test_no_file_is_longer_than_400_lines():
+    long = [file.name for file in SOURCES if len(file.read_text(encoding="utf-8").splitlines()) > 400]
+    assert not long

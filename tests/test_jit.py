@@ -1,0 +1,201 @@
+"""The one Numba module: nothing compiles at import, no edit is answered from a stale cache, no kernel needs Numba."""
+
+import json
+import os
+import shutil
+import subprocess
+import sys
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from stickslip import jit
+
+SOURCE = Path(jit.__file__).resolve().parent
+
+
+def run_python(code: str, **environment: str) -> Any:
+    """Run code in a fresh interpreter; its last printed line is JSON."""
+    clean = {key: value for key, value in os.environ.items() if not key.startswith("NUMBA_")}
+    done = subprocess.run(
+        [sys.executable, "-c", code], env=clean | environment, capture_output=True, text=True, timeout=600, check=False
+    )
+    assert done.returncode == 0, done.stderr
+    return json.loads(done.stdout.splitlines()[-1])
+
+
+# Import
+
+
+def test_import_of_the_package_loads_neither_numba_nor_scipy():
+    loaded = run_python(
+        "import json, sys, stickslip; print(json.dumps([m for m in ('numba', 'scipy') if m in sys.modules]))"
+    )
+    assert loaded == []
+
+
+IMPORT_EVERYTHING = """
+import importlib, json, pkgutil
+import stickslip, stickslip.jit
+names = [info.name for info in pkgutil.walk_packages(stickslip.__path__, "stickslip.")]
+for name in names:
+    if not name.endswith("__main__"):
+        importlib.import_module(name)
+print(json.dumps({"modules": len(names), "kernels": len(stickslip.jit.KERNELS),
+                  "compiled": stickslip.jit.compiled_count()}))
+"""
+
+
+def test_import_of_every_module_compiles_nothing():
+    result = run_python(IMPORT_EVERYTHING)
+    assert result["modules"] > 10
+    assert result["kernels"] > 10
+    assert result["compiled"] == 0
+
+
+# Cache: a package in miniature with the real jit.py, in which caller.py calls a kernel of callee.py
+
+CALLEE = "from stickslip.jit import kernel\n\n@kernel\ndef twice(x):\n    return {factor} * x\n"
+CALLER = """
+from stickslip.jit import kernel
+from stickslip.inner.callee import twice
+
+@kernel
+def twice_plus_one(x):
+    return twice(x) + 1.0
+"""
+BYSTANDER = "from stickslip.jit import kernel\n\n@kernel\ndef half(x):\n    return 0.5 * x\n"
+CALL_ALL = """
+import json
+from stickslip.caller import twice_plus_one
+from stickslip.bystander import half
+result = [twice_plus_one(10.0), half(10.0)]
+hits = [sum(k.stats.cache_hits.values()) for k in (twice_plus_one, half)]
+misses = [sum(k.stats.cache_misses.values()) for k in (twice_plus_one, half)]
+print(json.dumps({"result": result, "hits": hits, "misses": misses}))
+"""
+
+
+@pytest.fixture
+def miniature(tmp_path):
+    """Write the miniature package; returns its folder and a function that runs CALL_ALL in it."""
+    package = tmp_path / "sources" / "stickslip"
+    (package / "inner").mkdir(parents=True)
+    shutil.copy(SOURCE / "jit.py", package / "jit.py")
+    (package / "__init__.py").touch()
+    (package / "inner" / "__init__.py").touch()
+    (package / "inner" / "callee.py").write_text(CALLEE.format(factor=2.0))
+    (package / "caller.py").write_text(CALLER)
+    (package / "bystander.py").write_text(BYSTANDER)
+
+    def run():
+        return run_python(CALL_ALL, PYTHONPATH=str(package.parent), STICKSLIP_CACHE_DIR=str(tmp_path / "cache"))
+
+    return package, tmp_path / "cache", run
+
+
+def files_of(cache: Path, module: str) -> dict[str, bytes]:
+    """Cached files of one module of the miniature: path below the cache folder -> content."""
+    return {str(f.relative_to(cache)): f.read_bytes() for f in sorted(cache.glob(f"{module}-*/**/*")) if f.is_file()}
+
+
+def test_second_run_compiles_nothing(miniature):
+    _, _, run = miniature
+    first, second = run(), run()
+    assert first["result"] == second["result"] == [21.0, 5.0]
+    assert first["hits"] == [0, 0]
+    assert first["misses"] == [1, 1]
+    assert second["hits"] == [1, 1]
+    assert second["misses"] == [0, 0]
+
+
+def test_edit_of_a_called_kernel_is_not_answered_from_a_stale_cache(miniature):
+    package, cache, run = miniature
+    assert run()["result"] == [21.0, 5.0]
+    bystander = files_of(cache, "bystander")
+    assert bystander
+
+    (package / "inner" / "callee.py").write_text(CALLEE.format(factor=3.0))
+    edited = run()
+    assert edited["result"] == [31.0, 5.0]
+    assert edited["misses"] == [1, 0], "the caller compiles again, the bystander does not"
+    assert files_of(cache, "bystander") == bystander
+
+    (package / "inner" / "callee.py").write_text(CALLEE.format(factor=2.0))
+    undone = run()
+    assert undone["result"] == [21.0, 5.0]
+    assert undone["misses"] == [0, 0], "the kernels of the first version are still there"
+
+
+def test_edit_of_an_imported_constant_is_not_answered_from_a_stale_cache(miniature):
+    # A kernel freezes the globals it reads, so a module that holds only numbers is part of the digest as well.
+    package, _, run = miniature
+    (package / "numbers.py").write_text("OFFSET = 1.0\n")
+    (package / "caller.py").write_text(
+        CALLER.replace("1.0", "OFFSET") + "\n\nfrom stickslip.numbers import OFFSET  # noqa: E402\n"
+    )
+    assert run()["result"][0] == 21.0
+    (package / "numbers.py").write_text("OFFSET = 5.0\n")
+    assert run()["result"][0] == 25.0
+
+
+def test_cache_folder_that_cannot_be_written_is_no_error(miniature, tmp_path):
+    package, _, _ = miniature
+    blocked = tmp_path / "a_file"
+    blocked.write_text("not a folder")
+    result = run_python(CALL_ALL, PYTHONPATH=str(package.parent), STICKSLIP_CACHE_DIR=str(blocked))
+    assert result["result"] == [21.0, 5.0]
+
+
+READ_BEYOND = """
+import json
+import numpy as np
+from stickslip.bystander import half
+try:
+    half(np.zeros(1))
+    caught = False
+except IndexError:
+    caught = True
+print(json.dumps(caught))
+"""
+
+
+def test_bounds_are_checked_although_the_cache_has_unchecked_kernels(miniature):
+    package, cache, _ = miniature
+    (package / "bystander.py").write_text(BYSTANDER.replace("0.5 * x", "0.5 * x[2]"))
+    places = {"PYTHONPATH": str(package.parent), "STICKSLIP_CACHE_DIR": str(cache)}
+    assert run_python(READ_BEYOND, **places) is False
+    assert run_python(READ_BEYOND, NUMBA_BOUNDSCHECK="1", **places) is True
+    assert run_python(READ_BEYOND, **places) is False
+
+
+# Kernels as plain Python, and with bounds checked
+
+SMALL_SCENE = """
+import json
+from stickslip.scene import Scene
+from stickslip.simulation import Simulation
+scene = Scene()
+scene.add_half_space()
+scene.add_box(size=(0.2, 0.2, 0.2), position=(0.0, 0.0, 0.0999))
+scene.add_sphere(radius=0.1, position=(0.02, 0.0, 0.2999))
+scene.add_capsule(radius=0.05, length=0.2, position=(0.5, 0.0, 0.0499), rotation=(0.5**0.5, 0.0, 0.5**0.5, 0.0))
+sim = Simulation(scene, dt=0.002)
+sim.run(steps=3)
+print(json.dumps({"q": sim.state.q.ravel().tolist(), "v": sim.state.v.ravel().tolist()}))
+"""
+
+
+@pytest.fixture(scope="module")
+def compiled_run():
+    return run_python(SMALL_SCENE)
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("switch", ["NUMBA_DISABLE_JIT", "NUMBA_BOUNDSCHECK"])
+def test_kernels_run_without_compiler_and_with_bounds_checked(switch, compiled_run):
+    # The compiler may contract a*b + c to one rounding, so a few units in the last place may differ.
+    other = run_python(SMALL_SCENE, **{switch: "1"})
+    assert other["q"] == pytest.approx(compiled_run["q"], rel=1e-12, abs=1e-12)
+    assert other["v"] == pytest.approx(compiled_run["v"], rel=1e-9, abs=1e-9)

@@ -1,0 +1,204 @@
+"""Pictures: what they show is where the bodies are; the same scene gives the same bytes."""
+
+import subprocess
+import sys
+
+import numpy as np
+import pytest
+
+import stickslip
+from stickslip.contact_report import SLIP, STICK
+from stickslip.errors import FileError, InputError, MissingDependencyError
+from stickslip.geometry.rotation import about_axis
+from stickslip.view.bounding_tree import bounding_tree
+from stickslip.view.camera import FIELD_OF_VIEW, frame_camera, look_at
+from stickslip.view.picture import render_frame, save_picture
+
+CUBE = np.array([(x, y, z) for x in (-0.5, 0.5) for y in (-0.5, 0.5) for z in (-0.5, 0.5)])
+
+
+def model_of(build, ground=False):
+    scene = stickslip.Scene()
+    if ground:
+        scene.add_half_space()
+    build(scene)
+    return stickslip.compile_scene(scene)
+
+
+def silhouette(model, camera, width, height, samples=1):
+    """Pixels that change when every body is moved out of sight; there is no ground that could show shadows."""
+    gone = model.q_start.copy()
+    gone[:, :3] = camera.eye - 1e3 * camera.axes[2]
+    full = render_frame(model, model.q_start, width, height, camera=camera, samples=samples)
+    empty = render_frame(model, gone, width, height, camera=camera, samples=samples)
+    return (full != empty).any(axis=2)
+
+
+def test_a_sphere_covers_as_many_pixels_as_its_projection():
+    model = model_of(lambda scene: scene.add_sphere(0.5, (0, 0, 1)))
+    camera = look_at((4, 0, 1), (0, 0, 1))
+    mask = silhouette(model, camera, 96, 72)
+    slope = 0.5 / np.sqrt(4.0**2 - 0.5**2)  # tangent of the angle under which the sphere's radius is seen
+    radius = 48 * slope / np.tan(0.5 * FIELD_OF_VIEW)
+    assert mask.sum() == pytest.approx(np.pi * radius**2, rel=0.03)
+    rows, columns = np.nonzero(mask)
+    assert rows.mean() == pytest.approx(35.5, abs=0.5)
+    assert columns.mean() == pytest.approx(47.5, abs=0.5)
+
+
+def test_a_box_and_its_hull_look_alike():
+    turn = about_axis((1, 2, 3), 0.7)
+    box = model_of(lambda scene: scene.add_box((1, 1, 1), (0, 0, 0), turn))
+    hull = model_of(lambda scene: scene.add_hull(CUBE, (0, 0, 0), turn))
+    camera = look_at((5, 2, 2), (0, 0, 0))
+    masks = [silhouette(model, camera, 48, 36) for model in (box, hull)]
+    assert masks[0].sum() > 100
+    assert (masks[0] != masks[1]).sum() <= 2
+
+
+def test_a_standing_cylinder_and_capsule_have_the_right_height_and_width():
+    camera = look_at((100, 0, 0), (0, 0, 0))
+    scale = 60 / np.tan(0.5 * FIELD_OF_VIEW) / 100  # pixels a metre, nearly parallel rays
+    for build, height in (
+        (lambda scene: scene.add_cylinder(8.0, 30.0), 30.0),
+        (lambda scene: scene.add_capsule(8.0, 14.0), 30.0),
+    ):
+        mask = silhouette(model_of(build), camera, 120, 100)
+        rows, columns = np.nonzero(mask)
+        # the nearest points are 8 m closer to the eye and look that much larger
+        assert np.ptp(columns) + 1 == pytest.approx(16.0 * scale, abs=2)
+        assert np.ptp(rows) + 1 == pytest.approx(height * scale, rel=0.1)
+
+
+def test_colours_of_the_user_and_of_fixed_bodies_are_seen():
+    def build(scene):
+        scene.add_sphere(0.4, (0, -1, 0.4), colour=(0.9, 0.1, 0.1))
+        scene.add_sphere(0.4, (0, 0, 0.4), colour=(0.1, 0.2, 0.9))
+        scene.add_box((0.7, 0.7, 0.7), (0, 1, 0.35), kind="static")
+
+    model = model_of(build, ground=True)
+    picture = render_frame(model, model.q_start, 64, 36, azimuth=0, zoom=0.6, samples=1).astype(int)
+    red, green, blue = picture[..., 0], picture[..., 1], picture[..., 2]
+    assert picture.shape == (36, 64, 3)
+    assert ((red > 100) & (red > 3 * blue)).sum() > 20
+    assert ((blue > 100) & (blue > 2 * red)).sum() > 20
+    box = picture[20, 48]
+    assert np.ptp(box) < 40
+    assert np.ptp(green) > 60
+
+
+def test_shadows_fall_on_the_ground():
+    model = model_of(lambda scene: scene.add_sphere(0.4, (0, 0, 0.4)), ground=True)
+    camera = look_at((6, 0, 4), (0, 0, 0.2))
+    picture = render_frame(model, model.q_start, 64, 48, camera=camera, samples=1).astype(float).sum(axis=2)
+    gone = model.q_start.copy()
+    gone[1, 2] = -50.0
+    empty = render_frame(model, gone, 64, 48, camera=camera, samples=1).astype(float).sum(axis=2)
+    darker = picture < 0.9 * empty
+    width = int(darker.any(axis=0).sum())
+    left, right = int(darker[:, :32].sum()), int(darker[:, 32:].sum())
+    assert width > 16  # the sphere alone is 13 pixels wide
+    assert right > 1.5 * left  # the sun stands to the left of the camera
+
+
+def test_walls_do_not_hide_the_scene():
+    def build(scene):
+        for normal in ((1, 0, 0), (-1, 0, 0), (0, 1, 0), (0, -1, 0)):
+            scene.add_half_space(normal, -np.array(normal))
+        scene.add_sphere(0.4, (0, 0, 0.4))
+
+    walled = model_of(build, ground=True)
+    free = model_of(lambda scene: scene.add_sphere(0.4, (0, 0, 0.4)), ground=True)
+    pictures = [render_frame(model, model.q_start, 32, 18, samples=1) for model in (walled, free)]
+    assert np.array_equal(*pictures)
+
+
+def test_the_same_scene_gives_the_same_bytes():
+    model = model_of(lambda scene: scene.add_capsule(0.2, 0.5, (0, 0, 0.3), about_axis((1, 0, 0), 1.0)), ground=True)
+    first, second = (render_frame(model, model.q_start, 32, 24) for _ in range(2))
+    assert np.array_equal(first, second)
+
+
+def test_the_camera_frames_the_dynamic_bodies():
+    def build(scene):
+        for x in range(3):
+            scene.add_sphere(0.3, (2.0 * x, 0.5 * x, 0.3 + x))
+
+    model = model_of(build)
+    for azimuth, elevation in ((-60, 18), (30, 60), (100, -5)):
+        camera = frame_camera(model, model.q_start, 48, 27, azimuth, elevation)
+        rows, columns = np.nonzero(silhouette(model, camera, 48, 27))
+        assert rows.min() >= 1
+        assert rows.max() <= 25
+        assert columns.min() >= 1
+        assert columns.max() <= 46
+        assert np.ptp(rows) > 16 or np.ptp(columns) > 30
+
+
+def test_contacts_are_drawn_over_the_bodies():
+    class Marks:
+        point = np.array([[0.0, -0.3, 0.5], [0.0, 0.3, 0.5]])
+        force = np.array([[0.0, 0.0, 5.0], [0.0, 0.0, 5.0]])
+        status = np.array([STICK, SLIP], dtype=np.int32)
+
+    model = model_of(lambda scene: scene.add_box((1, 1, 1), (0, 0, 0.5), colour=(0.8, 0.8, 0.8)), ground=True)
+    picture = render_frame(model, model.q_start, 160, 120, azimuth=0, contacts=Marks).astype(int)
+    red, blue = picture[..., 0], picture[..., 2]
+    assert (blue - red > 35).sum() >= 5
+    assert (red - blue > 35).sum() >= 5
+    assert np.nonzero(blue - red > 35)[1].mean() < np.nonzero(red - blue > 35)[1].mean()
+
+
+def test_every_shape_is_in_one_leaf_inside_its_box():
+    rng = np.random.default_rng(5)
+    lower = rng.normal(size=(101, 3))
+    upper = lower + rng.random((101, 3))
+    items = np.arange(1, 101, dtype=np.int32)
+    tree = bounding_tree(lower, upper, items)
+    leaves = np.flatnonzero(tree.child < 0)
+    found = np.concatenate([tree.order[tree.first[k] : tree.first[k] + tree.length[k]] for k in leaves])
+    assert sorted(found.tolist()) == items.tolist()
+    for k in leaves:
+        for item in tree.order[tree.first[k] : tree.first[k] + tree.length[k]]:
+            assert (tree.lower[k] <= lower[item]).all()
+            assert (upper[item] <= tree.upper[k]).all()
+    for k in np.flatnonzero(tree.child >= 0):
+        for child in (tree.child[k], tree.child[k] + 1):
+            assert (tree.lower[k] <= tree.lower[child]).all()
+            assert (tree.upper[child] <= tree.upper[k]).all()
+
+
+def test_a_picture_is_saved_whole_as_png(tmp_path):
+    image = pytest.importorskip("PIL.Image")
+    picture = np.arange(8 * 9 * 3, dtype=np.uint8).reshape(8, 9, 3)
+    save_picture(picture, tmp_path / "out.png")
+    assert np.array_equal(np.asarray(image.open(tmp_path / "out.png")), picture)
+    assert [file.name for file in tmp_path.iterdir()] == ["out.png"]
+
+
+def test_bad_requests_are_refused(tmp_path, monkeypatch):
+    model = model_of(lambda scene: scene.add_sphere(0.4))
+    with pytest.raises(InputError, match="size is 4 x 0"):
+        render_frame(model, model.q_start, 4, 0)
+    with pytest.raises(InputError, match="samples is 0"):
+        render_frame(model, model.q_start, 32, 18, samples=0)
+    with pytest.raises(InputError, match="elevation is 90"):
+        render_frame(model, model.q_start, 32, 18, elevation=90)
+    with pytest.raises(InputError, match="zoom is 0"):
+        render_frame(model, model.q_start, 32, 18, zoom=0)
+    with pytest.raises(InputError, match="q has shape"):
+        render_frame(model, model.q_start[:0], 32, 18)
+    picture = np.zeros((8, 8, 3), dtype=np.uint8)
+    with pytest.raises(FileError, match="cannot write"):
+        save_picture(picture, tmp_path / "missing" / "out.png")
+    with pytest.raises(FileError, match=r"ends in \.png"):
+        save_picture(picture, tmp_path / "out.gif")
+    monkeypatch.setitem(sys.modules, "PIL", None)
+    with pytest.raises(MissingDependencyError, match=r"stickslip\[view\]"):
+        save_picture(picture, tmp_path / "out.png")
+    assert list(tmp_path.iterdir()) == []
+
+
+def test_importing_the_function_loads_no_ray_tracer():
+    code = "import sys, stickslip.view.picture; assert 'stickslip.view.ray_tracer' not in sys.modules"
+    subprocess.run([sys.executable, "-c", code], check=True)
