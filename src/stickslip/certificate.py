@@ -12,7 +12,7 @@ from math import sqrt
 import numpy as np
 from numpy.typing import NDArray
 
-from stickslip.contact.laws import CONTACT, LIMIT
+from stickslip.contact.laws import CONTACT, DISC, LIMIT, project_friction
 from stickslip.contact.problem import ContactProblem
 from stickslip.contact.residual import scaled_residual
 from stickslip.dynamics.energy import energies
@@ -177,15 +177,19 @@ def _contact_errors(row_start, laws, lam, u, u_before, gap_bias, weight, still):
     for c in range(row_start.shape[0] - 1):
         i = row_start[c]
         if laws.law[c] == CONTACT:
-            mu = laws.friction[c, 0]
             n, x, y = lam[i], lam[i + 1], lam[i + 2]
+            torsion = row_start[c + 1] - i > 3
+            z = lam[i + 3] if torsion else 0.0
             slip = sqrt(u[i + 1] * u[i + 1] + u[i + 2] * u[i + 2])
             size = sqrt(x * x + y * y)
             violation = max(violation, -u[i])
-            cone = max(cone, size - mu * n, -n)
-            rate = x * u[i + 1] + y * u[i + 2]
+            mu1, mu2, mu3 = laws.friction[c, 0], laws.friction[c, 1], laws.friction[c, 2]
+            px, py, pz = project_friction(laws.friction_set[c], x, y, z, max(n, 0.0), mu1, mu2, mu3)
+            cone = max(cone, sqrt((x - px) ** 2 + (y - py) ** 2 + (z - pz) ** 2), -n)
+            rate = x * u[i + 1] + y * u[i + 2] + (z * u[i + 3] if torsion else 0.0)
             feeding += max(0.0, rate)
-            if slip > still and size * weight[c] > still:
+            # other sets than the disc do not push opposite to slip
+            if laws.friction_set[c] == DISC and slip > still and size * weight[c] > still:
                 cosine = -rate / (slip * size)
                 angle = max(angle, np.arccos(min(1.0, max(-1.0, cosine))))
             for k in range(i + 1, row_start[c + 1]):

@@ -162,8 +162,12 @@ def _start_pose(body: BodyDescription) -> NDArray[np.float64]:
 
 def motion_pose(name: str, motion: Motion, time: float) -> NDArray[np.float64]:
     """Pose (7,) that a prescribed motion gives at a time, checked."""
-    position, rotation = motion(time)
     where = f"body {name!r}, motion at t = {time:.6g} s"
+    pose = motion(time)
+    try:
+        position, rotation = pose
+    except (TypeError, ValueError):
+        raise InputError(f"{where}: it gave {pose!r}; a position (3,) and a rotation (w, x, y, z) are needed") from None
     return np.concatenate([vector(where, "position", position), unit_quaternion(where, rotation)])
 
 

@@ -206,7 +206,7 @@ class Scene:
         """Add the convex hull of ``points`` (n, 3) [m] or of the vertices of a mesh ``file``."""
         if (points is None) == (file is None):
             raise InputError("hull: give either points or file, not both and not neither")
-        corners = mesh_file.read_vertices(file) if file is not None else np.asarray(points, dtype=np.float64)
+        corners = mesh_file.read_vertices(file) if file is not None else points
         return self.add_body([placed(shapes.Hull(corners))], position, rotation, **options)
 
     def add_half_space(
@@ -272,6 +272,9 @@ class Scene:
             raise InputError(f"{where}: kind is {kind!r}; it must be one of {', '.join(KINDS)}")
         if motion is not None and kind != "kinematic":
             raise InputError(f"{where}: a motion is given, but kind is {kind!r}; it must be 'kinematic'")
+        if colour is not None:
+            red, green, blue = vector(where, "colour", colour).tolist()
+            colour = red, green, blue
         self.bodies.append(
             BodyDescription(
                 label,
@@ -316,6 +319,9 @@ class Scene:
 
     def ignore_collision(self, a: Body, b: Body) -> None:
         """Let two bodies pass through each other."""
+        for body in (a, b):
+            if not (0 <= body.index < len(self.bodies) and self.bodies[body.index].name == body.name):
+                raise InputError(f"body {body.name!r} is not of this scene; it has {len(self.bodies)} bodies")
         self.ignored.add((min(a.index, b.index), max(a.index, b.index)))
 
 
@@ -337,6 +343,7 @@ def _mass_properties(
     if kind != "dynamic":
         return mass.MassProperties(0.0, np.zeros(3), np.eye(3))
     own = mass.of_compound(parts, where)
+    positive(where, "volume of its shapes", own.mass)
     factor = rho if total is None else total / own.mass
     tensor = own.inertia * factor if inertia is None else _inertia(where, inertia)
     return mass.MassProperties(own.mass * factor if total is None else total, own.centre, tensor)
@@ -344,7 +351,10 @@ def _mass_properties(
 
 def _inertia(where: str, inertia: ArrayLike) -> NDArray[np.float64]:
     """A symmetric positive definite inertia (3, 3) from a matrix or its diagonal."""
-    tensor = np.array(inertia, dtype=np.float64)
+    try:
+        tensor = np.array(inertia, dtype=np.float64)
+    except (TypeError, ValueError):
+        raise InputError(f"{where}: inertia is {inertia!r}; three or 3 x 3 finite numbers are needed") from None
     tensor = np.diag(tensor) if tensor.shape == (3,) else tensor
     if tensor.shape != (3, 3) or not np.isfinite(tensor).all():
         raise InputError(f"{where}: inertia is {inertia!r}; three or 3 x 3 finite numbers are needed")

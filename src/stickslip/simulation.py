@@ -119,29 +119,32 @@ class Simulation:
 
     def position(self, body: Body) -> NDArray[np.float64]:
         """Position (3,) [m] of the body's frame (not of its centre of mass) in the world."""
-        i = body.index
+        i = self._index(body)
         return self.state.q[i, :3] - rotation.matrix(self.state.q[i, 3:]) @ self.model.centre[i]
 
     def rotation(self, body: Body) -> NDArray[np.float64]:
         """Rotation (w, x, y, z) of the body."""
-        return self.state.q[body.index, 3:].copy()
+        return self.state.q[self._index(body), 3:].copy()
 
     def centre_of_mass(self, body: Body) -> NDArray[np.float64]:
         """Position (3,) [m] of the centre of mass in the world."""
-        return self.state.q[body.index, :3].copy()
+        return self.state.q[self._index(body), :3].copy()
 
     def velocity(self, body: Body) -> NDArray[np.float64]:
         """Velocity (3,) [m/s] of the centre of mass in the world."""
-        return self.state.v[body.index, :3].copy()
+        return self.state.v[self._index(body), :3].copy()
 
     def angular_velocity(self, body: Body) -> NDArray[np.float64]:
         """Angular velocity (3,) [rad/s] in the world."""
-        return self.state.v[body.index, 3:].copy()
+        return self.state.v[self._index(body), 3:].copy()
 
     def contacts(self, body: Body | None = None, other: Body | None = None) -> ContactReport:
         """Contacts of the last step: all, those of a body, or those of a pair; forces act on ``body``."""
         if self.last is None:
             raise InputError("contacts: no step has been taken yet; call step() first")
+        for chosen in (body, other):
+            if chosen is not None:
+                self._index(chosen)
         return report_contacts(self.last.contacts, self.last.problem, self.last.solution, self.stepping.dt, body, other)
 
     def set_force(self, body: Body, force: ArrayLike = (0, 0, 0), torque: ArrayLike = (0, 0, 0)) -> None:
@@ -159,7 +162,7 @@ class Simulation:
         """Move the body's frame to a position (3,) [m] and a rotation (w, x, y, z)."""
         where = f"body {body.name!r}"
         quaternion = unit_quaternion(where, orientation)
-        centre = rotation.matrix(quaternion) @ self.model.centre[body.index]
+        centre = rotation.matrix(quaternion) @ self.model.centre[self._index(body)]
         self._change("q", body, np.concatenate([vector(where, "position", position) + centre, quaternion]))
 
     def restore(self, state: State) -> None:
@@ -167,9 +170,16 @@ class Simulation:
         check_state(self.model, state)
         self.state, self.last = state.copy(), None
 
+    def _index(self, body: Body) -> int:
+        """Row of a body in the state's arrays; a handle of another scene raises an InputError."""
+        names = self.model.body_names
+        if not (0 <= body.index < len(names) and names[body.index] == body.name):
+            raise InputError(f"body {body.name!r} is not of this simulation, which has {len(names)} bodies")
+        return body.index
+
     def _change(self, name: str, body: Body, row: NDArray[np.float64]) -> None:
         array = getattr(self.state, name).copy()
-        array[body.index] = row
+        array[self._index(body)] = row
         self.state = replace(self.state, **{name: array})
 
 

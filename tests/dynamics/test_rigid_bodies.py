@@ -229,8 +229,9 @@ def test_gap_bias_of_gaps_overlaps_and_impacts() -> None:
     gap = np.array([1e-3, 0.0, 0.5e-9, -1e-6, -1.0, 0.0, 0.0, 1e-3])
     speed = np.array([0.0, 0.0, 0.0, 0.0, 0.0, -2.0, -0.005, -0.1])
     restitution = np.array([0.0, 0.0, 0.0, 0.0, 0.0, 0.5, 0.5, 0.5])
-    bias = contact_rows.gap_bias(gap, restitution, speed, Stepping(dt=0.001)).reshape(-1, 3)
     slop = 1e-9
+    stepping = Stepping(dt=0.001, slop=slop, recovery=0.2, recovery_speed=1.0, restitution_speed=0.01)
+    bias = contact_rows.gap_bias(gap, restitution, speed, stepping).reshape(-1, 3)
     expected = [(1e-3 - slop) / 1e-3, 0, 0, -0.2 * (1e-6 - slop) / 1e-3, -1.0, -1.0, 0.0, (1e-3 - slop) / 1e-3]
     np.testing.assert_allclose(bias[:, 0], expected, rtol=1e-12)
     np.testing.assert_array_equal(bias[:, 1:], 0)

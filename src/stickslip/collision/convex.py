@@ -36,6 +36,7 @@ from stickslip.collision.support import (
     FACES,
     KIND,
     MARGIN,
+    VERTICES,
     load_core,
     new_core,
     separation,
@@ -164,8 +165,8 @@ def best_axis(a, b, gap, n, polytope, simplex, weight):
         s = separation(a, b, m)
         qb = support(b, neg(m))
         return s, m, axpy(-s, m, qb), qb
-    if complete:
-        return gap, n, pa, pb
+    if complete or a.counts[VERTICES] == 1 or b.counts[VERTICES] == 1:
+        return gap, n, pa, pb  # a point inside a cylinder: the caps and the radial axis are all there is
     s, m, qa, qb = epa(a, b, size, (1e-13 if polytopes else 1e-9) * size, polytope)
     if s > gap + tolerance:
         gap, n, pa, pb = s, m, qa, qb

@@ -66,7 +66,7 @@ def epa(a, b, size, tolerance, work):
         if -height > gap:
             gap, n = -height, m
             pa, pb = witness(work, nearest)
-        growing = height - least > tolerance and expand(work, nearest, 1e-14 * size)
+        growing = height - least > tolerance and expand(work, nearest, 1e-13 * size)
     return gap, n, pa, pb
 
 
@@ -166,7 +166,8 @@ def expand(work, nearest, tolerance):
     w = load3(work.points, new)
     edges = 0
     for f in range(work.counts[FACES]):
-        seen = dot(load3(work.planes, f), w) - work.planes[f, 3] > tolerance or f == nearest
+        # a triangle whose plane holds the point counts as seen: left in, it would make a sliver and then a fold
+        seen = dot(load3(work.planes, f), w) - work.planes[f, 3] > -tolerance or f == nearest
         if work.triangles[f, 0] < 0 or not seen:
             continue
         for k in range(3):

@@ -15,12 +15,12 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
 from stickslip.contact import delassus
-from stickslip.contact.laws import CONTACT, DISC, LAW_NAMES
+from stickslip.contact.laws import CONTACT, DISC, ELLIPSOID, FRICTION_SET_NAMES, LAW_NAMES
 from stickslip.errors import InputError
 from stickslip.jit import kernel
 from stickslip.linalg import block_rows, inertia
 from stickslip.linalg.block_rows import BlockRows
-from stickslip.linalg.inertia import GivenInverse, Inertia
+from stickslip.linalg.inertia import BlockDiagonal, GivenInverse, Inertia
 from stickslip.linalg.vectors import length
 
 
@@ -147,14 +147,24 @@ def checked(problem: ContactProblem) -> ContactProblem:
             raise InputError(f"problem: {name} has shape {array.shape}; it must be {shape}")
         if not np.isfinite(array).all():
             raise InputError(f"problem: {name} has the entry {array[~np.isfinite(array)][0]}; all must be finite")
-    for name, array in (("J", J.data), ("A", problem.A.data)):
+    matrices = [("J", J.data), ("A", problem.A.data)]
+    if isinstance(problem.A, BlockDiagonal):
+        matrices.append(("A^-1", problem.A.inverse))
+    for name, array in matrices:
         if not np.isfinite(array).all():
             raise InputError(f"problem: {name} has the entry {array[~np.isfinite(array)][0]}; all must be finite")
-    if (laws.friction < 0).any() or (laws.compliance < 0).any():
-        raise InputError("problem: friction and compliance must not be negative")
-    unknown = ~np.isin(laws.law, list(LAW_NAMES))
-    if unknown.any():
-        raise InputError(f"problem: law code {laws.law[unknown][0]} is unknown; known: {LAW_NAMES}")
+    for name, array in (("friction", laws.friction), ("compliance", laws.compliance)):
+        if (array < 0).any():
+            raise InputError(f"problem: {name} {array[array < 0][0]} is negative; it must be zero or positive")
+    for name, array, known in (("law", laws.law, LAW_NAMES), ("friction set", laws.friction_set, FRICTION_SET_NAMES)):
+        unknown = ~np.isin(array, list(known))
+        if unknown.any():
+            raise InputError(f"problem: {name} code {array[unknown][0]} is unknown; known: {known}")
+    height = np.diff(J.row_start)
+    needed = np.where(laws.law == CONTACT, np.where(laws.friction_set == ELLIPSOID, 4, 3), 1)
+    if (height < needed).any():
+        c = int(np.argmax(height < needed))
+        raise InputError(f"problem: block {c} has {height[c]} rows; its law needs {needed[c]}")
     return problem
 
 

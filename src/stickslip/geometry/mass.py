@@ -73,7 +73,12 @@ def of_compound(parts: Sequence[Placed], where: str = "body") -> MassProperties:
     """Mass properties of placed shapes at density 1 kg/m^3, in the body's frame; overlaps count twice."""
     each = []
     for part in parts:
-        own = of_shape(part.shape, where)
+        try:
+            own = of_shape(part.shape, where)
+        except OverflowError:
+            raise InputError(f"{where}: {part.shape} is too large for its mass to be a finite number") from None
+        if not 0.0 < np.trace(own.inertia) < np.inf:
+            raise InputError(f"{where}: the size of {part.shape} makes its inertia zero or infinite")
         rotation = matrix(part.rotation)
         each.append((own.mass, part.position + rotation @ own.centre, rotation @ own.inertia @ rotation.T))
     mass = sum(m for m, _, _ in each)

@@ -66,7 +66,10 @@ class Hull:
     points: NDArray[np.float64]
 
     def __post_init__(self) -> None:
-        points = np.array(self.points, dtype=np.float64)
+        try:
+            points = np.array(self.points, dtype=np.float64)
+        except (TypeError, ValueError):
+            raise InputError("hull: points are not an array of numbers; an (n, 3) array is needed") from None
         if points.ndim != 2 or points.shape[1] != 3 or len(points) < 4:
             raise InputError(f"hull: points have shape {points.shape}; an (n, 3) array with n >= 4 is needed")
         if not np.isfinite(points).all():

@@ -43,7 +43,7 @@ class SceneEntry:
 
 _ENTRIES = (
     SceneEntry(
-        "demo", "wrecking ball, tower, arch, skittles and capsules", demo.demo,
+        "demo", "wrecking ball, tower, dominoes, balls and capsules", demo.demo,
         dt=0.004, duration=2.4, metrics=demo.DemoMetrics, solver={"tolerance": 1e-5, "max_iterations": 500},
     ),
     SceneEntry(
@@ -79,8 +79,8 @@ _ENTRIES = (
         dt=0.005, duration=5.0, metrics=arch.arch_metrics,
     ),
     SceneEntry(
-        "rolling", "a pushed slab and 25 balls that roll on it; closed form (SimBenchmark)", rolling.rolling,
-        dt=0.001, duration=4.0, metrics=rolling.VelocityError,
+        "rolling", "a slab on 25 balls, pushed obliquely: rolling has a closed form (SimBenchmark)", rolling.rolling,
+        dt=0.001, duration=1.0, metrics=rolling.VelocityError,
     ),
     SceneEntry(
         "ball-drop", "5 stacked balls hit the floor at once: shock propagation (todorov2010 Fig. 6)",

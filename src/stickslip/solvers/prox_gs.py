@@ -303,8 +303,8 @@ def _respond(response, c, k, step, v):
 def _iterate_contacts(J, response, bias, laws, weight, r, nu, growth, budget, target, lam, v, progress, start, start_v):
     """Sweeps over isotropic contacts between rigid bodies; see _judge. Returns the number of sweeps."""
     for sweep in range(budget):
-        start[:] = lam
-        start_v[:] = v
+        _copy(lam, start)
+        _copy(v, start_v)
         change = _sweep_contacts(J, response, bias, laws, weight, r, progress[1], lam, v)
         if _judge(change, nu, growth, target, lam, v, progress, start, start_v):
             return sweep + 1
@@ -315,12 +315,19 @@ def _iterate_contacts(J, response, bias, laws, weight, r, nu, growth, budget, ta
 def _iterate_blocks(J, response, bias, laws, weight, r, nu, growth, budget, target, lam, v, progress, start, start_v):
     """Sweeps over blocks of every law; see _judge. Returns the number of sweeps."""
     for sweep in range(budget):
-        start[:] = lam
-        start_v[:] = v
+        _copy(lam, start)
+        _copy(v, start_v)
         change = _sweep_blocks(J, response, bias, laws, weight, r, progress[1], lam, v)
         if _judge(change, nu, growth, target, lam, v, progress, start, start_v):
             return sweep + 1
     return budget
+
+
+@kernel
+def _copy(x, y_out):
+    """y_out = x; a loop, because slices would compile the text of the error that they might raise."""
+    for i in range(x.shape[0]):
+        y_out[i] = x[i]
 
 
 @kernel
@@ -330,8 +337,8 @@ def _judge(change, nu, growth, target, lam, v, progress, start, start_v):
     progress, in place: last accepted change [m/s], factor on r, good sweeps in a row.
     """
     if change > growth * progress[0]:
-        lam[:] = start
-        v[:] = start_v
+        _copy(start, lam)
+        _copy(start_v, v)
         progress[1] *= nu
         progress[2] = 0.0
         return False
