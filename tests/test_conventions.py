@@ -8,7 +8,7 @@ import pytest
 
 PACKAGE = Path(__file__).resolve().parents[1] / "src" / "stickslip"
 SOURCES = sorted(PACKAGE.rglob("*.py"))
-KERNEL_DECORATORS = {"kernel", "parallel_kernel"}
+KERNEL_DECORATORS = {"kernel", "inner_kernel", "parallel_kernel"}
 
 
 def is_kernel(function: ast.FunctionDef) -> bool:

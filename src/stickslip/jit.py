@@ -43,9 +43,12 @@ def cache_root() -> Path:
 
 @functools.cache
 def imported_modules(module: str) -> tuple[str, ...]:
-    """Names of the stickslip modules that the source of ``module`` imports by name, sorted."""
+    """Names of the stickslip modules that the source of ``module`` imports at its top level, sorted.
+
+    Kernels see nothing else: an import inside a function is not theirs.
+    """
     found: set[str] = set()
-    for node in ast.walk(ast.parse(source(module))):
+    for node in ast.parse(source(module)).body:
         if isinstance(node, ast.ImportFrom) and node.module and node.level == 0:
             names = [node.module, *(f"{node.module}.{alias.name}" for alias in node.names)]
         elif isinstance(node, ast.Import):
@@ -110,7 +113,16 @@ def _prepared_folder(module: str) -> str:
 def kernel(function: F) -> F:
     """Compile a function at its first call, keep the result on disk, divide as NumPy does (no exception)."""
     numba.config.CACHE_DIR = _prepared_folder(function.__module__)
-    compiled = numba.njit(cache=True, error_model="numpy")(function)
+    compiled = numba.njit(cache=True, error_model="numpy", no_cfunc_wrapper=True)(function)
+    KERNELS.append(compiled)
+    return cast(F, compiled)
+
+
+def inner_kernel(function: F) -> F:
+    """Like :func:`kernel`, for functions that only kernels call: without a wrapper for Python they compile faster."""
+    numba.config.CACHE_DIR = _prepared_folder(function.__module__)
+    options = {} if numba.config.DISABLE_JIT else {"no_cpython_wrapper": True}
+    compiled = numba.njit(cache=True, error_model="numpy", no_cfunc_wrapper=True, **options)(function)
     KERNELS.append(compiled)
     return cast(F, compiled)
 

@@ -67,9 +67,7 @@ class Simulation:
         # find contacts at the start of the step, or at its middle ([erleben2017] eq. 41)
         v = prescribed.velocities(model, state, h)
         q = state.q if options.scheme == "euler" else rigid_bodies.advance(state.q, v, 0.5 * h)
-        margin = options.margin_under(float(np.linalg.norm(model.gravity)))
-        contacts = find_contacts(model, q, contact_rows.reach(model, v, h, margin))
-        contacts, speed = _within_reach(contacts, q, v, h, margin)
+        contacts, speed = _contacts_of_step(model, q, v, options)
         clock.append(time.perf_counter())
 
         # the problem of this step
@@ -183,13 +181,26 @@ class Simulation:
         self.state = replace(self.state, **{name: array})
 
 
-def _within_reach(
-    contacts: Contacts, q: NDArray[np.float64], v: NDArray[np.float64], h: float, margin: float
+def _contacts_of_step(
+    model: Model, q: NDArray[np.float64], v: NDArray[np.float64], options: Stepping
 ) -> tuple[Contacts, NDArray[np.float64]]:
-    """Contacts that can close within the step, and their relative normal velocity (nc,) [m/s]."""
-    speed = contact_rows.approach(contacts.body_a, contacts.body_b, contacts.point, contacts.normal, q, v)
-    near = contacts.gap <= margin + contact_rows.APPROACH_SAFETY * h * np.maximum(0.0, -speed)
-    return (contacts, speed) if near.all() else (contacts.take(np.flatnonzero(near)), speed[near])
+    """Contacts that can close within the step, and their relative normal velocity (nc,) [m/s].
+
+    Bodies look as far as they move, and once more where one that is slow now may be hit and move on.
+    """
+    far = contact_rows.APPROACH_SAFETY * options.dt
+    margin = options.margin_under(float(np.linalg.norm(model.gravity)))
+    own = contact_rows.speeds(model, v)
+    contacts = find_contacts(model, q, far * own + 0.5 * margin)
+    handed = contact_rows.spread(own, contacts.body_a, contacts.body_b, model.block)
+    hit = far * (handed - own) > margin
+    if hit.any():
+        contacts = find_contacts(model, q, far * np.where(hit, handed, own) + 0.5 * margin)
+    closing = contact_rows.approach(contacts.body_a, contacts.body_b, contacts.point, contacts.normal, q, v)
+    gained = np.where(hit, handed, 0.0)
+    speed = np.maximum(-closing, np.maximum(gained[contacts.body_a], gained[contacts.body_b]))
+    near = contacts.gap <= margin + far * np.maximum(speed, 0.0)
+    return (contacts, closing) if near.all() else (contacts.take(np.flatnonzero(near)), closing[near])
 
 
 def _check_finite(model: Model, state: State, contacts: Contacts, lam: NDArray[np.float64]) -> None:

@@ -43,7 +43,7 @@ from stickslip.collision.support import (
     support,
 )
 from stickslip.geometry.shapes import CYLINDER
-from stickslip.jit import kernel
+from stickslip.jit import inner_kernel, kernel
 from stickslip.linalg.vec3 import add, axpy, load3, load_matrix, neg, sub
 
 RESTING = 1e-4
@@ -111,7 +111,7 @@ def convex_convex(
         write(i, count_out[i], core_a, core_b, origin, n, clipping, point_out, normal_out, gap_out, feature_out)
 
 
-@kernel
+@inner_kernel
 def write(i, count, a, b, origin, n, clipping, point_out, normal_out, gap_out, feature_out):
     """Write the selected corners as contacts of pair i between the surfaces around the cores."""
     radius_a, radius_b = a.frame[MARGIN], b.frame[MARGIN]
@@ -132,7 +132,7 @@ def write(i, count, a, b, origin, n, clipping, point_out, normal_out, gap_out, f
         feature_out[i, k] = feature
 
 
-@kernel
+@inner_kernel
 def best_axis(a, b, gap, n, polytope, simplex, weight):
     """Signed gap, axis and closest points of two cores, given the best axis so far."""
     size = a.frame[BOUND] + b.frame[BOUND]

@@ -15,7 +15,7 @@ from numpy.typing import NDArray
 
 from stickslip.collision.gjk import triangle_weights
 from stickslip.collision.support import separation, support
-from stickslip.jit import kernel
+from stickslip.jit import inner_kernel
 from stickslip.linalg.vec3 import axpy, cross, dot, load3, neg, norm, normalize, scale, sub, tangents
 
 POINT_LIMIT = 160
@@ -35,7 +35,7 @@ class Polytope(NamedTuple):
     counts: NDArray[np.int64]
 
 
-@kernel
+@inner_kernel
 def new_polytope():
     """Work arrays of the expanding polytope."""
     return Polytope(
@@ -47,7 +47,7 @@ def new_polytope():
     )
 
 
-@kernel
+@inner_kernel
 def epa(a, b, size, tolerance, work):
     """Signed gap (negative: overlap), unit axis from a to b and the two deepest points of overlapping cores.
 
@@ -70,7 +70,7 @@ def epa(a, b, size, tolerance, work):
     return gap, n, pa, pb
 
 
-@kernel
+@inner_kernel
 def nearest_triangle(work):
     """The triangle whose plane has the least signed distance from the origin."""
     nearest, least = 0, np.inf
@@ -80,7 +80,7 @@ def nearest_triangle(work):
     return nearest
 
 
-@kernel
+@inner_kernel
 def add_point(a, b, d, work):
     """Append the support point of a - b along d, in place; returns its height along d."""
     xa, xb = support(a, d), support(b, neg(d))
@@ -93,7 +93,7 @@ def add_point(a, b, d, work):
     return dot(d, sub(xa, xb))
 
 
-@kernel
+@inner_kernel
 def add_triangle(work, f, i, j, k):
     """Write triangle f, in place; a sliver gets an infinite offset, so that it is never expanded."""
     work.triangles[f, 0], work.triangles[f, 1], work.triangles[f, 2] = i, j, k
@@ -108,7 +108,7 @@ def add_triangle(work, f, i, j, k):
     work.planes[f, 3] = np.inf if sliver else dot(n, p)
 
 
-@kernel
+@inner_kernel
 def start(a, b, size, work):
     """First tetrahedron, chosen for volume, in place; False where the cores span none.
 
@@ -145,7 +145,7 @@ def start(a, b, size, work):
     return abs(volume) > 1e-24 * size * size * size
 
 
-@kernel
+@inner_kernel
 def furthest(a, b, p, u):
     """Among four directions across u, the one whose support point of a - b is furthest from the line p + t u."""
     t, w = tangents(u)
@@ -159,7 +159,7 @@ def furthest(a, b, p, u):
     return chosen
 
 
-@kernel
+@inner_kernel
 def expand(work, nearest, tolerance):
     """Replace the triangles that see the last point by a fan over their outline, in place; False if space runs out."""
     new = work.counts[POINTS] - 1
@@ -194,7 +194,7 @@ def expand(work, nearest, tolerance):
     return True
 
 
-@kernel
+@inner_kernel
 def witness(work, f):
     """The points of a and b whose difference is the point of triangle f closest to the origin."""
     i, j, k = work.triangles[f, 0], work.triangles[f, 1], work.triangles[f, 2]

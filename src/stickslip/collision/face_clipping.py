@@ -32,7 +32,7 @@ from stickslip.collision.support import (
     support,
 )
 from stickslip.geometry.shapes import CYLINDER
-from stickslip.jit import kernel
+from stickslip.jit import inner_kernel
 from stickslip.linalg.vec3 import axpy, cross, dot, load3, neg, norm, normalize, scale, store3, sub
 
 POINTS = 8
@@ -63,14 +63,14 @@ class Clipping(NamedTuple):
     order: NDArray[np.int64]
 
 
-@kernel
+@inner_kernel
 def new_clipping(a, b):
     """Work arrays for the polygons of two cores."""
     most = a.table.shape[0] + b.table.shape[0] + 4
     return Clipping(np.zeros((2 * most, 4)), np.zeros((2 * most, 2), np.int64), np.zeros(POINTS, np.int64))
 
 
-@kernel
+@inner_kernel
 def manifold(a, b, n, gap, reach, work):
     """Contact points of two cores along the axis n with gap ``gap`` between the cores (m).
 
@@ -100,7 +100,7 @@ def manifold(a, b, n, gap, reach, work):
     return count if abs(deepest - gap) <= agree else 0, n, margin, deepest
 
 
-@kernel
+@inner_kernel
 def aligned_face(core, n, cosine):
     """Face whose normal is closest to n, or -1 where none is within the cosine."""
     best, face = cosine, -1
@@ -111,7 +111,7 @@ def aligned_face(core, n, cosine):
     return face
 
 
-@kernel
+@inner_kernel
 def clip(reference, face, incident, flag, reach, size, work):
     """Clip the incident feature to the prism over the reference face, in place; returns count and margin."""
     m = load3(reference.planes, face)
@@ -146,7 +146,7 @@ def clip(reference, face, incident, flag, reach, size, work):
     return kept, margin
 
 
-@kernel
+@inner_kernel
 def mean_corner(work, count, limit):
     """Mean of the corners whose gap is at most ``limit``."""
     x, y, z, number = 0.0, 0.0, 0.0, 0
@@ -160,7 +160,7 @@ def mean_corner(work, count, limit):
     return x / number, y / number, z / number
 
 
-@kernel
+@inner_kernel
 def place(work, i, p, name):
     """Write corner i of the incident polygon, whose outgoing edge has the same number, in place."""
     store3(work.corner, i, p)
@@ -168,7 +168,7 @@ def place(work, i, p, name):
     work.tag[i, LABEL] = name % 64
 
 
-@kernel
+@inner_kernel
 def incident_feature(core, d, size, work):
     """Polygon, segment or point of a core that faces along d, in place; returns the number of corners."""
     faces = core.counts[FACES]
@@ -200,7 +200,7 @@ def incident_feature(core, d, size, work):
     return insert_lowest(core, d, count, work) if round_side else count
 
 
-@kernel
+@inner_kernel
 def insert_lowest(core, d, count, work):
     """Add the exact furthest rim point to a cap's polygon where it is beyond the polygon, in place."""
     lowest = support(core, d)
@@ -220,7 +220,7 @@ def insert_lowest(core, d, count, work):
     return count
 
 
-@kernel
+@inner_kernel
 def side_line(core, d):
     """Ends of the line on a cylinder's side that faces along d."""
     u = axis_of(core)
@@ -229,7 +229,7 @@ def side_line(core, d):
     return axpy(core.frame[HALF], u, middle), axpy(-core.frame[HALF], u, middle)
 
 
-@kernel
+@inner_kernel
 def cut(work, count, outward, offset, side, tolerance):
     """Keep the part of the polygon with outward.x <= offset, in place; returns the number of corners."""
     half = work.corner.shape[0] // 2
@@ -255,7 +255,7 @@ def cut(work, count, outward, offset, side, tolerance):
     return out - half
 
 
-@kernel
+@inner_kernel
 def copy_corner(work, source, target):
     """Copy one corner with all that is known of it, in place."""
     for k in range(4):
@@ -264,7 +264,7 @@ def copy_corner(work, source, target):
         work.tag[target, k] = work.tag[source, k]
 
 
-@kernel
+@inner_kernel
 def separate_points(work, count, distance):
     """Drop corners that coincide with an earlier one, in place; returns the number of corners."""
     kept = 0
@@ -279,7 +279,7 @@ def separate_points(work, count, distance):
     return kept
 
 
-@kernel
+@inner_kernel
 def supporting_line(core, n, size):
     """Whether an edge, or the side of a cylinder, lies across n at the core's furthest point; and its ends."""
     if core.counts[KIND] == CYLINDER:
@@ -297,7 +297,7 @@ def supporting_line(core, n, size):
     return False, n, n
 
 
-@kernel
+@inner_kernel
 def lines(a, b, n, size, work):
     """Two points where a line of a and a line of b are parallel and overlap, else none, in place."""
     found_a, p, p_end = supporting_line(a, n, size)
@@ -322,7 +322,7 @@ def lines(a, b, n, size, work):
     return 2
 
 
-@kernel
+@inner_kernel
 def select(work, count, size):
     """At most eight well spread corners, the deepest first of them, as increasing numbers in ``order``, in place."""
     if count <= POINTS:

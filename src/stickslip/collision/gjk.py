@@ -11,13 +11,13 @@ point no nearer ends the search with the previous one, so that rounding cannot m
 import numpy as np
 
 from stickslip.collision.support import support
-from stickslip.jit import kernel
+from stickslip.jit import inner_kernel
 from stickslip.linalg.vec3 import axpy, cross, dot, neg, normalize, scale, sub
 
 ITERATIONS = 64
 
 
-@kernel
+@inner_kernel
 def gjk(a, b, start, tolerance, touching, simplex, weight):
     """Distance, unit axis from a to b and closest points of two cores; distance 0 where they touch or overlap.
 
@@ -48,7 +48,7 @@ def gjk(a, b, start, tolerance, touching, simplex, weight):
     return np.sqrt(distance2), n, pa, pb
 
 
-@kernel
+@inner_kernel
 def segment_weights(a, b):
     """Barycentric coordinates of the point of a segment closest to the origin."""
     ab = sub(b, a)
@@ -58,7 +58,7 @@ def segment_weights(a, b):
     return 1.0 - t, t
 
 
-@kernel
+@inner_kernel
 def triangle_weights(a, b, c):
     """Barycentric coordinates of the point of a triangle closest to the origin, and that point."""
     n = cross(sub(b, a), sub(c, a))
@@ -81,7 +81,7 @@ def triangle_weights(a, b, c):
     return weights, closest
 
 
-@kernel
+@inner_kernel
 def reduce(simplex, weight, count):
     """Closest point of the simplex to the origin; keeps the points that carry it, in place. Four kept: inside."""
     # written out, because a constant row number would compile load3 once more for each constant

@@ -29,7 +29,7 @@ from stickslip.collision.support import (
     support,
 )
 from stickslip.geometry.shapes import CYLINDER
-from stickslip.jit import kernel
+from stickslip.jit import inner_kernel
 from stickslip.linalg.vec3 import axpy, cross, dot, load3, neg, norm, normalize, scale, sub, tangents
 
 EDGE_PAIRS = 4096
@@ -38,7 +38,7 @@ PARALLEL = 1e-7
 """Edges with a smaller sine between them give no axis that a face would not give."""
 
 
-@kernel
+@inner_kernel
 def face_axes(a, b, limit):
     """Best gap and axis over all face normals of a, then b; stops at the first gap above ``limit``."""
     best, n = -np.inf, (0.0, 0.0, 1.0)
@@ -59,7 +59,7 @@ def face_axes(a, b, limit):
     return best, n
 
 
-@kernel
+@inner_kernel
 def radial_axis(a, b, best, n):
     """Improve the axis by the direction across a cylinder towards the other centre: exact for parallel axes."""
     between = sub(centre(b), centre(a))
@@ -76,7 +76,7 @@ def radial_axis(a, b, best, n):
     return best, n
 
 
-@kernel
+@inner_kernel
 def cylinder_edge_axes(a, b, best, n):
     """Improve the axis by cylinder axis x edge, both signs: a cylinder's side across an edge, axis or segment."""
     for i in range(a.counts[EDGES]):
@@ -93,7 +93,7 @@ def cylinder_edge_axes(a, b, best, n):
     return best, n
 
 
-@kernel
+@inner_kernel
 def extreme(core, n, height, tolerance):
     """Whether no vertex of the core rises above ``height`` along n."""
     i, count = 0, core.counts[VERTICES]
@@ -102,7 +102,7 @@ def extreme(core, n, height, tolerance):
     return i == count
 
 
-@kernel
+@inner_kernel
 def edge_axes(a, b, best, n):
     """Improve the axis of two polytopes by all edge pairs; returns gap, axis, edge of a, edge of b (-1: none)."""
     ca, cb = centre_of_vertices(a), centre_of_vertices(b)
@@ -137,7 +137,7 @@ def edge_axes(a, b, best, n):
     return best, n, edge_a, edge_b
 
 
-@kernel
+@inner_kernel
 def centre_of_vertices(core):
     """Mean of the vertices, a point inside the core even where the shape's origin is not."""
     x, y, z = 0.0, 0.0, 0.0
@@ -149,7 +149,7 @@ def centre_of_vertices(core):
     return x / count, y / count, z / count
 
 
-@kernel
+@inner_kernel
 def crossing(a, b, i, j):
     """Closest points of the lines of edge i of a and edge j of b, held to the edges."""
     p, q = load3(a.vertices, a.table[i, TAIL]), load3(b.vertices, b.table[j, TAIL])
@@ -163,7 +163,7 @@ def crossing(a, b, i, j):
     return axpy(s, u, p), axpy(t, w, q)
 
 
-@kernel
+@inner_kernel
 def thin_axis(a, b):
     """An axis for two points or segments that meet: across both where there is such a direction."""
     u, w = (0.0, 0.0, 0.0), (0.0, 0.0, 0.0)

@@ -15,7 +15,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from stickslip.geometry.shapes import BOX, CAPSULE, CYLINDER, SPHERE
-from stickslip.jit import kernel
+from stickslip.jit import inner_kernel
 from stickslip.linalg.vec3 import add, axpy, column, load3, mat_vec, norm, scale, store3, sub
 
 KIND, VERTICES, FACES, EDGES = 0, 1, 2, 3
@@ -48,7 +48,7 @@ class Core(NamedTuple):
     frame: NDArray[np.float64]
 
 
-@kernel
+@inner_kernel
 def new_core(hulls):
     """Work arrays large enough for any primitive and for each hull of the tables.
 
@@ -69,25 +69,25 @@ def new_core(hulls):
     )
 
 
-@kernel
+@inner_kernel
 def centre(core):
     """Origin of the shape."""
     return core.frame[0], core.frame[1], core.frame[2]
 
 
-@kernel
+@inner_kernel
 def axis_of(core):
     """Local z axis of the shape."""
     return core.frame[3], core.frame[4], core.frame[5]
 
 
-@kernel
+@inner_kernel
 def edge_vector(core, e):
     """Vector along edge e."""
     return sub(load3(core.vertices, core.table[e, HEAD]), load3(core.vertices, core.table[e, TAIL]))
 
 
-@kernel
+@inner_kernel
 def support(core, d):
     """Point of the core furthest along d; the first one where several are."""
     frame, vertices = core.frame, core.vertices
@@ -110,7 +110,7 @@ def support(core, d):
     return vertices[best, 0], vertices[best, 1], vertices[best, 2]
 
 
-@kernel
+@inner_kernel
 def separation(a, b, n):
     """Signed gap of two cores along the unit vector n from a to b: min n.x over b minus max n.x over a."""
     p = support(a, n)
@@ -118,7 +118,7 @@ def separation(a, b, n):
     return (q[0] - p[0]) * n[0] + (q[1] - p[1]) * n[1] + (q[2] - p[2]) * n[2]
 
 
-@kernel
+@inner_kernel
 def store_plane(core, f, normal, point):
     """Write face f: outward unit normal and a point on it, in place."""
     for k in range(3):
@@ -126,7 +126,7 @@ def store_plane(core, f, normal, point):
     core.planes[f, 3] = normal[0] * point[0] + normal[1] * point[1] + normal[2] * point[2]
 
 
-@kernel
+@inner_kernel
 def load_core(core, kind, position, rotation, size, hull, hulls):
     """Fill the core of a shape at a position (3) and rotation (9-tuple), in place."""
     axis = (rotation[2], rotation[5], rotation[8])
@@ -162,7 +162,7 @@ def load_core(core, kind, position, rotation, size, hull, hulls):
     core.frame[BOUND] = radius
 
 
-@kernel
+@inner_kernel
 def load_box(core, position, rotation, size):
     """Eight corners (bit k of the index: positive side of axis k), faces +x, -x, +y, -y, +z, -z, in place."""
     for i in range(8):
@@ -180,7 +180,7 @@ def load_box(core, position, rotation, size):
     return 8, 6, 12
 
 
-@kernel
+@inner_kernel
 def load_cylinder(core, position, rotation, size):
     """Caps +z and -z as polygons inscribed in the rims, fixed to the body so that ids persist, in place."""
     for i in range(RIM):
@@ -197,7 +197,7 @@ def load_cylinder(core, position, rotation, size):
     return 2 * RIM, 2, 1
 
 
-@kernel
+@inner_kernel
 def load_hull(core, position, rotation, hull, hulls):
     """Vertices, faces and edges of one hull of the tables, in place."""
     first = hulls.vertex_start[hull]

@@ -13,15 +13,34 @@ from stickslip.stepping import Stepping
 
 APPROACH_SAFETY = 1.5
 """How much further than its motion in a step a body looks for contacts."""
+SPREAD_ROUNDS = 4
+"""Contacts across which the speed of a body is handed on when looking for contacts."""
 
 
-def reach(model: Model, v: NDArray[np.float64], h: float, margin: float) -> NDArray[np.float64]:
-    """Distance (nb,) [m] to which contacts of a body are looked for: its motion in a step, and half the margin."""
+def speeds(model: Model, v: NDArray[np.float64]) -> NDArray[np.float64]:
+    """Bound (nb,) [m/s] of the speed of any point of each body under v (nb, 6)."""
     radius = np.zeros(model.body_count)
     bounded = np.where(np.isfinite(model.shape_radius), model.shape_radius, 0.0)
     np.maximum.at(radius, model.shape_body, bounded)
-    speed = np.linalg.norm(v[:, :3], axis=1) + radius * np.linalg.norm(v[:, 3:], axis=1)
-    return APPROACH_SAFETY * h * speed + 0.5 * margin
+    return np.linalg.norm(v[:, :3], axis=1) + radius * np.linalg.norm(v[:, 3:], axis=1)
+
+
+def spread(
+    speed: NDArray[np.float64], body_a: NDArray[np.int32], body_b: NDArray[np.int32], block: NDArray[np.int32]
+) -> NDArray[np.float64]:
+    """Speeds (nb,) [m/s] that dynamic bodies may get within the step from those they touch, or from those beyond.
+
+    A body at rest that is hit now moves on in this very step: it must see what is in its way.
+    """
+    reached = speed.copy()
+    for _ in range(SPREAD_ROUNDS):
+        before = reached.copy()
+        for one, other in ((body_a, body_b), (body_b, body_a)):
+            movable = block[one] >= 0
+            np.maximum.at(reached, one[movable], before[other[movable]])
+        if (reached == before).all():
+            break
+    return reached
 
 
 def approach(
