@@ -106,9 +106,9 @@ def certify(
     gap (nc,) [m] of the contacts; gap_bias (m,) [m/s]: the part of the bias that is no velocity of a body.
     """
     lam, v = solution.lam, solution.v
-    u, u_before, impulse = block_rows.products(problem.J, v, before.v[model.dynamic].ravel(), lam)
-    u += problem.bias
-    u_before += problem.bias
+    u = problem.constraint_velocity(v)
+    u_before = problem.constraint_velocity(before.v[model.dynamic].ravel())
+    impulse = block_rows.apply_transpose(problem.J, lam)
     momentum, momentum_relative = _momentum_error(problem, v, impulse)
     still = SLIP_FRACTION * max(problem.free_speed, 1e-12)
     numbers = _contact_errors(problem.J.row_start, problem.laws, lam, u, u_before, gap_bias, problem.weight, still)

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from dataclasses import dataclass
 
 import numpy as np
@@ -50,8 +51,8 @@ class Model:
     """(nd,) body index of each dynamic body: the blocks of the unknown velocity."""
     block: NDArray[np.int32]
     """(nb,) position of each body in ``dynamic``, or -1."""
-    motions: tuple[Motion | None, ...]
-    """Prescribed motion of each body, or None."""
+    motions: Mapping[int, Motion]
+    """Prescribed motion by body index, of those that have one."""
     colours: NDArray[np.float64]
     """(nb, 3) colour for pictures; negative where the user chose none."""
 
@@ -132,7 +133,7 @@ def compile_scene(scene: Scene) -> Model:
         centre=np.array([body.mass_properties.centre for body in scene.bodies]),
         dynamic=dynamic,
         block=block,
-        motions=tuple(body.motion for body in scene.bodies),
+        motions={i: body.motion for i, body in enumerate(scene.bodies) if body.motion is not None},
         colours=np.array([body.colour or (-1.0, -1.0, -1.0) for body in scene.bodies]),
         shape_body=np.ascontiguousarray(table[:, 0]),
         shape_type=np.ascontiguousarray(table[:, 1]),

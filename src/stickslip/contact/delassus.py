@@ -9,7 +9,7 @@ from numpy.typing import NDArray
 
 from stickslip.jit import kernel
 from stickslip.linalg import block_rows, inertia
-from stickslip.linalg.block_rows import BlockRows, dot6
+from stickslip.linalg.block_rows import BlockRows
 from stickslip.linalg.inertia import BlockDiagonal, Inertia
 
 if TYPE_CHECKING:
@@ -24,7 +24,11 @@ def impulse_response(J: BlockRows, A: Inertia) -> BlockRows:
     """
     if isinstance(A, BlockDiagonal):
         data = np.empty_like(J.data)
-        _impulse_response(J, A.data_start, A.inverse, data)
+        entries = block_rows.rigid_contacts(J)
+        if entries is not None:
+            _impulse_response_contacts(J.entry_column, entries, A.inverse.reshape(-1, 6, 6), data.reshape(-1, 3, 6))
+        else:
+            _impulse_response(J, A.data_start, A.inverse, data)
         return J._replace(data=data)
     columns = _sparse_inverse(A, J.column_count) @ _sparse_rows(J).T
     blocks = columns.T.tobsr((3, 3))  # every problem of this kind has contacts of three rows and J = I
@@ -44,7 +48,11 @@ def diagonal(J: BlockRows, A: Inertia, response: BlockRows) -> NDArray[np.float6
     if not isinstance(A, BlockDiagonal):
         return np.asarray(assemble(J, A).diagonal(), dtype=np.float64)
     diagonal_out = np.zeros(J.row_count)
-    _diagonal(J, response.data, diagonal_out)
+    entries, answer = block_rows.rigid_contacts(J), block_rows.rigid_contacts(response)
+    if entries is not None and answer is not None:
+        _diagonal_contacts(J.entry_start, entries, answer, diagonal_out.reshape(-1, 3))
+    else:
+        _diagonal(J, response.data, diagonal_out)
     return diagonal_out
 
 
@@ -97,6 +105,17 @@ def _coordinates(rows, row_out, column_out):
 
 
 @kernel
+def _impulse_response_contacts(entry_column, entries, inverse, response_out):
+    """response_out = J A^-1 for contacts between rigid bodies; entries (ne, 3, 6), inverse (nb, 6, 6)."""
+    for e in range(entries.shape[0]):
+        d, m, out = entries[e], inverse[entry_column[e]], response_out[e]
+        for i in range(3):
+            a, b, c, f, g, h = d[i, 0], d[i, 1], d[i, 2], d[i, 3], d[i, 4], d[i, 5]
+            for j in range(6):
+                out[i, j] = m[j, 0] * a + m[j, 1] * b + m[j, 2] * c + m[j, 3] * f + m[j, 4] * g + m[j, 5] * h
+
+
+@kernel
 def _impulse_response(rows, block_start, inverse, response_out):
     """response_out = J A^-1, entry by entry (A^-1 is symmetric)."""
     for c in range(rows.row_start.shape[0] - 1):
@@ -107,15 +126,24 @@ def _impulse_response(rows, block_start, inverse, response_out):
             at = rows.data_start[e]
             for _ in range(dim):
                 for j in range(width):
-                    row = block_start[b] + j * width
                     total = 0.0
-                    if width == 6:
-                        total = dot6(inverse, row, rows.data, at)
-                    else:
-                        for k in range(width):
-                            total += inverse[row + k] * rows.data[at + k]
+                    for k in range(width):
+                        total += inverse[block_start[b] + j * width + k] * rows.data[at + k]
                     response_out[at + j] = total
                 at += width
+
+
+@kernel
+def _diagonal_contacts(entry_start, entries, response, diagonal_out):
+    """diagonal_out = diag(J A^-1 J^T) for contacts between rigid bodies; diagonal_out (n, 3)."""
+    for c in range(entry_start.shape[0] - 1):
+        for e in range(entry_start[c], entry_start[c + 1]):
+            d, b = entries[e], response[e]
+            for i in range(3):
+                total = 0.0
+                for j in range(6):
+                    total += d[i, j] * b[i, j]
+                diagonal_out[c, i] += total
 
 
 @kernel
@@ -130,10 +158,7 @@ def _diagonal(rows, response, diagonal_out):
             at = rows.data_start[e]
             for i in range(dim):
                 total = 0.0
-                if width == 6:
-                    total = dot6(rows.data, at, response, at)
-                else:
-                    for j in range(width):
-                        total += rows.data[at + j] * response[at + j]
+                for j in range(width):
+                    total += rows.data[at + j] * response[at + j]
                 diagonal_out[first + i] += total
                 at += width

@@ -34,11 +34,7 @@ def spread(
     """
     reached = speed.copy()
     for _ in range(SPREAD_ROUNDS):
-        before = reached.copy()
-        for one, other in ((body_a, body_b), (body_b, body_a)):
-            movable = block[one] >= 0
-            np.maximum.at(reached, one[movable], before[other[movable]])
-        if (reached == before).all():
+        if not _spread(body_a, body_b, block, reached.copy(), reached):
             break
     return reached
 
@@ -124,6 +120,21 @@ def point_velocity(q, v, i, point):
     arm = sub(point, load3(q, i))
     turn = cross((v[i, 3], v[i, 4], v[i, 5]), arm)
     return v[i, 0] + turn[0], v[i, 1] + turn[1], v[i, 2] + turn[2]
+
+
+@kernel
+def _spread(body_a, body_b, block, speed, reached_out):
+    """One round of spread; whether any speed rose."""
+    rose = False
+    for c in range(body_a.shape[0]):
+        a, b = body_a[c], body_b[c]
+        if block[a] >= 0 and speed[b] > reached_out[a]:
+            reached_out[a] = speed[b]
+            rose = True
+        if block[b] >= 0 and speed[a] > reached_out[b]:
+            reached_out[b] = speed[a]
+            rose = True
+    return rose
 
 
 @kernel

@@ -14,17 +14,15 @@ def velocities(model: Model, state: State, h: float) -> NDArray[np.float64]:
     """v (nb, 6) at the start of a step, with the mean velocity over the step for bodies with a motion."""
     v = state.v.copy()
     v[model.body_kind == STATIC] = 0.0
-    for i, motion in enumerate(model.motions):
-        if motion is not None:
-            target = motion_pose(model.body_names[i], motion, state.time + h)
-            v[i, :3] = (target[:3] - state.q[i, :3]) / h
-            v[i, 3:] = rotation_vector(multiply(target[3:], conjugate(state.q[i, 3:]))) / h
+    for i, motion in model.motions.items():
+        target = motion_pose(model.body_names[i], motion, state.time + h)
+        v[i, :3] = (target[:3] - state.q[i, :3]) / h
+        v[i, 3:] = rotation_vector(multiply(target[3:], conjugate(state.q[i, 3:]))) / h
     return v
 
 
 def positions(model: Model, q: NDArray[np.float64], time: float) -> NDArray[np.float64]:
     """q (nb, 7) with bodies that follow a motion put exactly where it says, in place."""
-    for i, motion in enumerate(model.motions):
-        if motion is not None:
-            q[i] = motion_pose(model.body_names[i], motion, time)
+    for i, motion in model.motions.items():
+        q[i] = motion_pose(model.body_names[i], motion, time)
     return q

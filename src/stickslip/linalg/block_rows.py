@@ -42,27 +42,35 @@ class BlockRows(NamedTuple):
         return int(self.column_start[-1])
 
 
+def rigid_contacts(rows: BlockRows) -> NDArray[np.float64] | None:
+    """Entries (ne, 3, 6) where every block has three rows and every column block six unknowns, else None.
+
+    Contacts between rigid bodies, the common case: kernels over this view run up to three times as fast, since
+    constant inner dimensions leave the compiler no bounds to guess.
+    """
+    return rows.data.reshape(-1, 3, 6) if _has_rigid_contacts(rows) else None
+
+
 def apply(rows: BlockRows, v: NDArray[np.float64]) -> NDArray[np.float64]:
     """J v, shape (m,)."""
     u = np.zeros(rows.row_count)
-    _apply(rows, v, u)
+    entries = rigid_contacts(rows)
+    if entries is not None:
+        _apply_contacts(rows.entry_start, rows.entry_column, entries, v.reshape(-1, 6), u.reshape(-1, 3))
+    else:
+        _apply(rows, v, u)
     return u
 
 
 def apply_transpose(rows: BlockRows, lam: NDArray[np.float64]) -> NDArray[np.float64]:
     """J^T lam, shape (number of unknowns,)."""
     f = np.zeros(rows.column_count)
-    _apply_transpose(rows, lam, f)
+    entries = rigid_contacts(rows)
+    if entries is not None:
+        _act_contacts(rows.entry_start, rows.entry_column, entries, lam.reshape(-1, 3), f.reshape(-1, 6))
+    else:
+        _apply_transpose(rows, lam, f)
     return f
-
-
-def products(
-    rows: BlockRows, v: NDArray[np.float64], w: NDArray[np.float64], lam: NDArray[np.float64]
-) -> tuple[NDArray[np.float64], NDArray[np.float64], NDArray[np.float64]]:
-    """J v, J w and J^T lam in one pass over J, which is what such products cost."""
-    u, z, f = np.zeros(rows.row_count), np.zeros(rows.row_count), np.zeros(rows.column_count)
-    _products(rows, v, w, lam, u, z, f)
-    return u, z, f
 
 
 def to_dense(rows: BlockRows) -> NDArray[np.float64]:
@@ -77,12 +85,40 @@ def to_dense(rows: BlockRows) -> NDArray[np.float64]:
 
 
 @kernel
-def dot6(a, i, b, j):
-    """a[i:i+6] . b[j:j+6]; written out, because rigid bodies are the common case and a loop is half as fast."""
-    return (
-        a[i] * b[j] + a[i + 1] * b[j + 1] + a[i + 2] * b[j + 2]
-        + a[i + 3] * b[j + 3] + a[i + 4] * b[j + 4] + a[i + 5] * b[j + 5]
-    )  # fmt: skip
+def _has_rigid_contacts(rows):
+    """Whether every block has three rows and every column block six unknowns."""
+    for c in range(rows.row_start.shape[0] - 1):
+        if rows.row_start[c + 1] - rows.row_start[c] != 3:
+            return False
+    for b in range(rows.column_start.shape[0] - 1):
+        if rows.column_start[b + 1] - rows.column_start[b] != 6:
+            return False
+    return True
+
+
+@kernel
+def _apply_contacts(entry_start, entry_column, entries, v, u_out):
+    """u_out += J v for contacts between rigid bodies; v (nb, 6), u_out (n, 3)."""
+    for c in range(entry_start.shape[0] - 1):
+        for e in range(entry_start[c], entry_start[c + 1]):
+            d = entries[e]
+            x = v[entry_column[e]]
+            for i in range(3):
+                u_out[c, i] += (
+                    d[i, 0] * x[0] + d[i, 1] * x[1] + d[i, 2] * x[2] + d[i, 3] * x[3] + d[i, 4] * x[4] + d[i, 5] * x[5]
+                )
+
+
+@kernel
+def _act_contacts(entry_start, entry_column, entries, lam, f_out):
+    """f_out += J^T lam for contacts between rigid bodies; lam (n, 3), f_out (nb, 6)."""
+    for c in range(entry_start.shape[0] - 1):
+        a, b, s = lam[c, 0], lam[c, 1], lam[c, 2]
+        for e in range(entry_start[c], entry_start[c + 1]):
+            d = entries[e]
+            f = f_out[entry_column[e]]
+            for j in range(6):
+                f[j] += d[0, j] * a + d[1, j] * b + d[2, j] * s
 
 
 @kernel
@@ -97,11 +133,8 @@ def _apply(rows, v, u_out):
             at = rows.data_start[e]
             for i in range(dim):
                 total = 0.0
-                if width == 6:
-                    total = dot6(rows.data, at, v, x)
-                else:
-                    for j in range(width):
-                        total += rows.data[at + j] * v[x + j]
+                for j in range(width):
+                    total += rows.data[at + j] * v[x + j]
                 u_out[first + i] += total
                 at += width
 
@@ -118,55 +151,6 @@ def _apply_transpose(rows, lam, f_out):
             at = rows.data_start[e]
             for i in range(dim):
                 s = lam[first + i]
-                if s != 0.0:
-                    for j in range(width):
-                        f_out[x + j] += rows.data[at + j] * s
-                at += width
-
-
-@kernel
-def _products(rows, v, w, lam, u_out, z_out, f_out):
-    """u_out += J v, z_out += J w, f_out += J^T lam."""
-    data = rows.data
-    for c in range(rows.row_start.shape[0] - 1):
-        first, last = rows.row_start[c], rows.row_start[c + 1]
-        for e in range(rows.entry_start[c], rows.entry_start[c + 1]):
-            x = rows.column_start[rows.entry_column[e]]
-            width = rows.column_start[rows.entry_column[e] + 1] - x
-            at = rows.data_start[e]
-            if width == 6:
-                _products6(data, at, first, last, x, v, w, lam, u_out, z_out, f_out)
-                continue
-            for i in range(first, last):
                 for j in range(width):
-                    u_out[i] += data[at + j] * v[x + j]
-                    z_out[i] += data[at + j] * w[x + j]
-                    f_out[x + j] += data[at + j] * lam[i]
+                    f_out[x + j] += rows.data[at + j] * s
                 at += width
-
-
-@kernel
-def _products6(data, at, first, last, x, v, w, lam, u_out, z_out, f_out):
-    """The same for one entry of width 6, with everything but the sums in registers."""
-    v0, v1, v2, v3, v4, v5 = v[x], v[x + 1], v[x + 2], v[x + 3], v[x + 4], v[x + 5]
-    w0, w1, w2, w3, w4, w5 = w[x], w[x + 1], w[x + 2], w[x + 3], w[x + 4], w[x + 5]
-    f0 = f1 = f2 = f3 = f4 = f5 = 0.0
-    for i in range(first, last):
-        a, b, c = data[at], data[at + 1], data[at + 2]
-        d, e, f = data[at + 3], data[at + 4], data[at + 5]
-        s = lam[i]
-        u_out[i] += a * v0 + b * v1 + c * v2 + d * v3 + e * v4 + f * v5
-        z_out[i] += a * w0 + b * w1 + c * w2 + d * w3 + e * w4 + f * w5
-        f0 += a * s
-        f1 += b * s
-        f2 += c * s
-        f3 += d * s
-        f4 += e * s
-        f5 += f * s
-        at += 6
-    f_out[x] += f0
-    f_out[x + 1] += f1
-    f_out[x + 2] += f2
-    f_out[x + 3] += f3
-    f_out[x + 4] += f4
-    f_out[x + 5] += f5

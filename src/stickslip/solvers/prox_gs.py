@@ -29,6 +29,7 @@ from stickslip.contact.problem import ContactProblem
 from stickslip.contact.residual import residual, scaled_residual
 from stickslip.errors import InputError
 from stickslip.jit import kernel
+from stickslip.linalg import block_rows
 from stickslip.linalg.inertia import BlockDiagonal
 from stickslip.solvers.protocol import Law, Relinearise, Solution, Status
 from stickslip.solvers.subspace import subspace_step
@@ -163,13 +164,12 @@ class ProxGaussSeidel:
 
 def _isotropic_rigid(problem: ContactProblem) -> bool:
     """Whether every block is an isotropic three-row contact between bodies of six unknowns."""
-    laws, J = problem.laws, problem.J
+    laws = problem.laws
     return bool(
         isinstance(problem.A, BlockDiagonal)
+        and block_rows.rigid_contacts(problem.J) is not None
         and (laws.law == CONTACT).all()
         and (laws.friction_set == DISC).all()
-        and (np.diff(J.row_start) == 3).all()
-        and (np.diff(J.column_start) == 6).all()
     )
 
 
@@ -190,38 +190,34 @@ def _local_factors(row_start, laws, diagonal, r_out):
 
 
 @kernel
-def _sweep_contacts(J, response, bias, laws, weight, r, factor, lam, v):
-    """Alg. 2 lines 4-10 for isotropic contacts between rigid bodies, in place; |weight change of lam|."""
+def _sweep_contacts(J, entries, answers, bias, laws, weight, r, factor, lam, v):
+    """Alg. 2 lines 4-10 for isotropic contacts between rigid bodies, in place; |weight change of lam|.
+
+    entries and answers (ne, 3, 6): J and J A^-1; bias, r, lam (n, 3); v (nb, 6).
+    """
     change = 0.0
-    data, back = J.data, response.data
-    for c in range(J.row_start.shape[0] - 1):
-        i = 3 * c
-        u0, u1, u2 = bias[i], bias[i + 1], bias[i + 2]
+    for c in range(bias.shape[0]):
+        u0, u1, u2 = bias[c, 0], bias[c, 1], bias[c, 2]
         first, last = J.entry_start[c], J.entry_start[c + 1]
         for e in range(first, last):
-            x = 6 * J.entry_column[e]
-            d = 18 * e
-            v0, v1, v2, v3, v4, v5 = v[x], v[x + 1], v[x + 2], v[x + 3], v[x + 4], v[x + 5]
-            u0 += (data[d] * v0 + data[d + 1] * v1 + data[d + 2] * v2
-                   + data[d + 3] * v3 + data[d + 4] * v4 + data[d + 5] * v5)  # fmt: skip
-            u1 += (data[d + 6] * v0 + data[d + 7] * v1 + data[d + 8] * v2
-                   + data[d + 9] * v3 + data[d + 10] * v4 + data[d + 11] * v5)  # fmt: skip
-            u2 += (data[d + 12] * v0 + data[d + 13] * v1 + data[d + 14] * v2
-                   + data[d + 15] * v3 + data[d + 16] * v4 + data[d + 17] * v5)  # fmt: skip
-        new0 = max(0.0, lam[i] - factor * r[i] * u0)  # line 7
-        rt = factor * r[i + 1]
-        new1, new2 = project_disc(lam[i + 1] - rt * u1, lam[i + 2] - rt * u2, laws.friction[c, 0] * new0)  # line 8
-        d0, d1, d2 = new0 - lam[i], new1 - lam[i + 1], new2 - lam[i + 2]
+            d, x = entries[e], v[J.entry_column[e]]
+            x0, x1, x2, x3, x4, x5 = x[0], x[1], x[2], x[3], x[4], x[5]
+            u0 += d[0, 0] * x0 + d[0, 1] * x1 + d[0, 2] * x2 + d[0, 3] * x3 + d[0, 4] * x4 + d[0, 5] * x5
+            u1 += d[1, 0] * x0 + d[1, 1] * x1 + d[1, 2] * x2 + d[1, 3] * x3 + d[1, 4] * x4 + d[1, 5] * x5
+            u2 += d[2, 0] * x0 + d[2, 1] * x1 + d[2, 2] * x2 + d[2, 3] * x3 + d[2, 4] * x4 + d[2, 5] * x5
+        old0, old1, old2 = lam[c, 0], lam[c, 1], lam[c, 2]
+        new0 = max(0.0, old0 - factor * r[c, 0] * u0)  # line 7
+        rt = factor * r[c, 1]
+        new1, new2 = project_disc(old1 - rt * u1, old2 - rt * u2, laws.friction[c, 0] * new0)  # line 8
+        d0, d1, d2 = new0 - old0, new1 - old1, new2 - old2
         if d0 == 0.0 and d1 == 0.0 and d2 == 0.0:
             continue
-        lam[i], lam[i + 1], lam[i + 2] = new0, new1, new2
-        w = weight[c]
-        change += w * w * (d0 * d0 + d1 * d1 + d2 * d2)
+        lam[c, 0], lam[c, 1], lam[c, 2] = new0, new1, new2
+        change += weight[c] ** 2 * (d0 * d0 + d1 * d1 + d2 * d2)
         for e in range(first, last):  # line 9
-            x = 6 * J.entry_column[e]
-            d = 18 * e
+            b, x = answers[e], v[J.entry_column[e]]
             for k in range(6):
-                v[x + k] += back[d + k] * d0 + back[d + 6 + k] * d1 + back[d + 12 + k] * d2
+                x[k] += b[0, k] * d0 + b[1, k] * d1 + b[2, k] * d2
     return sqrt(change)
 
 
@@ -302,10 +298,12 @@ def _respond(response, c, k, step, v):
 @kernel
 def _iterate_contacts(J, response, bias, laws, weight, r, nu, growth, budget, target, lam, v, progress, start, start_v):
     """Sweeps over isotropic contacts between rigid bodies; see _judge. Returns the number of sweeps."""
+    entries, answers = J.data.reshape(-1, 3, 6), response.data.reshape(-1, 3, 6)
+    bias3, r3, lam3, v6 = bias.reshape(-1, 3), r.reshape(-1, 3), lam.reshape(-1, 3), v.reshape(-1, 6)
     for sweep in range(budget):
         _copy(lam, start)
         _copy(v, start_v)
-        change = _sweep_contacts(J, response, bias, laws, weight, r, progress[1], lam, v)
+        change = _sweep_contacts(J, entries, answers, bias3, laws, weight, r3, progress[1], lam3, v6)
         if _judge(change, nu, growth, target, lam, v, progress, start, start_v):
             return sweep + 1
     return budget
