@@ -5,7 +5,7 @@ from __future__ import annotations
 import os
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field
-from typing import Literal, TypedDict, Unpack
+from typing import Literal, TypedDict, Unpack, cast
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
@@ -206,8 +206,8 @@ class Scene:
         """Add the convex hull of ``points`` (n, 3) [m] or of the vertices of a mesh ``file``."""
         if (points is None) == (file is None):
             raise InputError("hull: give either points or file, not both and not neither")
-        corners = mesh_file.read_vertices(file) if file is not None else points
-        return self.add_body([placed(shapes.Hull(corners))], position, rotation, **options)
+        corners = points if file is None else mesh_file.read_vertices(file)
+        return self.add_body([placed(shapes.Hull(cast("NDArray[np.float64]", corners)))], position, rotation, **options)
 
     def add_half_space(
         self, normal: ArrayLike = (0, 0, 1), position: ArrayLike = (0, 0, 0), **options: Unpack[BodyOptions]

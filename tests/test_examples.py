@@ -1,0 +1,33 @@
+"""Every example runs and prints what it promises."""
+
+import os
+import subprocess
+import sys
+from pathlib import Path
+
+import pytest
+
+FOLDER = Path(__file__).resolve().parent.parent / "examples"
+EXPECTED = {
+    "box_on_a_slope.py": "moved",
+    "contact_forces.py": "slip",
+    "prescribed_motion.py": "at 0.500000 m/s",
+    "record_and_read.py": "200 frames",
+    "save_and_continue.py": "the same bits: True",
+    "shapes_and_materials.py": "hammer",
+    "solve_a_problem.py": "[ 2.  -0.8  0. ]",
+}
+
+
+def test_every_example_is_listed() -> None:
+    assert sorted(file.name for file in FOLDER.glob("*.py")) == sorted(EXPECTED)
+
+
+@pytest.mark.parametrize("name", EXPECTED)
+def test_example(name: str) -> None:
+    done = subprocess.run(
+        [sys.executable, FOLDER / name], capture_output=True, text=True, check=False, env={**os.environ}, timeout=300
+    )
+    assert done.returncode == 0, done.stderr
+    assert EXPECTED[name] in done.stdout
+    assert done.stderr == ""
