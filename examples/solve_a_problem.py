@@ -20,9 +20,8 @@ with tempfile.TemporaryDirectory() as folder:
     save_problem(problem, Path(folder) / "stack.npz")
     problem = load_problem(Path(folder) / "stack.npz")
 solution = make_solver("prox-gs", tolerance=1e-10).solve(problem)
-print(
-    f"stack: {solution.status} after {solution.iterations} sweeps, residual {residual(problem, solution.lam).scaled:.1e}"
-)
+error = residual(problem, solution.lam).scaled
+print(f"stack: {solution.status} after {solution.iterations} sweeps, residual {error:.1e}")
 
 # or from a Delassus matrix: u = W lam + q, one contact, sliding
 sliding = from_delassus(0.5 * np.eye(3), q=[-1.0, 1.0, 0.0], mu=[0.4])

@@ -193,3 +193,13 @@ def test_kinematic_body_does_the_work_that_friction_takes() -> None:
     assert ledger.friction == pytest.approx(power * 0.001, rel=1e-6)
     assert ledger.work == pytest.approx(power * 0.001, rel=1e-6)
     assert np.linalg.norm(sim.velocity(box)) < 1e-9
+
+
+def test_force_off_the_centre_turns_the_body() -> None:
+    scene = Scene(gravity=(0, 0, 0))
+    ball = scene.add_sphere(0.1, (1.0, 0, 0), mass=2.0)
+    sim = Simulation(scene, dt=0.01)
+    sim.set_force(ball, (0, 4.0, 0), point=(1.1, 0, 0))
+    sim.run(10)
+    np.testing.assert_allclose(sim.velocity(ball), [0, 4.0 / 2.0 * 0.1, 0], atol=1e-12)
+    np.testing.assert_allclose(sim.angular_velocity(ball), [0, 0, 0.4 / (0.4 * 2.0 * 0.01) * 0.1], atol=1e-9)

@@ -145,10 +145,18 @@ class Simulation:
                 self._index(chosen)
         return report_contacts(self.last.contacts, self.last.problem, self.last.solution, self.stepping.dt, body, other)
 
-    def set_force(self, body: Body, force: ArrayLike = (0, 0, 0), torque: ArrayLike = (0, 0, 0)) -> None:
-        """Apply a force [N] at the centre of mass and a torque [N m], world frame, from now until changed."""
-        wrench = [vector(f"body {body.name!r}", "force", force), vector(f"body {body.name!r}", "torque", torque)]
-        self._change("force", body, np.concatenate(wrench))
+    def set_force(
+        self, body: Body, force: ArrayLike = (0, 0, 0), torque: ArrayLike = (0, 0, 0), point: ArrayLike | None = None
+    ) -> None:
+        """Apply a force [N] and a torque [N m], world frame, from now until changed.
+
+        The force acts at the centre of mass; a world ``point`` (3,) [m] adds its moment as the body stands now.
+        """
+        where = f"body {body.name!r}"
+        push, turn = vector(where, "force", force), vector(where, "torque", torque)
+        if point is not None:
+            turn += np.cross(vector(where, "point", point) - self.centre_of_mass(body), push)
+        self._change("force", body, np.concatenate([push, turn]))
 
     def set_velocity(self, body: Body, velocity: ArrayLike, angular_velocity: ArrayLike = (0, 0, 0)) -> None:
         """Set the velocity [m/s] of the centre of mass and the angular velocity [rad/s]."""

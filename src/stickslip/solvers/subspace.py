@@ -14,7 +14,7 @@ once and used for a few proximal iterations. The caller keeps the result only wh
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
 
 import numpy as np
 from numpy.typing import NDArray
@@ -22,7 +22,7 @@ from numpy.typing import NDArray
 from stickslip.contact.laws import CONTACT, LIMIT, project_friction
 from stickslip.contact.problem import ContactProblem
 from stickslip.jit import kernel
-from stickslip.linalg import inertia
+from stickslip.linalg import block_rows, inertia
 from stickslip.linalg.inertia import BlockDiagonal
 
 LinearSolve = Callable[[NDArray[np.float64]], NDArray[np.float64]]
@@ -39,48 +39,45 @@ def subspace_step(
     r: NDArray[np.float64],
     lam: NDArray[np.float64],
     u: NDArray[np.float64],
-) -> list[NDArray[np.float64]]:
-    """Candidate impulses (m,) that solve the frozen problem at lam, u (m,); none where its matrix is singular.
+) -> Iterator[NDArray[np.float64]]:
+    """Yield impulses (m,) that solve the frozen problem at lam, u (m,); none where its matrix is singular.
 
-    Where closed rows are redundant the impulses are not unique. The first candidate is the smallest solution, free
-    of the self-stress that Gauss-Seidel leaves behind; the second is the one nearest to lam.
+    Where closed rows are redundant the impulses are not unique. The first is the smallest solution, free of the
+    self-stress that Gauss-Seidel leaves behind; the second is the one nearest to lam.
     """
     if not isinstance(problem.A, BlockDiagonal):
-        return []
+        return
     J, A, diagonal = problem.J, problem.A, problem.diagonal
     active = np.zeros(problem.row_count, dtype=np.int32)
     e = np.zeros((problem.block_count, 3))
     acting = J.data.copy()
     _classify(J, problem.laws, lam, u, r, active, e, acting)
+    B = J._replace(data=acting)
     stiffness = np.where(active > 0, 1.0 / (PROXIMAL * diagonal + problem.laws.compliance), 0.0)
     size = J.column_count
     rhs_free = inertia.apply(A, problem.v_free)
 
+    solve: LinearSolve | None
     if size <= DENSE_LIMIT:
         matrix = np.zeros((size, size))
         _assemble_dense(J, A, acting, stiffness, matrix)
         pivots = np.zeros(size, dtype=np.int32)
-        if not _factorise(matrix, pivots):
-            return []
-        solve: LinearSolve | None = _DenseSolve(matrix, pivots)
+        solve = _DenseSolve(matrix, pivots) if _factorise(matrix, pivots) else None
     else:
         solve = _sparse_factor(problem, acting, stiffness)
     if solve is None:
-        return []
+        return
     # without compliance each pass moves the proximal centre; compliance is part of the law and stays
     moved = np.where(problem.laws.compliance > 0, PROXIMAL * diagonal * stiffness, 1.0)
     pull = stiffness * problem.bias
-    candidates = []
     for new in (np.zeros_like(lam), np.where(active > 0, lam, 0.0)):
         for _ in range(PROXIMAL_ITERATIONS):
             centre = new * moved
-            rhs = rhs_free.copy()
-            _act(J, acting, centre - pull, rhs)
+            rhs = rhs_free + block_rows.apply_transpose(B, centre - pull)
             new = centre - stiffness * problem.constraint_velocity(solve(rhs))
         _spread(J.row_start, problem.laws, active, e, new)
         if np.isfinite(new).all():
-            candidates.append(new)
-    return candidates
+            yield new
 
 
 class _DenseSolve:
@@ -160,20 +157,6 @@ def _spread(row_start, laws, active, e, lam):
         if laws.law[c] == CONTACT and active[i] > 0 and active[i + 1] == 0:
             for k in range(1, row_start[c + 1] - i):
                 lam[i + k] = lam[i] * e[c, k - 1]
-
-
-@kernel
-def _act(J, acting, lam, f_out):
-    """f_out += B^T lam."""
-    for c in range(J.row_start.shape[0] - 1):
-        for entry in range(J.entry_start[c], J.entry_start[c + 1]):
-            x = J.column_start[J.entry_column[entry]]
-            width = J.column_start[J.entry_column[entry] + 1] - x
-            at = J.data_start[entry]
-            for i in range(J.row_start[c], J.row_start[c + 1]):
-                for j in range(width):
-                    f_out[x + j] += acting[at + j] * lam[i]
-                at += width
 
 
 @kernel
