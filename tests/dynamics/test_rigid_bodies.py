@@ -237,14 +237,20 @@ def test_gap_bias_of_gaps_overlaps_and_impacts() -> None:
     np.testing.assert_array_equal(bias[:, 1:], 0)
 
 
-def test_reach_covers_the_motion_of_a_step() -> None:
-    """No point of a body comes further in a step than its reach, turning included."""
+def test_speeds_bound_every_point_of_a_body() -> None:
+    """No point of a body is faster than its bound, turning included."""
     scene = Scene()
     scene.add_box((1.0, 0.2, 0.2), velocity=(3, 0, 4), angular_velocity=(0, 0, 20))
     model = compile_scene(scene)
-    reach = contact_rows.reach(model, model.v_start, 0.01, 2e-6)
     tip = 0.5 * np.sqrt(1.0 + 0.04 + 0.04)
-    assert reach[0] == pytest.approx(contact_rows.APPROACH_SAFETY * 0.01 * (5.0 + 20.0 * tip) + 1e-6, rel=1e-12)
+    assert contact_rows.speeds(model, model.v_start)[0] == pytest.approx(5.0 + 20.0 * tip, rel=1e-12)
+
+
+def test_speeds_spread_along_contacts_to_bodies_that_can_move() -> None:
+    speed = np.array([8.0, 0.0, 0.0, 1.0, 0.0, 0.0])
+    block = np.array([0, 1, 2, 3, -1, 4], dtype=np.int32)
+    chain = np.array([0, 1, 2, 2], dtype=np.int32), np.array([1, 2, 3, 4], dtype=np.int32)
+    np.testing.assert_array_equal(contact_rows.spread(speed, *chain, block), [8.0, 8.0, 8.0, 8.0, 0.0, 0.0])
 
 
 def test_energies_by_hand() -> None:

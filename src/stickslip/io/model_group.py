@@ -23,7 +23,8 @@ def write_model(group: h5py.Group, model: Model) -> None:
         if item.name == "body_names":
             group.create_dataset(item.name, data=list(value), dtype=h5py.string_dtype())
         elif item.name == "motions":
-            group.create_dataset(HAS_MOTION, data=np.array([motion is not None for motion in value], dtype=bool))
+            bodies = range(model.body_count)
+            group.create_dataset(HAS_MOTION, data=np.array([body in value for body in bodies], dtype=bool))
         elif isinstance(value, HullTables):
             tables = group.create_group(item.name)
             for name, array in value._asdict().items():
@@ -40,7 +41,7 @@ def read_model(group: h5py.Group) -> tuple[Model, NDArray[np.bool_]]:
             values[item.name] = tuple(group[item.name].asstr()[()].tolist())
         elif item.name == "motions":
             has_motion = group[HAS_MOTION][()]
-            values[item.name] = (None,) * len(has_motion)
+            values[item.name] = {}
         elif item.name == "hulls":
             values[item.name] = HullTables(*(group[item.name][name][()] for name in HullTables._fields))
         else:
