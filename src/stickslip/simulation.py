@@ -194,18 +194,21 @@ def _contacts_of_step(
 ) -> tuple[Contacts, NDArray[np.float64]]:
     """Contacts that can close within the step, and their relative normal velocity (nc,) [m/s].
 
-    Bodies look as far as they move, and once more where one that is slow now may be hit and move on.
+    Bodies look as far as they move; where one that is slow now may be hit and move on, the search is repeated.
     """
     far = contact_rows.APPROACH_SAFETY * options.dt
     margin = options.margin_under(float(np.linalg.norm(model.gravity)))
     own = contact_rows.speeds(model, v)
-    contacts = find_contacts(model, q, far * own + 0.5 * margin)
-    handed = contact_rows.spread(own, contacts.body_a, contacts.body_b, model.block)
-    hit = far * (handed - own) > margin
-    if hit.any():
-        contacts = find_contacts(model, q, far * np.where(hit, handed, own) + 0.5 * margin)
+    reached = own
+    for _ in range(1 + contact_rows.SPREAD_ROUNDS):
+        contacts = find_contacts(model, q, far * reached + 0.5 * margin)
+        handed = contact_rows.spread(reached, contacts.body_a, contacts.body_b, model.block)
+        hit = far * (handed - reached) > margin
+        if not hit.any():
+            break
+        reached = np.where(hit, handed, reached)
+    gained = np.where(reached > own, reached, 0.0)
     closing = contact_rows.approach(contacts.body_a, contacts.body_b, contacts.point, contacts.normal, q, v)
-    gained = np.where(hit, handed, 0.0)
     speed = np.maximum(-closing, np.maximum(gained[contacts.body_a], gained[contacts.body_b]))
     near = contacts.gap <= margin + far * np.maximum(speed, 0.0)
     return (contacts, closing) if near.all() else (contacts.take(np.flatnonzero(near)), closing[near])
