@@ -51,6 +51,8 @@ class Model:
     """(nd,) body index of each dynamic body: the blocks of the unknown velocity."""
     block: NDArray[np.int32]
     """(nb,) position of each body in ``dynamic``, or -1."""
+    radius: NDArray[np.float64]
+    """(nb,) [m] radius of a ball about the centre of mass that holds the body, half-spaces left out."""
     motions: Mapping[int, Motion]
     """Prescribed motion by body index, of those that have one."""
     colours: NDArray[np.float64]
@@ -68,7 +70,7 @@ class Model:
     """(ns,) index into ``hulls`` or -1."""
     shape_material: NDArray[np.int32]
     shape_radius: NDArray[np.float64]
-    """(ns,) [m] radius of a ball about the body's centre of mass that holds the shape; inf for half-spaces."""
+    """(ns,) [m] radius of a ball about the shape's origin that holds it; inf for half-spaces."""
     hulls: HullTables
 
     pair_friction: NDArray[np.float64]
@@ -108,6 +110,7 @@ def compile_scene(scene: Scene) -> Model:
 
     rows: list[tuple[int, int, int]] = []  # body, type, hull
     positions, rotations, sizes, radii = [], [], [], []
+    radius = np.zeros(len(scene.bodies))
     hulls: list[Polyhedron] = []
     for index, body in enumerate(scene.bodies):
         for part in body.parts:
@@ -121,7 +124,9 @@ def compile_scene(scene: Scene) -> Model:
             positions.append(position)
             rotations.append(part.rotation)
             sizes.append(size)
-            radii.append(float(np.linalg.norm(position)) + _bounding_radius(part.shape))
+            radii.append(_bounding_radius(part.shape))
+            if code != HALF_SPACE:
+                radius[index] = max(radius[index], float(np.linalg.norm(position)) + radii[-1])
     table = np.array(rows, dtype=np.int32)
 
     friction, restitution = _pair_tables(scene)
@@ -133,6 +138,7 @@ def compile_scene(scene: Scene) -> Model:
         centre=np.array([body.mass_properties.centre for body in scene.bodies]),
         dynamic=dynamic,
         block=block,
+        radius=radius,
         motions={i: body.motion for i, body in enumerate(scene.bodies) if body.motion is not None},
         colours=np.array([body.colour or (-1.0, -1.0, -1.0) for body in scene.bodies]),
         shape_body=np.ascontiguousarray(table[:, 0]),
@@ -141,8 +147,8 @@ def compile_scene(scene: Scene) -> Model:
         shape_rotation=np.array(rotations),
         shape_size=np.array(sizes),
         shape_hull=np.ascontiguousarray(table[:, 2]),
-        shape_material=np.array([scene.bodies[row[0]].material for row in rows], dtype=np.int32),
         shape_radius=np.array(radii),
+        shape_material=np.array([scene.bodies[row[0]].material for row in rows], dtype=np.int32),
         hulls=tables(hulls),
         pair_friction=friction,
         pair_restitution=restitution,

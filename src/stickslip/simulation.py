@@ -203,7 +203,7 @@ def _contacts_of_step(
     for _ in range(1 + contact_rows.SPREAD_ROUNDS):
         contacts = find_contacts(model, q, far * reached + 0.5 * margin)
         handed = contact_rows.spread(reached, contacts.body_a, contacts.body_b, model.block)
-        hit = far * (handed - reached) > margin
+        hit = far * (handed - reached) > np.maximum(margin, contact_rows.HIT_SHARE * model.radius)
         if not hit.any():
             break
         reached = np.where(hit, handed, reached)

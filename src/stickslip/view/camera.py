@@ -98,7 +98,7 @@ def _framed_balls(model: Model, q: NDArray[np.float64]) -> tuple[NDArray[np.floa
     if not shown.any():
         return np.zeros((1, 3)), np.ones(1)
     centre = position[shown]
-    radius = model.shape_radius[shown] - np.linalg.norm(model.shape_position[shown], axis=1)
+    radius = model.shape_radius[shown]
     away = np.linalg.norm(centre - np.median(centre, axis=0), axis=1)
     kept = away <= STRAY * np.quantile(away, 0.9) + radius
     return centre[kept], radius[kept]

@@ -25,7 +25,7 @@ def traced_scene(model: Model, q: NDArray[np.float64]) -> tuple[TracedScene, Bou
     """The shapes of a model at q (nb, 7), and the tree over those that are finite."""
     position, rotation = shape_poses(model, q)
     kind, size = model.shape_type, model.shape_size.copy()
-    hull_radius = model.shape_radius - np.linalg.norm(model.shape_position, axis=1)
+    hull_radius = model.shape_radius
     size[kind == HULL, 0] = hull_radius[kind == HULL]  # a length scale, for the width of drawn edges
     lower, upper = _bounds(model, position, rotation)
     ground = (kind == HALF_SPACE) & (rotation[:, 2, 2] >= STEEPEST_GROUND)
