@@ -53,6 +53,8 @@ class Model:
     """(nb,) position of each body in ``dynamic``, or -1."""
     radius: NDArray[np.float64]
     """(nb,) [m] radius of a ball about the centre of mass that holds the body, half-spaces left out."""
+    lever: NDArray[np.float64]
+    """(nb,) [m] largest distance from the centre of mass at which turning moves a surface; zero for a ball."""
     motions: Mapping[int, Motion]
     """Prescribed motion by body index, of those that have one."""
     colours: NDArray[np.float64]
@@ -110,7 +112,7 @@ def compile_scene(scene: Scene) -> Model:
 
     rows: list[tuple[int, int, int]] = []  # body, type, hull
     positions, rotations, sizes, radii = [], [], [], []
-    radius = np.zeros(len(scene.bodies))
+    radius, lever = np.zeros(len(scene.bodies)), np.zeros(len(scene.bodies))
     hulls: list[Polyhedron] = []
     for index, body in enumerate(scene.bodies):
         for part in body.parts:
@@ -126,7 +128,10 @@ def compile_scene(scene: Scene) -> Model:
             sizes.append(size)
             radii.append(_bounding_radius(part.shape))
             if code != HALF_SPACE:
-                radius[index] = max(radius[index], float(np.linalg.norm(position)) + radii[-1])
+                reach = float(np.linalg.norm(position)) + radii[-1]
+                radius[index] = max(radius[index], reach)
+                # turning moves a ball or a capsule only as far as its centre or its segment
+                lever[index] = max(lever[index], reach - size[0] if code in (SPHERE, CAPSULE) else reach)
     table = np.array(rows, dtype=np.int32)
 
     friction, restitution = _pair_tables(scene)
@@ -139,6 +144,7 @@ def compile_scene(scene: Scene) -> Model:
         dynamic=dynamic,
         block=block,
         radius=radius,
+        lever=lever,
         motions={i: body.motion for i, body in enumerate(scene.bodies) if body.motion is not None},
         colours=np.array([body.colour or (-1.0, -1.0, -1.0) for body in scene.bodies]),
         shape_body=np.ascontiguousarray(table[:, 0]),

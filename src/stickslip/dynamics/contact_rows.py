@@ -13,15 +13,15 @@ from stickslip.stepping import Stepping
 
 APPROACH_SAFETY = 1.5
 """How much further than its motion in a step a body looks for contacts."""
-HIT_SHARE = 0.01
+HIT_SHARE = 0.02
 """A body that may be hit looks ahead when it could move by more than this share of its radius in the step."""
 SPREAD_ROUNDS = 4
 """Contacts across which the speed of a body is handed on when looking for contacts."""
 
 
 def speeds(model: Model, v: NDArray[np.float64]) -> NDArray[np.float64]:
-    """Bound (nb,) [m/s] of the speed of any point of each body under v (nb, 6)."""
-    return np.linalg.norm(v[:, :3], axis=1) + model.radius * np.linalg.norm(v[:, 3:], axis=1)
+    """Bound (nb,) [m/s] of the speed at which any surface of each body advances under v (nb, 6)."""
+    return np.linalg.norm(v[:, :3], axis=1) + model.lever * np.linalg.norm(v[:, 3:], axis=1)
 
 
 def spread(
