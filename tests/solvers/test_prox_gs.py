@@ -1,0 +1,71 @@
+"""PROX Gauss-Seidel by itself: the plain method of the paper, its options, its statuses."""
+
+import numpy as np
+import pytest
+
+from stickslip import InputError
+from stickslip.contact.gallery import GALLERY
+from stickslip.contact.residual import residual
+from stickslip.solvers.prox_gs import ProxGaussSeidel
+
+PLAIN = ProxGaussSeidel(subspace=0, growth=1.0, max_iterations=20000)
+
+
+@pytest.mark.parametrize("name", [name for name in GALLERY if name != "mass-ratio"])
+def test_plain_method_of_the_paper(name: str) -> None:
+    """Alg. 2 as printed solves everything but the mass ratio of 1e4, where it needs as many sweeps and more."""
+    known = GALLERY[name]()
+    solution = PLAIN.solve(known.problem)
+    assert solution.converged
+    # five boxes: an error of 1e-8 in the equations is one of 1e-7 in the velocities
+    np.testing.assert_allclose(solution.v, known.v, atol=1e-6)
+
+
+def test_a_solver_that_does_not_arrive_says_so() -> None:
+    known = GALLERY["mass-ratio"]()
+    slow = PLAIN.solve(known.problem)
+    assert slow.status in ("stalled", "max-iterations")
+    assert not slow.converged
+    assert residual(known.problem, slow.lam).scaled > PLAIN.tolerance
+    short = ProxGaussSeidel(max_iterations=3, subspace=0).solve(known.problem)
+    assert (short.status, short.iterations) == ("max-iterations", 3)
+
+
+def test_subspace_steps_solve_what_sweeps_cannot() -> None:
+    known = GALLERY["mass-ratio"]()
+    solution = ProxGaussSeidel().solve(known.problem)
+    assert solution.converged
+    assert solution.iterations <= 100
+
+
+def test_history_is_the_residual_of_the_iterates() -> None:
+    known = GALLERY["stack-of-five"]()
+    solution = ProxGaussSeidel(record_every=1, subspace=0, max_iterations=40).solve(known.problem)
+    np.testing.assert_array_equal(solution.history[:, 0], np.arange(1, 41))
+    assert solution.history[-1, 1] == pytest.approx(residual(known.problem, solution.lam).scaled, rel=1e-12)
+    assert solution.history[-1, 1] < solution.history[0, 1]
+
+
+def test_criterion_of_siconos() -> None:
+    known = GALLERY["box-slips-on-slope"]()
+    solution = ProxGaussSeidel(criterion="siconos", tolerance=1e-6).solve(known.problem)
+    assert solution.converged
+    assert residual(known.problem, solution.lam).siconos <= 1e-6
+
+
+def test_no_contacts_is_solved_at_once() -> None:
+    from stickslip import Scene, Simulation
+
+    scene = Scene()
+    scene.add_sphere(0.1, (0, 0, 5))
+    solution = Simulation(scene).step().solution
+    assert (solution.status, solution.iterations, len(solution.lam)) == ("converged", 0, 0)
+
+
+@pytest.mark.parametrize(
+    ("option", "value"),
+    [("tolerance", 0.0), ("max_iterations", 0), ("nu", 1.0), ("growth", 0.5), ("patience", 0), ("criterion", "mine")],
+)
+def test_options_out_of_range_are_refused(option: str, value: object) -> None:
+    with pytest.raises(InputError, match=option):
+        ProxGaussSeidel(**{option: value})  # type: ignore[arg-type]
