@@ -1,9 +1,11 @@
 """The command line: exit codes, JSON fields, one line for bad input and no file left behind."""
 
 import json
+import signal
 import subprocess
 import sys
 import time
+from pathlib import Path
 
 import h5py
 import numpy as np
@@ -285,4 +287,31 @@ def test_a_run_that_diverges_exits_with_1_and_leaves_no_file(capsys, tmp_path, m
     assert code == 1
     assert out == ""
     assert err.startswith("error: step to t = 0.03 s: body 'box'")
+    assert list(tmp_path.iterdir()) == []
+
+
+@pytest.mark.parametrize("number", [signal.SIGINT, signal.SIGTERM, signal.SIGHUP])
+def test_a_run_that_is_stopped_leaves_no_file(tmp_path: Path, number: signal.Signals) -> None:
+    command = [sys.executable, "-m", "stickslip", "run", "wall", "--time", "600", "--out", str(tmp_path / "run.h5")]
+    with subprocess.Popen(command, stdout=subprocess.PIPE, stderr=subprocess.PIPE) as process:
+        for _ in range(600):  # until the temporary file of the recording is there
+            if list(tmp_path.iterdir()) or process.poll() is not None:
+                break
+            time.sleep(0.1)
+        assert process.poll() is None
+        process.send_signal(number)
+        process.communicate(timeout=60)
+    assert process.returncode == 128 + number
+    assert list(tmp_path.iterdir()) == []
+
+
+def test_a_full_disk_is_one_line_and_no_file(tmp_path: Path) -> None:
+    """A limit on the size of files stands in for the full disk."""
+    limit = 'ulimit -f 200; exec "$0" -m stickslip run wall --steps 40 --out "$1"'
+    done = subprocess.run(
+        ["bash", "-c", limit, sys.executable, str(tmp_path / "run.h5")], capture_output=True, text=True, check=False
+    )
+    assert done.returncode == 2
+    assert "cannot write recording" in done.stderr.strip().splitlines()[-1]
+    assert "Traceback" not in done.stderr
     assert list(tmp_path.iterdir()) == []

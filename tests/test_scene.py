@@ -133,7 +133,7 @@ def test_the_friction_of_the_pair_is_what_acts() -> None:
 
 def test_kinds_static_kinematic_dynamic() -> None:
     scene = Scene()
-    rock = scene.add_sphere(0.1, (0, 0, 0), kind="static", velocity=(1, 0, 0), force=(5, 0, 0), name="rock")
+    rock = scene.add_sphere(0.1, (0, 0, 0), kind="static", name="rock")
     lift = scene.add_sphere(0.1, (1, 0, 0), kind="kinematic", velocity=(0, 0, 2), force=(5, 0, 0), name="lift")
     ball = scene.add_sphere(0.1, (2, 0, 0), force=(0, 3, 0), name="ball", mass=2.0)
     model = compile_scene(scene)

@@ -9,6 +9,7 @@ import numpy as np
 import pytest
 
 from stickslip import FileError, InputError, MissingDependencyError, Scene, compile_scene, placed, shapes
+from stickslip.simulation import Simulation
 
 NAN, INF = float("nan"), float("inf")
 CUBE = np.array([[x, y, z] for x in (0, 1) for y in (0, 1) for z in (0, 1)], dtype=np.float64)
@@ -315,3 +316,30 @@ def test_mesh_file_without_trimesh_says_what_to_install(tmp_path: Path, monkeypa
     monkeypatch.setattr(builtins, "__import__", without)
     with pytest.raises(MissingDependencyError, match=r"cube\.obj.*stickslip\[mesh\]"):
         Scene().add_hull(file=tmp_path / "cube.obj")
+
+
+def test_settings_without_effect_and_wrong_types_are_refused() -> None:
+    scene = Scene()
+    floor = scene.add_half_space(name="floor")
+    ball = scene.add_sphere(0.1, (0, 0, 1), name="ball")
+    with pytest.raises(InputError, match=r"belt.*static.*kinematic"):
+        scene.add_half_space((1, 0, 0), (5, 0, 0), velocity=(1, 0, 0), name="belt")
+    with pytest.raises(InputError, match="no shape"):
+        scene.add_compound([5])  # type: ignore[list-item]
+    with pytest.raises(InputError, match="sum of the other two"):
+        scene.add_sphere(0.1, mass=1.0, inertia=(1.0, 1.0, 100.0))
+    sim = Simulation(scene)
+    for wrong in (
+        lambda: sim.set_force(floor, (1, 0, 0)),
+        lambda: sim.set_velocity(floor, (1, 0, 0)),
+        lambda: sim.position("ball"),  # type: ignore[arg-type]
+        lambda: sim.run(-1),
+        lambda: sim.run(1.5),  # type: ignore[arg-type]
+        lambda: Simulation(5),  # type: ignore[arg-type]
+        lambda: Simulation(scene, solver=5),  # type: ignore[arg-type]
+    ):
+        with pytest.raises(InputError):
+            wrong()
+    sim.step()
+    with pytest.raises(InputError, match="twice"):
+        sim.contacts(ball, ball)

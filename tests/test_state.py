@@ -1,5 +1,6 @@
 """States continue bit for bit, and the same input gives the same bits."""
 
+from dataclasses import replace
 from pathlib import Path
 
 import numpy as np
@@ -90,3 +91,19 @@ def test_non_finite_step_raises_and_keeps_the_last_good_state() -> None:
     assert sim.state is good
     assert np.isfinite(sim.state.q).all()
     assert "still holds" in str(caught.value)
+
+
+@pytest.mark.parametrize(
+    "change",
+    [
+        {"contact_impulse": np.zeros((0, 4))},
+        {"contact_impulse": np.full((1, 4), np.nan), "contact_key": np.zeros(1, dtype=np.int64)},
+        {"time": float("nan")},
+        {"q": np.zeros((13, 7))},
+    ],
+)
+def test_a_state_that_cannot_be_stepped_from_is_refused(change: dict[str, object]) -> None:
+    sim = Simulation(falling_pile(), dt=0.004)
+    sim.run(60)
+    with pytest.raises(InputError, match="state"):
+        sim.restore(replace(sim.state, **change))

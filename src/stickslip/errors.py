@@ -12,6 +12,9 @@ class InputError(StickslipError, ValueError):
 class FileError(StickslipError, OSError):
     """A file cannot be read or written, or is not what it should be."""
 
+    unsafe_exit = False
+    """Whether HDF5 failed while writing: its own exit handler then crashes, so a program should leave at once."""
+
 
 class MissingDependencyError(StickslipError, ImportError):
     """An optional package is needed; the message says which extra installs it."""

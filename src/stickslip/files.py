@@ -30,5 +30,9 @@ def whole_file(path: str | os.PathLike[str]) -> Iterator[Path]:
         os.umask(umask)
         temporary.chmod(0o666 & ~umask)  # mkstemp makes private files; give this one the usual permissions
         temporary.replace(target)
+    except FileError:
+        raise
+    except OSError as error:
+        raise FileError(f"cannot write {target}: {error.strerror or error}; is the disk full?") from None
     finally:
         temporary.unlink(missing_ok=True)

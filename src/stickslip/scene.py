@@ -35,7 +35,10 @@ RESTITUTION = 0.0
 
 @dataclass(frozen=True)
 class Body:
-    """Handle of a body: its index in every per-body array, and its name. Stays valid for the scene's life."""
+    """Handle of a body: its index in every per-body array, and its name. Stays valid for the scene's life.
+
+    It belongs to the scene that made it; another scene's handle is noticed by its name or index only.
+    """
 
     index: int
     name: str
@@ -104,6 +107,7 @@ class Scene:
     friction_rule: str = "geometric"
     restitution_rule: str = "max"
     bodies: list[BodyDescription] = field(default_factory=list)
+    names: dict[str, int] = field(default_factory=dict)
     materials: list[Material] = field(default_factory=list)
     pair_rules: dict[tuple[int, int], PairRule] = field(default_factory=dict)
     ignored: set[tuple[int, int]] = field(default_factory=set)
@@ -262,16 +266,23 @@ class Scene:
         """
         if not parts:
             raise InputError("body: no shapes; give at least one")
+        for part in parts:
+            if not isinstance(part, Placed | Shape):
+                raise InputError(f"body: part {part!r} is no shape; give shapes, or what stickslip.placed returned")
         shapes_placed = tuple(part if isinstance(part, Placed) else placed(part) for part in parts)
         first = type(shapes_placed[0].shape).__name__.lower()
+        if name is not None and not isinstance(name, str):
+            raise InputError(f"body: name is {name!r}; it must be a text")
         label = name or f"{'compound' if len(parts) > 1 else first}-{len(self.bodies)}"
         where = f"body {label!r}"
-        if any(body.name == label for body in self.bodies):
+        if label in self.names:
             raise InputError(f"{where} exists already; choose another name")
         if kind not in KINDS:
             raise InputError(f"{where}: kind is {kind!r}; it must be one of {', '.join(KINDS)}")
         if motion is not None and kind != "kinematic":
             raise InputError(f"{where}: a motion is given, but kind is {kind!r}; it must be 'kinematic'")
+        if kind == "static" and (np.any(velocity) or np.any(angular_velocity)):
+            raise InputError(f"{where}: it has a velocity, but is static; make it kinematic to move it")
         if colour is not None:
             red, green, blue = vector(where, "colour", colour).tolist()
             colour = red, green, blue
@@ -292,7 +303,8 @@ class Scene:
                 colour,
             )
         )
-        return Body(len(self.bodies) - 1, label)
+        self.names[label] = len(self.bodies) - 1
+        return Body(self.names[label], label)
 
     def _material_of(self, label: str, material: str | None, friction: float | None, restitution: float | None) -> int:
         """Index of a named material, or of an own one; equal own materials are shared to keep tables small."""
@@ -312,9 +324,8 @@ class Scene:
 
     def body(self, name: str) -> Body:
         """Handle of a body by name."""
-        for index, description in enumerate(self.bodies):
-            if description.name == name:
-                return Body(index, name)
+        if name in self.names:
+            return Body(self.names[name], name)
         raise InputError(f"body {name!r} is unknown; the scene has {len(self.bodies)} bodies")
 
     def ignore_collision(self, a: Body, b: Body) -> None:
@@ -363,6 +374,8 @@ def _inertia(where: str, inertia: ArrayLike) -> NDArray[np.float64]:
     moments = np.linalg.eigvalsh(tensor)
     if moments[0] <= 0.0:
         raise InputError(f"{where}: inertia has the eigenvalue {moments[0]:.6g}; all must be positive")
+    if moments[2] > (1.0 + 1e-9) * (moments[0] + moments[1]):
+        raise InputError(f"{where}: inertia has the moments {moments}; none may exceed the sum of the other two")
     return 0.5 * (tensor + tensor.T)
 
 

@@ -18,8 +18,8 @@ from stickslip.dynamics import contact_rows, prescribed, rigid_bodies
 from stickslip.errors import DivergenceError, InputError
 from stickslip.geometry import rotation
 from stickslip.geometry.shapes import unit_quaternion, vector
-from stickslip.model import Model, compile_scene
-from stickslip.scene import Body, Scene
+from stickslip.model import DYNAMIC, KINEMATIC, STATIC, Model, compile_scene
+from stickslip.scene import KINDS, Body, Scene
 from stickslip.solvers.protocol import Solution, Solver
 from stickslip.solvers.registry import make_solver
 from stickslip.state import State, check_state, initial_state
@@ -50,11 +50,15 @@ class Simulation:
         stepping: Stepping | None = None,
     ) -> None:
         """Compile the scene and start at time zero; ``dt`` [s] takes the place of the one in ``stepping``."""
+        if not isinstance(scene, Scene | Model):
+            raise InputError(f"simulation: scene is {scene!r}; a Scene or a Model is needed")
         self.model = scene if isinstance(scene, Model) else compile_scene(scene)
         self.stepping = stepping or Stepping()
         if dt is not None:
             self.stepping = replace(self.stepping, dt=dt)
         self.solver = make_solver(solver) if isinstance(solver, str) else solver
+        if not callable(getattr(self.solver, "solve", None)):
+            raise InputError(f"simulation: solver is {solver!r}; the name of a solver or a solver is needed")
         self.state = initial_state(self.model)
         self.last: StepResult | None = None
 
@@ -107,6 +111,8 @@ class Simulation:
 
     def run(self, steps: int, callback: Callable[[StepResult], None] | None = None) -> State:
         """Take several steps; ``callback`` sees the result of each."""
+        if not isinstance(steps, int | np.integer) or steps < 0:
+            raise InputError(f"simulation: steps is {steps!r}; it must be a whole number, zero or more")
         for _ in range(steps):
             result = self.step()
             if callback is not None:
@@ -139,10 +145,12 @@ class Simulation:
     def contacts(self, body: Body | None = None, other: Body | None = None) -> ContactReport:
         """Contacts of the last step: all, those of a body, or those of a pair; forces act on ``body``."""
         if self.last is None:
-            raise InputError("contacts: no step has been taken yet; call step() first")
+            raise InputError("contacts: no step has been taken since the start or the last restore; call step() first")
         for chosen in (body, other):
             if chosen is not None:
                 self._index(chosen)
+        if body is not None and body == other:
+            raise InputError(f"contacts: {body.name!r} is given twice; give two bodies, or one")
         return report_contacts(self.last.contacts, self.last.problem, self.last.solution, self.stepping.dt, body, other)
 
     def set_force(
@@ -156,20 +164,21 @@ class Simulation:
         push, turn = vector(where, "force", force), vector(where, "torque", torque)
         if point is not None:
             turn += np.cross(vector(where, "point", point) - self.centre_of_mass(body), push)
-        self._change("force", body, np.concatenate([push, turn]))
+        self._change("force", body, np.concatenate([push, turn]), (DYNAMIC,))
 
     def set_velocity(self, body: Body, velocity: ArrayLike, angular_velocity: ArrayLike = (0, 0, 0)) -> None:
         """Set the velocity [m/s] of the centre of mass and the angular velocity [rad/s]."""
         where = f"body {body.name!r}"
         parts = [vector(where, "velocity", velocity), vector(where, "angular_velocity", angular_velocity)]
-        self._change("v", body, np.concatenate(parts))
+        self._change("v", body, np.concatenate(parts), (DYNAMIC, KINEMATIC))
 
     def set_pose(self, body: Body, position: ArrayLike, orientation: ArrayLike = (1, 0, 0, 0)) -> None:
         """Move the body's frame to a position (3,) [m] and a rotation (w, x, y, z)."""
         where = f"body {body.name!r}"
         quaternion = unit_quaternion(where, orientation)
         centre = rotation.matrix(quaternion) @ self.model.centre[self._index(body)]
-        self._change("q", body, np.concatenate([vector(where, "position", position) + centre, quaternion]))
+        pose = np.concatenate([vector(where, "position", position) + centre, quaternion])
+        self._change("q", body, pose, (DYNAMIC, KINEMATIC, STATIC))
 
     def restore(self, state: State) -> None:
         """Continue from a saved state of the same model."""
@@ -179,13 +188,21 @@ class Simulation:
     def _index(self, body: Body) -> int:
         """Row of a body in the state's arrays; a handle of another scene raises an InputError."""
         names = self.model.body_names
+        if not isinstance(body, Body):
+            raise InputError(f"body: {body!r} is no handle; give what scene.add_* returned, or scene.body(name)")
         if not (0 <= body.index < len(names) and names[body.index] == body.name):
             raise InputError(f"body {body.name!r} is not of this simulation, which has {len(names)} bodies")
         return body.index
 
-    def _change(self, name: str, body: Body, row: NDArray[np.float64]) -> None:
+    def _change(self, name: str, body: Body, row: NDArray[np.float64], kinds: tuple[int, ...]) -> None:
+        """Replace a row of the state of a body; one on which that has no effect raises an InputError."""
+        i = self._index(body)
+        kind = int(self.model.body_kind[i])
+        if kind not in kinds or i in self.model.motions:
+            what = "a body with a motion" if i in self.model.motions else f"a {KINDS[kind]} body"
+            raise InputError(f"body {body.name!r}: setting its {name} has no effect, since it is {what}")
         array = getattr(self.state, name).copy()
-        array[self._index(body)] = row
+        array[i] = row
         self.state = replace(self.state, **{name: array})
 
 

@@ -7,6 +7,7 @@ import os
 import zipfile
 from dataclasses import dataclass, fields
 from pathlib import Path
+from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
@@ -63,11 +64,15 @@ class State:
             raise FileError(f"state file {file} does not exist; give a file that State.save wrote")
         try:
             with np.load(file, allow_pickle=False) as data:
-                values = {item.name: data[item.name] for item in fields(State)}
-        except (OSError, ValueError, KeyError, EOFError, zipfile.BadZipFile) as error:
+                time, steps = float(data["time"]), int(data["steps"])
+                values: dict[str, Any] = {
+                    item.name: np.asarray(data[item.name], dtype=np.int64 if item.name == "contact_key" else np.float64)
+                    for item in fields(State)
+                    if item.name not in ("time", "steps")
+                }
+        except (OSError, ValueError, TypeError, KeyError, EOFError, zipfile.BadZipFile) as error:
             raise FileError(f"state file {file} is not a saved state or is damaged: {error}") from None
-        values["time"], values["steps"] = float(values["time"]), int(values["steps"])
-        return State(**values)
+        return State(time=time, steps=steps, **values)
 
 
 def initial_state(model: Model) -> State:
@@ -84,7 +89,7 @@ def initial_state(model: Model) -> State:
 
 
 def check_state(model: Model, state: State) -> None:
-    """Raise an InputError unless a state fits a model."""
+    """Raise an InputError unless a state fits a model and can be stepped on from."""
     for name, width in (("q", 7), ("v", 6), ("force", 6)):
         array = getattr(state, name)
         if array.shape != (model.body_count, width):
@@ -93,3 +98,18 @@ def check_state(model: Model, state: State) -> None:
         if not np.isfinite(array).all():
             body = int(np.argmin(np.isfinite(array).all(axis=1)))
             raise InputError(f"state: {name} of body {model.body_names[body]!r} is {array[body]}; it must be finite")
+    turn = np.linalg.norm(state.q[:, 3:], axis=1)
+    if (np.abs(turn - 1.0) > 1e-6).any():
+        body = int(np.argmax(np.abs(turn - 1.0)))
+        raise InputError(
+            f"state: rotation of body {model.body_names[body]!r} is {state.q[body, 3:]}; its length must be 1"
+        )
+    key, impulse = state.contact_key, state.contact_impulse
+    if key.ndim != 1 or impulse.shape != (len(key), 4):
+        raise InputError(
+            f"state: contact_key has shape {key.shape}, contact_impulse {impulse.shape}; (k,), (k, 4) needed"
+        )
+    if not np.isfinite(impulse).all() or (np.diff(key) < 0).any():
+        raise InputError("state: contact_impulse must be finite and contact_key sorted")
+    if not np.isfinite(state.time):
+        raise InputError(f"state: time is {state.time}; it must be a finite number")

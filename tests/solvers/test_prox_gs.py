@@ -3,7 +3,7 @@
 import numpy as np
 import pytest
 
-from stickslip import InputError
+from stickslip import InputError, Scene, Simulation
 from stickslip.contact.gallery import GALLERY
 from stickslip.contact.residual import residual
 from stickslip.solvers.prox_gs import ProxGaussSeidel
@@ -54,8 +54,6 @@ def test_criterion_of_siconos() -> None:
 
 
 def test_no_contacts_is_solved_at_once() -> None:
-    from stickslip import Scene, Simulation
-
     scene = Scene()
     scene.add_sphere(0.1, (0, 0, 5))
     solution = Simulation(scene).step().solution
@@ -69,3 +67,23 @@ def test_no_contacts_is_solved_at_once() -> None:
 def test_options_out_of_range_are_refused(option: str, value: object) -> None:
     with pytest.raises(InputError, match=option):
         ProxGaussSeidel(**{option: value})  # type: ignore[arg-type]
+
+
+def test_a_bad_warm_start_is_no_worse_than_none() -> None:
+    known = GALLERY["stack-of-five"]()
+    misleading = 1e6 * np.ones(known.problem.row_count)
+    short = ProxGaussSeidel(max_iterations=5, subspace=0)
+    assert np.array_equal(short.solve(known.problem, misleading).lam, short.solve(known.problem).lam)
+
+
+def test_the_best_iterate_is_returned() -> None:
+    """A thin rod deep in the floor: sweeps and subspace steps wander, but never end worse than they began."""
+    scene = Scene()
+    scene.add_half_space()
+    scene.add_box((2, 0.001, 0.001), (0, 0, 0.2), (0.9, 0.1, 0.2, 0.1))
+    sim = Simulation(scene, dt=0.002)
+    for _ in range(160):
+        result = sim.step()
+        reached = result.solution.history[:, 1].min(initial=np.inf)
+        start = residual(result.problem, np.zeros(result.problem.row_count)).scaled
+        assert result.certificate.natural_residual <= min(reached, start) * (1 + 1e-9) + 1e-15

@@ -6,7 +6,10 @@ bad input, with one line on stderr. Modules that compute are imported inside the
 
 from __future__ import annotations
 
+import os
+import signal
 import sys
+import threading
 from collections.abc import Sequence
 from typing import Annotated, Any
 
@@ -19,7 +22,7 @@ from stickslip.cli.render import render
 from stickslip.cli.run import run
 from stickslip.cli.solve import solve
 from stickslip.cli.truth import truth
-from stickslip.errors import DivergenceError, StickslipError
+from stickslip.errors import DivergenceError, FileError, StickslipError
 
 # Some versions of Typer carry their own copy of Click: reach the base of its errors through a public name
 ClickException: Any = next(item for item in typer.BadParameter.__mro__ if item.__name__ == "ClickException")
@@ -54,12 +57,19 @@ def start(
 
 def main(arguments: Sequence[str] | None = None) -> int:
     """Run a command (``sys.argv`` by default) and return its exit code; errors of ours become one line on stderr."""
+    for number in (signal.SIGTERM, signal.SIGHUP):
+        if threading.current_thread() is threading.main_thread():
+            signal.signal(number, _leave)  # as an exception, so that unfinished files are removed
     try:
         code = app(args=None if arguments is None else list(arguments), prog_name="stickslip", standalone_mode=False)
     except DivergenceError as error:
         return _fail(str(error), 1)
     except StickslipError as error:
-        return _fail(str(error), 2)
+        code = _fail(str(error), 2)
+        if isinstance(error, FileError) and error.unsafe_exit:
+            sys.stdout.flush()
+            os._exit(code)
+        return code
     except ClickException as error:
         return _fail(error.format_message(), 2)
     except (typer.Abort, KeyboardInterrupt):
@@ -67,7 +77,14 @@ def main(arguments: Sequence[str] | None = None) -> int:
     except BrokenPipeError:
         sys.stderr.close()  # the reader of our output has gone; say nothing at exit
         return 1
+    if code == 130:
+        return _fail("interrupted", 130)  # Typer turns the interrupt into a code and says nothing
     return code if isinstance(code, int) else 0
+
+
+def _leave(number: int, _frame: object) -> None:
+    """Signal handler: unwind and exit with the code that shells expect."""
+    raise SystemExit(128 + number)
 
 
 def _fail(message: str, code: int) -> int:

@@ -68,9 +68,14 @@ class ContactProblem:
     # derived quantities that a solver and the judge both need; computed once, at first use
 
     @cached_property
+    def free_constraint_velocity(self) -> NDArray[np.float64]:
+        """q = J v_free + bias (m,) [m/s]: the constraint velocity without impulses."""
+        return self.constraint_velocity(self.v_free)
+
+    @cached_property
     def free_speed(self) -> float:
-        """|q| = |J v_free + bias| [m/s]: the constraint velocity without impulses, which scales residuals."""
-        return float(length(self.constraint_velocity(self.v_free)))
+        """|q| [m/s], which scales residuals."""
+        return float(length(self.free_constraint_velocity))
 
     @cached_property
     def response(self) -> BlockRows:

@@ -18,7 +18,8 @@ from __future__ import annotations
 
 import json
 import os
-from contextlib import ExitStack
+from collections.abc import Iterator
+from contextlib import ExitStack, contextmanager
 from dataclasses import fields, is_dataclass
 from operator import attrgetter
 from pathlib import Path
@@ -119,22 +120,31 @@ class Recorder:
         self._steps += 1
         self._last = result
         if self._steps % self.every == 0:
-            self._record(result)
+            with self._own_errors():
+                self._record(result)
 
     def __exit__(
         self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
     ) -> None:
         """Finish the file and give it its name, or remove it after an error."""
-        if kind is not None:
-            self._stack.__exit__(kind, error, trace)
-            return
+        with self._own_errors():
+            if kind is None:
+                with self._stack:
+                    self._finish()
+            else:
+                self._stack.__exit__(kind, error, trace)
+
+    @contextmanager
+    def _own_errors(self) -> Iterator[None]:
+        """Turn what h5py raises when the disk is full or gone into a FileError."""
         try:
-            with self._stack:
-                self._finish()
-        except OSError as failure:
+            yield
+        except (OSError, RuntimeError) as failure:
             if isinstance(failure, FileError):
                 raise
-            raise FileError(f"cannot write recording {self.path}: {failure}") from None
+            error = FileError(f"cannot write recording {self.path}; is the disk full? {str(failure).splitlines()[0]}")
+            error.unsafe_exit = True
+            raise error from None
 
     def _record(self, result: StepResult) -> None:
         """Append one frame. Arrays are kept by reference: a step never changes those of an earlier one."""

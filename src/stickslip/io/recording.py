@@ -120,6 +120,10 @@ def read_recording(path: str | os.PathLike[str]) -> Recording:
         found = getattr(recording, name).shape
         if found != shape:
             raise FileError(f"recording {file_name} is damaged: {name} has shape {found}; it should have {shape}")
+    with _opened(file_name) as file:
+        stored = len(file["contacts/gap"])
+    if (np.diff(recording.contact_offset) < 0).any() or recording.contact_offset[-1] != stored:
+        raise FileError(f"recording {file_name} is damaged: contacts/offset does not fit its {stored} contacts")
     return recording
 
 

@@ -20,6 +20,8 @@ from stickslip.stepping import Stepping
 Observer = Callable[[Simulation, StepResult], None]
 """Sees every step, after the metrics: progress bars, recordings, dumps."""
 GROUPS = ("solver", "stepping")
+MOST_STEPS = 1e9
+"""Steps that no run will see the end of."""
 
 
 @dataclass(frozen=True, eq=False)
@@ -42,6 +44,8 @@ class Run:
         seconds = self.entry.duration if duration is None else duration
         if not (math.isfinite(seconds) and seconds > 0.0):
             raise InputError(f"time is {seconds} s; it must be positive and finite")
+        if seconds / self.sim.stepping.dt > MOST_STEPS:
+            raise InputError(f"time is {seconds} s, more than {MOST_STEPS:.0e} steps of {self.sim.stepping.dt} s")
         return max(1, round(seconds / self.sim.stepping.dt))
 
 

@@ -40,7 +40,7 @@ STALL_SWEEPS = 500
 
 @dataclass(frozen=True)
 class ProxGaussSeidel:
-    """Options of PROX Gauss-Seidel; the defaults are meant for stepping."""
+    """PROX Gauss-Seidel, Erleben (2017) Alg. 2; the options' defaults are meant for stepping."""
 
     name: ClassVar[str] = "prox-gs"
     law: ClassVar[Law] = "exact"
@@ -65,18 +65,22 @@ class ProxGaussSeidel:
     """Compute and keep the residual every so many sweeps; 0: only when it may have converged."""
 
     def __post_init__(self) -> None:
-        for name, good in (
-            ("tolerance", self.tolerance > 0),
-            ("max_iterations", self.max_iterations >= 1),
-            ("nu", 0 < self.nu < 1),
-            ("growth", self.growth >= 1),
-            ("subspace", self.subspace >= 0),
-            ("patience", self.patience >= 1),
-            ("record_every", self.record_every >= 0),
-            ("criterion", self.criterion in ("scaled", "siconos")),
+        for name, least in (
+            ("max_iterations", 1),
+            ("subspace", 0),
+            ("patience", 1),
+            ("subspace_limit", 0),
+            ("record_every", 0),
         ):
-            if not good:
-                raise InputError(f"solver prox-gs: {name} is {getattr(self, name)!r}, which is out of range")
+            value = getattr(self, name)
+            if not isinstance(value, int) or value < least:
+                raise InputError(f"solver prox-gs: {name} is {value!r}; it must be a whole number, at least {least}")
+        for name, low, high in (("tolerance", 0.0, np.inf), ("nu", 0.0, 1.0), ("growth", 0.999, np.inf)):
+            value = getattr(self, name)
+            if not isinstance(value, int | float) or not low < value < high:
+                raise InputError(f"solver prox-gs: {name} is {value!r}; it must be above {low:g} and below {high:g}")
+        if self.criterion not in ("scaled", "siconos"):
+            raise InputError(f"solver prox-gs: criterion is {self.criterion!r}; it must be 'scaled' or 'siconos'")
 
     def solve(
         self,
@@ -86,20 +90,19 @@ class ProxGaussSeidel:
     ) -> Solution:
         """Solve for the impulses, starting from ``warm`` (m,) or zero."""
         started = time.perf_counter()
-        lam = np.zeros(problem.row_count) if warm is None else np.array(warm, dtype=np.float64)
-        v = problem.velocity(lam)
+        lam, v, best = self._start(problem, warm)
         if problem.block_count == 0:
             return Solution(v, lam, "converged", 0, np.zeros((0, 2)))
         r = np.empty(problem.row_count)
         _local_factors(problem.J.row_start, problem.laws, problem.diagonal, r)
-        free = problem.free_speed or 1.0
         iterate = _iterate_contacts if _isotropic_rigid(problem) else _iterate_blocks
         small = self.subspace > 0 and len(v) <= self.subspace_limit
         prepared = time.perf_counter()
 
         history: list[tuple[int, float]] = []
-        iterations, patience, target = 0, self.patience, self.tolerance * free
-        best, best_at = np.inf, 0
+        iterations, patience, target = 0, self.patience, self.tolerance * (problem.free_speed or 1.0)
+        best_lam, best_v = lam.copy(), v.copy()
+        mark, mark_at = best, 0  # the last residual that was a tenth of progress
         status: Status = "max-iterations"
         progress = np.array([np.inf, 1.0, 0.0])  # see _judge
         work = np.empty_like(lam), np.empty_like(v)
@@ -117,13 +120,15 @@ class ProxGaussSeidel:
                 progress[0] = np.inf
                 patience = self.patience if better else 2 * patience
             history.append((iterations, value))
+            if value < 0.9 * mark:
+                mark, mark_at = value, iterations
+            if value < best:
+                best, best_lam, best_v = value, lam.copy(), v.copy()
             if not np.isfinite(value):
                 status = "diverged"
             elif value <= self.tolerance:
                 status = "converged"
-            if value < 0.9 * best:
-                best, best_at = value, iterations
-            elif iterations - best_at >= STALL_SWEEPS and status == "max-iterations":
+            elif iterations - mark_at >= STALL_SWEEPS:
                 status = "stalled"
             if status != "max-iterations" or iterations >= self.max_iterations:
                 break
@@ -131,7 +136,20 @@ class ProxGaussSeidel:
             target = min(0.5 * target, 0.5 * target * self.tolerance / value)
         ended = time.perf_counter()
         timings = {"prepare": prepared - started, "iterate": ended - prepared}
-        return Solution(v, lam, status, iterations, np.array(history), timings)
+        return Solution(best_v, best_lam, status, iterations, np.array(history), timings)
+
+    def _start(
+        self, problem: ContactProblem, warm: NDArray[np.float64] | None
+    ) -> tuple[NDArray[np.float64], NDArray[np.float64], float]:
+        """Impulses to start from, their velocities and residual: ``warm``, or zero where that is nearer a solution."""
+        lam, v = np.zeros(problem.row_count), problem.v_free.copy()
+        value = self._residual(problem, lam, problem.free_constraint_velocity)
+        if warm is not None and np.isfinite(warm).all():
+            v_warm = problem.velocity(warm)
+            value_warm = self._residual(problem, warm, problem.constraint_velocity(v_warm))
+            if value_warm <= value:
+                return np.array(warm, dtype=np.float64), v_warm, value_warm
+        return lam, v, value
 
     def _improve(
         self,
