@@ -292,16 +292,23 @@ def test_a_run_that_diverges_exits_with_1_and_leaves_no_file(capsys, tmp_path, m
 
 @pytest.mark.parametrize("number", [signal.SIGINT, signal.SIGTERM, signal.SIGHUP])
 def test_a_run_that_is_stopped_leaves_no_file(tmp_path: Path, number: signal.Signals) -> None:
-    command = [sys.executable, "-m", "stickslip", "run", "wall", "--time", "600", "--out", str(tmp_path / "run.h5")]
-    with subprocess.Popen(command, stdout=subprocess.PIPE, stderr=subprocess.PIPE) as process:
+    # a background job may have inherited "ignore", which the command respects
+    start = (
+        f"import signal; signal.signal({number}, signal.SIG_DFL); import sys, stickslip.cli as c; c.main(sys.argv[1:])"
+    )
+    command = [sys.executable, "-c", start, "run", "wall", "--time", "600", "--out", str(tmp_path / "run.h5")]
+    with subprocess.Popen(command, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True) as process:
         for _ in range(600):  # until the temporary file of the recording is there
             if list(tmp_path.iterdir()) or process.poll() is not None:
                 break
             time.sleep(0.1)
-        assert process.poll() is None
         process.send_signal(number)
-        process.communicate(timeout=60)
+        try:
+            _, errors = process.communicate(timeout=60)
+        finally:
+            process.kill()
     assert process.returncode == 128 + number
+    assert errors.strip().splitlines()[-1].startswith("error: ")
     assert list(tmp_path.iterdir()) == []
 
 

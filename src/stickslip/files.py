@@ -10,6 +10,9 @@ from pathlib import Path
 
 from stickslip.errors import FileError
 
+UNFINISHED: set[Path] = set()
+"""Temporary files that a program must remove when it leaves without unwinding, as on a signal."""
+
 
 @contextmanager
 def whole_file(path: str | os.PathLike[str]) -> Iterator[Path]:
@@ -24,6 +27,7 @@ def whole_file(path: str | os.PathLike[str]) -> Iterator[Path]:
         raise FileError(f"cannot write {target}: {reason}; give a file in a folder that can be written") from None
     os.close(handle)
     temporary = Path(name)
+    UNFINISHED.add(temporary)
     try:
         yield temporary
         umask = os.umask(0)
@@ -36,3 +40,4 @@ def whole_file(path: str | os.PathLike[str]) -> Iterator[Path]:
         raise FileError(f"cannot write {target}: {error.strerror or error}; is the disk full?") from None
     finally:
         temporary.unlink(missing_ok=True)
+        UNFINISHED.discard(temporary)

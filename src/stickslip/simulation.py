@@ -246,8 +246,9 @@ def _check_finite(model: Model, state: State, contacts: Contacts, lam: NDArray[n
         c = int(bad[0]) if len(bad) else int(touching[0])
         a, b = model.body_names[contacts.body_a[c]], model.body_names[contacts.body_b[c]]
         where = f"contact {a!r} / {b!r}, gap {contacts.gap[c]:.3g} m, impulse {lam[3 * c : 3 * c + 3]} N s"
-    velocity = ", ".join(f"{x:.3g}" for x in state.v[body])
+    what, row = ("velocity", state.v[body]) if np.isfinite(state.q[body]).all() else ("pose", state.q[body])
+    numbers = ", ".join(f"{x:.3g}" for x in row)
     raise DivergenceError(
-        f"step to t = {state.time:.6g} s: body {model.body_names[body]!r} got the velocity ({velocity}); {where}; "
+        f"step to t = {state.time:.6g} s: body {model.body_names[body]!r} got the {what} ({numbers}); {where}; "
         "the simulation still holds the state before this step"
     )

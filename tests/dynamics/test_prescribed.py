@@ -18,7 +18,7 @@ def screw(t: float) -> tuple:
 
 def scene() -> Scene:
     made = Scene()
-    made.add_sphere(0.1, (0, 0, 0), kind="static", velocity=(9, 9, 9), angular_velocity=(9, 9, 9))
+    made.add_sphere(0.1, (0, 0, 0), kind="static")
     made.add_sphere(0.1, (1, 0, 0), kind="kinematic", velocity=(0, 1, 0), angular_velocity=(0, 0, 2))
     made.add_sphere(0.1, (7, 7, 7), kind="kinematic", motion=screw, name="screw")
     made.add_sphere(0.1, (3, 0, 0), velocity=(1, 2, 3))

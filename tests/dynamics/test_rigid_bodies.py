@@ -28,7 +28,8 @@ def crowd(count: int = 5) -> tuple[Model, np.ndarray, np.ndarray]:
     scene.add_sphere(0.1, kind="static")
     for _ in range(count):
         root = rng.normal(size=(3, 3))
-        scene.add_sphere(0.1, mass=rng.uniform(0.1, 10), inertia=root @ root.T + 0.1 * np.eye(3))
+        spread = root @ root.T + 0.1 * np.eye(3)  # second moments of some mass, so its inertia is a possible one
+        scene.add_sphere(0.1, mass=rng.uniform(0.1, 10), inertia=np.trace(spread) * np.eye(3) - spread)
     q = np.hstack([rng.normal(size=(count + 1, 3)), unit_quaternions(count + 1)])
     return compile_scene(scene), q, rng.normal(size=(count + 1, 6))
 

@@ -23,6 +23,7 @@ from stickslip.cli.run import run
 from stickslip.cli.solve import solve
 from stickslip.cli.truth import truth
 from stickslip.errors import DivergenceError, FileError, StickslipError
+from stickslip.files import UNFINISHED
 
 # Some versions of Typer carry their own copy of Click: reach the base of its errors through a public name
 ClickException: Any = next(item for item in typer.BadParameter.__mro__ if item.__name__ == "ClickException")
@@ -57,9 +58,10 @@ def start(
 
 def main(arguments: Sequence[str] | None = None) -> int:
     """Run a command (``sys.argv`` by default) and return its exit code; errors of ours become one line on stderr."""
-    for number in (signal.SIGTERM, signal.SIGHUP):
-        if threading.current_thread() is threading.main_thread():
-            signal.signal(number, _leave)  # as an exception, so that unfinished files are removed
+    if threading.current_thread() is threading.main_thread():
+        for number in (signal.SIGINT, signal.SIGTERM, signal.SIGHUP):
+            if signal.getsignal(number) is not signal.SIG_IGN:  # nohup and background jobs ignore some on purpose
+                signal.signal(number, _leave)
     try:
         code = app(args=None if arguments is None else list(arguments), prog_name="stickslip", standalone_mode=False)
     except DivergenceError as error:
@@ -77,14 +79,21 @@ def main(arguments: Sequence[str] | None = None) -> int:
     except BrokenPipeError:
         sys.stderr.close()  # the reader of our output has gone; say nothing at exit
         return 1
-    if code == 130:
-        return _fail("interrupted", 130)  # Typer turns the interrupt into a code and says nothing
     return code if isinstance(code, int) else 0
 
 
 def _leave(number: int, _frame: object) -> None:
-    """Signal handler: unwind and exit with the code that shells expect."""
-    raise SystemExit(128 + number)
+    """Signal handler: remove unfinished files and leave, with the code that shells expect.
+
+    At once and not by an exception, because C code such as HDF5's may swallow one that is raised inside it.
+    """
+    for file in UNFINISHED:
+        file.unlink(missing_ok=True)
+    if sys.stderr.isatty():
+        sys.stderr.write("\x1b[?25h\n")  # the cursor that a progress bar hides
+    code = _fail("interrupted" if number == signal.SIGINT else f"stopped by signal {number}", 128 + number)
+    sys.stderr.flush()
+    os._exit(code)
 
 
 def _fail(message: str, code: int) -> int:
