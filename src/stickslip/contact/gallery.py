@@ -266,13 +266,20 @@ def ellipse_slips() -> KnownProblem:
     return KnownProblem(assemble([m], [1.0], free, [row]), np.array([*slip, 0, 0, 0, 0]), np.array([m, *friction]))
 
 
+def _disc(spin: float) -> ContactProblem:
+    """A disc of 2 kg that lands at 1 m/s and spins about the normal, torsional friction 0.01 m."""
+    row = contact(-1, 0, (0, 0, 1), (0, 0, 0), (0, 0, -0.02), (0.5, 0.5, 0.01), friction_set=ELLIPSOID)
+    return assemble([2.0], [0.05], [0, 0, -1.0, 0, 0, spin], [row])
+
+
 def disc_spins() -> KnownProblem:
     """Coulomb-Contensou: a disc that spins on the spot loses c lam_n / I of its spin, c the torsional coefficient."""
-    m, inertia, c = 2.0, 0.05, 0.01
-    row = contact(-1, 0, (0, 0, 1), (0, 0, 0), (0, 0, -0.02), (0.5, 0.5, c), friction_set=ELLIPSOID)
-    free = np.array([0, 0, -1.0, 0, 0, 3.0])
-    v = np.array([0, 0, 0, 0, 0, 3.0 - c * m / inertia])
-    return KnownProblem(assemble([m], [inertia], free, [row]), v, np.array([m, 0, 0, -c * m]))
+    return KnownProblem(_disc(3.0), np.array([0, 0, 0, 0, 0, 3.0 - 0.02 / 0.05]), np.array([2.0, 0, 0, -0.02]))
+
+
+def disc_stops() -> KnownProblem:
+    """The same disc with less spin than torsional friction can take: it stops."""
+    return KnownProblem(_disc(0.1), np.zeros(6), np.array([2.0, 0, 0, -0.1 * 0.05]))
 
 
 def hanging_pair() -> KnownProblem:
@@ -307,7 +314,7 @@ GALLERY: dict[str, Callable[[], KnownProblem]] = {
         one_contact_open, one_contact_stick, one_contact_slip, one_contact_gap, one_contact_rebound,
         sphere_rolls_on_slope, sphere_slips_on_slope, box_sticks_on_slope, box_slips_on_slope,
         stack_of_five, mass_ratio, redundant_table, ball_in_groove, wedge_jams, painleve_rod,
-        ellipse_slips, disc_spins, hanging_pair, compliant_joint, delassus_only,
+        ellipse_slips, disc_spins, disc_stops, hanging_pair, compliant_joint, delassus_only,
     )
 }  # fmt: skip
 """Every problem by name."""

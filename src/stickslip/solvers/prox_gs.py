@@ -4,7 +4,7 @@ Legend: lam impulses, u = J v + bias constraint velocities, r factors (R), nu th
 The velocity v = v_free + A^-1 J^T lam is kept beside lam, so a sweep needs no Delassus matrix (eq. 25-26).
 
 Differs from the paper:
-- The factors of the friction rows of a contact are equal, 1 / max(W_tt): with unequal ones the projection
+- The factors of the friction rows of a contact are equal, 1 / max(W_tt), torsion included: with unequal ones the projection
   would not pick the direction of maximum dissipation.
 - Divergence (eq. 27) is judged by |W_cc-scaled change of lam|, a velocity, so that heavy and light contacts
   count alike, and factors grow back (by 1/nu, never above their start) after ten sweeps in a row without it.
@@ -198,10 +198,12 @@ def _local_factors(row_start, laws, diagonal, r_out):
         first, last = row_start[c], row_start[c + 1]
         if laws.law[c] == CONTACT:
             r_out[first] = 1.0 / diagonal[first]
-            largest = max(diagonal[first + 1], diagonal[first + 2])
+            largest = 0.0
             for i in range(first + 1, last):
                 # the torsional row is in other units, but its set couples it to the others
-                r_out[i] = 1.0 / max(largest, diagonal[i])
+                largest = max(largest, diagonal[i])
+            for i in range(first + 1, last):
+                r_out[i] = 1.0 / largest
         else:
             for i in range(first, last):
                 r_out[i] = 1.0 / (diagonal[i] + laws.compliance[i])
