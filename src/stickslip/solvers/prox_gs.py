@@ -4,8 +4,8 @@ Legend: lam impulses, u = J v + bias constraint velocities, r factors (R), nu th
 The velocity v = v_free + A^-1 J^T lam is kept beside lam, so a sweep needs no Delassus matrix (eq. 25-26).
 
 Differs from the paper:
-- The factors of the friction rows of a contact are equal, 1 / max(W_tt), torsion included: with unequal ones the projection
-  would not pick the direction of maximum dissipation.
+- The factors of the friction rows of a contact, torsion included, are equal, 1 / max(W_tt): with unequal ones
+  the projection would not pick the direction of maximum dissipation.
 - Divergence (eq. 27) is judged by |W_cc-scaled change of lam|, a velocity, so that heavy and light contacts
   count alike, and factors grow back (by 1/nu, never above their start) after ten sweeps in a row without it.
 - Only a change ``growth`` times the last one counts as divergence; the paper's rule (1) shrinks factors without
