@@ -112,25 +112,23 @@ def _prepared_folder(module: str) -> str:
 
 def kernel(function: F) -> F:
     """Compile a function at its first call, keep the result on disk, divide as NumPy does (no exception)."""
-    numba.config.CACHE_DIR = _prepared_folder(function.__module__)
-    compiled = numba.njit(cache=True, error_model="numpy", no_cfunc_wrapper=True)(function)
-    KERNELS.append(compiled)
-    return cast(F, compiled)
+    return _compiled(function)
 
 
 def inner_kernel(function: F) -> F:
     """Like :func:`kernel`, for functions that only kernels call: without a wrapper for Python they compile faster."""
-    numba.config.CACHE_DIR = _prepared_folder(function.__module__)
-    options = {} if numba.config.DISABLE_JIT else {"no_cpython_wrapper": True}
-    compiled = numba.njit(cache=True, error_model="numpy", no_cfunc_wrapper=True, **options)(function)
-    KERNELS.append(compiled)
-    return cast(F, compiled)
+    return _compiled(function, no_cpython_wrapper=True)
 
 
 def parallel_kernel(function: F) -> F:
     """Like :func:`kernel`, with ``prange`` over threads; each output is written by one iteration only."""
+    return _compiled(function, parallel=True)
+
+
+def _compiled(function: F, **options: bool) -> F:
+    """A lazily compiled function whose cache lives in the folder of its module."""
     numba.config.CACHE_DIR = _prepared_folder(function.__module__)
-    compiled = numba.njit(cache=True, error_model="numpy", parallel=True)(function)
+    compiled = numba.njit(cache=True, error_model="numpy", no_cfunc_wrapper=True, **options)(function)
     KERNELS.append(compiled)
     return cast(F, compiled)
 
