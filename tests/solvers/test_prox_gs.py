@@ -6,7 +6,7 @@ import pytest
 from stickslip import InputError, Scene, Simulation
 from stickslip.contact.gallery import GALLERY
 from stickslip.contact.residual import residual
-from stickslip.solvers.prox_gs import ProxGaussSeidel
+from stickslip.solvers.prox_gs import WANDERED, ProxGaussSeidel
 
 PLAIN = ProxGaussSeidel(subspace=0, growth=1.0, max_iterations=20000)
 
@@ -76,8 +76,8 @@ def test_a_bad_warm_start_is_no_worse_than_none() -> None:
     assert np.array_equal(short.solve(known.problem, misleading).lam, short.solve(known.problem).lam)
 
 
-def test_the_best_iterate_is_returned() -> None:
-    """A thin rod deep in the floor: sweeps and subspace steps wander, but never end worse than they began."""
+def test_an_iterate_that_wandered_off_is_given_up() -> None:
+    """A thin rod deep in the floor: sweeps and subspace steps wander, but never end much worse than they were."""
     scene = Scene()
     scene.add_half_space()
     scene.add_box((2, 0.001, 0.001), (0, 0, 0.2), (0.9, 0.1, 0.2, 0.1))
@@ -86,4 +86,4 @@ def test_the_best_iterate_is_returned() -> None:
         result = sim.step()
         reached = result.solution.history[:, 1].min(initial=np.inf)
         start = residual(result.problem, np.zeros(result.problem.row_count)).scaled
-        assert result.certificate.natural_residual <= min(reached, start) * (1 + 1e-9) + 1e-15
+        assert result.certificate.natural_residual <= WANDERED * min(reached, start) * (1 + 1e-9) + 1e-15

@@ -108,7 +108,7 @@ def read_recording(path: str | os.PathLike[str]) -> Recording:
     """Read a recording; a file that is missing, damaged or something else raises a FileError."""
     file_name = Path(path)
     with _opened(file_name) as file:
-        recording = _read(file, file_name)
+        recording, stored = _read(file, file_name), len(file["contacts/gap"])
     frames, bodies = len(recording.time), recording.model.body_count
     for name, shape in (
         ("q", (frames, bodies, 7)),
@@ -120,8 +120,6 @@ def read_recording(path: str | os.PathLike[str]) -> Recording:
         found = getattr(recording, name).shape
         if found != shape:
             raise FileError(f"recording {file_name} is damaged: {name} has shape {found}; it should have {shape}")
-    with _opened(file_name) as file:
-        stored = len(file["contacts/gap"])
     if (np.diff(recording.contact_offset) < 0).any() or recording.contact_offset[-1] != stored:
         raise FileError(f"recording {file_name} is damaged: contacts/offset does not fit its {stored} contacts")
     return recording
