@@ -6,6 +6,7 @@ import pytest
 from stickslip import InputError, Scene, Simulation
 from stickslip.contact.gallery import GALLERY
 from stickslip.contact.residual import residual
+from stickslip.scenes.piles import spheres
 from stickslip.solvers.prox_gs import WANDERED, ProxGaussSeidel
 
 PLAIN = ProxGaussSeidel(subspace=0, growth=1.0, max_iterations=20000)
@@ -87,3 +88,13 @@ def test_an_iterate_that_wandered_off_is_given_up() -> None:
         reached = result.solution.history[:, 1].min(initial=np.inf)
         start = residual(result.problem, np.zeros(result.problem.row_count)).scaled
         assert result.certificate.natural_residual <= WANDERED * min(reached, start) * (1 + 1e-9) + 1e-15
+
+
+def test_a_pile_does_not_sink_when_sweeps_are_cut_off() -> None:
+    """Ten sweeps a step: 0.023 mm deep; returning the iterate of smallest residual instead gave 0.155 mm."""
+    solver = ProxGaussSeidel(tolerance=1e-6, max_iterations=10, subspace=0)
+    sim = Simulation(spheres(count=150, across=5), dt=0.002, solver=solver)
+    sim.run(500)
+    deepest: list[float] = []
+    sim.run(100, lambda result: deepest.append(result.certificate.penetration_mm))
+    assert max(deepest) < 0.06
