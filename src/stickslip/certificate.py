@@ -12,7 +12,7 @@ from math import sqrt
 import numpy as np
 from numpy.typing import NDArray
 
-from stickslip.contact.laws import CONTACT, DISC, LIMIT, project_friction
+from stickslip.contact.laws import BOX_SET, CONTACT, LIMIT, project_scaled
 from stickslip.contact.problem import ContactProblem
 from stickslip.contact.residual import scaled_residual
 from stickslip.dynamics.energy import energies
@@ -70,7 +70,7 @@ class Certificate:
     cone_violation: float
     """Largest friction force outside its cone [N]."""
     direction_error: float
-    """Largest angle between sliding friction and the direction opposite to slip [rad]."""
+    """Largest angle between sliding friction and the direction of most dissipation, opposite to slip [rad]."""
     wrong_dissipation: float
     """Power with which friction feeds the motion, summed over contacts [W]; zero in the exact law."""
     natural_residual: float
@@ -161,6 +161,12 @@ def _momentum_error(
 
 
 @kernel
+def _share(impulse, mu):
+    """impulse / mu; nothing where there is no friction."""
+    return impulse / mu if mu > 0.0 else 0.0
+
+
+@kernel
 def _contact_errors(row_start, laws, lam, u, u_before, gap_bias, weight, still):
     """Violations and works over all blocks.
 
@@ -180,20 +186,24 @@ def _contact_errors(row_start, laws, lam, u, u_before, gap_bias, weight, still):
             n, x, y = lam[i], lam[i + 1], lam[i + 2]
             torsion = row_start[c + 1] - i > 3
             z = lam[i + 3] if torsion else 0.0
-            slip = sqrt(u[i + 1] * u[i + 1] + u[i + 2] * u[i + 2])
-            size = sqrt(x * x + y * y)
-            violation = max(violation, -u[i])
             mu1, mu2, mu3 = laws.friction[c, 0], laws.friction[c, 1], laws.friction[c, 2]
-            px, py, pz = project_friction(laws.friction_set[c], x, y, z, max(n, 0.0), mu1, mu2, mu3)
-            cone = max(cone, sqrt((x - px) ** 2 + (y - py) ** 2 + (z - pz) ** 2), -n)
+            violation = max(violation, -u[i])
+            # torsion counts as a force at the radius mu3 / mu1, where its bound is that of the first tangent
+            radius = mu3 / mu1 if mu1 > 0.0 and mu3 > 0.0 else 1.0
+            px, py, pz = project_scaled(laws.friction_set[c], x, y, z, radius, max(n, 0.0), mu1, mu2, mu3)
+            cone = max(cone, sqrt((x - px) ** 2 + (y - py) ** 2 + ((z - pz) / radius) ** 2), -n)
             rate = x * u[i + 1] + y * u[i + 2] + (z * u[i + 3] if torsion else 0.0)
             feeding += max(0.0, rate)
-            # other sets than the disc do not push opposite to slip
-            if laws.friction_set[c] == DISC and slip > still and size * weight[c] > still:
-                cosine = -rate / (slip * size)
+            # slip and friction in the coordinates in which the set is a ball: there they are opposite
+            s1, s2, s3 = u[i + 1] * mu1, u[i + 2] * mu2, (u[i + 3] * mu3 if torsion else 0.0)
+            f1, f2, f3 = _share(x, mu1), _share(y, mu2), _share(z, mu3)
+            slip, size = sqrt(s1 * s1 + s2 * s2 + s3 * s3), sqrt(f1 * f1 + f2 * f2 + f3 * f3)
+            top = max(mu1, mu2)
+            if laws.friction_set[c] != BOX_SET and slip > top * still and size * top * weight[c] > still:
+                cosine = -(f1 * s1 + f2 * s2 + f3 * s3) / (slip * size)
                 angle = max(angle, np.arccos(min(1.0, max(-1.0, cosine))))
             for k in range(i + 1, row_start[c + 1]):
-                friction_work += 0.5 * lam[k] * (u[k] + u_before[k])
+                friction_work += lam[k] * (0.5 * (u[k] + u_before[k]) - gap_bias[k])
             normal_work += n * (0.5 * (u[i] + u_before[i]) - gap_bias[i])
         else:
             for k in range(i, row_start[c + 1]):

@@ -12,7 +12,7 @@ from stickslip.collision.contacts import Contacts
 from stickslip.collision.matching import remember
 from stickslip.contact.problem import ContactProblem
 from stickslip.jit import kernel
-from stickslip.linalg.vec3 import load3, tangents
+from stickslip.linalg.vec3 import cross, load3
 from stickslip.scene import Body
 from stickslip.solvers.protocol import Solution
 
@@ -38,6 +38,8 @@ class ContactReport:
     """(k,) [m] negative where the bodies overlap."""
     force: NDArray[np.float64]
     """(k, 3) [N] mean contact force over the step, world frame."""
+    torsion: NDArray[np.float64]
+    """(k,) [N m] mean friction torque on ``on_body`` about ``normal``."""
     slip_velocity: NDArray[np.float64]
     """(k, 3) [m/s] tangential velocity of ``on_body`` relative to ``from_body``, world frame."""
     status: NDArray[np.int32]
@@ -66,7 +68,7 @@ def report_contacts(
     other: Body | None = None,
 ) -> ContactReport:
     """Contacts of a step as seen by ``body`` (by body b of each contact where None), optionally only with ``other``."""
-    impulse = remember(contacts, solution.lam)[:, :3]
+    impulse = remember(contacts, solution.lam)
     slip, status = slip_and_status(contacts, problem, solution)
     a, b = contacts.body_a, contacts.body_b
     keep = np.ones(len(contacts), dtype=bool)
@@ -85,7 +87,8 @@ def report_contacts(
         point=contacts.point[keep],
         normal=flip * contacts.normal[keep],
         gap=contacts.gap[keep],
-        force=flip * impulse[keep] / h,
+        force=flip * impulse[keep, :3] / h,
+        torsion=impulse[keep, 3] / h,  # torque and normal both turn around with the body
         slip_velocity=flip * slip[keep],
         status=status[keep],
     )
@@ -95,27 +98,35 @@ def slip_and_status(
     contacts: Contacts, problem: ContactProblem, solution: Solution
 ) -> tuple[NDArray[np.float64], NDArray[np.int32]]:
     """Slip velocity of body b relative to a (nc, 3) [m/s], world frame, and OPEN, STICK or SLIP (nc,)."""
-    u = problem.constraint_velocity(solution.v)
     slip = np.zeros((len(contacts), 3))
     status = np.zeros(len(contacts), dtype=np.int32)
-    still = SLIP_FRACTION * max(problem.free_speed, 1e-12)
-    _slip_and_status(contacts.normal, contacts.friction, solution.lam, u, still, slip, status)
+    if len(contacts):
+        u = problem.constraint_velocity(solution.v).reshape(len(contacts), -1)
+        lam = solution.lam.reshape(len(contacts), -1)
+        still = SLIP_FRACTION * max(problem.free_speed, 1e-12)
+        _slip_and_status(contacts.normal, contacts.tangent, contacts.friction, lam, u, still, slip, status)
     return slip, status
 
 
 @kernel
-def _slip_and_status(normal, friction, lam, u, still, slip_out, status_out):
+def _slip_and_status(normal, tangent, friction, lam, u, still, slip_out, status_out):
     """Tangential velocity in the world frame, and open (no impulse), slip (at the bound and moving) or stick."""
     for c in range(normal.shape[0]):
-        t1, t2 = tangents(load3(normal, c))
-        u1, u2 = u[3 * c + 1], u[3 * c + 2]
+        t1 = load3(tangent, c)
+        t2 = cross(load3(normal, c), t1)
         for k in range(3):
-            slip_out[c, k] = u1 * t1[k] + u2 * t2[k]
-        if lam[3 * c] <= 0.0:
+            slip_out[c, k] = u[c, 1] * t1[k] + u[c, 2] * t2[k]
+        if lam[c, 0] <= 0.0:
             status_out[c] = OPEN
         else:
-            size = np.sqrt(lam[3 * c + 1] ** 2 + lam[3 * c + 2] ** 2)
-            bound = friction[c] * lam[3 * c]
-            speed = np.sqrt(u1 * u1 + u2 * u2)
-            at_bound = size >= (1.0 - AT_BOUND) * bound
-            status_out[c] = SLIP if at_bound and speed > still else STICK
+            size, speed = 0.0, 0.0  # friction relative to its bound, and the speed of slip or of the turning
+            for k in range(1, lam.shape[1]):
+                mu = friction[c, k - 1]
+                # torsion counts as slip at the radius where its bound is that of the first tangent
+                radius = 1.0 if k < 3 or friction[c, 0] == 0.0 else mu / friction[c, 0]
+                speed += (radius * u[c, k]) ** 2
+                if mu > 0.0:
+                    size += (lam[c, k] / (mu * lam[c, 0])) ** 2
+            free = friction[c, 0] == 0.0 and friction[c, 1] == 0.0
+            at_bound = free or np.sqrt(size) >= 1.0 - AT_BOUND
+            status_out[c] = SLIP if at_bound and np.sqrt(speed) > still else STICK

@@ -10,6 +10,8 @@ from numpy.typing import NDArray
 
 from stickslip.errors import InputError
 from stickslip.geometry.hull import HullTables, Polyhedron, polyhedron, tables
+from stickslip.geometry.mesh_shapes import shape_meshes
+from stickslip.geometry.mesh_tables import MeshTables
 from stickslip.geometry.rotation import matrix
 from stickslip.geometry.shapes import (
     BOX,
@@ -17,18 +19,21 @@ from stickslip.geometry.shapes import (
     CYLINDER,
     HALF_SPACE,
     HULL,
+    MESH,
     SPHERE,
     Box,
     Capsule,
     Cylinder,
     HalfSpace,
     Hull,
+    Mesh,
     Shape,
     Sphere,
     unit_quaternion,
     vector,
 )
-from stickslip.scene import COMBINE, KINDS, BodyDescription, Motion, PairRule, Scene
+from stickslip.materials import PairTables, pair_tables
+from stickslip.scene import KINDS, BodyDescription, Motion, Scene
 
 STATIC, KINEMATIC, DYNAMIC = range(3)
 """Codes of ``body_kind``, in the order of ``scene.KINDS``."""
@@ -74,11 +79,14 @@ class Model:
     shape_radius: NDArray[np.float64]
     """(ns,) [m] radius of a ball about the shape's origin that holds it; inf for half-spaces."""
     hulls: HullTables
+    shape_mesh: NDArray[np.int32]
+    """(ns,) index into ``meshes`` or -1; boxes and hulls have one where the scene has a triangle mesh."""
+    meshes: MeshTables
 
-    pair_friction: NDArray[np.float64]
-    """(nm, nm) friction coefficient of two materials."""
-    pair_restitution: NDArray[np.float64]
-    """(nm, nm) coefficient of restitution of two materials."""
+    pairs: PairTables
+    """Coefficients of every pair of materials."""
+    friction_axis: NDArray[np.float64]
+    """(nm, 3) unit, in the frame of the body that has the material."""
     ignored: NDArray[np.int64]
     """Sorted keys (lower body << 32) + higher body of the pairs that do not collide."""
     gravity: NDArray[np.float64]
@@ -100,9 +108,14 @@ class Model:
         """Number of unknown velocities."""
         return 6 * len(self.dynamic)
 
+    @property
+    def contact_rows(self) -> int:
+        """Rows of every contact: normal and two tangents, and torsion where any pair of materials has it."""
+        return 4 if self.pairs.friction[:, :, 2].any() else 3
+
 
 def compile_scene(scene: Scene) -> Model:
-    """Flatten a scene into arrays; hulls are built here, so degenerate ones raise here at the latest."""
+    """Flatten a scene into arrays; hulls and the tables of meshes are built here, so degenerate hulls raise here at the latest."""
     if not scene.bodies:
         raise InputError("scene: it has no bodies; add at least one")
     kind = np.array([KINDS.index(body.kind) for body in scene.bodies], dtype=np.int32)
@@ -122,6 +135,8 @@ def compile_scene(scene: Scene) -> Model:
             if isinstance(part.shape, Hull):
                 hulls.append(polyhedron(part.shape.points, f"body {body.name!r}"))
             position = part.position - body.mass_properties.centre
+            if isinstance(part.shape, Mesh):  # the frame of a mesh is in the middle of its box
+                position = position + matrix(part.rotation) @ part.shape.middle
             rows.append((index, code, len(hulls) - 1 if code == HULL else -1))
             positions.append(position)
             rotations.append(part.rotation)
@@ -133,8 +148,8 @@ def compile_scene(scene: Scene) -> Model:
                 # turning moves a ball or a capsule only as far as its centre or its segment
                 lever[index] = max(lever[index], reach - size[0] if code in (SPHERE, CAPSULE) else reach)
     table = np.array(rows, dtype=np.int32)
+    meshes, shape_mesh = shape_meshes([part.shape for body in scene.bodies for part in body.parts])
 
-    friction, restitution = _pair_tables(scene)
     return Model(
         body_names=tuple(body.name for body in scene.bodies),
         body_kind=kind,
@@ -156,8 +171,10 @@ def compile_scene(scene: Scene) -> Model:
         shape_radius=np.array(radii),
         shape_material=np.array([scene.bodies[row[0]].material for row in rows], dtype=np.int32),
         hulls=tables(hulls),
-        pair_friction=friction,
-        pair_restitution=restitution,
+        shape_mesh=shape_mesh,
+        meshes=meshes,
+        pairs=pair_tables(scene.materials, scene.pair_rules, scene.default_rule),
+        friction_axis=np.array([surface.axis for surface in scene.materials]),
         ignored=np.array(sorted((a << 32) + b for a, b in scene.ignored), dtype=np.int64),
         gravity=np.array(scene.gravity, dtype=np.float64),
         q_start=np.array([_start_pose(body) for body in scene.bodies]),
@@ -197,6 +214,9 @@ def _code_and_size(shape: Shape) -> tuple[int, tuple[float, float, float]]:
             return CYLINDER, (r, 0.5 * length, 0.0)
         case Hull():
             return HULL, (0.0, 0.0, 0.0)
+        case Mesh():
+            x, y, z = 0.5 * np.ptp(shape.solid.vertices, axis=0)
+            return MESH, (float(x), float(y), float(z))
         case HalfSpace():
             return HALF_SPACE, (0.0, 0.0, 0.0)
 
@@ -214,22 +234,7 @@ def _bounding_radius(shape: Shape) -> float:
             return float(np.hypot(r, 0.5 * length))
         case Hull(points):
             return float(np.linalg.norm(points, axis=1).max())
+        case Mesh():
+            return float(np.linalg.norm(shape.solid.vertices - shape.middle, axis=1).max())
         case HalfSpace():
             return float("inf")
-
-
-def _pair_tables(scene: Scene) -> tuple[NDArray[np.float64], NDArray[np.float64]]:
-    """Friction and restitution of every pair of materials, from the scene's rules and the pairs' own."""
-    count = len(scene.materials)
-    friction, restitution = np.zeros((count, count)), np.zeros((count, count))
-    default = PairRule(scene.friction_rule, scene.restitution_rule)
-    for i, a in enumerate(scene.materials):
-        for j, b in enumerate(scene.materials):
-            rule = scene.pair_rules.get((min(i, j), max(i, j)), default)
-            friction[i, j] = _combined(rule.friction, a.friction, b.friction)
-            restitution[i, j] = _combined(rule.restitution, a.restitution, b.restitution)
-    return friction, restitution
-
-
-def _combined(rule: float | str, a: float, b: float) -> float:
-    return COMBINE[rule](a, b) if isinstance(rule, str) else rule

@@ -4,33 +4,24 @@ from __future__ import annotations
 
 import os
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass, field
-from typing import Literal, TypedDict, Unpack, cast
+from dataclasses import dataclass, field, replace
+from typing import Any, Literal, TypedDict, Unpack, cast
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
 from stickslip.errors import InputError
 from stickslip.geometry import mass, mesh_file, rotation, shapes
-from stickslip.geometry.shapes import Placed, Shape, finite, placed, positive, unit_quaternion, vector
+from stickslip.geometry.shapes import Placed, Shape, placed, positive, unit_quaternion, vector
+from stickslip.materials import Friction, Material, PairRule, changed_rule, known_rule
+from stickslip.materials import material as material_of
 
 Kind = Literal["static", "kinematic", "dynamic"]
 KINDS: tuple[Kind, ...] = ("static", "kinematic", "dynamic")
 Motion = Callable[[float], tuple[ArrayLike, ArrayLike]]
 """Prescribed motion: time [s] -> position (3,) [m] and rotation (w, x, y, z) of the body's frame."""
 
-COMBINE: dict[str, Callable[[float, float], float]] = {
-    "geometric": lambda a, b: float(np.sqrt(a * b)),
-    "average": lambda a, b: 0.5 * (a + b),
-    "multiply": lambda a, b: a * b,
-    "min": min,
-    "max": max,
-}
-"""Rules that make one coefficient of a pair from those of two materials."""
-
 DENSITY = 1000.0
-FRICTION = 0.5
-RESTITUTION = 0.0
 
 
 @dataclass(frozen=True)
@@ -42,23 +33,6 @@ class Body:
 
     index: int
     name: str
-
-
-@dataclass(frozen=True)
-class Material:
-    """Surface of a shape: friction coefficient and coefficient of restitution."""
-
-    name: str
-    friction: float
-    restitution: float
-
-
-@dataclass(frozen=True)
-class PairRule:
-    """What two materials do together: a number, or the name of a rule in COMBINE, for each coefficient."""
-
-    friction: float | str
-    restitution: float | str
 
 
 @dataclass(eq=False)
@@ -89,8 +63,11 @@ class BodyOptions(TypedDict, total=False):
     mass: float
     inertia: ArrayLike
     material: str
-    friction: float
+    friction: Friction
     restitution: float
+    torsion: float
+    tangential_restitution: float
+    friction_axis: ArrayLike
     velocity: ArrayLike
     angular_velocity: ArrayLike
     force: ArrayLike
@@ -115,37 +92,47 @@ class Scene:
     def __post_init__(self) -> None:
         self.gravity = vector("scene", "gravity", self.gravity)
         for rule in (self.friction_rule, self.restitution_rule):
-            _check_rule("scene", rule)
+            known_rule("scene", rule)
 
     # ---- materials ---------------------------------------------------------------------------------------
 
-    def add_material(self, name: str, friction: float = FRICTION, restitution: float = RESTITUTION) -> str:
-        """Name a surface; bodies refer to it with ``material=name``."""
-        if any(material.name == name for material in self.materials):
+    def add_material(
+        self,
+        name: str,
+        friction: Friction | None = None,
+        restitution: float | None = None,
+        torsion: float | None = None,
+        tangential_restitution: float | None = None,
+        friction_axis: ArrayLike | None = None,
+    ) -> str:
+        """Name a surface; bodies refer to it with ``material=name``. The rest is explained at :meth:`add_body`."""
+        if any(known.name == name for known in self.materials):
             raise InputError(f"material {name!r} exists already; choose another name")
-        where = f"material {name!r}"
-        mu, e = _not_negative(where, "friction", friction), _fraction(where, "restitution", restitution)
-        self.materials.append(Material(name, mu, e))
+        self.materials.append(
+            material_of(name, friction, restitution, torsion, tangential_restitution, friction_axis)
+        )
         return name
 
     def set_pair(
-        self, a: str, b: str, friction: float | str | None = None, restitution: float | str | None = None
+        self,
+        a: str,
+        b: str,
+        friction: Friction | str | None = None,
+        restitution: float | str | None = None,
+        torsion: float | None = None,
+        tangential_restitution: float | None = None,
     ) -> None:
-        """Give two materials (by name) their own friction and restitution: a number or the name of a rule."""
-        where = f"material pair {a!r}, {b!r}"
+        """Give two materials (by name) their own coefficients: numbers, or the name of a rule for the first two."""
         i, j = sorted((self._material_index(a), self._material_index(b)))
-        if isinstance(friction, str):
-            _check_rule(where, friction)
-        elif friction is not None:
-            friction = _not_negative(where, "friction", friction)
-        if isinstance(restitution, str):
-            _check_rule(where, restitution)
-        elif restitution is not None:
-            restitution = _fraction(where, "restitution", restitution)
-        old = self.pair_rules.get((i, j), PairRule(self.friction_rule, self.restitution_rule))
-        self.pair_rules[i, j] = PairRule(
-            old.friction if friction is None else friction, old.restitution if restitution is None else restitution
-        )
+        self.pair_rules[i, j] = changed_rule(
+            f"material pair {a!r}, {b!r}", self.pair_rules.get((i, j), self.default_rule),
+            friction, restitution, torsion, tangential_restitution,
+        )  # fmt: skip
+
+    @property
+    def default_rule(self) -> PairRule:
+        """What pairs of materials do that have no rule of their own."""
+        return PairRule(self.friction_rule, self.restitution_rule)
 
     def _material_index(self, name: str) -> int:
         for index, material in enumerate(self.materials):
@@ -213,6 +200,26 @@ class Scene:
         corners = points if file is None else mesh_file.read_vertices(file)
         return self.add_body([placed(shapes.Hull(cast("NDArray[np.float64]", corners)))], position, rotation, **options)
 
+    def add_mesh(
+        self,
+        vertices: ArrayLike | None = None,
+        triangles: ArrayLike | None = None,
+        position: ArrayLike = (0, 0, 0),
+        rotation: ArrayLike = (1, 0, 0, 0),
+        *,
+        file: str | os.PathLike[str] | None = None,
+        **options: Unpack[BodyOptions],
+    ) -> Body:
+        """Add the solid inside a closed mesh: ``vertices`` (n, 3) [m] and ``triangles`` (m, 3), or a mesh ``file``."""
+        if (vertices is None) != (triangles is None) or (vertices is None) == (file is None):
+            raise InputError("mesh: give either vertices and triangles, or file")
+        where = f"body {options['name']!r}" if options.get("name") else "mesh"
+        if file is not None:
+            where = f"mesh file {file}"
+            vertices, triangles = mesh_file.read_mesh(file)
+        shape = shapes.Mesh(cast(ArrayLike, vertices), cast(ArrayLike, triangles), where)
+        return self.add_body([placed(shape)], position, rotation, **options)
+
     def add_half_space(
         self, normal: ArrayLike = (0, 0, 1), position: ArrayLike = (0, 0, 0), **options: Unpack[BodyOptions]
     ) -> Body:
@@ -245,8 +252,11 @@ class Scene:
         mass: float | None = None,
         inertia: ArrayLike | None = None,
         material: str | None = None,
-        friction: float | None = None,
+        friction: Friction | None = None,
         restitution: float | None = None,
+        torsion: float | None = None,
+        tangential_restitution: float | None = None,
+        friction_axis: ArrayLike | None = None,
         velocity: ArrayLike = (0, 0, 0),
         angular_velocity: ArrayLike = (0, 0, 0),
         force: ArrayLike = (0, 0, 0),
@@ -260,7 +270,9 @@ class Scene:
         kind: "dynamic" moves freely, "kinematic" follows ``motion`` (or its constant velocity), "static" rests.
         density [kg/m^3] (default 1000), or mass [kg], which rescales the inertia of the shapes; inertia (3, 3) or
         (3,) [kg m^2] about the centre of mass in the body's frame, together with mass.
-        material: a name given to :meth:`add_material`; or friction and restitution directly.
+        material: a name given to :meth:`add_material`; or directly friction (default 0.5), one coefficient or two,
+        along friction_axis (3,) of the body's frame and across it; torsion [m] (0), the friction coefficient about
+        the normal; restitution and tangential_restitution (0), the shares of velocity that an impact turns around.
         velocity (3,) [m/s] of the centre of mass, angular_velocity (3,) [rad/s], both in the world frame.
         force (3,) [N] at the centre of mass and torque (3,) [N m], world frame: constant until Simulation.set_force.
         """
@@ -298,7 +310,9 @@ class Scene:
                 vector(where, "force", force),
                 vector(where, "torque", torque),
                 _mass_properties(where, kind, shapes_placed, density, mass, inertia),
-                self._material_of(label, material, friction, restitution),
+                self._material_of(
+                    label, material, friction, restitution, torsion, tangential_restitution, friction_axis
+                ),
                 motion,
                 colour,
             )
@@ -306,20 +320,18 @@ class Scene:
         self.names[label] = len(self.bodies) - 1
         return Body(self.names[label], label)
 
-    def _material_of(self, label: str, material: str | None, friction: float | None, restitution: float | None) -> int:
+    def _material_of(self, label: str, named: str | None, *coefficients: Any) -> int:
         """Index of a named material, or of an own one; equal own materials are shared to keep tables small."""
-        if material is not None:
-            if friction is not None or restitution is not None:
+        if named is not None:
+            if any(value is not None for value in coefficients):
                 raise InputError(f"body {label!r}: give either material or friction and restitution, not both")
-            return self._material_index(material)
-        where = f"body {label!r}"
-        mu = _not_negative(where, "friction", FRICTION if friction is None else friction)
-        e = _fraction(where, "restitution", RESTITUTION if restitution is None else restitution)
-        name = f"friction {mu:g}, restitution {e:g}"
+            return self._material_index(named)
+        own = material_of("", *coefficients, where=f"body {label!r}")
+        own = replace(own, name=f"own surface {own.friction}, {own.torsion}, {own.restitution}")
         for index, known in enumerate(self.materials):
-            if known == Material(name, mu, e):
+            if known == own:
                 return index
-        self.materials.append(Material(name, mu, e))
+        self.materials.append(own)
         return len(self.materials) - 1
 
     def body(self, name: str) -> Body:
@@ -377,22 +389,3 @@ def _inertia(where: str, inertia: ArrayLike) -> NDArray[np.float64]:
     if moments[2] > (1.0 + 1e-9) * (moments[0] + moments[1]):
         raise InputError(f"{where}: inertia has the moments {moments}; none may exceed the sum of the other two")
     return 0.5 * (tensor + tensor.T)
-
-
-def _not_negative(where: str, what: str, value: float) -> float:
-    number = finite(where, what, value)
-    if number < 0.0:
-        raise InputError(f"{where}: {what} is {number}; it must be zero or positive")
-    return number
-
-
-def _fraction(where: str, what: str, value: float) -> float:
-    number = finite(where, what, value)
-    if not 0.0 <= number <= 1.0:
-        raise InputError(f"{where}: {what} is {number}; it must be between 0 and 1")
-    return number
-
-
-def _check_rule(where: str, rule: str) -> None:
-    if rule not in COMBINE:
-        raise InputError(f"{where}: combination rule {rule!r} is unknown; known: {', '.join(COMBINE)}")

@@ -30,6 +30,9 @@ class Stepping:
     """[m/s] cap of the speed at which overlaps are pushed apart."""
     restitution_speed: float = 0.01
     """[m/s] approach speed below which contacts do not bounce."""
+    stabilisation: int = 0
+    """Passes of post-stabilisation after each step ([erleben2017] sec. 4.4): overlaps are removed by moving bodies,
+    which changes no velocity; in place of ``recovery``."""
     warm_start: bool = True
     """Start the solver from the impulses of the last step."""
 
@@ -41,6 +44,8 @@ class Stepping:
             value = getattr(self, name)
             if value is not None and finite("stepping", name, value) < 0.0:
                 raise InputError(f"stepping: {name} is {value}; it must be zero or positive")
+        if not isinstance(self.stabilisation, int) or self.stabilisation < 0:
+            raise InputError(f"stepping: stabilisation is {self.stabilisation!r}; it must be a whole number, 0 or more")
         if self.recovery > 1.0:
             raise InputError(f"stepping: recovery is {self.recovery}; it must be between 0 and 1")
 

@@ -90,11 +90,14 @@ def test_an_iterate_that_wandered_off_is_given_up() -> None:
         assert result.certificate.natural_residual <= WANDERED * min(reached, start) * (1 + 1e-9) + 1e-15
 
 
-def test_a_pile_does_not_sink_when_sweeps_are_cut_off() -> None:
-    """Ten sweeps a step: 0.023 mm deep; returning the iterate of smallest residual instead gave 0.155 mm."""
+@pytest.mark.parametrize(("torsion", "limit"), [(0.0, 0.06), (0.01, 0.12)])
+def test_a_pile_does_not_sink_when_sweeps_are_cut_off(torsion: float, limit: float) -> None:
+    """Ten sweeps a step: 0.023 mm deep, with torsion 0.078 mm where a ball rolls off; returning the iterate of
+    smallest residual instead gave 0.155 mm."""
     solver = ProxGaussSeidel(tolerance=1e-6, max_iterations=10, subspace=0)
-    sim = Simulation(spheres(count=150, across=5), dt=0.002, solver=solver)
+    pile = spheres(count=150, across=5, radius=0.05, density=1000.0, friction=0.5, torsion=torsion)
+    sim = Simulation(pile, dt=0.002, solver=solver)
     sim.run(500)
     deepest: list[float] = []
     sim.run(100, lambda result: deepest.append(result.certificate.penetration_mm))
-    assert max(deepest) < 0.06
+    assert max(deepest) < limit

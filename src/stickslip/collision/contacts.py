@@ -10,7 +10,21 @@ from numpy.typing import NDArray
 from stickslip.collision.broad_phase import candidate_pairs
 from stickslip.collision.narrow_phase import collide
 from stickslip.jit import kernel
-from stickslip.linalg.vec3 import add, load3, mat_vec, quat_matrix, quat_multiply
+from stickslip.linalg.vec3 import (
+    add,
+    dot,
+    load3,
+    mat_vec,
+    norm,
+    normalize,
+    quat_matrix,
+    quat_multiply,
+    scale,
+    store3,
+    sub,
+    tangents,
+)
+from stickslip.materials import AXIS_OF_A, NO_AXIS
 from stickslip.model import DYNAMIC, Model
 
 
@@ -30,10 +44,12 @@ class Contacts:
     """(nc, 3) unit, world."""
     gap: NDArray[np.float64]
     """(nc,) [m]"""
+    tangent: NDArray[np.float64]
+    """(nc, 3) unit, world: the first tangent t1; t2 = n x t1."""
     friction: NDArray[np.float64]
-    """(nc,) coefficient"""
+    """(nc, 3) coefficients along t1 and t2, and about the normal [m]."""
     restitution: NDArray[np.float64]
-    """(nc,) coefficient"""
+    """(nc, 2) coefficients, normal and tangential."""
 
     def __len__(self) -> int:
         return len(self.key)
@@ -57,20 +73,42 @@ def find_contacts(model: Model, q: NDArray[np.float64], reach: NDArray[np.float6
     shape_reach = reach[model.shape_body]
     geometry = (position, rotation, model.shape_size, model.shape_hull, model.hulls, shape_reach)
     pairs = candidate_pairs(model.shape_type, model.shape_body, model.body_kind == DYNAMIC, *geometry, model.ignored)
-    raw = collide(pairs, model.shape_type, *geometry)
+    raw = collide(pairs, model.shape_type, *geometry, model.shape_mesh, model.meshes)
+    body_a, body_b = model.shape_body[raw.shape_a], model.shape_body[raw.shape_b]
     materials = model.shape_material[raw.shape_a], model.shape_material[raw.shape_b]
+    tangent = np.empty_like(raw.normal)
+    _first_tangents(raw.normal, body_a, body_b, *materials, model.pairs.axis, model.friction_axis, q, tangent)
     return Contacts(
         raw.key,
         raw.shape_a,
         raw.shape_b,
-        model.shape_body[raw.shape_a],
-        model.shape_body[raw.shape_b],
+        body_a,
+        body_b,
         raw.point,
         raw.normal,
         raw.gap,
-        model.pair_friction[materials],
-        model.pair_restitution[materials],
+        tangent,
+        model.pairs.friction[materials],
+        model.pairs.restitution[materials],
     )
+
+
+@kernel
+def _first_tangents(normal, body_a, body_b, material_a, material_b, axis_of, axis, q, tangent_out):
+    """t1 of each contact: the friction axis of its body, laid into the tangent plane, where there is one."""
+    for c in range(normal.shape[0]):
+        n = load3(normal, c)
+        t1, _ = tangents(n)
+        which = axis_of[material_a[c], material_b[c]]
+        if which != NO_AXIS:
+            i = body_a[c] if which == AXIS_OF_A else body_b[c]
+            own = load3(axis, material_a[c] if which == AXIS_OF_A else material_b[c])
+            d = mat_vec(quat_matrix((q[i, 3], q[i, 4], q[i, 5], q[i, 6])), own)
+            along = sub(d, scale(dot(d, n), n))
+            # an axis that points along the normal has no direction in the plane
+            if norm(along) > 1e-9:
+                t1 = normalize(along)
+        store3(tangent_out, c, t1)
 
 
 @kernel

@@ -26,7 +26,8 @@ def impulse_response(J: BlockRows, A: Inertia) -> BlockRows:
         data = np.empty_like(J.data)
         entries = block_rows.rigid_contacts(J)
         if entries is not None:
-            _impulse_response_contacts(J.entry_column, entries, A.inverse.reshape(-1, 6, 6), data.reshape(-1, 3, 6))
+            inverse, answers = A.inverse.reshape(-1, 6, 6), data.reshape(entries.shape)
+            _impulse_response_contacts(J.entry_column, entries, inverse, answers)
         else:
             _impulse_response(J, A.data_start, A.inverse, data)
         return J._replace(data=data)
@@ -50,7 +51,7 @@ def diagonal(J: BlockRows, A: Inertia, response: BlockRows) -> NDArray[np.float6
     diagonal_out = np.zeros(J.row_count)
     entries, answer = block_rows.rigid_contacts(J), block_rows.rigid_contacts(response)
     if entries is not None and answer is not None:
-        _diagonal_contacts(J.entry_start, entries, answer, diagonal_out.reshape(-1, 3))
+        _diagonal_contacts(J.entry_start, entries, answer, diagonal_out.reshape(-1, entries.shape[1]))
     else:
         _diagonal(J, response.data, diagonal_out)
     return diagonal_out
@@ -106,10 +107,10 @@ def _coordinates(rows, row_out, column_out):
 
 @kernel
 def _impulse_response_contacts(entry_column, entries, inverse, response_out):
-    """response_out = J A^-1 for contacts between rigid bodies; entries (ne, 3, 6), inverse (nb, 6, 6)."""
+    """response_out = J A^-1 for contacts between rigid bodies; entries (ne, k, 6), inverse (nb, 6, 6)."""
     for e in range(entries.shape[0]):
         d, m, out = entries[e], inverse[entry_column[e]], response_out[e]
-        for i in range(3):
+        for i in range(entries.shape[1]):
             a, b, c, f, g, h = d[i, 0], d[i, 1], d[i, 2], d[i, 3], d[i, 4], d[i, 5]
             for j in range(6):
                 out[i, j] = m[j, 0] * a + m[j, 1] * b + m[j, 2] * c + m[j, 3] * f + m[j, 4] * g + m[j, 5] * h
@@ -135,11 +136,11 @@ def _impulse_response(rows, block_start, inverse, response_out):
 
 @kernel
 def _diagonal_contacts(entry_start, entries, response, diagonal_out):
-    """diagonal_out = diag(J A^-1 J^T) for contacts between rigid bodies; diagonal_out (n, 3)."""
+    """diagonal_out = diag(J A^-1 J^T) for contacts between rigid bodies; diagonal_out (n, k)."""
     for c in range(entry_start.shape[0] - 1):
         for e in range(entry_start[c], entry_start[c + 1]):
             d, b = entries[e], response[e]
-            for i in range(3):
+            for i in range(entries.shape[1]):
                 total = 0.0
                 for j in range(6):
                     total += d[i, j] * b[i, j]

@@ -11,6 +11,7 @@ contact opens at the rate mu |u_t|. Each solver declares which of the two it obe
 
 from math import sqrt
 
+from stickslip.contact.ellipsoid import project_ellipsoid
 from stickslip.jit import kernel
 
 CONTACT, BILATERAL, LIMIT, ELASTIC = range(4)
@@ -31,65 +32,6 @@ def project_disc(x, y, radius):
 
 
 @kernel
-def project_ellipsoid(x, y, z, a, b, c):
-    """Closest point to (x, y, z) in the ellipsoid with semi-axes a, b, c >= 0, [erleben2017] eq. (30)-(35).
-
-    Root of g(t) = sum (a x / (a^2 + t))^2 - 1 by Newton's method from the left, where g is convex and
-    decreasing, so it climbs to the root and never past it. Differs from the paper: it bisects; zero
-    semi-axes (a set without friction in a direction) are allowed.
-    """
-    big = max(a, b, c)
-    if big <= 0.0:
-        return 0.0, 0.0, 0.0
-    # eq. (37): all lengths relative to the largest semi-axis
-    a, b, c, x, y, z = a / big, b / big, c / big, x / big, y / big, z / big
-    if a == 0.0:
-        x = 0.0
-    if b == 0.0:
-        y = 0.0
-    if c == 0.0:
-        z = 0.0
-    inside = 0.0
-    if a > 0.0:
-        inside += (x / a) ** 2
-    if b > 0.0:
-        inside += (y / b) ** 2
-    if c > 0.0:
-        inside += (z / c) ** 2
-    if inside <= 1.0:
-        return x * big, y * big, z * big
-    aa, bb, cc = a * a, b * b, c * c
-    # every term of g alone is a lower bound of the root: a |x| - a^2
-    t = max(a * abs(x) - aa, b * abs(y) - bb, c * abs(z) - cc, 0.0)
-    for _ in range(100):
-        g = -1.0
-        slope = 0.0
-        if aa + t > 0.0:
-            p = (a * x / (aa + t)) ** 2
-            g += p
-            slope -= 2.0 * p / (aa + t)
-        if bb + t > 0.0:
-            p = (b * y / (bb + t)) ** 2
-            g += p
-            slope -= 2.0 * p / (bb + t)
-        if cc + t > 0.0:
-            p = (c * z / (cc + t)) ** 2
-            g += p
-            slope -= 2.0 * p / (cc + t)
-        if g <= 0.0 or slope == 0.0:
-            break
-        step = -g / slope
-        if step <= 1e-16 * t:
-            break
-        t += step
-    # a^2 x / (a^2 + t); where both are zero the coordinate was set to zero above
-    px = aa * x / (aa + t) if aa + t > 0.0 else 0.0
-    py = bb * y / (bb + t) if bb + t > 0.0 else 0.0
-    pz = cc * z / (cc + t) if cc + t > 0.0 else 0.0
-    return px * big, py * big, pz * big
-
-
-@kernel
 def project_friction(friction_set, x, y, z, lam_n, mu1, mu2, mu3):
     """Closest point to the friction impulse (x, y, z) in lam_n F; z is the torsional component or zero."""
     if friction_set == DISC:
@@ -101,6 +43,18 @@ def project_friction(friction_set, x, y, z, lam_n, mu1, mu2, mu3):
     if friction_set == ELLIPSE:
         return project_ellipsoid(x, y, 0.0, mu1 * lam_n, mu2 * lam_n, 0.0)
     return project_ellipsoid(x, y, z, mu1 * lam_n, mu2 * lam_n, mu3 * lam_n)
+
+
+@kernel
+def project_scaled(friction_set, x, y, z, length, lam_n, mu1, mu2, mu3):
+    """Closest point to (x, y, z) in lam_n F where the torsional component is measured at the radius ``length`` [m].
+
+    That is, z [N m s] as the force z / length. It lets the torsional row have its own factor r3 = length^2 r1 in
+    lam = P(lam - r u) without moving the fixed point: a plain projection with unequal factors would not pick
+    the impulse of maximum dissipation.
+    """
+    px, py, pz = project_friction(friction_set, x, y, z / length, lam_n, mu1, mu2, mu3 / length)
+    return px, py, pz * length
 
 
 @kernel

@@ -9,13 +9,14 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 from functools import cached_property
+from math import sqrt
 from typing import NamedTuple
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
 from stickslip.contact import delassus
-from stickslip.contact.laws import CONTACT, DISC, ELLIPSOID, FRICTION_SET_NAMES, LAW_NAMES
+from stickslip.contact.laws import CONTACT, DISC, ELLIPSE, ELLIPSOID, FRICTION_SET_NAMES, LAW_NAMES
 from stickslip.errors import InputError
 from stickslip.jit import kernel
 from stickslip.linalg import block_rows, inertia
@@ -94,16 +95,47 @@ class ContactProblem:
         _block_weight(self.J.row_start, self.diagonal, weight)
         return weight
 
+    @cached_property
+    def torsion_length(self) -> NDArray[np.float64]:
+        """(n,) [m] radius at which an impulse about the normal moves a contact as easily as one along a tangent.
 
-def contact_laws(mu: ArrayLike) -> Laws:
-    """Laws of contacts with isotropic Coulomb friction mu (n,), three rows each."""
-    coefficient = np.asarray(mu, dtype=np.float64).reshape(-1)
-    count = len(coefficient)
+        Measured at it, the torsional row is in the units of the others, which projections onto friction sets need.
+        """
+        length_out = np.ones(self.block_count)
+        _torsion_length(self.J.row_start, self.laws.law, self.diagonal, length_out)
+        return length_out
+
+
+def reordered(problem: ContactProblem, order: NDArray[np.int32]) -> tuple[ContactProblem, NDArray[np.intp]]:
+    """The same problem with its blocks in the given order (n,), and the old number (m,) of each of its rows."""
+    rows = block_rows.rows_of(problem.J, order)
+    laws = problem.laws
+    taken = Laws(laws.law[order], laws.friction_set[order], laws.friction[order], laws.compliance[rows])
+    J = block_rows.reordered(problem.J, order)
+    inner = ContactProblem(problem.A, problem.v_free, J, problem.bias[rows], taken)
+    # the same numbers in both orders: computed once, and without a second copy of the impulse response
+    diagonal = np.empty(problem.row_count)
+    diagonal[rows] = inner.diagonal
+    problem.__dict__["diagonal"] = diagonal
+    return inner, rows
+
+
+def contact_laws(mu: ArrayLike, rows: int = 3) -> Laws:
+    """Laws of contacts of 3 or 4 rows with Coulomb friction mu (n,), or (n, 3) along t1, t2 and about the normal.
+
+    The friction set follows from the coefficients: a disc, an ellipse where the first two differ, an ellipsoid
+    where there is torsion ([erleben2017] eq. 15-16).
+    """
+    given = np.asarray(mu, dtype=np.float64)
+    count = len(given.reshape(-1)) if given.ndim < 2 else len(given)
     friction = np.zeros((count, 3))
-    friction[:, 0] = friction[:, 1] = coefficient
-    return Laws(
-        np.full(count, CONTACT, dtype=np.int32), np.full(count, DISC, dtype=np.int32), friction, np.zeros(3 * count)
-    )
+    if given.ndim < 2:
+        friction[:, 0] = friction[:, 1] = given.reshape(-1)
+    else:
+        friction[:] = given
+    friction_set = np.where(friction[:, 0] == friction[:, 1], DISC, ELLIPSE)
+    friction_set = np.where(friction[:, 2] > 0.0, ELLIPSOID, friction_set).astype(np.int32)
+    return Laws(np.full(count, CONTACT, dtype=np.int32), friction_set, friction, np.zeros(rows * count))
 
 
 def from_delassus(W: object, q: ArrayLike, mu: ArrayLike) -> ContactProblem:
@@ -183,3 +215,12 @@ def _block_weight(row_start, diagonal, weight_out):
         for i in range(count):
             total += diagonal[first + i]
         weight_out[c] = total / count
+
+
+@kernel
+def _torsion_length(row_start, law, diagonal, length_out):
+    """sqrt(mean W_tt / W_zz) of contacts with a torsional row."""
+    for c in range(row_start.shape[0] - 1):
+        i = row_start[c]
+        if law[c] == CONTACT and row_start[c + 1] - i > 3 and diagonal[i + 3] > 0.0:
+            length_out[c] = sqrt(0.5 * (diagonal[i + 1] + diagonal[i + 2]) / diagonal[i + 3])

@@ -6,7 +6,8 @@ Natural map of the exact (Signorini-Coulomb) law with De Saxce's change of varia
 
 *scaled*: rho_c = 1 / mean(diag W_cc), so that F is a velocity; divided by |q|, the free constraint velocity.
 *siconos*: rho_c = 1, divided by the largest of |q|, |lam|, |u| (it depends on units). [acary2018]
-Friction sets other than the disc use the proximal form of [erleben2017] eq. (14) for F_c.
+Friction sets other than the disc use the proximal form of [erleben2017] eq. (14) for F_c, with torsion measured at
+the radius at which it moves the contact as easily as the tangents do (ContactProblem.torsion_length).
 """
 
 from __future__ import annotations
@@ -40,7 +41,8 @@ def residual(problem: ContactProblem, lam: NDArray[np.float64], u: NDArray[np.fl
     if u is None:
         u = problem.constraint_velocity(problem.velocity(lam))
     velocity = scaled_map(problem, lam, u)
-    absolute = float(_natural_map(problem.J.row_start, problem.laws, lam, u, np.ones(problem.block_count)))
+    ones = np.ones(problem.block_count)
+    absolute = float(_natural_map(problem.J.row_start, problem.laws, lam, u, ones, problem.torsion_length))
     free = problem.free_speed
     largest = max(free, float(length(lam)), float(length(u)))
     return Residual(
@@ -52,7 +54,7 @@ def residual(problem: ContactProblem, lam: NDArray[np.float64], u: NDArray[np.fl
 
 def scaled_map(problem: ContactProblem, lam: NDArray[np.float64], u: NDArray[np.float64]) -> float:
     """|F| [m/s] with rho_c = 1 / mean(diag W_cc)."""
-    return float(_natural_map(problem.J.row_start, problem.laws, lam, u, problem.weight))
+    return float(_natural_map(problem.J.row_start, problem.laws, lam, u, problem.weight, problem.torsion_length))
 
 
 def scaled_residual(problem: ContactProblem, lam: NDArray[np.float64], u: NDArray[np.float64]) -> float:
@@ -62,7 +64,7 @@ def scaled_residual(problem: ContactProblem, lam: NDArray[np.float64], u: NDArra
 
 
 @kernel
-def _natural_map(row_start, laws, lam, u, weight):
+def _natural_map(row_start, laws, lam, u, weight, torsion_length):
     """Norm of the natural map over all blocks."""
     total = 0.0
     for c in range(row_start.shape[0] - 1):
@@ -77,9 +79,10 @@ def _natural_map(row_start, laws, lam, u, weight):
             total += (sn - pn) ** 2 + (sx - px) ** 2 + (sy - py) ** 2
         elif laws.law[c] == CONTACT:
             sn, sx, sy = w * lam[i], w * lam[i + 1], w * lam[i + 2]
-            sz = w * lam[i + 3] if dim > 3 else 0.0
-            uz = u[i + 3] if dim > 3 else 0.0
             mu1, mu2, mu3 = laws.friction[c, 0], laws.friction[c, 1], laws.friction[c, 2]
+            sz, uz = 0.0, 0.0
+            if dim > 3:  # the torsional row measured at a radius: an impulse and a velocity like the others
+                sz, uz, mu3 = w * lam[i + 3] / torsion_length[c], torsion_length[c] * u[i + 3], mu3 / torsion_length[c]
             pn = max(0.0, sn - u[i])
             px, py, pz = project_friction(
                 laws.friction_set[c], sx - u[i + 1], sy - u[i + 2], sz - uz, max(sn, 0.0), mu1, mu2, mu3

@@ -7,7 +7,7 @@ from numpy.typing import NDArray
 
 from stickslip.jit import kernel
 from stickslip.linalg.block_rows import BlockRows
-from stickslip.linalg.vec3 import cross, dot, load3, sub, tangents
+from stickslip.linalg.vec3 import cross, dot, load3, sub
 from stickslip.model import Model
 from stickslip.stepping import Stepping
 
@@ -57,21 +57,23 @@ def contact_jacobian(
     body_b: NDArray[np.int32],
     point: NDArray[np.float64],
     normal: NDArray[np.float64],
+    tangent: NDArray[np.float64],
     q: NDArray[np.float64],
     block: NDArray[np.int32],
+    rows: int = 3,
 ) -> BlockRows:
-    """J of the contacts over the dynamic bodies, rows (normal, t1, t2), [erleben2017] eq. (52)-(57)."""
+    """J of the contacts over the dynamic bodies, rows (normal, t1, t2[, torsion]), [erleben2017] eq. (52)-(57)."""
     has_a, has_b = block[body_a] >= 0, block[body_b] >= 0
     entry_start = np.concatenate([[0], np.cumsum(has_a.astype(np.int32) + has_b)]).astype(np.int32)
     count = int(entry_start[-1])
-    column, data = np.empty(count, dtype=np.int32), np.empty((count, 3, 6))
-    _contact_jacobian(body_a, body_b, point, normal, q, block, entry_start, column, data)
+    column, data = np.empty(count, dtype=np.int32), np.empty((count, rows, 6))
+    _contact_jacobian(body_a, body_b, point, normal, tangent, q, block, entry_start, column, data)
     blocks = int(block.max(initial=-1)) + 1
     return BlockRows(
-        row_start=3 * np.arange(len(body_a) + 1, dtype=np.int32),
+        row_start=rows * np.arange(len(body_a) + 1, dtype=np.int32),
         entry_start=entry_start,
         entry_column=column,
-        data_start=18 * np.arange(count + 1, dtype=np.int32),
+        data_start=6 * rows * np.arange(count + 1, dtype=np.int32),
         data=data.ravel(),
         column_start=6 * np.arange(blocks + 1, dtype=np.int32),
     )
@@ -82,34 +84,40 @@ def prescribed_bias(
     body_b: NDArray[np.int32],
     point: NDArray[np.float64],
     normal: NDArray[np.float64],
+    tangent: NDArray[np.float64],
     q: NDArray[np.float64],
-    v: NDArray[np.float64],
     block: NDArray[np.int32],
+    rows: int,
+    v: NDArray[np.float64],
 ) -> NDArray[np.float64]:
-    """Part of the bias (3 nc,) [m/s] that bodies without unknowns contribute to the relative velocity."""
-    bias = np.zeros(3 * len(body_a))
-    _prescribed_bias(body_a, body_b, point, normal, q, v, block, bias)
-    return bias
+    """Part of the bias (rows nc,) [m/s] that bodies without unknowns contribute to the relative velocity."""
+    bias = np.zeros((len(body_a), rows))
+    _prescribed_bias(body_a, body_b, point, normal, tangent, q, v, block, bias)
+    return bias.ravel()
 
 
 def gap_bias(
-    gap: NDArray[np.float64], restitution: NDArray[np.float64], speed: NDArray[np.float64], stepping: Stepping
+    gap: NDArray[np.float64], restitution: NDArray[np.float64], u_before: NDArray[np.float64], stepping: Stepping
 ) -> NDArray[np.float64]:
-    """Part of the bias (3 nc,) [m/s] on the normal rows that gaps and impacts make.
+    """Part of the bias (rows nc,) [m/s] that gaps and impacts make; u_before (rows nc,) velocities before the step.
 
     An open contact may close its gap within the horizon. An overlap is removed by the share ``recovery`` a step,
     not faster than ``recovery_speed``. A contact that hits within the horizon, faster than ``restitution_speed``,
-    leaves with e times its approach speed ([erleben2017] eq. 14a). Gaps within ``slop`` count as zero: a face that
-    rests on four corners has gaps that differ by rounding, and a problem that took them for real would let it
-    stand on three.
+    leaves with e times its approach velocity, normal and tangential ([erleben2017] eq. 14). Gaps within ``slop``
+    count as zero: a face that rests on four corners has gaps that differ by rounding, and a problem that took them
+    for real would let it stand on three.
     """
-    bias = np.zeros((len(gap), 3))
+    before = u_before.reshape(len(gap), -1) if len(gap) else np.zeros((0, 3))
+    bias, speed = np.zeros_like(before), before[:, 0]
     open_gap, overlap = np.maximum(gap - stepping.slop, 0.0), np.minimum(gap + stepping.slop, 0.0)
-    push = np.maximum(stepping.recovery * overlap / stepping.dt, -stepping.recovery_speed)
+    # post-stabilisation moves overlapping bodies apart without giving them a velocity
+    recovery = stepping.recovery if stepping.stabilisation == 0 else 0.0
+    push = np.maximum(recovery * overlap / stepping.dt, -stepping.recovery_speed)
     closing = open_gap / stepping.horizon + push
-    impact = restitution * speed
-    bounces = (impact < 0.0) & (speed < -stepping.restitution_speed) & (gap <= -speed * stepping.horizon)
-    bias[:, 0] = np.where(bounces, np.minimum(closing, impact), closing)
+    hits = (speed < -stepping.restitution_speed) & (gap <= -speed * stepping.horizon)
+    impact = restitution[:, 0] * speed
+    bias[:, 0] = np.where(hits & (impact < 0.0), np.minimum(closing, impact), closing)
+    bias[:, 1:] = np.where(hits, restitution[:, 1], 0.0)[:, None] * before[:, 1:]
     return bias.ravel()
 
 
@@ -147,21 +155,25 @@ def _approach(body_a, body_b, point, normal, q, v, speed_out):
 
 @kernel
 def _write_rows(data_out, e, sign, n, t1, t2, arm):
-    """Rows of one body: sign [d, arm x d] for d = n, t1, t2, [erleben2017] eq. (56)."""
+    """Rows of one body: sign [d, arm x d] for d = n, t1, t2, and sign [0, n] for torsion, [erleben2017] eq. (56)."""
     for k in range(3):
         d = n if k == 0 else (t1 if k == 1 else t2)
         turn = cross(arm, d)
         for j in range(3):
             data_out[e, k, j] = sign * d[j]
             data_out[e, k, 3 + j] = sign * turn[j]
+    if data_out.shape[1] > 3:
+        for j in range(3):
+            data_out[e, 3, j] = 0.0
+            data_out[e, 3, 3 + j] = sign * n[j]
 
 
 @kernel
-def _contact_jacobian(body_a, body_b, point, normal, q, block, entry_start, column_out, data_out):
+def _contact_jacobian(body_a, body_b, point, normal, tangent, q, block, entry_start, column_out, data_out):
     """Entries of every contact: body a first, fixed bodies left out."""
     for c in range(body_a.shape[0]):
-        n = load3(normal, c)
-        t1, t2 = tangents(n)
+        n, t1 = load3(normal, c), load3(tangent, c)
+        t2 = cross(n, t1)
         x = load3(point, c)
         e = entry_start[c]
         a, b = body_a[c], body_b[c]
@@ -175,20 +187,23 @@ def _contact_jacobian(body_a, body_b, point, normal, q, block, entry_start, colu
 
 
 @kernel
-def _prescribed_bias(body_a, body_b, point, normal, q, v, block, bias_out):
+def _prescribed_bias(body_a, body_b, point, normal, tangent, q, v, block, bias_out):
     """Velocity of b minus velocity of a in the contact frame, of those that have no unknowns."""
     for c in range(body_a.shape[0]):
         a, b = body_a[c], body_b[c]
         if block[a] >= 0 and block[b] >= 0:
             continue
-        n = load3(normal, c)
-        t1, t2 = tangents(n)
+        n, t1 = load3(normal, c), load3(tangent, c)
         x = load3(point, c)
-        u = (0.0, 0.0, 0.0)
+        u, spin = (0.0, 0.0, 0.0), (0.0, 0.0, 0.0)
         if block[b] < 0:
             u = point_velocity(q, v, b, x)
+            spin = (v[b, 3], v[b, 4], v[b, 5])
         if block[a] < 0:
             u = sub(u, point_velocity(q, v, a, x))
-        bias_out[3 * c] = dot(n, u)
-        bias_out[3 * c + 1] = dot(t1, u)
-        bias_out[3 * c + 2] = dot(t2, u)
+            spin = sub(spin, (v[a, 3], v[a, 4], v[a, 5]))
+        bias_out[c, 0] = dot(n, u)
+        bias_out[c, 1] = dot(t1, u)
+        bias_out[c, 2] = dot(cross(n, t1), u)
+        if bias_out.shape[1] > 3:
+            bias_out[c, 3] = dot(n, spin)

@@ -10,8 +10,12 @@ import numpy as np
 from numpy.typing import NDArray
 
 from stickslip.geometry.hull import HullTables
+from stickslip.geometry.mesh_tables import MeshTables
+from stickslip.materials import PairTables
 from stickslip.model import Model
 
+TABLES: dict[str, Any] = {"hulls": HullTables, "meshes": MeshTables, "pairs": PairTables}
+"""Fields that are groups of arrays, and their types."""
 HAS_MOTION = "has_motion"
 """Dataset (nb,) in the place of the field ``motions``: functions cannot be stored, only which bodies have one."""
 
@@ -25,7 +29,7 @@ def write_model(group: h5py.Group, model: Model) -> None:
         elif item.name == "motions":
             bodies = range(model.body_count)
             group.create_dataset(HAS_MOTION, data=np.array([body in value for body in bodies], dtype=bool))
-        elif isinstance(value, HullTables):
+        elif item.name in TABLES:
             tables = group.create_group(item.name)
             for name, array in value._asdict().items():
                 tables.create_dataset(name, data=array)
@@ -42,8 +46,9 @@ def read_model(group: h5py.Group) -> tuple[Model, NDArray[np.bool_]]:
         elif item.name == "motions":
             has_motion = group[HAS_MOTION][()]
             values[item.name] = {}
-        elif item.name == "hulls":
-            values[item.name] = HullTables(*(group[item.name][name][()] for name in HullTables._fields))
+        elif item.name in TABLES:
+            tables = TABLES[item.name]
+            values[item.name] = tables(*(group[item.name][name][()] for name in tables._fields))
         else:
             values[item.name] = group[item.name][()]
     return Model(**values), has_motion

@@ -7,7 +7,7 @@ Layout of version 1 (n frames, nb bodies; contacts of all frames one after anoth
     model/                every field of Model; has_motion in the place of the motions, which are functions
     time, q, v, force     (n,), (n, nb, 7), (n, nb, 6), (n, nb, 6) as in State, after each recorded step
     contacts/offset       (n + 1,) the contacts of frame f are the rows offset[f]:offset[f + 1] of
-    contacts/...          body_a, body_b, point, normal, gap, impulse (world, on body b), friction, status
+    contacts/...          body_a, body_b, point, normal, gap, impulse (world, on body b), torsion, friction, status
     certificate/...       one dataset (n,) per number, energy/... likewise
     iterations            (n,)
     timings/...           one dataset (n,) per stage [s]
@@ -44,7 +44,7 @@ FORMAT, VERSION = "stickslip-recording", 1
 CERTIFICATE = tuple(item.name for item in fields(Certificate) if item.name != "energy")
 ENERGY = tuple(item.name for item in fields(EnergyLedger))
 _CERTIFICATE_ROW, _ENERGY_ROW = attrgetter(*CERTIFICATE), attrgetter(*ENERGY)
-TIMINGS = ("collide", "assemble", "solve", "integrate", "certify")
+TIMINGS = ("collide", "assemble", "solve", "integrate", "stabilise", "certify")
 SCALARS = (
     *(f"certificate/{name}" for name in CERTIFICATE),
     *(f"certificate/energy/{name}" for name in ENERGY),
@@ -59,7 +59,8 @@ CONTACT_COLUMNS: dict[str, tuple[tuple[int, ...], str]] = {
     "normal": ((3,), "f8"),
     "gap": ((), "f8"),
     "impulse": ((3,), "f8"),
-    "friction": ((), "f8"),
+    "torsion": ((), "f8"),
+    "friction": ((3,), "f8"),
     "status": ((), "i4"),
 }
 SCALAR_ROWS = 4096
@@ -154,7 +155,7 @@ class Recorder:
         _, status = slip_and_status(contacts, result.problem, result.solution)
         columns: tuple[NDArray[Any], ...] = (
             contacts.body_a, contacts.body_b, contacts.point, contacts.normal, contacts.gap,
-            state.contact_impulse[:, :3], contacts.friction, status,
+            state.contact_impulse[:, :3], state.contact_impulse[:, 3], contacts.friction, status,
         )  # fmt: skip
         for dataset, column in zip(self._contacts.values(), columns, strict=True):
             dataset.append(column)

@@ -36,8 +36,10 @@ class RecordedContacts:
     """(k,) [m]"""
     impulse: NDArray[np.float64]
     """(k, 3) [N s] world."""
+    torsion: NDArray[np.float64]
+    """(k,) [N m s] about the normal."""
     friction: NDArray[np.float64]
-    """(k,) coefficient."""
+    """(k, 3) coefficients along two tangents and about the normal [m]."""
     status: NDArray[np.int32]
     """(k,) codes of contact_report.STATUS_NAMES."""
     dt: float
@@ -181,6 +183,6 @@ def _read(file: h5py.File, path: Path) -> Recording:
         iterations=file["iterations"][()],
         certificate=certificate,
         energy={name: file[f"certificate/energy/{name}"][()] for name in ENERGY},
-        timings={name: file[f"timings/{name}"][()] for name in TIMINGS},
+        timings={name: file[f"timings/{name}"][()] for name in TIMINGS if name in file["timings"]},
         final_state=State(**state),
     )

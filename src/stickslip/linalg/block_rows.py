@@ -43,12 +43,13 @@ class BlockRows(NamedTuple):
 
 
 def rigid_contacts(rows: BlockRows) -> NDArray[np.float64] | None:
-    """Entries (ne, 3, 6) where every block has three rows and every column block six unknowns, else None.
+    """Entries (ne, k, 6) where every block has k = 3 or 4 rows and every column block six unknowns, else None.
 
     Contacts between rigid bodies, the common case: kernels over this view run up to three times as fast, since
     constant inner dimensions leave the compiler no bounds to guess.
     """
-    return rows.data.reshape(-1, 3, 6) if _has_rigid_contacts(rows) else None
+    height = _contact_height(rows)
+    return rows.data.reshape(-1, height, 6) if height else None
 
 
 def apply(rows: BlockRows, v: NDArray[np.float64]) -> NDArray[np.float64]:
@@ -56,7 +57,7 @@ def apply(rows: BlockRows, v: NDArray[np.float64]) -> NDArray[np.float64]:
     u = np.zeros(rows.row_count)
     entries = rigid_contacts(rows)
     if entries is not None:
-        _apply_contacts(rows.entry_start, rows.entry_column, entries, v.reshape(-1, 6), u.reshape(-1, 3))
+        _apply_contacts(rows.entry_start, rows.entry_column, entries, v.reshape(-1, 6), u.reshape(-1, entries.shape[1]))
     else:
         _apply(rows, v, u)
     return u
@@ -67,10 +68,32 @@ def apply_transpose(rows: BlockRows, lam: NDArray[np.float64]) -> NDArray[np.flo
     f = np.zeros(rows.column_count)
     entries = rigid_contacts(rows)
     if entries is not None:
-        _act_contacts(rows.entry_start, rows.entry_column, entries, lam.reshape(-1, 3), f.reshape(-1, 6))
+        lam_of = lam.reshape(-1, entries.shape[1])
+        _act_contacts(rows.entry_start, rows.entry_column, entries, lam_of, f.reshape(-1, 6))
     else:
         _apply_transpose(rows, lam, f)
     return f
+
+
+def reordered(rows: BlockRows, order: NDArray[np.int32]) -> BlockRows:
+    """J with its constraint blocks in the given order (n,), the data of neighbours side by side in memory."""
+
+    row_start, entry_start = (_summed(np.diff(start)[order]) for start in (rows.row_start, rows.entry_start))
+    column, size = np.empty_like(rows.entry_column), np.empty_like(rows.entry_column)
+    data = np.empty_like(rows.data)
+    _reorder(rows, order, entry_start, column, size, data)
+    return BlockRows(row_start, entry_start, column, _summed(size), data, rows.column_start)
+
+
+def rows_of(rows: BlockRows, order: NDArray[np.int32]) -> NDArray[np.intp]:
+    """Row numbers (m,) of the constraint blocks in the given order (n,)."""
+    height = np.diff(rows.row_start)[order]
+    first = np.repeat(rows.row_start[:-1][order] - (np.cumsum(height) - height), height)
+    return (first + np.arange(len(first))).astype(np.intp)
+
+
+def _summed(size: NDArray[np.int32]) -> NDArray[np.int32]:
+    return np.concatenate([[0], np.cumsum(size)]).astype(np.int32)
 
 
 def to_dense(rows: BlockRows) -> NDArray[np.float64]:
@@ -85,40 +108,63 @@ def to_dense(rows: BlockRows) -> NDArray[np.float64]:
 
 
 @kernel
-def _has_rigid_contacts(rows):
-    """Whether every block has three rows and every column block six unknowns."""
-    for c in range(rows.row_start.shape[0] - 1):
-        if rows.row_start[c + 1] - rows.row_start[c] != 3:
-            return False
-    for b in range(rows.column_start.shape[0] - 1):  # noqa: SIM110  (kernels have no generators)
+def _reorder(rows, order, entry_start, column_out, size_out, data_out):
+    """Entries of the blocks in the given order, and the size of each."""
+    to = 0
+    for at in range(order.shape[0]):
+        c = order[at]
+        new = entry_start[at]
+        for e in range(rows.entry_start[c], rows.entry_start[c + 1]):
+            column_out[new] = rows.entry_column[e]
+            size_out[new] = rows.data_start[e + 1] - rows.data_start[e]
+            new += 1
+            for k in range(rows.data_start[e], rows.data_start[e + 1]):
+                data_out[to] = rows.data[k]
+                to += 1
+
+
+@kernel
+def _contact_height(rows):
+    """Rows of every block, 3 or 4, where all have as many and every column block has six unknowns, else 0."""
+    blocks = rows.row_start.shape[0] - 1
+    height = rows.row_start[1] - rows.row_start[0] if blocks > 0 else 3
+    if height != 3 and height != 4:
+        return 0
+    for c in range(blocks):
+        if rows.row_start[c + 1] - rows.row_start[c] != height:
+            return 0
+    for b in range(rows.column_start.shape[0] - 1):
         if rows.column_start[b + 1] - rows.column_start[b] != 6:
-            return False
-    return True
+            return 0
+    return height
 
 
 @kernel
 def _apply_contacts(entry_start, entry_column, entries, v, u_out):
-    """u_out += J v for contacts between rigid bodies; v (nb, 6), u_out (n, 3)."""
+    """u_out += J v for contacts between rigid bodies; v (nb, 6), u_out (n, k)."""
     for c in range(entry_start.shape[0] - 1):
         for e in range(entry_start[c], entry_start[c + 1]):
             d = entries[e]
             x = v[entry_column[e]]
-            for i in range(3):
-                u_out[c, i] += (
-                    d[i, 0] * x[0] + d[i, 1] * x[1] + d[i, 2] * x[2] + d[i, 3] * x[3] + d[i, 4] * x[4] + d[i, 5] * x[5]
-                )
+            x0, x1, x2, x3, x4, x5 = x[0], x[1], x[2], x[3], x[4], x[5]
+            for i in range(entries.shape[1]):
+                u_out[c, i] += d[i, 0] * x0 + d[i, 1] * x1 + d[i, 2] * x2 + d[i, 3] * x3 + d[i, 4] * x4 + d[i, 5] * x5
 
 
 @kernel
 def _act_contacts(entry_start, entry_column, entries, lam, f_out):
-    """f_out += J^T lam for contacts between rigid bodies; lam (n, 3), f_out (nb, 6)."""
+    """f_out += J^T lam for contacts between rigid bodies; lam (n, k), f_out (nb, 6)."""
+    torsion = entries.shape[1] > 3
     for c in range(entry_start.shape[0] - 1):
-        a, b, s = lam[c, 0], lam[c, 1], lam[c, 2]
+        a, b, s, t = lam[c, 0], lam[c, 1], lam[c, 2], lam[c, 3] if torsion else 0.0
         for e in range(entry_start[c], entry_start[c + 1]):
             d = entries[e]
             f = f_out[entry_column[e]]
             for j in range(6):
                 f[j] += d[0, j] * a + d[1, j] * b + d[2, j] * s
+            if torsion:
+                for j in range(3, 6):
+                    f[j] += d[3, j] * t
 
 
 @kernel

@@ -11,7 +11,7 @@ from numpy.typing import NDArray
 
 from stickslip.contact.problem import ContactProblem
 
-Law = Literal["exact", "convex"]
+Law = Literal["exact", "convex", "box"]
 Status = Literal["converged", "max-iterations", "stalled", "diverged"]
 Relinearise = Callable[[NDArray[np.float64]], ContactProblem]
 
@@ -30,6 +30,8 @@ class Solution:
     """(k, 2) iteration and residual, in the criterion of the solver, at the iterations where it was computed."""
     timings: dict[str, float] = field(default_factory=dict)
     """Seconds spent per stage."""
+    rollbacks: int = 0
+    """How often an iteration was taken back because it diverged."""
 
     @property
     def converged(self) -> bool:

@@ -6,10 +6,12 @@ from dataclasses import fields
 from typing import Any
 
 from stickslip.errors import InputError
+from stickslip.solvers.pgs import ProjectedGaussSeidel
 from stickslip.solvers.protocol import Solver
 from stickslip.solvers.prox_gs import ProxGaussSeidel
+from stickslip.solvers.prox_jacobi import ProxJacobi
 
-SOLVERS: dict[str, Any] = {solver.name: solver for solver in (ProxGaussSeidel,)}
+SOLVERS: dict[str, Any] = {solver.name: solver for solver in (ProxGaussSeidel, ProxJacobi, ProjectedGaussSeidel)}
 """Every solver class by its name on the command line."""
 
 

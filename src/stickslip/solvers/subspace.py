@@ -19,11 +19,13 @@ from collections.abc import Callable, Iterator
 import numpy as np
 from numpy.typing import NDArray
 
-from stickslip.contact.laws import CONTACT, LIMIT, project_friction
+from stickslip.contact.laws import CONTACT, LIMIT, project_scaled
 from stickslip.contact.problem import ContactProblem
 from stickslip.jit import kernel
 from stickslip.linalg import block_rows, inertia
 from stickslip.linalg.inertia import BlockDiagonal
+from stickslip.solvers.prox_factors import Factors
+from stickslip.solvers.prox_sweeps import friction_step
 
 LinearSolve = Callable[[NDArray[np.float64]], NDArray[np.float64]]
 
@@ -36,7 +38,7 @@ DENSE_LIMIT = 96
 
 def subspace_step(
     problem: ContactProblem,
-    r: NDArray[np.float64],
+    factors: Factors,
     lam: NDArray[np.float64],
     u: NDArray[np.float64],
 ) -> Iterator[NDArray[np.float64]]:
@@ -51,7 +53,7 @@ def subspace_step(
     active = np.zeros(problem.row_count, dtype=np.int32)
     e = np.zeros((problem.block_count, 3))
     acting = J.data.copy()
-    _classify(J, problem.laws, lam, u, r, active, e, acting)
+    _classify(J, problem.laws, lam, u, factors, active, e, acting)
     B = J._replace(data=acting)
     stiffness = np.where(active > 0, 1.0 / (PROXIMAL * diagonal + problem.laws.compliance), 0.0)
     size = J.column_count
@@ -118,8 +120,9 @@ def _sparse_factor(
 
 
 @kernel
-def _classify(J, laws, lam, u, r, active_out, e_out, acting_out):
+def _classify(J, laws, lam, u, factors, active_out, e_out, acting_out):
     """Rows held closed at (lam, u), the direction e of slipping contacts, and the rows that their impulses act on."""
+    r = factors.row
     for c in range(J.row_start.shape[0] - 1):
         i = J.row_start[c]
         dim = J.row_start[c + 1] - i
@@ -132,11 +135,16 @@ def _classify(J, laws, lam, u, r, active_out, e_out, acting_out):
         if zn <= 0.0:
             continue
         active_out[i] = 1
-        x, y = lam[i + 1] - r[i + 1] * u[i + 1], lam[i + 2] - r[i + 1] * u[i + 2]
-        z = lam[i + 3] - r[i + 1] * u[i + 3] if dim > 3 else 0.0
         mu1, mu2, mu3 = laws.friction[c, 0], laws.friction[c, 1], laws.friction[c, 2]
-        px, py, pz = project_friction(laws.friction_set[c], x, y, z, zn, mu1, mu2, mu3)
-        if px == x and py == y and pz == z:
+        if mu3 == 0.0:
+            dim = 3  # a torsional row without torsional friction is free
+        old3, u3 = (lam[i + 3], u[i + 3]) if dim > 3 else (0.0, 0.0)
+        x, y, z = friction_step(factors.friction[c], 1.0, lam[i + 1], lam[i + 2], old3, u[i + 1], u[i + 2], u3)
+        if dim == 3:
+            z = 0.0
+        px, py, pz = project_scaled(laws.friction_set[c], x, y, z, factors.length[c], zn, mu1, mu2, mu3)
+        # inside the set; torsion is divided and multiplied by its radius on the way
+        if px == x and py == y and abs(pz - z) <= 1e-14 * abs(z):
             for k in range(i + 1, i + dim):
                 active_out[k] = 1
             continue

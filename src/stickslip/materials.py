@@ -1,0 +1,194 @@
+"""Surfaces of bodies, and what two of them do together: friction along two axes, torsion, restitution."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass
+from typing import NamedTuple
+
+import numpy as np
+from numpy.typing import ArrayLike, NDArray
+
+from stickslip.errors import InputError
+from stickslip.geometry.shapes import finite, vector
+
+Friction = float | tuple[float, float]
+"""One coefficient, or two: along the friction axis of the body and across it."""
+
+COMBINE: dict[str, Callable[[float, float], float]] = {
+    "geometric": lambda a, b: float(np.sqrt(a * b)),
+    "average": lambda a, b: 0.5 * (a + b),
+    "multiply": lambda a, b: a * b,
+    "min": min,
+    "max": max,
+}
+"""Rules that make one coefficient of a pair from those of two materials."""
+
+NO_AXIS, AXIS_OF_A, AXIS_OF_B = range(3)
+"""Codes of ``PairTables.axis``: whose body's frame holds the friction axis of a pair."""
+
+
+@dataclass(frozen=True)
+class Material:
+    """Surface of a shape. ``friction`` holds along ``axis`` (in the body's frame) and across it, ``torsion`` [m]
+    about the normal; ``restitution`` is along the normal, ``tangential_restitution`` across it."""
+
+    name: str
+    friction: tuple[float, float] = (0.5, 0.5)
+    restitution: float = 0.0
+    torsion: float = 0.0
+    tangential_restitution: float = 0.0
+    axis: tuple[float, float, float] = (1.0, 0.0, 0.0)
+
+
+@dataclass(frozen=True)
+class PairRule:
+    """What two materials do together: numbers, or the name of a rule in COMBINE, for each coefficient.
+
+    Torsion and tangential restitution of a pair are the larger of the two unless a number is given.
+    """
+
+    friction: tuple[float, float] | str
+    restitution: float | str
+    torsion: float | str = "max"
+    tangential_restitution: float | str = "max"
+
+
+class PairTables(NamedTuple):
+    """Coefficients of every pair of nm materials."""
+
+    friction: NDArray[np.float64]
+    """(nm, nm, 3) along the axis, across it, and about the normal [m]."""
+    restitution: NDArray[np.float64]
+    """(nm, nm, 2) normal and tangential."""
+    axis: NDArray[np.int32]
+    """(nm, nm) NO_AXIS where friction is the same in all directions, else whose axis counts."""
+
+
+def material(
+    name: str,
+    friction: Friction | None = None,
+    restitution: float | None = None,
+    torsion: float | None = None,
+    tangential_restitution: float | None = None,
+    friction_axis: ArrayLike | None = None,
+    where: str | None = None,
+) -> Material:
+    """A checked material; what is None keeps its default, and ``where`` is what errors call it."""
+    where = where or f"material {name!r}"
+    default = Material(name)
+    if friction_axis is not None and (friction is None or isinstance(friction, int | float)):
+        raise InputError(f"{where}: friction_axis is given, but friction is {friction}; give two coefficients")
+    axis = vector(where, "friction_axis", default.axis if friction_axis is None else friction_axis)
+    size = float(np.linalg.norm(axis))
+    if size < 1e-12:
+        raise InputError(f"{where}: friction_axis is {axis}; a vector other than zero is needed")
+    x, y, z = (axis / size).tolist()
+    return Material(
+        name,
+        default.friction if friction is None else two_coefficients(where, friction),
+        fraction(where, "restitution", default.restitution if restitution is None else restitution),
+        not_negative(where, "torsion", default.torsion if torsion is None else torsion),
+        fraction(
+            where,
+            "tangential_restitution",
+            default.tangential_restitution if tangential_restitution is None else tangential_restitution,
+        ),
+        (x, y, z),
+    )
+
+
+def changed_rule(
+    where: str,
+    old: PairRule,
+    friction: Friction | str | None,
+    restitution: float | str | None,
+    torsion: float | None,
+    tangential_restitution: float | None,
+) -> PairRule:
+    """The rule of a pair with what was given in the place of the old; wrong values raise an InputError."""
+    new_friction, new_restitution = old.friction, old.restitution
+    if isinstance(friction, str):
+        new_friction = known_rule(where, friction)
+    elif friction is not None:
+        new_friction = two_coefficients(where, friction)
+    if isinstance(restitution, str):
+        new_restitution = known_rule(where, restitution)
+    elif restitution is not None:
+        new_restitution = fraction(where, "restitution", restitution)
+    return PairRule(
+        new_friction,
+        new_restitution,
+        old.torsion if torsion is None else not_negative(where, "torsion", torsion),
+        old.tangential_restitution
+        if tangential_restitution is None
+        else fraction(where, "tangential_restitution", tangential_restitution),
+    )
+
+
+def pair_tables(
+    materials: Sequence[Material], rules: Mapping[tuple[int, int], PairRule], default: PairRule
+) -> PairTables:
+    """Coefficients of every pair; ``rules`` by (lower, higher) index, ``default`` elsewhere.
+
+    Two materials with their own axes cannot be combined to one ellipse: the axis of the one whose coefficients
+    differ more counts, at a draw that of the one added first.
+    """
+    count = len(materials)
+    friction, restitution = np.zeros((count, count, 3)), np.zeros((count, count, 2))
+    axis = np.zeros((count, count), dtype=np.int32)
+    for i, a in enumerate(materials):
+        for j, b in enumerate(materials):
+            rule = rules.get((min(i, j), max(i, j)), default)
+            for k in range(2):
+                given = rule.friction if isinstance(rule.friction, str) else rule.friction[k]
+                friction[i, j, k] = _combined(given, a.friction[k], b.friction[k])
+            friction[i, j, 2] = _combined(rule.torsion, a.torsion, b.torsion)
+            restitution[i, j, 0] = _combined(rule.restitution, a.restitution, b.restitution)
+            restitution[i, j, 1] = _combined(
+                rule.tangential_restitution, a.tangential_restitution, b.tangential_restitution
+            )
+            if friction[i, j, 0] != friction[i, j, 1]:
+                axis[i, j] = AXIS_OF_A if (_anisotropy(a), j) >= (_anisotropy(b), i) else AXIS_OF_B
+    return PairTables(friction, restitution, axis)
+
+
+def _combined(rule: float | str, a: float, b: float) -> float:
+    return COMBINE[rule](a, b) if isinstance(rule, str) else rule
+
+
+def _anisotropy(of: Material) -> float:
+    low, high = sorted(of.friction)
+    return (high - low) / high if high > 0.0 else 0.0
+
+
+def two_coefficients(where: str, friction: Friction) -> tuple[float, float]:
+    """Friction along and across the axis from one number or two; a wrong one raises an InputError."""
+    if isinstance(friction, tuple | list | np.ndarray):
+        along, across = vector(where, "friction", friction, 2).tolist()
+    else:
+        along = across = finite(where, "friction", friction)
+    return not_negative(where, "friction", along), not_negative(where, "friction", across)
+
+
+def not_negative(where: str, what: str, value: float) -> float:
+    """A finite number, zero or more, or an error that names it."""
+    number = finite(where, what, value)
+    if number < 0.0:
+        raise InputError(f"{where}: {what} is {number}; it must be zero or positive")
+    return number
+
+
+def fraction(where: str, what: str, value: float) -> float:
+    """A number between 0 and 1, or an error that names it."""
+    number = finite(where, what, value)
+    if not 0.0 <= number <= 1.0:
+        raise InputError(f"{where}: {what} is {number}; it must be between 0 and 1")
+    return number
+
+
+def known_rule(where: str, rule: str) -> str:
+    """The name of a rule in COMBINE, or an error that lists them."""
+    if rule not in COMBINE:
+        raise InputError(f"{where}: combination rule {rule!r} is unknown; known: {', '.join(COMBINE)}")
+    return rule

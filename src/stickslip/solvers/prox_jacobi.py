@@ -1,0 +1,109 @@
+"""PROX Jacobi, [erleben2017] Alg. 1.
+
+Legend: lam impulses, u = J v + bias constraint velocities, R factors, nu their reduction.
+
+All contacts are updated at once from the same velocities, and friction is bounded by the normal impulse of the last
+iteration (eq. 23). With local factors the first iterations diverge on anything with more than a few contacts: the
+adaptive factors do the work. ``factors="global"`` starts from the eigenvalues of W, where they rarely have to.
+Differs from the paper: divergence is judged by the change of lam as a velocity, and friction is projected in the
+norm of its factors (solvers/prox_factors.py); ``criterion="step", plain=True`` is the paper's method.
+"""
+
+from __future__ import annotations
+
+import time
+from dataclasses import dataclass
+from typing import ClassVar
+
+import numpy as np
+from numpy.typing import NDArray
+
+from stickslip.contact.problem import ContactProblem
+from stickslip.solvers.protocol import Relinearise, Solution, Status
+from stickslip.solvers.prox import (
+    FACTOR,
+    RELATIVE,
+    ROLL_BACK,
+    ROLLBACKS,
+    STOP,
+    WANDERED,
+    Prox,
+    judge,
+    new_progress,
+)
+from stickslip.solvers.prox_sweeps import update_jacobi
+
+CHECK_EVERY = 25
+"""Iterations between computations of the residual."""
+STALL_ITERATIONS = 2000
+"""Iterations without a tenth of progress after which more of them are no use."""
+
+
+@dataclass(frozen=True)
+class ProxJacobi(Prox):
+    """PROX Jacobi, Erleben (2017) Alg. 1."""
+
+    name: ClassVar[str] = "prox-jacobi"
+
+    max_iterations: int = 10000
+    growth: float = 1.0
+    """The paper's rule: Jacobi diverges slowly, and a tenfold change would be noticed late."""
+
+    def solve(
+        self,
+        problem: ContactProblem,
+        warm: NDArray[np.float64] | None = None,
+        relinearise: Relinearise | None = None,
+    ) -> Solution:
+        """Solve for the impulses, starting from ``warm`` (m,) or zero."""
+        started = time.perf_counter()
+        lam, v, best = self.start(problem, warm)
+        if problem.block_count == 0:
+            return Solution(v, lam, "converged", 0, np.zeros((0, 2)))
+        factors, rule, progress = self.starting_factors(problem), self.rule, new_progress()
+        prepared = time.perf_counter()
+
+        history: list[tuple[int, float]] = []
+        by_step = self.criterion == "step"
+        target = self.tolerance * (problem.free_speed or 1.0)
+        best_lam, new = lam.copy(), np.empty_like(lam)
+        mark, mark_at, value = best, 0, best
+        status: Status = "max-iterations"
+        iterations = 0
+        while status == "max-iterations" and iterations < self.max_iterations:
+            u = problem.constraint_velocity(problem.velocity(lam))  # Alg. 1 lines 3-4
+            change, largest = update_jacobi(
+                problem.J.row_start, problem.laws, problem.weight, factors, progress[FACTOR], u, lam, new
+            )
+            iterations += 1
+            verdict = judge(change, largest, rule, target, progress)
+            if by_step:
+                history.append((iterations, largest))
+                if verdict == STOP:
+                    status = "stalled" if progress[RELATIVE] > 0.0 else "converged"
+            if verdict != ROLL_BACK:
+                lam, new = new, lam
+            if by_step or not (verdict == STOP or iterations % CHECK_EVERY == 0 or iterations == self.max_iterations):
+                continue
+            value = self.residual(problem, lam, problem.constraint_velocity(problem.velocity(lam)))
+            history.append((iterations, value))
+            if value < 0.9 * mark:
+                mark, mark_at = value, iterations
+            if value < best:
+                best, best_lam = value, lam.copy()
+            if not np.isfinite(value):
+                status = "diverged"
+            elif value <= self.tolerance:
+                status = "converged"
+            elif iterations - mark_at >= STALL_ITERATIONS:
+                status = "stalled"
+            elif verdict == STOP:
+                target = min(0.5 * target, 0.5 * target * self.tolerance / value)
+        if not np.isfinite(lam).all():
+            status = "diverged"
+        if not by_step and not value <= WANDERED * best:
+            lam = best_lam
+        timings = {"prepare": prepared - started, "iterate": time.perf_counter() - prepared}
+        return Solution(
+            problem.velocity(lam), lam, status, iterations, np.array(history), timings, int(progress[ROLLBACKS])
+        )
