@@ -4,6 +4,7 @@ import numpy as np
 import pytest
 from hypothesis import example, given, settings
 from hypothesis import strategies as st
+from scipy.optimize import minimize
 
 from stickslip.contact.laws import (
     BOX_SET,
@@ -14,6 +15,7 @@ from stickslip.contact.laws import (
     project_disc,
     project_ellipsoid,
     project_friction,
+    project_scaled,
 )
 
 number = st.floats(-10, 10).filter(lambda x: x == 0.0 or abs(x) > 1e-100)  # squares must not underflow
@@ -74,6 +76,83 @@ def test_projection_gives_the_closest_point_of_the_set(kind: int, x: tuple, lam_
 def test_projection_brings_points_no_further_apart(kind: int, x: tuple, y: tuple, lam_n: float, mu: tuple) -> None:
     p, q = project(kind, x, lam_n, mu), project(kind, y, lam_n, mu)
     assert np.linalg.norm(p - q) <= np.linalg.norm(np.subtract(x, y)) + 1e-11
+
+
+def support(kind: int, axes: np.ndarray, direction: np.ndarray) -> float:
+    """Largest direction . p over the set: what friction can dissipate against the slip -direction."""
+    reach = np.abs(axes * direction)
+    return float(reach.sum() if kind == BOX_SET else np.linalg.norm(reach))
+
+
+def minimised(kind: int, x: np.ndarray, axes: np.ndarray) -> np.ndarray:
+    """Closest point by a general minimiser, in coordinates relative to the axes: it sees a unit ball or cube."""
+    kept = axes > 0
+    ball = {"type": "ineq", "fun": lambda s: 1 - s @ s, "jac": lambda s: -2 * s}
+    best = minimize(
+        lambda s: ((s * axes[kept] - x[kept]) ** 2).sum(),
+        np.full(kept.sum(), 0.1),
+        jac=lambda s: 2 * axes[kept] * (s * axes[kept] - x[kept]),
+        bounds=[(-1, 1)] * kept.sum() if kind == BOX_SET else None,
+        constraints=() if kind == BOX_SET else ball,
+        method="SLSQP",
+        options={"ftol": 1e-15, "maxiter": 500},
+    )
+    p = np.zeros(3)
+    p[kept] = best.x * axes[kept]
+    return p
+
+
+@pytest.mark.parametrize("kind", SETS.values(), ids=SETS)
+@pytest.mark.parametrize("mu", [(0.5, 0.75, 0.25), (0.75, 0.75, 0.01)])
+def test_projection_agrees_with_a_general_minimiser(kind: int, mu: tuple) -> None:
+    axes = semi_axes(kind, 2.0, mu)
+    for x in np.random.default_rng(8).normal(size=(5, 3)) * 3:
+        p = project(kind, tuple(x), 2.0, mu)
+        np.testing.assert_allclose(p, minimised(kind, x, axes), atol=1e-6)  # a minimum is flat: half of its digits
+        assert np.linalg.norm(p - x) <= np.linalg.norm(points_of_the_set(kind, axes, 5000) - x, axis=1).min() + 1e-15
+
+
+@pytest.mark.parametrize("kind", SETS.values(), ids=SETS)
+@pytest.mark.parametrize("length", [1.0, 0.013, 30.0])
+def test_fixed_point_maximises_dissipation(kind: int, length: float) -> None:
+    """lam = P(lam - r u) with r3 = length^2 r1 in the metric of ``length``: -u . lam is all that the set allows."""
+    lam_n, mu, rng = 2.0, (0.5, 0.75, 0.01), np.random.default_rng(9)
+    axes = semi_axes(kind, lam_n, mu)
+    for _ in range(5):
+        u = rng.normal(size=3) / np.array([1, 1, length])  # comparable speeds at that radius
+        r = np.array([1.0, 1.0, length**2])
+        lam = np.zeros(3)
+        for _ in range(3000):
+            lam = np.array(project_scaled(kind, *(lam - r * u), length, lam_n, *mu))
+        assert excess(kind, lam, axes) <= TOLERANCE
+        assert -u @ lam >= support(kind, axes, u) * (1 - 1e-9)
+
+
+def test_unequal_factors_need_their_metric() -> None:
+    """The same factors with the plain projection come to rest elsewhere, and dissipate less."""
+    lam_n, mu, length = 2.0, (0.5, 0.75, 0.01), 0.013
+    u, r = np.array([1.0, -0.5, 40.0]), np.array([1.0, 1.0, length**2])
+    lam = np.zeros(3)
+    for _ in range(3000):
+        lam = project(ELLIPSOID, tuple(lam - r * u), lam_n, mu)
+    assert -u @ lam < 0.9 * support(ELLIPSOID, semi_axes(ELLIPSOID, lam_n, mu), u)
+
+
+@pytest.mark.parametrize("kind", SETS.values(), ids=SETS)
+@settings(deadline=None)
+@given(x=point3, lam_n=pressure, mu=st.tuples(axis, axis, axis), length=st.floats(0.01, 100.0))
+@example(x=(3.0, -1.0, 2.0), lam_n=2.0, mu=(0.5, 0.75, 0.01), length=1.0)
+def test_scaled_projection_is_closest_in_its_metric(
+    kind: int, x: tuple, lam_n: float, mu: tuple, length: float
+) -> None:
+    axes, metric = semi_axes(kind, lam_n, mu), np.array([1.0, 1.0, 1.0 / length])
+    p = np.array(project_scaled(kind, *x, length, lam_n, *mu))
+    assert excess(kind, p, axes) <= TOLERANCE
+    ahead = ((points_of_the_set(kind, axes) - p) * metric) @ ((x - p) * metric)
+    size = (1.0 + np.linalg.norm(x * metric)) * (1.0 + (axes * metric).max())
+    assert ahead.max() <= TOLERANCE * size
+    if length == 1.0:
+        assert tuple(p) == tuple(project(kind, x, lam_n, mu))
 
 
 @pytest.mark.parametrize("kind", SETS.values(), ids=SETS)
