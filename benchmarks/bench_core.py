@@ -16,10 +16,13 @@ from collections.abc import Callable
 
 import numpy as np
 
+from stickslip.jit import thread_count
+from stickslip.scene import Scene
 from stickslip.scenes.piles import spheres
 from stickslip.simulation import Simulation
 from stickslip.solvers import prox_gs
 from stickslip.solvers.prox_gs import ProxGaussSeidel
+from stickslip.solvers.slabs import slabs_of
 
 FIRST_STEP = """
 import time
@@ -30,6 +33,11 @@ run.sim.step()
 print(time.perf_counter() - start)
 """
 IMPORT = "import time; start = time.perf_counter(); import stickslip; print(time.perf_counter() - start)"
+
+
+def small_spheres(count: int) -> Scene:
+    """A pile of balls of 10 cm without torsion, the case of the fastest sweep."""
+    return spheres(count=count, across=12, radius=0.05, density=1000.0, friction=0.5, torsion=0.0)
 
 
 def smallest(function: Callable[[], object], runs: int) -> float:
@@ -53,12 +61,12 @@ def in_new_process(code: str, runs: int, **environment: str) -> float:
     return min(times)
 
 
-def sweep_seconds(contacts: int) -> float:
+def sweep_seconds(contacts: int, in_slabs: bool = False) -> float:
     """Seconds of one sweep over that many contacts: a settling pile of spheres, its problem cut to the number asked."""
-    from stickslip.contact.problem import ContactProblem, contact_laws
+    from stickslip.contact.problem import ContactProblem, contact_laws, reordered
     from stickslip.linalg.block_rows import BlockRows
 
-    sim = Simulation(spheres(count=5000), dt=0.002, solver=ProxGaussSeidel(tolerance=1e-3, max_iterations=20))
+    sim = Simulation(small_spheres(5000), dt=0.002, solver=ProxGaussSeidel(tolerance=1e-3, max_iterations=20))
     problem = sim.step().problem
     while problem.block_count < contacts:
         problem = sim.step().problem
@@ -73,16 +81,15 @@ def sweep_seconds(contacts: int) -> float:
     )
     laws = contact_laws(problem.laws.friction[:contacts, 0])
     part = ContactProblem(problem.A, problem.v_free, cut, problem.bias[: 3 * contacts].copy(), laws)
-    r = np.empty(part.row_count)
-    prox_gs._local_factors(cut.row_start, laws, part.diagonal, r)
+    slabs = slabs_of(part.J) if in_slabs else None
+    if slabs is not None:
+        part, _ = reordered(part, slabs.order)
+    # growth beyond reach: every sweep is taken, none rolled back
+    sweeps = prox_gs._Sweeps(ProxGaussSeidel(growth=1e300), part, slabs)
     lam, v = np.zeros(part.row_count), part.v_free.copy()
-    work = np.empty_like(lam), np.empty_like(v)
-    progress = np.array([np.inf, 1.0, 0.0])
 
     def hundred_sweeps() -> None:
-        prox_gs._iterate_contacts(
-            cut, part.response, part.bias, laws, part.weight, r, 0.9, np.inf, 100, 0.0, lam, v, progress, *work
-        )
+        sweeps.run(100, 0.0, lam, v)
 
     hundred_sweeps()
     return smallest(hundred_sweeps, 10) / 100
@@ -90,7 +97,7 @@ def sweep_seconds(contacts: int) -> float:
 
 def certificate_share(count: int, steps: int) -> tuple[float, float]:
     """Share of a step that the certificate takes, and ms per step, for a settling pile of spheres."""
-    sim = Simulation(spheres(count=count), dt=0.002, solver=ProxGaussSeidel(tolerance=1e-4, max_iterations=100))
+    sim = Simulation(small_spheres(count), dt=0.002, solver=ProxGaussSeidel(tolerance=1e-4, max_iterations=100))
     sim.run(400)
     total = certify = 0.0
     for _ in range(steps):
@@ -106,10 +113,13 @@ def main() -> None:
     parser.add_argument("--empty-cache", action="store_true", help="also time the first step from an empty cache")
     options = parser.parse_args()
     share, step = certificate_share(1000, 100)
+    threads = thread_count()
     values = {
         "import_s": in_new_process(IMPORT, 3),
         "first_step_warm_cache_s": in_new_process(FIRST_STEP, 3),
         "sweep_10000_contacts_ms": 1e3 * sweep_seconds(10000),
+        f"sweep_10000_contacts_in_slabs_{threads}_threads_ms": 1e3 * sweep_seconds(10000, True),
+        f"sweep_5000_contacts_in_slabs_{threads}_threads_ms": 1e3 * sweep_seconds(5000, True),
         "certificate_share_1000_spheres": share,
         "step_1000_spheres_100_sweeps_ms": step,
     }

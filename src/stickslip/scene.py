@@ -108,9 +108,7 @@ class Scene:
         """Name a surface; bodies refer to it with ``material=name``. The rest is explained at :meth:`add_body`."""
         if any(known.name == name for known in self.materials):
             raise InputError(f"material {name!r} exists already; choose another name")
-        self.materials.append(
-            material_of(name, friction, restitution, torsion, tangential_restitution, friction_axis)
-        )
+        self.materials.append(material_of(name, friction, restitution, torsion, tangential_restitution, friction_axis))
         return name
 
     def set_pair(
@@ -298,6 +296,10 @@ class Scene:
         if colour is not None:
             red, green, blue = vector(where, "colour", colour).tolist()
             colour = red, green, blue
+        surface = self._material_of(
+            label, material, friction=friction, restitution=restitution, torsion=torsion,
+            tangential_restitution=tangential_restitution, friction_axis=friction_axis,
+        )  # fmt: skip
         self.bodies.append(
             BodyDescription(
                 label,
@@ -310,9 +312,7 @@ class Scene:
                 vector(where, "force", force),
                 vector(where, "torque", torque),
                 _mass_properties(where, kind, shapes_placed, density, mass, inertia),
-                self._material_of(
-                    label, material, friction, restitution, torsion, tangential_restitution, friction_axis
-                ),
+                surface,
                 motion,
                 colour,
             )
@@ -320,13 +320,13 @@ class Scene:
         self.names[label] = len(self.bodies) - 1
         return Body(self.names[label], label)
 
-    def _material_of(self, label: str, named: str | None, *coefficients: Any) -> int:
+    def _material_of(self, label: str, named: str | None, **coefficients: Any) -> int:
         """Index of a named material, or of an own one; equal own materials are shared to keep tables small."""
         if named is not None:
-            if any(value is not None for value in coefficients):
+            if any(value is not None for value in coefficients.values()):
                 raise InputError(f"body {label!r}: give either material or friction and restitution, not both")
             return self._material_index(named)
-        own = material_of("", *coefficients, where=f"body {label!r}")
+        own = material_of("", where=f"body {label!r}", **coefficients)
         own = replace(own, name=f"own surface {own.friction}, {own.torsion}, {own.restitution}")
         for index, known in enumerate(self.materials):
             if known == own:

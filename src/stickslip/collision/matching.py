@@ -10,9 +10,7 @@ from stickslip.jit import kernel
 from stickslip.linalg.vec3 import cross, dot, load3
 
 
-def match(
-    contacts: Contacts, rows: int, key: NDArray[np.int64], impulse: NDArray[np.float64]
-) -> NDArray[np.float64]:
+def match(contacts: Contacts, rows: int, key: NDArray[np.int64], impulse: NDArray[np.float64]) -> NDArray[np.float64]:
     """Impulses (rows nc,) in the contact frames, for the keys (sorted) and impulses (k, 4) of the last step."""
     lam = np.zeros((len(contacts), rows))
     _match(contacts.key, contacts.normal, contacts.tangent, key, impulse, lam)
