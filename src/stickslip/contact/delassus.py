@@ -44,16 +44,17 @@ def impulse_response(J: BlockRows, A: Inertia) -> BlockRows:
     )
 
 
-def diagonal(J: BlockRows, A: Inertia, response: BlockRows) -> NDArray[np.float64]:
-    """diag W, shape (m,) [1/kg], from J and its impulse response."""
+def diagonal(J: BlockRows, A: Inertia) -> NDArray[np.float64]:
+    """diag W, shape (m,) [1/kg]."""
     if not isinstance(A, BlockDiagonal):
         return np.asarray(assemble(J, A).diagonal(), dtype=np.float64)
     diagonal_out = np.zeros(J.row_count)
-    entries, answer = block_rows.rigid_contacts(J), block_rows.rigid_contacts(response)
-    if entries is not None and answer is not None:
-        _diagonal_contacts(J.entry_start, entries, answer, diagonal_out.reshape(-1, entries.shape[1]))
+    entries = block_rows.rigid_contacts(J)
+    if entries is not None:
+        inverse = A.inverse.reshape(-1, 6, 6)
+        _diagonal_contacts(J.entry_start, J.entry_column, entries, inverse, diagonal_out.reshape(-1, entries.shape[1]))
     else:
-        _diagonal(J, response.data, diagonal_out)
+        _diagonal(J, A.data_start, A.inverse, diagonal_out)
     return diagonal_out
 
 
@@ -135,20 +136,24 @@ def _impulse_response(rows, block_start, inverse, response_out):
 
 
 @kernel
-def _diagonal_contacts(entry_start, entries, response, diagonal_out):
+def _diagonal_contacts(entry_start, entry_column, entries, inverse, diagonal_out):
     """diagonal_out = diag(J A^-1 J^T) for contacts between rigid bodies; diagonal_out (n, k)."""
     for c in range(entry_start.shape[0] - 1):
         for e in range(entry_start[c], entry_start[c + 1]):
-            d, b = entries[e], response[e]
+            d, m = entries[e], inverse[entry_column[e]]
             for i in range(entries.shape[1]):
                 total = 0.0
                 for j in range(6):
-                    total += d[i, j] * b[i, j]
+                    row = m[j]
+                    total += d[i, j] * (
+                        row[0] * d[i, 0] + row[1] * d[i, 1] + row[2] * d[i, 2]
+                        + row[3] * d[i, 3] + row[4] * d[i, 4] + row[5] * d[i, 5]
+                    )  # fmt: skip
                 diagonal_out[c, i] += total
 
 
 @kernel
-def _diagonal(rows, response, diagonal_out):
+def _diagonal(rows, block_start, inverse, diagonal_out):
     """diagonal_out = diag(J A^-1 J^T), for constraints whose entries touch different column blocks."""
     for c in range(rows.row_start.shape[0] - 1):
         first = rows.row_start[c]
@@ -160,6 +165,7 @@ def _diagonal(rows, response, diagonal_out):
             for i in range(dim):
                 total = 0.0
                 for j in range(width):
-                    total += rows.data[at + j] * response[at + j]
+                    for k in range(width):
+                        total += rows.data[at + j] * inverse[block_start[b] + j * width + k] * rows.data[at + k]
                 diagonal_out[first + i] += total
                 at += width

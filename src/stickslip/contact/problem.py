@@ -75,8 +75,14 @@ class ContactProblem:
 
     @cached_property
     def free_speed(self) -> float:
-        """|q| [m/s], which scales residuals."""
-        return float(length(self.free_constraint_velocity))
+        """|q| [m/s], which scales residuals; spins that friction resists count at ``torsion_length``, others not."""
+        q = self.free_constraint_velocity
+        turning = np.flatnonzero((self.laws.law == CONTACT) & (np.diff(self.J.row_start) > 3))
+        if len(turning):
+            q = q.copy()
+            resisted = self.laws.friction[turning, 2] > 0.0
+            q[self.J.row_start[turning] + 3] *= np.where(resisted, self.torsion_length[turning], 0.0)
+        return float(length(q))
 
     @cached_property
     def response(self) -> BlockRows:
@@ -86,7 +92,7 @@ class ContactProblem:
     @cached_property
     def diagonal(self) -> NDArray[np.float64]:
         """diag W (m,) [1/kg]."""
-        return delassus.diagonal(self.J, self.A, self.response)
+        return delassus.diagonal(self.J, self.A)
 
     @cached_property
     def weight(self) -> NDArray[np.float64]:
@@ -113,7 +119,7 @@ def reordered(problem: ContactProblem, order: NDArray[np.int32]) -> tuple[Contac
     taken = Laws(laws.law[order], laws.friction_set[order], laws.friction[order], laws.compliance[rows])
     J = block_rows.reordered(problem.J, order)
     inner = ContactProblem(problem.A, problem.v_free, J, problem.bias[rows], taken)
-    # the same numbers in both orders: computed once, and without a second copy of the impulse response
+    # the same numbers in both orders: computed once
     diagonal = np.empty(problem.row_count)
     diagonal[rows] = inner.diagonal
     problem.__dict__["diagonal"] = diagonal

@@ -19,9 +19,14 @@ SPREAD_ROUNDS = 4
 """Contacts across which the speed of a body is handed on when looking for contacts."""
 
 
-def speeds(model: Model, v: NDArray[np.float64]) -> NDArray[np.float64]:
-    """Bound (nb,) [m/s] of the speed at which any surface of each body advances under v (nb, 6)."""
-    return np.linalg.norm(v[:, :3], axis=1) + model.lever * np.linalg.norm(v[:, 3:], axis=1)
+def speeds(model: Model, v: NDArray[np.float64], frame: NDArray[np.float64] | None = None) -> NDArray[np.float64]:
+    """Bound (nb,) [m/s] of the speed at which any surface of each body advances under v (nb, 6).
+
+    As seen from a frame that moves with a velocity (3,), where one is given: in any frame the sum of the speeds of
+    two bodies bounds that of their approach.
+    """
+    linear = v[:, :3] if frame is None else v[:, :3] - frame
+    return np.linalg.norm(linear, axis=1) + model.lever * np.linalg.norm(v[:, 3:], axis=1)
 
 
 def spread(

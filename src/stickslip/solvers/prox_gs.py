@@ -26,7 +26,7 @@ from stickslip.contact.laws import CONTACT, DISC
 from stickslip.contact.problem import ContactProblem, reordered
 from stickslip.jit import kernel, parallel_kernel, prange
 from stickslip.linalg import block_rows
-from stickslip.linalg.inertia import BlockDiagonal
+from stickslip.linalg.inertia import rigid_inverses
 from stickslip.solvers.protocol import Relinearise, Solution, Status
 from stickslip.solvers.prox import (
     FACTOR,
@@ -78,7 +78,8 @@ class ProxGaussSeidel(Prox):
         relinearise: Relinearise | None = None,
     ) -> Solution:
         """Solve for the impulses, starting from ``warm`` (m,) or zero."""
-        slabs = slabs_of(problem.J) if problem.block_count >= SLAB_BLOCKS and _rigid(problem) else None
+        large = problem.block_count >= SLAB_BLOCKS and _rigid_inverses(problem) is not None
+        slabs = slabs_of(problem.J) if large else None
         if slabs is None:
             return self._solve(problem, warm, None)
         inner, rows = reordered(problem, slabs.order)
@@ -197,44 +198,46 @@ class _Sweeps:
         self.merit = np.zeros(options.max_iterations if options.criterion == "step" else 0)
         self.room = np.empty(problem.row_count), np.empty(len(problem.v_free))
         self.slabs = slabs or one_part(problem.block_count)
-        self.iterate = _iterate_blocks
-        if _rigid(problem) and problem.row_count == 4 * problem.block_count:
+        self.iterate, self.response = _iterate_blocks, None
+        inverses = _rigid_inverses(problem)
+        if inverses is not None and problem.row_count == 4 * problem.block_count:
             self.iterate = _iterate_torsion if slabs is None else _iterate_torsion_slabs
-        elif _rigid(problem) and options.factors != "blocked" and (problem.laws.friction_set == DISC).all():
+            self.response = inverses
+        elif inverses is not None and options.factors != "blocked" and (problem.laws.friction_set == DISC).all():
             self.iterate = _iterate_discs if slabs is None else _iterate_discs_slabs
+            self.response = inverses
 
     def run(self, budget: int, target: float, lam: NDArray[np.float64], v: NDArray[np.float64]) -> int:
         """Up to ``budget`` sweeps, lam and v in place; returns how many."""
         p = self.problem
+        response = p.response if self.response is None else self.response
         return int(
             self.iterate(
-                p.J, p.response, p.bias, p.laws, p.weight, self.factors, self.slabs, self.rule,
+                p.J, response, p.bias, p.laws, p.weight, self.factors, self.slabs, self.rule,
                 budget, target, lam, v, self.progress, *self.room, self.merit,
             )
         )  # fmt: skip
 
 
-def _rigid(problem: ContactProblem) -> bool:
-    """Whether every block is a contact of as many rows between bodies of six unknowns."""
-    return bool(
-        isinstance(problem.A, BlockDiagonal)
-        and block_rows.rigid_contacts(problem.J) is not None
-        and (problem.laws.law == CONTACT).all()
-    )
+def _rigid_inverses(problem: ContactProblem) -> NDArray[np.float64] | None:
+    """A^-1 (nb, 7) where every block is a contact of as many rows between rigid bodies, else None."""
+    if block_rows.rigid_contacts(problem.J) is None or not (problem.laws.law == CONTACT).all():
+        return None
+    return rigid_inverses(problem.A)
 
 
 @kernel
 def _iterate_discs(
-    J, response, bias, laws, weight, factors, slabs, rule, budget, target, lam, v, progress, lam0, v0, merit_out
+    J, inverses, bias, laws, weight, factors, slabs, rule, budget, target, lam, v, progress, lam0, v0, merit_out
 ):  # fmt: skip
     """Sweeps over isotropic contacts between rigid bodies. Returns the number of sweeps."""
-    entries, answers = J.data.reshape(-1, 3, 6), response.data.reshape(-1, 3, 6)
+    entries = J.data.reshape(-1, 3, 6)
     bias3, lam3, v6 = bias.reshape(-1, 3), lam.reshape(-1, 3), v.reshape(-1, 6)
     for sweep in range(budget):
         _copy(lam, lam0)
         _copy(v, v0)
         total, largest = sweep_discs(
-            0, bias3.shape[0], J, entries, answers, bias3, laws, weight, factors, progress[FACTOR],
+            0, bias3.shape[0], J, entries, inverses, bias3, laws, weight, factors, progress[FACTOR],
             lam3, v6,
         )  # fmt: skip
         if _settle(sweep, total, largest, rule, target, lam, v, progress, lam0, v0, merit_out):
@@ -244,16 +247,16 @@ def _iterate_discs(
 
 @kernel
 def _iterate_torsion(
-    J, response, bias, laws, weight, factors, slabs, rule, budget, target, lam, v, progress, lam0, v0, merit_out
+    J, inverses, bias, laws, weight, factors, slabs, rule, budget, target, lam, v, progress, lam0, v0, merit_out
 ):  # fmt: skip
     """Sweeps over contacts with torsion between rigid bodies. Returns the number of sweeps."""
-    entries, answers = J.data.reshape(-1, 4, 6), response.data.reshape(-1, 4, 6)
+    entries = J.data.reshape(-1, 4, 6)
     bias4, lam4, v6 = bias.reshape(-1, 4), lam.reshape(-1, 4), v.reshape(-1, 6)
     for sweep in range(budget):
         _copy(lam, lam0)
         _copy(v, v0)
         total, largest = sweep_torsion(
-            0, bias4.shape[0], J, entries, answers, bias4, laws, weight, factors, progress[FACTOR],
+            0, bias4.shape[0], J, entries, inverses, bias4, laws, weight, factors, progress[FACTOR],
             lam4, v6,
         )  # fmt: skip
         if _settle(sweep, total, largest, rule, target, lam, v, progress, lam0, v0, merit_out):
@@ -277,10 +280,10 @@ def _iterate_blocks(
 
 @parallel_kernel
 def _iterate_discs_slabs(
-    J, response, bias, laws, weight, factors, slabs, rule, budget, target, lam, v, progress, lam0, v0, merit_out
+    J, inverses, bias, laws, weight, factors, slabs, rule, budget, target, lam, v, progress, lam0, v0, merit_out
 ):  # fmt: skip
     """As _iterate_discs, the parts of a phase on several threads."""
-    entries, answers = J.data.reshape(-1, 3, 6), response.data.reshape(-1, 3, 6)
+    entries = J.data.reshape(-1, 3, 6)
     bias3, lam3, v6 = bias.reshape(-1, 3), lam.reshape(-1, 3), v.reshape(-1, 6)
     part = np.zeros((slabs.part_start.shape[0], 2))
     for sweep in range(budget):
@@ -289,7 +292,7 @@ def _iterate_discs_slabs(
         for phase in range(slabs.phase_start.shape[0] - 1):
             for p in prange(slabs.phase_start[phase], slabs.phase_start[phase + 1]):
                 part[p, 0], part[p, 1] = sweep_discs(
-                    slabs.part_start[p], slabs.part_start[p + 1], J, entries, answers, bias3, laws,
+                    slabs.part_start[p], slabs.part_start[p + 1], J, entries, inverses, bias3, laws,
                     weight, factors, progress[FACTOR], lam3, v6,
                 )  # fmt: skip
         total, largest = _joined(part)
@@ -300,10 +303,10 @@ def _iterate_discs_slabs(
 
 @parallel_kernel
 def _iterate_torsion_slabs(
-    J, response, bias, laws, weight, factors, slabs, rule, budget, target, lam, v, progress, lam0, v0, merit_out
+    J, inverses, bias, laws, weight, factors, slabs, rule, budget, target, lam, v, progress, lam0, v0, merit_out
 ):  # fmt: skip
     """As _iterate_torsion, the parts of a phase on several threads."""
-    entries, answers = J.data.reshape(-1, 4, 6), response.data.reshape(-1, 4, 6)
+    entries = J.data.reshape(-1, 4, 6)
     bias4, lam4, v6 = bias.reshape(-1, 4), lam.reshape(-1, 4), v.reshape(-1, 6)
     part = np.zeros((slabs.part_start.shape[0], 2))
     for sweep in range(budget):
@@ -312,7 +315,7 @@ def _iterate_torsion_slabs(
         for phase in range(slabs.phase_start.shape[0] - 1):
             for p in prange(slabs.phase_start[phase], slabs.phase_start[phase + 1]):
                 part[p, 0], part[p, 1] = sweep_torsion(
-                    slabs.part_start[p], slabs.part_start[p + 1], J, entries, answers, bias4, laws,
+                    slabs.part_start[p], slabs.part_start[p + 1], J, entries, inverses, bias4, laws,
                     weight, factors, progress[FACTOR], lam4, v6,
                 )  # fmt: skip
         total, largest = _joined(part)

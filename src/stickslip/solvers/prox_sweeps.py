@@ -12,10 +12,10 @@ from stickslip.jit import kernel
 
 
 @kernel
-def sweep_discs(first, last, J, entries, answers, bias, laws, weight, factors, factor, lam, v):
+def sweep_discs(first, last, J, entries, inverses, bias, laws, weight, factors, factor, lam, v):
     """Alg. 2 lines 4-10 for isotropic contacts between rigid bodies, in place, for the contacts first to last - 1.
 
-    entries and answers (ne, 3, 6): J and J A^-1; bias and lam (n, 3); v (nb, 6).
+    entries (ne, 3, 6): J; inverses (nb, 7): A^-1 (linalg/inertia.py); bias and lam (n, 3); v (nb, 6).
     """
     total, largest = 0.0, 0.0
     for c in range(first, last):
@@ -38,14 +38,30 @@ def sweep_discs(first, last, J, entries, answers, bias, laws, weight, factors, f
         total += weight[c] ** 2 * (d0 * d0 + d1 * d1 + d2 * d2)
         largest = max(largest, abs(d0), abs(d1), abs(d2))
         for e in range(start, end):  # line 9
-            b, x = answers[e], v[J.entry_column[e]]
-            for k in range(6):
-                x[k] += b[0, k] * d0 + b[1, k] * d1 + b[2, k] * d2
+            d, b = entries[e], J.entry_column[e]
+            f0, f1, f2 = d[0, 0] * d0, d[0, 1] * d0, d[0, 2] * d0
+            f3, f4, f5 = d[0, 3] * d0, d[0, 4] * d0, d[0, 5] * d0
+            f0, f1, f2 = f0 + d[1, 0] * d1, f1 + d[1, 1] * d1, f2 + d[1, 2] * d1
+            f3, f4, f5 = f3 + d[1, 3] * d1, f4 + d[1, 4] * d1, f5 + d[1, 5] * d1
+            f0, f1, f2 = f0 + d[2, 0] * d2, f1 + d[2, 1] * d2, f2 + d[2, 2] * d2
+            f3, f4, f5 = f3 + d[2, 3] * d2, f4 + d[2, 4] * d2, f5 + d[2, 5] * d2
+            push(inverses[b], v[b], f0, f1, f2, f3, f4, f5)
     return total, largest
 
 
 @kernel
-def sweep_torsion(first, last, J, entries, answers, bias, laws, weight, factors, factor, lam, v):
+def push(m, x, f0, f1, f2, f3, f4, f5):
+    """x += A^-1 f of one rigid body, eq. (26); the numbers of f and m = (1/m, xx, xy, xz, yy, yz, zz) one by one."""
+    x[0] += m[0] * f0
+    x[1] += m[0] * f1
+    x[2] += m[0] * f2
+    x[3] += m[1] * f3 + m[2] * f4 + m[3] * f5
+    x[4] += m[2] * f3 + m[4] * f4 + m[5] * f5
+    x[5] += m[3] * f3 + m[5] * f4 + m[6] * f5
+
+
+@kernel
+def sweep_torsion(first, last, J, entries, inverses, bias, laws, weight, factors, factor, lam, v):
     """As sweep_discs for contacts with a torsional row and any friction set; entries (ne, 4, 6), lam (n, 4)."""
     total, largest = 0.0, 0.0
     for c in range(first, last):
@@ -75,9 +91,14 @@ def sweep_torsion(first, last, J, entries, answers, bias, laws, weight, factors,
         total += weight[c] ** 2 * (d0 * d0 + d1 * d1 + d2 * d2 + turn * turn)
         largest = max(largest, abs(d0), abs(d1), abs(d2), abs(d3))
         for e in range(start, end):
-            b, x = answers[e], v[J.entry_column[e]]
-            for k in range(6):
-                x[k] += b[0, k] * d0 + b[1, k] * d1 + b[2, k] * d2 + b[3, k] * d3
+            d, b = entries[e], J.entry_column[e]
+            f0, f1, f2 = d[0, 0] * d0, d[0, 1] * d0, d[0, 2] * d0
+            f3, f4, f5 = d[0, 3] * d0, d[0, 4] * d0, d[0, 5] * d0
+            f0, f1, f2 = f0 + d[1, 0] * d1, f1 + d[1, 1] * d1, f2 + d[1, 2] * d1
+            f3, f4, f5 = f3 + d[1, 3] * d1, f4 + d[1, 4] * d1, f5 + d[1, 5] * d1
+            f0, f1, f2 = f0 + d[2, 0] * d2, f1 + d[2, 1] * d2, f2 + d[2, 2] * d2
+            f3, f4, f5 = f3 + d[2, 3] * d2, f4 + d[2, 4] * d2, f5 + d[2, 5] * d2
+            push(inverses[b], v[b], f0, f1, f2, f3 + d[3, 3] * d3, f4 + d[3, 4] * d3, f5 + d[3, 5] * d3)
     return total, largest
 
 
