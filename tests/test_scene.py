@@ -5,6 +5,7 @@ import pytest
 
 from stickslip import Scene, Simulation, compile_scene, placed, shapes
 from stickslip.geometry.rotation import about_axis, matrix
+from stickslip.materials import AXIS_OF_A, AXIS_OF_B, NO_AXIS
 from stickslip.model import DYNAMIC, KINEMATIC, STATIC
 
 CUBE = np.array([[x, y, z] for x in (0, 1) for y in (0, 1) for z in (0, 1)], dtype=np.float64)
@@ -77,10 +78,12 @@ def test_rules_combine_two_materials(rule: str, friction: float, restitution: fl
     scene.add_sphere(0.1, friction=0.2, restitution=0.1)
     scene.add_sphere(0.1, friction=0.8, restitution=0.9)
     model = compile_scene(scene)
-    assert model.pair_friction[0, 1] == pytest.approx(friction, rel=1e-14)
-    assert model.pair_restitution[0, 1] == pytest.approx(restitution, rel=1e-14)
-    np.testing.assert_array_equal(model.pair_friction, model.pair_friction.T)
-    np.testing.assert_array_equal(model.pair_restitution, model.pair_restitution.T)
+    assert model.pairs.friction[0, 1, :2] == pytest.approx(friction, rel=1e-14)
+    assert model.pairs.restitution[0, 1, 0] == pytest.approx(restitution, rel=1e-14)
+    np.testing.assert_array_equal(model.pairs.friction, np.swapaxes(model.pairs.friction, 0, 1))
+    np.testing.assert_array_equal(model.pairs.restitution, np.swapaxes(model.pairs.restitution, 0, 1))
+    assert not model.pairs.axis.any()
+    assert model.contact_rows == 3
 
 
 def test_a_pair_may_have_its_own_numbers_and_rules() -> None:
@@ -93,12 +96,63 @@ def test_a_pair_may_have_its_own_numbers_and_rules() -> None:
     scene.add_sphere(0.1, material="steel")
     model = compile_scene(scene)
     steel, ice, rubber = range(3)
-    assert model.pair_friction[steel, rubber] == model.pair_friction[rubber, steel] == 0.9
-    assert model.pair_restitution[steel, rubber] == pytest.approx(0.25)
-    assert model.pair_friction[ice, ice] == 0.05
-    assert model.pair_restitution[ice, ice] == 0.125
-    assert model.pair_friction[steel, ice] == pytest.approx(0.1)  # the scene's rule: geometric
-    assert model.pair_restitution[steel, ice] == 0.5  # and max
+    friction, restitution = model.pairs.friction[..., 0], model.pairs.restitution[..., 0]
+    assert friction[steel, rubber] == friction[rubber, steel] == 0.9
+    assert restitution[steel, rubber] == pytest.approx(0.25)
+    assert friction[ice, ice] == 0.05
+    assert restitution[ice, ice] == 0.125
+    assert friction[steel, ice] == pytest.approx(0.1)  # the scene's rule: geometric
+    assert restitution[steel, ice] == 0.5  # and max
+
+
+def test_torsion_and_tangential_restitution_of_a_pair_are_the_larger_unless_given() -> None:
+    scene = Scene()
+    scene.add_material("felt", torsion=0.02, tangential_restitution=0.1)
+    scene.add_material("rubber", torsion=0.005, tangential_restitution=0.7)
+    scene.add_sphere(0.1, material="felt")
+    pairs = compile_scene(scene).pairs
+    assert pairs.friction[0, 1, 2] == pairs.friction[1, 0, 2] == 0.02
+    assert pairs.restitution[0, 1, 1] == pairs.restitution[1, 0, 1] == 0.7
+    scene.set_pair("rubber", "felt", torsion=0.001, tangential_restitution=0.0)
+    pairs = compile_scene(scene).pairs
+    assert pairs.friction[0, 1, 2] == pairs.friction[1, 0, 2] == 0.001
+    assert pairs.restitution[0, 1, 1] == 0.0
+    assert compile_scene(scene).contact_rows == 4
+
+
+def test_two_coefficients_combine_one_by_one_and_the_more_uneven_material_owns_the_axis() -> None:
+    scene = Scene()
+    scene.add_material("floor", 0.4)
+    scene.add_material("ski", (0.1, 0.9), friction_axis=(0, 3, 0))
+    scene.add_material("tyre", (0.6, 0.8))
+    scene.add_sphere(0.1, material="ski")
+    model = compile_scene(scene)
+    floor, ski, tyre = range(3)
+    np.testing.assert_allclose(model.pairs.friction[floor, ski], [0.2, 0.6, 0.0], rtol=1e-14)
+    np.testing.assert_allclose(model.pairs.friction[ski, floor], [0.2, 0.6, 0.0], rtol=1e-14)
+    np.testing.assert_array_equal(model.friction_axis, [[1, 0, 0], [0, 1, 0], [1, 0, 0]])
+    assert model.pairs.axis[floor, floor] == NO_AXIS
+    assert model.pairs.axis[floor, ski] == AXIS_OF_B
+    assert model.pairs.axis[ski, floor] == AXIS_OF_A
+    assert model.pairs.axis[tyre, ski] == AXIS_OF_B
+    assert model.pairs.axis[ski, ski] == AXIS_OF_A
+
+
+def test_a_pair_may_be_given_two_coefficients() -> None:
+    """The axis is that of the more uneven material; at a draw of the one added first, whichever comes first."""
+    scene = Scene()
+    for name in ("wood", "brush"):
+        scene.add_material(name, 0.5)
+    scene.set_pair("wood", "brush", friction=(0.2, 0.7))
+    scene.add_sphere(0.1, material="wood")
+    pairs = compile_scene(scene).pairs
+    np.testing.assert_array_equal(pairs.friction[0, 1, :2], [0.2, 0.7])
+    np.testing.assert_array_equal(pairs.friction[1, 0, :2], [0.2, 0.7])
+    assert pairs.axis[0, 1] == AXIS_OF_A
+    assert pairs.axis[1, 0] == AXIS_OF_B
+    assert pairs.axis[0, 0] == NO_AXIS
+    scene.set_pair("wood", "brush", friction=0.3)  # one number again: the same in all directions
+    assert compile_scene(scene).pairs.axis[0, 1] == NO_AXIS
 
 
 def test_equal_materials_are_shared_and_different_ones_are_not() -> None:
@@ -109,7 +163,7 @@ def test_equal_materials_are_shared_and_different_ones_are_not() -> None:
     scene.add_sphere(0.1, friction=0.3, restitution=0.2)
     model = compile_scene(scene)
     assert model.shape_material.tolist() == [0, 0, 1, 2]
-    assert model.pair_friction[1, 1] == 0.3 + 1e-9
+    assert model.pairs.friction[1, 1, 0] == 0.3 + 1e-9
 
 
 def test_the_friction_of_the_pair_is_what_acts() -> None:

@@ -118,6 +118,40 @@ def test_restitution_must_be_a_fraction(value: float) -> None:
     refused(lambda s: s.set_pair("ice", "ice", restitution=value), "'ice'", "restitution", str(value))
 
 
+@pytest.mark.parametrize("value", [NAN, INF, -0.1, 1.5])
+def test_tangential_restitution_must_be_a_fraction(value: float) -> None:
+    what = {"tangential_restitution": value}
+    refused(lambda s: s.add_sphere(0.1, name="pebble", **what), "'pebble'", "tangential_restitution", str(value))
+    refused(lambda s: s.add_material("tar", **what), "'tar'", "tangential_restitution", str(value))
+    refused(lambda s: s.set_pair("ice", "ice", **what), "'ice'", "tangential_restitution", str(value))
+
+
+@pytest.mark.parametrize("value", [NAN, INF, -0.01])
+def test_torsion_must_not_be_negative(value: float) -> None:
+    refused(lambda s: s.add_sphere(0.1, name="pebble", torsion=value), "'pebble'", "torsion", str(value))
+    refused(lambda s: s.add_material("tar", torsion=value), "'tar'", "torsion", str(value))
+    refused(lambda s: s.set_pair("ice", "ice", torsion=value), "'ice'", "torsion", str(value))
+
+
+@pytest.mark.parametrize("value", [(0.1, -0.2), (0.1, NAN), (0.1,), (0.1, 0.2, 0.3), [[0.1, 0.2]], ("a", "b")])
+def test_two_coefficients_of_friction_must_be_two_good_numbers(value: tuple) -> None:
+    refused(lambda s: s.add_sphere(0.1, name="pebble", friction=value), "'pebble'", "friction")
+    refused(lambda s: s.add_material("tar", friction=value), "'tar'", "friction")
+    refused(lambda s: s.set_pair("ice", "ice", friction=value), "'ice'", "friction")
+
+
+@pytest.mark.parametrize("friction", [None, 0.3])
+def test_a_friction_axis_needs_two_coefficients(friction: float | None) -> None:
+    axis = (0, 1, 0)
+    refused(lambda s: s.add_sphere(0.1, name="p", friction=friction, friction_axis=axis), "'p'", "friction_axis", "two")
+    refused(lambda s: s.add_material("tar", friction=friction, friction_axis=axis), "'tar'", "friction_axis")
+
+
+@pytest.mark.parametrize("axis", [(0, 0, 0), (NAN, 0, 1), (1, 0), "x"])
+def test_a_friction_axis_must_be_a_direction(axis: object) -> None:
+    refused(lambda s: s.add_sphere(0.1, name="p", friction=(0.1, 0.2), friction_axis=axis), "'p'", "friction_axis")
+
+
 # ---- bad words and combinations ----------------------------------------------------------------------------
 
 

@@ -296,10 +296,10 @@ class Scene:
         if colour is not None:
             red, green, blue = vector(where, "colour", colour).tolist()
             colour = red, green, blue
-        surface = self._material_of(
-            label, material, friction=friction, restitution=restitution, torsion=torsion,
-            tangential_restitution=tangential_restitution, friction_axis=friction_axis,
-        )  # fmt: skip
+        surface = {
+            "friction": friction, "restitution": restitution, "torsion": torsion,
+            "tangential_restitution": tangential_restitution, "friction_axis": friction_axis,
+        }  # fmt: skip
         self.bodies.append(
             BodyDescription(
                 label,
@@ -312,7 +312,7 @@ class Scene:
                 vector(where, "force", force),
                 vector(where, "torque", torque),
                 _mass_properties(where, kind, shapes_placed, density, mass, inertia),
-                surface,
+                self._material_of(label, material, **surface),  # last of the checks: it adds to the scene
                 motion,
                 colour,
             )

@@ -18,10 +18,12 @@ from stickslip.dynamics import contact_rows, prescribed, rigid_bodies
 from stickslip.errors import DivergenceError, InputError
 from stickslip.geometry import rotation
 from stickslip.geometry.shapes import unit_quaternion, vector
+from stickslip.linalg import block_rows
 from stickslip.model import DYNAMIC, KINEMATIC, STATIC, Model, compile_scene
 from stickslip.scene import KINDS, Body, Scene
 from stickslip.solvers.protocol import Solution, Solver
 from stickslip.solvers.registry import make_solver
+from stickslip.stabilisation import stabilise
 from stickslip.state import State, check_state, initial_state
 from stickslip.stepping import Stepping
 
@@ -36,7 +38,7 @@ class StepResult:
     solution: Solution
     certificate: Certificate
     timings: dict[str, float] = field(default_factory=dict)
-    """Seconds per stage: collide, assemble, solve, integrate, certify."""
+    """Seconds per stage: collide, assemble, solve, integrate, stabilise, certify."""
 
 
 class Simulation:
@@ -63,26 +65,29 @@ class Simulation:
         self.last: StepResult | None = None
 
     def step(self) -> StepResult:
-        """Advance by one step: find contacts, assemble the problem, solve it, integrate, certify."""
+        """Advance by one step: find contacts, assemble the problem, solve it, integrate, stabilise, certify."""
         model, state, options = self.model, self.state, self.stepping
         h = options.dt
+        self.last = None  # its problem is as large as the one to come
         clock = [time.perf_counter()]
 
         # find contacts at the start of the step, or at its middle ([erleben2017] eq. 41)
         v = prescribed.velocities(model, state, h)
         q = state.q if options.scheme == "euler" else rigid_bodies.advance(state.q, v, 0.5 * h)
-        contacts, speed = _contacts_of_step(model, q, v, options)
+        contacts = _contacts_of_step(model, q, v, options)
         clock.append(time.perf_counter())
 
         # the problem of this step
-        where = contacts.body_a, contacts.body_b, contacts.point, contacts.normal, q
+        rows = model.contact_rows
+        where = contacts.body_a, contacts.body_b, contacts.point, contacts.normal, contacts.tangent, q
         A = rigid_bodies.mass_blocks(model, q)
         v_free = rigid_bodies.free_velocity(model, q, v, state.force, h)
-        J = contact_rows.contact_jacobian(*where, model.block)
-        gap_bias = contact_rows.gap_bias(contacts.gap, contacts.restitution, speed, options)
-        bias = contact_rows.prescribed_bias(*where, v, model.block) + gap_bias
-        problem = ContactProblem(A, v_free, J, bias, contact_laws(contacts.friction))
-        warm = match(contacts, state.contact_key, state.contact_impulse) if options.warm_start else None
+        J = contact_rows.contact_jacobian(*where, model.block, rows)
+        bias = contact_rows.prescribed_bias(*where, model.block, rows, v)
+        u_before = block_rows.apply(J, v[model.dynamic].ravel()) + bias
+        gap_bias = contact_rows.gap_bias(contacts.gap, contacts.restitution, u_before, options)
+        problem = ContactProblem(A, v_free, J, bias + gap_bias, contact_laws(contacts.friction, rows))
+        warm = match(contacts, rows, state.contact_key, state.contact_impulse) if options.warm_start else None
         clock.append(time.perf_counter())
 
         solution = self.solver.solve(problem, warm)
@@ -101,9 +106,14 @@ class Simulation:
         _check_finite(model, after, contacts, solution.lam)
         clock.append(time.perf_counter())
 
+        # overlaps that the step left are removed from the positions alone ([erleben2017] sec. 4.4)
+        if options.stabilisation:
+            after = replace(after, q=stabilise(model, after.q, options))
+        clock.append(time.perf_counter())
+
         certificate = certify(model, replace(state, v=v), after, problem, solution, contacts.gap, gap_bias, h)
         clock.append(time.perf_counter())
-        stages = ("collide", "assemble", "solve", "integrate", "certify")
+        stages = ("collide", "assemble", "solve", "integrate", "stabilise", "certify")
         timings = dict(zip(stages, np.diff(clock).tolist(), strict=True))
         self.state = after
         self.last = StepResult(after, contacts, problem, solution, certificate, timings)
@@ -145,7 +155,9 @@ class Simulation:
     def contacts(self, body: Body | None = None, other: Body | None = None) -> ContactReport:
         """Contacts of the last step: all, those of a body, or those of a pair; forces act on ``body``."""
         if self.last is None:
-            raise InputError("contacts: no step has been taken since the start or the last restore; call step() first")
+            raise InputError(
+                "contacts: no step was completed since the start, the last restore or the last failure; call step()"
+            )
         for chosen in (body, other):
             if chosen is not None:
                 self._index(chosen)
@@ -206,19 +218,21 @@ class Simulation:
         self.state = replace(self.state, **{name: array})
 
 
-def _contacts_of_step(
-    model: Model, q: NDArray[np.float64], v: NDArray[np.float64], options: Stepping
-) -> tuple[Contacts, NDArray[np.float64]]:
-    """Contacts that can close within the step, and their relative normal velocity (nc,) [m/s].
+def _contacts_of_step(model: Model, q: NDArray[np.float64], v: NDArray[np.float64], options: Stepping) -> Contacts:
+    """Contacts that can close within the step.
 
     Bodies look as far as they move; where one that is slow now may be hit and move on, the search is repeated.
     """
     far = contact_rows.APPROACH_SAFETY * options.dt
     margin = options.margin_under(float(np.linalg.norm(model.gravity)))
     own = contact_rows.speeds(model, v)
+    # seen from where most bodies rest: those that fall side by side need not look for each other
+    common = np.median(v[model.dynamic, :3], axis=0) if len(model.dynamic) else np.zeros(3)
+    seen = contact_rows.speeds(model, v, common)
     reached = own
     for _ in range(1 + contact_rows.SPREAD_ROUNDS):
-        contacts = find_contacts(model, q, far * reached + 0.5 * margin)
+        look = np.where(reached > own, reached + float(np.linalg.norm(common)), seen)
+        contacts = find_contacts(model, q, far * look + 0.5 * margin)
         handed = contact_rows.spread(reached, contacts.body_a, contacts.body_b, model.block)
         hit = far * (handed - reached) > np.maximum(margin, contact_rows.HIT_SHARE * model.radius)
         if not hit.any():
@@ -228,7 +242,7 @@ def _contacts_of_step(
     closing = contact_rows.approach(contacts.body_a, contacts.body_b, contacts.point, contacts.normal, q, v)
     speed = np.maximum(-closing, np.maximum(gained[contacts.body_a], gained[contacts.body_b]))
     near = contacts.gap <= margin + far * np.maximum(speed, 0.0)
-    return (contacts, closing) if near.all() else (contacts.take(np.flatnonzero(near)), closing[near])
+    return contacts if near.all() else contacts.take(np.flatnonzero(near))
 
 
 def _check_finite(model: Model, state: State, contacts: Contacts, lam: NDArray[np.float64]) -> None:
@@ -240,12 +254,13 @@ def _check_finite(model: Model, state: State, contacts: Contacts, lam: NDArray[n
         return
     body = int(np.argmin(good))
     touching = np.flatnonzero((contacts.body_a == body) | (contacts.body_b == body))
-    bad = touching[~np.isfinite(lam.reshape(-1, 3)[touching]).all(axis=1)]
+    impulse = lam.reshape(len(contacts), -1) if len(contacts) else np.zeros((0, 3))
+    bad = touching[~np.isfinite(impulse[touching]).all(axis=1)]
     where = "no contact of it is involved"
     if len(touching):
         c = int(bad[0]) if len(bad) else int(touching[0])
         a, b = model.body_names[contacts.body_a[c]], model.body_names[contacts.body_b[c]]
-        where = f"contact {a!r} / {b!r}, gap {contacts.gap[c]:.3g} m, impulse {lam[3 * c : 3 * c + 3]} N s"
+        where = f"contact {a!r} / {b!r}, gap {contacts.gap[c]:.3g} m, impulse {impulse[c]} N s"
     what, row = ("velocity", state.v[body]) if np.isfinite(state.q[body]).all() else ("pose", state.q[body])
     numbers = ", ".join(f"{x:.3g}" for x in row)
     raise DivergenceError(

@@ -9,7 +9,6 @@ from stickslip.dynamics import contact_rows, rigid_bodies
 from stickslip.dynamics.energy import energies
 from stickslip.geometry.rotation import matrix
 from stickslip.linalg.block_rows import to_dense
-from stickslip.linalg.vec3 import tangents
 
 INERTIA = np.array([[0.5, 0.05, -0.02], [0.05, 0.3, 0.04], [-0.02, 0.04, 0.7]])
 TORQUE = np.array([0.4, -0.7, 0.5])
@@ -173,12 +172,16 @@ def test_scatter_touches_only_dynamic_bodies() -> None:
 # ---- contact rows ----------------------------------------------------------------------------------------------
 
 
-def random_contacts(bodies: int, count: int = 12) -> tuple[np.ndarray, np.ndarray, np.ndarray, np.ndarray]:
+def random_contacts(bodies: int, count: int = 12) -> tuple[np.ndarray, ...]:
+    """Bodies a and b, points, normals and first tangents."""
     rng = np.random.default_rng(9)
     pairs = np.array([rng.choice(bodies, 2, replace=False) for _ in range(count)], dtype=np.int32)
     normal = rng.normal(size=(count, 3))
     normal /= np.linalg.norm(normal, axis=1, keepdims=True)
-    return np.ascontiguousarray(pairs[:, 0]), np.ascontiguousarray(pairs[:, 1]), rng.normal(size=(count, 3)), normal
+    tangent = np.cross(normal, rng.normal(size=(count, 3)))
+    tangent /= np.linalg.norm(tangent, axis=1, keepdims=True)
+    a, b = np.ascontiguousarray(pairs.T)
+    return a, b, rng.normal(size=(count, 3)), normal, tangent
 
 
 def relative_velocity(q: np.ndarray, v: np.ndarray, a: np.ndarray, b: np.ndarray, point: np.ndarray) -> np.ndarray:
@@ -196,29 +199,34 @@ def relative_velocity(q: np.ndarray, v: np.ndarray, a: np.ndarray, b: np.ndarray
     return np.array([speed(j, x) - speed(i, x) for i, j, x in zip(a, b, point, strict=True)])
 
 
-def test_contact_rows_are_the_relative_velocity_of_the_points() -> None:
+@pytest.mark.parametrize("rows", [3, 4])
+def test_contact_rows_are_the_relative_velocity_of_the_points(rows: int) -> None:
     """J v + the bias of the static body, against differences of positions (error eps^2 w^3 r and rounding / eps)."""
     model, q, v = crowd()
     v[0] = [0.3, -0.2, 0.1, 0.5, 0.4, -0.6]  # as if the fixed one were moved
-    a, b, point, normal = random_contacts(6)
+    a, b, point, normal, tangent = random_contacts(6)
     assert 0 in a
     assert 0 in b
-    J = contact_rows.contact_jacobian(a, b, point, normal, q, model.block)
-    bias = contact_rows.prescribed_bias(a, b, point, normal, q, v, model.block)
+    where = a, b, point, normal, tangent, q, model.block, rows
+    J, bias = contact_rows.contact_jacobian(*where), contact_rows.prescribed_bias(*where, v)
     u = to_dense(J) @ v[model.dynamic].ravel() + bias
     differences = relative_velocity(q, v, a, b, point)
-    frames = np.array([[n, *tangents(tuple(n))] for n in normal])
+    frames = np.stack([normal, tangent, np.cross(normal, tangent)], axis=1)
     expected = np.einsum("cij,cj->ci", frames, differences)
-    np.testing.assert_allclose(u.reshape(-1, 3), expected, atol=1e-8)
+    np.testing.assert_allclose(u.reshape(-1, rows)[:, :3], expected, atol=1e-8)
+    if rows == 4:  # the fourth is the relative spin about the normal
+        spin = np.sum(normal * (v[b, 3:] - v[a, 3:]), axis=1)
+        np.testing.assert_allclose(u.reshape(-1, 4)[:, 3], spin, atol=1e-13)
     np.testing.assert_allclose(contact_rows.approach(a, b, point, normal, q, v), expected[:, 0], atol=1e-8)
 
 
-def test_contact_impulses_are_equal_and_opposite() -> None:
+@pytest.mark.parametrize("rows", [3, 4])
+def test_contact_impulses_are_equal_and_opposite(rows: int) -> None:
     """J^T lam changes neither the total momentum nor the total angular momentum of free bodies."""
     model, q, _ = crowd()
-    a, b, point, normal = random_contacts(6)
-    both = (a > 0) & (b > 0)
-    J = contact_rows.contact_jacobian(a[both], b[both], point[both], normal[both], q, model.block)
+    contacts = random_contacts(6)
+    both = (contacts[0] > 0) & (contacts[1] > 0)
+    J = contact_rows.contact_jacobian(*(array[both] for array in contacts), q, model.block, rows)
     impulse = (to_dense(J).T @ np.random.default_rng(0).normal(size=J.row_count)).reshape(-1, 6)
     np.testing.assert_allclose(impulse[:, :3].sum(axis=0), 0, atol=1e-13)
     spin = impulse[:, 3:] + np.cross(q[1:, :3], impulse[:, :3])
@@ -229,13 +237,31 @@ def test_gap_bias_of_gaps_overlaps_and_impacts() -> None:
     """gap 1 mm: may close in the step; overlap: a fifth a step, capped; impact: e times the approach speed."""
     gap = np.array([1e-3, 0.0, 0.5e-9, -1e-6, -1.0, 0.0, 0.0, 1e-3])
     speed = np.array([0.0, 0.0, 0.0, 0.0, 0.0, -2.0, -0.005, -0.1])
-    restitution = np.array([0.0, 0.0, 0.0, 0.0, 0.0, 0.5, 0.5, 0.5])
+    restitution = np.zeros((8, 2))
+    restitution[5:, 0] = 0.5
+    u_before = np.column_stack([speed, np.full((8, 2), 0.3)]).ravel()
     slop = 1e-9
     stepping = Stepping(dt=0.001, slop=slop, recovery=0.2, recovery_speed=1.0, restitution_speed=0.01)
-    bias = contact_rows.gap_bias(gap, restitution, speed, stepping).reshape(-1, 3)
+    bias = contact_rows.gap_bias(gap, restitution, u_before, stepping).reshape(-1, 3)
     expected = [(1e-3 - slop) / 1e-3, 0, 0, -0.2 * (1e-6 - slop) / 1e-3, -1.0, -1.0, 0.0, (1e-3 - slop) / 1e-3]
     np.testing.assert_allclose(bias[:, 0], expected, rtol=1e-12)
     np.testing.assert_array_equal(bias[:, 1:], 0)
+
+
+def test_gap_bias_reverses_tangential_velocities_of_impacts_alone() -> None:
+    """e_t times the velocity before, about the normal as well; nothing for slow, opening or distant contacts."""
+    speed = np.array([-2.0, -0.005, 1.0, -2.0])
+    gap = np.array([0.0, 0.0, 0.0, 0.1])
+    u_before = np.column_stack([speed, np.tile([0.3, -0.4, 5.0], (4, 1))]).ravel()
+    restitution = np.tile([0.5, 0.8], (4, 1))
+    bias = contact_rows.gap_bias(gap, restitution, u_before, Stepping(dt=0.001)).reshape(-1, 4)
+    np.testing.assert_allclose(bias[0], [-1.0, 0.24, -0.32, 4.0], rtol=1e-14)
+    np.testing.assert_array_equal(bias[1:, 1:], 0)
+
+
+def test_gap_bias_leaves_overlaps_to_post_stabilisation() -> None:
+    bias = contact_rows.gap_bias(np.array([-1e-3]), np.zeros((1, 2)), np.zeros(3), Stepping(stabilisation=2))
+    np.testing.assert_array_equal(bias, 0)
 
 
 def test_speeds_bound_every_point_of_a_body() -> None:

@@ -77,7 +77,7 @@ def test_the_model_and_the_settings_come_back(tmp_path):
         if item.name == "motions":
             assert list(ours) == [4]
             assert theirs == {}
-        elif item.name == "hulls":
+        elif isinstance(ours, tuple) and hasattr(ours, "_fields"):  # tables
             assert all(np.array_equal(a, b) and a.dtype == b.dtype for a, b in zip(ours, theirs, strict=True))
         elif item.name == "body_names":
             assert ours == theirs

@@ -52,3 +52,37 @@ def slab_on_balls_accelerations(force: float, slab_mass: float, ball_mass: float
     """
     slab = force / (slab_mass + balls * ball_mass * 0.25 * (1.0 + 2.0 / 5.0))
     return slab, 0.5 * slab
+
+
+def bounce_rest_time(height: float, restitution: float, gravity: float) -> float:
+    """Time [s] after which a ball dropped from ``height`` [m] rests: sqrt(2 h / g) (1 + e) / (1 - e)."""
+    return math.sqrt(2.0 * height / gravity) * (1.0 + restitution) / (1.0 - restitution)
+
+
+def contensou_stop(
+    speed: float, spin: float, friction: float, torsion: float, gyration: float, gravity: float
+) -> tuple[float, float]:
+    """Time [s] and way [m] until a puck that slides and spins about the normal stops, [erleben2017] eq. (15)-(16).
+
+    Maximum dissipation over the ellipsoid: with s = sqrt(mu^2 v^2 + mu_tau^2 w^2) the friction is N mu^2 v / s and the
+    torque N mu_tau^2 w / s, N = m g. In d sigma = g dt / s both fall exponentially, v = v0 exp(-mu^2 sigma) and
+    w = w0 exp(-(mu_tau / k)^2 sigma), k = ``gyration`` [m] the radius of gyration; time and way are integrals over
+    sigma. speed v0 [m/s], spin w0 [rad/s], torsion mu_tau [m].
+    """
+    from scipy.integrate import quad
+
+    rates = friction**2, (torsion / gyration) ** 2
+
+    def s(sigma: float) -> float:
+        return math.hypot(friction * speed * math.exp(-rates[0] * sigma), torsion * spin * math.exp(-rates[1] * sigma))
+
+    # beyond the longest decay in use nothing is left, and quad would miss a narrow integrand
+    moving = [rate for rate, v in zip(rates, (speed, spin), strict=True) if v != 0.0]
+    if not moving or min(moving) <= 0.0:
+        return (math.inf, math.inf if speed else 0.0) if moving else (0.0, 0.0)
+    pieces = np.concatenate([[0.0], np.geomspace(0.1 / max(moving), 40.0 / min(moving), 40)])
+    time = way = 0.0
+    for low, high in zip(pieces[:-1], pieces[1:], strict=True):
+        time += quad(s, low, high)[0] / gravity
+        way += quad(lambda x: s(x) * speed * math.exp(-rates[0] * x), low, high)[0] / gravity
+    return time, way

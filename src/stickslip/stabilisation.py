@@ -1,0 +1,60 @@
+"""Post-stabilisation, [erleben2017] sec. 4.4: overlaps are removed by moving bodies, and no velocity changes.
+
+Legend: g gaps, J normal rows of the contacts, M masses at q, lam contact displacements [kg m], dq body displacements.
+
+    M dq = J^T lam,      0 <= J dq + g,   0 <= lam,   lam^T (J dq + g) = 0                           eq. (44)-(49)
+
+That is a contact problem without friction in which gaps take the place of velocities, so the solver of a step solves
+it. J is the slope of the gaps at q only: several passes are needed where bodies turn.
+"""
+
+from __future__ import annotations
+
+import numpy as np
+from numpy.typing import NDArray
+
+from stickslip.collision.contacts import Contacts, find_contacts
+from stickslip.contact.laws import LIMIT
+from stickslip.contact.problem import ContactProblem, Laws
+from stickslip.dynamics import contact_rows, rigid_bodies
+from stickslip.linalg.block_rows import BlockRows
+from stickslip.model import Model
+from stickslip.solvers.prox_gs import ProxGaussSeidel
+from stickslip.stepping import Stepping
+
+RESOLUTION = 1e-8
+"""[m] to which a pass solves for the gaps, and overlap at which no more passes are made."""
+SWEEPS = 200
+"""Sweeps of a pass at most; what they leave, the next pass or the next step removes."""
+
+
+def stabilise(model: Model, q: NDArray[np.float64], options: Stepping) -> NDArray[np.float64]:
+    """q (nb, 7) with overlaps removed, in up to ``options.stabilisation`` passes; only dynamic bodies move."""
+    reach = np.full(model.body_count, 0.5 * options.margin_under(float(np.linalg.norm(model.gravity))))
+    for _ in range(options.stabilisation):
+        contacts = find_contacts(model, q, reach)
+        if contacts.gap.min(initial=np.inf) >= -options.slop - RESOLUTION:
+            break
+        problem = _displacement_problem(model, q, contacts, options.slop)
+        tolerance = max(1e-6, RESOLUTION / problem.free_speed)
+        moved = ProxGaussSeidel(tolerance=tolerance, max_iterations=SWEEPS).solve(problem).v
+        dq = rigid_bodies.scatter(model, np.zeros((model.body_count, 6)), moved)
+        q = rigid_bodies.advance(q, dq, 1.0)  # eq. (51)
+    return q
+
+
+def _displacement_problem(model: Model, q: NDArray[np.float64], contacts: Contacts, slop: float) -> ContactProblem:
+    """The linear complementarity problem of eq. (49): one row per contact; overlaps within ``slop`` [m] stay."""
+    where = contacts.body_a, contacts.body_b, contacts.point, contacts.normal, contacts.tangent
+    J, count = contact_rows.contact_jacobian(*where, q, model.block), len(contacts)
+    normal_rows = BlockRows(
+        row_start=np.arange(count + 1, dtype=np.int32),
+        entry_start=J.entry_start,
+        entry_column=J.entry_column,
+        data_start=6 * np.arange(len(J.entry_column) + 1, dtype=np.int32),
+        data=np.ascontiguousarray(J.data.reshape(-1, 3, 6)[:, 0]).ravel(),
+        column_start=J.column_start,
+    )
+    laws = Laws(np.full(count, LIMIT, np.int32), np.zeros(count, np.int32), np.zeros((count, 3)), np.zeros(count))
+    gap = np.maximum(contacts.gap - slop, 0.0) + np.minimum(contacts.gap + slop, 0.0)  # as in a step
+    return ContactProblem(rigid_bodies.mass_blocks(model, q), np.zeros(model.dof_count), normal_rows, gap, laws)
