@@ -225,23 +225,26 @@ def _contacts_of_step(model: Model, q: NDArray[np.float64], v: NDArray[np.float6
     """
     far = contact_rows.APPROACH_SAFETY * options.dt
     margin = options.margin_under(float(np.linalg.norm(model.gravity)))
-    own = contact_rows.speeds(model, v)
+    if not options.lookahead:
+        return find_contacts(model, q, np.full(model.body_count, 0.5 * margin))
     # seen from where most bodies rest: those that fall side by side need not look for each other
     common = np.median(v[model.dynamic, :3], axis=0) if len(model.dynamic) else np.zeros(3)
-    seen = contact_rows.speeds(model, v, common)
-    reached = own
-    for _ in range(1 + contact_rows.SPREAD_ROUNDS):
-        look = np.where(reached > own, reached + float(np.linalg.norm(common)), seen)
-        contacts = find_contacts(model, q, far * look + 0.5 * margin)
-        handed = contact_rows.spread(reached, contacts.body_a, contacts.body_b, model.block)
-        hit = far * (handed - reached) > np.maximum(margin, contact_rows.HIT_SHARE * model.radius)
+    speed = contact_rows.speeds(model, v, common)
+    gained = np.zeros(model.body_count)
+    contacts = find_contacts(model, q, far * speed + 0.5 * margin)
+    for _ in range(contact_rows.SEARCHES):
+        closing = contact_rows.approach(contacts.body_a, contacts.body_b, contacts.point, contacts.normal, q, v)
+        new = contact_rows.velocity_gains(
+            model, contacts.body_a, contacts.body_b, contacts.gap, closing, contacts.restitution, far, margin
+        )
+        hit = far * (new - gained) > np.maximum(margin, contact_rows.HIT_SHARE * model.radius)
         if not hit.any():
             break
-        reached = np.where(hit, handed, reached)
-    gained = np.where(reached > own, reached, 0.0)
+        gained = np.where(hit, new, gained)
+        contacts = find_contacts(model, q, far * (speed + gained) + 0.5 * margin, contacts, hit)
     closing = contact_rows.approach(contacts.body_a, contacts.body_b, contacts.point, contacts.normal, q, v)
-    speed = np.maximum(-closing, np.maximum(gained[contacts.body_a], gained[contacts.body_b]))
-    near = contacts.gap <= margin + far * np.maximum(speed, 0.0)
+    closest = margin + far * np.maximum(gained[contacts.body_a] + gained[contacts.body_b] - closing, 0.0)
+    near = contacts.gap <= closest
     return contacts if near.all() else contacts.take(np.flatnonzero(near))
 
 

@@ -33,6 +33,9 @@ class Stepping:
     stabilisation: int = 0
     """Passes of post-stabilisation after each step ([erleben2017] sec. 4.4): overlaps are removed by moving bodies,
     which changes no velocity; in place of ``recovery``."""
+    lookahead: bool = True
+    """Find contacts that will close within the step; without it only those that touch, and fast bodies overlap before
+    they are stopped (the paper's discrete detection)."""
     warm_start: bool = True
     """Start the solver from the impulses of the last step."""
 

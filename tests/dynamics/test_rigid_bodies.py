@@ -273,11 +273,24 @@ def test_speeds_bound_every_point_of_a_body() -> None:
     assert contact_rows.speeds(model, model.v_start)[0] == pytest.approx(5.0 + 20.0 * tip, rel=1e-12)
 
 
-def test_speeds_spread_along_contacts_to_bodies_that_can_move() -> None:
-    speed = np.array([8.0, 0.0, 0.0, 1.0, 0.0, 0.0])
-    block = np.array([0, 1, 2, 3, -1, 4], dtype=np.int32)
-    chain = np.array([0, 1, 2, 2], dtype=np.int32), np.array([1, 2, 3, 4], dtype=np.int32)
-    np.testing.assert_array_equal(contact_rows.spread(speed, *chain, block), [8.0, 8.0, 8.0, 8.0, 0.0, 0.0])
+def test_impacts_are_handed_on_to_bodies_that_can_move() -> None:
+    """A ball at 8 m/s hits a row of three like it, with a wall behind: each hands on half of it, all with e = 1."""
+    scene = Scene()
+    for k in range(4):
+        scene.add_sphere(0.1, (0.2 * k, 0, 0), mass=2.0)
+    scene.add_half_space((-1, 0, 0), (0.7, 0, 0))
+    model = compile_scene(scene)
+    chain = np.array([0, 1, 2, 3], dtype=np.int32), np.array([1, 2, 3, 4], dtype=np.int32)
+    gap, closing = np.zeros(4), np.array([-8.0, 0.0, 0.0, 0.0])
+    gained = contact_rows.velocity_gains(model, *chain, gap, closing, np.zeros((4, 2)), 0.01, 1e-6)
+    # bounds: what a body stops by is counted as if it came back
+    assert (gained[:4] >= [4.0, 4.0, 2.0, 1.0]).all()
+    assert (gained <= 8.0).all()
+    assert gained[4] == 0.0
+    elastic = contact_rows.velocity_gains(model, *chain, gap, closing, np.ones((4, 2)), 0.01, 1e-6)
+    assert (elastic[1:4] >= 8.0).all()
+    far_off = contact_rows.velocity_gains(model, *chain, gap + 0.5, closing, np.zeros((4, 2)), 0.01, 1e-6)
+    np.testing.assert_array_equal(far_off, 0.0)
 
 
 def test_energies_by_hand() -> None:

@@ -67,18 +67,29 @@ def shape_poses(model: Model, q: NDArray[np.float64]) -> tuple[NDArray[np.float6
     return position, rotation
 
 
-def find_contacts(model: Model, q: NDArray[np.float64], reach: NDArray[np.float64]) -> Contacts:
-    """All contact points at q whose gap is at most the sum of the two bodies' reach (nb,) [m]."""
+def find_contacts(
+    model: Model,
+    q: NDArray[np.float64],
+    reach: NDArray[np.float64],
+    known: Contacts | None = None,
+    changed: NDArray[np.bool_] | None = None,
+) -> Contacts:
+    """All contact points at q whose gap is at most the sum of the two bodies' reach (nb,) [m].
+
+    Where contacts at the same q are ``known``, only pairs with a body whose reach has ``changed`` (nb,) are searched.
+    """
     position, rotation = shape_poses(model, q)
     shape_reach = reach[model.shape_body]
     geometry = (position, rotation, model.shape_size, model.shape_hull, model.hulls, shape_reach)
     pairs = candidate_pairs(model.shape_type, model.shape_body, model.body_kind == DYNAMIC, *geometry, model.ignored)
+    if known is not None and changed is not None:
+        pairs = pairs[changed[model.shape_body[pairs]].any(axis=1)]
     raw = collide(pairs, model.shape_type, *geometry, model.shape_mesh, model.meshes)
     body_a, body_b = model.shape_body[raw.shape_a], model.shape_body[raw.shape_b]
     materials = model.shape_material[raw.shape_a], model.shape_material[raw.shape_b]
     tangent = np.empty_like(raw.normal)
     _first_tangents(raw.normal, body_a, body_b, *materials, model.pairs.axis, model.friction_axis, q, tangent)
-    return Contacts(
+    found = Contacts(
         raw.key,
         raw.shape_a,
         raw.shape_b,
@@ -91,6 +102,12 @@ def find_contacts(model: Model, q: NDArray[np.float64], reach: NDArray[np.float6
         model.pairs.friction[materials],
         model.pairs.restitution[materials],
     )
+    if known is None or changed is None:
+        return found
+    kept = known.take(np.flatnonzero(~(changed[known.body_a] | changed[known.body_b])))
+    names = kept.__dataclass_fields__
+    both = Contacts(*(np.concatenate([getattr(kept, name), getattr(found, name)]) for name in names))
+    return both.take(np.argsort(both.key, kind="stable"))
 
 
 @kernel

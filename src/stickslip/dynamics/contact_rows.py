@@ -15,8 +15,10 @@ APPROACH_SAFETY = 1.5
 """How much further than its motion in a step a body looks for contacts."""
 HIT_SHARE = 0.02
 """A body that may be hit looks ahead when it could move by more than this share of its radius in the step."""
+SEARCHES = 3
+"""Repeated searches for contacts in a step at most, each as far as bodies move that may be hit."""
 SPREAD_ROUNDS = 4
-"""Contacts across which the speed of a body is handed on when looking for contacts."""
+"""Contacts across which an impact is handed on when looking for contacts."""
 
 
 def speeds(model: Model, v: NDArray[np.float64], frame: NDArray[np.float64] | None = None) -> NDArray[np.float64]:
@@ -29,18 +31,28 @@ def speeds(model: Model, v: NDArray[np.float64], frame: NDArray[np.float64] | No
     return np.linalg.norm(linear, axis=1) + model.lever * np.linalg.norm(v[:, 3:], axis=1)
 
 
-def spread(
-    speed: NDArray[np.float64], body_a: NDArray[np.int32], body_b: NDArray[np.int32], block: NDArray[np.int32]
+def velocity_gains(
+    model: Model,
+    body_a: NDArray[np.int32],
+    body_b: NDArray[np.int32],
+    gap: NDArray[np.float64],
+    closing: NDArray[np.float64],
+    restitution: NDArray[np.float64],
+    far: float,
+    margin: float,
 ) -> NDArray[np.float64]:
-    """Speeds (nb,) [m/s] that dynamic bodies may get within the step from those they touch, or from those beyond.
+    """Bound (nb,) [m/s] of the change of velocity that dynamic bodies may get within the step from what they hit.
 
-    A body at rest that is hit now moves on in this very step: it must see what is in its way.
+    A body at rest that is hit now moves on in this very step, and one that is stopped no longer makes way: both must
+    see what is near. closing (nc,) [m/s] is negative where a gap (nc,) [m] closes; contacts whose gap stays open for
+    ``far`` [s] hand on nothing. An impact of relative speed s changes a velocity by (1 + e) s m' / (m + m'), m' the
+    other body's mass; rotation, which can make a little more of it, is left to the safety in ``far``.
     """
-    reached = speed.copy()
+    gained = np.zeros(model.body_count)
     for _ in range(SPREAD_ROUNDS):
-        if not _spread(body_a, body_b, block, reached.copy(), reached):
+        if not _hand_on(body_a, body_b, gap, closing, restitution, model.mass, far, margin, gained.copy(), gained):
             break
-    return reached
+    return gained
 
 
 def approach(
@@ -135,17 +147,21 @@ def point_velocity(q, v, i, point):
 
 
 @kernel
-def _spread(body_a, body_b, block, speed, reached_out):
-    """One round of spread; whether any speed rose."""
+def _hand_on(body_a, body_b, gap, closing, restitution, mass, far, margin, known, gained_out):
+    """One round of velocity_gains: impacts with what the last round knew; whether any gain rose by a tenth."""
     rose = False
     for c in range(body_a.shape[0]):
         a, b = body_a[c], body_b[c]
-        if block[a] >= 0 and speed[b] > reached_out[a]:
-            reached_out[a] = speed[b]
-            rose = True
-        if block[b] >= 0 and speed[a] > reached_out[b]:
-            reached_out[b] = speed[a]
-            rose = True
+        for side in range(2):
+            i, j = (a, b) if side == 0 else (b, a)
+            # without i's own gain: its neighbour must not hand back what it got from i
+            speed = known[j] - closing[c]
+            if mass[i] > 0.0 and speed > 0.0 and gap[c] <= margin + far * speed:
+                share = mass[j] / (mass[i] + mass[j]) if mass[j] > 0.0 else 1.0
+                new = (1.0 + restitution[c, 0]) * share * speed
+                if new > gained_out[i]:
+                    rose = rose or new > 1.1 * gained_out[i]
+                    gained_out[i] = new
     return rose
 
 
