@@ -13,6 +13,7 @@ EXPECTED = {
     "contact_forces.py": "slip",
     "friction_sets.py": "it stops at 0.816 s",
     "impacts.py": "super-ball: up 1.800 m/s, along 0.4",
+    "mesh_bodies.py": "the ball is inside the glass: True",
     "prescribed_motion.py": "at 0.500000 m/s",
     "record_and_read.py": "200 frames",
     "save_and_continue.py": "the same bits: True",

@@ -13,6 +13,7 @@ import numpy as np
 from stickslip import jit
 from stickslip.contact.problem import from_delassus
 from stickslip.contact.residual import residual
+from stickslip.geometry.mesh_shapes import BOX_TRIANGLES
 from stickslip.scene import Body, Scene
 from stickslip.simulation import Simulation
 from stickslip.solvers.registry import SOLVERS, make_solver
@@ -24,7 +25,8 @@ Progress = Callable[[str, int, int], None]
 
 DT = 0.002
 EDGE = 0.2
-CORNERS = [(x, y, z) for x in (-0.1, 0.1) for y in (-0.1, 0.1) for z in (-0.1, 0.1)]
+CORNERS = [(x, y, z) for z in (-0.1, 0.1) for y in (-0.1, 0.1) for x in (-0.1, 0.1)]
+"""In the order that BOX_TRIANGLES numbers."""
 
 SHAPES: dict[str, Callable[[Scene, float], Body]] = {
     "sphere": lambda scene, z: scene.add_sphere(radius=0.5 * EDGE, position=(0.0, 0.0, z)),
@@ -32,6 +34,7 @@ SHAPES: dict[str, Callable[[Scene, float], Body]] = {
     "box": lambda scene, z: scene.add_box(size=(EDGE, EDGE, EDGE), position=(0.0, 0.0, z)),
     "cylinder": lambda scene, z: scene.add_cylinder(radius=0.1, length=EDGE, position=(0.0, 0.0, z)),
     "hull": lambda scene, z: scene.add_hull(points=CORNERS, position=(0.0, 0.0, z)),
+    "mesh": lambda scene, z: scene.add_mesh(CORNERS, BOX_TRIANGLES, position=(0.0, 0.0, z)),
 }
 """Adds a body that is EDGE tall, with its centre at height z [m]."""
 

@@ -11,8 +11,17 @@ from stickslip.scenes.registry import SCENES, find_scene
 from stickslip.scenes.running import Summary, execute, prepare
 from stickslip.stepping import Stepping
 
-SMALL = {"spheres": {"count": 40, "across": 3}}
+SMALL = {
+    "spheres": {"count": 40, "across": 3},
+    "jacks": {"scale": 0.02},
+    "glasses": {"scale": 0.02},
+    "chalices": {"scale": 0.002},
+    "funnel": {"scale": 0.005},
+    "temple": {"scale": 0.02},
+    "colosseum": {"scale": 0.1},
+}
 """Parameters that make a scene quick to step."""
+PILE = {"kinetic_energy_J", "rms_speed_m_per_s", "penetration_mean_mm", "penetration_max_mm", "settled"}
 METRICS = {
     "demo": {"bricks_moved", "dominoes_fallen", "kinetic_energy_J"},
     "box-slope": {"creep_um_per_s"},
@@ -21,10 +30,20 @@ METRICS = {
     "mass-ratio": {"stands", "height_error_mm", "overlap_mm"},
     "wall": {"stands", "max_drift_mm"},
     "tower": {"stands", "max_drift_mm"},
-    "spheres": {"kinetic_energy_J", "rms_speed_m_per_s", "penetration_mean_mm", "penetration_max_mm", "settled"},
+    "spheres": PILE,
+    "jacks": PILE,
+    "glasses": PILE,
+    "chalices": PILE,
+    "funnel": {"passed", "flow_per_s", "jammed", "rms_speed_m_per_s"},
+    "temple": {"stands", "max_drift_mm"},
+    "colosseum": {"stands", "max_drift_mm"},
     "arch": {"stands", "max_drift_mm"},
     "rolling": {"velocity_error"},
     "ball-drop": {"impact_speed", "shock_steps", "residual_speed_after_impact"},
+    "bouncing-ball": {"apex_error", "interval_error", "rest_time_error", "bounces"},
+    "cradle": {"balls_out", "speed_error", "energy_error", "momentum_error"},
+    "spin-down": {"spin_down_error", "way_error"},
+    "tippe-top": {"inverted", "inversion_time", "jellett_change"},
 }
 
 
@@ -45,11 +64,6 @@ def test_every_scene_steps_and_measures(name: str):
     assert len(summary.state_hash) == 64
 
 
-@pytest.mark.parametrize(("name", "count"), [("wall", 81), ("tower", 49), ("spheres", 1730), ("heavy-stack", 5)])
-def test_sizes_of_the_papers(name: str, count: int):
-    assert len(compile_scene(SCENES[name].build()).dynamic) == count
-
-
 def test_heavy_stack_masses_are_those_of_the_paper():
     model = compile_scene(SCENES["heavy-stack"].build())
     assert model.mass[model.dynamic].tolist() == [8.0**k for k in range(1, 6)]
@@ -66,12 +80,6 @@ def test_voussoirs_share_their_joints():
     hulls = [body.parts[0].shape.points for body in scene.bodies if body.name.startswith("voussoir")]
     for left, right in zip(hulls[:-1], hulls[1:], strict=True):
         np.testing.assert_allclose(left[4:], right[:4], atol=1e-14)
-
-
-def test_spheres_depend_on_the_seed_alone():
-    first, again, other = (compile_scene(SCENES["spheres"].build(count=50, seed=s)).q_start for s in (1, 1, 2))
-    assert np.array_equal(first, again)
-    assert not np.array_equal(first, other)
 
 
 # ---- physics ------------------------------------------------------------------------------------------------

@@ -1,4 +1,4 @@
-"""The command line: ``stickslip list | run | solve | truth | render | warmup | doctor``. No physics in here.
+"""The command line: ``stickslip list | run | solve | truth | reproduce | render | warmup | doctor``. No physics here.
 
 Exit codes: 0 success; 1 the computation failed (diverged, or did not converge under ``--strict``); 2 bad usage or
 bad input, with one line on stderr. Modules that compute are imported inside the commands, so that help is quick.
@@ -19,6 +19,7 @@ from stickslip import __version__
 from stickslip.cli.diagnose import doctor, warmup
 from stickslip.cli.listing import list_names
 from stickslip.cli.render import render
+from stickslip.cli.reproduce import reproduce
 from stickslip.cli.run import run
 from stickslip.cli.solve import solve
 from stickslip.cli.truth import truth
@@ -39,6 +40,7 @@ app.command("list")(list_names)
 app.command("run")(run)
 app.command("solve")(solve)
 app.command("truth")(truth)
+app.command("reproduce")(reproduce)
 app.command("render")(render)
 app.command("warmup")(warmup)
 app.command("doctor")(doctor)

@@ -78,8 +78,15 @@ def _solvers() -> list[dict[str, Any]]:
 
 
 def _experiments() -> list[dict[str, Any]]:
+    from stickslip.experiments.registry import PAPERS
+
     summary = "tests with a known answer, on our solvers and on other engines: stickslip truth"
-    return [{"name": "truth", "summary": summary, "settings": {}}]
+    rows: list[dict[str, Any]] = [{"name": "truth", "summary": summary, "settings": {}}]
+    for paper in PAPERS.values():
+        rows.append({"name": paper.name, "summary": f"{paper.summary}: stickslip reproduce", "settings": {}})
+        for name, shows in paper.experiments.items():
+            rows.append({"name": f"{paper.name} {name}", "summary": shows, "settings": {}})
+    return rows
 
 
 ROWS = {Kind.SCENES: _scenes, Kind.SOLVERS: _solvers, Kind.EXPERIMENTS: _experiments}

@@ -15,7 +15,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from stickslip.geometry.hull import HullTables
-from stickslip.geometry.shapes import BOX, CAPSULE, CYLINDER, HALF_SPACE, SPHERE
+from stickslip.geometry.shapes import BOX, CAPSULE, CYLINDER, HALF_SPACE, MESH, SPHERE
 from stickslip.jit import kernel
 from stickslip.linalg.vec3 import dot, load3, neg, sub
 
@@ -99,7 +99,7 @@ def extent_along(kind, d, size, s, hull, hulls):
         return size[s, 0]
     if kind == CAPSULE:
         return size[s, 0] + size[s, 1] * abs(d[2])
-    if kind == BOX:
+    if kind in (BOX, MESH):  # a mesh is centred in its bounding box
         return size[s, 0] * abs(d[0]) + size[s, 1] * abs(d[1]) + size[s, 2] * abs(d[2])
     if kind == CYLINDER:
         return size[s, 0] * sqrt(d[0] * d[0] + d[1] * d[1]) + size[s, 1] * abs(d[2])

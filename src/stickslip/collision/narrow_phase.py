@@ -9,13 +9,15 @@ with pairs (np, 2) of shape indices, type[a] <= type[b]; the shapes' world poses
 their size (ns, 3) and hull_of (ns), hulls; reach (ns): a point is reported where its gap is at most the sum of both.
 It writes the first count_out[i] of the K places of pair i: point_out (np, K, 3) midway between the surfaces,
 normal_out (np, K, 3) unit from a to b, gap_out (np, K), feature_out (np, K) an id below 65536, unique in its pair,
-that stays with the same corner, edge or face from step to step.
+that stays with the same corner, edge or face from step to step. Kernels of pairs with a mesh take mesh_of (ns) and
+meshes in the places of hull_of and hulls; boxes and hulls have a mesh of their own for them.
 """
 
 from __future__ import annotations
 
 from collections.abc import Callable
-from typing import NamedTuple
+from functools import partial
+from typing import Any, NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
@@ -29,6 +31,9 @@ from stickslip.collision.half_space import (
     hull_half_space,
     sphere_half_space,
 )
+from stickslip.collision.mesh_manifold import MOST
+from stickslip.collision.mesh_mesh import half_space_mesh, mesh_mesh
+from stickslip.collision.mesh_round import round_mesh
 from stickslip.collision.primitives import (
     capsule_box,
     capsule_capsule,
@@ -38,7 +43,8 @@ from stickslip.collision.primitives import (
     sphere_sphere,
 )
 from stickslip.geometry.hull import HullTables
-from stickslip.geometry.shapes import BOX, CAPSULE, CYLINDER, HALF_SPACE, HULL, SPHERE
+from stickslip.geometry.mesh_tables import MeshTables
+from stickslip.geometry.shapes import BOX, CAPSULE, CYLINDER, HALF_SPACE, HULL, MESH, SPHERE
 from stickslip.jit import kernel
 
 PAIR_KERNELS: dict[tuple[int, int], tuple[Callable[..., None], int]] = {
@@ -62,8 +68,17 @@ PAIR_KERNELS: dict[tuple[int, int], tuple[Callable[..., None], int]] = {
     (CYLINDER, HALF_SPACE): (cylinder_half_space, 6),
     (HULL, HULL): (convex_kernel(HULL, HULL), 8),
     (HULL, HALF_SPACE): (hull_half_space, 16),
+    (SPHERE, MESH): (partial(round_mesh, SPHERE), MOST),
+    (CAPSULE, MESH): (partial(round_mesh, CAPSULE), MOST),
+    (BOX, MESH): (mesh_mesh, MOST),
+    (CYLINDER, MESH): (partial(round_mesh, CYLINDER), MOST),
+    (HULL, MESH): (mesh_mesh, MOST),
+    (HALF_SPACE, MESH): (half_space_mesh, MOST),
+    (MESH, MESH): (mesh_mesh, MOST),
 }
 """Kernel and K, the most points of a pair, per pair of types; a kernel compiles when its first pair occurs."""
+CHUNK = 1024
+"""Pairs with meshes that are looked at together: most have no contact, and none of those keeps its room."""
 
 
 class RawContacts(NamedTuple):
@@ -92,6 +107,8 @@ def collide(
     hull_of: NDArray[np.int32],
     hulls: HullTables,
     reach: NDArray[np.float64],
+    mesh_of: NDArray[np.int32] | None = None,
+    meshes: MeshTables | None = None,
 ) -> RawContacts:
     """Contact points of pairs (np, 2) with type[a] <= type[b]; arrays as in the signature of the kernels.
 
@@ -106,6 +123,13 @@ def collide(
     for code in np.flatnonzero(np.bincount(kind)).tolist():
         kernel_of_kind, most = PAIR_KERNELS[divmod(code, 8)]
         rows = np.flatnonzero(kind == code)
+        if code % 8 == MESH:
+            assert mesh_of is not None
+            assert meshes is not None
+            for first in range(0, len(rows), CHUNK):
+                shapes = position, rotation, size, mesh_of, meshes, reach
+                groups.append(_mesh_contacts(kernel_of_kind, pairs, rows[first : first + CHUNK], shapes, found))
+            continue
         point, normal = np.empty((len(rows), most, 3)), np.empty((len(rows), most, 3))
         gap, feature = np.empty((len(rows), most)), np.empty((len(rows), most), np.int32)
         count = np.empty(len(rows), np.int32)
@@ -122,6 +146,25 @@ def collide(
     for group in groups:
         gather(pairs, end - found, found, *group, *contacts)
     return contacts
+
+
+def _mesh_contacts(
+    kernel_of_kind: Callable[..., None],
+    pairs: NDArray[np.int32],
+    rows: NDArray[np.intp],
+    shapes: tuple[object, ...],
+    found_out: NDArray[np.int32],
+) -> tuple[NDArray[Any], NDArray[Any], NDArray[Any], NDArray[Any], NDArray[Any]]:
+    """Contacts of some pairs of one kind with meshes, without room for those that have none; counts to found_out."""
+    point, normal = np.empty((len(rows), MOST, 3)), np.empty((len(rows), MOST, 3))
+    gap, feature = np.empty((len(rows), MOST)), np.empty((len(rows), MOST), np.int32)
+    count = np.empty(len(rows), np.int32)
+    kernel_of_kind(pairs[rows], *shapes, point, normal, gap, feature, count)
+    found_out[rows] = count
+    some = np.flatnonzero(count)
+    most = int(count.max(initial=0))
+    kept = [np.ascontiguousarray(array[some, :most]) for array in (point, normal, gap, feature)]
+    return rows[some], kept[0], kept[1], kept[2], kept[3]
 
 
 @kernel

@@ -12,7 +12,7 @@ from numpy.typing import NDArray
 from stickslip.errors import InputError
 from stickslip.geometry.hull import polyhedron
 from stickslip.geometry.rotation import matrix
-from stickslip.geometry.shapes import Box, Capsule, Cylinder, HalfSpace, Hull, Placed, Shape, Sphere
+from stickslip.geometry.shapes import Box, Capsule, Cylinder, HalfSpace, Hull, Mesh, Placed, Shape, Sphere
 
 
 @dataclass(frozen=True, eq=False)
@@ -46,6 +46,8 @@ def of_shape(shape: Shape, where: str = "shape") -> MassProperties:
             return MassProperties(m_mid + m_ends, origin, np.diag([side, side, (0.5 * m_mid + 0.4 * m_ends) * r * r]))
         case Hull(points):
             return _of_hull(points, where)
+        case Mesh():
+            return MassProperties(shape.solid.volume, shape.solid.centre, shape.solid.inertia)
         case HalfSpace():
             raise InputError(f"{where}: a half-space has no finite mass; make its body static or kinematic")
 

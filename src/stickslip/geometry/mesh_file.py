@@ -1,4 +1,4 @@
-"""Vertices of a mesh file, for convex hulls. Reading is trimesh's (extra ``mesh``), which knows OBJ, STL, PLY, OFF."""
+"""Vertices and triangles of a mesh file. Reading is trimesh's (extra ``mesh``), which knows OBJ, STL, PLY, OFF."""
 
 from __future__ import annotations
 
@@ -12,7 +12,20 @@ from stickslip.errors import FileError, MissingDependencyError
 
 
 def read_vertices(path: str | os.PathLike[str]) -> NDArray[np.float64]:
-    """Vertices (n, 3) of a mesh file, in the file's own units, taken as metres."""
+    """Vertices (n, 3) of a mesh file, in the file's own units, taken as metres; for convex hulls."""
+    return _read(path)[0]
+
+
+def read_mesh(path: str | os.PathLike[str]) -> tuple[NDArray[np.float64], NDArray[np.int32]]:
+    """Vertices (n, 3) and triangles (m, 3) of a mesh file, in the file's own units, taken as metres."""
+    vertices, triangles = _read(path)
+    if len(triangles) == 0:
+        raise FileError(f"mesh file {Path(path)} has no triangles; an OBJ, STL, PLY or OFF mesh is needed")
+    return vertices, triangles
+
+
+def _read(path: str | os.PathLike[str]) -> tuple[NDArray[np.float64], NDArray[np.int32]]:
+    """Vertices and triangles as they are in the file."""
     file = Path(path)
     if not file.is_file():
         raise FileError(f"mesh file {file} does not exist; give the path of an OBJ, STL, PLY or OFF file")
@@ -25,8 +38,9 @@ def read_vertices(path: str | os.PathLike[str]) -> NDArray[np.float64]:
     try:
         mesh = trimesh.load(file, force="mesh", process=False)
         vertices = np.array(mesh.vertices, dtype=np.float64)
+        triangles = np.array(getattr(mesh, "faces", ()), dtype=np.int32).reshape(-1, 3)
     except Exception as error:  # trimesh raises whatever its readers meet
         raise FileError(f"mesh file {file} cannot be read: {error}") from None
     if len(vertices) == 0:
         raise FileError(f"mesh file {file} has no vertices; an OBJ, STL, PLY or OFF mesh is needed")
-    return vertices
+    return vertices, triangles

@@ -1,16 +1,17 @@
-"""The convex shapes a body is made of, as the user states them: plain data, checked where they are made."""
+"""The shapes a body is made of, as the user states them: plain data, checked where they are made."""
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
 from stickslip.errors import InputError
+from stickslip.geometry.triangle_mesh import TriangleMesh, checked_mesh
 
-SPHERE, CAPSULE, BOX, CYLINDER, HULL, HALF_SPACE = range(6)
-"""Type codes in kernels; pairs are ordered by them, so a half-space is always shape b."""
+SPHERE, CAPSULE, BOX, CYLINDER, HULL, HALF_SPACE, MESH = range(7)
+"""Type codes in kernels; pairs are ordered by them, so a half-space is shape b of every pair, but a with a mesh."""
 
 
 @dataclass(frozen=True)
@@ -83,7 +84,30 @@ class HalfSpace:
     """Solid below the plane local z = 0, without end; only for bodies that do not move freely."""
 
 
-Shape = Sphere | Capsule | Box | Cylinder | Hull | HalfSpace
+@dataclass(frozen=True, eq=False)
+class Mesh:
+    """Solid inside the closed surface of ``vertices`` (n, 3) [m] and ``triangles`` (m, 3), outside counter-clockwise.
+
+    Close vertices are merged; a surface that bounds no solid raises an InputError that begins with ``where``.
+    """
+
+    vertices: ArrayLike
+    triangles: ArrayLike
+    where: str = "mesh"
+    solid: TriangleMesh = field(init=False)
+    """The checked mesh."""
+    middle: NDArray[np.float64] = field(init=False)
+    """(3,) [m] middle of its bounding box."""
+
+    def __post_init__(self) -> None:
+        solid = checked_mesh(self.vertices, self.triangles, self.where)
+        object.__setattr__(self, "solid", solid)
+        object.__setattr__(self, "vertices", solid.vertices)
+        object.__setattr__(self, "triangles", solid.triangles)
+        object.__setattr__(self, "middle", 0.5 * (solid.vertices.min(axis=0) + solid.vertices.max(axis=0)))
+
+
+Shape = Sphere | Capsule | Box | Cylinder | Hull | HalfSpace | Mesh
 
 
 @dataclass(frozen=True, eq=False)

@@ -9,7 +9,10 @@ from typing import Any
 import numpy as np
 
 from stickslip.errors import InputError
+from stickslip.geometry.rotation import between
+from stickslip.geometry.shapes import HalfSpace, placed
 from stickslip.scene import Scene
+from stickslip.scenes.lattice import cells, scaled
 from stickslip.scenes.metrics import Values
 from stickslip.scenes.parameters import whole_number
 from stickslip.simulation import Simulation, StepResult
@@ -21,38 +24,42 @@ SPACING = 2.2
 
 
 def spheres(
-    count: int = 1730,
-    radius: float = 0.05,
+    scale: float = 1.0,
+    count: int = 1728,
     across: int = 12,
+    radius: float = 0.1866,
     jitter: float = 0.09,
-    density: float = 1000.0,
-    friction: float = 0.5,
+    density: float = 2500.0,
+    friction: float = 0.75,
+    torsion: float = 0.01,
     seed: int = 1,
 ) -> Scene:
-    """Spheres dropped from a jittered lattice into a container of a floor and four walls (half-spaces).
+    """Glass balls dropped from a jittered lattice into a container of a floor and four walls (half-spaces).
 
-    radius [m]; ``across`` spheres fit along a side of the square container; jitter: largest displacement of a start
-    position along each axis, as a share of the radius, drawn with ``seed``; density [kg/m^3].
+    12^3 balls of 68 kg, the floor, and the walls as one body: 1730 bodies, the number of the paper, whose counts
+    include what is fixed. radius [m]; ``across`` balls fit along a side of the square container; jitter: largest
+    displacement of a start position along each axis, as a share of the radius, drawn with ``seed``; density
+    [kg/m^3]; torsion: coefficient of torsional friction [m]. scale: number of balls over ``count``; ``across`` grows
+    with its cube root.
     """
-    count = whole_number("spheres", "count", count, 1)
-    across = whole_number("spheres", "across", across, 1)
+    count = scaled("spheres", scale, whole_number("spheres", "count", count, 1))
+    across = scaled("spheres", scale, whole_number("spheres", "across", across, 1), 3)
     seed = whole_number("spheres", "seed", seed, 0)
     if not 0.0 <= jitter < 0.1:
         raise InputError(f"spheres: jitter is {jitter}; it must be at least 0 and below 0.1, or spheres could overlap")
     pitch = SPACING * radius
     half = 0.5 * across * pitch
     scene = Scene()
-    scene.add_half_space(friction=friction, name="floor")
-    for name, normal in (("left", (1, 0, 0)), ("right", (-1, 0, 0)), ("front", (0, 1, 0)), ("back", (0, -1, 0))):
-        scene.add_half_space(normal, -half * np.array(normal), friction=friction, name=f"wall-{name}")
-    k = np.arange(count)
-    cell = np.stack([k % across, (k // across) % across, k // across**2], axis=1).astype(np.float64)
-    corner = np.array([0.5 * pitch - half, 0.5 * pitch - half, 0.5 * pitch])
+    glass = scene.add_material("glass", friction, torsion=torsion)
+    scene.add_half_space(material=glass, name="floor")
+    normals = [(1, 0, 0), (-1, 0, 0), (0, 1, 0), (0, -1, 0)]
+    walls = [placed(HalfSpace(), -half * np.array(n), between((0, 0, 1), n)) for n in normals]
+    scene.add_compound(walls, kind="static", material=glass, name="walls")
     shake = np.random.default_rng(seed).uniform(-jitter, jitter, (count, 3)) * radius
-    for i, position in enumerate(cell * pitch + corner + shake):
+    for i, position in enumerate((cells(count, across, across) + [0.0, 0.0, 0.5]) * pitch + shake):
         warm = 0.5 + 0.5 * math.sin(2.4 * i)
         scene.add_sphere(
-            radius, position, density=density, friction=friction, name=f"sphere-{i}",
+            radius, position, density=density, material=glass, name=f"sphere-{i}",
             colour=(0.35 + 0.5 * warm, 0.5, 0.85 - 0.5 * warm),
         )  # fmt: skip
     return scene

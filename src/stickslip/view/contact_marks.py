@@ -59,6 +59,11 @@ def draw_contacts(image: NDArray[np.float64], contacts: ContactMarks, view: Came
         hull=np.full(count, -1, dtype=np.int32),
         face_start=np.zeros(1, dtype=np.int32),
         face_plane=np.zeros((0, 4)),
+        mesh=np.full(count, -1, dtype=np.int32),
+        mesh_start=np.zeros((0, 2), dtype=np.int64),
+        mesh_bounds=np.zeros((0, 6)),
+        mesh_links=np.zeros((0, 3), dtype=np.int32),
+        mesh_corners=np.zeros((0, 9)),
         colour=linear([COLOURS[int(code)] for code in contacts.status]),
         planes=np.zeros(0, dtype=np.int32),
     )

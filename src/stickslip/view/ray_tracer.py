@@ -1,4 +1,4 @@
-"""Rays against convex shapes: where a ray enters the nearest one, and whether anything is in its way.
+"""Rays against shapes: where a ray enters the nearest one, and whether anything is in its way.
 
 Only entries count: a ray that starts inside a shape does not see it, so a camera inside a wall looks through it.
 A ray is o + t d with unit d; shapes are met in their own frame (geometry/shapes.py).
@@ -12,9 +12,10 @@ from typing import NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
-from stickslip.geometry.shapes import BOX, CAPSULE, CYLINDER, HULL, SPHERE
+from stickslip.geometry.mesh_distance import box_distance2, closest_on_triangle
+from stickslip.geometry.shapes import BOX, CAPSULE, CYLINDER, HULL, MESH, SPHERE
 from stickslip.jit import kernel
-from stickslip.linalg.vec3 import dot, load3, load_matrix, mat_t_vec, mat_vec, normalize, sub
+from stickslip.linalg.vec3 import cross, dot, load3, load_matrix, mat_t_vec, mat_vec, normalize, sub
 
 
 class TracedScene(NamedTuple):
@@ -27,6 +28,15 @@ class TracedScene(NamedTuple):
     hull: NDArray[np.int32]
     face_start: NDArray[np.int32]
     face_plane: NDArray[np.float64]
+    mesh: NDArray[np.int32]
+    """(n,) number of a shape's mesh, or -1."""
+    mesh_start: NDArray[np.int64]
+    """(nm, 2) first and last node of the tree of each mesh."""
+    mesh_bounds: NDArray[np.float64]
+    mesh_links: NDArray[np.int32]
+    """Nodes of those trees, as in geometry/mesh_tree.py."""
+    mesh_corners: NDArray[np.float64]
+    """(nt, 9) corners of the triangles that the nodes number [m]"""
     colour: NDArray[np.float64]
     """(n, 3) linear RGB."""
     planes: NDArray[np.int32]
@@ -79,6 +89,61 @@ def _enter_capsule(o, d, radius, half):
 
 
 @kernel
+def _corner(corners, t, k):
+    """Corner k of triangle t."""
+    return corners[t, 3 * k], corners[t, 3 * k + 1], corners[t, 3 * k + 2]
+
+
+@kernel
+def _enter_mesh(start, bounds, links, corners, m, o, d):
+    """First distance above zero at which a ray meets a triangle of mesh m from outside, or inf."""
+    nearest = inf
+    node, end = start[m, 0], start[m, 1]
+    while node < end:
+        t_in, t_out = 0.0, nearest
+        for k in range(3):
+            t_in, t_out = _clip(t_in, t_out, o[k], d[k], bounds[node, k], bounds[node, 3 + k])
+        if t_in > t_out:
+            node = links[node, 0]
+            continue
+        for t in range(links[node, 1], links[node, 1] + links[node, 2]):
+            a = _corner(corners, t, 0)
+            e, f = sub(_corner(corners, t, 1), a), sub(_corner(corners, t, 2), a)
+            across = cross(d, f)
+            turn = dot(e, across)
+            if turn <= 0.0:  # along the triangle, or from inside
+                continue
+            from_a = sub(o, a)
+            u = dot(from_a, across)
+            side = cross(from_a, e)
+            w = dot(d, side)
+            distance = dot(f, side) / turn
+            if u >= 0.0 and w >= 0.0 and u + w <= turn and 0.0 < distance < nearest:
+                nearest = distance
+        node += 1
+    return nearest
+
+
+@kernel
+def _mesh_normal(start, bounds, links, corners, m, p):
+    """Normal of the triangle of mesh m that is nearest to p."""
+    best, normal = inf, (0.0, 0.0, 1.0)
+    node, end = start[m, 0], start[m, 1]
+    while node < end:
+        if box_distance2(bounds, node, p) > best:
+            node = links[node, 0]
+            continue
+        for t in range(links[node, 1], links[node, 1] + links[node, 2]):
+            a, b, c = _corner(corners, t, 0), _corner(corners, t, 1), _corner(corners, t, 2)
+            q, _ = closest_on_triangle(p, a, b, c)
+            apart = sub(p, q)
+            if dot(apart, apart) < best:
+                best, normal = dot(apart, apart), cross(sub(b, a), sub(c, a))
+        node += 1
+    return normalize(normal)
+
+
+@kernel
 def enter(scene, s, origin, direction):
     """Distance at which a ray enters shape s (not a half-space); inf or negative where it does not."""
     kind = scene.kind[s]
@@ -89,6 +154,10 @@ def enter(scene, s, origin, direction):
     o, d = mat_t_vec(R, o), mat_t_vec(R, direction)
     if kind == CAPSULE:
         return _enter_capsule(o, d, scene.size[s, 0], scene.size[s, 1])
+    if kind == MESH:
+        return _enter_mesh(
+            scene.mesh_start, scene.mesh_bounds, scene.mesh_links, scene.mesh_corners, scene.mesh[s], o, d
+        )
     t_in, t_out = -inf, inf
     if kind == BOX:
         for k in range(3):
@@ -125,6 +194,10 @@ def local_normal(scene, s, p):
         if y > z:
             return 0.0, 1.0 if p[1] > 0.0 else -1.0, 0.0
         return 0.0, 0.0, 1.0 if p[2] > 0.0 else -1.0
+    if kind == MESH:
+        return _mesh_normal(
+            scene.mesh_start, scene.mesh_bounds, scene.mesh_links, scene.mesh_corners, scene.mesh[s], p
+        )
     normal = (0.0, 0.0, 1.0)
     if kind == HULL:
         h = scene.hull[s]

@@ -13,7 +13,7 @@ from math import cos, exp, floor, inf, pi, sin, sqrt
 import numpy as np
 from numpy.typing import NDArray
 
-from stickslip.geometry.shapes import BOX, CYLINDER, HALF_SPACE, HULL, SPHERE
+from stickslip.geometry.shapes import BOX, CYLINDER, HALF_SPACE, HULL, MESH, SPHERE
 from stickslip.jit import kernel, parallel_kernel, prange
 from stickslip.linalg.vec3 import add, axpy, dot, load3, normalize, scale, tangents
 from stickslip.view.bounding_tree import STACK_SIZE
@@ -201,7 +201,7 @@ def pixel(
         shine = 0.0
         if scene.kind[s] != HALF_SPACE and facing > 0.0:
             middle = normalize((sun[0] - d[0], sun[1] - d[1], sun[2] - d[2]))
-            flat = scene.kind[s] == BOX or scene.kind[s] == HULL
+            flat = scene.kind[s] == BOX or scene.kind[s] == HULL or scene.kind[s] == MESH
             shine = (FLAT_SHINE if flat else SHINE) * max(0.0, dot(n, middle)) ** SHINE_POWER
         distant = sky((d[0], d[1], 0.0))
         for j in range(3):

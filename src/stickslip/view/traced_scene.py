@@ -6,7 +6,8 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
 from stickslip.collision.contacts import shape_poses
-from stickslip.geometry.shapes import BOX, CAPSULE, CYLINDER, HALF_SPACE, HULL, SPHERE
+from stickslip.geometry.mesh_distance import TRIANGLE_TREE, VERTEX_TREE
+from stickslip.geometry.shapes import BOX, CAPSULE, CYLINDER, HALF_SPACE, HULL, MESH, SPHERE
 from stickslip.model import DYNAMIC, KINEMATIC, Model
 from stickslip.view.bounding_tree import BoundingTree, bounding_tree
 from stickslip.view.ray_tracer import TracedScene
@@ -28,6 +29,7 @@ def traced_scene(model: Model, q: NDArray[np.float64]) -> tuple[TracedScene, Bou
     hull_radius = model.shape_radius
     size[kind == HULL, 0] = hull_radius[kind == HULL]  # a length scale, for the width of drawn edges
     lower, upper = _bounds(model, position, rotation)
+    meshes = model.meshes
     ground = (kind == HALF_SPACE) & (rotation[:, 2, 2] >= STEEPEST_GROUND)
     scene = TracedScene(
         kind=kind,
@@ -37,6 +39,11 @@ def traced_scene(model: Model, q: NDArray[np.float64]) -> tuple[TracedScene, Bou
         hull=model.shape_hull,
         face_start=model.hulls.face_start,
         face_plane=model.hulls.face_plane,
+        mesh=model.shape_mesh,
+        mesh_start=np.ascontiguousarray(meshes.starts[:-1, [TRIANGLE_TREE, VERTEX_TREE]]),
+        mesh_bounds=meshes.bounds,
+        mesh_links=meshes.links,
+        mesh_corners=meshes.vertices[meshes.triangles[:, :3], :3].reshape(-1, 9),
         colour=linear(body_colours(model))[model.shape_body],
         planes=np.flatnonzero(ground).astype(np.int32),
     )
@@ -80,6 +87,7 @@ def _bounds(
         (CAPSULE, half * axis + radius),
         (CYLINDER, half * axis + radius * np.sqrt(np.maximum(0.0, 1.0 - axis**2))),
         (BOX, np.einsum("sij,sj->si", np.abs(rotation), size)),
+        (MESH, np.einsum("sij,sj->si", np.abs(rotation), size)),
     ):
         extent[kind == code] = reach[kind == code]
     lower, upper = position - extent, position + extent

@@ -1,0 +1,75 @@
+"""``stickslip reproduce``: the tables, figures and claims of a paper, measured again."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import TYPE_CHECKING, Annotated
+
+import typer
+
+from stickslip.cli.output import plain_number, print_json, progress, table_console
+from stickslip.errors import InputError
+
+if TYPE_CHECKING:
+    from stickslip.experiments.report import Report
+
+
+def reproduce(
+    paper: Annotated[str, typer.Argument(help="Name of a paper; see: stickslip list experiments.")],
+    experiment: Annotated[str | None, typer.Argument(help="One experiment of it; all if left out.")] = None,
+    quick: Annotated[bool, typer.Option("--quick", help="Smaller scenes, fewer steps: a few minutes.")] = False,
+    out: Annotated[
+        Path | None, typer.Option(metavar="DIR", help="Folder of the results; by default reproduce-PAPER here.")
+    ] = None,
+    workers: Annotated[int | None, typer.Option(help="Processes; by default one a processor.")] = None,
+    json: Annotated[bool, typer.Option("--json", help="Print one JSON object instead of tables.")] = False,
+) -> None:
+    """Measure a paper's figures again; write pictures, tables and report.md, and say which claims agree.
+
+    Examples:
+
+    stickslip reproduce erleben2017 --quick --out quick
+
+    stickslip reproduce erleben2017 fig9 --json
+    """
+    from stickslip.experiments.registry import find_paper
+
+    found = find_paper(paper)
+    chosen = found.chosen(experiment)
+    if workers is not None and workers < 1:
+        raise InputError(f"workers is {workers}; it must be at least 1")
+    folder = out or Path(f"reproduce-{paper}")
+    with progress(100) as advance:
+        advance(0, f"{paper}: compiling")
+        report = found.reproduce(
+            chosen, quick, folder, lambda done, total, text: advance(100 * done // max(1, total), text), workers
+        )
+    if json:
+        print_json(report.to_json())
+    else:
+        _print_report(report, folder)
+
+
+def _print_report(report: Report, folder: Path) -> None:
+    from rich.markup import escape
+    from rich.table import Table
+
+    console = table_console()
+    numbers = Table("experiment", "what", "paper", "ours", "unit", title="numbers", title_justify="left")
+    for row in report.rows:
+        numbers.add_row(row.experiment, escape(row.name), *(_cell(value) for value in (row.paper, row.ours)), row.unit)
+    verdicts = Table("experiment", "claim", "the paper says", "measured here", "", title="claims", title_justify="left")
+    for claim in report.claims:
+        verdict = "[green]agrees[/]" if claim.agrees else "[red]differs[/]"
+        verdicts.add_row(claim.experiment, *map(escape, (claim.claim, claim.paper, claim.ours)), verdict)
+    console.print(numbers)
+    console.print(verdicts)
+    for note in report.notes:
+        console.print(f"- {note}", markup=False, highlight=False)
+    console.print(f"{folder / 'report.md'} collects figures, tables and settings", markup=False, highlight=False)
+
+
+def _cell(value: float | int | str | None) -> str:
+    if value is None:
+        return "-"
+    return plain_number(value) if isinstance(value, float) else str(value)

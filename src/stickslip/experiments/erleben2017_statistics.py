@@ -1,0 +1,97 @@
+"""Statistics of the runs of [erleben2017]: quartiles of convergence curves, outcomes, spreads."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Mapping
+from math import nan
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from stickslip.experiments.report import Row
+from stickslip.experiments.solver_runs import ABSOLUTE, NONE, RELATIVE, RunRecord
+
+STRATEGIES = ("blocked", "global", "local")
+"""In the order of the paper's columns."""
+
+METHOD_STRATEGIES = {"local": "", "local-absolute": ", absolute stopping only"}
+"""How Gauss-Seidel and Jacobi are compared (Fig. 8, 9), and what the second way adds to a claim: with the relative
+criterion a Jacobi iteration that swings between two points counts as converged and ends, without it goes on."""
+COMPARED = ("jacks", "spheres")
+"""Scenes of Fig. 8 and 9."""
+
+Runs = Mapping[tuple[str, ...], RunRecord]
+"""Records by scene, solver and strategy."""
+
+THRESHOLD = 1e-3
+"""[N s] merit of absolute convergence, sec. 5."""
+LEAST_MERIT = 1e-6
+"""[N s] merits below it are drawn and compared as it: a thousandth of the threshold."""
+
+
+def median(values: NDArray[Any]) -> float:
+    """The median, NaN of nothing."""
+    return float(np.median(values)) if len(values) else nan
+
+
+def quartiles(run: RunRecord) -> NDArray[np.float64]:
+    """(3, iterations) quartiles of the merit [N s] over the steps with contacts, after each iteration."""
+    curves = run.of("curve")
+    if not len(curves):
+        return np.full((3, run.curve.shape[1]), nan)
+    return np.maximum(np.percentile(curves, (25, 50, 75), axis=0), LEAST_MERIT)
+
+
+def spread(run: RunRecord, iterations: int) -> float:
+    """Mean over the first iterations of log10 of the upper over the lower quartile: decades between them."""
+    low, _, high = quartiles(run)[:, :iterations]
+    return float(np.log10(high / low).mean())
+
+
+def iterations_to(run: RunRecord, level: float) -> float:
+    """The iteration at which the median curve first is at or below ``level`` [N s]; NaN where it never is."""
+    below = np.flatnonzero(quartiles(run)[1] <= level * (1.0 + 1e-9))
+    return float(below[0] + 1) if len(below) else nan
+
+
+def common_level(runs: Iterable[RunRecord]) -> float:
+    """[N s] the smallest merit that the median curves of all runs reach, where that is above the threshold."""
+    return max(THRESHOLD, *(float(quartiles(run)[1, -1]) for run in runs))
+
+
+def pooled(runs: Iterable[RunRecord], name: str) -> NDArray[Any]:
+    """A field's entries at the steps with contacts, of several runs."""
+    parts = [run.of(name) for run in runs]
+    return np.concatenate(parts) if parts else np.zeros(0)
+
+
+def counted(runs: Iterable[RunRecord], outcome: int) -> int:
+    """Steps that ended so, of several runs."""
+    return sum(run.count(outcome) for run in runs)
+
+
+def outcome_rows(experiment: str, runs: Runs) -> list[Row]:
+    """Outcomes of each run; the paper shows them as histograms and gives no numbers."""
+    rows = []
+    for (scene, solver, factors), run in runs.items():
+        for name, value, unit in (
+            ("absolute convergence", run.count(ABSOLUTE), "steps"),
+            ("relative convergence", run.count(RELATIVE), "steps"),
+            ("no convergence", run.count(NONE), "steps"),
+            ("divergence detections a step, mean", _mean(run.of("rollbacks")), "1"),
+            ("iterations, median", median(run.of("iterations")), "1"),
+            ("final merit, median", median(run.of("merit")), "N s"),
+            ("natural-map residual, median", median(run.of("residual")), "1"),
+            ("mean overlap at the end", _last(run.overlap) * 1e3, "mm"),
+        ):
+            rows.append(Row(experiment, f"{scene}, {solver}, {factors}: {name}", None, value, unit))
+    return rows
+
+
+def _mean(values: NDArray[Any]) -> float:
+    return float(values.mean()) if len(values) else nan
+
+
+def _last(values: NDArray[Any]) -> float:
+    return float(values[-1]) if len(values) else nan

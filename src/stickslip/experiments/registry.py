@@ -1,0 +1,75 @@
+"""Papers whose tables and figures can be measured again: ``stickslip reproduce PAPER``."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass
+from importlib import import_module
+from pathlib import Path
+from types import MappingProxyType
+from typing import TYPE_CHECKING
+
+from stickslip.errors import InputError
+
+if TYPE_CHECKING:
+    from stickslip.experiments.report import Report
+
+Progress = Callable[[int, int, str], None]
+"""Told how many steps are done, of how many, and what is under way."""
+
+
+@dataclass(frozen=True)
+class Paper:
+    """A paper and its experiments; ``module`` has ``reproduce(experiments, quick, out, progress, workers)``."""
+
+    name: str
+    summary: str
+    module: str
+    experiments: Mapping[str, str]
+    """What each experiment shows, by its name."""
+
+    def chosen(self, experiment: str | None) -> tuple[str, ...]:
+        """The experiment of that name, or all of them for None."""
+        if experiment is None:
+            return tuple(self.experiments)
+        if experiment not in self.experiments:
+            known = ", ".join(self.experiments)
+            raise InputError(f"{self.name}: experiment {experiment!r} is unknown; known: {known}")
+        return (experiment,)
+
+    def reproduce(
+        self, experiments: Sequence[str], quick: bool, out: Path, progress: Progress, workers: int | None = None
+    ) -> Report:
+        """Run the experiments and write figures, tables and a report into ``out``."""
+        report: Report = import_module(self.module).reproduce(experiments, quick, out, progress, workers)
+        return report
+
+
+_PAPERS = (
+    Paper(
+        "erleben2017",
+        "Rigid Body Contact Problems using Proximal Operators: r-factor strategies, Gauss-Seidel against Jacobi",
+        "stickslip.experiments.erleben2017",
+        MappingProxyType(
+            {
+                "fig4": "convergence and outcomes of blocked, global and local r-factors on five scenes",
+                "fig5": "solver time over the run of jacks",
+                "fig6": "solver time over the run of spheres",
+                "fig7": "kinetic and potential energy of jacks",
+                "fig8": "convergence of Gauss-Seidel and Jacobi on jacks and spheres",
+                "fig9": "divergence detections of Gauss-Seidel and Jacobi on jacks and spheres",
+                "fixed-point": "does the answer depend on the r-factors? (sec. 4.2)",
+            }
+        ),
+    ),
+)
+
+PAPERS: Mapping[str, Paper] = MappingProxyType({paper.name: paper for paper in _PAPERS})
+"""Papers by their name on the command line."""
+
+
+def find_paper(name: str) -> Paper:
+    """The paper of that name, or an InputError that lists them all."""
+    if name not in PAPERS:
+        raise InputError(f"paper {name!r} is unknown; known: {', '.join(PAPERS)}")
+    return PAPERS[name]

@@ -1,0 +1,55 @@
+"""Toy jacks falling on a heap, [erleben2017] Table 1 and Fig. 3."""
+
+from __future__ import annotations
+
+import numpy as np
+
+from stickslip.geometry.generators import Mesh, jack
+from stickslip.scene import Scene
+from stickslip.scenes.containers import add_tray, bounding_radius
+from stickslip.scenes.lattice import SPACING, cells, colour, jitter, random_rotations, scaled
+from stickslip.scenes.parameters import whole_number
+
+ACROSS, ALONG = 6, 6
+"""Jacks along the sides of a layer of the start lattice."""
+ROOM = 1.6
+"""Sides of the tray over those of the start lattice: room for a heap with slopes."""
+
+
+def jack_mesh(reach: float) -> Mesh:
+    """A jack of the given reach [m]: arms 0.29 of it wide, a little narrower at the end."""
+    return jack(reach, 0.29 * reach, 0.25 * reach, 0.05 * reach)
+
+
+def jacks(
+    scale: float = 1.0,
+    count: int = 360,
+    reach: float = 0.2254,
+    density: float = 7850.0,
+    friction: float = 0.75,
+    torsion: float = 0.01,
+    seed: int = 1,
+) -> Scene:
+    """Steel jacks, turned at random, dropped on a floor within a low tray.
+
+    360 jacks of 35 kg, the floor and the tray: 362 bodies, the paper's number, which includes what is fixed. reach:
+    from a jack's centre to the end of an arm [m]; density [kg/m^3]; torsion: coefficient of torsional friction [m].
+    scale: number of jacks over ``count``; the sides of the start lattice and of the tray follow its cube root.
+    """
+    count = scaled("jacks", scale, whole_number("jacks", "count", count, 1))
+    across, along = scaled("jacks", scale, ACROSS, 3), scaled("jacks", scale, ALONG, 3)
+    rng = np.random.default_rng(whole_number("jacks", "seed", seed, 0))
+    vertices, triangles = jack_mesh(reach)
+    size = 2.0 * bounding_radius(vertices)
+    pitch = SPACING * size
+    scene = Scene()
+    steel = scene.add_material("steel", friction, torsion=torsion)
+    scene.add_half_space(material=steel, name="floor")
+    add_tray(scene, (ROOM * across * pitch, ROOM * along * pitch), size, 0.5 * size, steel)
+    places = (cells(count, across, along) + [0.0, 0.0, 0.5]) * pitch + jitter(rng, count, pitch - size)
+    for i, (position, rotation) in enumerate(zip(places, random_rotations(rng, count), strict=True)):
+        scene.add_mesh(
+            vertices=vertices, triangles=triangles, position=position, rotation=rotation, density=density,
+            material=steel, colour=colour(i, 0.58, 0.9), name=f"jack-{i}",
+        )  # fmt: skip
+    return scene
