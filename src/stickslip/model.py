@@ -115,7 +115,7 @@ class Model:
 
 
 def compile_scene(scene: Scene) -> Model:
-    """Flatten a scene into arrays; hulls and the tables of meshes are built here, so degenerate hulls raise here at the latest."""
+    """Flatten a scene into arrays; hulls and tables of meshes are built here, so degenerate ones raise here."""
     if not scene.bodies:
         raise InputError("scene: it has no bodies; add at least one")
     kind = np.array([KINDS.index(body.kind) for body in scene.bodies], dtype=np.int32)

@@ -94,16 +94,29 @@ def _stages() -> Iterator[tuple[str, Callable[[], None]]]:
     for lower, upper in itertools.combinations_with_replacement(SHAPES, 2):
         yield f"{lower} and {upper}", partial(_step, _stack(lower, upper))
     yield "scheme moreau", partial(_step, _stack("box", "sphere"), stepping=Stepping(scheme="moreau"))
+    yield "post-stabilisation", partial(_step, _stack("box", "sphere"), stepping=Stepping(stabilisation=1))
     for solver in SOLVERS:
         yield f"solver {solver}", partial(_step, _stack("box", "sphere"), solver=solver)
+        yield f"solver {solver}, torsion", partial(_step, _stack("box", "sphere", torsion=0.01), solver=solver)
         yield f"solver {solver}, given W and q", partial(_solve_given, solver)
+    for torsion in (0.0, 0.01):
+        yield f"many contacts, torsion {torsion:g}", partial(_step, _lattice(torsion))
     yield "picture", partial(_draw, _stack("box", "sphere"))
 
 
-def _stack(*names: str) -> Scene:
+def _lattice(torsion: float) -> Scene:
+    """Touching balls with more contacts than are swept on one thread."""
+    scene = Scene()
+    scene.add_half_space(torsion=torsion)
+    for k in range(12**3):
+        scene.add_sphere(0.5, (k % 12, k // 12 % 12, 0.5 + k // 144), torsion=torsion)
+    return scene
+
+
+def _stack(*names: str, torsion: float = 0.0) -> Scene:
     """Shapes on top of each other on a half-space, each overlapping what is below by 0.1 mm."""
     scene = Scene()
-    scene.add_half_space()
+    scene.add_half_space(torsion=torsion)
     for level, name in enumerate(names):
         SHAPES[name](scene, (level + 0.5) * EDGE - 1e-4 * (level + 1))
     return scene

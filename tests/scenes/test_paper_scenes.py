@@ -78,7 +78,7 @@ def test_small_versions_run(name: str):
         assert summary.certificate["penetration_max_mm"] < 0.05
 
 
-def test_colosseum_of_poor_design_falls():
+def test_arches_of_a_colosseum_of_poor_design_fall():
     settings = {"bays": 8, "storeys": 2, "thickness": 0.1, "solver.max_iterations": 100}
     assert not execute(prepare("colosseum", settings=settings), 60).metrics["stands"]
 

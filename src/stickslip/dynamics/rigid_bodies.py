@@ -26,6 +26,8 @@ from stickslip.linalg.vec3 import (
 from stickslip.model import Model
 
 GYROSCOPIC_ITERATIONS = 20
+MOST_PARTS = 1000.0
+"""Parts of a step at most: a body that turns faster has left physics behind, and must not hang the step."""
 
 
 def mass_blocks(model: Model, q: NDArray[np.float64]) -> BlockDiagonal:
@@ -149,7 +151,7 @@ def _free_velocity(dynamic, mass, inertia, gravity, q, v, force, h, v_out):
         omega = mat_t_vec(R, (v[i, 3], v[i, 4], v[i, 5]))
         torque = mat_t_vec(R, (force[i, 3], force[i, 4], force[i, 5]))
         # Newton's method finds the midpoint up to about two radians a step; faster spins take parts of the step
-        parts = int(norm(omega) * h / 1.5) + 1
+        parts = int(min(norm(omega) * h / 1.5, MOST_PARTS)) + 1
         for _ in range(parts):
             omega = _spin(load_matrix(inertia, i), omega, torque, h / parts)
         after = mat_vec(R, omega)

@@ -176,7 +176,7 @@ def strategy_histograms(runs: Runs, picture: Path, table: Path) -> None:
             _tidy(axes[i, j])
     for i in range(1 + len(HISTOGRAMS)):
         axes[i, 0].set_ylabel("steps")
-    axes[0, 2].margins(y=0.35)  # room for the legend
+    axes[0, 2].set_ylim(0.0, 1.35 * max(runs[s, "prox-gs", f].total for s in scenes for f in STRATEGIES))  # legend
     axes[0, 2].legend(title="convergence", fontsize=8, title_fontsize=8, ncols=3, loc="upper center")
     axes[1, 2].legend(fontsize=8)
     _save(figure, picture)

@@ -92,7 +92,7 @@ def chalices(
     scene = Scene()
     gold = scene.add_material("gold", friction, torsion=torsion)
     scene.add_half_space(material=gold, name="floor")
-    plate, wall = 0.5 * size, 0.55 * radius  # packed, they need less than half of the start height
+    plate, wall = 0.5 * size, 0.55 * radius  # packed, they need a quarter of the height they start at
     bottom = placed(Cylinder(radius + size, plate), (0.0, 0.0, 0.5 * plate))
     top = plate + wall
     for name, parts in (

@@ -195,9 +195,7 @@ def local_normal(scene, s, p):
             return 0.0, 1.0 if p[1] > 0.0 else -1.0, 0.0
         return 0.0, 0.0, 1.0 if p[2] > 0.0 else -1.0
     if kind == MESH:
-        return _mesh_normal(
-            scene.mesh_start, scene.mesh_bounds, scene.mesh_links, scene.mesh_corners, scene.mesh[s], p
-        )
+        return _mesh_normal(scene.mesh_start, scene.mesh_bounds, scene.mesh_links, scene.mesh_corners, scene.mesh[s], p)
     normal = (0.0, 0.0, 1.0)
     if kind == HULL:
         h = scene.hull[s]
