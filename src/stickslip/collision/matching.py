@@ -9,6 +9,9 @@ from stickslip.collision.contacts import Contacts
 from stickslip.jit import kernel
 from stickslip.linalg.vec3 import cross, dot, load3
 
+FEATURE_BITS = 16
+"""Lower bits of a key that name the feature; the others name the pair of shapes (collision/narrow_phase.py)."""
+
 
 def match(contacts: Contacts, rows: int, key: NDArray[np.int64], impulse: NDArray[np.float64]) -> NDArray[np.float64]:
     """Impulses (rows nc,) in the contact frames, for the keys (sorted) and impulses (k, 4) of the last step."""
@@ -27,19 +30,48 @@ def remember(contacts: Contacts, lam: NDArray[np.float64]) -> NDArray[np.float64
 
 @kernel
 def _match(key, normal, tangent, old_key, old_impulse, lam_out):
-    """Walk two sorted lists of keys side by side."""
-    k = 0
-    for c in range(key.shape[0]):
-        while k < old_key.shape[0] and old_key[k] < key[c]:
+    """Walk two sorted lists of keys pair by pair: equal keys first, then those left over in their order.
+
+    A contact that changed its id, as corners of flat faces do, takes over the impulse of one that is gone.
+    """
+    c, k = 0, 0
+    while c < key.shape[0] and k < old_key.shape[0]:
+        pair = key[c] >> FEATURE_BITS
+        while k < old_key.shape[0] and old_key[k] >> FEATURE_BITS < pair:
             k += 1
-        if k < old_key.shape[0] and old_key[k] == key[c]:
-            n, t1 = load3(normal, c), load3(tangent, c)
-            f = (old_impulse[k, 0], old_impulse[k, 1], old_impulse[k, 2])
-            lam_out[c, 0] = max(0.0, dot(n, f))
-            lam_out[c, 1] = dot(t1, f)
-            lam_out[c, 2] = dot(cross(n, t1), f)
+        last, old_last = c, k
+        while last < key.shape[0] and key[last] >> FEATURE_BITS == pair:
+            last += 1
+        while old_last < old_key.shape[0] and old_key[old_last] >> FEATURE_BITS == pair:
+            old_last += 1
+        gone = k
+        for i in range(c, last):
+            same = _place(key[i], old_key, k, old_last)
+            if same < 0:
+                # the next old contact that has no heir of its own
+                while gone < old_last and _place(old_key[gone], key, c, last) >= 0:
+                    gone += 1
+                if gone == old_last:
+                    continue
+                same = gone
+                gone += 1
+            n, t1 = load3(normal, i), load3(tangent, i)
+            f = (old_impulse[same, 0], old_impulse[same, 1], old_impulse[same, 2])
+            lam_out[i, 0] = max(0.0, dot(n, f))
+            lam_out[i, 1] = dot(t1, f)
+            lam_out[i, 2] = dot(cross(n, t1), f)
             if lam_out.shape[1] > 3:
-                lam_out[c, 3] = old_impulse[k, 3]
+                lam_out[i, 3] = old_impulse[same, 3]
+        c, k = last, old_last
+
+
+@kernel
+def _place(wanted, key, first, last):
+    """Where a key is among key[first:last], which is sorted and short; -1 where it is not."""
+    for i in range(first, last):
+        if key[i] == wanted:
+            return i
+    return -1
 
 
 @kernel

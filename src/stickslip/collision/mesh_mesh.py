@@ -23,7 +23,7 @@ from stickslip.geometry.mesh_distance import (
     surface_within,
     vertex_normal,
 )
-from stickslip.jit import inner_kernel, kernel
+from stickslip.jit import inner_kernel, kernel, parallel_kernel, prange
 from stickslip.linalg.vec3 import (
     add,
     axpy,
@@ -58,6 +58,8 @@ PARALLEL = 1e-3
 """Edges with a smaller sine between them do not cross."""
 ENDS = 1e-9
 """Share of an edge's length by which a crossing may be beyond its end."""
+SHARES = 64
+"""Shares of the pairs, each done by one thread; more than there are threads, since pairs take different times."""
 OF_B, OF_EDGES = 0x4000, 0x8000
 """Bits of an id: a vertex of b, a pair of edges; neither: a vertex of a."""
 
@@ -97,29 +99,44 @@ def half_space_mesh(
         write(i, found, count, meshes.frames[m, SIZE], limit, point_out, normal_out, gap_out, feature_out, count_out)
 
 
-@kernel
+@parallel_kernel
 def mesh_mesh(
     pairs, position, rotation, size, mesh_of, meshes, reach, point_out, normal_out, gap_out, feature_out, count_out
 ):
-    """Vertices of a on b, of b on a, and crossing edges. Signature as in the narrow phase, with meshes for hulls."""
-    found = np.empty((CAPACITY, 8))
-    for i in range(pairs.shape[0]):
-        a, b = pairs[i, 0], pairs[i, 1]
-        own, other = np.int64(mesh_of[a]), np.int64(mesh_of[b])
-        limit = reach[a] + reach[b]
-        turn_a, turn_b = load_matrix(rotation, a), load_matrix(rotation, b)
-        place_a, place_b = load3(position, a), load3(position, b)
-        turn = product(turn_b, turn_a)
-        shift = mat_t_vec(turn_b, sub(place_a, place_b))
-        count = np.int64(0)  # not a plain 0: every function that takes it would compile for that number, too
-        of_a, of_b = np.int64(0), np.int64(OF_B)
-        count = vertices_on(meshes, own, other, turn, shift, turn_b, place_b, limit, -1.0, of_a, found, count)
-        back = (turn[0], turn[3], turn[6], turn[1], turn[4], turn[7], turn[2], turn[5], turn[8])
-        shift_back = neg(mat_vec(back, shift))
-        count = vertices_on(meshes, other, own, back, shift_back, turn_a, place_a, limit, 1.0, of_b, found, count)
-        count = edges_on(meshes, own, other, turn, shift, turn_b, place_b, limit, found, count)
-        length = min(meshes.frames[own, SIZE], meshes.frames[other, SIZE])
-        write(i, found, count, length, limit, point_out, normal_out, gap_out, feature_out, count_out)
+    """Vertices of a on b, of b on a, and crossing edges. Signature as in the narrow phase, with meshes for hulls.
+
+    Pairs are shared out to threads; each writes to its own place, so their number does not matter.
+    """
+    for share in prange(SHARES):
+        found = np.empty((CAPACITY, 8))
+        for i in range(share, pairs.shape[0], SHARES):
+            mesh_pair(
+                i, pairs, position, rotation, mesh_of, meshes, reach, found, point_out, normal_out, gap_out,
+                feature_out, count_out,
+            )  # fmt: skip
+
+
+@inner_kernel
+def mesh_pair(
+    i, pairs, position, rotation, mesh_of, meshes, reach, found, point_out, normal_out, gap_out, feature_out, count_out
+):  # fmt: skip
+    """Contacts of pair i; ``found`` is room for those before redundant ones are left out."""
+    a, b = pairs[i, 0], pairs[i, 1]
+    own, other = np.int64(mesh_of[a]), np.int64(mesh_of[b])
+    limit = reach[a] + reach[b]
+    turn_a, turn_b = load_matrix(rotation, a), load_matrix(rotation, b)
+    place_a, place_b = load3(position, a), load3(position, b)
+    turn = product(turn_b, turn_a)
+    shift = mat_t_vec(turn_b, sub(place_a, place_b))
+    count = np.int64(0)  # not a plain 0: every function that takes it would compile for that number, too
+    of_a, of_b = np.int64(0), np.int64(OF_B)
+    count = vertices_on(meshes, own, other, turn, shift, turn_b, place_b, limit, -1.0, of_a, found, count)
+    back = (turn[0], turn[3], turn[6], turn[1], turn[4], turn[7], turn[2], turn[5], turn[8])
+    shift_back = neg(mat_vec(back, shift))
+    count = vertices_on(meshes, other, own, back, shift_back, turn_a, place_a, limit, 1.0, of_b, found, count)
+    count = edges_on(meshes, own, other, turn, shift, turn_b, place_b, limit, found, count)
+    length = min(meshes.frames[own, SIZE], meshes.frames[other, SIZE])
+    write(i, found, count, length, limit, point_out, normal_out, gap_out, feature_out, count_out)
 
 
 @inner_kernel

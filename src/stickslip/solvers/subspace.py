@@ -32,6 +32,9 @@ LinearSolve = Callable[[NDArray[np.float64]], NDArray[np.float64]]
 PROXIMAL = 1e-7
 """R relative to diag W: small against the eigenvalues of W that matter, large against rounding."""
 PROXIMAL_ITERATIONS = 4
+TURNING_ONLY = 0.5
+"""Square of the share of their bound that tangents may have for a contact at its torsional bound to hold its place."""
+TINY = 1e-300
 DENSE_LIMIT = 96
 """Unknown velocities up to which a dense factorisation is the faster one."""
 
@@ -143,12 +146,18 @@ def _classify(J, laws, lam, u, factors, active_out, e_out, acting_out):
         if dim == 3:
             z = 0.0
         px, py, pz = project_scaled(laws.friction_set[c], x, y, z, factors.length[c], zn, mu1, mu2, mu3)
-        # inside the set; torsion is divided and multiplied by its radius on the way
-        if px == x and py == y and abs(pz - z) <= 1e-14 * abs(z):
+        # inside the set, but for rounding: torsion is divided and multiplied by its radius on the way
+        radius = factors.length[c]
+        moved = abs(px - x) + abs(py - y) + abs(pz - z) / radius
+        if moved <= 1e-12 * (abs(x) + abs(y) + abs(z) / radius):
             for k in range(i + 1, i + dim):
                 active_out[k] = 1
             continue
         e_out[c, 0], e_out[c, 1], e_out[c, 2] = px / zn, py / zn, pz / zn
+        if dim > 3 and (px / max(mu1 * zn, TINY)) ** 2 + (py / max(mu2 * zn, TINY)) ** 2 < TURNING_ONLY:
+            # torsion is at its bound and the tangents are not: the contact turns, but holds its place
+            e_out[c, 0], e_out[c, 1] = 0.0, 0.0
+            active_out[i + 1] = active_out[i + 2] = 1
         for entry in range(J.entry_start[c], J.entry_start[c + 1]):
             width = J.column_start[J.entry_column[entry] + 1] - J.column_start[J.entry_column[entry]]
             at = J.data_start[entry]
@@ -159,12 +168,13 @@ def _classify(J, laws, lam, u, factors, active_out, e_out, acting_out):
 
 @kernel
 def _spread(row_start, laws, active, e, lam):
-    """Friction of slipping contacts from their normal impulse, in place."""
+    """Friction of slipping rows from the normal impulse of their contact, in place."""
     for c in range(row_start.shape[0] - 1):
         i = row_start[c]
-        if laws.law[c] == CONTACT and active[i] > 0 and active[i + 1] == 0:
+        if laws.law[c] == CONTACT and active[i] > 0:
             for k in range(1, row_start[c + 1] - i):
-                lam[i + k] = lam[i] * e[c, k - 1]
+                if active[i + k] == 0:
+                    lam[i + k] = lam[i] * e[c, k - 1]
 
 
 @kernel
