@@ -231,7 +231,11 @@ def _contacts_of_step(model: Model, q: NDArray[np.float64], v: NDArray[np.float6
     common = np.median(v[model.dynamic, :3], axis=0) if len(model.dynamic) else np.zeros(3)
     speed = contact_rows.speeds(model, v, common)
     gained = np.zeros(model.body_count)
-    contacts = find_contacts(model, q, far * speed + 0.5 * margin)
+
+    def pair_reach(a: NDArray[np.int32], b: NDArray[np.int32]) -> NDArray[np.float64]:
+        return margin + far * (contact_rows.relative_speeds(model, v, a, b) + gained[a] + gained[b])
+
+    contacts = find_contacts(model, q, far * speed + 0.5 * margin, pair_reach=pair_reach)
     for _ in range(contact_rows.SEARCHES):
         closing = contact_rows.approach(contacts.body_a, contacts.body_b, contacts.point, contacts.normal, q, v)
         new = contact_rows.velocity_gains(
@@ -241,7 +245,7 @@ def _contacts_of_step(model: Model, q: NDArray[np.float64], v: NDArray[np.float6
         if not hit.any():
             break
         gained = np.where(hit, new, gained)
-        contacts = find_contacts(model, q, far * (speed + gained) + 0.5 * margin, contacts, hit)
+        contacts = find_contacts(model, q, far * (speed + gained) + 0.5 * margin, contacts, hit, pair_reach)
     closing = contact_rows.approach(contacts.body_a, contacts.body_b, contacts.point, contacts.normal, q, v)
     closest = margin + far * np.maximum(gained[contacts.body_a] + gained[contacts.body_b] - closing, 0.0)
     near = contacts.gap <= closest

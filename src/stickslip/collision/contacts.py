@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from dataclasses import dataclass
 
 import numpy as np
@@ -26,6 +27,9 @@ from stickslip.linalg.vec3 import (
 )
 from stickslip.materials import AXIS_OF_A, NO_AXIS
 from stickslip.model import DYNAMIC, Model
+
+PairReach = Callable[[NDArray[np.int32], NDArray[np.int32]], NDArray[np.float64]]
+"""Gap [m] up to which pairs of bodies, given by two arrays, can matter."""
 
 
 @dataclass(frozen=True, eq=False)
@@ -73,10 +77,13 @@ def find_contacts(
     reach: NDArray[np.float64],
     known: Contacts | None = None,
     changed: NDArray[np.bool_] | None = None,
+    pair_reach: PairReach | None = None,
 ) -> Contacts:
     """All contact points at q whose gap is at most the sum of the two bodies' reach (nb,) [m].
 
     Where contacts at the same q are ``known``, only pairs with a body whose reach has ``changed`` (nb,) are searched.
+    ``pair_reach`` may say that two bodies need look less far for each other than their reaches add up to; then pairs
+    that are further apart than that, as balls, are left out, and meshes look no further.
     """
     position, rotation = shape_poses(model, q)
     shape_reach = reach[model.shape_body]
@@ -84,7 +91,14 @@ def find_contacts(
     pairs = candidate_pairs(model.shape_type, model.shape_body, model.body_kind == DYNAMIC, *geometry, model.ignored)
     if known is not None and changed is not None:
         pairs = pairs[changed[model.shape_body[pairs]].any(axis=1)]
-    raw = collide(pairs, model.shape_type, *geometry, model.shape_mesh, model.meshes)
+    limits = None
+    if pair_reach is not None:
+        a, b = pairs[:, 0], pairs[:, 1]
+        limits = pair_reach(model.shape_body[a], model.shape_body[b])
+        apart = np.linalg.norm(position[a] - position[b], axis=1) - model.shape_radius[a] - model.shape_radius[b]
+        near = apart <= limits
+        pairs, limits = pairs[near], limits[near]
+    raw = collide(pairs, model.shape_type, *geometry, model.shape_mesh, model.meshes, limits)
     body_a, body_b = model.shape_body[raw.shape_a], model.shape_body[raw.shape_b]
     materials = model.shape_material[raw.shape_a], model.shape_material[raw.shape_b]
     tangent = np.empty_like(raw.normal)

@@ -66,9 +66,12 @@ OF_B, OF_EDGES = 0x4000, 0x8000
 
 @kernel
 def half_space_mesh(
-    pairs, position, rotation, size, mesh_of, meshes, reach, point_out, normal_out, gap_out, feature_out, count_out
+    pairs, position, rotation, size, mesh_of, meshes, limits, point_out, normal_out, gap_out, feature_out, count_out
 ):
-    """Every vertex within reach (id: its number). Signature as in the narrow phase, with meshes for hulls."""
+    """Every vertex within its limit (id: its number).
+
+    Signature as in the narrow phase, with meshes for hulls, and limits (np) of the gaps for the reach of shapes.
+    """
     found = np.empty((CAPACITY, 8))
     for i in range(pairs.shape[0]):
         a, b = pairs[i, 0], pairs[i, 1]
@@ -78,7 +81,7 @@ def half_space_mesh(
         up_local = mat_t_vec(turn, up)
         centre = load3(position, b)
         height = dot(sub(centre, load3(position, a)), up)
-        limit = reach[a] + reach[b]
+        limit = limits[i]
         count = np.int64(0)
         node, end = meshes.starts[m, VERTEX_TREE], meshes.starts[m, EDGE_TREE]
         while node < end:
@@ -101,9 +104,9 @@ def half_space_mesh(
 
 @parallel_kernel
 def mesh_mesh(
-    pairs, position, rotation, size, mesh_of, meshes, reach, point_out, normal_out, gap_out, feature_out, count_out
+    pairs, position, rotation, size, mesh_of, meshes, limits, point_out, normal_out, gap_out, feature_out, count_out
 ):
-    """Vertices of a on b, of b on a, and crossing edges. Signature as in the narrow phase, with meshes for hulls.
+    """Vertices of a on b, of b on a, and crossing edges. Signature as of half_space_mesh.
 
     Pairs are shared out to threads; each writes to its own place, so their number does not matter.
     """
@@ -111,19 +114,19 @@ def mesh_mesh(
         found = np.empty((CAPACITY, 8))
         for i in range(share, pairs.shape[0], SHARES):
             mesh_pair(
-                i, pairs, position, rotation, mesh_of, meshes, reach, found, point_out, normal_out, gap_out,
+                i, pairs, position, rotation, mesh_of, meshes, limits, found, point_out, normal_out, gap_out,
                 feature_out, count_out,
             )  # fmt: skip
 
 
 @inner_kernel
 def mesh_pair(
-    i, pairs, position, rotation, mesh_of, meshes, reach, found, point_out, normal_out, gap_out, feature_out, count_out
+    i, pairs, position, rotation, mesh_of, meshes, limits, found, point_out, normal_out, gap_out, feature_out, count_out
 ):  # fmt: skip
     """Contacts of pair i; ``found`` is room for those before redundant ones are left out."""
     a, b = pairs[i, 0], pairs[i, 1]
     own, other = np.int64(mesh_of[a]), np.int64(mesh_of[b])
-    limit = reach[a] + reach[b]
+    limit = limits[i]
     turn_a, turn_b = load_matrix(rotation, a), load_matrix(rotation, b)
     place_a, place_b = load3(position, a), load3(position, b)
     turn = product(turn_b, turn_a)

@@ -297,7 +297,7 @@ def rims_on(meshes, m, radius, half, turn_a, place_a, turn, place, limit, found,
 
 @kernel
 def round_mesh(
-    kind, pairs, position, rotation, size, mesh_of, meshes, reach,
+    kind, pairs, position, rotation, size, mesh_of, meshes, limits,
     point_out, normal_out, gap_out, feature_out, count_out,
 ):  # fmt: skip
     """Contacts of spheres, capsules or cylinders, by ``kind``. Then as in the narrow phase, with meshes for hulls."""
@@ -305,7 +305,7 @@ def round_mesh(
     for i in range(pairs.shape[0]):
         a, b = pairs[i, 0], pairs[i, 1]
         m = np.int64(mesh_of[b])
-        limit = reach[a] + reach[b]
+        limit = limits[i]
         radius, half = size[a, 0], size[a, 1]
         turn, place = load_matrix(rotation, b), load3(position, b)
         turn_a, place_a = load_matrix(rotation, a), load3(position, a)

@@ -77,7 +77,7 @@ PAIR_KERNELS: dict[tuple[int, int], tuple[Callable[..., None], int]] = {
     (MESH, MESH): (mesh_mesh, MOST),
 }
 """Kernel and K, the most points of a pair, per pair of types; a kernel compiles when its first pair occurs."""
-CHUNK = 1024
+CHUNK = 4096
 """Pairs with meshes that are looked at together: most have no contact, and none of those keeps its room."""
 
 
@@ -109,14 +109,18 @@ def collide(
     reach: NDArray[np.float64],
     mesh_of: NDArray[np.int32] | None = None,
     meshes: MeshTables | None = None,
+    limits: NDArray[np.float64] | None = None,
 ) -> RawContacts:
     """Contact points of pairs (np, 2) with type[a] <= type[b]; arrays as in the signature of the kernels.
 
-    Pairs that come sorted, as from the broad phase, are not sorted again, and neither are their contacts.
+    Pairs that come sorted, as from the broad phase, are not sorted again, and neither are their contacts. ``limits``
+    (np) [m]: gap up to which a pair with a mesh is looked at, where that is less than the sum of both reaches.
     """
     order = (pairs[:, 0].astype(np.int64) << 32) | pairs[:, 1]
+    limits = reach[pairs].sum(axis=1) if limits is None else np.minimum(limits, reach[pairs].sum(axis=1))
     if np.any(order[1:] < order[:-1]):
-        pairs = pairs[np.argsort(order, kind="stable")]
+        sorting = np.argsort(order, kind="stable")
+        pairs, limits = pairs[sorting], limits[sorting]
     kind = 8 * shape_type[pairs[:, 0]] + shape_type[pairs[:, 1]]
     groups = []
     found = np.zeros(len(pairs), np.int32)
@@ -127,8 +131,9 @@ def collide(
             assert mesh_of is not None
             assert meshes is not None
             for first in range(0, len(rows), CHUNK):
-                shapes = position, rotation, size, mesh_of, meshes, reach
-                groups.append(_mesh_contacts(kernel_of_kind, pairs, rows[first : first + CHUNK], shapes, found))
+                some = rows[first : first + CHUNK]
+                shapes = position, rotation, size, mesh_of, meshes, limits[some]
+                groups.append(_mesh_contacts(kernel_of_kind, pairs, some, shapes, found))
             continue
         point, normal = np.empty((len(rows), most, 3)), np.empty((len(rows), most, 3))
         gap, feature = np.empty((len(rows), most)), np.empty((len(rows), most), np.int32)

@@ -31,6 +31,14 @@ def speeds(model: Model, v: NDArray[np.float64], frame: NDArray[np.float64] | No
     return np.linalg.norm(linear, axis=1) + model.lever * np.linalg.norm(v[:, 3:], axis=1)
 
 
+def relative_speeds(
+    model: Model, v: NDArray[np.float64], a: NDArray[np.int32], b: NDArray[np.int32]
+) -> NDArray[np.float64]:
+    """Bound (np,) [m/s] of the speed at which any surfaces of bodies a and b approach each other under v (nb, 6)."""
+    turning = model.lever * np.linalg.norm(v[:, 3:], axis=1)
+    return np.linalg.norm(v[a, :3] - v[b, :3], axis=1) + turning[a] + turning[b]
+
+
 def velocity_gains(
     model: Model,
     body_a: NDArray[np.int32],
