@@ -16,7 +16,7 @@ Friction = float | tuple[float, float]
 """One coefficient, or two: along the friction axis of the body and across it."""
 
 COMBINE: dict[str, Callable[[float, float], float]] = {
-    "geometric": lambda a, b: float(np.sqrt(a * b)),
+    "geometric": lambda a, b: float(np.sqrt(a) * np.sqrt(b)),
     "average": lambda a, b: 0.5 * (a + b),
     "multiply": lambda a, b: a * b,
     "min": min,

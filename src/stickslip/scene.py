@@ -269,8 +269,9 @@ class Scene:
         density [kg/m^3] (default 1000), or mass [kg], which rescales the inertia of the shapes; inertia (3, 3) or
         (3,) [kg m^2] about the centre of mass in the body's frame, together with mass.
         material: a name given to :meth:`add_material`; or directly friction (default 0.5), one coefficient or two,
-        along friction_axis (3,) of the body's frame and across it; torsion [m] (0), the friction coefficient about
-        the normal; restitution and tangential_restitution (0), the shares of velocity that an impact turns around.
+        along friction_axis (3,) of the body's frame and across it (any way, where it is the contact's normal); torsion
+        [m] (0), the friction coefficient about the normal; restitution and tangential_restitution (0), the shares of
+        velocity that an impact turns around.
         velocity (3,) [m/s] of the centre of mass, angular_velocity (3,) [rad/s], both in the world frame.
         force (3,) [N] at the centre of mass and torque (3,) [N m], world frame: constant until Simulation.set_force.
         """

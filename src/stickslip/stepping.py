@@ -47,7 +47,10 @@ class Stepping:
             value = getattr(self, name)
             if value is not None and finite("stepping", name, value) < 0.0:
                 raise InputError(f"stepping: {name} is {value}; it must be zero or positive")
-        if not isinstance(self.stabilisation, int) or self.stabilisation < 0:
+        for name in ("lookahead", "warm_start"):
+            if not isinstance(getattr(self, name), bool):
+                raise InputError(f"stepping: {name} is {getattr(self, name)!r}; it must be True or False")
+        if type(self.stabilisation) is not int or self.stabilisation < 0:
             raise InputError(f"stepping: stabilisation is {self.stabilisation!r}; it must be a whole number, 0 or more")
         if self.recovery > 1.0:
             raise InputError(f"stepping: recovery is {self.recovery}; it must be between 0 and 1")

@@ -189,3 +189,21 @@ def test_no_mesh_no_tables() -> None:
     tables, number = shape_meshes([Box((1.0, 1.0, 1.0))])
     assert len(tables.vertices) == 0
     assert number.tolist() == [-1]
+
+
+@pytest.mark.parametrize("offset", [(1, 0, 0), (1, 1, 1), (0.5, 0.5, 0.5), (1, 1, 0), (0.31, 0.42, 0.53)])
+def test_pieces_that_overlap_are_refused(offset: tuple[float, float, float]) -> None:
+    """Also where edges meet edges and faces lie in one plane, so that no edge passes inside a triangle."""
+    vertices, triangles = np.concatenate([CUBE, CUBE + offset]), np.concatenate([BOX_TRIANGLES, BOX_TRIANGLES + 8])
+    with pytest.raises(InputError, match=r"(pieces overlap|intersects itself).* at \("):
+        checked_mesh(vertices, triangles)
+
+
+def test_a_solid_inside_a_solid_is_refused_and_a_cavity_is_not() -> None:
+    vertices = np.concatenate([CUBE, 0.5 * CUBE])
+    with pytest.raises(InputError, match="inside 1 other"):
+        checked_mesh(vertices, np.concatenate([BOX_TRIANGLES, BOX_TRIANGLES + 8]))
+    hollow = checked_mesh(vertices, np.concatenate([BOX_TRIANGLES, BOX_TRIANGLES[:, ::-1] + 8]))
+    assert hollow.volume == pytest.approx(7.0)
+    apart = checked_mesh(np.concatenate([CUBE, CUBE + (3, 0, 0)]), np.concatenate([BOX_TRIANGLES, BOX_TRIANGLES + 8]))
+    assert apart.volume == pytest.approx(16.0)

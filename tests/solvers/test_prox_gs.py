@@ -7,6 +7,7 @@ from stickslip import InputError, Scene, Simulation
 from stickslip.contact.gallery import GALLERY
 from stickslip.contact.residual import residual
 from stickslip.scenes.piles import spheres
+from stickslip.scenes.walls import wall
 from stickslip.solvers.prox_gs import WANDERED, ProxGaussSeidel
 
 PLAIN = ProxGaussSeidel(subspace=0, growth=1.0, max_iterations=20000)
@@ -101,3 +102,12 @@ def test_a_pile_does_not_sink_when_sweeps_are_cut_off(torsion: float, limit: flo
     deepest: list[float] = []
     sim.run(100, lambda result: deepest.append(result.certificate.penetration_mm))
     assert max(deepest) < limit
+
+
+def test_a_wall_with_torsion_is_solved_in_every_step() -> None:
+    """Torsion at its bound in an iterate must not keep the direct solve from holding the bricks."""
+    sim = Simulation(wall(), 0.01, ProxGaussSeidel(tolerance=1e-6))
+    for _ in range(5):
+        result = sim.step()
+        assert result.solution.converged
+        assert result.solution.iterations <= 200

@@ -31,6 +31,9 @@ def solve(
     tolerance: Annotated[float | None, typer.Option(help="Residual at which to stop.")] = None,
     criterion: Annotated[Criterion | None, typer.Option(help="Which residual the tolerance is for.")] = None,
     max_iterations: Annotated[int | None, typer.Option(help="Iterations at most.")] = None,
+    set_: Annotated[
+        list[str] | None, typer.Option("--set", metavar="OPTION=VALUE", help="Another option of the solver.")
+    ] = None,
     strict: Annotated[bool, typer.Option("--strict", help="Exit with 1 unless every problem converged.")] = False,
     json: Annotated[bool, typer.Option("--json", help="Print one JSON object a problem, one per line.")] = False,
 ) -> None:
@@ -41,8 +44,11 @@ def solve(
     stickslip run wall --steps 10 --dump-problem 10 wall.npz
 
     stickslip solve wall.npz --tolerance 1e-10 --json
+
+    stickslip solve wall.npz --solver prox-jacobi --set factors=global
     """
     from stickslip.io.problem_file import load_problem
+    from stickslip.scenes.parameters import parse_assignments
     from stickslip.solvers.registry import make_solver
 
     given = {
@@ -50,7 +56,8 @@ def solve(
         "criterion": criterion.value if criterion else None,
         "max_iterations": max_iterations,
     }
-    chosen = make_solver(solver, **{name: value for name, value in given.items() if value is not None})
+    named = {name.removeprefix("solver."): value for name, value in parse_assignments(set_ or []).items()}
+    chosen = make_solver(solver, **{**named, **{name: value for name, value in given.items() if value is not None}})
     loaded = [(path, load_problem(path)) for path in problems]  # all of them first: a bad file should cost no time
     rows = []
     with progress(len(loaded)) as advance:

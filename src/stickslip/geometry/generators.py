@@ -26,13 +26,16 @@ def surface_of_revolution(profile: ArrayLike, segments: int) -> Mesh:
     The outline may touch the axis (r = 0): such a corner becomes one vertex, and an edge along the axis no surface.
     Its sense does not matter. The mesh is inscribed: its volume is below the true one by sinc(2 pi / segments).
     """
-    outline = np.array(profile, dtype=np.float64)
+    try:
+        outline = np.array(profile, dtype=np.float64)
+    except (TypeError, ValueError):
+        raise InputError(f"surface of revolution: profile is {profile!r}; (k, 2) numbers are needed") from None
     if outline.ndim != 2 or outline.shape[1] != 2 or len(outline) < 3 or not np.isfinite(outline).all():
         raise InputError(f"surface of revolution: profile has shape {outline.shape}; (k, 2) finite numbers, k >= 3")
     if outline[:, 0].min() < 0.0:
         raise InputError(f"surface of revolution: a radius is {outline[:, 0].min()}; none may be negative")
-    if segments < 3:
-        raise InputError(f"surface of revolution: segments is {segments}; it must be at least 3")
+    if not isinstance(segments, int | np.integer) or segments < 3:
+        raise InputError(f"surface of revolution: segments is {segments!r}; it must be a whole number, at least 3")
     r, z = outline.T
     area = 0.5 * float(np.sum(r * np.roll(z, -1) - np.roll(r, -1) * z))
     if area == 0.0:

@@ -13,6 +13,7 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
 from stickslip.errors import InputError
+from stickslip.geometry.mesh_components import misplaced_piece
 from stickslip.geometry.mesh_crossing import first_crossing
 
 MERGE = 1e-8
@@ -141,6 +142,12 @@ def _check(points: NDArray[np.float64], corners: NDArray[np.int32], where: str, 
     i, j, point = first_crossing(vertices, triangles)
     if i >= 0:
         raise InputError(f"{where}: it intersects itself, triangles {i} and {j} cross at {_text(point)}")
+    i, point, others = misplaced_piece(vertices, triangles, neighbours)
+    if i >= 0:
+        raise InputError(
+            f"{where}: its pieces overlap, triangle {i} at {_text(point)} lies inside {others} other piece(s); a solid "
+            "piece must lie in none, a cavity (turned inwards) in one"
+        )
     return TriangleMesh(vertices, triangles, neighbours, volume, centre, inertia, digest)
 
 

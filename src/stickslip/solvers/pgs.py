@@ -36,6 +36,8 @@ class ProjectedGaussSeidel:
     """Sweeps at most."""
     criterion: Literal["scaled", "siconos", "step"] = "scaled"
     """As for prox-gs."""
+    relative: float = 1e-3
+    """As for prox-gs."""
     relaxation: float = 1.0
     """Factor on r = 1 / W_ii: above 1 over-relaxation, below 1 under-relaxation."""
     record_every: int = 0
@@ -48,7 +50,8 @@ class ProjectedGaussSeidel:
         """The PROX Gauss-Seidel that this is."""
         return ProxGaussSeidel(
             tolerance=self.tolerance, max_iterations=self.max_iterations, criterion=self.criterion, plain=True,
-            relaxation=self.relaxation, growth=NEVER, subspace=0, record_every=self.record_every,
+            relative=self.relative, relaxation=self.relaxation, growth=NEVER, subspace=0,
+            record_every=self.record_every,
         )  # fmt: skip
 
     def solve(

@@ -59,11 +59,13 @@ class Prox:
     relative: float = 1e-3
     """For the criterion "step": stop as stalled when the change differs from the last by less than this share."""
     factors: Strategy = "local"
-    """r-factor strategy: "local", "global" or "blocked"."""
+    """r-factor strategy: "local"; "global", which takes kg and kg m^2 for the same and suits bodies of about a metre;
+    "blocked", the paper's, which solves another law where contacts slide."""
     r_start: float | None = None
     """r of the global strategy at the start (the paper: 5); None: from the eigenvalues of W."""
     plain: bool = False
-    """Project in the plain norm, as the paper does, though factors of a contact differ; see prox_factors.py."""
+    """With local factors: project in the plain norm, as the paper does, though the factors of a contact differ; the
+    other strategies always do. See prox_factors.py."""
     relaxation: float = 1.0
     """Multiplies local and blocked factors at the start: over- or under-relaxation."""
     nu: float | None = None

@@ -9,7 +9,8 @@ blocked: 1 / W_nn for the normal row, the inverse of the friction rows' block of
 A projection with the plain norm has fixed points that depend on R where the factors of a contact's friction rows
 differ: lam = prox(lam - R u) then says that -R u, not -u, is normal to the friction set, and friction does not
 dissipate as much as it can. So by default the local strategy gives both tangents the smaller of their factors and
-projects in the norm in which the torsional factor equals them (``length``). ``plain`` is the paper's method.
+projects in the norm in which the torsional factor equals them (``length``). ``plain`` is the paper's method,
+and so are blocked factors always: their fixed points are not the exact law where a contact slides.
 """
 
 from __future__ import annotations

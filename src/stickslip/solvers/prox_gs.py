@@ -6,7 +6,7 @@ Differs from the paper, and how to have the paper's method:
 - Divergence is judged by the change of lam as a velocity, so that heavy and light contacts count alike; only a change
   ``growth`` times the last one counts, since the change of a converging Gauss-Seidel iteration is not monotone; and
   factors grow back. ``criterion="step", growth=1`` is the paper's rule.
-- Friction is projected in the norm of its factors (solvers/prox_factors.py); ``plain=True`` is the paper's.
+- With local factors friction is projected in their norm (solvers/prox_factors.py); ``plain=True`` is the paper's.
 - Between sweeps the equations of the contacts held closed are solved directly (solvers/subspace.py), kept only
   where the residual falls. ``subspace=0`` leaves that out, and so does ``criterion="step"``.
 - Large problems are swept in slabs (solvers/slabs.py) on several threads, the same bits on any number of them.
@@ -47,7 +47,7 @@ from stickslip.solvers.subspace import subspace_step
 
 STALL_SWEEPS = 500
 """Sweeps without a tenth of progress after which more of them are no use."""
-SLAB_BLOCKS = 4000
+SLAB_BLOCKS = 5000
 """Contacts from which on sweeps go by slabs: below, starting threads costs more than they save."""
 
 

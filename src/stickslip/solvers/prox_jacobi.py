@@ -5,8 +5,8 @@ Legend: lam impulses, u = J v + bias constraint velocities, R factors, nu their 
 All contacts are updated at once from the same velocities, and friction is bounded by the normal impulse of the last
 iteration (eq. 23). With local factors the first iterations diverge on anything with more than a few contacts: the
 adaptive factors do the work. ``factors="global"`` starts from the eigenvalues of W, where they rarely have to.
-Differs from the paper: divergence is judged by the change of lam as a velocity, and friction is projected in the
-norm of its factors (solvers/prox_factors.py); ``criterion="step", plain=True`` is the paper's method.
+Differs from the paper: divergence is judged by the change of lam as a velocity, and with local factors friction is
+projected in their norm (solvers/prox_factors.py); ``criterion="step", plain=True`` is the paper's method.
 """
 
 from __future__ import annotations

@@ -20,7 +20,8 @@ from numpy.typing import NDArray
 from stickslip.jit import kernel
 from stickslip.linalg.block_rows import BlockRows
 
-MOST_SLABS = 16
+MOST_SLABS = 8
+"""More of them would keep more threads busy, but a sweep carries weight less far: through one slab."""
 LEAST_SLABS = 4
 """Fewer slabs than this keep no two threads busy."""
 

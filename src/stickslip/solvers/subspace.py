@@ -52,11 +52,25 @@ def subspace_step(
     """
     if not isinstance(problem.A, BlockDiagonal):
         return
-    J, A, diagonal = problem.J, problem.A, problem.diagonal
+    # while sweeps look for the impulses, torsion is often at its bound where in the end the contact sticks
+    for holds in (True, False) if (problem.laws.friction[:, 2] > 0.0).any() else (False,):
+        yield from _solutions(problem, problem.A, factors, lam, u, holds)
+
+
+def _solutions(
+    problem: ContactProblem,
+    A: BlockDiagonal,
+    factors: Factors,
+    lam: NDArray[np.float64],
+    u: NDArray[np.float64],
+    holds: bool,
+) -> Iterator[NDArray[np.float64]]:
+    """Impulses that solve the frozen problem; ``holds``: contacts at their torsional bound only stick altogether."""
+    J, diagonal = problem.J, problem.diagonal
     active = np.zeros(problem.row_count, dtype=np.int32)
     e = np.zeros((problem.block_count, 3))
     acting = J.data.copy()
-    _classify(J, problem.laws, lam, u, factors, active, e, acting)
+    _classify(J, problem.laws, lam, u, factors, holds, active, e, acting)
     B = J._replace(data=acting)
     stiffness = np.where(active > 0, 1.0 / (PROXIMAL * diagonal + problem.laws.compliance), 0.0)
     size = J.column_count
@@ -123,7 +137,7 @@ def _sparse_factor(
 
 
 @kernel
-def _classify(J, laws, lam, u, factors, active_out, e_out, acting_out):
+def _classify(J, laws, lam, u, factors, holds, active_out, e_out, acting_out):
     """Rows held closed at (lam, u), the direction e of slipping contacts, and the rows that their impulses act on."""
     r = factors.row
     for c in range(J.row_start.shape[0] - 1):
@@ -158,6 +172,9 @@ def _classify(J, laws, lam, u, factors, active_out, e_out, acting_out):
             # torsion is at its bound and the tangents are not: the contact turns, but holds its place
             e_out[c, 0], e_out[c, 1] = 0.0, 0.0
             active_out[i + 1] = active_out[i + 2] = 1
+            if holds:
+                active_out[i + 3] = 1
+                continue
         for entry in range(J.entry_start[c], J.entry_start[c + 1]):
             width = J.column_start[J.entry_column[entry] + 1] - J.column_start[J.entry_column[entry]]
             at = J.data_start[entry]
