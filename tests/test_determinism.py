@@ -15,8 +15,8 @@ from stickslip.solvers.prox_gs import SLAB_BLOCKS, ProxGaussSeidel
 torsion = float(sys.argv[1])
 scene = Scene(gravity=(0.5, 0.2, -9.81))
 scene.add_half_space(torsion=torsion)
-for k in range(12**3):
-    scene.add_sphere(0.05, 0.1 * np.array([k % 12, k // 12 % 12, k // 144]) + (0, 0, 0.05), torsion=torsion)
+for k in range(13**3):
+    scene.add_sphere(0.05, 0.1 * np.array([k % 13, k // 13 % 13, k // 169]) + (0, 0, 0.05), torsion=torsion)
 sim = Simulation(scene, 0.01, ProxGaussSeidel(max_iterations=30))
 sim.run(3)
 assert sim.last.certificate.contacts > SLAB_BLOCKS
@@ -49,5 +49,5 @@ def test_a_pile_does_not_depend_on_threads() -> None:
 
 @pytest.mark.parametrize("torsion", ["0", "0.01"])
 def test_sweeps_in_slabs_do_not_depend_on_threads(torsion: str) -> None:
-    """5000 contacts, swept by several threads at once."""
+    """6000 contacts, swept by several threads at once."""
     assert output(1, "-c", LATTICE, torsion) == output(2, "-c", LATTICE, torsion) == output(3, "-c", LATTICE, torsion)

@@ -108,8 +108,8 @@ def _lattice(torsion: float) -> Scene:
     """Touching balls with more contacts than are swept on one thread."""
     scene = Scene()
     scene.add_half_space(torsion=torsion)
-    for k in range(12**3):
-        scene.add_sphere(0.5, (k % 12, k // 12 % 12, 0.5 + k // 144), torsion=torsion)
+    for k in range(13**3):
+        scene.add_sphere(0.5, (k % 13, k // 13 % 13, 0.5 + k // 169), torsion=torsion)
     return scene
 
 
