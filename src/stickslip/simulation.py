@@ -236,8 +236,10 @@ def _contacts_of_step(model: Model, q: NDArray[np.float64], v: NDArray[np.float6
         return margin + far * (contact_rows.relative_speeds(model, v, a, b) + gained[a] + gained[b])
 
     contacts = find_contacts(model, q, far * speed + 0.5 * margin, pair_reach=pair_reach)
-    for _ in range(contact_rows.SEARCHES):
+    for search in range(contact_rows.SEARCHES + 1):
         closing = contact_rows.approach(contacts.body_a, contacts.body_b, contacts.point, contacts.normal, q, v)
+        if search == contact_rows.SEARCHES:
+            break
         new = contact_rows.velocity_gains(
             model, contacts.body_a, contacts.body_b, contacts.gap, closing, contacts.restitution, far, margin
         )
@@ -246,7 +248,6 @@ def _contacts_of_step(model: Model, q: NDArray[np.float64], v: NDArray[np.float6
             break
         gained = np.where(hit, new, gained)
         contacts = find_contacts(model, q, far * (speed + gained) + 0.5 * margin, contacts, hit, pair_reach)
-    closing = contact_rows.approach(contacts.body_a, contacts.body_b, contacts.point, contacts.normal, q, v)
     closest = margin + far * np.maximum(gained[contacts.body_a] + gained[contacts.body_b] - closing, 0.0)
     near = contacts.gap <= closest
     return contacts if near.all() else contacts.take(np.flatnonzero(near))

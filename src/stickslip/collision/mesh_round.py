@@ -116,6 +116,16 @@ def push_ball(meshes, m, x, u, distance, radius, turn, place, limit, name, found
 
 
 @inner_kernel
+def tube_misses(bounds, node, middle, axis, half, thick):
+    """Whether the box of a segment middle +- half axis, made larger by ``thick``, stays away from that of a node."""
+    apart = False
+    for k in range(3):
+        wide = half * abs(axis[k]) + thick
+        apart = apart or middle[k] - wide > bounds[node, 3 + k] or middle[k] + wide < bounds[node, k]
+    return apart
+
+
+@inner_kernel
 def tube_on_edges(
     meshes, m, cylinder, x, axis, half, radius, turn_a, place_a, turn, place, limit, found, count
 ):  # fmt: skip
@@ -124,11 +134,7 @@ def tube_on_edges(
     vertices, normals, edges = meshes.vertices, meshes.normals, meshes.edges
     node, end = meshes.starts[m, EDGE_TREE], meshes.starts[m + 1, TRIANGLE_TREE]
     while node < end:
-        apart = False
-        for k in range(3):
-            wide = half * abs(axis[k]) + radius + limit
-            apart = apart or x[k] - wide > meshes.bounds[node, 3 + k] or x[k] + wide < meshes.bounds[node, k]
-        if apart:
+        if tube_misses(meshes.bounds, node, x, axis, half, radius + limit):
             node = meshes.links[node, 0]
             continue
         first = meshes.links[node, 1]
@@ -210,11 +216,7 @@ def vertices_on_round(meshes, m, cylinder, radius, half, turn_a, place_a, turn, 
     axis = mat_t_vec(turn, (turn_a[2], turn_a[5], turn_a[8]))
     node, end = meshes.starts[m, VERTEX_TREE], meshes.starts[m, EDGE_TREE]
     while node < end:
-        apart = False
-        for k in range(3):
-            wide = half * abs(axis[k]) + radius + limit
-            apart = apart or middle[k] - wide > meshes.bounds[node, 3 + k] or middle[k] + wide < meshes.bounds[node, k]
-        if apart:
+        if tube_misses(meshes.bounds, node, middle, axis, half, radius + limit):
             node = meshes.links[node, 0]
             continue
         first = meshes.links[node, 1]
