@@ -6,10 +6,12 @@ with the compliance of a material. With compliance, u + compliance lam takes the
 
 Two contact laws exist. *exact* (Signorini-Coulomb, [lee2023] eq. 11): lam_f maximises dissipation over its
 set and u_n >= 0. *convex* ([lee2023] eq. 28): the pair (u, lam) is that of a cone programme, so a sliding
-contact opens at the rate mu |u_t|. Each solver declares which of the two it obeys.
+contact opens at the rate mu |u_t|. Two more exist because methods in use need them: *box* and *pyramid* put a box or a
+regular polygon in the place of the friction set. Each solver declares which law it obeys.
 """
 
 from math import sqrt
+from typing import Literal
 
 from stickslip.contact.ellipsoid import project_ellipsoid
 from stickslip.jit import kernel
@@ -19,6 +21,8 @@ LAW_NAMES = {CONTACT: "contact", BILATERAL: "bilateral", LIMIT: "limit", ELASTIC
 
 DISC, ELLIPSE, ELLIPSOID, BOX_SET = range(4)
 FRICTION_SET_NAMES = {DISC: "disc", ELLIPSE: "ellipse", ELLIPSOID: "ellipsoid", BOX_SET: "box"}
+
+Law = Literal["exact", "convex", "box", "pyramid"]
 
 
 @kernel

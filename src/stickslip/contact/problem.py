@@ -90,6 +90,11 @@ class ContactProblem:
         return delassus.impulse_response(self.J, self.A)
 
     @cached_property
+    def delassus(self) -> BlockRows:
+        """W = J A^-1 J^T (m, m) as block rows over the constraint blocks."""
+        return delassus.blocks(self.J, self.A, self.response)
+
+    @cached_property
     def diagonal(self) -> NDArray[np.float64]:
         """diag W (m,) [1/kg]."""
         return delassus.diagonal(self.J, self.A)

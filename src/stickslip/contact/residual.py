@@ -18,7 +18,7 @@ from math import sqrt
 import numpy as np
 from numpy.typing import NDArray
 
-from stickslip.contact.laws import CONTACT, DISC, LIMIT, project_cone, project_friction
+from stickslip.contact.laws import BOX_SET, CONTACT, DISC, LIMIT, Law, project_cone, project_friction
 from stickslip.contact.problem import ContactProblem
 from stickslip.jit import kernel
 from stickslip.linalg.vectors import length
@@ -36,13 +36,14 @@ class Residual:
     """[m/s] the scaled map before the division by |q|."""
 
 
-def residual(problem: ContactProblem, lam: NDArray[np.float64], u: NDArray[np.float64] | None = None) -> Residual:
+def residual(
+    problem: ContactProblem, lam: NDArray[np.float64], u: NDArray[np.float64] | None = None, law: Law = "exact"
+) -> Residual:
     """Residuals of the impulses lam (m,); u = J v + bias (m,) is computed where not given."""
     if u is None:
         u = problem.constraint_velocity(problem.velocity(lam))
-    velocity = scaled_map(problem, lam, u)
-    ones = np.ones(problem.block_count)
-    absolute = float(_natural_map(problem.J.row_start, problem.laws, lam, u, ones, problem.torsion_length))
+    velocity = scaled_map(problem, lam, u, law)
+    absolute = _map(problem, lam, u, np.ones(problem.block_count), law)
     free = problem.free_speed
     largest = max(free, float(length(lam)), float(length(u)))
     return Residual(
@@ -52,20 +53,34 @@ def residual(problem: ContactProblem, lam: NDArray[np.float64], u: NDArray[np.fl
     )
 
 
-def scaled_map(problem: ContactProblem, lam: NDArray[np.float64], u: NDArray[np.float64]) -> float:
+def scaled_map(problem: ContactProblem, lam: NDArray[np.float64], u: NDArray[np.float64], law: Law = "exact") -> float:
     """|F| [m/s] with rho_c = 1 / mean(diag W_cc)."""
-    return float(_natural_map(problem.J.row_start, problem.laws, lam, u, problem.weight, problem.torsion_length))
+    return _map(problem, lam, u, problem.weight, law)
 
 
-def scaled_residual(problem: ContactProblem, lam: NDArray[np.float64], u: NDArray[np.float64]) -> float:
+def scaled_residual(
+    problem: ContactProblem, lam: NDArray[np.float64], u: NDArray[np.float64], law: Law = "exact"
+) -> float:
     """The scaled residual alone, dimensionless."""
-    velocity = scaled_map(problem, lam, u)
+    velocity = scaled_map(problem, lam, u, law)
     return velocity / problem.free_speed if problem.free_speed > 0.0 else velocity
 
 
+def _map(
+    problem: ContactProblem, lam: NDArray[np.float64], u: NDArray[np.float64], weight: NDArray[np.float64], law: Law
+) -> float:
+    """|F| with rho_c = 1 / weight_c."""
+    laws = problem.laws
+    if law == "box":
+        boxes = np.where(laws.law == CONTACT, BOX_SET, laws.friction_set).astype(np.int32)
+        laws = laws._replace(friction_set=boxes)
+    opening = 0.0 if law == "convex" else 1.0
+    return float(_natural_map(problem.J.row_start, laws, lam, u, weight, problem.torsion_length, opening))
+
+
 @kernel
-def _natural_map(row_start, laws, lam, u, weight, torsion_length):
-    """Norm of the natural map over all blocks."""
+def _natural_map(row_start, laws, lam, u, weight, torsion_length, opening):
+    """Norm of the natural map over all blocks; ``opening`` 1 adds mu |u_t| to the normal velocity of discs, 0 not."""
     total = 0.0
     for c in range(row_start.shape[0] - 1):
         i = row_start[c]
@@ -75,7 +90,7 @@ def _natural_map(row_start, laws, lam, u, weight, torsion_length):
             mu = laws.friction[c, 0]
             slip = sqrt(u[i + 1] * u[i + 1] + u[i + 2] * u[i + 2])
             sn, sx, sy = w * lam[i], w * lam[i + 1], w * lam[i + 2]
-            pn, px, py = project_cone(sn - u[i] - mu * slip, sx - u[i + 1], sy - u[i + 2], mu)
+            pn, px, py = project_cone(sn - u[i] - opening * mu * slip, sx - u[i + 1], sy - u[i + 2], mu)
             total += (sn - pn) ** 2 + (sx - px) ** 2 + (sy - py) ** 2
         elif laws.law[c] == CONTACT:
             sn, sx, sy = w * lam[i], w * lam[i + 1], w * lam[i + 2]

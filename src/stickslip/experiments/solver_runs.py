@@ -11,11 +11,12 @@ import numpy as np
 from numpy.typing import NDArray
 
 from stickslip import jit
+from stickslip.contact.laws import Law
 from stickslip.contact.problem import ContactProblem
 from stickslip.errors import DivergenceError
 from stickslip.scenes.registry import find_scene
 from stickslip.simulation import Simulation
-from stickslip.solvers.protocol import Law, Relinearise, Solution, Solver
+from stickslip.solvers.protocol import Relinearise, Solution, Solver
 from stickslip.solvers.registry import make_solver
 from stickslip.stepping import Stepping
 

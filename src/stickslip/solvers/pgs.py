@@ -9,14 +9,14 @@ certificate of a step judges by the exact one.
 from __future__ import annotations
 
 from dataclasses import dataclass, replace
-from typing import ClassVar, Literal
+from typing import ClassVar
 
 import numpy as np
 from numpy.typing import NDArray
 
-from stickslip.contact.laws import BOX_SET, CONTACT
+from stickslip.contact.laws import BOX_SET, CONTACT, Law
 from stickslip.contact.problem import ContactProblem
-from stickslip.solvers.protocol import Law, Relinearise, Solution
+from stickslip.solvers.protocol import Relinearise, Solution
 from stickslip.solvers.prox_gs import ProxGaussSeidel
 
 NEVER = 1e300
@@ -34,7 +34,7 @@ class ProjectedGaussSeidel:
     """Residual of the box law at which to stop."""
     max_iterations: int = 2000
     """Sweeps at most."""
-    criterion: Literal["scaled", "siconos", "step"] = "scaled"
+    criterion: str = "scaled"
     """As for prox-gs."""
     relative: float = 1e-3
     """As for prox-gs."""

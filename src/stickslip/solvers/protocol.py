@@ -9,9 +9,9 @@ from typing import ClassVar, Literal, Protocol
 import numpy as np
 from numpy.typing import NDArray
 
+from stickslip.contact.laws import Law
 from stickslip.contact.problem import ContactProblem
 
-Law = Literal["exact", "convex", "box"]
 Status = Literal["converged", "max-iterations", "stalled", "diverged"]
 Relinearise = Callable[[NDArray[np.float64]], ContactProblem]
 
@@ -32,6 +32,10 @@ class Solution:
     """Seconds spent per stage."""
     rollbacks: int = 0
     """How often an iteration was taken back because it diverged."""
+    method: str = ""
+    """Which methods did the work, where a solver chooses between several: their names in order, joined by " > "."""
+    counts: dict[str, int] = field(default_factory=dict)
+    """What else a solver counted, by name: accepted Newton points, factorisations, restarts."""
 
     @property
     def converged(self) -> bool:

@@ -3,24 +3,16 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import ClassVar, Literal, NamedTuple
+from typing import ClassVar, NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
 
 from stickslip.contact.problem import ContactProblem
-from stickslip.contact.residual import residual, scaled_residual
-from stickslip.errors import InputError
 from stickslip.jit import kernel
-from stickslip.solvers.protocol import Law
+from stickslip.solvers.iterative import Iterative
 from stickslip.solvers.prox_factors import NU, STRATEGIES, Factors, Strategy, starting_factors
 
-Criterion = Literal["scaled", "siconos", "step"]
-CRITERIA: tuple[Criterion, ...] = ("scaled", "siconos", "step")
-
-WANDERED = 10.0
-"""Ratio of residuals above which an iterate is given up for an earlier one. Not 1: sweeps that were cut off have
-brought impulses to where they belong before the residual shows it, and piles sink where that work is thrown away."""
 GOOD_SWEEPS = 10.0
 """Iterations in a row without divergence after which factors grow back by 1/nu, never above their start."""
 
@@ -43,19 +35,15 @@ class Rule(NamedTuple):
 
 
 @dataclass(frozen=True)
-class Prox:
+class Prox(Iterative):
     """Options of every PROX scheme; the defaults are meant for stepping."""
 
     name: ClassVar[str] = "prox"
-    law: ClassVar[Law] = "exact"
+    criteria: ClassVar[tuple[str, ...]] = ("scaled", "siconos", "step")
 
-    tolerance: float = 1e-8
-    """Residual at which to stop; for the criterion "step" the change of lam [N s], as eq. (27)."""
-    max_iterations: int = 2000
-    """Iterations at most."""
-    criterion: Criterion = "scaled"
-    """"scaled" or "siconos": the residual of contact/residual.py that the tolerance is for. "step": the paper's, the
-    largest change of an impulse in an iteration, which says how slow it is rather than how wrong."""
+    criterion: str = "scaled"
+    """"scaled" or "siconos": the residual of contact/residual.py that the tolerance is for. "step": eq. (27), the
+    largest change of an impulse in an iteration [N s], which says how slow it is rather than how wrong."""
     relative: float = 1e-3
     """For the criterion "step": stop as stalled when the change differs from the last by less than this share."""
     factors: Strategy = "local"
@@ -75,8 +63,7 @@ class Prox:
     which factors never grow back."""
 
     def __post_init__(self) -> None:
-        self._check_whole("max_iterations", 1)
-        self._check_range("tolerance", 0.0, np.inf)
+        super().__post_init__()
         self._check_range("relative", -1e-300, np.inf)
         self._check_range("growth", 0.999, np.inf)
         self._check_range("relaxation", 0.0, 2.0)
@@ -84,20 +71,7 @@ class Prox:
             self._check_range("nu", 0.0, 1.0)
         if self.r_start is not None:
             self._check_range("r_start", 0.0, np.inf)
-        for name, known in (("criterion", CRITERIA), ("factors", STRATEGIES)):
-            if getattr(self, name) not in known:
-                words = ", ".join(map(repr, known))
-                raise InputError(f"solver {self.name}: {name} is {getattr(self, name)!r}; it must be one of {words}")
-
-    def _check_whole(self, name: str, least: int) -> None:
-        value = getattr(self, name)
-        if not isinstance(value, int) or value < least:
-            raise InputError(f"solver {self.name}: {name} is {value!r}; it must be a whole number, at least {least}")
-
-    def _check_range(self, name: str, low: float, high: float) -> None:
-        value = getattr(self, name)
-        if not isinstance(value, int | float) or not low < value < high:
-            raise InputError(f"solver {self.name}: {name} is {value!r}; it must be above {low:g} and below {high:g}")
+        self._check_choice("factors", STRATEGIES)
 
     @property
     def rule(self) -> Rule:
@@ -108,23 +82,6 @@ class Prox:
     def starting_factors(self, problem: ContactProblem) -> Factors:
         """R at the start."""
         return starting_factors(problem, self.factors, self.r_start, self.plain, self.relaxation)
-
-    def start(
-        self, problem: ContactProblem, warm: NDArray[np.float64] | None
-    ) -> tuple[NDArray[np.float64], NDArray[np.float64], float]:
-        """Impulses to start from, their velocities and residual: ``warm``, or zero where that fits much better."""
-        lam, v = np.zeros(problem.row_count), problem.v_free.copy()
-        value = self.residual(problem, lam, problem.free_constraint_velocity)
-        if warm is not None and np.isfinite(warm).all():
-            v_warm = problem.velocity(warm)
-            value_warm = self.residual(problem, warm, problem.constraint_velocity(v_warm))
-            if value_warm <= WANDERED * value:
-                return np.array(warm, dtype=np.float64), v_warm, value_warm
-        return lam, v, value
-
-    def residual(self, problem: ContactProblem, lam: NDArray[np.float64], u: NDArray[np.float64]) -> float:
-        """The residual that the tolerance is for; the scaled one where it is for the change of lam."""
-        return residual(problem, lam, u).siconos if self.criterion == "siconos" else scaled_residual(problem, lam, u)
 
 
 def new_progress() -> NDArray[np.float64]:

@@ -27,6 +27,7 @@ from stickslip.contact.problem import ContactProblem, reordered
 from stickslip.jit import kernel, parallel_kernel, prange
 from stickslip.linalg import block_rows
 from stickslip.linalg.inertia import rigid_inverses
+from stickslip.solvers.iterative import WANDERED
 from stickslip.solvers.protocol import Relinearise, Solution, Status
 from stickslip.solvers.prox import (
     FACTOR,
@@ -35,7 +36,6 @@ from stickslip.solvers.prox import (
     ROLL_BACK,
     ROLLBACKS,
     STOP,
-    WANDERED,
     Prox,
     judge,
     new_progress,

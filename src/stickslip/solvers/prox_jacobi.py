@@ -19,6 +19,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from stickslip.contact.problem import ContactProblem
+from stickslip.solvers.iterative import WANDERED
 from stickslip.solvers.protocol import Relinearise, Solution, Status
 from stickslip.solvers.prox import (
     FACTOR,
@@ -26,7 +27,6 @@ from stickslip.solvers.prox import (
     ROLL_BACK,
     ROLLBACKS,
     STOP,
-    WANDERED,
     Prox,
     judge,
     new_progress,

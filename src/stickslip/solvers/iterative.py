@@ -1,0 +1,88 @@
+"""What iterative solvers share: when they stop, where they start, and which problems they take."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import ClassVar
+
+import numpy as np
+from numpy.typing import NDArray
+
+from stickslip.contact.laws import CONTACT, DISC, FRICTION_SET_NAMES, Law
+from stickslip.contact.problem import ContactProblem
+from stickslip.contact.residual import residual, scaled_residual
+from stickslip.errors import InputError
+
+WANDERED = 10.0
+"""Ratio of residuals above which an iterate is given up for an earlier one. Not 1: sweeps that were cut off have
+brought impulses to where they belong before the residual shows it, and piles sink where that work is thrown away."""
+
+
+@dataclass(frozen=True)
+class Iterative:
+    """Options of every iterative solver; the tolerance is for the residual of the law that the solver obeys."""
+
+    name: ClassVar[str] = "iterative"
+    law: ClassVar[Law] = "exact"
+    criteria: ClassVar[tuple[str, ...]] = ("scaled", "siconos")
+
+    tolerance: float = 1e-8
+    """Residual at which to stop."""
+    max_iterations: int = 2000
+    """Iterations at most."""
+    criterion: str = "scaled"
+    """The residual of contact/residual.py that the tolerance is for: "scaled" or "siconos"."""
+
+    def __post_init__(self) -> None:
+        self._check_whole("max_iterations", 1)
+        self._check_range("tolerance", 0.0, np.inf)
+        self._check_choice("criterion", self.criteria)
+
+    def _check_whole(self, name: str, least: int) -> None:
+        value = getattr(self, name)
+        if not isinstance(value, int) or value < least:
+            raise InputError(f"solver {self.name}: {name} is {value!r}; it must be a whole number, at least {least}")
+
+    def _check_range(self, name: str, low: float, high: float) -> None:
+        value = getattr(self, name)
+        if not isinstance(value, int | float) or not low < value < high:
+            raise InputError(f"solver {self.name}: {name} is {value!r}; it must be above {low:g} and below {high:g}")
+
+    def _check_choice(self, name: str, known: tuple[str, ...]) -> None:
+        value = getattr(self, name)
+        if value not in known:
+            words = ", ".join(map(repr, known))
+            raise InputError(f"solver {self.name}: {name} is {value!r}; it must be one of {words}")
+
+    def start(
+        self, problem: ContactProblem, warm: NDArray[np.float64] | None
+    ) -> tuple[NDArray[np.float64], NDArray[np.float64], float]:
+        """Impulses to start from, their velocities and residual: ``warm``, or zero where that fits much better."""
+        lam, v = np.zeros(problem.row_count), problem.v_free.copy()
+        value = self.residual(problem, lam, problem.free_constraint_velocity)
+        if warm is not None and np.isfinite(warm).all():
+            v_warm = problem.velocity(warm)
+            value_warm = self.residual(problem, warm, problem.constraint_velocity(v_warm))
+            if value_warm <= WANDERED * value:
+                return np.array(warm, dtype=np.float64), v_warm, value_warm
+        return lam, v, value
+
+    def residual(self, problem: ContactProblem, lam: NDArray[np.float64], u: NDArray[np.float64]) -> float:
+        """The residual that the tolerance is for, at impulses lam and constraint velocities u (m,)."""
+        if self.criterion == "siconos":
+            return residual(problem, lam, u, self.law).siconos
+        return scaled_residual(problem, lam, u, self.law)
+
+
+def require_discs(problem: ContactProblem, solver: str) -> None:
+    """Raise an InputError unless every contact has three rows and isotropic friction."""
+    laws = problem.laws
+    rows = np.diff(problem.J.row_start)
+    foreign = (laws.law == CONTACT) & ((laws.friction_set != DISC) | (rows != 3))
+    if foreign.any():
+        c = int(np.argmax(foreign))
+        found = FRICTION_SET_NAMES[int(laws.friction_set[c])]
+        raise InputError(
+            f"solver {solver}: contact {c} has {rows[c]} rows and the friction set {found!r}; it takes contacts of "
+            "three rows with the set 'disc'. prox-gs and auto solve the others"
+        )
