@@ -5,15 +5,20 @@ import pytest
 
 from stickslip.contact.gallery import GALLERY
 from stickslip.contact.residual import residual
+from stickslip.errors import InputError
 from stickslip.solvers.registry import SOLVERS, make_solver
 
-TOO_HARD = {("prox-jacobi", "mass-ratio")}
+TOO_HARD = {("prox-jacobi", "mass-ratio"), ("nsgs", "mass-ratio")}
 """First-order methods need as many iterations as masses differ, and more; they say that they stalled."""
+OTHER_SETS = ("ellipse-slips", "disc-spins", "disc-stops")
+"""Problems with friction sets other than discs of three rows."""
+TAKES_ALL_SETS = ("auto", "prox-gs", "prox-jacobi", "pgs")
+EXACT = [solver for solver in SOLVERS if SOLVERS[solver].law == "exact"]
 CASES = [
     (solver, problem)
-    for solver in SOLVERS
+    for solver in EXACT
     for problem in GALLERY
-    if SOLVERS[solver].law == "exact" and (solver, problem) not in TOO_HARD
+    if (solver, problem) not in TOO_HARD and (solver in TAKES_ALL_SETS or problem not in OTHER_SETS)
 ]
 
 
@@ -28,6 +33,13 @@ def test_known_solution(solver: str, name: str) -> None:
     if known.impulses is not None:
         np.testing.assert_allclose(solution.lam, known.impulses, atol=1e-6)
     assert residual(known.problem, solution.lam).scaled <= 1e-10
+
+
+@pytest.mark.parametrize("name", OTHER_SETS)
+@pytest.mark.parametrize("solver", [solver for solver in SOLVERS if solver not in TAKES_ALL_SETS])
+def test_friction_sets_that_a_solver_does_not_take_are_refused(solver: str, name: str) -> None:
+    with pytest.raises(InputError, match=f"{solver}.*disc.*prox-gs"):
+        make_solver(solver).solve(GALLERY[name]().problem)
 
 
 @pytest.mark.parametrize("name", [name for name, make in GALLERY.items() if make().impulses is not None])

@@ -11,6 +11,7 @@ from stickslip.jit import kernel
 from stickslip.linalg import block_rows, inertia
 from stickslip.linalg.block_rows import BlockRows
 from stickslip.linalg.inertia import BlockDiagonal, Inertia
+from stickslip.linalg.sparse_blocks import from_sparse
 
 if TYPE_CHECKING:
     from scipy.sparse import csr_array
@@ -31,8 +32,10 @@ def impulse_response(J: BlockRows, A: Inertia) -> BlockRows:
         else:
             _impulse_response(J, A.data_start, A.inverse, data)
         return J._replace(data=data)
-    columns = _sparse_inverse(A, J.column_count) @ _sparse_rows(J).T
-    blocks = columns.T.tobsr((3, 3))  # every problem of this kind has contacts of three rows and J = I
+    answers = (_sparse_inverse(A, J.column_count) @ _sparse_rows(J).T).T
+    if (np.diff(J.row_start) != 3).any() or (np.diff(J.column_start) != 3).any():  # with joints
+        return from_sparse(answers.tocsr(), J.row_start, J.column_start)
+    blocks = answers.tobsr((3, 3))
     blocks.sort_indices()
     return BlockRows(
         J.row_start,
@@ -76,6 +79,13 @@ def blocks(J: BlockRows, A: Inertia, response: BlockRows) -> BlockRows:
     """
     from scipy.sparse import csr_array
 
+    if not isinstance(A, BlockDiagonal) and (np.diff(J.row_start) == 3).all():  # J = I: W was given
+        given = _sparse_inverse(A, J.column_count).tobsr((3, 3))
+        given.sort_indices()
+        number = np.arange(len(given.indices) + 1, dtype=np.int32)
+        data = np.ascontiguousarray(given.data).ravel()
+        start, column = given.indptr.astype(np.int32), given.indices.astype(np.int32)
+        return BlockRows(J.row_start, start, column, 9 * number, data, J.row_start)
     count = J.block_count
     left, right = (_pattern(rows) for rows in (J, response))
     pattern = csr_array(left @ right.T)

@@ -12,6 +12,7 @@ from stickslip.contact.laws import CONTACT, DISC, FRICTION_SET_NAMES, Law
 from stickslip.contact.problem import ContactProblem
 from stickslip.contact.residual import residual, scaled_residual
 from stickslip.errors import InputError
+from stickslip.solvers.protocol import Relinearise, Solution
 
 WANDERED = 10.0
 """Ratio of residuals above which an iterate is given up for an earlier one. Not 1: sweeps that were cut off have
@@ -53,6 +54,15 @@ class Iterative:
         if value not in known:
             words = ", ".join(map(repr, known))
             raise InputError(f"solver {self.name}: {name} is {value!r}; it must be one of {words}")
+
+    def solve(
+        self,
+        problem: ContactProblem,
+        warm: NDArray[np.float64] | None = None,
+        relinearise: Relinearise | None = None,
+    ) -> Solution:
+        """Solve one problem, from the impulses ``warm`` (m,) where given."""
+        raise NotImplementedError
 
     def start(
         self, problem: ContactProblem, warm: NDArray[np.float64] | None

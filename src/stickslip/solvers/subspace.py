@@ -14,7 +14,7 @@ once and used for a few proximal iterations. The caller keeps the result only wh
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator
+from collections.abc import Iterator
 
 import numpy as np
 from numpy.typing import NDArray
@@ -26,8 +26,7 @@ from stickslip.linalg import block_rows, inertia
 from stickslip.linalg.inertia import BlockDiagonal
 from stickslip.solvers.prox_factors import Factors
 from stickslip.solvers.prox_sweeps import friction_step
-
-LinearSolve = Callable[[NDArray[np.float64]], NDArray[np.float64]]
+from stickslip.solvers.velocity_matrix import factorise
 
 PROXIMAL = 1e-7
 """R relative to diag W: small against the eigenvalues of W that matter, large against rounding."""
@@ -35,8 +34,6 @@ PROXIMAL_ITERATIONS = 4
 TURNING_ONLY = 0.5
 """Square of the share of their bound that tangents may have for a contact at its torsional bound to hold its place."""
 TINY = 1e-300
-DENSE_LIMIT = 96
-"""Unknown velocities up to which a dense factorisation is the faster one."""
 
 
 def subspace_step(
@@ -73,17 +70,9 @@ def _solutions(
     _classify(J, problem.laws, lam, u, factors, holds, active, e, acting)
     B = J._replace(data=acting)
     stiffness = np.where(active > 0, 1.0 / (PROXIMAL * diagonal + problem.laws.compliance), 0.0)
-    size = J.column_count
     rhs_free = inertia.apply(A, problem.v_free)
 
-    solve: LinearSolve | None
-    if size <= DENSE_LIMIT:
-        matrix = np.zeros((size, size))
-        _assemble_dense(J, A, acting, stiffness, matrix)
-        pivots = np.zeros(size, dtype=np.int32)
-        solve = _DenseSolve(matrix, pivots) if _factorise(matrix, pivots) else None
-    else:
-        solve = _sparse_factor(problem, acting, stiffness)
+    solve = factorise(problem, acting, stiffness)
     if solve is None:
         return
     # without compliance each pass moves the proximal centre; compliance is part of the law and stays
@@ -97,43 +86,6 @@ def _solutions(
         _spread(J.row_start, problem.laws, active, e, new)
         if np.isfinite(new).all():
             yield new
-
-
-class _DenseSolve:
-    """Solves with a dense LU factorisation."""
-
-    def __init__(self, matrix: NDArray[np.float64], pivots: NDArray[np.int32]) -> None:
-        self.matrix, self.pivots = matrix, pivots
-
-    def __call__(self, rhs: NDArray[np.float64]) -> NDArray[np.float64]:
-        x = rhs.copy()
-        _substitute(self.matrix, self.pivots, x)
-        return x
-
-
-def _sparse_factor(
-    problem: ContactProblem, acting: NDArray[np.float64], stiffness: NDArray[np.float64]
-) -> LinearSolve | None:
-    """SuperLU's solve function of A + B^T R^-1 J, or None where it is singular."""
-    from scipy.sparse import coo_array, csc_array
-    from scipy.sparse.linalg import splu
-
-    J, A = problem.J, problem.A
-    counts = np.diff(J.entry_start)
-    width = np.diff(J.column_start)
-    if not (width == width[0]).all():
-        return None
-    k = int(width[0])
-    pairs = int((counts * counts).sum())
-    blocks = len(width)
-    row, column = np.empty((pairs + blocks, k, k), np.int32), np.empty((pairs + blocks, k, k), np.int32)
-    value = np.zeros((pairs + blocks, k, k))
-    _assemble_triplets(J, A, acting, stiffness, k, row, column, value)
-    matrix = csc_array(coo_array((value.ravel(), (row.ravel(), column.ravel())), shape=(J.column_count,) * 2))
-    try:
-        return splu(matrix).solve
-    except RuntimeError:
-        return None
 
 
 @kernel
@@ -192,103 +144,3 @@ def _spread(row_start, laws, active, e, lam):
             for k in range(1, row_start[c + 1] - i):
                 if active[i + k] == 0:
                     lam[i + k] = lam[i] * e[c, k - 1]
-
-
-@kernel
-def _assemble_dense(J, A, acting, stiffness, matrix_out):
-    """matrix_out = A + B^T R^-1 J."""
-    for b in range(A.start.shape[0] - 1):
-        x = A.start[b]
-        width = A.start[b + 1] - x
-        for i in range(width):
-            for j in range(width):
-                matrix_out[x + i, x + j] = A.data[A.data_start[b] + i * width + j]
-    for c in range(J.row_start.shape[0] - 1):
-        dim = J.row_start[c + 1] - J.row_start[c]
-        for p in range(J.entry_start[c], J.entry_start[c + 1]):
-            xp = J.column_start[J.entry_column[p]]
-            wp = J.column_start[J.entry_column[p] + 1] - xp
-            for q in range(J.entry_start[c], J.entry_start[c + 1]):
-                xq = J.column_start[J.entry_column[q]]
-                wq = J.column_start[J.entry_column[q] + 1] - xq
-                for k in range(dim):
-                    s = stiffness[J.row_start[c] + k]
-                    if s > 0.0:
-                        for i in range(wp):
-                            left = s * acting[J.data_start[p] + k * wp + i]
-                            for j in range(wq):
-                                matrix_out[xp + i, xq + j] += left * J.data[J.data_start[q] + k * wq + j]
-
-
-@kernel
-def _assemble_triplets(J, A, acting, stiffness, width, row_out, column_out, value_out):
-    """Blocks (width x width) of A + B^T R^-1 J, one for each body and each pair of bodies of a constraint."""
-    blocks = A.start.shape[0] - 1
-    for b in range(blocks):
-        for i in range(width):
-            for j in range(width):
-                row_out[b, i, j] = A.start[b] + i
-                column_out[b, i, j] = A.start[b] + j
-                value_out[b, i, j] = A.data[A.data_start[b] + i * width + j]
-    at = blocks
-    for c in range(J.row_start.shape[0] - 1):
-        dim = J.row_start[c + 1] - J.row_start[c]
-        for p in range(J.entry_start[c], J.entry_start[c + 1]):
-            for q in range(J.entry_start[c], J.entry_start[c + 1]):
-                for i in range(width):
-                    for j in range(width):
-                        row_out[at, i, j] = J.column_start[J.entry_column[p]] + i
-                        column_out[at, i, j] = J.column_start[J.entry_column[q]] + j
-                        total = 0.0
-                        for k in range(dim):
-                            total += (
-                                stiffness[J.row_start[c] + k]
-                                * acting[J.data_start[p] + k * width + i]
-                                * J.data[J.data_start[q] + k * width + j]
-                            )
-                        value_out[at, i, j] = total
-                at += 1
-
-
-@kernel
-def _factorise(a, pivots_out):
-    """LU with partial pivoting, in place; False where a pivot vanishes.
-
-    By hand: the factorisation must give the same bits for any number of threads, which LAPACK does not promise.
-    """
-    n = a.shape[0]
-    for k in range(n):
-        p = k
-        for i in range(k + 1, n):
-            if abs(a[i, k]) > abs(a[p, k]):
-                p = i
-        pivots_out[k] = p
-        if a[p, k] == 0.0:
-            return False
-        if p != k:
-            for j in range(n):
-                a[k, j], a[p, j] = a[p, j], a[k, j]
-        for i in range(k + 1, n):
-            if a[i, k] != 0.0:
-                factor = a[i, k] / a[k, k]
-                a[i, k] = factor
-                for j in range(k + 1, n):
-                    a[i, j] -= factor * a[k, j]
-    return True
-
-
-@kernel
-def _substitute(a, pivots, x):
-    """Forward and back substitution with the factors of _factorise, in place."""
-    n = a.shape[0]
-    for k in range(n):
-        p = pivots[k]
-        if p != k:
-            x[k], x[p] = x[p], x[k]
-    for i in range(n):
-        for j in range(i):
-            x[i] -= a[i, j] * x[j]
-    for i in range(n - 1, -1, -1):
-        for j in range(i + 1, n):
-            x[i] -= a[i, j] * x[j]
-        x[i] /= a[i, i]

@@ -1,0 +1,242 @@
+"""Alternating directions (ADMM) on the Delassus operator, [carpentier2024].
+
+Legend: G = W + R the Delassus matrix with compliance, g free velocities, f impulses, y their copy in the cones, z the
+multiplier of f = y (the constraint velocity, opened by De Saxce's correction s), rho penalty, eta proximal term,
+K the friction cones.
+
+    f <- argmin  1/2 f^T G f + (g + s)^T f - z^T f + rho/2 |f - y|^2 + eta/2 |f - f_old|^2     one linear system
+    y <- P_K(f - z / rho)                                                                      contact by contact
+    z <- z - rho (f - y)
+
+s = mu |z_t| n is taken from the last z in every iteration, so that a fixed point obeys the exact law. rho starts at
+sqrt(m L) (L / m)^p, with L the largest eigenvalue of G by power iteration and m = eta the least one that G + eta may
+have, and is multiplied or divided by (L / m)^0.05 where one of the residuals |f - y| and |rho dy + eta df| exceeds
+the other tenfold.
+
+After the projection z = rho (y - t) with t = f - z / rho the point projected: t alone is the state of the iteration.
+
+Differs from the paper: contacts are scaled by the square root of their weight, which keeps cones and makes iterations
+the same in any units; f is over-relaxed (``relaxation``); t is extrapolated by Anderson's method, taken back where the
+step of the iteration then grows (``memory`` 0: never); rho changes at growing intervals, since each change costs a
+factorisation and the memory; equality rows have no copy, since nothing is projected there.
+"""
+
+from __future__ import annotations
+
+import time
+from dataclasses import dataclass
+from math import sqrt
+from typing import ClassVar
+
+import numpy as np
+from numpy.typing import NDArray
+
+from stickslip.contact import delassus
+from stickslip.contact.laws import CONTACT, LIMIT, Law, project_cone
+from stickslip.contact.problem import ContactProblem
+from stickslip.jit import kernel
+from stickslip.linalg.threads import one_blas_thread
+from stickslip.linalg.vectors import length
+from stickslip.solvers.anderson import Anderson
+from stickslip.solvers.cones import project_cones, row_compliance, row_scale
+from stickslip.solvers.iterative import Iterative, require_discs
+from stickslip.solvers.protocol import Relinearise, Solution, Status
+from stickslip.solvers.shifted_delassus import ShiftedDelassus
+
+RATIO = 10.0
+"""Ratio of primal and dual residual at which rho changes, as in the paper."""
+POWER_STEP = 0.05
+"""Change of the exponent p with rho, as in the paper."""
+POWER_ITERATIONS = 10
+CHECK_EVERY = 10
+"""Iterations between computations of the residual and looks at rho."""
+INTERVAL_GROWTH = 1.5
+"""How much longer each rho lives than the one before."""
+EXTRAPOLATE_EVERY = 2
+"""Iterations from one extrapolation to the next; plain ones between them keep contacts in their cones' right parts."""
+ASTRAY, REST = 5.0, 10
+"""A step so many times the smallest since the memory began takes an extrapolation back; plain iterations follow."""
+STALL_ITERATIONS = 1500
+"""Iterations without a tenth of progress after which more of them are no use."""
+
+
+@dataclass(frozen=True)
+class ADMM(Iterative):
+    """ADMM with adaptive penalty and proximal term, Carpentier, Le Lidec and Montaut (2024)."""
+
+    name: ClassVar[str] = "admm"
+    law: ClassVar[Law] = "exact"
+
+    max_iterations: int = 5000
+    proximal: float = 1e-6
+    """eta, relative to the mean of diag W."""
+    power: float = 0.1
+    """p of the first rho."""
+    relaxation: float = 1.6
+    """Weight of the new f against the last y, above 0 and below 2; 1 is the paper's method."""
+    memory: int = 10
+    """Changes that Anderson's extrapolation remembers; 0: the paper's method."""
+
+    def __post_init__(self) -> None:
+        super().__post_init__()
+        self._check_range("proximal", 0.0, 1.0)
+        self._check_range("power", -1.0, 1.0)
+        self._check_range("relaxation", 0.0, 2.0)
+        self._check_whole("memory", 0)
+
+    def solve(
+        self,
+        problem: ContactProblem,
+        warm: NDArray[np.float64] | None = None,
+        relinearise: Relinearise | None = None,
+    ) -> Solution:
+        """Solve for the impulses, starting from ``warm`` (m,) or zero."""
+        require_discs(problem, self.name)
+        started = time.perf_counter()
+        lam, v, value = self.start(problem, warm)
+        if problem.block_count == 0 or value <= self.tolerance:
+            return Solution(v, lam, "converged", 0, np.zeros((0, 2)))
+        with one_blas_thread():
+            return self._iterate(problem, lam, v, value, started)
+
+    def _iterate(
+        self, problem: ContactProblem, lam: NDArray[np.float64], v: NDArray[np.float64], best: float, started: float
+    ) -> Solution:
+        laws, row_start, eta = problem.laws, problem.J.row_start, self.proximal
+        S = row_scale(problem)
+        cones = (row_start, laws.law, np.ascontiguousarray(laws.friction[:, 0]))
+        R = S * S * row_compliance(problem)
+        g = S * problem.free_constraint_velocity
+        projected = np.repeat((laws.law == CONTACT) | (laws.law == LIMIT), np.diff(row_start))
+        L = _largest_eigenvalue(problem, S) + float(R.max())
+        condition = max(L / eta, 1.0)
+        rho = max(sqrt(eta * L) * condition**self.power, eta)
+        matrix = ShiftedDelassus(problem, S)
+        solve = matrix.factorised(R + eta + np.where(projected, rho, 0.0))
+        # where impulses are at hand their velocities are the multiplier; without them zero is the better guess
+        f = lam / S
+        t = f.copy()
+        if lam.any():
+            u = S * problem.constraint_velocity(v) + R * f
+            _open(*cones, u)
+            t -= np.where(projected, u / rho, 0.0)
+        y, step, right = f.copy(), np.empty_like(f), np.empty_like(f)
+        anderson = Anderson(len(t), self.memory)
+        counts = {"factorisations": 1, "extrapolations": 0, "taken_back": 0}
+        prepared = time.perf_counter()
+
+        history: list[tuple[int, float]] = []
+        best_lam, mark, mark_at = lam, best, 0
+        interval, change_at = float(CHECK_EVERY), CHECK_EVERY
+        smallest, plain, iterations = np.inf, 0, 0
+        status: Status = "max-iterations"
+        while status == "max-iterations" and iterations < self.max_iterations:
+            iterations += 1
+            f_last, y_last = f, y.copy()
+            _right_side(*cones, g, t, f_last, rho, eta, y, right)
+            f = solve(right)
+            size, primal, dual = _step(projected, t, f, f_last, y, y_last, rho, eta, self.relaxation, step)
+            if size > ASTRAY * smallest and counts["extrapolations"] and plain == 0:
+                t, f, smallest, plain = anderson.t + anderson.g, f_last, np.inf, REST
+                anderson.forget()
+                counts["taken_back"] += 1
+            else:
+                smallest = min(smallest, size)
+                if plain > 0:
+                    plain -= 1
+                    anderson.forget()
+                anderson.record(t, step)
+                if self.memory and anderson.seen > 1 and iterations % EXTRAPOLATE_EVERY == 0:
+                    t = anderson.extrapolated()
+                    counts["extrapolations"] += 1
+                else:
+                    t = t + step
+            if iterations % CHECK_EVERY and iterations < self.max_iterations:
+                continue
+
+            lam = S * np.where(projected, y, f)
+            value = self.residual(problem, lam, problem.constraint_velocity(problem.velocity(lam)))
+            history.append((iterations, value))
+            if value < best:
+                best, best_lam = value, lam
+            if value < 0.9 * mark:
+                mark, mark_at = value, iterations
+            if not np.isfinite(value):
+                status = "diverged"
+            elif value <= self.tolerance:
+                status = "converged"
+            elif iterations - mark_at >= STALL_ITERATIONS:
+                status = "stalled"
+            elif iterations >= change_at and not 1.0 <= RATIO * primal / max(dual, 1e-300) <= RATIO * RATIO:
+                wanted = rho * condition ** (POWER_STEP if primal > dual else -POWER_STEP)
+                project_cones(*cones, t, y)
+                t = y - (y - t) * (rho / wanted)  # y and z stay
+                rho = wanted
+                solve = matrix.factorised(R + eta + np.where(projected, rho, 0.0))
+                anderson.forget()
+                counts["factorisations"] += 1
+                interval *= INTERVAL_GROWTH
+                smallest, change_at = np.inf, iterations + int(interval)
+        timings = {"prepare": prepared - started, "iterate": time.perf_counter() - prepared}
+        return Solution(
+            problem.velocity(best_lam), best_lam, status, iterations, np.array(history), timings,
+            counts["taken_back"], self.name, counts,
+        )  # fmt: skip
+
+
+def _largest_eigenvalue(problem: ContactProblem, S: NDArray[np.float64]) -> float:
+    """L of S W S by power iteration; an estimate from below, of which rho needs the order only."""
+    x = np.random.default_rng(0).normal(size=problem.row_count)
+    L = 0.0
+    for _ in range(POWER_ITERATIONS):
+        x = S * delassus.apply(problem.J, problem.A, S * x)
+        L = float(length(x))
+        if not 0.0 < L < np.inf:
+            return 1.0
+        x /= L
+    return L
+
+
+@kernel
+def _open(row_start, law, mu, u):
+    """u_n += mu |u_t| of contacts, in place: De Saxce's correction."""
+    for c in range(row_start.shape[0] - 1):
+        i = row_start[c]
+        if law[c] == CONTACT:
+            u[i] += mu[c] * sqrt(u[i + 1] * u[i + 1] + u[i + 2] * u[i + 2])
+
+
+@kernel
+def _right_side(row_start, law, mu, g, t, f, rho, eta, y_out, right_out):
+    """y = P_K(t), z = rho (y - t), and the right-hand side -(g + s) + z + rho y + eta f of the system for f."""
+    for c in range(row_start.shape[0] - 1):
+        i = row_start[c]
+        if law[c] == CONTACT:
+            y_out[i], y_out[i + 1], y_out[i + 2] = project_cone(t[i], t[i + 1], t[i + 2], mu[c])
+            for k in range(i, i + 3):
+                right_out[k] = -g[k] + rho * (2.0 * y_out[k] - t[k]) + eta * f[k]
+            z1, z2 = rho * (y_out[i + 1] - t[i + 1]), rho * (y_out[i + 2] - t[i + 2])
+            right_out[i] -= mu[c] * sqrt(z1 * z1 + z2 * z2)
+        elif law[c] == LIMIT:
+            for k in range(i, row_start[c + 1]):
+                y_out[k] = max(t[k], 0.0)
+                right_out[k] = -g[k] + rho * (2.0 * y_out[k] - t[k]) + eta * f[k]
+        else:
+            for k in range(i, row_start[c + 1]):
+                y_out[k] = t[k]
+                right_out[k] = -g[k] + eta * t[k]
+
+
+@kernel
+def _step(projected, t, f, f_last, y, y_last, rho, eta, relaxation, step_out):
+    """What the iteration adds to t; returns its norm and the largest primal and dual residual."""
+    total, primal, dual = 0.0, 0.0, 0.0
+    for i in range(t.shape[0]):
+        if projected[i]:
+            step_out[i] = relaxation * (f[i] - y[i])
+            primal = max(primal, abs(f[i] - y[i]))
+            dual = max(dual, abs(rho * (y[i] - y_last[i]) + eta * (f[i] - f_last[i])))
+        else:
+            step_out[i] = f[i] - t[i]
+        total += step_out[i] * step_out[i]
+    return sqrt(total), primal, dual

@@ -1,0 +1,150 @@
+"""A solver that chooses: by the structure of the problem first, by the residual afterwards.
+
+Every method has problems on which it crawls. Gauss-Seidel is unbeaten where contacts are about as many as the bodies'
+motions can tell apart, and crawls on hyperstatic stacks and large ratios of masses; Newton steps solve those, but cost
+a factorisation. So sweeps come first, and go on as long as their residual says that they will arrive; where it does
+not, the next method of the plan starts from the best impulses so far. ``Solution.method`` says who did the work.
+"""
+
+from __future__ import annotations
+
+import time
+from dataclasses import dataclass
+from math import log
+from typing import ClassVar, NamedTuple
+
+import numpy as np
+from numpy.typing import NDArray
+
+from stickslip.contact.laws import CONTACT, DISC
+from stickslip.contact.problem import ContactProblem
+from stickslip.linalg.inertia import BlockDiagonal
+from stickslip.solvers.admm import ADMM
+from stickslip.solvers.iterative import WANDERED, Iterative
+from stickslip.solvers.nsgs import NonsmoothGaussSeidel
+from stickslip.solvers.protocol import Relinearise, Solution, Status
+from stickslip.solvers.prox_gs import ProxGaussSeidel
+from stickslip.solvers.proximal_point import ProximalPoint
+
+MOST_NEWTON_ROWS = 4500
+"""Rows above which factorisations are not tried."""
+MOST_DELASSUS_BLOCKS = 60
+"""Blocks of W a contact above which W is not assembled: a plate that carries k contacts makes k^2 of them."""
+HYPERSTATIC = 0.2
+"""Share of redundant rows from which on sweeps get a shorter trial."""
+PATIENCE = 1.0
+"""A method goes on while it would arrive, at its present rate, within so many times the iterations it has had."""
+
+
+class Structure(NamedTuple):
+    """What the choice depends on."""
+
+    contacts: int
+    """Constraint blocks."""
+    isotropic: bool
+    """Whether all contacts have three rows and discs for friction sets, which most methods need."""
+    rigid: bool
+    """Whether A is known by the blocks of rigid bodies; else only W is, or bodies are soft."""
+    delassus_blocks: float
+    """Estimated blocks of W a contact."""
+    redundant: float
+    """Estimated share of rows that other rows determine: 0 where impulses are unique."""
+
+
+@dataclass(frozen=True)
+class Automatic(Iterative):
+    """Chooses a method by structure and switches when it stalls."""
+
+    name: ClassVar[str] = "auto"
+
+    max_iterations: int = 5000
+    """Iterations at most, of all methods together: sweeps, Newton steps."""
+
+    def solve(
+        self,
+        problem: ContactProblem,
+        warm: NDArray[np.float64] | None = None,
+        relinearise: Relinearise | None = None,
+    ) -> Solution:
+        """Solve for the impulses, starting from ``warm`` (m,) or zero."""
+        started = time.perf_counter()
+        lam, v, best = self.start(problem, warm)
+        history: list[NDArray[np.float64]] = [np.array([[0.0, best]])]
+        timings: dict[str, float] = {}
+        methods: list[str] = []
+        iterations, rollbacks = 0, 0
+        status: Status = "converged" if best <= self.tolerance else "max-iterations"
+        for method, budget in plan(structure(problem)) if problem.block_count else ():
+            on_track = True
+            # even impulses that are good enough get one iteration: small errors would pile up from step to step
+            while (best > self.tolerance or not methods) and on_track and iterations < self.max_iterations:
+                allowed = min(budget, self.max_iterations - iterations)
+                solver = method(tolerance=self.tolerance, criterion=self.criterion, max_iterations=allowed)
+                found = solver.solve(problem, lam)
+                reached = self.residual(problem, found.lam, problem.constraint_velocity(found.v))
+                on_track = _arrives(found.history, self.tolerance)
+                if not methods or methods[-1] != method.name:
+                    methods.append(method.name)
+                history.append(found.history + [[iterations, 0.0]] if len(found.history) else np.zeros((0, 2)))
+                iterations += max(found.iterations, 1)
+                rollbacks += found.rollbacks
+                timings[method.name] = timings.get(method.name, 0.0) + sum(found.timings.values())
+                status = found.status
+                # sweeps that were cut off are kept though their residual may not show it yet: see WANDERED
+                if reached <= (WANDERED if len(methods) == 1 else 1.0) * best:
+                    lam, v, best = found.lam, found.v, reached
+                budget *= 2
+            if best <= self.tolerance or iterations >= self.max_iterations:
+                break
+        if best <= self.tolerance:
+            status = "converged"
+        elif iterations >= self.max_iterations:
+            status = "max-iterations"
+        timings["choose"] = time.perf_counter() - started - sum(timings.values())
+        joined = np.concatenate(history)
+        return Solution(v, lam, status, iterations, joined, timings, rollbacks, " > ".join(methods))
+
+
+def _arrives(history: NDArray[np.float64], tolerance: float) -> bool:
+    """Whether a method will reach the tolerance soon, at the rate of the second half of its history (k, 2)."""
+    if len(history) < 2:
+        return False
+    middle = history[np.searchsorted(history[:, 0], 0.5 * (history[0, 0] + history[-1, 0]), side="right") - 1]
+    steps, before, after = history[-1, 0] - middle[0], middle[1], history[-1, 1]
+    if not (steps > 0.0 and 0.0 < after < 0.9 * before):
+        return False
+    return bool(steps * log(after / tolerance) / log(before / after) <= PATIENCE * (history[-1, 0] - history[0, 0]))
+
+
+def structure(problem: ContactProblem) -> Structure:
+    """Estimates from the pattern of J alone; no product with W is made."""
+    J, laws = problem.J, problem.laws
+    isotropic = bool(((laws.law != CONTACT) | ((laws.friction_set == DISC) & (np.diff(J.row_start) == 3))).all())
+    count = max(problem.block_count, 1)
+    if not isinstance(problem.A, BlockDiagonal):
+        stored = len(problem.A.data) / 9.0
+        # contacts of the same two bodies touch the same others: their rows of W have one pattern
+        pattern = problem.delassus
+        first = pattern.entry_column[np.minimum(pattern.entry_start[:-1], len(pattern.entry_column) - 1)]
+        _, shared = np.unique(np.column_stack([first, np.diff(pattern.entry_start)]), axis=0, return_counts=True)
+        redundant = float(np.maximum(3 * shared - 6, 0).sum()) / max(problem.row_count, 1)
+        return Structure(problem.block_count, isotropic, False, stored / count, redundant)
+    touching = np.bincount(J.entry_column, minlength=len(J.column_start) - 1).astype(np.float64)
+    moved = float(np.diff(J.column_start)[touching > 0].sum())
+    redundant = max(0.0, problem.row_count - moved) / max(problem.row_count, 1)
+    return Structure(problem.block_count, isotropic, True, float((touching**2).sum()) / count, redundant)
+
+
+def plan(found: Structure) -> tuple[tuple[type[Iterative], int], ...]:
+    """Methods in the order in which they are tried, each with its first budget of iterations."""
+    if not found.isotropic or found.delassus_blocks > MOST_DELASSUS_BLOCKS or 3 * found.contacts > MOST_NEWTON_ROWS:
+        return ((ProxGaussSeidel, 2000),)
+    trial = 50 if found.redundant >= HYPERSTATIC else 100
+    sweeps: type[Iterative] = ProxGaussSeidel if found.rigid else NonsmoothGaussSeidel
+    return (
+        (sweeps, trial),
+        (ProximalPoint, 160),
+        (sweeps, 1000),
+        (ProximalPoint, 320),
+        (ADMM, 1000),
+    )

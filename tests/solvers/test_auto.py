@@ -1,0 +1,79 @@
+"""The solver that chooses: what it chooses, when it switches, and what it says of that."""
+
+import os
+from pathlib import Path
+
+import numpy as np
+import pytest
+
+from stickslip.contact.gallery import GALLERY
+from stickslip.contact.problem import from_delassus
+from stickslip.contact.residual import residual
+from stickslip.io.problem_file import load_problem
+from stickslip.solvers.auto import MOST_NEWTON_ROWS, Automatic, Structure, plan, structure
+from stickslip.solvers.prox_gs import ProxGaussSeidel
+
+ROOT = Path(__file__).parents[2]
+DATA = Path(os.environ.get("STICKSLIP_DATA", ROOT.parent / "shared" / "data")) / "fc3d"
+needs_data = pytest.mark.skipif(not DATA.is_dir(), reason=f"the problems of {DATA} are not here")
+
+
+def test_sweeps_do_simple_problems_alone() -> None:
+    solution = Automatic().solve(GALLERY["stack-of-five"]().problem)
+    assert solution.converged
+    assert solution.method == "prox-gs"
+
+
+def test_problems_with_torsion_go_to_the_method_that_takes_them() -> None:
+    known = GALLERY["disc-stops"]()
+    assert not structure(known.problem).isotropic
+    solution = Automatic().solve(known.problem)
+    assert solution.converged
+    assert solution.method == "prox-gs"
+
+
+def test_it_switches_when_sweeps_stall_and_says_so() -> None:
+    rng = np.random.default_rng(3)
+    J = rng.normal(size=(60, 12)) * np.repeat([1.0, 300.0], 6)  # ten times as many rows as motions, masses 1e5 : 1
+    W = J @ J.T
+    problem = from_delassus(W, W @ rng.normal(size=60), np.full(20, 0.5))
+    assert structure(problem).redundant > 0.2
+    solution = Automatic().solve(problem)
+    assert solution.converged
+    assert solution.method == "nsgs > proximal-point"
+    assert set(solution.timings) == {"nsgs", "proximal-point", "choose"}
+    assert (np.diff(solution.history[:, 0]) >= 0).all()
+
+
+def test_iterations_of_all_methods_count() -> None:
+    rng = np.random.default_rng(3)
+    J = rng.normal(size=(60, 12)) * np.repeat([1.0, 300.0], 6)
+    W = J @ J.T
+    problem = from_delassus(W, W @ rng.normal(size=60), np.full(20, 0.5))
+    solution = Automatic(max_iterations=20).solve(problem)
+    assert solution.iterations <= 20
+    assert solution.status == "max-iterations"
+
+
+def test_large_problems_are_left_to_sweeps() -> None:
+    large = Structure(MOST_NEWTON_ROWS, True, True, 10.0, 0.0)
+    plate = Structure(1000, True, True, 900.0, 0.5)
+    for found in (large, plate):
+        assert [method for method, _ in plan(found)] == [ProxGaussSeidel]
+
+
+def test_an_empty_problem_is_solved() -> None:
+    solution = Automatic().solve(from_delassus(np.zeros((0, 0)), np.zeros(0), np.zeros(0)))
+    assert solution.converged
+    assert solution.iterations == 0
+
+
+@needs_data
+@pytest.mark.filterwarnings("ignore::stickslip.errors.ProblemWarning")
+@pytest.mark.parametrize("criterion", ["siconos", "scaled"])
+@pytest.mark.parametrize("path", sorted(DATA.glob("*.npz")), ids=lambda path: path.stem)
+def test_every_collected_problem_is_solved(path: Path, criterion: str) -> None:
+    problem = load_problem(path)
+    solution = Automatic(criterion=criterion).solve(problem)
+    assert solution.converged
+    assert getattr(residual(problem, solution.lam), criterion) <= 1e-8
