@@ -22,3 +22,7 @@ class MissingDependencyError(StickslipError, ImportError):
 
 class DivergenceError(StickslipError, ArithmeticError):
     """A step produced a non-finite number; the simulation still holds the last good state."""
+
+
+class ProblemWarning(UserWarning):
+    """A contact problem from a file is not quite as it should be; it is solved as it is."""

@@ -12,8 +12,8 @@ import stickslip
 from stickslip.contact import delassus
 from stickslip.contact.problem import from_delassus
 from stickslip.contact.residual import residual
-from stickslip.errors import FileError
-from stickslip.io.problem_file import load_problem, save_problem
+from stickslip.errors import FileError, InputError, ProblemWarning
+from stickslip.io.problem_file import load_file, load_problem, problem_files, save_delassus, save_problem
 from stickslip.linalg.inertia import BlockDiagonal, GivenInverse
 from stickslip.simulation import Simulation
 from stickslip.solvers.registry import make_solver
@@ -57,6 +57,35 @@ def test_a_problem_comes_back_bit_for_bit(tmp_path, problem_of_a_step, kind):
     assert residual(problem, lam) == residual(again, lam)
 
 
+def test_solution_guesses_and_texts_are_kept(tmp_path, problem_of_a_step):
+    problem = problem_of_a_step
+    lam = np.linspace(0, 1, problem.row_count)
+    save_problem(problem, tmp_path / "a.npz", lam, [2 * lam, 3 * lam], "three balls", "on a floor\n")
+    content = load_file(tmp_path / "a.npz")
+    assert np.array_equal(content.solution, lam)
+    assert [np.array_equal(guess, k * lam) for guess, k in zip(content.guesses, (2, 3), strict=True)] == [True, True]
+    assert (content.title, content.description) == ("three balls", "on a floor\n")
+    save_problem(problem, tmp_path / "b.npz")
+    content = load_file(tmp_path / "b.npz")
+    assert (content.solution, content.guesses, content.title, content.warnings) == (None, (), "", ())
+    for wrong in (lam[1:], np.nan * lam):
+        with pytest.raises(InputError, match=r"solution has shape"):
+            save_problem(problem, tmp_path / "c.npz", wrong)
+        with pytest.raises(InputError, match=r"guess 1 has shape"):
+            save_problem(problem, tmp_path / "c.npz", guesses=[wrong])
+    assert not (tmp_path / "c.npz").exists()
+
+
+def test_folders_are_their_problem_files_in_order(tmp_path):
+    for name in ("b.npz", "a.hdf5", "c.h5", "notes.txt"):
+        (tmp_path / name).touch()
+    (tmp_path / "empty").mkdir()
+    other = Path("z.npz")
+    assert problem_files([other, tmp_path]) == [other, *(tmp_path / name for name in ("a.hdf5", "b.npz", "c.h5"))]
+    with pytest.raises(FileError, match="no problem files"):
+        problem_files([tmp_path / "empty"])
+
+
 def test_bad_files_are_refused_in_one_line(tmp_path, problem_of_a_step):
     save_problem(problem_of_a_step, tmp_path / "good.npz")
     whole = (tmp_path / "good.npz").read_bytes()
@@ -69,12 +98,17 @@ def test_bad_files_are_refused_in_one_line(tmp_path, problem_of_a_step):
     np.savez(tmp_path / "hole.npz", **{name: value for name, value in good.items() if name != "bias"})
     np.savez(tmp_path / "nan.npz", **(good | {"bias": np.nan * good["bias"]}))
     np.savez(tmp_path / "index.npz", **(good | {"J.entry_column": good["J.entry_column"] + 99}))
+    np.savez(tmp_path / "types.npz", **(good | {"J.data": good["J.data"].astype(np.float32)}))
+    np.savez(tmp_path / "sizes.npz", **(good | {"J.row_start": good["J.row_start"] * 2}))
+    np.savez(tmp_path / "inertia.npz", **(good | {"A.data": -good["A.data"]}))
+    np.savez(tmp_path / "inverse.npz", **(good | {"A.inverse": 2 * good["A.inverse"]}))
+    np.savez(tmp_path / "guess.npz", **(good | {"guesses": np.zeros((1, 2))}))
     np.save(tmp_path / "array.npy", np.zeros(3))
     (tmp_path / "array.npy").rename(tmp_path / "array.npz")
     for name, message in (
         ("missing.npz", "does not exist"),
-        ("text.npz", "not an .npz file or is damaged"),
-        ("empty.npz", "not an .npz file or is damaged"),
+        ("text.npz", "is text"),
+        ("empty.npz", "is empty"),
         ("cut.npz", "not an .npz file or is damaged"),
         ("array.npz", "not an .npz file or is damaged"),
         ("other.npz", "holds x; a problem has"),
@@ -82,6 +116,11 @@ def test_bad_files_are_refused_in_one_line(tmp_path, problem_of_a_step):
         ("hole.npz", "array 'bias' is missing"),
         ("nan.npz", "bias has the entry nan"),
         ("index.npz", "entry_column has an index outside"),
+        ("types.npz", "J.data holds float32; float64 is needed"),
+        ("sizes.npz", "J.data_start does not give"),
+        ("inertia.npz", "A is indefinite"),
+        ("inverse.npz", "A.inverse is not the inverse of A"),
+        ("guess.npz", r"guesses\[0\] has 2 entries"),
     ):
         with pytest.raises(FileError, match=message) as caught:
             load_problem(tmp_path / name)
@@ -120,7 +159,7 @@ def assert_same_residual(reference, W, q, mu, problem, lam):
 @pytest.mark.parametrize("file", LOCAL, ids=lambda file: file.stem)
 def test_residuals_are_those_of_the_reference(reference, file):
     W, q, mu = reference.load(file)
-    problem = load_problem(file)
+    problem = load_file(file).problem
     rng = np.random.default_rng(7)
     size = np.linalg.norm(q) / abs(W.diagonal()).mean()
     for _ in range(3):
@@ -140,7 +179,7 @@ def test_global_problems_are_their_condensed_form(reference, file):
     # that file was condensed by others from rounded text (its entry in index.json says 3.5e-7)
     tolerance = 1e-6 if condensed.stem.endswith("-condensed") else 1e-9
     W, q, _ = reference.load(condensed)
-    problem = load_problem(file)
+    problem = load_file(file).problem
     scale = abs(W).max()
     assert abs(delassus.assemble(problem.J, problem.A) - W).max() <= tolerance * scale
     assert np.abs(problem.constraint_velocity(problem.v_free) - q).max() <= tolerance * np.abs(q).max()
@@ -150,4 +189,27 @@ def test_global_problems_are_their_condensed_form(reference, file):
 def test_rigid_bodies_stay_blocks_and_finite_elements_are_condensed():
     assert isinstance(load_problem(DATA / "Box_Stacks-i0122-82-5.npz").A, BlockDiagonal)
     assert isinstance(load_problem(DATA / "spheres-in-a-box-98-i10000-256-10.npz").A, BlockDiagonal)
-    assert isinstance(load_problem(DATA / "CubeH8.npz").A, GivenInverse)
+    assert isinstance(load_file(DATA / "CubeH8.npz").problem.A, GivenInverse)
+
+
+@needs_data
+def test_files_that_are_not_quite_right_are_solved_with_a_warning_that_says_by_how_much():
+    with pytest.warns(ProblemWarning, match=r"Capsules-i125-1213.npz: W is not symmetric.* 1.3e-03 of max"):
+        load_problem(DATA / "Capsules-i125-1213.npz")
+    with pytest.warns(ProblemWarning, match=r"W is indefinite, its smallest eigenvalue is -3.4e-08 of its largest"):
+        load_problem(DATA / "Confeti-ex13-4contact-Fc3D-SBM.npz")
+    assert load_file(DATA / "KaplasTower-i1061-4.npz").warnings == ()
+    assert "1.6e-01" in load_file(DATA / "LMGC_GlobalFrictionContactProblem00046__local.npz").warnings[0]
+
+
+@needs_data
+def test_the_collections_form_comes_back(tmp_path):
+    problem = load_problem(DATA / "Box_Stacks-i0122-82-5.npz")
+    save_delassus(problem, tmp_path / "local.npz")
+    again = load_problem(tmp_path / "local.npz")
+    assert abs(delassus.assemble(problem.J, problem.A) - delassus.assemble(again.J, again.A)).max() == 0.0
+    assert np.array_equal(problem.free_constraint_velocity, again.free_constraint_velocity)
+    assert np.array_equal(problem.laws.friction, again.laws.friction)
+    save_delassus(again, tmp_path / "again.npz")
+    first, second = (dict(np.load(tmp_path / name)) for name in ("local.npz", "again.npz"))
+    assert all(np.array_equal(first[name], second[name]) for name in first)

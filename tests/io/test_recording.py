@@ -85,7 +85,7 @@ def test_the_model_and_the_settings_come_back(tmp_path):
             assert np.array_equal(ours, theirs)
             assert ours.dtype == theirs.dtype
     assert recording.has_motion.tolist() == [False, False, False, False, True]
-    assert (recording.scene, recording.parameters, recording.solver) == ("falling", {"mu": 0.5}, "prox-gs")
+    assert (recording.scene, recording.parameters, recording.solver) == ("falling", {"mu": 0.5}, "auto")
     assert recording.solver_options == {
         item.name: getattr(simulation.solver, item.name) for item in fields(simulation.solver)
     }

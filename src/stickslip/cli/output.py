@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import math
 import sys
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
@@ -40,6 +41,18 @@ def table_console() -> Console:
     from rich.console import Console
 
     return Console() if sys.stdout.isatty() else Console(width=160)
+
+
+def finite_or_none(value: float) -> float | None:
+    """The value, or None in the place of infinity and NaN, which JSON lacks."""
+    return value if math.isfinite(value) else None
+
+
+def milliseconds(seconds: float | None) -> str:
+    """A time in milliseconds, in three digits or more; a dash where there is none."""
+    if seconds is None:
+        return "-"
+    return f"{1e3 * seconds:.3g}" if seconds < 1.0 else f"{1e3 * seconds:.0f}"
 
 
 def plain_number(value: float) -> str:

@@ -2,12 +2,14 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from contextlib import ExitStack
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated
 
 import typer
 
+from stickslip import __version__
 from stickslip.cli.output import plain_number, print_json, progress
 from stickslip.errors import InputError
 
@@ -18,7 +20,7 @@ if TYPE_CHECKING:
 
 def run(
     scene: Annotated[str, typer.Argument(help="Name of a scene; see: stickslip list scenes.")],
-    solver: Annotated[str, typer.Option(help="Name of a solver; see: stickslip list solvers.")] = "prox-gs",
+    solver: Annotated[str, typer.Option(help="Name of a solver; see: stickslip list solvers.")] = "auto",
     set_: Annotated[
         list[str] | None,
         typer.Option("--set", metavar="KEY=VALUE", help="A parameter of the scene, or solver.X, or stepping.X."),
@@ -30,7 +32,10 @@ def run(
     every: Annotated[int, typer.Option(help="Record every so many steps.")] = 1,
     dump_problem: Annotated[
         tuple[int, Path] | None,
-        typer.Option(metavar="STEP FILE", help="Save the contact problem of a step (from 1), for: stickslip solve."),
+        typer.Option(
+            metavar="STEP FILE",
+            help="Save the contact problem of a step (from 1) with its solution: .npz, or .hdf5 for FCLIB.",
+        ),
     ] = None,
     strict: Annotated[bool, typer.Option("--strict", help="Exit with 1 unless every step converged.")] = False,
     json: Annotated[bool, typer.Option("--json", help="Print one JSON object instead of a summary.")] = False,
@@ -50,8 +55,7 @@ def run(
 
     prepared = prepare(scene, solver, parse_assignments(set_ or []), dt)
     count = prepared.step_count(steps, time)
-    if dump_problem is not None and not 1 <= dump_problem[0] <= count:
-        raise InputError(f"dump-problem: step {dump_problem[0]} is not among the steps 1 to {count} of this run")
+    dump = _dump(prepared.sim, scene, count, *dump_problem) if dump_problem is not None else None
     with ExitStack() as stack:
         recorder = None
         if out is not None:
@@ -65,10 +69,8 @@ def run(
             done = result.state.steps
             if recorder is not None:
                 recorder(result)
-            if dump_problem is not None and done == dump_problem[0]:
-                from stickslip.io.problem_file import save_problem
-
-                save_problem(result.problem, dump_problem[1])
+            if dump is not None:
+                dump(result)
             advance(done, f"{scene}: t = {result.state.time:.2f} s, {result.certificate.contacts} contacts")
 
         summary = execute(prepared, count, observe)
@@ -78,6 +80,36 @@ def run(
         _print_summary(summary, out)
     if strict and not summary.converged:
         raise typer.Exit(1)
+
+
+def _dump(sim: Simulation, scene: str, count: int, step: int, path: Path) -> Callable[[StepResult], None]:
+    """Saves the problem of one step, its solution and what the solver started from; a bad step or file raises now."""
+    from stickslip.collision.matching import match
+    from stickslip.io.problem_file import check_problem_path, save_problem
+
+    if not 1 <= step <= count:
+        raise InputError(f"dump-problem: step {step} is not among the steps 1 to {count} of this run")
+    ending = check_problem_path(path)
+    if ending != ".npz" and sim.model.contact_rows > 3:
+        raise InputError(
+            f"dump-problem: FCLIB ({path}) has no torsional friction, which {scene} has; give an .npz file"
+        )
+    before = [sim.state]
+
+    def save(result: StepResult) -> None:
+        last, before[0] = before[0], result.state
+        if result.state.steps != step:
+            return
+        guesses = []
+        if sim.stepping.warm_start and len(last.contact_key):
+            guesses = [match(result.contacts, sim.model.contact_rows, last.contact_key, last.contact_impulse)]
+        title = f"{scene}, step {step}"
+        description = (
+            f"stickslip {__version__}: {scene}, step {step} of {sim.stepping.dt:g} s, solved by {sim.solver.name}"
+        )
+        save_problem(result.problem, path, result.solution.lam, guesses, title, description)
+
+    return save
 
 
 def _print_summary(summary: Summary, out: Path | None) -> None:

@@ -1,0 +1,88 @@
+"""Problems given by a Delassus matrix: u = W r + V l + q, and 0 = V^T r + R l + s for bilateral rows.
+
+They become the problem with J = I and A^-1 = (W, V; V^T, R) (linalg/inertia.py), contacts first.
+"""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+import numpy as np
+from numpy.typing import NDArray
+
+from stickslip.contact.laws import BILATERAL
+from stickslip.contact.problem import ContactProblem, Laws, checked, contact_laws, from_delassus
+from stickslip.linalg.block_rows import BlockRows
+from stickslip.linalg.inertia import GivenInverse
+
+if TYPE_CHECKING:
+    from scipy.sparse import csr_array
+
+LARGEST_JOINT = 6
+"""Rows of a bilateral block at most: a joint between two rigid bodies has no more."""
+
+
+def from_local(
+    W: csr_array, q: NDArray[np.float64], mu: NDArray[np.float64], joint_start: NDArray[np.int32] | None = None
+) -> ContactProblem:
+    """Problem u = W lam + q; W (m, m), q (m,), friction mu (n,) of the first 3n rows.
+
+    ``joint_start`` (k + 1,) are the first rows of bilateral blocks behind the contacts, from 0, and their number.
+    """
+    if joint_start is None or len(joint_start) < 2:
+        return from_delassus(W, q, mu)
+    start = row_starts(len(mu), joint_start)
+    blocks = len(start) - 1
+    height = np.diff(start)
+    data_start = np.concatenate([[0], np.cumsum(height**2)]).astype(np.int32)
+    each = np.arange(blocks + 1, dtype=np.int32)
+    rows = BlockRows(
+        row_start=start,
+        entry_start=each,
+        entry_column=each[:-1],
+        data_start=data_start,
+        data=np.concatenate([np.eye(k).ravel() for k in height]),
+        column_start=start,
+    )
+    matrix = W.tocsr()
+    matrix.sort_indices()
+    given = GivenInverse(
+        np.ascontiguousarray(matrix.data, dtype=np.float64),
+        np.ascontiguousarray(matrix.indices, dtype=np.int32),
+        np.ascontiguousarray(matrix.indptr, dtype=np.int32),
+    )
+    return checked(ContactProblem(given, np.array(q), rows, np.zeros(len(q)), mixed_laws(mu, joint_start)))
+
+
+def row_starts(contacts: int, joint_start: NDArray[np.int32]) -> NDArray[np.int32]:
+    """First rows of the blocks: contacts of three rows, then the joints."""
+    joints = joint_start if len(joint_start) else np.zeros(1, dtype=np.int32)
+    return np.concatenate([3 * np.arange(contacts), 3 * contacts + joints]).astype(np.int32)
+
+
+def mixed_laws(mu: NDArray[np.float64], joint_start: NDArray[np.int32]) -> Laws:
+    """Laws of contacts with friction mu (n,), followed by bilateral blocks without compliance."""
+    contacts = contact_laws(mu)
+    joints = max(len(joint_start) - 1, 0)
+    rows = int(joint_start[-1]) if joints else 0
+    return Laws(
+        law=np.concatenate([contacts.law, np.full(joints, BILATERAL)]).astype(np.int32),
+        friction_set=np.concatenate([contacts.friction_set, np.zeros(joints)]).astype(np.int32),
+        friction=np.concatenate([contacts.friction, np.zeros((joints, 3))]),
+        compliance=np.concatenate([contacts.compliance, np.zeros(rows)]),
+    )
+
+
+def joints_of(pattern: csr_array) -> NDArray[np.int32]:
+    """First rows (k + 1,) of bilateral blocks: neighbours that touch the same things, six at most, are one joint.
+
+    ``pattern`` (p, things) has an entry where a row touches a body, or another row.
+    """
+    pattern = pattern.tocsr()
+    pattern.sort_indices()
+    touched = [tuple(part) for part in np.split(pattern.indices, pattern.indptr[1:-1])] if pattern.shape[0] else []
+    start = [0]
+    for row in range(1, len(touched)):
+        if touched[row] != touched[row - 1] or row - start[-1] >= LARGEST_JOINT:
+            start.append(row)
+    return np.array([*start, len(touched)] if touched else [0], dtype=np.int32)

@@ -1,0 +1,143 @@
+"""Our own form of a problem in an ``.npz`` archive: every array of :class:`ContactProblem` bit for bit.
+
+They are named ``A.start``, ``J.data``, ``laws.law``, ...; with them ``solution`` (m,), ``guesses`` (k, m), ``title``
+and ``description``, all four optional.
+"""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from stickslip.contact.problem import ContactProblem, Laws, checked
+from stickslip.errors import InputError
+from stickslip.io.definiteness import examine
+from stickslip.io.global_form import require_definite
+from stickslip.io.sparse_parts import array_of, vector
+from stickslip.io.stored_problem import ProblemFile
+from stickslip.linalg.block_rows import BlockRows
+from stickslip.linalg.inertia import BlockDiagonal, GivenInverse
+
+FORMAT, VERSION = "stickslip-problem", 1
+INVERSE_ERROR = 1e-6
+"""Largest entry of A A^-1 - I that is taken: blocks of the worst bodies have 1e-10."""
+KINDS: dict[str, type[BlockDiagonal] | type[GivenInverse]] = {
+    kind.__name__: kind for kind in (BlockDiagonal, GivenInverse)
+}
+
+
+def own_arrays(content: ProblemFile) -> dict[str, Any]:
+    """The arrays of an archive."""
+    problem = content.problem
+    arrays: dict[str, Any] = {"format": FORMAT, "version": VERSION, "inertia": type(problem.A).__name__}
+    for prefix, table in (("A", problem.A), ("J", problem.J), ("laws", problem.laws)):
+        arrays |= {f"{prefix}.{name}": array for name, array in table._asdict().items()}
+    arrays |= {"v_free": problem.v_free, "bias": problem.bias}
+    arrays |= {name: text for name in ("title", "description") if (text := getattr(content, name))}
+    if content.solution is not None:
+        arrays["solution"] = content.solution
+    if content.guesses:
+        arrays["guesses"] = np.array(content.guesses)
+    return arrays
+
+
+def read_own(data: dict[str, NDArray[Any]]) -> ProblemFile:
+    """The contents of an archive; an InputError names the array that is wrong."""
+    if str(data["format"]) != FORMAT:
+        raise InputError(f"its format is {str(data['format'])!r}; {FORMAT!r} is needed")
+    if str(array_of(data, "version")) != str(VERSION):
+        raise InputError(f"it has version {data['version']}; this stickslip reads version {VERSION}")
+    name = str(array_of(data, "inertia"))
+    if name not in KINDS:
+        raise InputError(f"inertia is {name!r}; {' or '.join(KINDS)} is needed")
+    kind = KINDS[name]
+    whole = ("start", "data_start", "indices", "indptr")
+    inertia = kind(*(_numbers(data, f"A.{item}", item in whole) for item in kind._fields))
+    problem = ContactProblem(
+        A=inertia,
+        v_free=_numbers(data, "v_free"),
+        J=BlockRows(*(_numbers(data, f"J.{item}", item != "data") for item in BlockRows._fields)),
+        bias=_numbers(data, "bias"),
+        laws=Laws(*(_numbers(data, f"laws.{item}", item in ("law", "friction_set")) for item in Laws._fields)),
+    )
+    _check_tables(problem)
+    checked(problem)
+    warnings = _check_inertia(problem)
+    size = problem.row_count
+    solution = vector("solution", data["solution"], size) if "solution" in data else None
+    guesses = np.atleast_2d(data["guesses"]) if "guesses" in data else np.zeros((0, size))
+    tried = tuple(vector(f"guesses[{k}]", guess, size) for k, guess in enumerate(guesses))
+    title, description = (str(data[item]) if item in data else "" for item in ("title", "description"))
+    return ProblemFile(problem, tried, solution, title, description, tuple(warnings))
+
+
+def _numbers(data: dict[str, NDArray[Any]], name: str, whole: bool = False) -> NDArray[Any]:
+    """An array of the type that kernels expect, contiguous."""
+    array = array_of(data, name)
+    needed = np.dtype(np.int32 if whole else np.float64)
+    if array.dtype != needed:
+        raise InputError(f"{name} holds {array.dtype}; {needed} is needed")
+    return np.ascontiguousarray(array)
+
+
+def _check_tables(problem: ContactProblem) -> None:
+    """Raise an InputError unless index tables stay inside their arrays; kernels trust them without looking."""
+    J, A = problem.J, problem.A
+    for name, table in (("row_start", J.row_start), ("column_start", J.column_start)):
+        if table.ndim != 1 or len(table) == 0:
+            raise InputError(f"J.{name} has shape {table.shape}; starts of blocks and their end are needed")
+    columns = len(J.column_start) - 1
+    tables = [
+        ("J.row_start", J.row_start, J.block_count, J.row_count),
+        ("J.entry_start", J.entry_start, J.block_count, len(J.entry_column)),
+        ("J.data_start", J.data_start, len(J.entry_column), len(J.data)),
+        ("J.column_start", J.column_start, columns, J.column_count),
+    ]
+    used = [("J.entry_column", J.entry_column, columns)]
+    if isinstance(A, BlockDiagonal):
+        tables.append(("A.start", A.start, columns, J.column_count))
+        tables.append(("A.data_start", A.data_start, columns, len(A.data)))
+    else:
+        tables.append(("A.indptr", A.indptr, J.column_count, len(A.data)))
+        used.append(("A.indices", A.indices, J.column_count))
+    for name, start, count, end in tables:
+        if start.shape != (count + 1,) or start[0] != 0 or start[-1] != end or (np.diff(start) < 0).any():
+            raise InputError(f"{name} does not divide {end} items into {count} parts")
+    for name, index, count in used:
+        if ((index < 0) | (index >= count)).any():
+            raise InputError(f"{name} has an index outside 0..{count - 1}")
+    height, width = np.diff(J.row_start), np.diff(J.column_start)
+    owner = np.repeat(np.arange(J.block_count), np.diff(J.entry_start))
+    if (np.diff(J.data_start) != height[owner] * width[J.entry_column]).any():
+        raise InputError("J.data_start does not give each entry as many numbers as its rows and columns need")
+    if isinstance(A, BlockDiagonal):
+        if (A.start != J.column_start).any():
+            raise InputError("A.start differs from J.column_start; blocks of A are the column blocks of J")
+        if (np.diff(A.data_start) != width**2).any() or A.inverse.shape != A.data.shape:
+            raise InputError("A.data_start does not give each block as many numbers as its square needs")
+    elif A.indices.shape != A.data.shape:
+        raise InputError(f"A.indices has shape {A.indices.shape}; A.data has {A.data.shape}")
+
+
+def _check_inertia(problem: ContactProblem) -> list[str]:
+    """Warnings about A; blocks that are not positive definite or not inverse to each other raise an InputError."""
+    A = problem.A
+    if not isinstance(A, BlockDiagonal):
+        from scipy.sparse import csr_array
+
+        size = problem.J.column_count
+        given = csr_array((A.data, A.indices, A.indptr), shape=(size, size))
+        given.sum_duplicates()
+        return examine(given, "A^-1 = W")
+    width = np.diff(A.start)
+    for size in np.unique(width[width > 0]):
+        members = np.flatnonzero(width == size)
+        where = A.data_start[members][:, None] + np.arange(size * size)
+        blocks, inverses = (array[where].reshape(-1, size, size) for array in (A.data, A.inverse))
+        require_definite("A", blocks, A.start[members])
+        error = np.abs(np.einsum("bij,bjk->bik", blocks, inverses) - np.eye(size)).max()
+        if not error <= INVERSE_ERROR:
+            raise InputError(f"A.inverse is not the inverse of A: A A^-1 differs from I by {error:.2g}")
+    return []
