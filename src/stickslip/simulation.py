@@ -22,7 +22,7 @@ from stickslip.linalg import block_rows
 from stickslip.model import DYNAMIC, KINEMATIC, STATIC, Model, compile_scene
 from stickslip.scene import KINDS, Body, Scene
 from stickslip.solvers.protocol import Solution, Solver
-from stickslip.solvers.registry import make_solver
+from stickslip.solvers.registry import DEFAULT, make_solver
 from stickslip.stabilisation import stabilise
 from stickslip.state import State, check_state, initial_state
 from stickslip.stepping import Stepping
@@ -48,7 +48,7 @@ class Simulation:
         self,
         scene: Scene | Model,
         dt: float | None = None,
-        solver: str | Solver = "prox-gs",
+        solver: str | Solver = DEFAULT,
         stepping: Stepping | None = None,
     ) -> None:
         """Compile the scene and start at time zero; ``dt`` [s] takes the place of the one in ``stepping``."""

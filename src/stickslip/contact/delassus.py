@@ -49,9 +49,12 @@ def impulse_response(J: BlockRows, A: Inertia) -> BlockRows:
 
 def diagonal(J: BlockRows, A: Inertia) -> NDArray[np.float64]:
     """diag W, shape (m,) [1/kg]."""
-    if not isinstance(A, BlockDiagonal):
-        return np.asarray(assemble(J, A).diagonal(), dtype=np.float64)
     diagonal_out = np.zeros(J.row_count)
+    if not isinstance(A, BlockDiagonal):
+        if (np.diff(J.row_start) != 3).any():
+            return np.asarray(assemble(J, A).diagonal(), dtype=np.float64)
+        _given_diagonal(A.data, A.indices, A.indptr, diagonal_out)  # J = I
+        return diagonal_out
     entries = block_rows.rigid_contacts(J)
     if entries is not None:
         inverse = A.inverse.reshape(-1, 6, 6)
@@ -72,20 +75,25 @@ def assemble(J: BlockRows, A: Inertia) -> csr_array:
     return rows @ _sparse_inverse(A, J.column_count) @ rows.T
 
 
-def blocks(J: BlockRows, A: Inertia, response: BlockRows) -> BlockRows:
+def given_blocks(J: BlockRows, A: Inertia) -> BlockRows | None:
+    """W as block rows where it was given as it is: J = I, contacts of three rows; else None."""
+    if isinstance(A, BlockDiagonal) or (np.diff(J.row_start) != 3).any():
+        return None
+    given = _sparse_inverse(A, J.column_count).tobsr((3, 3))
+    given.sort_indices()
+    number = np.arange(len(given.indices) + 1, dtype=np.int32)
+    data = np.ascontiguousarray(given.data).ravel()
+    start, column = given.indptr.astype(np.int32), given.indices.astype(np.int32)
+    return BlockRows(J.row_start, start, column, 9 * number, data, J.row_start)
+
+
+def blocks(J: BlockRows, response: BlockRows) -> BlockRows:
     """W as block rows over the constraint blocks themselves; ``response`` is J A^-1.
 
     Blocks of a row are in the order of their columns. A body with k contacts makes k^2 blocks.
     """
     from scipy.sparse import csr_array
 
-    if not isinstance(A, BlockDiagonal) and (np.diff(J.row_start) == 3).all():  # J = I: W was given
-        given = _sparse_inverse(A, J.column_count).tobsr((3, 3))
-        given.sort_indices()
-        number = np.arange(len(given.indices) + 1, dtype=np.int32)
-        data = np.ascontiguousarray(given.data).ravel()
-        start, column = given.indptr.astype(np.int32), given.indices.astype(np.int32)
-        return BlockRows(J.row_start, start, column, 9 * number, data, J.row_start)
     count = J.block_count
     left, right = (_pattern(rows) for rows in (J, response))
     pattern = csr_array(left @ right.T)
@@ -220,6 +228,15 @@ def _diagonal_contacts(entry_start, entry_column, entries, inverse, diagonal_out
                         + row[3] * d[i, 3] + row[4] * d[i, 4] + row[5] * d[i, 5]
                     )  # fmt: skip
                 diagonal_out[c, i] += total
+
+
+@kernel
+def _given_diagonal(data, indices, indptr, diagonal_out):
+    """Diagonal of a matrix given by rows."""
+    for i in range(indptr.shape[0] - 1):
+        for k in range(indptr[i], indptr[i + 1]):
+            if indices[k] == i:
+                diagonal_out[i] += data[k]
 
 
 @kernel

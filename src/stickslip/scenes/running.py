@@ -14,7 +14,7 @@ from stickslip.scenes.metrics import Metrics
 from stickslip.scenes.parameters import Value, fitted
 from stickslip.scenes.registry import SceneEntry, find_scene
 from stickslip.simulation import Simulation, StepResult
-from stickslip.solvers.registry import SOLVERS, make_solver
+from stickslip.solvers.registry import DEFAULT, SOLVERS, make_solver
 from stickslip.stepping import Stepping
 
 Observer = Callable[[Simulation, StepResult], None]
@@ -90,7 +90,7 @@ class Summary:
 
 
 def prepare(
-    name: str, solver: str = "prox-gs", settings: Mapping[str, Value] | None = None, dt: float | None = None
+    name: str, solver: str = DEFAULT, settings: Mapping[str, Value] | None = None, dt: float | None = None
 ) -> Run:
     """A scene by name, with its parameters, ``solver.*`` and ``stepping.*`` options from ``settings``.
 

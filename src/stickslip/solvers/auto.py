@@ -57,7 +57,7 @@ class Automatic(Iterative):
 
     name: ClassVar[str] = "auto"
 
-    max_iterations: int = 5000
+    max_iterations: int = 2000
     """Iterations at most, of all methods together: sweeps, Newton steps."""
 
     def solve(
@@ -143,8 +143,8 @@ def plan(found: Structure) -> tuple[tuple[type[Iterative], int], ...]:
     sweeps: type[Iterative] = ProxGaussSeidel if found.rigid else NonsmoothGaussSeidel
     return (
         (sweeps, trial),
-        (ProximalPoint, 160),
+        (ProximalPoint, 80),
         (sweeps, 1000),
-        (ProximalPoint, 320),
+        (ProximalPoint, 160),
         (ADMM, 1000),
     )

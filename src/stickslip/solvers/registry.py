@@ -6,13 +6,35 @@ from dataclasses import fields
 from typing import Any
 
 from stickslip.errors import InputError
+from stickslip.solvers.admm import ADMM
+from stickslip.solvers.apgd import APGD
+from stickslip.solvers.auto import Automatic
+from stickslip.solvers.implicit import ImplicitComplementarity
+from stickslip.solvers.lcp import LCP
+from stickslip.solvers.nsgs import NonsmoothGaussSeidel
 from stickslip.solvers.pgs import ProjectedGaussSeidel
 from stickslip.solvers.protocol import Solver
 from stickslip.solvers.prox_gs import ProxGaussSeidel
 from stickslip.solvers.prox_jacobi import ProxJacobi
+from stickslip.solvers.proximal_point import ProximalPoint
 
-SOLVERS: dict[str, Any] = {solver.name: solver for solver in (ProxGaussSeidel, ProxJacobi, ProjectedGaussSeidel)}
+SOLVERS: dict[str, Any] = {
+    solver.name: solver
+    for solver in (
+        Automatic,
+        ProxGaussSeidel,
+        ProxJacobi,
+        ImplicitComplementarity,
+        ProjectedGaussSeidel,
+        NonsmoothGaussSeidel,
+        ProximalPoint,
+        ADMM,
+        APGD,
+        LCP,
+    )
+}
 """Every solver class by its name on the command line."""
+DEFAULT = Automatic.name
 
 
 def make_solver(name: str, **options: object) -> Solver:

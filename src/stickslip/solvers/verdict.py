@@ -1,0 +1,60 @@
+"""What the judge says of a solution: residuals recomputed from its impulses alone, outside the solver.
+
+A solver that obeys another law than the exact one (Solver.law) is right where its own residual is small, and is
+compared with others by the exact one.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+import numpy as np
+
+from stickslip.contact.physical import PhysicalResidual, physical_residual
+from stickslip.contact.problem import ContactProblem
+from stickslip.contact.residual import Residual, residual
+from stickslip.solvers.protocol import Solution, Solver
+
+
+@dataclass(frozen=True)
+class Verdict:
+    """How wrong a solution is, and whether its solver said so."""
+
+    exact: Residual
+    """Natural map of the exact law."""
+    own: float
+    """The residual that the solver's tolerance is for: of its law, in its criterion."""
+    physical: PhysicalResidual
+    finite: bool
+    """Whether all impulses and velocities are numbers."""
+    honest: bool
+    """Whether the solution is finite, and its residual not above the tolerance if it was called converged."""
+
+
+def judge_solution(solver: Solver, problem: ContactProblem, solution: Solution) -> Verdict:
+    """Judge what ``solver`` returned for ``problem``."""
+    lam = solution.lam
+    own = own_residual(solver, problem, solution)
+    finite = bool(np.isfinite(lam).all() and np.isfinite(solution.v).all())
+    return Verdict(
+        exact=residual(problem, lam),
+        own=own,
+        physical=physical_residual(problem, lam, solution.v),
+        finite=finite,
+        honest=finite and (not solution.converged or own <= tolerance_of(solver)),
+    )
+
+
+def own_residual(solver: Solver, problem: ContactProblem, solution: Solution) -> float:
+    """The residual of the law that the solver obeys, in its criterion, at the impulses of the solution."""
+    u = problem.constraint_velocity(problem.velocity(solution.lam))
+    measure = getattr(solver, "residual", None)
+    if measure is not None:
+        return float(measure(problem, solution.lam, u))
+    found = residual(problem, solution.lam, u, solver.law)
+    return found.siconos if getattr(solver, "criterion", "scaled") == "siconos" else found.scaled
+
+
+def tolerance_of(solver: Solver) -> float:
+    """The residual at which the solver stops; infinite where it has no such option."""
+    return float(getattr(solver, "tolerance", np.inf))
