@@ -55,7 +55,7 @@ def collected() -> None:
                 f"{solution.method}"
             )
         print(
-            f"solved {solved:.0f} of {len(reference)}; auto {total:.3f} s, Siconos' best, each by itself, {theirs:.3f} s"
+            f"solved {solved:.0f} of {len(reference)}; auto {total:.3f} s, the best of Siconos for each {theirs:.3f} s"
         )
 
 

@@ -11,12 +11,14 @@ from functools import partial
 import numpy as np
 
 from stickslip import jit
+from stickslip.contact.gallery import mass_ratio, redundant_table
 from stickslip.contact.problem import from_delassus
 from stickslip.contact.residual import residual
 from stickslip.geometry.mesh_shapes import BOX_TRIANGLES
 from stickslip.scene import Body, Scene
 from stickslip.simulation import Simulation
-from stickslip.solvers.registry import SOLVERS, make_solver
+from stickslip.solvers.proximal_point import ProximalPoint
+from stickslip.solvers.registry import DEFAULT, SOLVERS, make_solver
 from stickslip.stepping import Stepping
 from stickslip.view.picture import render_frame
 
@@ -95,10 +97,12 @@ def _stages() -> Iterator[tuple[str, Callable[[], None]]]:
         yield f"{lower} and {upper}", partial(_step, _stack(lower, upper))
     yield "scheme moreau", partial(_step, _stack("box", "sphere"), stepping=Stepping(scheme="moreau"))
     yield "post-stabilisation", partial(_step, _stack("box", "sphere"), stepping=Stepping(stabilisation=1))
-    for solver in SOLVERS:
+    for solver, kind in SOLVERS.items():
         yield f"solver {solver}", partial(_step, _stack("box", "sphere"), solver=solver)
-        yield f"solver {solver}, torsion", partial(_step, _stack("box", "sphere", torsion=0.01), solver=solver)
+        if kind.all_friction_sets:
+            yield f"solver {solver}, torsion", partial(_step, _stack("box", "sphere", torsion=0.01), solver=solver)
         yield f"solver {solver}, given W and q", partial(_solve_given, solver)
+    yield "Newton steps", _newton
     for torsion in (0.0, 0.01):
         yield f"many contacts, torsion {torsion:g}", partial(_step, _lattice(torsion))
     yield "picture", partial(_draw, _stack("box", "sphere"))
@@ -122,7 +126,7 @@ def _stack(*names: str, torsion: float = 0.0) -> Scene:
     return scene
 
 
-def _step(scene: Scene, solver: str = "prox-gs", stepping: Stepping | None = None) -> None:
+def _step(scene: Scene, solver: str = DEFAULT, stepping: Stepping | None = None) -> None:
     """Two steps, of which the second one matches the impulses of the first, and a look at the contacts."""
     simulation = Simulation(scene, DT, solver, stepping)
     simulation.run(steps=2)
@@ -134,6 +138,14 @@ def _solve_given(solver: str) -> None:
     problem = from_delassus(np.eye(3), q=(-1.0, 1.0, 0.0), mu=(0.5,))
     solution = make_solver(solver).solve(problem)
     residual(problem, solution.lam)
+
+
+def _newton() -> None:
+    """Newton steps over impulses and over velocities, on problems that sweeps alone do not solve."""
+    root = np.random.default_rng(0).normal(size=(12, 6))
+    given = from_delassus(root @ root.T, root @ np.arange(1.0, 7.0), np.full(4, 0.5))
+    for problem in (given, mass_ratio().problem, redundant_table().problem):
+        ProximalPoint(sweeps=1, max_iterations=50, tolerance=1e-12).solve(problem)
 
 
 def _draw(scene: Scene) -> None:

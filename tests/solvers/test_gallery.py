@@ -12,7 +12,7 @@ TOO_HARD = {("prox-jacobi", "mass-ratio"), ("nsgs", "mass-ratio")}
 """First-order methods need as many iterations as masses differ, and more; they say that they stalled."""
 OTHER_SETS = ("ellipse-slips", "disc-spins", "disc-stops")
 """Problems with friction sets other than discs of three rows."""
-TAKES_ALL_SETS = ("auto", "prox-gs", "prox-jacobi", "pgs")
+TAKES_ALL_SETS = [solver for solver in SOLVERS if SOLVERS[solver].all_friction_sets]
 EXACT = [solver for solver in SOLVERS if SOLVERS[solver].law == "exact"]
 CASES = [
     (solver, problem)

@@ -1,7 +1,8 @@
-"""The command line: ``stickslip list | run | solve | truth | reproduce | render | warmup | doctor``. No physics here.
+"""The command line: ``stickslip list | run | solve | compare | truth | reproduce | render | warmup | doctor``.
 
-Exit codes: 0 success; 1 the computation failed (diverged, or did not converge under ``--strict``); 2 bad usage or
-bad input, with one line on stderr. Modules that compute are imported inside the commands, so that help is quick.
+No physics here. Exit codes: 0 success; 1 the computation failed (diverged, or did not converge under ``--strict``);
+2 bad usage or bad input, with one line on stderr. Modules that compute are imported inside the commands, so that help
+is quick.
 """
 
 from __future__ import annotations
@@ -16,6 +17,7 @@ from typing import Annotated, Any
 import typer
 
 from stickslip import __version__
+from stickslip.cli.compare import compare
 from stickslip.cli.diagnose import doctor, warmup
 from stickslip.cli.listing import list_names
 from stickslip.cli.render import render
@@ -39,6 +41,7 @@ app = typer.Typer(
 app.command("list")(list_names)
 app.command("run")(run)
 app.command("solve")(solve)
+app.command("compare")(compare)
 app.command("truth")(truth)
 app.command("reproduce")(reproduce)
 app.command("render")(render)

@@ -56,6 +56,7 @@ class Automatic(Iterative):
     """Chooses a method by structure and switches when it stalls."""
 
     name: ClassVar[str] = "auto"
+    all_friction_sets: ClassVar[bool] = True
 
     max_iterations: int = 2000
     """Iterations at most, of all methods together: sweeps, Newton steps."""
@@ -124,9 +125,10 @@ def structure(problem: ContactProblem) -> Structure:
     if not isinstance(problem.A, BlockDiagonal):
         stored = len(problem.A.data) / 9.0
         # contacts of the same two bodies touch the same others: their rows of W have one pattern
-        pattern = problem.delassus
-        first = pattern.entry_column[np.minimum(pattern.entry_start[:-1], len(pattern.entry_column) - 1)]
-        _, shared = np.unique(np.column_stack([first, np.diff(pattern.entry_start)]), axis=0, return_counts=True)
+        W = problem.delassus
+        sizes = np.diff(W.entry_start)
+        first = W.entry_column[W.entry_start[:-1][sizes > 0]]
+        _, shared = np.unique(np.column_stack([first, sizes[sizes > 0]]), axis=0, return_counts=True)
         redundant = float(np.maximum(3 * shared - 6, 0).sum()) / max(problem.row_count, 1)
         return Structure(problem.block_count, isotropic, False, stored / count, redundant)
     touching = np.bincount(J.entry_column, minlength=len(J.column_start) - 1).astype(np.float64)

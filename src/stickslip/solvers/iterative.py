@@ -26,6 +26,8 @@ class Iterative:
     name: ClassVar[str] = "iterative"
     law: ClassVar[Law] = "exact"
     criteria: ClassVar[tuple[str, ...]] = ("scaled", "siconos")
+    all_friction_sets: ClassVar[bool] = False
+    """Whether it takes ellipses and torsion; else only discs of three rows."""
 
     tolerance: float = 1e-8
     """Residual at which to stop."""

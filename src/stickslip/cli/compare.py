@@ -1,0 +1,214 @@
+"""``stickslip compare``: several solvers on the same problems, with their performance profile."""
+
+from __future__ import annotations
+
+import math
+from dataclasses import fields
+from pathlib import Path
+from typing import TYPE_CHECKING, Annotated
+
+import typer
+
+from stickslip.cli.output import Advance, milliseconds, print_json, progress, table_console
+from stickslip.cli.solve import Criterion
+from stickslip.errors import InputError
+
+if TYPE_CHECKING:
+    from rich.console import Console
+
+    from stickslip.contact.problem import ContactProblem
+    from stickslip.experiments.comparison import Comparison, ComparisonRow
+    from stickslip.solvers.protocol import Solver
+
+
+def compare(
+    sources: Annotated[
+        list[str], typer.Argument(metavar="PROBLEM|FOLDER|SCENE...", help="Files, folders of them, or a scene's name.")
+    ],
+    solvers: Annotated[str | None, typer.Option(help="Solvers, separated by commas; all if left out.")] = None,
+    tolerance: Annotated[float, typer.Option(help="Residual that counts as solved, and at which to stop.")] = 1e-8,
+    criterion: Annotated[Criterion, typer.Option(help="Which residual the tolerance is for.")] = Criterion.SCALED,
+    max_iterations: Annotated[
+        int | None, typer.Option(help="Iterations at most, of every solver; by default each one's own number.")
+    ] = None,
+    time_limit: Annotated[float, typer.Option(metavar="SECONDS", help="Time that a solve may take at most.")] = 10.0,
+    cpu: Annotated[
+        bool, typer.Option("--cpu", help="Compare CPU time, not wall time: steadier on a busy machine.")
+    ] = False,
+    own_law: Annotated[
+        bool, typer.Option("--own-law", help="Count as solved by the law that a solver obeys, not by the exact one.")
+    ] = False,
+    steps: Annotated[int, typer.Option(help="Steps of a scene to simulate.")] = 50,
+    every: Annotated[int, typer.Option(help="Take the problem of every so many steps of a scene.")] = 10,
+    set_: Annotated[
+        list[str] | None, typer.Option("--set", metavar="KEY=VALUE", help="A parameter of the scene, or stepping.X.")
+    ] = None,
+    plot: Annotated[
+        Path | None, typer.Option(metavar="FILE", help="Draw the performance profile (.png, .svg, .pdf).")
+    ] = None,
+    strict: Annotated[bool, typer.Option("--strict", help="Exit with 1 unless every solver solved all.")] = False,
+    json: Annotated[bool, typer.Option("--json", help="Print one JSON object instead of tables.")] = False,
+) -> None:
+    """Run several solvers on the same problems; print times, residuals and the performance profile.
+
+    Solved means that the residual of the exact law, computed outside the solver, is at most the tolerance, within the
+    time limit. Solvers of another law (box, convex, pyramid) are marked; --own-law counts them by their own. Each solve
+    runs in a process that is ended when it takes too long; compiling is not counted.
+
+    Exit code 1: a solver diverged or crashed.
+
+    Examples:
+
+    stickslip compare problems/ --solvers prox-gs,pgs --plot profile.png
+
+    stickslip compare wall --steps 100 --every 20 --time-limit 2
+
+    stickslip compare a.npz b.npz --criterion siconos --tolerance 1e-8 --json
+    """
+    from stickslip.experiments.comparison import compare as run_comparison
+
+    if plot is not None:
+        from stickslip.experiments.profile_plot import check_plot
+
+        check_plot(plot)
+    options = {"tolerance": tolerance, "criterion": criterion.value, "max_iterations": max_iterations}
+    chosen = _solvers(solvers, {name: value for name, value in options.items() if value is not None})
+    with progress(1) as advance:
+        problems = _problems(sources, steps, every, set_ or [], advance)
+    with progress(len(problems) * len(chosen)) as advance:
+        found = run_comparison(
+            problems, chosen, time_limit, own_law, cpu, lambda done, total, text: advance(done, text)
+        )
+    if plot is not None:
+        from stickslip.experiments.profile_plot import draw_profile
+
+        draw_profile(found, plot)
+    if json:
+        print_json(found.to_json())
+    else:
+        _print_rows(table_console(), found)
+        _print_profile(table_console(), found)
+    if found.failed or (strict and not all(row.solved for row in found.rows)):
+        raise typer.Exit(1)
+
+
+def _solvers(text: str | None, options: dict[str, object]) -> list[Solver]:
+    """The solvers named, each with those of the options that it has."""
+    from stickslip.solvers.registry import SOLVERS, make_solver
+
+    names = list(SOLVERS) if text is None else [name.strip() for name in text.split(",") if name.strip()]
+    if not names:
+        raise InputError("solvers: the list is empty; give names separated by commas")
+    if len(set(names)) < len(names):
+        raise InputError(f"solvers: {text!r} names one twice; give each once")
+    made = []
+    for name in names:
+        known = {item.name for item in fields(SOLVERS[name])} if name in SOLVERS else set(options)
+        made.append(make_solver(name, **{key: value for key, value in options.items() if key in known}))
+    return made
+
+
+def _problems(
+    sources: list[str], steps: int, every: int, assignments: list[str], advance: Advance
+) -> dict[str, ContactProblem]:
+    """Problems by name, in the order given; those of a folder by the names of its files."""
+    from stickslip.cli.loading import load_problems
+    from stickslip.scenes.registry import SCENES
+
+    found: dict[str, ContactProblem] = {}
+    scenes = 0
+    for source in sources:
+        path = Path(source)
+        if not path.exists() and source in SCENES:
+            found |= _of_scene(source, steps, every, assignments, advance)
+            scenes += 1
+        elif not path.exists() and not path.suffix:
+            raise InputError(f"{source!r} is no file, no folder and no scene; see: stickslip list scenes")
+        else:
+            advance(0, source)
+            found |= {str(file): content.problem for file, content in load_problems([path])}
+    if assignments and not scenes:
+        raise InputError(f"set: {assignments[0]!r} is for scenes, and none is given")
+    return found
+
+
+def _of_scene(name: str, steps: int, every: int, assignments: list[str], advance: Advance) -> dict[str, ContactProblem]:
+    """The problems of every so many steps of a scene, where there are contacts."""
+    from stickslip.scenes.parameters import parse_assignments
+    from stickslip.scenes.running import prepare
+
+    if not 1 <= every <= steps:
+        raise InputError(f"every is {every}; it must be from 1 to the number of steps, {steps}")
+    run = prepare(name, settings=parse_assignments(assignments))
+    found: dict[str, ContactProblem] = {}
+    for step in range(1, steps + 1):
+        advance(0, f"{name}: step {step} of {steps}")
+        result = run.sim.step()
+        if step % every == 0 and result.problem.block_count:
+            found[f"{name}@{step}"] = result.problem
+    if not found:
+        raise InputError(
+            f"scene {name}: no contacts at any of the steps looked at; give more steps, or a smaller every"
+        )
+    return found
+
+
+def _print_rows(console: Console, found: Comparison) -> None:
+    """One line a problem and solver; the quickest of each problem in bold."""
+    from rich.markup import escape
+    from rich.table import Column, Table
+
+    table = Table(
+        Column("problem", overflow="fold"), "contacts", "solver", "status", title="solves", title_justify="left"
+    )
+    for title in ("iterations", "CPU ms" if found.by_cpu else "ms", "residual", "scaled\nresidual", "own law"):
+        table.add_column(title, justify="right", no_wrap=True)
+    short = {name: Path(name).name for name in found.problems}
+    if len(set(short.values())) < len(short):
+        short = {name: name for name in found.problems}
+    ratios = found.ratios()
+    for number, row in enumerate(found.rows):
+        p, k = divmod(number, len(found.solvers))
+        table.add_row(
+            *((escape(short[row.problem]), str(row.contacts)) if k == 0 else ("", "")), *_cells(row, found.by_cpu),
+            style="bold" if ratios[p, k] == 1.0 else None, end_section=k == len(found.solvers) - 1,
+        )  # fmt: skip
+    console.print(table)
+    for note in dict.fromkeys(f"{row.solver}: {row.note}" for row in found.rows if row.note):
+        console.print(f"- {note}", markup=False, highlight=False)
+
+
+def _cells(row: ComparisonRow, by_cpu: bool) -> list[str]:
+    """Solver, status, iterations, milliseconds and residuals of a line."""
+    mark = "" if row.law == "exact" else f" ({row.law} law)"
+    numbers = [row.residual, row.residual_scaled, None if row.law == "exact" else row.residual_law]
+    return [
+        row.solver + mark,
+        f"[{'green' if row.solved else 'red'}]{'solved' if row.solved else row.status}[/]"
+        + ("" if row.method in (None, row.solver) else f" by {row.method}"),
+        "-" if row.iterations is None else str(row.iterations),
+        milliseconds(row.time(by_cpu)),
+        *("-" if value is None else f"{value:.1e}" for value in numbers),
+    ]
+
+
+def _print_profile(console: Console, found: Comparison) -> None:
+    """The performance profile, with what each solver solved and the time it took for that."""
+    from rich.table import Table
+
+    from stickslip.experiments.comparison import TAUS
+
+    title = f"share of {len(found.problems)} problems solved within tau times the quickest solver's time"
+    table = Table("solver", title=title, title_justify="left")
+    for tau in TAUS:
+        table.add_column(f"tau {tau:g}", justify="right")
+    for column in ("solved", "s for these"):
+        table.add_column(column, justify="right")
+    laws = {row.solver: row.law for row in found.rows}
+    for name, shares in found.profile().items():
+        solved = [row.time(found.by_cpu) or 0.0 for row in found.rows if row.solver == name and row.solved]
+        mark = "" if laws[name] == "exact" else f" ({laws[name]} law)"
+        table.add_row(name + mark, *(f"{share:.2f}" for share in shares), str(len(solved)), f"{math.fsum(solved):.3g}")
+    console.print(table)
+    if any(law != "exact" for law in laws.values()) and found.settings["judged_by"] == "exact law":
+        console.print("Solvers of another law are judged by the exact one here; --own-law judges them by theirs.")
