@@ -40,6 +40,7 @@ METRICS = {
     "arch": {"stands", "max_drift_mm"},
     "rolling": {"velocity_error"},
     "ball-drop": {"impact_speed", "shock_steps", "residual_speed_after_impact"},
+    "balls-in-cube": {"contacts_mean", "kinetic_energy_J", "rms_speed_m_per_s", "overlap_max_mm", "escaped"},
     "bouncing-ball": {"apex_error", "interval_error", "rest_time_error", "bounces"},
     "cradle": {"balls_out", "speed_error", "energy_error", "momentum_error"},
     "spin-down": {"spin_down_error", "way_error"},

@@ -18,7 +18,8 @@ import numpy as np
 
 from stickslip.contact.gallery import GALLERY
 from stickslip.experiments import erleben2017_claims as claims
-from stickslip.experiments.erleben2017_figures import FIGURES, Draw, needed_packages
+from stickslip.experiments.drawing import needed_packages
+from stickslip.experiments.erleben2017_figures import FIGURES, Draw
 from stickslip.experiments.erleben2017_statistics import (
     COMPARED,
     METHOD_STRATEGIES,

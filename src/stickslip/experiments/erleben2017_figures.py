@@ -9,7 +9,7 @@ from typing import Any
 
 import numpy as np
 
-from stickslip.errors import MissingDependencyError
+from stickslip.experiments.drawing import canvas, save
 from stickslip.experiments.erleben2017_statistics import (
     COMPARED,
     LEAST_MERIT,
@@ -21,7 +21,6 @@ from stickslip.experiments.erleben2017_statistics import (
 )
 from stickslip.experiments.report import write_table
 from stickslip.experiments.solver_runs import ABSOLUTE, NONE, RELATIVE, RunRecord
-from stickslip.files import whole_file
 
 Draw = Callable[[Runs, Path, Path], None]
 """Draws the runs into a picture and writes its table."""
@@ -33,28 +32,6 @@ OUTCOME_COLOURS = {"absolute": "#1b7837", "relative": "#fdb863", "none": "#b2182
 METHODS = {"prox-gs": "Gauss-Seidel", "prox-jacobi": "Jacobi"}
 TABLE_ITERATIONS = 60
 """Points of a convergence curve that go into its table, evenly spaced in the logarithm."""
-DPI = 130
-
-
-def needed_packages() -> None:
-    """Raise an error that says what to install where pictures cannot be drawn."""
-    try:
-        import matplotlib  # noqa: F401
-    except ImportError as error:
-        raise MissingDependencyError("Matplotlib is not installed; pip install 'stickslip[plot]'") from error
-
-
-def _canvas(rows: int, columns: int, width: float, height: float, **options: Any) -> tuple[Any, Any]:
-    """A figure and its axes (rows, columns), without the state that pyplot keeps."""
-    from matplotlib.figure import Figure
-
-    figure = Figure(figsize=(width, height), layout="constrained")
-    return figure, figure.subplots(rows, columns, squeeze=False, **options)
-
-
-def _save(figure: Any, file: Path) -> None:
-    with whole_file(file) as temporary:
-        figure.savefig(temporary, dpi=DPI, format="png")
 
 
 def _tidy(axis: Any) -> None:
@@ -100,9 +77,7 @@ def _curve_rows(runs: Runs, keys: Keys) -> list[tuple[Any, ...]]:
 
 def _curves(runs: Runs, picture: Path, table: Path, rows: Sequence[Keys], title: Callable[..., str]) -> None:
     """A grid of convergence curves, one row of keys a row of axes."""
-    figure, axes = _canvas(
-        len(rows), len(rows[0]), 3.6 * len(rows[0]), 2.5 * len(rows) + 0.4, sharex=True, sharey="row"
-    )
+    figure, axes = canvas(len(rows), len(rows[0]), 3.6 * len(rows[0]), 2.5 * len(rows) + 0.4, sharex=True, sharey="row")
     for i, keys in enumerate(rows):
         for j, key in enumerate(keys):
             _draw_quartiles(axes[i, j], runs[key], COLOURS.get(key[2], "0.3"))
@@ -111,7 +86,7 @@ def _curves(runs: Runs, picture: Path, table: Path, rows: Sequence[Keys], title:
     for axis in axes[-1]:
         axis.set_xlabel("iteration")
     axes[0, -1].legend(fontsize=8, loc="upper right")
-    _save(figure, picture)
+    save(figure, picture)
     header = ("scene", "solver", "factors", "iteration", "merit_lower_quartile_Ns", "merit_median_Ns",
               "merit_upper_quartile_Ns")  # fmt: skip
     write_table(table, header, _curve_rows(runs, [key for keys in rows for key in keys]))
@@ -155,7 +130,7 @@ def _bins(values: Any, logarithmic: bool) -> Any:
 def strategy_histograms(runs: Runs, picture: Path, table: Path) -> None:
     """Fig. 4, bottom: outcomes, detections, iterations and merits of the strategies."""
     scenes = _scenes(runs)
-    figure, axes = _canvas(1 + len(HISTOGRAMS), 3, 11.0, 13.0, sharey="row", sharex="row")
+    figure, axes = canvas(1 + len(HISTOGRAMS), 3, 11.0, 13.0, sharey="row", sharex="row")
     for j, factors in enumerate(STRATEGIES):
         found = {scene: runs[scene, "prox-gs", factors] for scene in scenes}
         bottom = np.zeros(len(scenes))
@@ -179,13 +154,13 @@ def strategy_histograms(runs: Runs, picture: Path, table: Path) -> None:
     axes[0, 2].set_ylim(0.0, 1.35 * max(runs[s, "prox-gs", f].total for s in scenes for f in STRATEGIES))  # legend
     axes[0, 2].legend(title="convergence", fontsize=8, title_fontsize=8, ncols=3, loc="upper center")
     axes[1, 2].legend(fontsize=8)
-    _save(figure, picture)
+    save(figure, picture)
     _outcome_table(table, {key: run for key, run in runs.items() if _of_strategies(key)})
 
 
 def method_detections(runs: Runs, picture: Path, table: Path) -> None:
     """Fig. 9: divergence detections of Gauss-Seidel and Jacobi."""
-    figure, axes = _canvas(len(METHOD_STRATEGIES), len(COMPARED), 9.5, 6.0)
+    figure, axes = canvas(len(METHOD_STRATEGIES), len(COMPARED), 9.5, 6.0)
     rows: list[tuple[Any, ...]] = []
     for axis, (strategy, scene) in zip(axes.ravel(), itertools.product(METHOD_STRATEGIES, COMPARED), strict=True):
         found = {solver: runs[scene, solver, strategy].of("rollbacks") for solver in METHODS}
@@ -203,7 +178,7 @@ def method_detections(runs: Runs, picture: Path, table: Path) -> None:
         )
         axis.legend(fontsize=8)
         _tidy(axis)
-    _save(figure, picture)
+    save(figure, picture)
     write_table(table, ("scene", "solver", "strategy", "step", "detections"), rows)
 
 
@@ -228,7 +203,7 @@ def _outcome_table(table: Path, runs: Runs) -> None:
 
 
 def _solver_time(scene: str, runs: Runs, picture: Path, table: Path) -> None:
-    figure, axes = _canvas(1, 3, 11.0, 3.2, sharey=True)
+    figure, axes = canvas(1, 3, 11.0, 3.2, sharey=True)
     found = {factors: runs[scene, "prox-gs", factors] for factors in STRATEGIES}
     for axis, (factors, run) in zip(axes[0], found.items(), strict=True):
         milliseconds = 1e3 * run.seconds
@@ -239,7 +214,7 @@ def _solver_time(scene: str, runs: Runs, picture: Path, table: Path) -> None:
         axis.grid(alpha=0.3)
         axis.legend(fontsize=8)
     axes[0, 0].set_ylabel("solver time a step [ms]")
-    _save(figure, picture)
+    save(figure, picture)
     header = ("factors", "step", "contacts", "iterations", "solver_seconds")
     rows = (
         (factors, k + 1, int(run.contacts[k]), int(run.iterations[k]), float(run.seconds[k]))
@@ -261,7 +236,7 @@ def spheres_time(runs: Runs, picture: Path, table: Path) -> None:
 
 def jacks_energy(runs: Runs, picture: Path, table: Path) -> None:
     """Fig. 7: energies of jacks, and the kinetic ones in one frame."""
-    figure, axes = _canvas(1, 4, 14.0, 3.4)
+    figure, axes = canvas(1, 4, 14.0, 3.4)
     found = {factors: runs["jacks", "prox-gs", factors] for factors in STRATEGIES}
     lowest = min((float(run.potential.min(initial=np.inf)) for run in found.values()), default=0.0)
     for axis, (factors, run) in zip(axes[0], found.items(), strict=False):
@@ -278,7 +253,7 @@ def jacks_energy(runs: Runs, picture: Path, table: Path) -> None:
     axes[0, 3].set(title="kinetic energies", xlabel="step", ylabel="kinetic energy [kJ]")
     axes[0, 3].grid(alpha=0.3)
     axes[0, 3].legend(fontsize=8)
-    _save(figure, picture)
+    save(figure, picture)
     rows = (
         (factors, k + 1, float(run.kinetic[k]), float(run.potential[k]))
         for factors, run in found.items()

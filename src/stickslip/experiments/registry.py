@@ -62,6 +62,20 @@ _PAPERS = (
             }
         ),
     ),
+    Paper(
+        "todorov2010",
+        "Implicit nonlinear complementarity: iterations on balls in a cube, shock propagation",
+        "stickslip.experiments.todorov2010",
+        MappingProxyType(
+            {
+                "table1": "iterations and accepted Newton points, friction 0.1 to 2, 5 to 15 balls, cold starts",
+                "table1-warm": "the same with warm starts",
+                "table1-recovery": "cold starts, with recovery from local minima (proposed in sec. V)",
+                "fig6": "a shock passes through five balls in one step",
+                "solvers": "other solvers on the same problems: iterations, time, residual (announced in sec. V)",
+            }
+        ),
+    ),
 )
 
 PAPERS: Mapping[str, Paper] = MappingProxyType({paper.name: paper for paper in _PAPERS})

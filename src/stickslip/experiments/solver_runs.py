@@ -78,6 +78,8 @@ class RunRecord:
     failure: str = ""
     """Why the run ended early."""
     bodies: int = 0
+    counts: Mapping[str, NDArray[np.int64]] = field(default_factory=dict)
+    """(n,) of each name: what else the solver counted in a step, zero where it counted nothing."""
 
     @property
     def lost(self) -> int:
@@ -93,6 +95,10 @@ class RunRecord:
         """A field's entries at the steps with contacts."""
         values: NDArray[Any] = getattr(self, name)[self.busy]
         return values
+
+    def counted(self, name: str) -> int:
+        """What the solver counted under that name, over all steps with contacts; zero where it counts no such thing."""
+        return int(self.counts[name][self.busy].sum()) if name in self.counts else 0
 
     def count(self, outcome: int) -> int:
         """Steps with contacts that ended so; steps lost count as NONE."""
@@ -134,6 +140,7 @@ def record_run(spec: RunSpec, tell: Callable[[int], None] = lambda steps: None) 
     radii = sim.model.radius[sim.model.dynamic]
     lists: dict[str, list[Any]] = {name: [] for name in _PER_STEP}
     curve = np.zeros((spec.steps, spec.iterations), dtype=np.float32)
+    counts: list[dict[str, int]] = []
     failure, done = "", 0
     for done in range(1, spec.steps + 1):
         try:
@@ -163,11 +170,16 @@ def record_run(spec: RunSpec, tell: Callable[[int], None] = lambda steps: None) 
             ("overlap_max", depth.max(initial=0.0)),
         ):
             lists[name].append(value)
+        counts.append(solution.counts)
         tell(1)
     tell(spec.steps - done)
     arrays: dict[str, NDArray[Any]] = {name: np.array(values, dtype=_PER_STEP[name]) for name, values in lists.items()}
     size = 2.0 * float(np.median(radii)) if len(radii) else 0.0
-    return RunRecord(spec, **arrays, curve=curve[:done], size=size, failure=failure, bodies=sim.model.body_count)
+    names = sorted({name for step in counts for name in step})
+    return RunRecord(
+        spec, **arrays, curve=curve[:done], size=size, failure=failure, bodies=sim.model.body_count,
+        counts={name: np.array([step.get(name, 0) for step in counts], dtype=np.int64) for name in names},
+    )  # fmt: skip
 
 
 _PER_STEP: dict[str, type] = {

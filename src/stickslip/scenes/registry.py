@@ -14,6 +14,7 @@ from stickslip.scenes import (
     ball_drop,
     blocks,
     colosseum,
+    cube_of_balls,
     demo,
     funnel,
     impacts,
@@ -61,6 +62,10 @@ PILE: Mapping[str, Value] = MappingProxyType({"tolerance": 1e-4, "max_iterations
 BUILDING: Mapping[str, Value] = MappingProxyType({"tolerance": 1e-6, "max_iterations": 500, "subspace_limit": 4000})
 """Solver options of big buildings: they stand as long as weight finds its way to the ground in every step, which sweeps
 alone do not achieve (residual 1e-2 after 300 of them, 1e-4 with subspace steps)."""
+
+TOUCHING: Mapping[str, Value] = MappingProxyType({"lookahead": False, "margin": 1e-9, "recovery": 0.0})
+"""Stepping of [todorov2010], b = 0: only what touches is a contact, at the start of the step (its eq. 4), and neither
+gaps nor overlaps enter the problem. The margin is the slop, up to which gaps count as zero."""
 
 _ENTRIES = (
     SceneEntry(
@@ -130,6 +135,10 @@ _ENTRIES = (
     SceneEntry(
         "ball-drop", "5 stacked balls hit the floor at once: shock propagation (todorov2010 Fig. 6)",
         ball_drop.ball_drop, dt=0.01, duration=1.0, metrics=ball_drop.Shock,
+    ),
+    SceneEntry(
+        "balls-in-cube", "balls of different radii thrown about in a closed cube (todorov2010 Fig. 5, Table 1)",
+        cube_of_balls.balls_in_cube, dt=0.005, duration=1.0, metrics=cube_of_balls.CubeOfBalls, stepping=TOUCHING,
     ),
     SceneEntry(
         "bouncing-ball", "a ball bounces to rest: heights, times and the end have closed forms",
