@@ -59,7 +59,7 @@ def test_large_problems_are_left_to_sweeps() -> None:
     large = Structure(MOST_NEWTON_ROWS, True, True, 10.0, 0.0)
     plate = Structure(1000, True, True, 900.0, 0.5)
     for found in (large, plate):
-        assert [method for method, _ in plan(found)] == [ProxGaussSeidel]
+        assert [stage.method for stage in plan(found)] == [ProxGaussSeidel]
 
 
 def test_an_empty_problem_is_solved() -> None:

@@ -3,7 +3,7 @@
 Every method has problems on which it crawls. Gauss-Seidel is unbeaten where contacts are about as many as the bodies'
 motions can tell apart, and crawls on hyperstatic stacks and large ratios of masses; Newton steps solve those, but cost
 a factorisation. So sweeps come first, and go on as long as their residual says that they will arrive; where it does
-not, the next method of the plan starts from the best impulses so far. ``Solution.method`` says who did the work.
+not, the next method of the plan takes over. ``Solution.method`` says who did the work.
 """
 
 from __future__ import annotations
@@ -20,6 +20,7 @@ from stickslip.contact.laws import CONTACT, DISC
 from stickslip.contact.problem import ContactProblem
 from stickslip.linalg.inertia import BlockDiagonal
 from stickslip.solvers.admm import ADMM
+from stickslip.solvers.implicit import ImplicitComplementarity
 from stickslip.solvers.iterative import WANDERED, Iterative
 from stickslip.solvers.nsgs import NonsmoothGaussSeidel
 from stickslip.solvers.protocol import Relinearise, Solution, Status
@@ -30,6 +31,8 @@ MOST_NEWTON_ROWS = 4500
 """Rows above which factorisations are not tried."""
 MOST_DELASSUS_BLOCKS = 60
 """Blocks of W a contact above which W is not assembled: a plate that carries k contacts makes k^2 of them."""
+MOST_IMPLICIT = 50
+"""Contacts above which the dense method is not tried."""
 HYPERSTATIC = 0.2
 """Share of redundant rows from which on sweeps get a shorter trial."""
 PATIENCE = 1.0
@@ -49,6 +52,16 @@ class Structure(NamedTuple):
     """Estimated blocks of W a contact."""
     redundant: float
     """Estimated share of rows that other rows determine: 0 where impulses are unique."""
+
+
+class Stage(NamedTuple):
+    """A method of the plan."""
+
+    method: type[Iterative]
+    budget: int
+    """Iterations of its first trial; each further one has twice as many."""
+    afresh: bool = False
+    """Whether it starts from zero: the impulses so far may have led astray."""
 
 
 @dataclass(frozen=True)
@@ -75,13 +88,13 @@ class Automatic(Iterative):
         methods: list[str] = []
         iterations, rollbacks = 0, 0
         status: Status = "converged" if best <= self.tolerance else "max-iterations"
-        for method, budget in plan(structure(problem)) if problem.block_count else ():
+        for method, budget, afresh in plan(structure(problem)) if problem.block_count else ():
             on_track = True
             # even impulses that are good enough get one iteration: small errors would pile up from step to step
             while (best > self.tolerance or not methods) and on_track and iterations < self.max_iterations:
                 allowed = min(budget, self.max_iterations - iterations)
                 solver = method(tolerance=self.tolerance, criterion=self.criterion, max_iterations=allowed)
-                found = solver.solve(problem, lam)
+                found = solver.solve(problem, None if afresh else lam)
                 reached = self.residual(problem, found.lam, problem.constraint_velocity(found.v))
                 on_track = _arrives(found.history, self.tolerance)
                 if not methods or methods[-1] != method.name:
@@ -137,16 +150,18 @@ def structure(problem: ContactProblem) -> Structure:
     return Structure(problem.block_count, isotropic, True, float((touching**2).sum()) / count, redundant)
 
 
-def plan(found: Structure) -> tuple[tuple[type[Iterative], int], ...]:
-    """Methods in the order in which they are tried, each with its first budget of iterations."""
+def plan(found: Structure) -> tuple[Stage, ...]:
+    """Methods in the order in which they are tried."""
     if not found.isotropic or found.delassus_blocks > MOST_DELASSUS_BLOCKS or 3 * found.contacts > MOST_NEWTON_ROWS:
-        return ((ProxGaussSeidel, 2000),)
+        return (Stage(ProxGaussSeidel, 2000),)
     trial = 50 if found.redundant >= HYPERSTATIC else 100
     sweeps: type[Iterative] = ProxGaussSeidel if found.rigid else NonsmoothGaussSeidel
+    dense = (Stage(ImplicitComplementarity, 40, True),) if found.contacts <= MOST_IMPLICIT else ()
     return (
-        (sweeps, trial),
-        (ProximalPoint, 80),
-        (sweeps, 1000),
-        (ProximalPoint, 160),
-        (ADMM, 1000),
+        Stage(sweeps, trial),
+        Stage(ProximalPoint, 80),
+        *dense,
+        Stage(sweeps, 1000),
+        Stage(ProximalPoint, 160, True),
+        Stage(ADMM, 1000, True),
     )
