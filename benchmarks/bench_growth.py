@@ -42,10 +42,10 @@ def measure(scene: str, scale: float, steps: int) -> Row:
     from stickslip.scenes.running import prepare
 
     # compile everything on a small variant, so that the compiler's memory is not counted
-    small = prepare(scene, settings=_settings(0.5 * min(scale, 0.1)))
+    small = prepare(scene, "prox-gs", _settings(0.5 * min(scale, 0.1)))
     small.sim.run(3)
     large_kernels()
-    run = prepare(scene, settings=_settings(scale))
+    run = prepare(scene, "prox-gs", _settings(scale))
     before = _peak_bytes()
     contacts = 0
     for _ in range(steps):

@@ -11,7 +11,7 @@ Newton step for the proximal point of lam. Where W is singular (more contacts th
 the matrix regular without moving the root, because the pull is towards lam itself. Open contacts leave the system, so
 its size is that of the closed ones; it is as sparse as W and goes to SuperLU, or to LAPACK where it is small.
 
-Where the bodies have fewer unknown velocities than the problem has rows, the impulses are eliminated instead: with
+Where the bodies have less than half as many unknown velocities as there are rows, impulses are eliminated instead: with
 C = F_lam + F_u eps and K = C^-1 F_u, block diagonal both, d = -C^-1 F - K J dv and (A + J^T K J) dv = -J^T C^-1 F.
 """
 
@@ -50,7 +50,7 @@ class NewtonSteps:
         # derivatives of F by the three lam and the three u of a contact; only the first column for other laws
         self.by_lam, self.by_u = np.zeros((rows, 3)), np.zeros((rows, 3))
         self.F, self.place = np.zeros(rows), np.zeros(rows, dtype=np.int32)
-        self.over_velocities = isinstance(problem.A, BlockDiagonal) and problem.J.column_count < rows
+        self.over_velocities = isinstance(problem.A, BlockDiagonal) and 2 * problem.J.column_count < rows
 
     def step(
         self, lam: NDArray[np.float64], u: NDArray[np.float64], proximal: NDArray[np.float64], scale: float
