@@ -94,7 +94,7 @@ def compare(
 
 def _solvers(text: str | None, options: dict[str, object]) -> list[Solver]:
     """The solvers named, each with those of the options that it has."""
-    from stickslip.solvers.registry import SOLVERS, make_solver
+    from stickslip.solvers.registry import PATIENT, SOLVERS, make_solver
 
     names = list(SOLVERS) if text is None else [name.strip() for name in text.split(",") if name.strip()]
     if not names:
@@ -104,7 +104,8 @@ def _solvers(text: str | None, options: dict[str, object]) -> list[Solver]:
     made = []
     for name in names:
         known = {item.name for item in fields(SOLVERS[name])} if name in SOLVERS else set(options)
-        made.append(make_solver(name, **{key: value for key, value in options.items() if key in known}))
+        taken = {key: value for key, value in options.items() if key in known}
+        made.append(make_solver(name, **{**PATIENT.get(name, {}), **taken}))
     return made
 
 

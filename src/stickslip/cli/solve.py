@@ -44,7 +44,7 @@ def solve(
     solver: Annotated[str, typer.Option(help="Name of a solver; see: stickslip list solvers.")] = "auto",
     tolerance: Annotated[float | None, typer.Option(help="Residual at which to stop.")] = None,
     criterion: Annotated[Criterion | None, typer.Option(help="Which residual the tolerance is for.")] = None,
-    max_iterations: Annotated[int | None, typer.Option(help="Iterations at most.")] = None,
+    max_iterations: Annotated[int | None, typer.Option(help="Iterations at most; auto: 20000.")] = None,
     set_: Annotated[
         list[str] | None, typer.Option("--set", metavar="OPTION=VALUE", help="Another option of the solver.")
     ] = None,
@@ -73,7 +73,7 @@ def solve(
     from stickslip.cli.loading import load_problems
     from stickslip.io.problem_file import check_problem_path, save_problem
     from stickslip.scenes.parameters import parse_assignments
-    from stickslip.solvers.registry import make_solver
+    from stickslip.solvers.registry import PATIENT, make_solver
 
     given = {
         "tolerance": tolerance,
@@ -81,7 +81,8 @@ def solve(
         "max_iterations": max_iterations,
     }
     named = {name.removeprefix("solver."): value for name, value in parse_assignments(set_ or []).items()}
-    chosen = make_solver(solver, **{**named, **{name: value for name, value in given.items() if value is not None}})
+    asked = {**named, **{name: value for name, value in given.items() if value is not None}}
+    chosen = make_solver(solver, **{**PATIENT.get(solver, {}), **asked})
     if out is not None:
         check_problem_path(out)
     loaded = load_problems(problems)

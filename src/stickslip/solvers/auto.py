@@ -72,7 +72,8 @@ class Automatic(Iterative):
     all_friction_sets: ClassVar[bool] = True
 
     max_iterations: int = 2000
-    """Iterations at most, of all methods together: sweeps, Newton steps."""
+    """Iterations at most, of all methods together: sweeps, Newton steps. Ten times as many solve a few problems more,
+    which is worth it for a file and not for a step of a simulation."""
 
     def solve(
         self,
@@ -159,9 +160,10 @@ def plan(found: Structure) -> tuple[Stage, ...]:
     dense = (Stage(ImplicitComplementarity, 40, True),) if found.contacts <= MOST_IMPLICIT else ()
     return (
         Stage(sweeps, trial),
-        Stage(ProximalPoint, 80),
+        Stage(ProximalPoint, 120),
         *dense,
         Stage(sweeps, 1000),
         Stage(ProximalPoint, 160, True),
-        Stage(ADMM, 1000, True),
+        Stage(ADMM, 500, True),
+        Stage(ProximalPoint, 20000, True),
     )

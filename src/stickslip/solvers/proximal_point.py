@@ -16,7 +16,8 @@ tenfold when it grows. The residual may rise by orders of magnitude on the way, 
 stuck. Most problems are solved in under fifteen steps.
 
 *settle*: Newton until the regularised problem is solved, which is then the new centre; eps falls when that was easy,
-and rises, back at the old centre, when it failed. Slower, but it opens drifting contacts one by one.
+and rises, back at the old centre, when it failed. Slower, but it opens drifting contacts one by one, and goes on where
+it stopped at its last turn, for twice as long.
 
 ``inner="nsgs"`` does Gauss-Seidel sweeps on the regularised problem: no factorisation, many more iterations.
 """
@@ -41,10 +42,12 @@ from stickslip.solvers.semismooth import NewtonSteps
 LEAST_PROXIMAL, MOST_PROXIMAL = 1e-9, 1.0
 CHASE_PROXIMAL, CHASE_STEPS = 1e-5, 40
 SETTLE_PROXIMAL, SETTLE_STEPS, INNER_STEPS = 1e-4, 120, 8
+CAUTION = 8
+"""Centres in a row to be reached before an eps is tried again that failed."""
 SOLVED = 1e-3
 """Share of its residual at the centre at which a regularised problem counts as solved."""
 SCALES = (0.1, 1.0)
-"""Of rho in Newton's function, one turn each: small ones hold contacts closed for longer."""
+"""Of rho in Newton's function while chasing, one turn each: small ones hold contacts closed for longer."""
 GAUSS_SEIDEL_PROXIMAL = 1e-2
 
 
@@ -127,13 +130,12 @@ class _Search:
     def by_newton(self, lam: NDArray[np.float64]) -> None:
         """Turns of both ways, each after further sweeps over lam, which are done in place."""
         sweeps, newton = Sweeps(self.problem), NewtonSteps(self.problem)
+        centre, proximal = None, self.options.proximal or SETTLE_PROXIMAL
         turn = 0
         while not self.over:
             sweeps.run(self.options.sweeps, lam)
-            scale = SCALES[turn % len(SCALES)]
-            self.chase(newton, lam, scale)
-            if not self.over:
-                self.settle(newton, lam, SCALES[(turn + 1) % len(SCALES)])
+            self.chase(newton, lam, SCALES[turn % len(SCALES)])
+            centre, proximal = self.settle(newton, lam if centre is None else centre, proximal, SETTLE_STEPS << turn)
             turn += 1
 
     def chase(self, newton: NewtonSteps, lam: NDArray[np.float64], scale: float) -> None:
@@ -157,22 +159,29 @@ class _Search:
             elif value > before:
                 proximal = min(10.0 * proximal, MOST_PROXIMAL)
 
-    def settle(self, newton: NewtonSteps, centre: NDArray[np.float64], scale: float) -> None:
-        """Newton until each regularised problem is solved."""
-        proximal = self.options.proximal or SETTLE_PROXIMAL
+    def settle(
+        self, newton: NewtonSteps, centre: NDArray[np.float64], proximal: float, steps: int
+    ) -> tuple[NDArray[np.float64], float]:
+        """About so many Newton steps, each regularised problem solved before its centre moves; where it stopped."""
         _, u = self.judge(centre)
-        last = self.iterations + SETTLE_STEPS
+        last, failed, reached = self.iterations + steps, 0.0, 0
         while self.iterations < last and not self.over:
-            found, steps = self.proximal_point_of(newton, centre, u, proximal, scale)
+            found, taken = self.proximal_point_of(newton, centre, u, proximal)
             if found is None:
+                failed, reached = proximal, 0
                 proximal = min(10.0 * proximal, MOST_PROXIMAL)
                 continue
             centre = found
             _, u = self.judge(centre)
-            if steps <= 3:
-                proximal = max(0.1 * proximal, LEAST_PROXIMAL)
-            elif steps > 6:
+            reached += 1
+            if taken <= 3:
+                lower = 0.1 * proximal
+                if lower < 1.5 * failed and reached < CAUTION:
+                    lower = max(0.5 * proximal, 2.0 * failed)
+                proximal = max(lower, LEAST_PROXIMAL)
+            elif taken > 6:
                 proximal = min(2.0 * proximal, MOST_PROXIMAL)
+        return centre, proximal
 
     def proximal_point_of(
         self,
@@ -180,7 +189,6 @@ class _Search:
         centre: NDArray[np.float64],
         u: NDArray[np.float64],
         proximal: float,
-        scale: float,
     ) -> tuple[NDArray[np.float64] | None, int]:
         """Solution of the regularised problem and the Newton steps it took; None where they did not reach it."""
         problem = self.problem
@@ -190,7 +198,7 @@ class _Search:
         wanted = SOLVED * scaled_map(problem, lam, u)
         for step in range(1, INNER_STEPS + 1):
             self.iterations += 1
-            found = newton.step(lam, regularised, each, scale)
+            found = newton.step(lam, regularised, each, 1.0)
             if found is None:
                 return None, step
             lam = found

@@ -35,6 +35,8 @@ SOLVERS: dict[str, Any] = {
 }
 """Every solver class by its name on the command line."""
 DEFAULT = Automatic.name
+PATIENT: dict[str, dict[str, object]] = {Automatic.name: {"max_iterations": 20000}}
+"""Options of solvers for problems from files, where a few seconds for the last one of a hundred are well spent."""
 
 
 def make_solver(name: str, **options: object) -> Solver:
