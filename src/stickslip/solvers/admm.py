@@ -39,8 +39,8 @@ from stickslip.linalg.threads import one_blas_thread
 from stickslip.linalg.vectors import length
 from stickslip.solvers.anderson import Anderson
 from stickslip.solvers.cones import project_cones, row_compliance, row_scale
-from stickslip.solvers.iterative import Iterative, require_discs
-from stickslip.solvers.protocol import Relinearise, Solution, Status
+from stickslip.solvers.iterative import Iterative, Watch, require_discs
+from stickslip.solvers.protocol import Relinearise, Solution
 from stickslip.solvers.shifted_delassus import ShiftedDelassus
 
 RATIO = 10.0
@@ -125,12 +125,10 @@ class ADMM(Iterative):
         counts = {"factorisations": 1, "extrapolations": 0, "taken_back": 0}
         prepared = time.perf_counter()
 
-        history: list[tuple[int, float]] = []
-        best_lam, mark, mark_at = lam, best, 0
+        watch = Watch(self, problem, lam, best, STALL_ITERATIONS)
         interval, change_at = float(CHECK_EVERY), CHECK_EVERY
         smallest, plain, iterations = np.inf, 0, 0
-        status: Status = "max-iterations"
-        while status == "max-iterations" and iterations < self.max_iterations:
+        while watch.status == "max-iterations" and iterations < self.max_iterations:
             iterations += 1
             f_last, y_last = f, y.copy()
             _right_side(*cones, g, t, f_last, rho, eta, y, right)
@@ -154,20 +152,8 @@ class ADMM(Iterative):
             if iterations % CHECK_EVERY and iterations < self.max_iterations:
                 continue
 
-            lam = S * np.where(projected, y, f)
-            value = self.residual(problem, lam, problem.constraint_velocity(problem.velocity(lam)))
-            history.append((iterations, value))
-            if value < best:
-                best, best_lam = value, lam
-            if value < 0.9 * mark:
-                mark, mark_at = value, iterations
-            if not np.isfinite(value):
-                status = "diverged"
-            elif value <= self.tolerance:
-                status = "converged"
-            elif iterations - mark_at >= STALL_ITERATIONS:
-                status = "stalled"
-            elif iterations >= change_at and not 1.0 <= RATIO * primal / max(dual, 1e-300) <= RATIO * RATIO:
+            watch.look(S * np.where(projected, y, f), iterations)
+            if iterations >= change_at and not 1.0 <= RATIO * primal / max(dual, 1e-300) <= RATIO * RATIO:
                 wanted = rho * condition ** (POWER_STEP if primal > dual else -POWER_STEP)
                 project_cones(*cones, t, y)
                 t = y - (y - t) * (rho / wanted)  # y and z stay
@@ -177,10 +163,11 @@ class ADMM(Iterative):
                 counts["factorisations"] += 1
                 interval *= INTERVAL_GROWTH
                 smallest, change_at = np.inf, iterations + int(interval)
+        lam = watch.best_lam
         timings = {"prepare": prepared - started, "iterate": time.perf_counter() - prepared}
         return Solution(
-            problem.velocity(best_lam), best_lam, status, iterations, np.array(history), timings,
-            counts["taken_back"], self.name, counts,
+            problem.velocity(lam), lam, watch.status, iterations, np.array(watch.history), timings,
+            counts["taken_back"], counts=counts,
         )  # fmt: skip
 
 

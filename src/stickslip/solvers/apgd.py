@@ -6,7 +6,8 @@ the Lipschitz constant and step, theta, beta momentum, K the friction cones.
     minimise  1/2 gamma^T N gamma - r^T gamma   over gamma in K
 
 The velocities u = N gamma - r of the minimum lie in the dual cones: the convex law, in which a contact that slides
-opens. Only products with N are needed: one in each iteration and one for each doubling of L.
+opens. Only products with N are needed: one in each iteration and one for each doubling of L. Numbers in comments are
+the lines of the paper's listing.
 
 Differs from the paper: contacts are scaled by the square root of their weight, which keeps cones and makes iterations
 the same in any units. The test of the step is written as d^T N d > L |d|^2, d = gamma - y, to which it reduces for a
@@ -32,8 +33,8 @@ from stickslip.contact.problem import ContactProblem
 from stickslip.jit import kernel
 from stickslip.linalg.vectors import length
 from stickslip.solvers.cones import project_cones, row_compliance, row_scale
-from stickslip.solvers.iterative import Iterative, require_discs
-from stickslip.solvers.protocol import Relinearise, Solution, Status
+from stickslip.solvers.iterative import Iterative, Watch, require_discs
+from stickslip.solvers.protocol import Relinearise, Solution
 
 CHECK_EVERY = 10
 """Iterations between computations of the residual."""
@@ -83,13 +84,11 @@ class APGD(Iterative):
         L = _lipschitz(N, gamma)  # 5, 6
         new = np.empty_like(gamma)
         counts = {"restarts": 0, "doublings": 0}
-        history: list[tuple[int, float]] = []
-        best_lam, mark, mark_at = lam, best, 0
+        watch = Watch(self, problem, lam, best, STALL_ITERATIONS)
         prepared = time.perf_counter()
 
-        status: Status = "max-iterations"
         iterations = 0
-        while status == "max-iterations" and iterations < self.max_iterations:  # 7
+        while watch.status == "max-iterations" and iterations < self.max_iterations:  # 7
             iterations += 1
             g = N_y - r  # 8
             for _ in range(DOUBLINGS):
@@ -109,27 +108,13 @@ class APGD(Iterative):
                 y, N_y, theta = new + beta * (new - gamma), N_new + beta * (N_new - N_gamma), theta_new  # 17
             gamma, new, N_gamma = new, gamma, N_new
             L = max(SHRINK * L, FLOOR)  # 30, 31
-            if iterations % CHECK_EVERY and iterations < self.max_iterations:
-                continue
-
-            lam = S * gamma
-            value = self.residual(problem, lam, problem.constraint_velocity(problem.velocity(lam)))  # 18
-            history.append((iterations, value))
-            if value < best:  # 19
-                best, best_lam = value, lam  # 20, 21
-            if value < 0.9 * mark:
-                mark, mark_at = value, iterations
-            if not np.isfinite(value):
-                status = "diverged"
-            elif value <= self.tolerance:  # 23
-                status = "converged"
-            elif iterations - mark_at >= STALL_ITERATIONS:
-                status = "stalled"
+            if iterations % CHECK_EVERY == 0 or iterations == self.max_iterations:
+                watch.look(S * gamma, iterations)  # 18-25
+        lam = watch.best_lam
         timings = {"prepare": prepared - started, "iterate": time.perf_counter() - prepared}
         return Solution(
-            problem.velocity(best_lam), best_lam, status, iterations, np.array(history), timings,
-            method=self.name, counts=counts,
-        )  # fmt: skip  # 33
+            problem.velocity(lam), lam, watch.status, iterations, np.array(watch.history), timings, counts=counts
+        )  # 33
 
 
 def _lipschitz(N: Callable[[NDArray[np.float64]], NDArray[np.float64]], gamma: NDArray[np.float64]) -> float:

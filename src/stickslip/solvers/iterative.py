@@ -12,7 +12,7 @@ from stickslip.contact.laws import CONTACT, DISC, FRICTION_SET_NAMES, Law
 from stickslip.contact.problem import ContactProblem
 from stickslip.contact.residual import residual, scaled_residual
 from stickslip.errors import InputError
-from stickslip.solvers.protocol import Relinearise, Solution
+from stickslip.solvers.protocol import Relinearise, Solution, Status
 
 WANDERED = 10.0
 """Ratio of residuals above which an iterate is given up for an earlier one. Not 1: sweeps that were cut off have
@@ -84,6 +84,41 @@ class Iterative:
         if self.criterion == "siconos":
             return residual(problem, lam, u, self.law).siconos
         return scaled_residual(problem, lam, u, self.law)
+
+
+class Watch:
+    """Looks at the iterates of one solve: keeps the best one and the history, says when to stop and why."""
+
+    def __init__(
+        self, solver: Iterative, problem: ContactProblem, lam: NDArray[np.float64], value: float, stall: int
+    ) -> None:
+        """Start at impulses lam (m,) with their residual; ``stall``: iterations without a tenth of progress."""
+        self.solver, self.problem, self.stall = solver, problem, stall
+        self.value = self.best = value
+        self.best_lam = lam.copy()
+        self.history: list[tuple[int, float]] = []
+        self.status: Status = "max-iterations"
+        self._mark, self._mark_at = value, 0
+
+    def look(self, lam: NDArray[np.float64], iterations: int) -> None:
+        """Take the residual of lam (m,) after so many iterations."""
+        u = self.problem.constraint_velocity(self.problem.velocity(lam))
+        self.value = value = self.solver.residual(self.problem, lam, u)
+        self.history.append((iterations, value))
+        if value < self.best:
+            self.best, self.best_lam = value, lam.copy()
+        if value < 0.9 * self._mark:
+            self._mark, self._mark_at = value, iterations
+        if not np.isfinite(value):
+            self.status = "diverged"
+        elif value <= self.solver.tolerance:
+            self.status = "converged"
+        elif iterations - self._mark_at >= self.stall:
+            self.status = "stalled"
+
+    def settled(self, lam: NDArray[np.float64]) -> NDArray[np.float64]:
+        """The last impulses lam (m,), or the best ones where lam has wandered off."""
+        return lam if self.value <= WANDERED * self.best else self.best_lam
 
 
 def require_discs(problem: ContactProblem, solver: str) -> None:

@@ -22,8 +22,8 @@ from numpy.typing import NDArray
 from stickslip.contact.laws import CONTACT, LIMIT
 from stickslip.contact.problem import ContactProblem
 from stickslip.jit import kernel
-from stickslip.solvers.iterative import WANDERED, Iterative, require_discs
-from stickslip.solvers.protocol import Relinearise, Solution, Status
+from stickslip.solvers.iterative import Iterative, Watch, require_discs
+from stickslip.solvers.protocol import Relinearise, Solution
 
 CHECK_SWEEPS = 25
 """Sweeps between residuals, which cost about as much as a sweep."""
@@ -53,31 +53,17 @@ class NonsmoothGaussSeidel(Iterative):
         """Solve for the impulses, starting from ``warm`` (m,) or zero."""
         require_discs(problem, self.name)
         started = time.perf_counter()
-        lam, v, best = self.start(problem, warm)
-        sweeps = Sweeps(problem)
+        lam, _, value = self.start(problem, warm)
+        sweeps, watch = Sweeps(problem), Watch(self, problem, lam, value, STALL_SWEEPS)
         prepared = time.perf_counter()
-        best_lam, history, iterations = lam.copy(), [(0, best)], 0
-        mark, mark_at = best, 0
-        status: Status = "converged" if best <= self.tolerance else "max-iterations"
-        while status == "max-iterations" and iterations < self.max_iterations:
+        iterations = 0
+        watch.look(lam, iterations)
+        while watch.status == "max-iterations" and iterations < self.max_iterations:
             iterations += sweeps.run(min(CHECK_SWEEPS, self.max_iterations - iterations), lam)
-            v = problem.velocity(lam)
-            value = self.residual(problem, lam, problem.constraint_velocity(v))
-            history.append((iterations, value))
-            if value < 0.9 * mark:
-                mark, mark_at = value, iterations
-            if value < best:
-                best, best_lam = value, lam.copy()
-            if not np.isfinite(value):
-                status = "diverged"
-            elif value <= self.tolerance:
-                status = "converged"
-            elif iterations - mark_at >= STALL_SWEEPS:
-                status = "stalled"
-        if not history[-1][1] <= WANDERED * best:
-            lam, v = best_lam, problem.velocity(best_lam)
+            watch.look(lam, iterations)
+        lam = watch.settled(lam)
         timings = {"prepare": prepared - started, "iterate": time.perf_counter() - prepared}
-        return Solution(v, lam, status, iterations, np.array(history, dtype=np.float64), timings)
+        return Solution(problem.velocity(lam), lam, watch.status, iterations, np.array(watch.history), timings)
 
 
 class Sweeps:

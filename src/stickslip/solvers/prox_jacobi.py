@@ -19,7 +19,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from stickslip.contact.problem import ContactProblem
-from stickslip.solvers.iterative import WANDERED
+from stickslip.solvers.iterative import Watch
 from stickslip.solvers.protocol import Relinearise, Solution, Status
 from stickslip.solvers.prox import (
     FACTOR,
@@ -63,14 +63,11 @@ class ProxJacobi(Prox):
         factors, rule, progress = self.starting_factors(problem), self.rule, new_progress()
         prepared = time.perf_counter()
 
-        history: list[tuple[int, float]] = []
         by_step = self.criterion == "step"
         target = self.tolerance * (problem.free_speed or 1.0)
-        best_lam, new = lam.copy(), np.empty_like(lam)
-        mark, mark_at, value = best, 0, best
-        status: Status = "max-iterations"
+        watch, new = Watch(self, problem, lam, best, STALL_ITERATIONS), np.empty_like(lam)
         iterations = 0
-        while status == "max-iterations" and iterations < self.max_iterations:
+        while watch.status == "max-iterations" and iterations < self.max_iterations:
             u = problem.constraint_velocity(problem.velocity(lam))  # Alg. 1 lines 3-4
             change, largest = update_jacobi(
                 problem.J.row_start, problem.laws, problem.weight, factors, progress[FACTOR], u, lam, new
@@ -78,32 +75,20 @@ class ProxJacobi(Prox):
             iterations += 1
             verdict = judge(change, largest, rule, target, progress)
             if by_step:
-                history.append((iterations, largest))
+                watch.history.append((iterations, largest))
                 if verdict == STOP:
-                    status = "stalled" if progress[RELATIVE] > 0.0 else "converged"
+                    watch.status = "stalled" if progress[RELATIVE] > 0.0 else "converged"
             if verdict != ROLL_BACK:
                 lam, new = new, lam
             if by_step or not (verdict == STOP or iterations % CHECK_EVERY == 0 or iterations == self.max_iterations):
                 continue
-            value = self.residual(problem, lam, problem.constraint_velocity(problem.velocity(lam)))
-            history.append((iterations, value))
-            if value < 0.9 * mark:
-                mark, mark_at = value, iterations
-            if value < best:
-                best, best_lam = value, lam.copy()
-            if not np.isfinite(value):
-                status = "diverged"
-            elif value <= self.tolerance:
-                status = "converged"
-            elif iterations - mark_at >= STALL_ITERATIONS:
-                status = "stalled"
-            elif verdict == STOP:
-                target = min(0.5 * target, 0.5 * target * self.tolerance / value)
-        if not np.isfinite(lam).all():
-            status = "diverged"
-        if not by_step and not value <= WANDERED * best:
-            lam = best_lam
+            watch.look(lam, iterations)
+            if watch.status == "max-iterations" and verdict == STOP:
+                target = min(0.5 * target, 0.5 * target * self.tolerance / watch.value)
+        status: Status = watch.status if np.isfinite(lam).all() else "diverged"
+        if not by_step:
+            lam = watch.settled(lam)
         timings = {"prepare": prepared - started, "iterate": time.perf_counter() - prepared}
         return Solution(
-            problem.velocity(lam), lam, status, iterations, np.array(history), timings, int(progress[ROLLBACKS])
+            problem.velocity(lam), lam, status, iterations, np.array(watch.history), timings, int(progress[ROLLBACKS])
         )
