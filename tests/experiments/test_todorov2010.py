@@ -201,10 +201,10 @@ def test_claim_on_the_lcp_flips_with_the_times():
             for balls in BALLS
         ]
 
-    faster = todorov2010_solvers.claims("solvers", solves({"lcp": 5.0}))
+    faster = todorov2010_solvers.claims("solvers", solves({"lcp": 15.0}))
     assert faster[0].agrees
-    assert "5 times with 15 balls" in faster[0].ours
-    assert not todorov2010_solvers.claims("solvers", solves({"lcp": 0.5}))[0].agrees
+    assert "15 times with 15 balls" in faster[0].ours
+    assert not todorov2010_solvers.claims("solvers", solves({"lcp": 5.0}))[0].agrees
 
 
 def test_one_experiment_makes_only_its_own(tmp_path: Path):

@@ -34,7 +34,7 @@ def test_problems_with_torsion_go_to_the_method_that_takes_them() -> None:
 
 def test_it_switches_when_sweeps_stall_and_says_so() -> None:
     rng = np.random.default_rng(3)
-    J = rng.normal(size=(60, 12)) * np.repeat([1.0, 300.0], 6)  # ten times as many rows as motions, masses 1e5 : 1
+    J = rng.normal(size=(60, 12)) * np.repeat([1.0, 300.0], 6)  # five times as many rows as motions, masses 1e5 : 1
     W = J @ J.T
     problem = from_delassus(W, W @ rng.normal(size=60), np.full(20, 0.5))
     assert structure(problem).redundant > 0.2

@@ -27,6 +27,7 @@ def test_known_solution(solver: str, name: str) -> None:
     known = GALLERY[name]()
     solution = make_solver(solver, tolerance=1e-10).solve(known.problem)
     assert solution.converged, (solution.status, solution.history[-1])
+    assert len(solution.history) == 0 or solution.history[-1, 1] <= 1e-10
     # the residual is relative to |q|, and velocities follow it with the conditioning of the problem
     scale = max(1.0, known.problem.free_speed)
     np.testing.assert_allclose(solution.v, known.v, atol=1e-7 * scale)

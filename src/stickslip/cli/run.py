@@ -127,6 +127,8 @@ def _print_summary(summary: Summary, out: Path | None) -> None:
         f"{s.solver} ({s.law} law): {s.ms_per_step:.2f} ms a step, {s.realtime_rate:.2g} x real time, "
         f"{s.iterations_mean:.1f} iterations on average"
     )
+    if set(s.methods) != {s.solver}:
+        console.print("steps by method: " + ", ".join(f"{name or 'none'} {count}" for name, count in s.methods.items()))
     table = Table("", "", show_header=False, box=None, padding=(0, 2))
     for name, value in s.metrics.items():
         words = {True: "[green]yes[/]", False: "[red]no[/]"}

@@ -120,7 +120,7 @@ def solve_problem(
     row = {
         "problem": name,
         "solver": solver.name,
-        "contacts": problem.block_count,
+        "contacts": problem.contact_count,
         "converged": solution.converged,
         "status": solution.status,
         "iterations": solution.iterations,

@@ -10,7 +10,8 @@ a velocity:
 h(u) = max {-f . u : f in F} is the support function of the friction set F at unit normal impulse, mu |u_t| for a disc.
 g is its gauge times mu, the largest coefficient: |lam_t| for a disc. Spins and impulses about the normal that no
 friction resists count at ContactProblem.torsion_length. Self-consistency compares the velocities that a solver
-returned with those of its impulses. For discs this is the physical() of the reference, data/fc3d/check_residual.py.
+returned with those of its impulses. For discs all this is what the reference implementation of the collection of
+problems computes (tests/contact/test_physical.py).
 """
 
 from __future__ import annotations

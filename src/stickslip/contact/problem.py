@@ -24,6 +24,9 @@ from stickslip.linalg.block_rows import BlockRows
 from stickslip.linalg.inertia import BlockDiagonal, GivenInverse, Inertia
 from stickslip.linalg.vectors import length
 
+LARGEST = 1e100
+"""Numbers beyond it overflow when they are squared and multiplied with masses."""
+
 
 class Laws(NamedTuple):
     """The law of each of n constraint blocks; see contact/laws.py for the codes."""
@@ -52,6 +55,11 @@ class ContactProblem:
     def block_count(self) -> int:
         """Number of constraint blocks (contacts, joints, limits)."""
         return self.J.block_count
+
+    @property
+    def contact_count(self) -> int:
+        """Number of contacts: blocks that are neither joints nor limits."""
+        return int((self.laws.law == CONTACT).sum())
 
     @property
     def row_count(self) -> int:
@@ -194,14 +202,12 @@ def checked(problem: ContactProblem) -> ContactProblem:
     ):
         if array.shape != shape:
             raise InputError(f"problem: {name} has shape {array.shape}; it must be {shape}")
-        if not np.isfinite(array).all():
-            raise InputError(f"problem: {name} has the entry {array[~np.isfinite(array)][0]}; all must be finite")
+        _check_numbers(name, array)
     matrices = [("J", J.data), ("A", problem.A.data)]
     if isinstance(problem.A, BlockDiagonal):
         matrices.append(("A^-1", problem.A.inverse))
     for name, array in matrices:
-        if not np.isfinite(array).all():
-            raise InputError(f"problem: {name} has the entry {array[~np.isfinite(array)][0]}; all must be finite")
+        _check_numbers(name, array)
     for name, array in (("friction", laws.friction), ("compliance", laws.compliance)):
         if (array < 0).any():
             raise InputError(f"problem: {name} {array[array < 0][0]} is negative; it must be zero or positive")
@@ -215,6 +221,15 @@ def checked(problem: ContactProblem) -> ContactProblem:
         c = int(np.argmax(height < needed))
         raise InputError(f"problem: block {c} has {height[c]} rows; its law needs {needed[c]}")
     return problem
+
+
+def _check_numbers(name: str, array: NDArray[np.generic]) -> None:
+    """Raise an InputError where an entry is not finite, or so large that squares of it would not be."""
+    wrong = ~(np.abs(array) <= LARGEST)
+    if wrong.any():
+        raise InputError(
+            f"problem: {name} has the entry {array[wrong][0]}; all must be finite, and at most {LARGEST:g} in size"
+        )
 
 
 @kernel

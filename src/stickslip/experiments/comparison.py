@@ -190,7 +190,7 @@ def _row(
         problem=name,
         solver=solver.name,
         law=solver.law,
-        contacts=problem.block_count,
+        contacts=problem.contact_count,
         status=status or ("time-limit" if late else measured["status"]),
         solved=bool(measured["solved"]) and not late,
         note=note,

@@ -106,7 +106,7 @@ def claims(experiment: str, drop: Drop) -> list[Claim]:
             drop.speed_after < AT_REST * drop.impact_speed,
         ),
         Claim(
-            experiment, "The shock takes one iteration", "only one iteration",
+            experiment, "The shock takes one iteration at most", "only one iteration",
             f"iterations: {iterations}, {'converged' if drop.converged[drop.shock] else 'not converged'}",
             bool(iterations <= PAPER_ITERATIONS and drop.converged[drop.shock]),
         ),

@@ -68,7 +68,10 @@ def _contents(file: h5py.File) -> ProblemFile:
     guesses = []
     if "guesses" in file:
         group = _group(file, "guesses")
-        for k in range(_whole(group, "number_of_guesses")):
+        count = _whole(group, "number_of_guesses")
+        if count < 0:
+            raise InputError(f"guesses/number_of_guesses is {count}; it must be zero or more")
+        for k in range(count):
             guesses.append(_impulses(_group(group, str(k + 1)), problem, contact_rows))
     solution = _impulses(_group(file, "solution"), problem, contact_rows) if "solution" in file else None
     main = file["fclib_global" if "fclib_global" in file else "fclib_local"]

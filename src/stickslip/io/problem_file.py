@@ -156,11 +156,22 @@ def _read(file: Path) -> ProblemFile:
         raise FileError(f"problem file {file} {_what_it_is(first)}; problems are .npz archives or HDF5 (FCLIB) files")
     try:
         with np.load(file, allow_pickle=False) as archive:
-            data = {name: archive[name] for name in archive.files}
+            data = {name: _numbers_of(archive, name) for name in archive.files}
     except DAMAGED as error:
         reason = str(error).splitlines()[0] if str(error) else type(error).__name__
         raise FileError(f"problem file {file} is not an .npz file or is damaged: {reason}") from None
     return _contents(data)
+
+
+def _numbers_of(archive: Any, name: str) -> NDArray[Any]:
+    """An array of the archive; one of Python objects, which could hold code, raises an InputError."""
+    try:
+        values: NDArray[Any] = archive[name]
+    except ValueError as error:
+        if "Object arrays" in str(error):
+            raise InputError(f"{name} holds Python objects and no numbers") from None
+        raise
+    return values
 
 
 def _what_it_is(first: bytes) -> str:

@@ -104,9 +104,9 @@ def triplets(
 
 
 def _shape(name: str, shape: NDArray[Any]) -> tuple[int, int]:
-    numbers = _whole(f"the shape of {name}", shape)
+    numbers = _whole(f"{name}_shape", shape)
     if len(numbers) != 2 or (numbers < 0).any():
-        raise InputError(f"the shape of {name} is {shape.tolist()}; two numbers of rows and columns are needed")
+        raise InputError(f"{name}_shape is {shape.tolist()}; two numbers of rows and columns are needed")
     return int(numbers[0]), int(numbers[1])
 
 

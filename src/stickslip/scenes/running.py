@@ -5,6 +5,7 @@ from __future__ import annotations
 import math
 import statistics
 import time
+from collections import Counter
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass, fields
 from typing import Any
@@ -74,6 +75,8 @@ class Summary:
     iterations_mean: float
     iterations_max: int
     converged_fraction: float
+    methods: dict[str, int]
+    """Steps by the methods that did the work, where the solver chooses between several."""
     state_hash: str
     certificate: dict[str, float]
     metrics: dict[str, float | bool]
@@ -135,6 +138,7 @@ def execute(run: Run, steps: int, observer: Observer | None = None) -> Summary:
     contacts: list[int] = []
     iterations: list[int] = []
     converged = 0
+    methods: Counter[str] = Counter()
     worst = _Worst()
     for _ in range(steps):
         start = time.perf_counter()
@@ -143,6 +147,7 @@ def execute(run: Run, steps: int, observer: Observer | None = None) -> Summary:
         contacts.append(result.certificate.contacts)
         iterations.append(result.certificate.iterations)
         converged += result.certificate.converged
+        methods[result.solution.method or run.sim.solver.name] += 1
         worst.observe(result)
         run.metrics.observe(run.sim, result)
         if observer is not None:
@@ -167,6 +172,7 @@ def execute(run: Run, steps: int, observer: Observer | None = None) -> Summary:
         iterations_mean=statistics.fmean(iterations),
         iterations_max=max(iterations),
         converged_fraction=converged / steps,
+        methods=dict(methods.most_common()),
         state_hash=sim.state.digest(),
         certificate=worst.values,
         metrics=run.metrics.values(),

@@ -104,7 +104,7 @@ class Automatic(Iterative):
                 iterations += max(found.iterations, 1)
                 rollbacks += found.rollbacks
                 timings[method.name] = timings.get(method.name, 0.0) + sum(found.timings.values())
-                status = found.status
+                status = "stalled" if found.status == "diverged" else found.status  # the best impulses are kept
                 # sweeps that were cut off are kept though their residual may not show it yet: see WANDERED
                 if reached <= (WANDERED if len(methods) == 1 else 1.0) * best:
                     lam, v, best = found.lam, found.v, reached

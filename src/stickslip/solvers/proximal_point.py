@@ -58,7 +58,7 @@ class ProximalPoint(Iterative):
     name: ClassVar[str] = "proximal-point"
 
     max_iterations: int = 500
-    """Newton steps at most, or rounds of sweeps."""
+    """Newton steps and rounds of sweeps at most."""
     inner: str = "newton"
     """What solves the regularised problem: "newton" or "nsgs"."""
     sweeps: int = 100
@@ -90,7 +90,8 @@ class ProximalPoint(Iterative):
         lam = search.best_lam
         status: Status = "converged" if search.best <= self.tolerance else "max-iterations"
         timings = {"iterate": time.perf_counter() - started}
-        return Solution(problem.velocity(lam), lam, status, search.iterations, np.array(search.history), timings)
+        history, counts = np.array(search.history), {"sweeps": search.sweeps}
+        return Solution(problem.velocity(lam), lam, status, search.iterations, history, timings, counts=counts)
 
 
 class _Search:
@@ -99,7 +100,7 @@ class _Search:
     def __init__(self, options: ProximalPoint, problem: ContactProblem, lam: NDArray[np.float64], value: float) -> None:
         self.options, self.problem = options, problem
         self.best_lam, self.best = lam.copy(), value
-        self.iterations = 0
+        self.iterations, self.sweeps = 0, 0
         self.history: list[tuple[float, float]] = [(0.0, value)]
 
     @property
@@ -123,9 +124,13 @@ class _Search:
         sweeps = Sweeps(self.problem)
         proximal = GAUSS_SEIDEL_PROXIMAL if self.options.proximal is None else self.options.proximal
         while not self.over:
-            self.iterations += 1
-            sweeps.run(self.options.sweeps, lam, proximal, lam.copy())
+            self.sweep(sweeps, lam, proximal)
             self.judge(lam)
+
+    def sweep(self, sweeps: Sweeps, lam: NDArray[np.float64], proximal: float = 0.0) -> None:
+        """A round of Gauss-Seidel sweeps, lam in place; it counts as an iteration."""
+        self.iterations += 1
+        self.sweeps += sweeps.run(self.options.sweeps, lam, proximal, lam.copy())
 
     def by_newton(self, lam: NDArray[np.float64]) -> None:
         """Turns of both ways, each after further sweeps over lam, which are done in place."""
@@ -133,8 +138,10 @@ class _Search:
         centre, proximal = None, self.options.proximal or SETTLE_PROXIMAL
         turn = 0
         while not self.over:
-            sweeps.run(self.options.sweeps, lam)
+            self.sweep(sweeps, lam)
             self.chase(newton, lam, SCALES[turn % len(SCALES)])
+            if self.over:
+                return
             centre, proximal = self.settle(newton, lam if centre is None else centre, proximal, SETTLE_STEPS << turn)
             turn += 1
 

@@ -28,9 +28,8 @@ from stickslip.contact.laws import CONTACT, LIMIT
 from stickslip.contact.problem import ContactProblem
 from stickslip.jit import kernel
 from stickslip.linalg import block_rows
-from stickslip.linalg.inertia import BlockDiagonal
 from stickslip.solvers.nsgs import diagonal_blocks
-from stickslip.solvers.velocity_matrix import factorise
+from stickslip.solvers.velocity_matrix import can_factorise, factorise
 
 DENSE_ROWS = 90
 """Closed rows up to which a dense factorisation is the faster one."""
@@ -50,7 +49,7 @@ class NewtonSteps:
         # derivatives of F by the three lam and the three u of a contact; only the first column for other laws
         self.by_lam, self.by_u = np.zeros((rows, 3)), np.zeros((rows, 3))
         self.F, self.place = np.zeros(rows), np.zeros(rows, dtype=np.int32)
-        self.over_velocities = isinstance(problem.A, BlockDiagonal) and 2 * problem.J.column_count < rows
+        self.over_velocities = 2 * problem.J.column_count < rows and can_factorise(problem)
 
     def step(
         self, lam: NDArray[np.float64], u: NDArray[np.float64], proximal: NDArray[np.float64], scale: float

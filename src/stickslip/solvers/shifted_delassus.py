@@ -17,9 +17,9 @@ import numpy as np
 from numpy.typing import NDArray
 
 from stickslip.contact.problem import ContactProblem
-from stickslip.jit import kernel
 from stickslip.linalg.block_rows import BlockRows
 from stickslip.linalg.inertia import BlockDiagonal
+from stickslip.linalg.sparse_blocks import inertia_matrix, to_sparse
 
 if TYPE_CHECKING:
     from scipy.sparse import csr_array
@@ -40,9 +40,9 @@ class ShiftedDelassus:
         self.rows: csr_array | None = None
         """J_S in the velocity form."""
         if isinstance(A, BlockDiagonal) and J.column_count < J.row_count:
-            self.rows, self.matrix, self.symmetric = _sparse(J, S), _block_diagonal(A), True
+            self.rows, self.matrix, self.symmetric = _scaled(J, S), inertia_matrix(A), True
             return
-        W = _sparse(problem.delassus, S)
+        W = _scaled(problem.delassus, S)
         W.data *= S[W.indices]
         self.matrix = W
         self.symmetric = isinstance(A, BlockDiagonal) or bool(
@@ -92,40 +92,8 @@ def _factorised(matrix: csr_array, shift: NDArray[np.float64], symmetric: bool) 
     return lambda b: lapack.dgetrs(factor, pivots, b)[0]
 
 
-def _block_diagonal(A: BlockDiagonal) -> csr_array:
-    """A as a sparse matrix; blocks one after another by rows are the order of CSR."""
-    from scipy.sparse import csr_array
-
-    width = np.diff(A.start)
-    of_row = np.repeat(width, width)
-    first = np.repeat(np.repeat(A.start[:-1], width), of_row)
-    ends = np.concatenate([[0], np.cumsum(of_row)]).astype(np.int32)
-    columns = (first + np.arange(len(first)) - np.repeat(ends[:-1], of_row)).astype(np.int32)
-    return csr_array((A.data, columns, ends), (int(A.start[-1]),) * 2)
-
-
-def _sparse(rows: BlockRows, S: NDArray[np.float64]) -> csr_array:
+def _scaled(rows: BlockRows, S: NDArray[np.float64]) -> csr_array:
     """diag S times block rows as a sparse matrix (m, unknowns)."""
-    from scipy.sparse import csr_array
-
-    ends, columns = np.zeros(rows.row_count + 1, np.int32), np.empty(len(rows.data), np.int32)
-    data = np.empty(len(rows.data))
-    _to_csr(rows, S, ends, columns, data)
-    return csr_array((data, columns, ends), (rows.row_count, rows.column_count))
-
-
-@kernel
-def _to_csr(rows, S, ends_out, columns_out, data_out):
-    """The entries of each row one after another, times S."""
-    at = 0
-    for c in range(rows.row_start.shape[0] - 1):
-        for i in range(rows.row_start[c], rows.row_start[c + 1]):
-            for e in range(rows.entry_start[c], rows.entry_start[c + 1]):
-                x = rows.column_start[rows.entry_column[e]]
-                width = rows.column_start[rows.entry_column[e] + 1] - x
-                first = rows.data_start[e] + (i - rows.row_start[c]) * width
-                for k in range(width):
-                    columns_out[at] = x + k
-                    data_out[at] = S[i] * rows.data[first + k]
-                    at += 1
-            ends_out[i + 1] = at
+    matrix = to_sparse(rows)
+    matrix.data *= np.repeat(S, np.diff(matrix.indptr))
+    return matrix

@@ -26,7 +26,7 @@ from stickslip.linalg import block_rows, inertia
 from stickslip.linalg.inertia import BlockDiagonal
 from stickslip.solvers.prox_factors import Factors
 from stickslip.solvers.prox_sweeps import friction_step
-from stickslip.solvers.velocity_matrix import factorise
+from stickslip.solvers.velocity_matrix import can_factorise, factorise
 
 PROXIMAL = 1e-7
 """R relative to diag W: small against the eigenvalues of W that matter, large against rounding."""
@@ -47,7 +47,7 @@ def subspace_step(
     Where closed rows are redundant the impulses are not unique. The first is the smallest solution, free of the
     self-stress that Gauss-Seidel leaves behind; the second is the one nearest to lam.
     """
-    if not isinstance(problem.A, BlockDiagonal):
+    if not isinstance(problem.A, BlockDiagonal) or not can_factorise(problem):
         return
     # while sweeps look for the impulses, torsion is often at its bound where in the end the contact sticks
     for holds in (True, False) if (problem.laws.friction[:, 2] > 0.0).any() else (False,):

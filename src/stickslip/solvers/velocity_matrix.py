@@ -20,12 +20,19 @@ DENSE_LIMIT = 96
 """Unknown velocities up to which a dense factorisation is the faster one."""
 
 
+def can_factorise(problem: ContactProblem) -> bool:
+    """Whether :func:`factorise` takes the problem."""
+    width = np.diff(problem.J.column_start)
+    small = problem.J.column_count <= DENSE_LIMIT
+    return isinstance(problem.A, BlockDiagonal) and (small or bool((width == width[0]).all()))
+
+
 def factorise(
     problem: ContactProblem, acting: NDArray[np.float64], stiffness: NDArray[np.float64]
 ) -> LinearSolve | None:
     """A function that solves with A + B^T S J; ``acting`` are the data of B. None where the matrix is singular.
 
-    Needs A by blocks.
+    Needs A by blocks, of one size where there are many (:func:`can_factorise`).
     """
     A, size = problem.A, problem.J.column_count
     assert isinstance(A, BlockDiagonal)
@@ -52,15 +59,13 @@ class _DenseSolve:
 def _sparse_factor(
     problem: ContactProblem, acting: NDArray[np.float64], stiffness: NDArray[np.float64]
 ) -> LinearSolve | None:
-    """SuperLU's solve function of A + B^T R^-1 J, or None where it is singular."""
+    """SuperLU's solve function of A + B^T S J, or None where it is singular."""
     from scipy.sparse import coo_array, csc_array
     from scipy.sparse.linalg import splu
 
     J, A = problem.J, problem.A
     counts = np.diff(J.entry_start)
     width = np.diff(J.column_start)
-    if not (width == width[0]).all():
-        return None
     k = int(width[0])
     pairs = int((counts * counts).sum())
     blocks = len(width)
@@ -76,7 +81,7 @@ def _sparse_factor(
 
 @kernel
 def _assemble_dense(J, A, acting, stiffness, matrix_out):
-    """matrix_out = A + B^T R^-1 J."""
+    """matrix_out = A + B^T S J."""
     for b in range(A.start.shape[0] - 1):
         x = A.start[b]
         width = A.start[b + 1] - x
@@ -102,7 +107,7 @@ def _assemble_dense(J, A, acting, stiffness, matrix_out):
 
 @kernel
 def _assemble_triplets(J, A, acting, stiffness, width, row_out, column_out, value_out):
-    """Blocks (width x width) of A + B^T R^-1 J, one for each body and each pair of bodies of a constraint."""
+    """Blocks (width x width) of A + B^T S J, one for each body and each pair of bodies of a constraint."""
     blocks = A.start.shape[0] - 1
     for b in range(blocks):
         for i in range(width):
