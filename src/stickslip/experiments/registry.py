@@ -70,7 +70,8 @@ _PAPERS = (
             {
                 "table1": "iterations and accepted Newton points, friction 0.1 to 2, 5 to 15 balls, cold starts",
                 "table1-warm": "the same with warm starts",
-                "table1-recovery": "cold starts, with recovery from local minima (proposed in sec. V)",
+                "table1-restarts": "cold starts, with restarts from local minima (proposed in sec. V)",
+                "table1-recovery": "cold starts, with Gauss-Seidel sweeps after local minima",
                 "fig6": "a shock passes through five balls in one step",
                 "solvers": "other solvers on the same problems: iterations, time, residual (announced in sec. V)",
             }

@@ -7,15 +7,20 @@ solvers/implicit_linesearch.py.
 
 Units: x is an impulse in some regions and a velocity in others, so the method as printed depends on units. Here
 impulses are measured in 1 / sqrt(w) and velocities in sqrt(w), with w = diag W, of both tangents of a contact its mean
-(``rescale="axes"``): both are square roots of energies, A has a unit diagonal, mu becomes mu sqrt(w_t / w_n), and
+times sqrt(1 + mu^2) (``rescale="axes"``): both are square roots of energies, mu becomes mu sqrt(w_t / w_n), and
 iterations are the same in any units. One w per block ("block") ends in local minima twice as often.
-Section V: D from row sums of A (``rescale="rows"``) changes little after that. A local minimum, or a step that leaves
-more than the share ``slow`` of |r|^2, is followed by Gauss-Seidel sweeps that cost about as much as a Newton point,
-and the search starts again from where they end; such a recovery counts as an iteration. ``recoveries=0``: the paper's
-method.
 
-Dense: for up to some hundred contacts, where it needs few iterations of cubic cost.
-Differs from the paper: eq. 29 (implicit_maps.py) and paths on cones (implicit_linesearch.py).
+Local minima: |r| has them, and one step in ten of the balls in a cube (Table 1) ends in one or creeps towards one.
+There |r| rises in every direction; it is enough to look at each contact alone, since to first order |r|^2 changes by a
+sum over contacts. Section V proposes two ways on. Weights D, random or from row sums (``rescale="rows"``),
+move few of the minima away. To start again from a different point (``restarts``) leaves nearly all.
+Not in the paper: ``recoveries`` are Gauss-Seidel sweeps, after a local minimum and after a step that leaves more than
+the share ``slow`` of |r|^2, and the search starts again from where they end. One counts as an iteration; the first
+costs about as much or less, the k-th k times that. ``correct`` takes a second step with the matrix of an accepted
+Newton point. ``recoveries=0, correct=False``: the paper's method with restarts, with ``restarts=0`` that of Table 1.
+
+Dense: for up to some hundred contacts, where it needs few iterations of cubic cost; one is one factorisation of H.
+Differs from the paper besides: eq. 29 (implicit_maps.py) and paths on cones (implicit_linesearch.py).
 """
 
 from __future__ import annotations
@@ -52,10 +57,18 @@ RANK = 1e-11
 SWEEPS, SWEEPS_LEAST, SWEEPS_MOST = 2, 100, 300
 """Sweeps of the first recovery: so many times the number of rows, within bounds; about the work of a Newton point. The
 k-th recovery has k times as many."""
-HOPELESS = 15
-"""Steps that together do not halve |r|^2: after the last recovery the search ends there."""
-COUNTED = ("newton_points", "searched_points", "edge_points", "recoveries", "sweeps")
-"""Accepted Newton points, points accepted from the line search, those of them on an edge, recoveries, their sweeps."""
+PATIENCE, HOPELESS = 4, 15
+"""Steps that together do not halve |r|^2, after which the search starts again, or ends where it may not."""
+SHAKE = 0.5
+"""Random part of the point of a restart, over the rest of it."""
+STEEPEST = 3.0
+"""Friction coefficients count as no larger than this in the units of tangents."""
+COUNTED = (
+    "newton_points", "corrected_points", "searched_points", "edge_points", "newton_leg_points", "restarts",
+    "recoveries", "sweeps",
+)  # fmt: skip
+"""Accepted Newton points and those of them that were corrected; points accepted from the line search, those of them on
+an edge and those in the segment x_C : x_N; restarts; recoveries and their sweeps."""
 
 
 class Equation(NamedTuple):
@@ -95,8 +108,12 @@ class ImplicitComplementarity(Iterative):
     rescale: str = "axes"
     """Units of x: those of the problem ("none"), by mean diag W_cc ("block"), by normal and tangent ("axes"), and
     with D by row sums ("rows")."""
+    restarts: int = 20
+    """Restarts from a different point at most, after local minima that no recovery is left for (sec. V)."""
+    correct: bool = True
+    """Correct accepted Newton points by a second step with the same factor of H; the paper does not."""
     recoveries: int = 20
-    """Recoveries from local minima and slow progress at most."""
+    """Recoveries from local minima and slow progress at most, by Gauss-Seidel sweeps; the paper has none."""
     slow: float = 0.1
     """Ratio of |r|^2 after and before a step above which progress is slow; 1: recover from local minima only."""
     bias_in_b: bool = False
@@ -107,6 +124,7 @@ class ImplicitComplementarity(Iterative):
     def __post_init__(self) -> None:
         super().__post_init__()
         self._check_choice("rescale", ("none", "block", "axes", "rows"))
+        self._check_whole("restarts", 0)
         self._check_whole("recoveries", 0)
         self._check_range("slow", 0.0, np.nextafter(1.0, 2.0))
         self._check_whole("size_limit", 1)
@@ -156,6 +174,8 @@ class _Run:
             status = self.minimise(x)
             while status == "stalled" and self.counts["recoveries"] < self.options.recoveries:
                 status = self.minimise(self.recover())
+            while status == "stalled" and self.counts["restarts"] < self.options.restarts:
+                status = self.minimise(self.restart())
         timings = {"prepare": prepared - self.started, "iterate": time.perf_counter() - prepared}
         history = np.array(self.history).reshape(-1, 2)
         v = self.problem.velocity(self.lam)
@@ -172,9 +192,9 @@ class _Run:
         return e.blocks.b - pseudo_solve(e.A_t.T, e.blocks.b - e.v0)
 
     def recover(self) -> Vector:
-        """Where to start again (sec. V): the point to which Gauss-Seidel sweeps lead from the best impulses.
+        """Where to start again: the point to which Gauss-Seidel sweeps lead from the best impulses.
 
-        Each third time from none, since sweeps may lead back. Random weights D were tried: they solve no more.
+        Each third time from none, since sweeps may lead back.
         """
         e = self.equation
         self.counts["recoveries"] += 1
@@ -185,6 +205,15 @@ class _Run:
         u = f @ e.A_t + e.v0
         maps.sweep(e.blocks, e.A_t, sweeps, f, u)
         return u - f
+
+    def restart(self) -> Vector:
+        """A different point to start from (sec. V): that of the best impulses and their velocities, shaken."""
+        e = self.equation
+        self.counts["restarts"] += 1
+        f = self.lam / e.impulse_unit
+        x = f @ e.A_t + e.v0 - f
+        shake = np.random.default_rng(self.counts["restarts"]).normal(size=len(x))
+        return x + SHAKE * float(length(x)) / np.sqrt(len(x)) * shake
 
     def minimise(self, x: Vector) -> Status:
         """The algorithm of sec. III-E; "stalled" is a local minimum, or slow progress."""
@@ -207,14 +236,16 @@ class _Run:
             maps.reduced_jacobian(e.M_t, e.D, self.F, row, B, e.height, J)
             g = J @ r
             # x_N, projected on active cones
-            step, predicted = newton_step(J, g, damping)
+            step, predicted, factor = newton_step(J, g, damping)
             x_N = np.empty_like(x)
             maps.move(e.blocks, x, self.edge, row, B, step, e.height, x_N)
             f_N, r_N = e.evaluate(x_N)
             gained = loss - 0.5 * float(r_N @ r_N)
             if gained >= SUFFICIENT * predicted and gained > 0.0:
                 x, f, r = x_N, f_N, r_N
-                losses.append(loss - gained)
+                if self.options.correct and k > 0:
+                    x, f, r = self.corrected(x, f, r, J, factor, row, B)
+                losses.append(0.5 * float(r @ r))
                 damping = max(LAMBDA_LEAST, LAMBDA_DOWN * damping)
                 self.counts["newton_points"] += 1
                 continue
@@ -226,6 +257,7 @@ class _Run:
             maps.move(e.blocks, x, self.edge, row, B, step, e.height, x_C)
             best = Best(loss)
             search_leg(e.blocks, e.M_t, e.D, e.v0, x, x_C, self.edge, best)
+            before = best.value
             if np.isfinite(gained):
                 search_leg(e.blocks, e.M_t, e.D, e.v0, x_C, x_N, self.edge, best)
             if best.x is None:
@@ -235,12 +267,27 @@ class _Run:
             losses.append(0.5 * float(r @ r))
             self.counts["searched_points"] += 1
             self.counts["edge_points"] += best.on_edge
+            self.counts["newton_leg_points"] += best.value < before
+
+    def corrected(
+        self, x: Vector, f: Vector, r: Vector, J: Vector, factor: Vector, row: NDArray[np.int32], B: Vector
+    ) -> tuple[Vector, Vector, Vector]:
+        """The Newton point x, or the one to which the model it came from leads from there if |r| is less; with f, r."""
+        e = self.equation
+        x_2 = np.empty_like(x)
+        maps.move(e.blocks, x, self.edge, row, B, factored_step(factor, J @ r), e.height, x_2)
+        f_2, r_2 = e.evaluate(x_2)
+        if not float(r_2 @ r_2) < float(r @ r):
+            return x, f, r
+        self.counts["corrected_points"] += 1
+        return x_2, f_2, r_2
 
     def is_slow(self, losses: list[float]) -> bool:
         """Whether to give up the search that made these values of |r|^2 / 2, one a step."""
         if self.counts["recoveries"] < self.options.recoveries:
             return len(losses) > 1 and losses[-1] > self.options.slow * losses[-2]
-        return len(losses) > HOPELESS and losses[-1] > 0.5 * losses[-1 - HOPELESS]
+        patience = PATIENCE if self.counts["restarts"] < self.options.restarts else HOPELESS
+        return len(losses) > patience and losses[-1] > 0.5 * losses[-1 - patience]
 
     def succeeded(self, f: Vector) -> bool:
         """Whether the impulses f solve the problem to the tolerance; keeps the best."""
@@ -265,7 +312,8 @@ def equation(problem: ContactProblem, rescale: str = "axes", bias_in_b: bool = F
         weight = np.repeat(problem.weight, heights)
         if rescale != "block":
             weight = problem.diagonal + compliance
-            weight[normal + 1] = weight[normal + 2] = 0.5 * (weight[normal + 1] + weight[normal + 2])
+            stretch = np.hypot(1.0, np.minimum(laws.friction[laws.law == CONTACT, 0], STEEPEST))
+            weight[normal + 1] = weight[normal + 2] = 0.5 * stretch * (weight[normal + 1] + weight[normal + 2])
         # what nothing moves has no weight; any unit does for it
         weight = np.where(weight > 0.0, weight, float(weight.max()) if (weight > 0.0).any() else 1.0)
     velocity_unit = np.sqrt(weight)
@@ -303,17 +351,17 @@ def pseudo_solve(A: Vector, y: Vector) -> Vector:
     return x if info == 0 and np.isfinite(x).all() else np.zeros(size)
 
 
-def newton_step(J: Vector, g: Vector, damping: float) -> tuple[Vector, float]:
-    """Step -H^-1 g to the minimum of the local model (eq. 23) in the tangent space, and the improvement it predicts.
+def newton_step(J: Vector, g: Vector, damping: float) -> tuple[Vector, float, Vector]:
+    """Step -H^-1 g to the minimum of the local model (eq. 23) in the tangent space, the improvement it predicts, and H.
 
-    J is (J B)^T (k, m), g = B^T J^T r (k,); more damping is taken where rounding leaves H indefinite.
+    J is (J B)^T (k, m), g = B^T J^T r (k,); more damping is taken where rounding leaves H indefinite. H comes factored.
     """
     from scipy.linalg.blas import dsyrk
-    from scipy.linalg.lapack import dpotrf, dpotrs
+    from scipy.linalg.lapack import dpotrf
 
     k = len(J)
     if k == 0:
-        return np.zeros(0), 0.0
+        return np.zeros(0), 0.0, np.zeros((0, 0))
     H = dsyrk(1.0, J.T, trans=1, lower=1)
     diagonal = H.T.reshape(-1)[:: k + 1]
     diagonal += damping
@@ -323,8 +371,16 @@ def newton_step(J: Vector, g: Vector, damping: float) -> tuple[Vector, float]:
             break
         more = max(10.0 * damping, 1e-14 * float(diagonal.max()), 1e-300)
         if not more < 1e100:
-            return np.zeros(k), np.inf
+            return np.zeros(k), np.inf, H
         diagonal += more - damping
         damping = more
-    step, _ = dpotrs(factor, -g, lower=1)
-    return step, -0.5 * float(g @ step)
+    step = factored_step(factor, g)
+    return step, -0.5 * float(g @ step), factor
+
+
+def factored_step(factor: Vector, g: Vector) -> Vector:
+    """-H^-1 g (k,) from the lower Cholesky factor of H (k, k)."""
+    from scipy.linalg.lapack import dpotrs
+
+    step: Vector = dpotrs(factor, -g, lower=1)[0]
+    return step
