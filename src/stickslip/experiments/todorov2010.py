@@ -137,9 +137,8 @@ def _claims(experiment: str, tables: Mapping[str, table.Cells]) -> list[Claim]:
 def _settings(experiments: Sequence[str], quick: bool) -> dict[str, str]:
     """What was run, in words and numbers that do not depend on the machine."""
     size = f"{QUICK_RUNS} runs of {QUICK_STEPS} steps" if quick else f"{RUNS} runs of {STEPS} steps"
-    found = {
-        "solver": f"{SOLVER}, {_listed(OPTIONS)}; table1-restarts: recoveries=0 only; table1-recovery, solvers: its defaults"
-    }
+    others = "table1-restarts: recoveries=0 only; table1-recovery, solvers: its defaults"
+    found = {"solver": f"{SOLVER}, {_listed(OPTIONS)}; {others}"}
     if set(experiments) & set(TABLES):
         found["size"] = f"{'quick: ' if quick else ''}{size} in each of 12 conditions, seeds 1, 2, ..."
         found["stepping"] = _listed(STEPPING) + "; table1-warm: warm_start=True"
