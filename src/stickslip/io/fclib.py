@@ -10,8 +10,7 @@ contact are (normal, t1, t2) as ours; l are bilateral impulses.
 
 A matrix is a group with m, n, nz, p, i, x: nz = -1 compressed columns, -2 compressed rows, else the number of triplets
 with rows in i and columns in p, as CSparse has them and as every file of Siconos is written. (fclib.h says it the other
-way round; a file that only fits so is read so.) u and v follow from the
-impulses, so they are not read.
+way round; a file that only fits so is read so.) u and v follow from the impulses, so they are not read.
 """
 
 from __future__ import annotations
