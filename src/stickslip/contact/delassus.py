@@ -11,7 +11,7 @@ from stickslip.jit import kernel
 from stickslip.linalg import block_rows, inertia
 from stickslip.linalg.block_rows import BlockRows
 from stickslip.linalg.inertia import BlockDiagonal, Inertia
-from stickslip.linalg.sparse_blocks import from_sparse
+from stickslip.linalg.sparse_blocks import from_sparse, inertia_matrix, to_sparse
 
 if TYPE_CHECKING:
     from scipy.sparse import csr_array
@@ -32,19 +32,10 @@ def impulse_response(J: BlockRows, A: Inertia) -> BlockRows:
         else:
             _impulse_response(J, A.data_start, A.inverse, data)
         return J._replace(data=data)
-    answers = (_sparse_inverse(A, J.column_count) @ _sparse_rows(J).T).T
+    answers = (_sparse_inverse(A, J.column_count) @ to_sparse(J).T).T
     if (np.diff(J.row_start) != 3).any() or (np.diff(J.column_start) != 3).any():  # with joints
         return from_sparse(answers.tocsr(), J.row_start, J.column_start)
-    blocks = answers.tobsr((3, 3))
-    blocks.sort_indices()
-    return BlockRows(
-        J.row_start,
-        blocks.indptr.astype(np.int32),
-        blocks.indices.astype(np.int32),
-        9 * np.arange(len(blocks.indices) + 1, dtype=np.int32),
-        np.ascontiguousarray(blocks.data).ravel(),
-        J.column_start,
-    )
+    return _in_threes(answers, J)
 
 
 def diagonal(J: BlockRows, A: Inertia) -> NDArray[np.float64]:
@@ -71,7 +62,7 @@ def apply(J: BlockRows, A: Inertia, lam: NDArray[np.float64]) -> NDArray[np.floa
 
 def assemble(J: BlockRows, A: Inertia) -> csr_array:
     """W as a sparse matrix (m, m)."""
-    rows = _sparse_rows(J)
+    rows = to_sparse(J)
     return rows @ _sparse_inverse(A, J.column_count) @ rows.T
 
 
@@ -79,12 +70,17 @@ def given_blocks(J: BlockRows, A: Inertia) -> BlockRows | None:
     """W as block rows where it was given as it is: J = I, contacts of three rows; else None."""
     if isinstance(A, BlockDiagonal) or (np.diff(J.row_start) != 3).any():
         return None
-    given = _sparse_inverse(A, J.column_count).tobsr((3, 3))
-    given.sort_indices()
-    number = np.arange(len(given.indices) + 1, dtype=np.int32)
-    data = np.ascontiguousarray(given.data).ravel()
-    start, column = given.indptr.astype(np.int32), given.indices.astype(np.int32)
-    return BlockRows(J.row_start, start, column, 9 * number, data, J.row_start)
+    return _in_threes(_sparse_inverse(A, J.column_count), J)
+
+
+def _in_threes(matrix: csr_array, J: BlockRows) -> BlockRows:
+    """A matrix over the rows of contacts of three rows each, as block rows."""
+    blocks = matrix.tobsr((3, 3))
+    blocks.sort_indices()
+    number = np.arange(len(blocks.indices) + 1, dtype=np.int32)
+    start, column = blocks.indptr.astype(np.int32), blocks.indices.astype(np.int32)
+    data = np.ascontiguousarray(blocks.data).ravel()
+    return BlockRows(J.row_start, start, column, 9 * number, data, J.column_start)
 
 
 def blocks(J: BlockRows, response: BlockRows) -> BlockRows:
@@ -101,13 +97,13 @@ def blocks(J: BlockRows, response: BlockRows) -> BlockRows:
     start, column = pattern.indptr.astype(np.int32), pattern.indices.astype(np.int32)
     height = np.diff(J.row_start)
     size = np.repeat(height, np.diff(start)) * height[column]
-    data_start = np.concatenate([[0], np.cumsum(size)]).astype(np.int32)
+    data_start = block_rows.summed(size)
     data = np.zeros(int(data_start[-1]))
     # entries of the response by column block: the constraints that move it
     constraint = np.repeat(np.arange(count, dtype=np.int32), np.diff(response.entry_start))
     order = np.lexsort((constraint, response.entry_column)).astype(np.int32)
     moved = np.bincount(response.entry_column, minlength=len(J.column_start) - 1)
-    mover_start = np.concatenate([[0], np.cumsum(moved)]).astype(np.int32)
+    mover_start = block_rows.summed(moved)
     _fill_blocks(
         J, response, mover_start, constraint[order], order, start, column, data_start, data,
         np.zeros(count, dtype=np.int32),
@@ -125,24 +121,11 @@ def _pattern(rows: BlockRows) -> csr_array:
 
 def _sparse_inverse(A: Inertia, size: int) -> csr_array:
     """A^-1 as a sparse matrix (size, size)."""
-    from scipy.sparse import block_diag, csr_array
-
-    if not isinstance(A, BlockDiagonal):
-        return csr_array((A.data, A.indices, A.indptr), shape=(size, size))
-    if size == 0:
-        return csr_array((0, 0))
-    width = np.diff(A.start)
-    blocks = [A.inverse[at : at + k * k].reshape(k, k) for at, k in zip(A.data_start, width, strict=False)]
-    return csr_array(block_diag(blocks, format="csr"))
-
-
-def _sparse_rows(J: BlockRows) -> csr_array:
-    """J as a sparse matrix (m, unknowns)."""
     from scipy.sparse import csr_array
 
-    row, column = np.empty(len(J.data), np.int32), np.empty(len(J.data), np.int32)
-    _coordinates(J, row, column)
-    return csr_array((J.data, (row, column)), shape=(J.row_count, J.column_count))
+    if isinstance(A, BlockDiagonal):
+        return inertia_matrix(A._replace(data=A.inverse))
+    return csr_array((A.data, A.indices, A.indptr), shape=(size, size))
 
 
 @kernel
@@ -167,21 +150,6 @@ def _fill_blocks(J, response, mover_start, mover, entry_of, start, column, data_
                         for k in range(width):
                             total += J.data[left + i * width + k] * response.data[right + j * width + k]
                         data_out[to + i * columns + j] += total
-
-
-@kernel
-def _coordinates(rows, row_out, column_out):
-    """Row and column of every number in J.data."""
-    for c in range(rows.row_start.shape[0] - 1):
-        for e in range(rows.entry_start[c], rows.entry_start[c + 1]):
-            x = rows.column_start[rows.entry_column[e]]
-            width = rows.column_start[rows.entry_column[e] + 1] - x
-            at = rows.data_start[e]
-            for i in range(rows.row_start[c], rows.row_start[c + 1]):
-                for j in range(width):
-                    row_out[at] = i
-                    column_out[at] = x + j
-                    at += 1
 
 
 @kernel

@@ -10,7 +10,7 @@ from __future__ import annotations
 from dataclasses import dataclass
 from functools import cached_property
 from math import sqrt
-from typing import NamedTuple
+from typing import TYPE_CHECKING, NamedTuple
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
@@ -23,6 +23,9 @@ from stickslip.linalg import block_rows, inertia
 from stickslip.linalg.block_rows import BlockRows
 from stickslip.linalg.inertia import BlockDiagonal, GivenInverse, Inertia
 from stickslip.linalg.vectors import length
+
+if TYPE_CHECKING:
+    from scipy.sparse import csr_array
 
 LARGEST = 1e100
 """Numbers beyond it overflow when they are squared and multiplied with masses."""
@@ -171,21 +174,27 @@ def from_delassus(W: object, q: ArrayLike, mu: ArrayLike) -> ContactProblem:
         raise InputError(
             f"problem: W has shape {matrix.shape}, q {free.shape}, mu ({count},); needed: (3n, 3n), (3n,), (n,)"
         )
-    start = np.arange(count + 1, dtype=np.int32)
-    rows = BlockRows(
-        row_start=3 * start,
-        entry_start=start,
-        entry_column=start[:-1].copy(),
-        data_start=9 * start,
-        data=np.tile(np.eye(3).ravel(), count),
-        column_start=3 * start,
-    )
+    return given_problem(matrix, free, laws, 3 * np.arange(count + 1, dtype=np.int32))
+
+
+def given_problem(W: csr_array, q: NDArray[np.float64], laws: Laws, row_start: NDArray[np.int32]) -> ContactProblem:
+    """Problem u = W lam + q with blocks that start at ``row_start`` (n + 1,); W (m, m) with sorted indices.
+
+    It is the problem with J = I and A^-1 = W (linalg/inertia.py).
+    """
+    height = np.diff(row_start)
+    each = np.arange(len(height) + 1, dtype=np.int32)
+    data_start = block_rows.summed(height**2)
+    ones = np.zeros(int(data_start[-1]))
+    inside = np.arange(len(q)) - np.repeat(row_start[:-1], height)
+    ones[np.repeat(data_start[:-1], height) + inside * (np.repeat(height, height) + 1)] = 1.0
+    rows = BlockRows(row_start, each, each[:-1].copy(), data_start, ones, row_start)
     given = GivenInverse(
-        np.ascontiguousarray(matrix.data, dtype=np.float64),
-        np.ascontiguousarray(matrix.indices, dtype=np.int32),
-        np.ascontiguousarray(matrix.indptr, dtype=np.int32),
+        np.ascontiguousarray(W.data, dtype=np.float64),
+        np.ascontiguousarray(W.indices, dtype=np.int32),
+        np.ascontiguousarray(W.indptr, dtype=np.int32),
     )
-    return checked(ContactProblem(given, free, rows, np.zeros(3 * count), laws))
+    return checked(ContactProblem(given, q, rows, np.zeros(len(q)), laws))
 
 
 def checked(problem: ContactProblem) -> ContactProblem:

@@ -28,6 +28,6 @@ def canvas(rows: int, columns: int, width: float, height: float, **options: Any)
 
 
 def save(figure: Any, file: Path) -> None:
-    """Write a figure as a PNG picture."""
+    """Write a figure in the format that the file's ending names, whole or not at all."""
     with whole_file(file) as temporary:
-        figure.savefig(temporary, dpi=DPI, format="png")
+        figure.savefig(temporary, dpi=DPI, format=file.suffix.lower()[1:])

@@ -6,12 +6,11 @@ from pathlib import Path
 
 import numpy as np
 
-from stickslip.errors import InputError, MissingDependencyError
+from stickslip.errors import InputError
 from stickslip.experiments.comparison import Comparison
-from stickslip.files import whole_file
+from stickslip.experiments.drawing import canvas, needed_packages, save
 
 FORMATS = (".png", ".svg", ".pdf")
-DPI = 130
 DASHES = ("-", "--", "-.", ":")
 
 
@@ -21,19 +20,14 @@ def check_plot(file: Path) -> None:
         raise InputError(f"plot: {file} ends with {file.suffix!r}; it must end with one of {', '.join(FORMATS)}")
     if not file.parent.is_dir() or file.is_dir():
         raise InputError(f"plot: {file} cannot be written; give the name of a file in a folder that exists")
-    try:
-        import matplotlib  # noqa: F401
-    except ImportError as error:
-        raise MissingDependencyError("Matplotlib is not installed; pip install 'stickslip[plot]'") from error
+    needed_packages()
 
 
 def draw_profile(comparison: Comparison, file: Path) -> None:
     """Share of problems solved against the ratio of time to the quickest solver's, one line a solver."""
     check_plot(file)
-    from matplotlib.figure import Figure
-
-    figure = Figure(figsize=(7.0, 4.4), layout="constrained")
-    axis = figure.subplots()
+    figure, axes = canvas(1, 1, 7.0, 4.4)
+    axis = axes[0, 0]
     ratios, count = comparison.ratios(), len(comparison.problems)
     solved = ratios[np.isfinite(ratios)]
     right = 1.3 * float(solved.max(initial=10.0))
@@ -52,5 +46,4 @@ def draw_profile(comparison: Comparison, file: Path) -> None:
     axis.xaxis.set_major_formatter("{x:g}")
     axis.minorticks_off()
     axis.legend(fontsize=8, loc="center left", bbox_to_anchor=(1.0, 0.5))
-    with whole_file(file) as temporary:
-        figure.savefig(temporary, dpi=DPI, format=file.suffix.lower()[1:])
+    save(figure, file)

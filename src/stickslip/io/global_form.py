@@ -18,6 +18,7 @@ from stickslip.errors import InputError
 from stickslip.io.definiteness import ASYMMETRY_REFUSED, ASYMMETRY_WARNED, examine
 from stickslip.io.local_form import from_local, joints_of, mixed_laws, row_starts
 from stickslip.linalg import inertia
+from stickslip.linalg.block_rows import summed
 from stickslip.linalg.inertia import BlockDiagonal
 from stickslip.linalg.sparse_blocks import from_sparse
 
@@ -131,7 +132,7 @@ def _blocks_of(M: csr_array) -> NDArray[np.int32] | None:
 def _block_diagonal(M: csr_array, start: NDArray[np.int32]) -> BlockDiagonal:
     """Blocks of M and their inverses; one that is not positive definite raises an InputError."""
     width = np.diff(start)
-    data_start = np.concatenate([[0], np.cumsum(width**2)]).astype(np.int32)
+    data_start = summed(width**2)
     entries = M.tocoo()
     block = np.repeat(np.arange(len(width)), width)[entries.row]
     used = entries.data != 0.0

@@ -11,9 +11,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from stickslip.contact.laws import BILATERAL
-from stickslip.contact.problem import ContactProblem, Laws, checked, contact_laws, from_delassus
-from stickslip.linalg.block_rows import BlockRows
-from stickslip.linalg.inertia import GivenInverse
+from stickslip.contact.problem import ContactProblem, Laws, contact_laws, from_delassus, given_problem
 
 if TYPE_CHECKING:
     from scipy.sparse import csr_array
@@ -31,27 +29,9 @@ def from_local(
     """
     if joint_start is None or len(joint_start) < 2:
         return from_delassus(W, q, mu)
-    start = row_starts(len(mu), joint_start)
-    blocks = len(start) - 1
-    height = np.diff(start)
-    data_start = np.concatenate([[0], np.cumsum(height**2)]).astype(np.int32)
-    each = np.arange(blocks + 1, dtype=np.int32)
-    rows = BlockRows(
-        row_start=start,
-        entry_start=each,
-        entry_column=each[:-1],
-        data_start=data_start,
-        data=np.concatenate([np.eye(k).ravel() for k in height]),
-        column_start=start,
-    )
     matrix = W.tocsr()
     matrix.sort_indices()
-    given = GivenInverse(
-        np.ascontiguousarray(matrix.data, dtype=np.float64),
-        np.ascontiguousarray(matrix.indices, dtype=np.int32),
-        np.ascontiguousarray(matrix.indptr, dtype=np.int32),
-    )
-    return checked(ContactProblem(given, np.array(q), rows, np.zeros(len(q)), mixed_laws(mu, joint_start)))
+    return given_problem(matrix, np.array(q), mixed_laws(mu, joint_start), row_starts(len(mu), joint_start))
 
 
 def row_starts(contacts: int, joint_start: NDArray[np.int32]) -> NDArray[np.int32]:

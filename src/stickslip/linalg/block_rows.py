@@ -78,11 +78,11 @@ def apply_transpose(rows: BlockRows, lam: NDArray[np.float64]) -> NDArray[np.flo
 def reordered(rows: BlockRows, order: NDArray[np.int32]) -> BlockRows:
     """J with its constraint blocks in the given order (n,), the data of neighbours side by side in memory."""
 
-    row_start, entry_start = (_summed(np.diff(start)[order]) for start in (rows.row_start, rows.entry_start))
+    row_start, entry_start = (summed(np.diff(start)[order]) for start in (rows.row_start, rows.entry_start))
     column, size = np.empty_like(rows.entry_column), np.empty_like(rows.entry_column)
     data = np.empty_like(rows.data)
     _reorder(rows, order, entry_start, column, size, data)
-    return BlockRows(row_start, entry_start, column, _summed(size), data, rows.column_start)
+    return BlockRows(row_start, entry_start, column, summed(size), data, rows.column_start)
 
 
 def rows_of(rows: BlockRows, order: NDArray[np.int32]) -> NDArray[np.intp]:
@@ -92,7 +92,8 @@ def rows_of(rows: BlockRows, order: NDArray[np.int32]) -> NDArray[np.intp]:
     return (first + np.arange(len(first))).astype(np.intp)
 
 
-def _summed(size: NDArray[np.int32]) -> NDArray[np.int32]:
+def summed(size: NDArray[np.integer]) -> NDArray[np.int32]:
+    """Where parts of these sizes (n,) start, and where the last one ends (n + 1,)."""
     return np.concatenate([[0], np.cumsum(size)]).astype(np.int32)
 
 

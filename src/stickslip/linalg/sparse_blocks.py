@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING
 import numpy as np
 from numpy.typing import NDArray
 
-from stickslip.linalg.block_rows import BlockRows
+from stickslip.linalg.block_rows import BlockRows, summed
 from stickslip.linalg.inertia import BlockDiagonal
 
 if TYPE_CHECKING:
@@ -28,13 +28,13 @@ def from_sparse(matrix: csr_array, row_start: NDArray[np.int32], column_start: N
     column_block = np.repeat(np.arange(columns), width)[column]
     key, entry = np.unique(row_block.astype(np.int64) * columns + column_block, return_inverse=True)
     owner, entry_column = np.divmod(key, columns) if columns else (key, key)
-    data_start = _summed(height[owner] * width[entry_column])
+    data_start = summed(height[owner] * width[entry_column])
     data = np.zeros(int(data_start[-1]))
     inside = (row - row_start[row_block]) * width[column_block] + column - column_start[column_block]
     data[data_start[entry] + inside] = value
     return BlockRows(
         row_start=row_start.astype(np.int32),
-        entry_start=_summed(np.bincount(owner, minlength=blocks)),
+        entry_start=summed(np.bincount(owner, minlength=blocks)),
         entry_column=entry_column.astype(np.int32),
         data_start=data_start,
         data=data,
@@ -61,7 +61,3 @@ def inertia_matrix(A: BlockDiagonal) -> csr_array:
     """A as a sparse matrix (unknowns, unknowns)."""
     each = np.arange(len(A.start), dtype=np.int32)
     return to_sparse(BlockRows(A.start, each, each[:-1], A.data_start, A.data, A.start))
-
-
-def _summed(size: NDArray[np.integer]) -> NDArray[np.int32]:
-    return np.concatenate([[0], np.cumsum(size)]).astype(np.int32)

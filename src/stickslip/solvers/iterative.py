@@ -103,7 +103,11 @@ class Watch:
     def look(self, lam: NDArray[np.float64], iterations: int) -> None:
         """Take the residual of lam (m,) after so many iterations."""
         u = self.problem.constraint_velocity(self.problem.velocity(lam))
-        self.value = value = self.solver.residual(self.problem, lam, u)
+        self.note(lam, self.solver.residual(self.problem, lam, u), iterations)
+
+    def note(self, lam: NDArray[np.float64], value: float, iterations: int) -> None:
+        """Take note of lam (m,) with this residual after so many iterations."""
+        self.value = value
         self.history.append((iterations, value))
         if value < self.best:
             self.best, self.best_lam = value, lam.copy()

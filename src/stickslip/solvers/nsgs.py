@@ -57,7 +57,7 @@ class NonsmoothGaussSeidel(Iterative):
         sweeps, watch = Sweeps(problem), Watch(self, problem, lam, value, STALL_SWEEPS)
         prepared = time.perf_counter()
         iterations = 0
-        watch.look(lam, iterations)
+        watch.note(lam, value, iterations)
         while watch.status == "max-iterations" and iterations < self.max_iterations:
             iterations += sweeps.run(min(CHECK_SWEEPS, self.max_iterations - iterations), lam)
             watch.look(lam, iterations)

@@ -10,7 +10,6 @@ L L^T where W is symmetric and as L U where it is not (measured W are not to 1e-
 
 from __future__ import annotations
 
-from collections.abc import Callable
 from typing import TYPE_CHECKING
 
 import numpy as np
@@ -20,11 +19,10 @@ from stickslip.contact.problem import ContactProblem
 from stickslip.linalg.block_rows import BlockRows
 from stickslip.linalg.inertia import BlockDiagonal
 from stickslip.linalg.sparse_blocks import inertia_matrix, to_sparse
+from stickslip.solvers.velocity_matrix import LinearSolve
 
 if TYPE_CHECKING:
     from scipy.sparse import csr_array
-
-LinearSolve = Callable[[NDArray[np.float64]], NDArray[np.float64]]
 
 DENSE_SIZE, DENSE_SHARE, DENSE_LIMIT = 32, 0.3, 2000
 """Dense factorisations: up to so many unknowns, or with such a share of entries up to this many."""
