@@ -12,7 +12,7 @@ from math import sqrt
 import numpy as np
 from numpy.typing import NDArray
 
-from stickslip.contact.laws import BOX_SET, CONTACT, LIMIT, project_scaled
+from stickslip.contact.laws import BOUNDED, BOX_SET, CONTACT, LIMIT, project_scaled
 from stickslip.contact.problem import ContactProblem
 from stickslip.contact.residual import scaled_residual
 from stickslip.dynamics.energy import energies
@@ -210,7 +210,7 @@ def _contact_errors(row_start, laws, lam, u, u_before, gap_bias, weight, still):
                 bound = u[k] + laws.compliance[k] * lam[k]
                 if laws.law[c] == LIMIT:
                     violation = max(violation, -bound)
-                else:
+                elif laws.law[c] != BOUNDED:  # a bounded row gives way where its impulse is used up
                     violation = max(violation, abs(bound))
                 normal_work += lam[k] * (0.5 * (u[k] + u_before[k]) - gap_bias[k])
     return violation, cone, angle, feeding, friction_work, normal_work

@@ -55,6 +55,7 @@ def _displacement_problem(model: Model, q: NDArray[np.float64], contacts: Contac
         data=np.ascontiguousarray(J.data.reshape(-1, 3, 6)[:, 0]).ravel(),
         column_start=J.column_start,
     )
-    laws = Laws(np.full(count, LIMIT, np.int32), np.zeros(count, np.int32), np.zeros((count, 3)), np.zeros(count))
+    none = np.zeros(count)
+    laws = Laws(np.full(count, LIMIT, np.int32), np.zeros(count, np.int32), np.zeros((count, 3)), none, none)
     gap = np.maximum(contacts.gap - slop, 0.0) + np.minimum(contacts.gap + slop, 0.0)  # as in a step
     return ContactProblem(rigid_bodies.mass_blocks(model, q), np.zeros(model.dof_count), normal_rows, gap, laws)

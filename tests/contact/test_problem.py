@@ -252,7 +252,9 @@ def reordered(problem: ContactProblem, order: np.ndarray) -> ContactProblem:
     rows = (3 * order[:, None] + np.arange(3)).ravel()
     counts = np.concatenate([[0], np.cumsum([len(e) for e in entries])]).astype(np.int32)
     mixed = J._replace(entry_start=counts, entry_column=J.entry_column[flat], data=J.data.reshape(-1, 18)[flat].ravel())
-    mixed_laws = Laws(laws.law[order], laws.friction_set[order], laws.friction[order], laws.compliance[rows])
+    mixed_laws = Laws(
+        laws.law[order], laws.friction_set[order], laws.friction[order], laws.compliance[rows], laws.bound[rows]
+    )
     return ContactProblem(problem.A, problem.v_free, mixed, problem.bias[rows], mixed_laws)
 
 

@@ -44,6 +44,7 @@ class Row:
     friction_set: int = DISC
     friction: tuple[float, float, float] = (0.0, 0.0, 0.0)
     compliance: float = 0.0
+    bound: float = 0.0
 
 
 def contact(
@@ -100,6 +101,7 @@ def assemble(mass: Sequence[float], inertia: Sequence[float], v_free: ArrayLike,
         np.array([r.friction_set for r in rows], dtype=np.int32),
         np.array([r.friction for r in rows]),
         np.concatenate([np.full(d, r.compliance) for d, r in zip(dims, rows, strict=True)]),
+        np.concatenate([np.full(d, r.bound) for d, r in zip(dims, rows, strict=True)]),
     )
     free = np.array(v_free, dtype=np.float64).ravel()
     return checked(

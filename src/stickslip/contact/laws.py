@@ -2,7 +2,8 @@
 
 ``contact``: Signorini and Coulomb. K = {lam : lam_n >= 0, lam_f in lam_n F}, F the friction set at unit
 normal impulse. ``bilateral``: u = 0. ``limit``: 0 <= u, 0 <= lam, u lam = 0. ``elastic``: a bilateral row
-with the compliance of a material. With compliance, u + compliance lam takes the place of u.
+with the compliance of a material. ``bounded``: |lam| <= bound, and u = 0 unless lam is at its bound and pushes against
+u (drives with limited force, dry friction in joints). With compliance, u + compliance lam takes the place of u.
 
 Two contact laws exist. *exact* (Signorini-Coulomb, [lee2023] eq. 11): lam_f maximises dissipation over its
 set and u_n >= 0. *convex* ([lee2023] eq. 28): the pair (u, lam) is that of a cone programme, so a sliding
@@ -16,13 +17,25 @@ from typing import Literal
 from stickslip.contact.ellipsoid import project_ellipsoid
 from stickslip.jit import kernel
 
-CONTACT, BILATERAL, LIMIT, ELASTIC = range(4)
-LAW_NAMES = {CONTACT: "contact", BILATERAL: "bilateral", LIMIT: "limit", ELASTIC: "elastic"}
+CONTACT, BILATERAL, LIMIT, ELASTIC, BOUNDED = range(5)
+LAW_NAMES = {
+    CONTACT: "contact", BILATERAL: "bilateral", LIMIT: "limit", ELASTIC: "elastic", BOUNDED: "bounded",
+}  # fmt: skip
 
 DISC, ELLIPSE, ELLIPSOID, BOX_SET = range(4)
 FRICTION_SET_NAMES = {DISC: "disc", ELLIPSE: "ellipse", ELLIPSOID: "ellipsoid", BOX_SET: "box"}
 
 Law = Literal["exact", "convex", "box", "pyramid"]
+
+
+@kernel
+def project_row(law, z, bound):
+    """Closest impulse to z that a row of a law other than CONTACT allows."""
+    if law == LIMIT:
+        return max(0.0, z)
+    if law == BOUNDED:
+        return min(max(z, -bound), bound)
+    return z
 
 
 @kernel

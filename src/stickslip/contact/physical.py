@@ -23,7 +23,7 @@ from math import sqrt
 import numpy as np
 from numpy.typing import NDArray
 
-from stickslip.contact.laws import BOX_SET, CONTACT, LIMIT
+from stickslip.contact.laws import BOUNDED, BOX_SET, CONTACT, LIMIT, project_row
 from stickslip.contact.problem import ContactProblem
 from stickslip.jit import kernel
 from stickslip.linalg import block_rows
@@ -164,8 +164,10 @@ def _measure(row_start, laws, lam, u, weight, torsion_length, no_impulse, table_
         else:
             for k in range(i, end):
                 gap = u[k] + laws.compliance[k] * lam[k]
-                if laws.law[c] == LIMIT:
-                    out[LIMITS] = max(out[LIMITS], abs(min(gap, weight[c] * lam[k])))
+                if laws.law[c] == LIMIT or laws.law[c] == BOUNDED:
+                    s = weight[c] * lam[k]
+                    left = s - project_row(laws.law[c], s - gap, weight[c] * laws.bound[k])
+                    out[LIMITS] = max(out[LIMITS], abs(left))
                 else:
                     out[BILATERALS] = max(out[BILATERALS], abs(gap))
 

@@ -35,13 +35,20 @@ class Laws(NamedTuple):
     """The law of each of n constraint blocks; see contact/laws.py for the codes."""
 
     law: NDArray[np.int32]
-    """(n,) CONTACT, BILATERAL, LIMIT or ELASTIC."""
+    """(n,) CONTACT, BILATERAL, LIMIT, ELASTIC or BOUNDED."""
     friction_set: NDArray[np.int32]
     """(n,) DISC, ELLIPSE, ELLIPSOID or BOX_SET; read where the law is CONTACT."""
     friction: NDArray[np.float64]
     """(n, 3) friction coefficients along t1 and t2, and about the normal [m]."""
     compliance: NDArray[np.float64]
-    """(m,) per row, of bilateral, limit and elastic rows: u + compliance lam takes the place of u."""
+    """(m,) per row, of all laws but CONTACT: u + compliance lam takes the place of u."""
+    bound: NDArray[np.float64]
+    """(m,) [N s] largest impulse of each row, read where the law is BOUNDED."""
+
+
+def joined_laws(first: Laws, second: Laws) -> Laws:
+    """Laws of the blocks of ``first``, followed by those of ``second``."""
+    return Laws(*(np.concatenate(pair) for pair in zip(first, second, strict=True)))
 
 
 @dataclass(frozen=True, eq=False)
@@ -53,6 +60,8 @@ class ContactProblem:
     J: BlockRows
     bias: NDArray[np.float64]
     laws: Laws
+    step: float = 1.0
+    """[s] time over which impulses act: lam / step are forces. Only conversions to forces and lengths read it."""
 
     @property
     def block_count(self) -> int:
@@ -133,9 +142,11 @@ def reordered(problem: ContactProblem, order: NDArray[np.int32]) -> tuple[Contac
     """The same problem with its blocks in the given order (n,), and the old number (m,) of each of its rows."""
     rows = block_rows.rows_of(problem.J, order)
     laws = problem.laws
-    taken = Laws(laws.law[order], laws.friction_set[order], laws.friction[order], laws.compliance[rows])
+    taken = Laws(
+        laws.law[order], laws.friction_set[order], laws.friction[order], laws.compliance[rows], laws.bound[rows]
+    )
     J = block_rows.reordered(problem.J, order)
-    inner = ContactProblem(problem.A, problem.v_free, J, problem.bias[rows], taken)
+    inner = ContactProblem(problem.A, problem.v_free, J, problem.bias[rows], taken, problem.step)
     # the same numbers in both orders: computed once
     diagonal = np.empty(problem.row_count)
     diagonal[rows] = inner.diagonal
@@ -158,7 +169,8 @@ def contact_laws(mu: ArrayLike, rows: int = 3) -> Laws:
         friction[:] = given
     friction_set = np.where(friction[:, 0] == friction[:, 1], DISC, ELLIPSE)
     friction_set = np.where(friction[:, 2] > 0.0, ELLIPSOID, friction_set).astype(np.int32)
-    return Laws(np.full(count, CONTACT, dtype=np.int32), friction_set, friction, np.zeros(rows * count))
+    none = np.zeros(rows * count)
+    return Laws(np.full(count, CONTACT, dtype=np.int32), friction_set, friction, none, none.copy())
 
 
 def from_delassus(W: object, q: ArrayLike, mu: ArrayLike) -> ContactProblem:
@@ -208,6 +220,7 @@ def checked(problem: ContactProblem) -> ContactProblem:
         ("laws.friction_set", laws.friction_set, (blocks,)),
         ("laws.friction", laws.friction, (blocks, 3)),
         ("laws.compliance", laws.compliance, (rows,)),
+        ("laws.bound", laws.bound, (rows,)),
     ):
         if array.shape != shape:
             raise InputError(f"problem: {name} has shape {array.shape}; it must be {shape}")
@@ -217,7 +230,7 @@ def checked(problem: ContactProblem) -> ContactProblem:
         matrices.append(("A^-1", problem.A.inverse))
     for name, array in matrices:
         _check_numbers(name, array)
-    for name, array in (("friction", laws.friction), ("compliance", laws.compliance)):
+    for name, array in (("friction", laws.friction), ("compliance", laws.compliance), ("bound", laws.bound)):
         if (array < 0).any():
             raise InputError(f"problem: {name} {array[array < 0][0]} is negative; it must be zero or positive")
     for name, array, known in (("law", laws.law, LAW_NAMES), ("friction set", laws.friction_set, FRICTION_SET_NAMES)):

@@ -18,7 +18,17 @@ from math import sqrt
 import numpy as np
 from numpy.typing import NDArray
 
-from stickslip.contact.laws import BOX_SET, CONTACT, DISC, LIMIT, Law, project_cone, project_friction
+from stickslip.contact.laws import (
+    BOUNDED,
+    BOX_SET,
+    CONTACT,
+    DISC,
+    LIMIT,
+    Law,
+    project_cone,
+    project_friction,
+    project_row,
+)
 from stickslip.contact.problem import ContactProblem
 from stickslip.jit import kernel
 from stickslip.linalg.vectors import length
@@ -106,7 +116,7 @@ def _natural_map(row_start, laws, lam, u, weight, torsion_length, opening):
         else:
             for k in range(i, i + dim):
                 gap = u[k] + laws.compliance[k] * lam[k]
-                if laws.law[c] == LIMIT:
-                    gap = min(gap, w * lam[k])
+                if laws.law[c] == LIMIT or laws.law[c] == BOUNDED:
+                    gap = w * lam[k] - project_row(laws.law[c], w * lam[k] - gap, w * laws.bound[k])
                 total += gap * gap
     return sqrt(total)

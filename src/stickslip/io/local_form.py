@@ -11,7 +11,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from stickslip.contact.laws import BILATERAL
-from stickslip.contact.problem import ContactProblem, Laws, contact_laws, from_delassus, given_problem
+from stickslip.contact.problem import ContactProblem, Laws, contact_laws, from_delassus, given_problem, joined_laws
 
 if TYPE_CHECKING:
     from scipy.sparse import csr_array
@@ -45,12 +45,14 @@ def mixed_laws(mu: NDArray[np.float64], joint_start: NDArray[np.int32]) -> Laws:
     contacts = contact_laws(mu)
     joints = max(len(joint_start) - 1, 0)
     rows = int(joint_start[-1]) if joints else 0
-    return Laws(
-        law=np.concatenate([contacts.law, np.full(joints, BILATERAL)]).astype(np.int32),
-        friction_set=np.concatenate([contacts.friction_set, np.zeros(joints)]).astype(np.int32),
-        friction=np.concatenate([contacts.friction, np.zeros((joints, 3))]),
-        compliance=np.concatenate([contacts.compliance, np.zeros(rows)]),
+    bilateral = Laws(
+        law=np.full(joints, BILATERAL, dtype=np.int32),
+        friction_set=np.zeros(joints, dtype=np.int32),
+        friction=np.zeros((joints, 3)),
+        compliance=np.zeros(rows),
+        bound=np.zeros(rows),
     )
+    return joined_laws(contacts, bilateral)
 
 
 def joints_of(pattern: csr_array) -> NDArray[np.int32]:

@@ -34,7 +34,7 @@ def own_arrays(content: ProblemFile) -> dict[str, Any]:
     arrays: dict[str, Any] = {"format": FORMAT, "version": VERSION, "inertia": type(problem.A).__name__}
     for prefix, table in (("A", problem.A), ("J", problem.J), ("laws", problem.laws)):
         arrays |= {f"{prefix}.{name}": array for name, array in table._asdict().items()}
-    arrays |= {"v_free": problem.v_free, "bias": problem.bias}
+    arrays |= {"v_free": problem.v_free, "bias": problem.bias, "step": problem.step}
     arrays |= {name: text for name in ("title", "description") if (text := getattr(content, name))}
     if content.solution is not None:
         arrays["solution"] = content.solution
@@ -53,6 +53,7 @@ def read_own(data: dict[str, NDArray[Any]]) -> ProblemFile:
     if name not in KINDS:
         raise InputError(f"inertia is {name!r}; {' or '.join(KINDS)} is needed")
     kind = KINDS[name]
+    data.setdefault("laws.bound", np.zeros_like(array_of(data, "laws.compliance")))  # absent in older files
     whole = ("start", "data_start", "indices", "indptr")
     inertia = kind(*(_numbers(data, f"A.{item}", item in whole) for item in kind._fields))
     problem = ContactProblem(
@@ -61,6 +62,7 @@ def read_own(data: dict[str, NDArray[Any]]) -> ProblemFile:
         J=BlockRows(*(_numbers(data, f"J.{item}", item != "data") for item in BlockRows._fields)),
         bias=_numbers(data, "bias"),
         laws=Laws(*(_numbers(data, f"laws.{item}", item in ("law", "friction_set")) for item in Laws._fields)),
+        step=float(data.get("step", 1.0)),
     )
     _check_tables(problem)
     checked(problem)
