@@ -28,7 +28,7 @@ def sliding_ball() -> tuple[Simulation, State, StepResult]:
 def certified(sim: Simulation, before: State, result: StepResult, solution: Solution) -> Certificate:
     """Certificate of another solution of the same step; the ground rests, so all bias is that of gaps."""
     problem = result.problem
-    return certify(sim.model, before, sim.state, problem, solution, result.contacts.gap, problem.bias, H)
+    return certify(sim.model, before, sim.state, problem, solution, result.contacts.gap, H)
 
 
 def slip_row(result: StepResult) -> np.ndarray:

@@ -13,8 +13,10 @@ _PLACES = {
     "Certificate": "certificate",
     "ContactProblem": "contact.problem",
     "DivergenceError": "errors",
+    "Drive": "joint_description",
     "FileError": "errors",
     "InputError": "errors",
+    "Joint": "joint_description",
     "MissingDependencyError": "errors",
     "Model": "model",
     "Scene": "scene",
@@ -39,6 +41,8 @@ if TYPE_CHECKING:
     from stickslip.errors import StickslipError as StickslipError
     from stickslip.geometry import shapes as shapes
     from stickslip.geometry.shapes import placed as placed
+    from stickslip.joint_description import Drive as Drive
+    from stickslip.joint_description import Joint as Joint
     from stickslip.model import Model as Model
     from stickslip.model import compile_scene as compile_scene
     from stickslip.scene import Body as Body

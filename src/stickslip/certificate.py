@@ -15,6 +15,7 @@ from numpy.typing import NDArray
 from stickslip.contact.laws import BOUNDED, BOX_SET, CONTACT, LIMIT, project_scaled
 from stickslip.contact.problem import ContactProblem
 from stickslip.contact.residual import scaled_residual
+from stickslip.dynamics import joints
 from stickslip.dynamics.energy import energies
 from stickslip.jit import kernel
 from stickslip.linalg import block_rows, inertia
@@ -39,7 +40,7 @@ class EnergyLedger:
     potential: float
     elastic: float
     work: float
-    """Done by the user's forces and by bodies with prescribed motion."""
+    """Done by the user's forces, by drives and by bodies with prescribed motion."""
     friction: float
     """Dissipated by friction."""
     damping: float
@@ -98,14 +99,12 @@ def certify(
     problem: ContactProblem,
     solution: Solution,
     gap: NDArray[np.float64],
-    gap_bias: NDArray[np.float64],
     h: float,
 ) -> Certificate:
-    """Certificate of a step of length h from ``before`` to ``after``.
-
-    gap (nc,) [m] of the contacts; gap_bias (m,) [m/s]: the part of the bias that is no velocity of a body.
-    """
+    """Certificate of a step of length h from ``before`` to ``after``; gap (nc,) [m] of the contacts."""
     lam, v = solution.lam, solution.v
+    prescribed = np.zeros(problem.row_count) if problem.prescribed is None else problem.prescribed
+    gap_bias = problem.bias - prescribed  # the part of the bias that is no velocity of a body
     u = problem.constraint_velocity(v)
     u_before = problem.constraint_velocity(before.v[model.dynamic].ravel())
     impulse = block_rows.apply_transpose(problem.J, lam)
@@ -116,11 +115,12 @@ def certify(
 
     kinetic_0, potential_0 = energies(model, before.q, before.v)
     kinetic, potential = energies(model, after.q, after.v)
+    elastic_0, elastic, damping, drive_work = _joint_energies(model, before, after, h)
     # user forces act over the mean velocity of the step; contact impulses do, too (see docs/notation.md)
     mean = 0.5 * (before.v + after.v)
     work = h * float(np.sum(before.force[model.dynamic] * mean[model.dynamic]))
-    work -= float(inner(lam, problem.bias - gap_bias))  # bodies with prescribed motion
-    change = kinetic + potential - kinetic_0 - potential_0
+    work += drive_work - float(inner(lam, prescribed))
+    change = kinetic + potential + elastic - kinetic_0 - potential_0 - elastic_0
     return Certificate(
         momentum_error=momentum,
         momentum_relative=momentum_relative,
@@ -137,13 +137,27 @@ def certify(
         energy=EnergyLedger(
             kinetic=kinetic,
             potential=potential,
-            elastic=0.0,
+            elastic=elastic,
             work=work,
             friction=-friction_work,
-            damping=0.0,
+            damping=damping,
             impact=-normal_work,
-            numerical=change - work - friction_work - normal_work,
+            numerical=change - work - friction_work - normal_work + damping,
         ),
+    )
+
+
+def _joint_energies(model: Model, before: State, after: State, h: float) -> tuple[float, float, float, float]:
+    """Elastic energy of joints before and after a step of h, what dampers took and what drives gave [J]."""
+    if not model.joints.count:
+        return 0.0, 0.0, 0.0, 0.0
+    broken = before.joint_broken
+    mean = 0.5 * (before.v + after.v)
+    return (
+        joints.elastic_energy(model, before.q, broken),
+        joints.elastic_energy(model, after.q, broken),
+        joints.damping_loss(model, after.q, mean, h, broken),
+        joints.drive_work(model, after.q, mean, after.joint_impulse),
     )
 
 
@@ -172,7 +186,7 @@ def _contact_errors(row_start, laws, lam, u, u_before, gap_bias, weight, still):
 
     ``still`` [m/s]: slip below it has no direction. Returns the largest forbidden approach, the largest cone
     violation [N s], the largest direction error [rad], the power-like impulse work with the wrong sign, the work of
-    friction and the work of normal impulses and of other laws.
+    friction, and that of normal impulses and limits.
     """
     violation = 0.0
     cone = 0.0
@@ -212,5 +226,7 @@ def _contact_errors(row_start, laws, lam, u, u_before, gap_bias, weight, still):
                     violation = max(violation, -bound)
                 elif laws.law[c] != BOUNDED:  # a bounded row gives way where its impulse is used up
                     violation = max(violation, abs(bound))
-                normal_work += lam[k] * (0.5 * (u[k] + u_before[k]) - gap_bias[k])
+                # joints that hold do no work, but for the discretisation; springs and drives are counted elsewhere
+                if laws.law[c] == LIMIT:
+                    normal_work += lam[k] * (0.5 * (u[k] + u_before[k]) - gap_bias[k])
     return violation, cone, angle, feeding, friction_work, normal_work

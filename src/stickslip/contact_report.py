@@ -68,7 +68,8 @@ def report_contacts(
     other: Body | None = None,
 ) -> ContactReport:
     """Contacts of a step as seen by ``body`` (by body b of each contact where None), optionally only with ``other``."""
-    impulse = remember(contacts, solution.lam)
+    rows = int(problem.J.row_start[1]) if len(contacts) else 0  # joints follow the contacts
+    impulse = remember(contacts, solution.lam[: rows * len(contacts)])
     slip, status = slip_and_status(contacts, problem, solution)
     a, b = contacts.body_a, contacts.body_b
     keep = np.ones(len(contacts), dtype=bool)
@@ -101,8 +102,11 @@ def slip_and_status(
     slip = np.zeros((len(contacts), 3))
     status = np.zeros(len(contacts), dtype=np.int32)
     if len(contacts):
-        u = problem.constraint_velocity(solution.v).reshape(len(contacts), -1)
-        lam = solution.lam.reshape(len(contacts), -1)
+        rows = int(problem.J.row_start[1])
+        u, lam = (
+            each[: rows * len(contacts)].reshape(-1, rows)
+            for each in (problem.constraint_velocity(solution.v), solution.lam)
+        )
         still = SLIP_FRACTION * max(problem.free_speed, 1e-12)
         _slip_and_status(contacts.normal, contacts.tangent, contacts.friction, lam, u, still, slip, status)
     return slip, status

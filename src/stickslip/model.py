@@ -32,6 +32,7 @@ from stickslip.geometry.shapes import (
     unit_quaternion,
     vector,
 )
+from stickslip.joint_tables import JointTables, joint_tables
 from stickslip.materials import PairTables, pair_tables
 from stickslip.scene import KINDS, BodyDescription, Motion, Scene
 
@@ -91,6 +92,9 @@ class Model:
     """Sorted keys (lower body << 32) + higher body of the pairs that do not collide."""
     gravity: NDArray[np.float64]
 
+    joint_names: tuple[str, ...]
+    joints: JointTables
+
     q_start: NDArray[np.float64]
     """(nb, 7) position of the centre of mass [m] and rotation (w, x, y, z) at time zero."""
     v_start: NDArray[np.float64]
@@ -149,6 +153,7 @@ def compile_scene(scene: Scene) -> Model:
                 lever[index] = max(lever[index], reach - size[0] if code in (SPHERE, CAPSULE) else reach)
     table = np.array(rows, dtype=np.int32)
     meshes, shape_mesh = shape_meshes([part.shape for body in scene.bodies for part in body.parts])
+    q_start = np.array([_start_pose(body) for body in scene.bodies])
 
     return Model(
         body_names=tuple(body.name for body in scene.bodies),
@@ -177,7 +182,9 @@ def compile_scene(scene: Scene) -> Model:
         friction_axis=np.array([surface.axis for surface in scene.materials]),
         ignored=np.array(sorted((a << 32) + b for a, b in scene.ignored), dtype=np.int64),
         gravity=np.array(scene.gravity, dtype=np.float64),
-        q_start=np.array([_start_pose(body) for body in scene.bodies]),
+        joint_names=tuple(joint.name for joint in scene.joints),
+        joints=joint_tables(scene.joints, q_start),
+        q_start=q_start,
         v_start=np.array([np.concatenate([body.velocity, body.angular_velocity]) for body in scene.bodies]),
         force_start=np.array([np.concatenate([body.force, body.torque]) for body in scene.bodies]),
     )

@@ -13,6 +13,8 @@ from numpy.typing import ArrayLike, NDArray
 from stickslip.errors import InputError
 from stickslip.geometry import mass, mesh_file, rotation, shapes
 from stickslip.geometry.shapes import Placed, Shape, placed, positive, unit_quaternion, vector
+from stickslip.joint_description import JointDescription
+from stickslip.joints import JointMethods
 from stickslip.materials import Friction, Material, PairRule, changed_rule, known_rule
 from stickslip.materials import material as material_of
 
@@ -77,8 +79,8 @@ class BodyOptions(TypedDict, total=False):
 
 
 @dataclass(eq=False)
-class Scene:
-    """Bodies, materials and gravity [m/s^2]. ``friction_rule`` and ``restitution_rule`` name a rule in COMBINE."""
+class Scene(JointMethods):
+    """Bodies, joints, materials, gravity [m/s^2]. ``friction_rule`` and ``restitution_rule`` name a rule in COMBINE."""
 
     gravity: ArrayLike = (0.0, 0.0, -9.81)
     friction_rule: str = "geometric"
@@ -88,6 +90,8 @@ class Scene:
     materials: list[Material] = field(default_factory=list)
     pair_rules: dict[tuple[int, int], PairRule] = field(default_factory=dict)
     ignored: set[tuple[int, int]] = field(default_factory=set)
+    joints: list[JointDescription] = field(default_factory=list)
+    joint_names: dict[str, int] = field(default_factory=dict)
 
     def __post_init__(self) -> None:
         self.gravity = vector("scene", "gravity", self.gravity)

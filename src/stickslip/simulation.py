@@ -11,17 +11,20 @@ from numpy.typing import ArrayLike, NDArray
 
 from stickslip.certificate import Certificate, certify
 from stickslip.collision.contacts import Contacts, find_contacts
-from stickslip.collision.matching import match, remember
-from stickslip.contact.problem import ContactProblem, contact_laws
+from stickslip.collision.matching import remember
+from stickslip.contact.problem import ContactProblem
 from stickslip.contact_report import ContactReport, report_contacts
-from stickslip.dynamics import contact_rows, prescribed, rigid_bodies
+from stickslip.dynamics import contact_rows, joints, prescribed, rigid_bodies
 from stickslip.errors import DivergenceError, InputError
 from stickslip.geometry import rotation
-from stickslip.geometry.shapes import unit_quaternion, vector
-from stickslip.linalg import block_rows
+from stickslip.geometry.shapes import finite, unit_quaternion, vector
+from stickslip.joint_tables import NOTHING
+from stickslip.joints import Joint
+from stickslip.linearisation import Linearisation
 from stickslip.model import DYNAMIC, KINEMATIC, STATIC, Model, compile_scene
 from stickslip.scene import KINDS, Body, Scene
 from stickslip.solvers.protocol import Solution, Solver
+from stickslip.solvers.repeated import solve_repeatedly
 from stickslip.solvers.registry import DEFAULT, make_solver
 from stickslip.stabilisation import stabilise
 from stickslip.state import State, check_state, initial_state
@@ -61,6 +64,11 @@ class Simulation:
         self.solver = make_solver(solver) if isinstance(solver, str) else solver
         if not callable(getattr(self.solver, "solve", None)):
             raise InputError(f"simulation: solver is {solver!r}; the name of a solver or a solver is needed")
+        if self.model.joints.count and self.stepping.stabilisation:
+            raise InputError(
+                f"stepping: stabilisation is {self.stepping.stabilisation}, but the scene has joints, which moving "
+                "bodies apart would open; it must be 0 (joints hold at position level in every step)"
+            )
         self.state = initial_state(self.model)
         self.last: StepResult | None = None
 
@@ -78,19 +86,19 @@ class Simulation:
         clock.append(time.perf_counter())
 
         # the problem of this step
-        rows = model.contact_rows
-        where = contacts.body_a, contacts.body_b, contacts.point, contacts.normal, contacts.tangent, q
-        A = rigid_bodies.mass_blocks(model, q)
-        v_free = rigid_bodies.free_velocity(model, q, v, state.force, h)
-        J = contact_rows.contact_jacobian(*where, model.block, rows)
-        bias = contact_rows.prescribed_bias(*where, model.block, rows, v)
-        u_before = block_rows.apply(J, v[model.dynamic].ravel()) + bias
-        gap_bias = contact_rows.gap_bias(contacts.gap, contacts.restitution, u_before, options)
-        problem = ContactProblem(A, v_free, J, bias + gap_bias, contact_laws(contacts.friction, rows))
-        warm = match(contacts, rows, state.contact_key, state.contact_impulse) if options.warm_start else None
+        linearisation = Linearisation(model, state, contacts, q, v, options)
+        problem = linearisation.at_start()
+        warm = linearisation.remembered() if options.warm_start else None
         clock.append(time.perf_counter())
 
-        solution = self.solver.solve(problem, warm)
+        # solvers that are nonlinear in positions linearise again themselves; joints hold at position level with all
+        if getattr(self.solver, "nonlinear", False):
+            solution = self.solver.solve(problem, warm, linearisation.at)
+        elif model.joints.count:
+            solution = solve_repeatedly(self.solver, problem, warm, linearisation.joints_at)
+        else:
+            solution = self.solver.solve(problem, warm)
+        problem = solution.problem or problem
         clock.append(time.perf_counter())
 
         v_end = rigid_bodies.scatter(model, v, solution.v)
@@ -101,8 +109,14 @@ class Simulation:
             v=v_end,
             force=state.force,
             contact_key=contacts.key,
-            contact_impulse=remember(contacts, solution.lam),
+            contact_impulse=remember(contacts, solution.lam[: linearisation.contact_row_count]),
+            joint_impulse=linearisation.joint_impulses(solution.lam),
+            joint_angle=state.joint_angle,
+            joint_target=state.joint_target,
+            joint_broken=state.joint_broken,
         )
+        if model.joints.count:
+            after = joints.after_step(model, state, after, h)
         _check_finite(model, after, contacts, solution.lam)
         clock.append(time.perf_counter())
 
@@ -111,7 +125,7 @@ class Simulation:
             after = replace(after, q=stabilise(model, after.q, options))
         clock.append(time.perf_counter())
 
-        certificate = certify(model, replace(state, v=v), after, problem, solution, contacts.gap, gap_bias, h)
+        certificate = certify(model, replace(state, v=v), after, problem, solution, contacts.gap, h)
         clock.append(time.perf_counter())
         stages = ("collide", "assemble", "solve", "integrate", "stabilise", "certify")
         timings = dict(zip(stages, np.diff(clock).tolist(), strict=True))
@@ -165,6 +179,47 @@ class Simulation:
             raise InputError(f"contacts: {body.name!r} is given twice; give two bodies, or one")
         return report_contacts(self.last.contacts, self.last.problem, self.last.solution, self.stepping.dt, body, other)
 
+    def joint_position(self, joint: Joint) -> NDArray[np.float64]:
+        """Free coordinates (k,) [m or rad] of a joint, full turns counted: the slide, the angle, the distance."""
+        return self._coordinates(joint)[0]
+
+    def joint_velocity(self, joint: Joint) -> NDArray[np.float64]:
+        """Velocities (k,) [m/s or rad/s] of the free coordinates of a joint."""
+        return self._coordinates(joint)[1]
+
+    def joint_force(self, joint: Joint) -> tuple[NDArray[np.float64], NDArray[np.float64]]:
+        """Mean force (3,) [N] and torque (3,) [N m] of the last step that a joint exerts on b, at its point there.
+
+        World frame; limits and drives included. On a acts the opposite.
+        """
+        j = self._joint_index(joint)
+        force, torque = joints.reactions(self.model, self.state.q, self.state.joint_impulse, self.stepping.dt)
+        return force[j], torque[j]
+
+    def joint_broken(self, joint: Joint) -> bool:
+        """Whether the joint has broken."""
+        return bool(self.state.joint_broken[self._joint_index(joint)])
+
+    def joint_error(self) -> float:
+        """Largest distance [m] by which rigid joints that are not broken are apart."""
+        return joints.joint_error(self.model, self.state.q, self.state.joint_broken)
+
+    def set_drive(
+        self, joint: Joint, position: float | None = None, velocity: float | None = None, coordinate: int = 0
+    ) -> None:
+        """Give the drive of a joint's coordinate a new position [m or rad] or velocity [m/s or rad/s] to aim at."""
+        j = self._joint_index(joint)
+        where = f"joint {joint.name!r}"
+        tables = self.model.joints
+        driven = tables.row_coordinate[(tables.row_joint == j) & (tables.row_driven == 1)].tolist()
+        if coordinate not in driven:
+            raise InputError(f"{where}: coordinate {coordinate!r} has no drive; those that have: {driven or 'none'}")
+        target = self.state.joint_target.copy()
+        for column, name, value in ((0, "position", position), (1, "velocity", velocity)):
+            if value is not None:
+                target[j, coordinate, column] = finite(where, name, value)
+        self.state = replace(self.state, joint_target=target)
+
     def set_force(
         self, body: Body, force: ArrayLike = (0, 0, 0), torque: ArrayLike = (0, 0, 0), point: ArrayLike | None = None
     ) -> None:
@@ -205,6 +260,22 @@ class Simulation:
         if not (0 <= body.index < len(names) and names[body.index] == body.name):
             raise InputError(f"body {body.name!r} is not of this simulation, which has {len(names)} bodies")
         return body.index
+
+    def _joint_index(self, joint: Joint) -> int:
+        """Row of a joint in the state's arrays; a handle of another scene raises an InputError."""
+        names = self.model.joint_names
+        if not isinstance(joint, Joint):
+            raise InputError(f"joint: {joint!r} is no handle; give what scene.add_revolute or the like returned")
+        if not (0 <= joint.index < len(names) and names[joint.index] == joint.name):
+            raise InputError(f"joint {joint.name!r} is not of this simulation, which has {len(names)} joints")
+        return joint.index
+
+    def _coordinates(self, joint: Joint) -> tuple[NDArray[np.float64], NDArray[np.float64]]:
+        """Positions and velocities (k,) of a joint's coordinates."""
+        j, state = self._joint_index(joint), self.state
+        position, velocity = joints.coordinates(self.model, state.q, state.v, state.joint_angle)
+        count = int((self.model.joints.coordinate[j, :, 0] != NOTHING).sum())
+        return position[j, :count], velocity[j, :count]
 
     def _change(self, name: str, body: Body, row: NDArray[np.float64], kinds: tuple[int, ...]) -> None:
         """Replace a row of the state of a body; one on which that has no effect raises an InputError."""
@@ -262,7 +333,8 @@ def _check_finite(model: Model, state: State, contacts: Contacts, lam: NDArray[n
         return
     body = int(np.argmin(good))
     touching = np.flatnonzero((contacts.body_a == body) | (contacts.body_b == body))
-    impulse = lam.reshape(len(contacts), -1) if len(contacts) else np.zeros((0, 3))
+    rows = model.contact_rows
+    impulse = lam[: rows * len(contacts)].reshape(-1, rows)
     bad = touching[~np.isfinite(impulse[touching]).all(axis=1)]
     where = "no contact of it is involved"
     if len(touching):

@@ -5,7 +5,7 @@ from __future__ import annotations
 import hashlib
 import os
 import zipfile
-from dataclasses import dataclass, fields
+from dataclasses import dataclass, field, fields
 from pathlib import Path
 from typing import Any
 
@@ -15,6 +15,11 @@ from numpy.typing import NDArray
 from stickslip.errors import FileError, InputError
 from stickslip.files import whole_file
 from stickslip.model import Model
+
+JOINT_FIELDS = ("joint_impulse", "joint_angle", "joint_target", "joint_broken")
+"""Fields that files from before there were joints do not have."""
+DTYPES = {"contact_key": np.int64, "joint_broken": np.bool_}
+"""Types of fields that are not float64."""
 
 
 @dataclass(frozen=True, eq=False)
@@ -35,6 +40,14 @@ class State:
     """(nc,) sorted keys of the contacts of the last step."""
     contact_impulse: NDArray[np.float64]
     """(nc, 4) their impulse in the world frame [N s], and the torsional one about the normal [N m s]."""
+    joint_impulse: NDArray[np.float64] = field(default_factory=lambda: np.zeros(0))
+    """(k,) [N s or N m s] of every row of joints in the last step; zero where the joint is broken."""
+    joint_angle: NDArray[np.float64] = field(default_factory=lambda: np.zeros((0, 2)))
+    """(nj, 2) [rad] angles of joints, full turns counted; zero where a coordinate is none."""
+    joint_target: NDArray[np.float64] = field(default_factory=lambda: np.zeros((0, 2, 2)))
+    """(nj, 2, 2) position and velocity that the drive of each coordinate aims at."""
+    joint_broken: NDArray[np.bool_] = field(default_factory=lambda: np.zeros(0, dtype=np.bool_))
+    """(nj,)"""
 
     def copy(self) -> State:
         """An independent copy."""
@@ -66,9 +79,9 @@ class State:
             with np.load(file, allow_pickle=False) as data:
                 time, steps = float(data["time"]), int(data["steps"])
                 values: dict[str, Any] = {
-                    item.name: np.asarray(data[item.name], dtype=np.int64 if item.name == "contact_key" else np.float64)
+                    item.name: np.asarray(data[item.name], dtype=DTYPES.get(item.name, np.float64))
                     for item in fields(State)
-                    if item.name not in ("time", "steps")
+                    if item.name not in ("time", "steps") and (item.name in data or item.name not in JOINT_FIELDS)
                 }
         except (OSError, ValueError, TypeError, KeyError, EOFError, zipfile.BadZipFile) as error:
             raise FileError(f"state file {file} is not a saved state or is damaged: {error}") from None
@@ -85,6 +98,10 @@ def initial_state(model: Model) -> State:
         force=model.force_start.copy(),
         contact_key=np.zeros(0, dtype=np.int64),
         contact_impulse=np.zeros((0, 4)),
+        joint_impulse=np.zeros(model.joints.row_count),
+        joint_angle=np.zeros((model.joints.count, 2)),
+        joint_target=model.joints.target.copy(),
+        joint_broken=np.zeros(model.joints.count, dtype=np.bool_),
     )
 
 
@@ -111,5 +128,17 @@ def check_state(model: Model, state: State) -> None:
         )
     if not np.isfinite(impulse).all() or (np.diff(key) < 0).any():
         raise InputError("state: contact_impulse must be finite and contact_key sorted")
+    joints = len(model.joint_names)
+    for name, shape in (
+        ("joint_impulse", (model.joints.row_count,)),
+        ("joint_angle", (joints, 2)),
+        ("joint_target", (joints, 2, 2)),
+        ("joint_broken", (joints,)),
+    ):
+        array = getattr(state, name)
+        if array.shape != shape:
+            raise InputError(f"state: {name} has shape {array.shape}; this model needs {shape}")
+        if not np.isfinite(array).all():
+            raise InputError(f"state: {name} has the entry {array[~np.isfinite(array)][0]}; all must be finite")
     if not np.isfinite(state.time):
         raise InputError(f"state: time is {state.time}; it must be a finite number")

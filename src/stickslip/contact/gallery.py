@@ -8,105 +8,24 @@ Bodies are rigid (6 velocities); h is a time step, g gravity.
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass
 
 import numpy as np
-from numpy.typing import ArrayLike, NDArray
+from numpy.typing import ArrayLike
 
-from stickslip.contact.laws import BILATERAL, CONTACT, DISC, ELLIPSE, ELLIPSOID, LIMIT
-from stickslip.contact.problem import ContactProblem, Laws, checked, from_delassus
-from stickslip.linalg.block_rows import BlockRows
-from stickslip.linalg.inertia import block_diagonal
+from stickslip.contact.joint_gallery import (
+    disc_with_load,
+    drive_holds,
+    drive_saturates,
+    four_bar,
+    heavy_chain,
+    pendulum,
+    short_chain,
+)
+from stickslip.contact.laws import BILATERAL, ELLIPSE, ELLIPSOID, LIMIT
+from stickslip.contact.problem import ContactProblem, from_delassus
+from stickslip.contact.row_by_row import KnownProblem, Row, assemble, contact
 
 H, G = 0.01, 9.81
-Vector = NDArray[np.float64]
-
-
-@dataclass(frozen=True, eq=False)
-class KnownProblem:
-    """A problem with its solution."""
-
-    problem: ContactProblem
-    v: Vector
-    impulses: Vector | None = None
-
-
-@dataclass(frozen=True, eq=False)
-class Row:
-    """One constraint block between bodies a and b (-1: fixed): its rows over each body, and its law."""
-
-    a: int
-    b: int
-    rows_a: Vector
-    rows_b: Vector
-    bias: Vector
-    law: int = CONTACT
-    friction_set: int = DISC
-    friction: tuple[float, float, float] = (0.0, 0.0, 0.0)
-    compliance: float = 0.0
-    bound: float = 0.0
-
-
-def contact(
-    a: int,
-    b: int,
-    normal: ArrayLike,
-    arm_a: ArrayLike,
-    arm_b: ArrayLike,
-    mu: float | tuple[float, float, float],
-    bias: float = 0.0,
-    friction_set: int = DISC,
-    tangent: ArrayLike | None = None,
-) -> Row:
-    """A contact with its normal from a to b and the arms from both centres of mass to the point."""
-    n = np.asarray(normal, dtype=np.float64)
-    t1 = np.asarray(tangent, dtype=np.float64) if tangent is not None else np.cross(n, np.eye(3)[np.argmin(np.abs(n))])
-    t1 = t1 / np.linalg.norm(t1)
-    frame = [n, t1, np.cross(n, t1)]
-
-    def rows(arm: ArrayLike, sign: float) -> Vector:
-        lines = [np.concatenate([d, np.cross(np.asarray(arm, dtype=np.float64), d)]) for d in frame]
-        if friction_set == ELLIPSOID:
-            lines.append(np.concatenate([np.zeros(3), n]))
-        return sign * np.array(lines)
-
-    coefficients = (mu, mu, 0.0) if isinstance(mu, float | int) else mu
-    total = np.zeros(4 if friction_set == ELLIPSOID else 3)
-    total[0] = bias
-    return Row(a, b, rows(arm_a, -1.0), rows(arm_b, 1.0), total, CONTACT, friction_set, coefficients)
-
-
-def assemble(mass: Sequence[float], inertia: Sequence[float], v_free: ArrayLike, rows: Sequence[Row]) -> ContactProblem:
-    """Problem of bodies with masses and isotropic inertias, and constraint blocks between them."""
-    diagonal = np.array([[m, m, m, i, i, i] for m, i in zip(mass, inertia, strict=True)])
-    blocks = np.einsum("bi,ij->bij", diagonal, np.eye(6))
-    inverse = np.einsum("bi,ij->bij", 1.0 / diagonal, np.eye(6))
-    entries = [[(body, data) for body, data in ((r.a, r.rows_a), (r.b, r.rows_b)) if body >= 0] for r in rows]
-    flat = [entry for block in entries for entry in block]
-
-    def starts(counts: Sequence[int]) -> NDArray[np.int32]:
-        return np.concatenate([[0], np.cumsum(counts)]).astype(np.int32)
-
-    dims = [len(r.bias) for r in rows]
-    J = BlockRows(
-        starts(dims),
-        starts([len(block) for block in entries]),
-        np.array([body for body, _ in flat], dtype=np.int32),
-        starts([data.size for _, data in flat]),
-        np.concatenate([data.ravel() for _, data in flat]),
-        (6 * np.arange(len(mass) + 1)).astype(np.int32),
-    )
-    laws = Laws(
-        np.array([r.law for r in rows], dtype=np.int32),
-        np.array([r.friction_set for r in rows], dtype=np.int32),
-        np.array([r.friction for r in rows]),
-        np.concatenate([np.full(d, r.compliance) for d, r in zip(dims, rows, strict=True)]),
-        np.concatenate([np.full(d, r.bound) for d, r in zip(dims, rows, strict=True)]),
-    )
-    free = np.array(v_free, dtype=np.float64).ravel()
-    return checked(
-        ContactProblem(block_diagonal(blocks, inverse), free, J, np.concatenate([r.bias for r in rows]), laws)
-    )
 
 
 def _particle(velocity: ArrayLike, mu: float, bias: float = 0.0) -> ContactProblem:
@@ -317,6 +236,7 @@ GALLERY: dict[str, Callable[[], KnownProblem]] = {
         sphere_rolls_on_slope, sphere_slips_on_slope, box_sticks_on_slope, box_slips_on_slope,
         stack_of_five, mass_ratio, redundant_table, ball_in_groove, wedge_jams, painleve_rod,
         ellipse_slips, disc_spins, disc_stops, hanging_pair, compliant_joint, delassus_only,
+        pendulum, drive_holds, drive_saturates, four_bar, short_chain, heavy_chain, disc_with_load,
     )
 }  # fmt: skip
 """Every problem by name."""

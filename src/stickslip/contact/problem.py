@@ -62,6 +62,8 @@ class ContactProblem:
     laws: Laws
     step: float = 1.0
     """[s] time over which impulses act: lam / step are forces. Only conversions to forces and lengths read it."""
+    prescribed: NDArray[np.float64] | None = None
+    """(m,) [m/s] part of the bias that is the velocity of bodies with prescribed motion; None where nothing says."""
 
     @property
     def block_count(self) -> int:

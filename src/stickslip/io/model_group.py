@@ -11,11 +11,14 @@ from numpy.typing import NDArray
 
 from stickslip.geometry.hull import HullTables
 from stickslip.geometry.mesh_tables import MeshTables
+from stickslip.joint_tables import JointTables, no_joints
 from stickslip.materials import PairTables
 from stickslip.model import Model
 
-TABLES: dict[str, Any] = {"hulls": HullTables, "meshes": MeshTables, "pairs": PairTables}
+TABLES: dict[str, Any] = {"hulls": HullTables, "meshes": MeshTables, "pairs": PairTables, "joints": JointTables}
 """Fields that are groups of arrays, and their types."""
+NAMES = ("body_names", "joint_names")
+"""Fields that are texts."""
 HAS_MOTION = "has_motion"
 """Dataset (nb,) in the place of the field ``motions``: functions cannot be stored, only which bodies have one."""
 
@@ -24,7 +27,7 @@ def write_model(group: h5py.Group, model: Model) -> None:
     """Write every field of a model into an empty group."""
     for item in fields(Model):
         value = getattr(model, item.name)
-        if item.name == "body_names":
+        if item.name in NAMES:
             group.create_dataset(item.name, data=list(value), dtype=h5py.string_dtype())
         elif item.name == "motions":
             bodies = range(model.body_count)
@@ -41,7 +44,9 @@ def read_model(group: h5py.Group) -> tuple[Model, NDArray[np.bool_]]:
     """A model without prescribed motions, and which bodies (nb,) had one; a missing field raises a KeyError."""
     values: dict[str, Any] = {}
     for item in fields(Model):
-        if item.name == "body_names":
+        if item.name.startswith("joint") and "joints" not in group:  # a file from before there were joints
+            values[item.name] = no_joints() if item.name == "joints" else ()
+        elif item.name in NAMES:
             values[item.name] = tuple(group[item.name].asstr()[()].tolist())
         elif item.name == "motions":
             has_motion = group[HAS_MOTION][()]

@@ -19,7 +19,7 @@ from stickslip.io.model_group import read_model
 from stickslip.io.recorder import CERTIFICATE, CONTACT_COLUMNS, ENERGY, FORMAT, TIMINGS, VERSION
 from stickslip.io.recorder import Recorder as Recorder  # noqa: PLC0414  (both ends of a recording in one place)
 from stickslip.model import Model
-from stickslip.state import State
+from stickslip.state import JOINT_FIELDS, State
 
 
 @dataclass(frozen=True, eq=False)
@@ -161,7 +161,10 @@ def _read(file: h5py.File, path: Path) -> Recording:
     model, has_motion = read_model(file["model"])
     certificate = {name: file[f"certificate/{name}"][()] for name in CERTIFICATE}
     certificate["status"] = certificate["status"].astype(str)
-    state: dict[str, Any] = {item.name: file[f"final_state/{item.name}"][()] for item in fields(State)}
+    state: dict[str, Any] = {
+        item.name: file[f"final_state/{item.name}"][()] for item in fields(State)
+        if item.name in file["final_state"] or item.name not in JOINT_FIELDS  # absent before there were joints
+    }  # fmt: skip
     state["time"], state["steps"] = float(state["time"]), int(state["steps"])
     return Recording(
         path=path,

@@ -58,6 +58,8 @@ def apply(rows: BlockRows, v: NDArray[np.float64]) -> NDArray[np.float64]:
     entries = rigid_contacts(rows)
     if entries is not None:
         _apply_contacts(rows.entry_start, rows.entry_column, entries, v.reshape(-1, 6), u.reshape(-1, entries.shape[1]))
+    elif _over_bodies(rows):
+        _apply_bodies(rows, rows.data.reshape(-1, 6), v.reshape(-1, 6), u)
     else:
         _apply(rows, v, u)
     return u
@@ -70,9 +72,16 @@ def apply_transpose(rows: BlockRows, lam: NDArray[np.float64]) -> NDArray[np.flo
     if entries is not None:
         lam_of = lam.reshape(-1, entries.shape[1])
         _act_contacts(rows.entry_start, rows.entry_column, entries, lam_of, f.reshape(-1, 6))
+    elif _over_bodies(rows):
+        _act_bodies(rows, rows.data.reshape(-1, 6), lam, f.reshape(-1, 6))
     else:
         _apply_transpose(rows, lam, f)
     return f
+
+
+def _over_bodies(rows: BlockRows) -> bool:
+    """Whether every column block has six unknowns: contacts and joints of rigid bodies."""
+    return bool((np.diff(rows.column_start) == 6).all())
 
 
 def reordered(rows: BlockRows, order: NDArray[np.int32]) -> BlockRows:
@@ -83,6 +92,22 @@ def reordered(rows: BlockRows, order: NDArray[np.int32]) -> BlockRows:
     data = np.empty_like(rows.data)
     _reorder(rows, order, entry_start, column, size, data)
     return BlockRows(row_start, entry_start, column, summed(size), data, rows.column_start)
+
+
+def joined(first: BlockRows, second: BlockRows) -> BlockRows:
+    """The constraint blocks of ``first`` followed by those of ``second``, over the same columns."""
+
+    def after(a: NDArray[np.int32], b: NDArray[np.int32]) -> NDArray[np.int32]:
+        return np.concatenate([a, a[-1] + b[1:]])
+
+    return BlockRows(
+        after(first.row_start, second.row_start),
+        after(first.entry_start, second.entry_start),
+        np.concatenate([first.entry_column, second.entry_column]),
+        after(first.data_start, second.data_start),
+        np.concatenate([first.data, second.data]),
+        first.column_start,
+    )
 
 
 def rows_of(rows: BlockRows, order: NDArray[np.int32]) -> NDArray[np.intp]:
@@ -166,6 +191,34 @@ def _act_contacts(entry_start, entry_column, entries, lam, f_out):
             if torsion:
                 for j in range(3, 6):
                     f[j] += d[3, j] * t
+
+
+@kernel
+def _apply_bodies(rows, data, v, u_out):
+    """u_out += J v for blocks of any height between rigid bodies; data (rows of all entries, 6), v (nb, 6)."""
+    for c in range(rows.row_start.shape[0] - 1):
+        for e in range(rows.entry_start[c], rows.entry_start[c + 1]):
+            x = v[rows.entry_column[e]]
+            x0, x1, x2, x3, x4, x5 = x[0], x[1], x[2], x[3], x[4], x[5]
+            at = rows.data_start[e] // 6
+            for i in range(rows.row_start[c], rows.row_start[c + 1]):
+                d = data[at]
+                u_out[i] += d[0] * x0 + d[1] * x1 + d[2] * x2 + d[3] * x3 + d[4] * x4 + d[5] * x5
+                at += 1
+
+
+@kernel
+def _act_bodies(rows, data, lam, f_out):
+    """f_out += J^T lam for blocks of any height between rigid bodies; f_out (nb, 6)."""
+    for c in range(rows.row_start.shape[0] - 1):
+        for e in range(rows.entry_start[c], rows.entry_start[c + 1]):
+            f = f_out[rows.entry_column[e]]
+            at = rows.data_start[e] // 6
+            for i in range(rows.row_start[c], rows.row_start[c + 1]):
+                d = data[at]
+                for j in range(6):
+                    f[j] += d[j] * lam[i]
+                at += 1
 
 
 @kernel

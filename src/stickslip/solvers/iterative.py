@@ -26,6 +26,7 @@ class Iterative:
     name: ClassVar[str] = "iterative"
     law: ClassVar[Law] = "exact"
     criteria: ClassVar[tuple[str, ...]] = ("scaled", "siconos")
+    nonlinear: ClassVar[bool] = False
     all_friction_sets: ClassVar[bool] = False
     """Whether it takes ellipses and torsion; else only discs of three rows."""
 

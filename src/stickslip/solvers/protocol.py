@@ -36,6 +36,10 @@ class Solution:
     """Which methods did the work, where a solver chooses between several: their names in order, joined by " > "."""
     counts: dict[str, int] = field(default_factory=dict)
     """What else a solver counted, by name: accepted Newton points, factorisations, restarts."""
+    details: dict[str, NDArray[np.float64]] = field(default_factory=dict)
+    """Further numbers per iteration, by name, where a solver keeps them."""
+    problem: ContactProblem | None = None
+    """The problem at the last linearisation, where the solver made its own; ``lam`` and ``v`` belong to it."""
 
     @property
     def converged(self) -> bool:
@@ -48,6 +52,8 @@ class Solver(Protocol):
 
     name: ClassVar[str]
     law: ClassVar[Law]
+    nonlinear: ClassVar[bool]
+    """Whether it linearises the problem again at its iterates, through ``relinearise``."""
 
     def solve(
         self,

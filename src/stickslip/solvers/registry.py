@@ -11,6 +11,7 @@ from stickslip.solvers.apgd import APGD
 from stickslip.solvers.auto import Automatic
 from stickslip.solvers.implicit import ImplicitComplementarity
 from stickslip.solvers.lcp import LCP
+from stickslip.solvers.newton import NonsmoothNewton
 from stickslip.solvers.nsgs import NonsmoothGaussSeidel
 from stickslip.solvers.pgs import ProjectedGaussSeidel
 from stickslip.solvers.protocol import Solver
@@ -24,6 +25,7 @@ SOLVERS: dict[str, Any] = {
         Automatic,
         ProxGaussSeidel,
         ProxJacobi,
+        NonsmoothNewton,
         ImplicitComplementarity,
         ProjectedGaussSeidel,
         NonsmoothGaussSeidel,

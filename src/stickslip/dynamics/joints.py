@@ -1,0 +1,304 @@
+"""Joints in the problem of a step, and what users read of them.
+
+A row with value c, stiffness s and damping d pushes with the impulse lam = -h (s c+ + d u), c+ its value and u its
+speed at the end of the step, tau later: an implicit spring-damper. As a row of the problem it is
+u + bias + compliance lam = 0 with
+
+    bias = (s c0 - d w) / (s tau + d) + prescribed velocities,    compliance = 1 / (h (s tau + d)),
+
+c0 = c+ - tau u the value where the row would have started in a straight line, w the velocity that a drive aims at.
+Rigid rows are the limit of large s: c0 / tau and 0.
+"""
+
+from __future__ import annotations
+
+from dataclasses import replace
+from typing import NamedTuple
+
+import numpy as np
+from numpy.typing import NDArray
+
+from stickslip.dynamics.joint_rows import measure_coordinates, measure_rows, row_speed
+from stickslip.jit import kernel
+from stickslip.joint_tables import ANGLE, DISTANCE, LIMIT, OTHER_ANGLE, POINT
+from stickslip.linalg.block_rows import BlockRows, summed
+from stickslip.linalg.vec3 import cross, load3, mat_vec, quat_matrix, store3, sub
+from stickslip.model import Model
+from stickslip.state import State
+
+
+class JointLayout(NamedTuple):
+    """Which rows of a model take part, and how they are stored: the same for all linearisations of a step."""
+
+    row: NDArray[np.intp]
+    """(m,) row of the model of each row of the problem."""
+    law: NDArray[np.int32]
+    """(n,) law of each block, in the codes of contact/laws.py."""
+    row_start: NDArray[np.int32]
+    entry_start: NDArray[np.int32]
+    entry_column: NDArray[np.int32]
+    data_start: NDArray[np.int32]
+    column_start: NDArray[np.int32]
+    data_row: NDArray[np.intp]
+    """(nr,) row of the model of each row of each entry."""
+    data_side: NDArray[np.intp]
+    """(nr,) 0 for the columns of body a, 1 for those of body b."""
+
+
+class JointPart(NamedTuple):
+    """The joints' blocks of the problem of a step, with m rows in n blocks."""
+
+    J: BlockRows
+    bias: NDArray[np.float64]
+    """(m,) [m/s or rad/s]"""
+    prescribed: NDArray[np.float64]
+    """(m,) part of the bias that is the velocity of bodies with prescribed motion."""
+    law: NDArray[np.int32]
+    """(n,)"""
+    compliance: NDArray[np.float64]
+    """(m,)"""
+    bound: NDArray[np.float64]
+    """(m,) [N s or N m s]"""
+
+
+def joint_layout(model: Model, broken: NDArray[np.bool_]) -> JointLayout:
+    """Layout of the blocks of all joints but the broken (nj,) ones; columns of dynamic bodies only, a before b."""
+    tables = model.joints
+    blocks = np.flatnonzero(~broken[tables.block_joint])
+    height = np.diff(tables.block_start)[blocks]
+    owner = tables.block_joint[blocks]
+    bodies = np.stack([tables.body_a[owner], tables.body_b[owner]], axis=1)
+    columns = np.where(bodies >= 0, model.block[bodies], -1)  # the world reads the last body's, and is put aside
+    at, side = np.nonzero(columns >= 0)
+    entry_height = height[at]
+    first = np.repeat(tables.block_start[:-1][blocks[at]] - (np.cumsum(entry_height) - entry_height), entry_height)
+    own = np.repeat(tables.block_start[:-1][blocks] - (np.cumsum(height) - height), height)
+    return JointLayout(
+        row=(own + np.arange(len(own))).astype(np.intp),
+        law=tables.block_law[blocks],
+        row_start=summed(height),
+        entry_start=summed((columns >= 0).sum(axis=1)),
+        entry_column=columns[at, side].astype(np.int32),
+        data_start=summed(6 * entry_height),
+        column_start=6 * np.arange(len(model.dynamic) + 1, dtype=np.int32),
+        data_row=(first + np.arange(len(first))).astype(np.intp),
+        data_side=np.repeat(side, entry_height),
+    )
+
+
+def joint_part(
+    model: Model,
+    layout: JointLayout,
+    angle: NDArray[np.float64],
+    target: NDArray[np.float64],
+    q: NDArray[np.float64],
+    v: NDArray[np.float64],
+    h: float,
+    tau: float,
+    ahead: bool = False,
+    q_force: NDArray[np.float64] | None = None,
+) -> JointPart:
+    """The joints' part of the problem of a step of h, linearised at q (nb, 7), with velocities v (nb, 6) of all bodies.
+
+    q is the configuration ``tau`` before the end of the step; or, with ``ahead``, the one at its end to which v leads:
+    then u = J v + bias is exact at this v. Forces act along J at q, or at q_force (nb, 7) where one is given. angle
+    (nj, 2) at the start of the step and target (nj, 2, 2) are those of the state.
+    """
+    tables = model.joints
+    value, J = measure_rows(tables, q, v, angle, h if ahead else h - tau)
+    if q_force is not None:
+        _, J = measure_rows(tables, q_force, v, angle, h - tau)
+    rows = tables.row_count
+    bias, prescribed, compliance, bound = np.empty(rows), np.empty(rows), np.empty(rows), np.empty(rows)
+    _linearise(tables, model.block, value, J, target, v, h, tau, ahead, bias, prescribed, compliance, bound)
+    own = layout.row
+    return JointPart(
+        BlockRows(
+            layout.row_start,
+            layout.entry_start,
+            layout.entry_column,
+            layout.data_start,
+            J[layout.data_row, layout.data_side].ravel(),
+            layout.column_start,
+        ),
+        bias[own],
+        prescribed[own],
+        layout.law,
+        compliance[own],
+        bound[own],
+    )
+
+
+def stored_impulses(model: Model, layout: JointLayout, lam: NDArray[np.float64]) -> NDArray[np.float64]:
+    """Impulses (k,) of all rows of the model from those (m,) of the joints' part; zero where a joint is broken."""
+    impulse = np.zeros(model.joints.row_count)
+    impulse[layout.row] = lam
+    return impulse
+
+
+def coordinates(
+    model: Model, q: NDArray[np.float64], v: NDArray[np.float64], angle: NDArray[np.float64], passed: float = 0.0
+) -> tuple[NDArray[np.float64], NDArray[np.float64]]:
+    """Free coordinates (nj, 2) [m or rad] of all joints at q (nb, 7), and their velocities (nj, 2) at v (nb, 6).
+
+    Full turns are counted from ``angle`` (nj, 2) of a state, a time ``passed`` [s] ago.
+    """
+    return measure_coordinates(model.joints, q, v, angle, passed)
+
+
+def angles_after(
+    model: Model, q: NDArray[np.float64], v: NDArray[np.float64], angle: NDArray[np.float64], passed: float
+) -> NDArray[np.float64]:
+    """Angles (nj, 2) [rad] for the state at q (nb, 7), reached with v (nb, 6) in a time ``passed`` [s]."""
+    position, _ = measure_coordinates(model.joints, q, v, angle, passed)
+    return np.where(np.isin(model.joints.coordinate[:, :, 0], (ANGLE, OTHER_ANGLE)), position, 0.0)
+
+
+def after_step(model: Model, before: State, after: State, h: float) -> State:
+    """The state ``after`` a step of h with the angles of joints brought forward, and joints broken that had to."""
+    return replace(
+        after,
+        joint_angle=angles_after(model, after.q, after.v, before.joint_angle, h),
+        joint_broken=newly_broken(model, after.q, after.joint_impulse, h, before.joint_broken),
+    )
+
+
+def reactions(
+    model: Model, q: NDArray[np.float64], impulse: NDArray[np.float64], h: float
+) -> tuple[NDArray[np.float64], NDArray[np.float64]]:
+    """Mean force [N] and torque [N m] (nj, 3) on b at its point, world frame, from the impulses (k,) of a step of h.
+
+    On a acts the opposite, at the same point. Limits and drives are included.
+    """
+    tables = model.joints
+    force, torque = np.zeros((tables.count, 3)), np.zeros((tables.count, 3))
+    _, J = measure_rows(tables, q, np.zeros((model.body_count, 6)), np.zeros((tables.count, 2)), 0.0)
+    _add_reactions(tables, J, q, impulse / h, force, torque)
+    return force, torque
+
+
+def newly_broken(
+    model: Model, q: NDArray[np.float64], impulse: NDArray[np.float64], h: float, broken: NDArray[np.bool_]
+) -> NDArray[np.bool_]:
+    """Joints (nj,) that are broken after a step: those before it, and those whose force or torque was too large."""
+    tables = model.joints
+    if np.isinf(tables.break_force).all() and np.isinf(tables.break_torque).all():
+        return broken
+    force, torque = reactions(model, q, impulse, h)
+    over = np.linalg.norm(force, axis=1) > tables.break_force
+    return broken | over | (np.linalg.norm(torque, axis=1) > tables.break_torque)
+
+
+def elastic_energy(model: Model, q: NDArray[np.float64], broken: NDArray[np.bool_]) -> float:
+    """Energy [J] in the compliant rows of joints at q (nb, 7): springs and bending, but not drives."""
+    value, _, give = _compliant(model, q, broken)
+    return 0.5 * float(np.sum(model.joints.row_stiffness[give] * value[give] ** 2))
+
+
+def damping_loss(
+    model: Model, q: NDArray[np.float64], v: NDArray[np.float64], h: float, broken: NDArray[np.bool_]
+) -> float:
+    """Energy [J] that the dampers of joints, but not those of drives, take in a time h at q (nb, 7) and v (nb, 6)."""
+    tables = model.joints
+    _, J, give = _compliant(model, q, broken)
+    speed = row_speed(tables, tables.row_joint, J, v)
+    return h * float(np.sum(tables.row_damping[give] * speed[give] ** 2))
+
+
+def drive_work(model: Model, q: NDArray[np.float64], v: NDArray[np.float64], impulse: NDArray[np.float64]) -> float:
+    """Work [J] of drives with the impulses (k,) of all rows, at q (nb, 7) and the mean velocities v (nb, 6)."""
+    tables = model.joints
+    driven = tables.row_driven == 1
+    _, J = _values(model, q)
+    return float(np.sum(impulse[driven] * row_speed(tables, tables.row_joint, J, v)[driven]))
+
+
+def joint_error(model: Model, q: NDArray[np.float64], broken: NDArray[np.bool_]) -> float:
+    """Largest violation [m] of locked translations at q (nb, 7), of joints that are rigid and not broken."""
+    tables = model.joints
+    value, _ = _values(model, q)
+    rigid = np.isinf(tables.row_stiffness) & (tables.row_coordinate < 0) & ~broken[tables.row_joint]
+    rigid &= np.isin(tables.row_measure[:, 0], (POINT, DISTANCE))
+    return float(np.abs(value[rigid]).max(initial=0.0))
+
+
+def _values(model: Model, q: NDArray[np.float64]) -> tuple[NDArray[np.float64], NDArray[np.float64]]:
+    """Values (k,) of all rows at q, and their Jacobian (k, 2, 6); full turns and drives are not looked at."""
+    tables = model.joints
+    none = np.zeros((model.body_count, 6)), np.zeros((tables.count, 2))
+    measure, J = measure_rows(tables, q, *none, 0.0)
+    return tables.row_sign * (measure - tables.row_offset), J
+
+
+def _compliant(
+    model: Model, q: NDArray[np.float64], broken: NDArray[np.bool_]
+) -> tuple[NDArray[np.float64], NDArray[np.float64], NDArray[np.bool_]]:
+    """Values and Jacobian of all rows, and which of them (k,) store or dissipate energy at q."""
+    tables = model.joints
+    value, J = _values(model, q)
+    law = np.repeat(tables.block_law, np.diff(tables.block_start))
+    give = np.isfinite(tables.row_stiffness) & (tables.row_driven == 0) & ~broken[tables.row_joint]
+    return value, J, give & ((law != LIMIT) | (value < 0.0))
+
+
+@kernel
+def _side_speed(J, k, side, v, i):
+    """J v of one side of row k, whose body is i."""
+    total = 0.0
+    for t in range(6):
+        total += J[k, side, t] * v[i, t]
+    return total
+
+
+@kernel
+def _linearise(
+    tables, block, value, J, target, v, h, tau, ahead, bias_out, prescribed_out, compliance_out, bound_out
+):  # fmt: skip
+    """Bias, its prescribed part, compliance and bound of every row; J gets the signs of the rows, in place."""
+    for k in range(value.shape[0]):
+        m = tables.row_joint[k]
+        sign, offset, wanted = tables.row_sign[k], tables.row_offset[k], 0.0
+        if tables.row_driven[k]:
+            offset = target[m, tables.row_coordinate[k], 0]
+            wanted = target[m, tables.row_coordinate[k], 1]
+        for side in range(2):
+            for t in range(6):
+                J[k, side, t] *= sign
+        speed = 0.0
+        prescribed = 0.0
+        for side in range(2):
+            i = tables.body_a[m] if side == 0 else tables.body_b[m]
+            if i >= 0:
+                part = _side_speed(J, k, side, v, i)
+                speed += part
+                if block[i] < 0:
+                    prescribed += part
+        start = sign * (value[k] - offset)
+        if ahead:
+            start -= tau * speed
+        stiffness, damping = tables.row_stiffness[k], tables.row_damping[k]
+        if np.isinf(stiffness):
+            bias_out[k] = start / tau + prescribed
+            compliance_out[k] = 0.0
+        else:
+            gain = stiffness * tau + damping
+            bias_out[k] = (stiffness * start - damping * wanted) / gain + prescribed
+            compliance_out[k] = 1.0 / (h * gain)
+        prescribed_out[k] = prescribed
+        bound_out[k] = h * tables.row_bound[k]
+
+
+@kernel
+def _add_reactions(tables, J, q, force, force_out, torque_out):
+    """Sums over rows of force (k,) times direction, and of the moment about the point of b."""
+    for k in range(force.shape[0]):
+        m = tables.row_joint[k]
+        f = tables.row_sign[k] * force[k]
+        for t in range(3):
+            force_out[m, t] += f * J[k, 1, t]
+            torque_out[m, t] += f * J[k, 1, 3 + t]
+    for m in range(force_out.shape[0]):
+        i = tables.body_b[m]
+        if i >= 0:  # J has moments about the centre of mass
+            arm = mat_vec(quat_matrix((q[i, 3], q[i, 4], q[i, 5], q[i, 6])), load3(tables.anchor_b, m))
+            store3(torque_out, m, sub(load3(torque_out, m), cross(arm, load3(force_out, m))))

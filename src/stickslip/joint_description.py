@@ -1,0 +1,193 @@
+"""What a person says of a joint, and the checks of it."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from math import inf, isinf, isnan
+from typing import TYPE_CHECKING, Literal, get_args
+
+import numpy as np
+from numpy.typing import ArrayLike, NDArray
+
+from stickslip.errors import InputError
+from stickslip.geometry import rotation
+from stickslip.geometry.shapes import finite, vector
+from stickslip.materials import not_negative
+
+if TYPE_CHECKING:
+    from stickslip.scene import Body, BodyDescription
+
+JointKind = Literal[
+    "fixed", "ball", "revolute", "prismatic", "cylindrical", "universal", "distance", "rope", "spring"
+]  # fmt: skip
+JOINT_KINDS: tuple[JointKind, ...] = get_args(JointKind)
+WORLD = -1
+"""Body index of the world."""
+PERPENDICULAR = 1e-6
+"""Largest |cosine| between the axes of a universal joint."""
+
+Range = tuple[float, float]
+"""Lower and upper limit of a coordinate; a side that is infinite limits nothing."""
+
+
+@dataclass(frozen=True)
+class Joint:
+    """Handle of a joint: its index in every per-joint array, and its name."""
+
+    index: int
+    name: str
+
+
+@dataclass(frozen=True)
+class Drive:
+    """Implicit motor: force = clamp(stiffness (position - x) + damping (velocity - dx/dt), +-limit).
+
+    For turning coordinates in N m/rad, N m s/rad, rad, rad/s and N m; for sliding ones in N/m, N s/m, m, m/s and N.
+    """
+
+    stiffness: float = 0.0
+    damping: float = 0.0
+    position: float = 0.0
+    velocity: float = 0.0
+    limit: float = inf
+
+    def __post_init__(self) -> None:
+        for name in ("stiffness", "damping"):
+            not_negative("drive", name, getattr(self, name))
+        for name in ("position", "velocity"):
+            finite("drive", name, getattr(self, name))
+        if self.stiffness == 0.0 and self.damping == 0.0:
+            raise InputError("drive: stiffness and damping are both 0, so it does nothing; one must be positive")
+        if _number("drive", "limit", self.limit) <= 0.0:
+            raise InputError(f"drive: limit is {self.limit}; it must be positive, or inf for no limit")
+
+
+@dataclass(frozen=True, eq=False)
+class JointDescription:
+    """Everything the user said of one joint."""
+
+    name: str
+    kind: JointKind
+    a: int
+    """Body index, or WORLD."""
+    b: int
+    point_a: NDArray[np.float64]
+    """(3,) [m] world, at time zero; moves with body a."""
+    point_b: NDArray[np.float64]
+    frame: NDArray[np.float64]
+    """(4,) world, at time zero: local z is the axis; local x the second axis of a universal joint."""
+    length: float
+    """[m] of a distance or spring, else 0."""
+    limits: tuple[Range | None, ...]
+    """Per coordinate [m or rad]."""
+    drives: tuple[Drive | None, ...]
+    """Per coordinate."""
+    stiffness: float
+    """[N/m] of locked translations; inf: rigid."""
+    damping: float
+    """[N s/m]"""
+    bending_stiffness: float
+    """[N m/rad] of locked rotations; inf: rigid."""
+    bending_damping: float
+    """[N m s/rad]"""
+    break_force: float
+    """[N] the joint is gone from the step after this force; inf: never."""
+    break_torque: float
+    """[N m]"""
+
+
+def two_bodies(bodies: Sequence[BodyDescription], where: str, a: Body | None, b: Body | None) -> tuple[int, int]:
+    """Indices of the bodies of a joint, WORLD for None; at least one must be able to move."""
+    found = []
+    for side, body in (("a", a), ("b", b)):
+        index = WORLD if body is None else getattr(body, "index", None)
+        name = getattr(body, "name", None)
+        if index is None:
+            raise InputError(f"{where}: body {side} is {body!r}; give what scene.add_* returned, or None for the world")
+        if body is not None and not (0 <= index < len(bodies) and bodies[index].name == name):
+            raise InputError(f"{where}: body {side}, {name!r}, is not of this scene, which has {len(bodies)} bodies")
+        found.append(index)
+    if found[0] == found[1]:
+        what = "the world" if a is None else f"body {a.name!r}"
+        raise InputError(f"{where}: a and b are both {what}; two different bodies are needed")
+    if not any(index != WORLD and bodies[index].kind == "dynamic" for index in found):
+        names = " and ".join("the world" if i == WORLD else f"{bodies[i].name!r} ({bodies[i].kind})" for i in found)
+        raise InputError(f"{where}: it joins {names}; at least one body must be dynamic")
+    return found[0], found[1]
+
+
+def default_point(bodies: Sequence[BodyDescription], a: int, b: int) -> NDArray[np.float64]:
+    """Centre of mass (3,) [m] of b, or of a where b does not move freely."""
+    body = bodies[b if b != WORLD and bodies[b].kind == "dynamic" else a]
+    return body.position + rotation.matrix(body.rotation) @ body.mass_properties.centre
+
+
+def joint_frame(where: str, axis: ArrayLike, second_axis: ArrayLike | None) -> NDArray[np.float64]:
+    """Quaternion of the joint's frame in the world: z along the axis, x along the second one where it is given."""
+    z = _direction(where, "axis" if second_axis is None else "axis_a", axis)
+    if second_axis is None:
+        return rotation.between((0, 0, 1), z)
+    x = _direction(where, "axis_b", second_axis)
+    if abs(x @ z) > PERPENDICULAR:
+        angle = np.degrees(np.arccos(min(1.0, max(-1.0, float(x @ z)))))
+        raise InputError(f"{where}: axis_a and axis_b are {angle:.6g} degrees apart; they must be perpendicular")
+    upright = rotation.between((0, 0, 1), z)
+    local = rotation.matrix(upright).T @ x
+    return rotation.multiply(upright, rotation.about_axis((0, 0, 1), float(np.arctan2(local[1], local[0]))))
+
+
+def _direction(where: str, what: str, value: ArrayLike) -> NDArray[np.float64]:
+    direction = vector(where, what, value)
+    size = float(np.linalg.norm(direction))
+    if size < 1e-12:
+        raise InputError(f"{where}: {what} is {direction}; a vector other than zero is needed")
+    return direction / size
+
+
+def checked_limits(where: str, given: Range | None, start: float) -> Range | None:
+    """Checked limits of a coordinate whose value at time zero is ``start``."""
+    if given is None:
+        return None
+    try:
+        low, high = (_number(where, "limit", side) for side in given)
+    except (TypeError, ValueError) as error:
+        if isinstance(error, InputError):
+            raise
+        raise InputError(f"{where}: limits are {given!r}; a lower and an upper number are needed") from None
+    if not low < high:
+        raise InputError(f"{where}: limits are ({low}, {high}); the lower must be below the upper")
+    if not low - 1e-9 <= start <= high + 1e-9:
+        raise InputError(f"{where}: limits ({low}, {high}) leave out {start:.6g}, where it starts; they must hold it")
+    return low, high
+
+
+def checked_drive(where: str, given: Drive | None) -> Drive | None:
+    """A drive or none; anything else raises an InputError."""
+    if given is not None and not isinstance(given, Drive):
+        raise InputError(f"{where}: drive is {given!r}; a stickslip.Drive is needed")
+    return given
+
+
+def checked_stiffness(where: str, what: str, stiffness: float | None, damper: str, damping: float) -> float:
+    """Stiffness, inf where none is given; a damper needs one, since what is rigid does not move."""
+    drag = not_negative(where, damper, damping)
+    if stiffness is None:
+        if drag > 0.0:
+            raise InputError(f"{where}: {damper} is {drag}, but {what} is not given: it is rigid; give both")
+        return inf
+    number = not_negative(where, what, stiffness)
+    if number == 0.0 and drag == 0.0:
+        raise InputError(f"{where}: {what} and {damper} are both 0, so it does nothing; one must be positive")
+    return number
+
+
+def _number(where: str, what: str, value: float) -> float:
+    """A number that may be infinite, or an error that names it."""
+    try:
+        number = float(value)
+    except (TypeError, ValueError):
+        raise InputError(f"{where}: {what} is {value!r}; it must be a number") from None
+    if isnan(number):
+        raise InputError(f"{where}: {what} is {number}; it must be a number")
+    return number if isinf(number) else finite(where, what, number)

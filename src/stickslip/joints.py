@@ -1,0 +1,281 @@
+"""Joints of a scene: Scene inherits its ``add_*`` methods of joints from here.
+
+Points and axes are in world coordinates at time zero. A positive coordinate moves or turns b relative to a along or
+about the axis, and is zero at time zero; the coordinate of distances, ropes and springs is the distance itself.
+"""
+
+from __future__ import annotations
+
+from math import inf
+from typing import TYPE_CHECKING, Any, TypedDict, Unpack
+
+import numpy as np
+from numpy.typing import ArrayLike
+
+from stickslip.errors import InputError
+from stickslip.geometry.shapes import positive, vector
+from stickslip.joint_description import (
+    WORLD,
+    Drive,
+    Joint,
+    JointDescription,
+    JointKind,
+    Range,
+    checked_drive,
+    checked_limits,
+    checked_stiffness,
+    default_point,
+    joint_frame,
+    two_bodies,
+)
+
+if TYPE_CHECKING:
+    from stickslip.scene import Body, BodyDescription
+
+__all__ = ["Drive", "Joint", "JointDescription", "JointMethods"]
+
+
+class BreakOptions(TypedDict, total=False):
+    """Options of every joint; see :class:`JointMethods`."""
+
+    break_force: float | None
+    break_torque: float | None
+    collide: bool
+    name: str | None
+
+
+class JointOptions(BreakOptions, total=False):
+    """Options of every joint but springs; see :class:`JointMethods`."""
+
+    stiffness: float | None
+    damping: float
+    bending_damping: float
+
+
+class JointMethods:
+    """The joints of a scene: ``add_*`` methods, of which each takes two bodies, or a body and None for the world.
+
+    Options of all: stiffness [N/m] (None: rigid) and damping [N s/m] of the locked translations, bending_damping
+    [N m s/rad] (with a bending_stiffness), break_force [N] and break_torque [N m] at which the joint is lost, collide
+    (False: the two bodies pass through each other), name.
+    """
+
+    bodies: list[BodyDescription]
+    ignored: set[tuple[int, int]]
+    joints: list[JointDescription]
+    joint_names: dict[str, int]
+
+    def add_fixed(
+        self,
+        a: Body | None,
+        b: Body | None,
+        point: ArrayLike | None = None,
+        *,
+        bending_stiffness: float | None = None,
+        **options: Unpack[JointOptions],
+    ) -> Joint:
+        """Weld b to a at ``point`` (default: centre of mass of b); bending_stiffness [N m/rad] lets it bend."""
+        return self._add("fixed", a, b, point, bending_stiffness=bending_stiffness, **options)
+
+    def add_ball(
+        self,
+        a: Body | None,
+        b: Body | None,
+        point: ArrayLike,
+        *,
+        bending_stiffness: float | None = None,
+        **options: Unpack[JointOptions],
+    ) -> Joint:
+        """Hold b to a at ``point``; bending_stiffness [N m/rad] and bending_damping resist any turning."""
+        if bending_stiffness is None and not options.get("bending_damping"):
+            return self._add("ball", a, b, point, **options)
+        # a ball joint that resists bending has the rows of a weld that may bend
+        return self._add("fixed", a, b, point, bending_stiffness=bending_stiffness or 0.0, **options)
+
+    def add_revolute(
+        self,
+        a: Body | None,
+        b: Body | None,
+        point: ArrayLike,
+        axis: ArrayLike,
+        *,
+        limits: Range | None = None,
+        drive: Drive | None = None,
+        **options: Unpack[JointOptions],
+    ) -> Joint:
+        """Let b turn about ``axis`` through ``point``: a hinge. Coordinate: angle [rad], any number of turns."""
+        return self._add("revolute", a, b, point, axis=axis, limits=(limits,), drives=(drive,), **options)
+
+    def add_prismatic(
+        self,
+        a: Body | None,
+        b: Body | None,
+        axis: ArrayLike,
+        point: ArrayLike | None = None,
+        *,
+        limits: Range | None = None,
+        drive: Drive | None = None,
+        **options: Unpack[JointOptions],
+    ) -> Joint:
+        """Let b slide along ``axis`` without turning. Coordinate: slide [m]."""
+        return self._add("prismatic", a, b, point, axis=axis, limits=(limits,), drives=(drive,), **options)
+
+    def add_cylindrical(
+        self,
+        a: Body | None,
+        b: Body | None,
+        point: ArrayLike,
+        axis: ArrayLike,
+        *,
+        limits: Range | None = None,
+        drive: Drive | None = None,
+        turn_limits: Range | None = None,
+        turn_drive: Drive | None = None,
+        **options: Unpack[JointOptions],
+    ) -> Joint:
+        """Let b slide along and turn about ``axis`` through ``point``. Coordinates: slide [m], angle [rad]."""
+        limited, driven = (limits, turn_limits), (drive, turn_drive)
+        return self._add("cylindrical", a, b, point, axis=axis, limits=limited, drives=driven, **options)
+
+    def add_universal(
+        self,
+        a: Body | None,
+        b: Body | None,
+        point: ArrayLike,
+        axis_a: ArrayLike,
+        axis_b: ArrayLike,
+        *,
+        limits: Range | None = None,
+        drive: Drive | None = None,
+        other_limits: Range | None = None,
+        other_drive: Drive | None = None,
+        **options: Unpack[JointOptions],
+    ) -> Joint:
+        """Cardan joint: a cross turns about ``axis_a`` of a, and b about ``axis_b`` of the cross, perpendicular to it.
+
+        Coordinates: the two angles [rad].
+        """
+        limited, driven = (limits, other_limits), (drive, other_drive)
+        return self._add(
+            "universal", a, b, point, axis=axis_a, second_axis=axis_b, limits=limited, drives=driven, **options
+        )
+
+    def add_distance(
+        self,
+        a: Body | None,
+        b: Body | None,
+        point_a: ArrayLike,
+        point_b: ArrayLike,
+        *,
+        length: float | None = None,
+        limits: Range | None = None,
+        **options: Unpack[JointOptions],
+    ) -> Joint:
+        """Keep two points ``length`` [m] (default: as at time zero) apart: a rod; or within ``limits`` [m]: a rope.
+
+        Coordinate: distance [m]. The stiffness of a rope acts at its limits.
+        """
+        if limits is None:
+            return self._add("distance", a, b, point_a, point_b=point_b, length=length, **options)
+        if length is not None:
+            raise InputError(f"{_where(self, 'rope', options)}: both length and limits are given; give one of them")
+        return self._add("rope", a, b, point_a, point_b=point_b, limits=(limits,), **options)
+
+    def add_spring(
+        self,
+        a: Body | None,
+        b: Body | None,
+        point_a: ArrayLike,
+        point_b: ArrayLike,
+        stiffness: float,
+        damping: float = 0.0,
+        *,
+        length: float | None = None,
+        **options: Unpack[BreakOptions],
+    ) -> Joint:
+        """Pull two points to ``length`` [m] (default: as at time zero) with stiffness [N/m] and damping [N s/m]."""
+        return self._add(
+            "spring", a, b, point_a, point_b=point_b, length=length, stiffness=stiffness, damping=damping, **options
+        )
+
+    def joint(self, name: str) -> Joint:
+        """Handle of a joint by name."""
+        if name in self.joint_names:
+            return Joint(self.joint_names[name], name)
+        raise InputError(f"joint {name!r} is unknown; the scene has {len(self.joints)} joints")
+
+    def _add(
+        self,
+        kind: JointKind,
+        a: Body | None,
+        b: Body | None,
+        point: ArrayLike | None,
+        *,
+        point_b: ArrayLike | None = None,
+        axis: ArrayLike = (0, 0, 1),
+        second_axis: ArrayLike | None = None,
+        length: float | None = None,
+        limits: tuple[Range | None, ...] = (),
+        drives: tuple[Drive | None, ...] = (),
+        stiffness: float | None = None,
+        damping: float = 0.0,
+        bending_stiffness: float | None = None,
+        bending_damping: float = 0.0,
+        break_force: float | None = None,
+        break_torque: float | None = None,
+        collide: bool = False,
+        name: str | None = None,
+        **unknown: Any,
+    ) -> Joint:
+        """Check and add a joint; every ``add_*`` method ends here."""
+        where = _where(self, kind, {"name": name})
+        label = name or f"{kind}-{len(self.joints)}"
+        if unknown:
+            raise InputError(f"{where}: a {kind} joint has no option {next(iter(unknown))!r}")
+        if label in self.joint_names:
+            raise InputError(f"{where} exists already; choose another name")
+        i, j = two_bodies(self.bodies, where, a, b)
+        first = default_point(self.bodies, i, j) if point is None else vector(where, "point", point)
+        second = first if point_b is None else vector(where, "point_b", point_b)
+        apart = float(np.linalg.norm(second - first))
+        if apart < 1e-9 and kind in ("distance", "spring"):
+            raise InputError(
+                f"{where}: both points are {first}, so it has no direction; give two points that are apart, "
+                "or use add_ball with a stiffness"
+            )
+        start = apart if kind == "rope" else 0.0
+        description = JointDescription(
+            name=label,
+            kind=kind,
+            a=i,
+            b=j,
+            point_a=first,
+            point_b=second,
+            frame=joint_frame(where, axis, second_axis),
+            length=apart if length is None else positive(where, "length", length),
+            limits=tuple(checked_limits(where, given, start) for given in limits),
+            drives=tuple(checked_drive(where, given) for given in drives),
+            stiffness=checked_stiffness(where, "stiffness", stiffness, "damping", damping),
+            damping=damping,
+            bending_stiffness=checked_stiffness(
+                where, "bending_stiffness", bending_stiffness, "bending_damping", bending_damping
+            ),
+            bending_damping=bending_damping,
+            break_force=inf if break_force is None else positive(where, "break_force", break_force),
+            break_torque=inf if break_torque is None else positive(where, "break_torque", break_torque),
+        )
+        if not isinstance(collide, bool):
+            raise InputError(f"{where}: collide is {collide!r}; it must be True or False")
+        if not collide and WORLD not in (i, j):
+            self.ignored.add((min(i, j), max(i, j)))
+        self.joints.append(description)
+        self.joint_names[label] = len(self.joints) - 1
+        return Joint(self.joint_names[label], label)
+
+
+def _where(scene: JointMethods, kind: JointKind, options: Any) -> str:
+    """What errors call a joint."""
+    name = options.get("name")
+    if name is not None and not isinstance(name, str):
+        raise InputError(f"{kind} joint: name is {name!r}; it must be a text")
+    return f"joint {name or f'{kind}-{len(scene.joints)}'!r}"

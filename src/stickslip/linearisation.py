@@ -1,0 +1,142 @@
+"""The problem of a step, linearised at its start or at any velocity that a solver has arrived at.
+
+Constraints are functions of the configuration at the end of the step, q(v). Methods that take the problem once get it
+linearised at the start; a method that is nonlinear in positions ([macklin2019] eq. 46-50) asks for it again at each of
+its iterates: J and bias are then such that u = J v + bias is exact at that v. Contacts come first, then joints.
+
+Forces act along the rows at the end of the step (eq. 46), which damps; with the midpoint rule along those at its middle,
+so that joints, which are held at both ends of the step, do no work.
+"""
+
+from __future__ import annotations
+
+from typing import NamedTuple
+
+import numpy as np
+from numpy.typing import NDArray
+
+from stickslip.collision.contacts import Contacts
+from stickslip.collision.matching import match
+from stickslip.contact.problem import ContactProblem, Laws, contact_laws, joined_laws
+from stickslip.dynamics import contact_motion, contact_rows, joints, prescribed, rigid_bodies
+from stickslip.linalg import block_rows
+from stickslip.linalg.block_rows import BlockRows
+from stickslip.model import Model
+from stickslip.state import State
+from stickslip.stepping import Stepping
+
+
+class Rows(NamedTuple):
+    """Contact rows at one linearisation."""
+
+    J: BlockRows
+    bias: NDArray[np.float64]
+    prescribed: NDArray[np.float64]
+    """(m,) [m/s] the part of the bias that is the velocity of bodies with prescribed motion."""
+
+
+class Linearisation:
+    """The constraints of one step as functions of the velocities at its end."""
+
+    def __init__(
+        self,
+        model: Model,
+        state: State,
+        contacts: Contacts,
+        q: NDArray[np.float64],
+        v: NDArray[np.float64],
+        options: Stepping,
+    ) -> None:
+        """Contacts found at q (nb, 7), velocities v (nb, 6) before the step, with those that are prescribed for it."""
+        self.model, self.state, self.contacts, self.q, self.v, self.options = model, state, contacts, q, v, options
+        self.A = rigid_bodies.mass_blocks(model, q)
+        self.v_free = rigid_bodies.free_velocity(model, q, v, state.force, options.dt)
+        self.laws = contact_laws(contacts.friction, model.contact_rows)
+        self.layout = joints.joint_layout(model, state.joint_broken) if model.joints.count else None
+        self.radii: NDArray[np.float64] | None = None
+        self.contact_row_count = model.contact_rows * len(contacts)
+        self.first = self._first_rows()
+
+    def at_start(self) -> ContactProblem:
+        """The problem with its rows at q."""
+        return self._problem(self.first, self.q, self.v, ahead=False)
+
+    def at(self, v: NDArray[np.float64]) -> ContactProblem:
+        """The problem with all rows at the configuration to which velocities v (nv,) lead."""
+        v_all, q_end = self._end(v)
+        return self._problem(self._moved_rows(v, q_end), q_end, v_all, ahead=True)
+
+    def joints_at(self, v: NDArray[np.float64]) -> ContactProblem:
+        """The problem with joints at the configuration to which velocities v (nv,) lead, contacts at q."""
+        v_all, q_end = self._end(v)
+        return self._problem(self.first, q_end, v_all, ahead=True)
+
+    def remembered(self) -> NDArray[np.float64]:
+        """Impulses (m,) of the last step, matched to the rows of this one."""
+        state = self.state
+        lam = match(self.contacts, self.model.contact_rows, state.contact_key, state.contact_impulse)
+        return lam if self.layout is None else np.concatenate([lam, state.joint_impulse[self.layout.row]])
+
+    def joint_impulses(self, lam: NDArray[np.float64]) -> NDArray[np.float64]:
+        """Impulses (k,) of all rows of the model's joints, of those (m,) of the problem."""
+        if self.layout is None:
+            return self.state.joint_impulse
+        return joints.stored_impulses(self.model, self.layout, lam[self.contact_row_count :])
+
+    def _end(self, v: NDArray[np.float64]) -> tuple[NDArray[np.float64], NDArray[np.float64]]:
+        """Velocities (nb, 6) of all bodies, and the configuration (nb, 7) at the end of the step."""
+        v_all = rigid_bodies.scatter(self.model, self.v, v)
+        moved = rigid_bodies.advance(self.q, v_all, self.options.horizon)
+        return v_all, prescribed.positions(self.model, moved, self.state.time + self.options.dt)
+
+    def _first_rows(self) -> Rows:
+        """Contact rows at q; the part of the bias that gaps and impacts make is kept for later linearisations."""
+        J, carried = self._contact_rows(self.contacts.point, self.q)
+        u_before = block_rows.apply(J, self.v[self.model.dynamic].ravel()) + carried
+        gaps = self.contacts.gap, self.contacts.restitution
+        self.gap_bias = contact_rows.gap_bias(*gaps, u_before, self.options)
+        return Rows(J, carried + self.gap_bias, carried)
+
+    def _moved_rows(self, v: NDArray[np.float64], q_end: NDArray[np.float64]) -> Rows:
+        """Contact rows at q_end (nb, 7): on normals, the growth of the gap takes the place of the relative velocity."""
+        if self.radii is None:
+            self.radii = contact_motion.core_radii(self.model, self.contacts, self.q)
+        point, growth = contact_motion.moved_contacts(self.contacts, self.radii, self.q, q_end)
+        middle = self.options.scheme == "moreau"
+        J, carried = (self.first.J, self.first.prescribed) if middle else self._contact_rows(point, q_end)
+        bias = carried + self.gap_bias
+        normal = slice(0, None, self.model.contact_rows)
+        bias[normal] = self.gap_bias[normal] + growth / self.options.horizon - block_rows.apply(J, v)[normal]
+        return Rows(J, bias, carried)
+
+    def _contact_rows(
+        self, point: NDArray[np.float64], q: NDArray[np.float64]
+    ) -> tuple[BlockRows, NDArray[np.float64]]:
+        """J of the contacts at their points (nc, 3) and q (nb, 7), and the velocities (m,) of prescribed motion."""
+        contacts, model = self.contacts, self.model
+        where = contacts.body_a, contacts.body_b, point, contacts.normal, contacts.tangent, q
+        J = contact_rows.contact_jacobian(*where, model.block, model.contact_rows)
+        return J, contact_rows.prescribed_bias(*where, model.block, model.contact_rows, self.v)
+
+    def _problem(
+        self, rows: Rows, q: NDArray[np.float64], v: NDArray[np.float64], ahead: bool
+    ) -> ContactProblem:
+        """The problem of these contact rows, and of joints at q (nb, 7) with v (nb, 6)."""
+        if self.layout is None:
+            return ContactProblem(self.A, self.v_free, rows.J, rows.bias, self.laws, self.options.dt, rows.prescribed)
+        state, h = self.state, self.options.dt
+        part = joints.joint_part(
+            self.model, self.layout, state.joint_angle, state.joint_target, q, v, h, self.options.horizon, ahead,
+            self.q if self.options.scheme == "moreau" else None,
+        )  # fmt: skip
+        blocks = len(part.law)
+        laws = Laws(part.law, np.zeros(blocks, np.int32), np.zeros((blocks, 3)), part.compliance, part.bound)
+        return ContactProblem(
+            self.A,
+            self.v_free,
+            block_rows.joined(rows.J, part.J),
+            np.concatenate([rows.bias, part.bias]),
+            joined_laws(self.laws, laws),
+            h,
+            np.concatenate([rows.prescribed, part.prescribed]),
+        )
