@@ -13,6 +13,15 @@ ROW_FIELDS = {
     "problem", "solver", "law", "contacts", "status", "solved", "iterations", "seconds", "residual", "residual_scaled",
 }  # fmt: skip
 
+SCENE_ROW_FIELDS = {
+    "scene", "solver", "law", "status", "note", "solved", "steps", "steps_asked", "ms_per_step_median",
+    "cpu_ms_per_step_median", "iterations_mean", "iterations_max", "converged_fraction", "certificate", "metrics",
+}  # fmt: skip
+CERTIFICATE_FIELDS = {
+    "natural_residual_max", "penetration_max_mm", "velocity_violation_max_m_per_s", "cone_violation_max_N",
+    "momentum_relative", "energy_gain_J",
+}  # fmt: skip
+
 
 @pytest.fixture(scope="module")
 def folder(tmp_path_factory):
@@ -83,6 +92,20 @@ def test_problems_of_a_scene(capsys):
         (("FOLDER/one.npz", "--set", "friction=1"), "scenes"),
         (("box-slide", "--every", "0"), "every"),
         (("EMPTY",), "no problem files"),
+        (("box-slide", "--time", "1"), "simulate"),
+        (("box-slide", "--markdown"), "simulate"),
+        (("box-slide", "--simulate", "--plot", "p.png"), "plot"),
+        (("box-slide", "--simulate", "--every", "2"), "every"),
+        (("box-slide", "--simulate", "--own-law"), "own-law"),
+        (("box-slide", "--simulate", "--json", "--markdown"), "both"),
+        (("box-slide", "--simulate", "--steps", "2", "--time", "1"), "both"),
+        (("box-slide", "--simulate", "--time-limit", "0"), "time-limit"),
+        (("box-slide", "--simulate", "--set", "colour=1"), "colour"),
+        (("box-slide", "--simulate", "--set", "wall.torsion=0"), "wall.torsion"),
+        (("box-slide", "--simulate", "--set", "solver.facets=4", "--solvers", "pgs,nsgs"), "facets"),
+        (("box-slide", "--simulate", "--solvers", "magic"), "magic"),
+        (("box-slide", "box-slide", "--simulate"), "twice"),
+        (("FOLDER/one.npz", "--simulate"), "no scene"),
     ],
 )
 def test_bad_input_is_one_line(capsys, folder, tmp_path, arguments, word):
@@ -91,3 +114,60 @@ def test_bad_input_is_one_line(capsys, folder, tmp_path, arguments, word):
     assert (code, out) == (2, "")
     assert err.count("\n") == 1
     assert word in err
+
+
+def test_every_solver_simulates_the_scene_itself(capsys):
+    """The same runs as those of ``stickslip run``, though each is made in a process of its own."""
+    settings = ("--steps", "3", "--set", "friction=0.3", "--json")
+    special = ("--set", "box-slide.edge=0.1", "--set", "solver.subspace=3")
+    code, out, err = output(
+        capsys, "compare", "box-slide", "--simulate", "--solvers", "prox-gs,pgs", *settings, *special
+    )  # fmt: skip
+    found = json.loads(out)
+    assert (code, err) == (0, "")
+    assert found.keys() == {"scenes", "solvers", "rows", "settings"}
+    assert (found["scenes"], found["solvers"]) == (["box-slide"], ["prox-gs", "pgs"])
+    assert [(row["solver"], row["law"]) for row in found["rows"]] == [("prox-gs", "exact"), ("pgs", "box")]
+    for row in found["rows"]:
+        assert row.keys() >= SCENE_ROW_FIELDS
+        assert row["certificate"].keys() >= CERTIFICATE_FIELDS
+        assert (row["status"], row["steps"], row["steps_asked"], row["solved"]) == ("finished", 3, 3, True)
+        assert row["ms_per_step_median"] > 0.0
+        special = ("--set", "edge=0.1", *(("--set", "solver.subspace=3") if row["solver"] == "prox-gs" else ()))
+        alone = json.loads(output(capsys, "run", "box-slide", "--solver", row["solver"], *settings, *special)[1])
+        assert row["state_hash"] == alone["state_hash"]
+
+
+def test_a_solver_that_refuses_a_scene_has_a_row_and_a_footnote(capsys):
+    arguments = ("compare", "spin-down", "--simulate", "--steps", "3", "--solvers", "prox-gs,lcp", "--markdown")
+    code, out, _ = output(capsys, *arguments)
+    assert code == 0
+    lines = out.splitlines()
+    assert lines[0] == "### spin-down"
+    table = [line for line in lines if line.startswith("|")]
+    assert len(table) == 4
+    assert len({line.count("|") for line in table}) == 1
+    assert "| finished |" in table[2]
+    assert table[3].startswith("| lcp | pyramid | refused (1) | - |")
+    assert any(line.startswith("(1) contact 0 has 4 rows") for line in lines)
+
+
+def test_a_run_that_takes_too_long_says_how_far_it_came(capsys):
+    arguments = ("compare", "heavy-stack", "--simulate", "--steps", "1000000", "--solvers", "prox-gs")
+    code, out, _ = output(capsys, *arguments, "--time-limit", "0.5", "--strict", "--json")
+    (row,) = json.loads(out)["rows"]
+    assert code == 1  # strict
+    assert row["status"] == "time-limit"
+    assert 0 < row["steps"] < 1000000
+    assert row["certificate"]["penetration_max_mm"] < 1e-3
+
+
+def test_tables_of_scenes_for_people(capsys):
+    code, out, _ = output(
+        capsys, "compare", "box-slide", "--simulate", "--time", "0.02", "--solvers", "prox-gs", "--cpu",
+        "--set", "solver.max_iterations=1", "--tolerance", "1e-14", "--strict",
+    )  # fmt: skip
+    assert code == 1  # strict: no step can converge
+    assert "2 steps of 10 ms" in out
+    assert "CPU ms" in out
+    assert "position error" in out

@@ -103,7 +103,7 @@ def two_bodies(bodies: Sequence[BodyDescription], where: str, a: Body | None, b:
     for side, body in (("a", a), ("b", b)):
         index = WORLD if body is None else getattr(body, "index", None)
         name = getattr(body, "name", None)
-        if index is None:
+        if not isinstance(index, int):
             raise InputError(f"{where}: body {side} is {body!r}; give what scene.add_* returned, or None for the world")
         if body is not None and not (0 <= index < len(bodies) and bodies[index].name == name):
             raise InputError(f"{where}: body {side}, {name!r}, is not of this scene, which has {len(bodies)} bodies")

@@ -7,7 +7,7 @@ about the axis, and is zero at time zero; the coordinate of distances, ropes and
 from __future__ import annotations
 
 from math import inf
-from typing import TYPE_CHECKING, Any, TypedDict, Unpack
+from typing import TYPE_CHECKING, TypedDict, Unpack, cast
 
 import numpy as np
 from numpy.typing import ArrayLike
@@ -75,7 +75,7 @@ class JointMethods:
         **options: Unpack[JointOptions],
     ) -> Joint:
         """Weld b to a at ``point`` (default: centre of mass of b); bending_stiffness [N m/rad] lets it bend."""
-        return self._add("fixed", a, b, point, bending_stiffness=bending_stiffness, **options)
+        return self._add("fixed", a, b, point, options, bending_stiffness=bending_stiffness)
 
     def add_ball(
         self,
@@ -88,9 +88,9 @@ class JointMethods:
     ) -> Joint:
         """Hold b to a at ``point``; bending_stiffness [N m/rad] and bending_damping resist any turning."""
         if bending_stiffness is None and not options.get("bending_damping"):
-            return self._add("ball", a, b, point, **options)
+            return self._add("ball", a, b, point, options)
         # a ball joint that resists bending has the rows of a weld that may bend
-        return self._add("fixed", a, b, point, bending_stiffness=bending_stiffness or 0.0, **options)
+        return self._add("fixed", a, b, point, options, bending_stiffness=bending_stiffness or 0.0)
 
     def add_revolute(
         self,
@@ -104,7 +104,7 @@ class JointMethods:
         **options: Unpack[JointOptions],
     ) -> Joint:
         """Let b turn about ``axis`` through ``point``: a hinge. Coordinate: angle [rad], any number of turns."""
-        return self._add("revolute", a, b, point, axis=axis, limits=(limits,), drives=(drive,), **options)
+        return self._add("revolute", a, b, point, options, axis=axis, limits=(limits,), drives=(drive,))
 
     def add_prismatic(
         self,
@@ -118,7 +118,7 @@ class JointMethods:
         **options: Unpack[JointOptions],
     ) -> Joint:
         """Let b slide along ``axis`` without turning. Coordinate: slide [m]."""
-        return self._add("prismatic", a, b, point, axis=axis, limits=(limits,), drives=(drive,), **options)
+        return self._add("prismatic", a, b, point, options, axis=axis, limits=(limits,), drives=(drive,))
 
     def add_cylindrical(
         self,
@@ -135,7 +135,7 @@ class JointMethods:
     ) -> Joint:
         """Let b slide along and turn about ``axis`` through ``point``. Coordinates: slide [m], angle [rad]."""
         limited, driven = (limits, turn_limits), (drive, turn_drive)
-        return self._add("cylindrical", a, b, point, axis=axis, limits=limited, drives=driven, **options)
+        return self._add("cylindrical", a, b, point, options, axis=axis, limits=limited, drives=driven)
 
     def add_universal(
         self,
@@ -157,7 +157,7 @@ class JointMethods:
         """
         limited, driven = (limits, other_limits), (drive, other_drive)
         return self._add(
-            "universal", a, b, point, axis=axis_a, second_axis=axis_b, limits=limited, drives=driven, **options
+            "universal", a, b, point, options, axis=axis_a, second_axis=axis_b, limits=limited, drives=driven
         )
 
     def add_distance(
@@ -176,10 +176,10 @@ class JointMethods:
         Coordinate: distance [m]. The stiffness of a rope acts at its limits.
         """
         if limits is None:
-            return self._add("distance", a, b, point_a, point_b=point_b, length=length, **options)
+            return self._add("distance", a, b, point_a, options, point_b=point_b, length=length)
         if length is not None:
-            raise InputError(f"{_where(self, 'rope', options)}: both length and limits are given; give one of them")
-        return self._add("rope", a, b, point_a, point_b=point_b, limits=(limits,), **options)
+            raise InputError(f"{self._label('rope', options)[0]}: both length and limits are given; give one of them")
+        return self._add("rope", a, b, point_a, options, point_b=point_b, limits=(limits,))
 
     def add_spring(
         self,
@@ -194,9 +194,9 @@ class JointMethods:
         **options: Unpack[BreakOptions],
     ) -> Joint:
         """Pull two points to ``length`` [m] (default: as at time zero) with stiffness [N/m] and damping [N s/m]."""
-        return self._add(
-            "spring", a, b, point_a, point_b=point_b, length=length, stiffness=stiffness, damping=damping, **options
-        )
+        pulled = JointOptions(stiffness=stiffness, damping=damping)
+        pulled.update(cast("JointOptions", options))
+        return self._add("spring", a, b, point_a, pulled, point_b=point_b, length=length)
 
     def joint(self, name: str) -> Joint:
         """Handle of a joint by name."""
@@ -210,6 +210,7 @@ class JointMethods:
         a: Body | None,
         b: Body | None,
         point: ArrayLike | None,
+        options: JointOptions,
         *,
         point_b: ArrayLike | None = None,
         axis: ArrayLike = (0, 0, 1),
@@ -217,23 +218,15 @@ class JointMethods:
         length: float | None = None,
         limits: tuple[Range | None, ...] = (),
         drives: tuple[Drive | None, ...] = (),
-        stiffness: float | None = None,
-        damping: float = 0.0,
         bending_stiffness: float | None = None,
-        bending_damping: float = 0.0,
-        break_force: float | None = None,
-        break_torque: float | None = None,
-        collide: bool = False,
-        name: str | None = None,
-        **unknown: Any,
     ) -> Joint:
         """Check and add a joint; every ``add_*`` method ends here."""
-        where = _where(self, kind, {"name": name})
-        label = name or f"{kind}-{len(self.joints)}"
-        if unknown:
-            raise InputError(f"{where}: a {kind} joint has no option {next(iter(unknown))!r}")
+        where, label = self._label(kind, options)
         if label in self.joint_names:
             raise InputError(f"{where} exists already; choose another name")
+        for option in options:
+            if option not in JointOptions.__optional_keys__:
+                raise InputError(f"{where}: a {kind} joint has no option {option!r}")
         i, j = two_bodies(self.bodies, where, a, b)
         first = default_point(self.bodies, i, j) if point is None else vector(where, "point", point)
         second = first if point_b is None else vector(where, "point_b", point_b)
@@ -244,6 +237,8 @@ class JointMethods:
                 "or use add_ball with a stiffness"
             )
         start = apart if kind == "rope" else 0.0
+        damping, bending_damping = options.get("damping", 0.0), options.get("bending_damping", 0.0)
+        break_force, break_torque = options.get("break_force"), options.get("break_torque")
         description = JointDescription(
             name=label,
             kind=kind,
@@ -255,7 +250,7 @@ class JointMethods:
             length=apart if length is None else positive(where, "length", length),
             limits=tuple(checked_limits(where, given, start) for given in limits),
             drives=tuple(checked_drive(where, given) for given in drives),
-            stiffness=checked_stiffness(where, "stiffness", stiffness, "damping", damping),
+            stiffness=checked_stiffness(where, "stiffness", options.get("stiffness"), "damping", damping),
             damping=damping,
             bending_stiffness=checked_stiffness(
                 where, "bending_stiffness", bending_stiffness, "bending_damping", bending_damping
@@ -264,6 +259,7 @@ class JointMethods:
             break_force=inf if break_force is None else positive(where, "break_force", break_force),
             break_torque=inf if break_torque is None else positive(where, "break_torque", break_torque),
         )
+        collide = options.get("collide", False)
         if not isinstance(collide, bool):
             raise InputError(f"{where}: collide is {collide!r}; it must be True or False")
         if not collide and WORLD not in (i, j):
@@ -272,10 +268,10 @@ class JointMethods:
         self.joint_names[label] = len(self.joints) - 1
         return Joint(self.joint_names[label], label)
 
-
-def _where(scene: JointMethods, kind: JointKind, options: Any) -> str:
-    """What errors call a joint."""
-    name = options.get("name")
-    if name is not None and not isinstance(name, str):
-        raise InputError(f"{kind} joint: name is {name!r}; it must be a text")
-    return f"joint {name or f'{kind}-{len(scene.joints)}'!r}"
+    def _label(self, kind: JointKind, options: JointOptions) -> tuple[str, str]:
+        """What errors call a new joint, and its name."""
+        name = options.get("name")
+        if name is not None and not isinstance(name, str):
+            raise InputError(f"{kind} joint: name is {name!r}; it must be a text")
+        label = name or f"{kind}-{len(self.joints)}"
+        return f"joint {label!r}", label

@@ -4,12 +4,13 @@ Constraints are functions of the configuration at the end of the step, q(v). Met
 linearised at the start; a method that is nonlinear in positions ([macklin2019] eq. 46-50) asks for it again at each of
 its iterates: J and bias are then such that u = J v + bias is exact at that v. Contacts come first, then joints.
 
-Forces act along the rows at the end of the step (eq. 46), which damps; with the midpoint rule along those at its middle,
-so that joints, which are held at both ends of the step, do no work.
+Forces act along the rows at the end of the step (eq. 46), which damps; with the midpoint rule along those at its
+middle, so that joints, which are held at both ends of the step, do no work.
 """
 
 from __future__ import annotations
 
+from dataclasses import replace
 from typing import NamedTuple
 
 import numpy as np
@@ -19,8 +20,9 @@ from stickslip.collision.contacts import Contacts
 from stickslip.collision.matching import match
 from stickslip.contact.problem import ContactProblem, Laws, contact_laws, joined_laws
 from stickslip.dynamics import contact_motion, contact_rows, joints, prescribed, rigid_bodies
-from stickslip.linalg import block_rows
+from stickslip.linalg import block_rows, inertia
 from stickslip.linalg.block_rows import BlockRows
+from stickslip.linalg.inertia import block_diagonal
 from stickslip.model import Model
 from stickslip.state import State
 from stickslip.stepping import Stepping
@@ -57,19 +59,21 @@ class Linearisation:
         self.contact_row_count = model.contact_rows * len(contacts)
         self.first = self._first_rows()
 
-    def at_start(self) -> ContactProblem:
-        """The problem with its rows at q."""
-        return self._problem(self.first, self.q, self.v, ahead=False)
+    def at_start(self, lam: NDArray[np.float64] | None = None) -> ContactProblem:
+        """The problem with its rows at q; with lam (m,), joint forces of about that size turn with the bodies."""
+        problem = self._problem(self.first, self.q, self.v, ahead=False)
+        return self._stiffened(problem, self.q, np.zeros_like(self.v_free), lam)
 
-    def at(self, v: NDArray[np.float64]) -> ContactProblem:
-        """The problem with all rows at the configuration to which velocities v (nv,) lead."""
+    def at(self, v: NDArray[np.float64], lam: NDArray[np.float64] | None = None) -> ContactProblem:
+        """The problem with all rows at the configuration to which v (nv,) leads; see protocol.Relinearise."""
         v_all, q_end = self._end(v)
-        return self._problem(self._moved_rows(v, q_end), q_end, v_all, ahead=True)
+        rows = self._moved_rows(v, q_end) if len(self.contacts) else self.first
+        return self._stiffened(self._problem(rows, q_end, v_all, ahead=True), q_end, v, lam)
 
-    def joints_at(self, v: NDArray[np.float64]) -> ContactProblem:
-        """The problem with joints at the configuration to which velocities v (nv,) lead, contacts at q."""
+    def joints_at(self, v: NDArray[np.float64], lam: NDArray[np.float64] | None = None) -> ContactProblem:
+        """The same with contacts as they are at q."""
         v_all, q_end = self._end(v)
-        return self._problem(self.first, q_end, v_all, ahead=True)
+        return self._stiffened(self._problem(self.first, q_end, v_all, ahead=True), q_end, v, lam)
 
     def remembered(self) -> NDArray[np.float64]:
         """Impulses (m,) of the last step, matched to the rows of this one."""
@@ -88,6 +92,27 @@ class Linearisation:
         v_all = rigid_bodies.scatter(self.model, self.v, v)
         moved = rigid_bodies.advance(self.q, v_all, self.options.horizon)
         return v_all, prescribed.positions(self.model, moved, self.state.time + self.options.dt)
+
+    def _stiffened(
+        self,
+        problem: ContactProblem,
+        q_end: NDArray[np.float64],
+        v: NDArray[np.float64],
+        lam: NDArray[np.float64] | None,
+    ) -> ContactProblem:
+        """The problem with the turning of joint forces in its A, about v (nv,) and lam (m,)."""
+        if lam is None or self.layout is None or self.options.scheme == "moreau" or not np.isfinite(lam).all():
+            return problem
+        K = joints.turning_stiffness(self.model, q_end, self.joint_impulses(lam), self.options.horizon)
+        blocks, inverses = (array.reshape(-1, 6, 6).copy() for array in (self.A.data, self.A.inverse))
+        blocks[:, 3:, 3:] += K
+        inverses[:, 3:, 3:] = np.linalg.inv(blocks[:, 3:, 3:])
+        H = block_diagonal(blocks, inverses)
+        # H (v' - v_free') - J^T lam' = A (v - v_free) + H (v' - v) - J^T lam'
+        v_free = v - inertia.solve(H, inertia.apply(problem.A, v - problem.v_free))
+        stiff = replace(problem, A=H, v_free=v_free)
+        stiff.__dict__["free_speed"] = problem.free_speed  # what residuals are measured by stays the same
+        return stiff
 
     def _first_rows(self) -> Rows:
         """Contact rows at q; the part of the bias that gaps and impacts make is kept for later linearisations."""
@@ -118,9 +143,7 @@ class Linearisation:
         J = contact_rows.contact_jacobian(*where, model.block, model.contact_rows)
         return J, contact_rows.prescribed_bias(*where, model.block, model.contact_rows, self.v)
 
-    def _problem(
-        self, rows: Rows, q: NDArray[np.float64], v: NDArray[np.float64], ahead: bool
-    ) -> ContactProblem:
+    def _problem(self, rows: Rows, q: NDArray[np.float64], v: NDArray[np.float64], ahead: bool) -> ContactProblem:
         """The problem of these contact rows, and of joints at q (nb, 7) with v (nb, 6)."""
         if self.layout is None:
             return ContactProblem(self.A, self.v_free, rows.J, rows.bias, self.laws, self.options.dt, rows.prescribed)

@@ -24,8 +24,8 @@ from stickslip.linearisation import Linearisation
 from stickslip.model import DYNAMIC, KINEMATIC, STATIC, Model, compile_scene
 from stickslip.scene import KINDS, Body, Scene
 from stickslip.solvers.protocol import Solution, Solver
-from stickslip.solvers.repeated import solve_repeatedly
 from stickslip.solvers.registry import DEFAULT, make_solver
+from stickslip.solvers.repeated import solve_repeatedly
 from stickslip.stabilisation import stabilise
 from stickslip.state import State, check_state, initial_state
 from stickslip.stepping import Stepping
@@ -87,8 +87,8 @@ class Simulation:
 
         # the problem of this step
         linearisation = Linearisation(model, state, contacts, q, v, options)
-        problem = linearisation.at_start()
         warm = linearisation.remembered() if options.warm_start else None
+        problem = linearisation.at_start(warm)
         clock.append(time.perf_counter())
 
         # solvers that are nonlinear in positions linearise again themselves; joints hold at position level with all

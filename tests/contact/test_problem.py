@@ -276,7 +276,9 @@ def test_residual_vanishes_at_solutions_and_only_there(name: str) -> None:
     problem = known.problem
     lam = known.impulses if known.impulses is not None else make_solver("prox-gs", tolerance=1e-12).solve(problem).lam
     found = residual(problem, lam)
-    assert found.scaled < 2e-12
+    # velocities are differences of the much larger ones that single impulses cause
+    caused = float(np.abs(problem.diagonal * lam).max()) / (problem.free_speed or 1.0)
+    assert found.scaled < 2e-12 * max(1.0, caused)
     assert found.siconos < 1e-10
     # an impulse more on one row moves the velocities, which no longer fit
     unit = problem.free_speed / problem.diagonal

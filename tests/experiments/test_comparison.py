@@ -3,6 +3,7 @@
 import math
 import os
 import time
+from collections.abc import Iterator
 from dataclasses import dataclass
 from typing import Any, ClassVar
 
@@ -153,6 +154,32 @@ def test_worker_ends_what_takes_too_long_and_starts_again() -> None:
             worker.call(10.0, os._exit, 3)
         with pytest.raises(RuntimeError, match="ValueError"):
             worker.call(10.0, math.sqrt, -1.0)
+        assert worker.call(10.0, math.hypot, 3.0, 4.0) == 5.0
+
+
+def _count_and_hang() -> Iterator[int]:
+    yield from range(3)
+    time.sleep(60.0)
+
+
+def _count_and_fail() -> Iterator[int]:
+    yield 0
+    raise InputError("no more")
+
+
+def test_worker_keeps_what_was_reported_before_the_end() -> None:
+    with LimitedWorker() as worker:
+        assert list(worker.stream(10.0, range, 3)) == [0, 1, 2]
+        assert worker.call(10.0, math.hypot, 3.0, 4.0) == 5.0
+        seen: list[int] = []
+        with pytest.raises(InputError, match="no more"):
+            seen.extend(worker.stream(60.0, _count_and_fail))
+        assert seen == [0]
+        with pytest.raises(TimeUp):
+            seen.extend(worker.stream(1.0, _count_and_hang))
+        assert seen == [0, 0, 1, 2]
+        assert not worker.running
+        assert next(worker.stream(60.0, _count_and_hang)) == 0
         assert worker.call(10.0, math.hypot, 3.0, 4.0) == 5.0
 
 

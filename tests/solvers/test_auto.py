@@ -56,8 +56,8 @@ def test_iterations_of_all_methods_count() -> None:
 
 
 def test_large_problems_are_left_to_sweeps() -> None:
-    large = Structure(MOST_NEWTON_ROWS, True, True, 10.0, 0.0)
-    plate = Structure(1000, True, True, 900.0, 0.5)
+    large = Structure(MOST_NEWTON_ROWS + 1, 0, True, True, 10.0, 0.0)
+    plate = Structure(3000, 0, True, True, 900.0, 0.5)
     for found in (large, plate):
         assert [stage.method for stage in plan(found)] == [ProxGaussSeidel]
 

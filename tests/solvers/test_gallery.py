@@ -8,9 +8,9 @@ from stickslip.contact.residual import residual
 from stickslip.errors import InputError
 from stickslip.solvers.registry import SOLVERS, make_solver
 
-TOO_HARD = {("prox-jacobi", "mass-ratio"), ("nsgs", "mass-ratio")}
+TOO_HARD = {(solver, name) for solver in ("prox-jacobi", "nsgs") for name in ("mass-ratio", "heavy-chain")}
 """First-order methods need as many iterations as masses differ, and more; they say that they stalled."""
-OTHER_SETS = ("ellipse-slips", "disc-spins", "disc-stops")
+OTHER_SETS = ("ellipse-slips", "disc-spins", "disc-stops", "disc-with-load")
 """Problems with friction sets other than discs of three rows."""
 TAKES_ALL_SETS = [solver for solver in SOLVERS if SOLVERS[solver].all_friction_sets]
 EXACT = [solver for solver in SOLVERS if SOLVERS[solver].law == "exact"]
@@ -49,7 +49,9 @@ def test_solution_of_the_gallery_is_one(name: str) -> None:
     known = GALLERY[name]()
     assert known.impulses is not None
     np.testing.assert_allclose(known.problem.velocity(known.impulses), known.v, atol=1e-12)
-    assert residual(known.problem, known.impulses).scaled < 1e-12
+    # velocities are differences of the much larger ones that single impulses cause
+    caused = np.abs(known.problem.diagonal * known.impulses).max() / (known.problem.free_speed or 1.0)
+    assert residual(known.problem, known.impulses).scaled < 1e-12 * max(1.0, caused)
 
 
 @pytest.mark.parametrize("solver", SOLVERS)

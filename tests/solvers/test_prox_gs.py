@@ -13,9 +13,9 @@ from stickslip.solvers.prox_gs import WANDERED, ProxGaussSeidel
 PLAIN = ProxGaussSeidel(subspace=0, growth=1.0, max_iterations=20000)
 
 
-@pytest.mark.parametrize("name", [name for name in GALLERY if name != "mass-ratio"])
+@pytest.mark.parametrize("name", [name for name in GALLERY if name not in ("mass-ratio", "heavy-chain")])
 def test_plain_method_of_the_paper(name: str) -> None:
-    """Alg. 2 as printed solves everything but the mass ratio of 1e4, where it needs as many sweeps and more."""
+    """Alg. 2 as printed solves everything but mass ratios of 1e4, where it needs as many sweeps and more."""
     known = GALLERY[name]()
     solution = PLAIN.solve(known.problem)
     assert solution.converged

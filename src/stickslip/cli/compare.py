@@ -5,7 +5,7 @@ from __future__ import annotations
 import math
 from dataclasses import fields
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated
+from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
@@ -18,7 +18,15 @@ if TYPE_CHECKING:
 
     from stickslip.contact.problem import ContactProblem
     from stickslip.experiments.comparison import Comparison, ComparisonRow
+    from stickslip.experiments.scene_comparison import SceneComparison
     from stickslip.solvers.protocol import Solver
+
+DEFAULTS = {"tolerance": 1e-8, "criterion": "scaled"}
+"""Options of solvers on problems, where none are given."""
+STEPS, EVERY = 50, 10
+"""Steps of a scene, and of which one the problem is taken."""
+SOLVE_LIMIT, SIMULATION_LIMIT = 10.0, 60.0
+"""[s] that a solve, and a simulation, may take by default."""
 
 
 def compare(
@@ -26,34 +34,55 @@ def compare(
         list[str], typer.Argument(metavar="PROBLEM|FOLDER|SCENE...", help="Files, folders of them, or a scene's name.")
     ],
     solvers: Annotated[str | None, typer.Option(help="Solvers, separated by commas; all if left out.")] = None,
-    tolerance: Annotated[float, typer.Option(help="Residual that counts as solved, and at which to stop.")] = 1e-8,
-    criterion: Annotated[Criterion, typer.Option(help="Which residual the tolerance is for.")] = Criterion.SCALED,
+    tolerance: Annotated[
+        float | None,
+        typer.Option(help="Residual that counts as solved, and at which to stop: 1e-8; with --simulate the scene's."),
+    ] = None,
+    criterion: Annotated[Criterion | None, typer.Option(help="Which residual the tolerance is for: scaled.")] = None,
     max_iterations: Annotated[
         int | None, typer.Option(help="Iterations at most, of every solver; by default each one's own number.")
     ] = None,
-    time_limit: Annotated[float, typer.Option(metavar="SECONDS", help="Time that a solve may take at most.")] = 10.0,
+    time_limit: Annotated[
+        float | None,
+        typer.Option(metavar="SECONDS", help="Time that a solve may take at most: 10; with --simulate a run: 60."),
+    ] = None,
     cpu: Annotated[
         bool, typer.Option("--cpu", help="Compare CPU time, not wall time: steadier on a busy machine.")
     ] = False,
     own_law: Annotated[
         bool, typer.Option("--own-law", help="Count as solved by the law that a solver obeys, not by the exact one.")
     ] = False,
-    steps: Annotated[int, typer.Option(help="Steps of a scene to simulate.")] = 50,
-    every: Annotated[int, typer.Option(help="Take the problem of every so many steps of a scene.")] = 10,
+    simulate: Annotated[
+        bool, typer.Option("--simulate", help="Let every solver simulate the scenes itself, from their start.")
+    ] = False,
+    steps: Annotated[
+        int | None, typer.Option(help="Steps of a scene to simulate: 50; with --simulate the scene's own time.")
+    ] = None,
+    time: Annotated[float | None, typer.Option(help="With --simulate: simulated seconds, instead of steps.")] = None,
+    every: Annotated[int | None, typer.Option(help="Take the problem of every so many steps of a scene: 10.")] = None,
     set_: Annotated[
-        list[str] | None, typer.Option("--set", metavar="KEY=VALUE", help="A parameter of the scene, or stepping.X.")
+        list[str] | None,
+        typer.Option("--set", metavar="KEY=VALUE", help="A parameter of the scene, or solver.X, or stepping.X."),
     ] = None,
     plot: Annotated[
         Path | None, typer.Option(metavar="FILE", help="Draw the performance profile (.png, .svg, .pdf).")
     ] = None,
     strict: Annotated[bool, typer.Option("--strict", help="Exit with 1 unless every solver solved all.")] = False,
     json: Annotated[bool, typer.Option("--json", help="Print one JSON object instead of tables.")] = False,
+    markdown: Annotated[
+        bool, typer.Option("--markdown", help="With --simulate: print the tables as Markdown.")
+    ] = False,
 ) -> None:
     """Run several solvers on the same problems; print times, residuals and the performance profile.
 
     Solved means that the residual of the exact law, computed outside the solver, is at most the tolerance, within the
     time limit. Solvers of another law (box, convex, pyramid) are marked; --own-law counts them by their own. Each solve
     runs in a process that is ended when it takes too long; compiling is not counted.
+
+    With --simulate every solver simulates the scenes itself, with the options that stickslip run gives it, in a process
+    that is ended at the time limit. With --set, solver.X goes to the solvers that have X, and SCENE.X to that scene
+    alone. One table a scene: times, iterations, the certificate over all steps, and what the scene measures. Strict:
+    finished, every step converged.
 
     Exit code 1: a solver diverged or crashed.
 
@@ -64,21 +93,40 @@ def compare(
     stickslip compare wall --steps 100 --every 20 --time-limit 2
 
     stickslip compare a.npz b.npz --criterion siconos --tolerance 1e-8 --json
+
+    stickslip compare arch wall --simulate --time 2 --time-limit 30
     """
+    if json and markdown:
+        raise InputError("both json and markdown are given; give one of them")
+    if simulate:
+        _refuse(
+            {"plot": plot, "every": every, "own-law": own_law or None},
+            "does not go with --simulate, where solvers do not solve the same problems",
+        )
+        from stickslip.cli.compare_scenes import compare_simulations, print_simulations
+
+        limit = SIMULATION_LIMIT if time_limit is None else time_limit
+        options = _given(tolerance, criterion, max_iterations)
+        runs = compare_simulations(sources, _names(solvers), options, set_ or [], steps, time, limit, cpu)
+        print_simulations(runs, json, markdown)
+        _exit_code(runs, strict)
+        return
+    _refuse(
+        {"time": time, "markdown": markdown or None}, "is for --simulate, where every solver simulates scenes itself"
+    )
     from stickslip.experiments.comparison import compare as run_comparison
 
     if plot is not None:
         from stickslip.experiments.profile_plot import check_plot
 
         check_plot(plot)
-    options = {"tolerance": tolerance, "criterion": criterion.value, "max_iterations": max_iterations}
-    chosen = _solvers(solvers, {name: value for name, value in options.items() if value is not None})
+    chosen = _solvers(_names(solvers), {**DEFAULTS, **_given(tolerance, criterion, max_iterations)})
     with progress(1) as advance:
-        problems = _problems(sources, steps, every, set_ or [], advance)
+        count, interval = STEPS if steps is None else steps, EVERY if every is None else every
+        problems = _problems(sources, count, interval, set_ or [], advance)
     with progress(len(problems) * len(chosen)) as advance:
-        found = run_comparison(
-            problems, chosen, time_limit, own_law, cpu, lambda done, total, text: advance(done, text)
-        )
+        limit = SOLVE_LIMIT if time_limit is None else time_limit
+        found = run_comparison(problems, chosen, limit, own_law, cpu, lambda done, total, text: advance(done, text))
     if plot is not None:
         from stickslip.experiments.profile_plot import draw_profile
 
@@ -88,19 +136,48 @@ def compare(
     else:
         _print_rows(table_console(), found)
         _print_profile(table_console(), found)
+    _exit_code(found, strict)
+
+
+def _exit_code(found: Comparison | SceneComparison, strict: bool) -> None:
+    """Leave with 1 where a solver failed, or, if ``strict``, did not do all that was asked."""
     if found.failed or (strict and not all(row.solved for row in found.rows)):
         raise typer.Exit(1)
 
 
-def _solvers(text: str | None, options: dict[str, object]) -> list[Solver]:
-    """The solvers named, each with those of the options that it has."""
-    from stickslip.solvers.registry import PATIENT, SOLVERS, make_solver
+def _refuse(given: dict[str, Any], why: str) -> None:
+    """Raise an InputError for the first option that is given, and why that is wrong."""
+    for name, value in given.items():
+        if value is not None:
+            raise InputError(f"{name}: {why}")
+
+
+def _given(tolerance: float | None, criterion: Criterion | None, max_iterations: int | None) -> dict[str, Any]:
+    """Options of solvers that are given."""
+    options = {
+        "tolerance": tolerance,
+        "criterion": None if criterion is None else criterion.value,
+        "max_iterations": max_iterations,
+    }
+    return {name: value for name, value in options.items() if value is not None}
+
+
+def _names(text: str | None) -> list[str]:
+    """Names of solvers, all of them by default."""
+    from stickslip.solvers.registry import SOLVERS
 
     names = list(SOLVERS) if text is None else [name.strip() for name in text.split(",") if name.strip()]
     if not names:
         raise InputError("solvers: the list is empty; give names separated by commas")
     if len(set(names)) < len(names):
         raise InputError(f"solvers: {text!r} names one twice; give each once")
+    return names
+
+
+def _solvers(names: list[str], options: dict[str, Any]) -> list[Solver]:
+    """The solvers named, each with those of the options that it has."""
+    from stickslip.solvers.registry import PATIENT, SOLVERS, make_solver
+
     made = []
     for name in names:
         known = {item.name for item in fields(SOLVERS[name])} if name in SOLVERS else set(options)

@@ -16,7 +16,7 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
 from stickslip.contact import delassus
-from stickslip.contact.laws import CONTACT, DISC, ELLIPSE, ELLIPSOID, FRICTION_SET_NAMES, LAW_NAMES
+from stickslip.contact.laws import CONTACT, DISC, ELLIPSE, ELLIPSOID, FRICTION_SET_NAMES, LAW_NAMES, LIMIT
 from stickslip.errors import InputError
 from stickslip.jit import kernel
 from stickslip.linalg import block_rows, inertia
@@ -48,7 +48,7 @@ class Laws(NamedTuple):
 
 def joined_laws(first: Laws, second: Laws) -> Laws:
     """Laws of the blocks of ``first``, followed by those of ``second``."""
-    return Laws(*(np.concatenate(pair) for pair in zip(first, second, strict=True)))
+    return Laws(*(np.concatenate([getattr(first, name), getattr(second, name)]) for name in Laws._fields))
 
 
 @dataclass(frozen=True, eq=False)
@@ -97,8 +97,14 @@ class ContactProblem:
 
     @cached_property
     def free_speed(self) -> float:
-        """|q| [m/s], which scales residuals; spins that friction resists count at ``torsion_length``, others not."""
+        """|q| [m/s], which scales residuals; spins that friction resists count at ``torsion_length``, others not.
+
+        Limits count where they would be passed: far from them q is the way to go over the step, and says nothing.
+        """
         q = self.free_constraint_velocity
+        limited = np.repeat(self.laws.law == LIMIT, np.diff(self.J.row_start))
+        if limited.any():
+            q = np.where(limited, np.minimum(q, 0.0), q)
         turning = np.flatnonzero((self.laws.law == CONTACT) & (np.diff(self.J.row_start) > 3))
         if len(turning):
             q = q.copy()

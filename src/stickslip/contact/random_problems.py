@@ -2,8 +2,8 @@
 
 Small ones, so that tens of thousands can be tried: bodies with mass ratios to 1e6 and friction from 0 to 5; contacts
 that are repeated, opposed to each other (wedged), almost or wholly without response; zero right-hand sides; units from
-1e-6 to 1e6; W of any rank, not quite symmetric; joints and limits between the contacts; starts that fit nothing.
-Some have no solution: a solver must then say so. The same seed gives the same problem.
+1e-6 to 1e6; W of any rank, not quite symmetric; joints, limits and drives between the contacts, or alone; starts that
+fit nothing. Some have no solution: a solver must then say so. The same seed gives the same problem.
 """
 
 from __future__ import annotations
@@ -13,10 +13,10 @@ from dataclasses import dataclass, replace
 import numpy as np
 from numpy.typing import NDArray
 
-from stickslip.contact import gallery
-from stickslip.contact.gallery import Row
-from stickslip.contact.laws import BILATERAL, DISC, ELASTIC, ELLIPSE, ELLIPSOID, LIMIT
+from stickslip.contact import row_by_row
+from stickslip.contact.laws import BILATERAL, BOUNDED, CONTACT, DISC, ELASTIC, ELLIPSE, ELLIPSOID, LIMIT
 from stickslip.contact.problem import ContactProblem, from_delassus
+from stickslip.contact.row_by_row import Row
 from stickslip.linalg.inertia import BlockDiagonal, block_diagonal
 
 Vector = NDArray[np.float64]
@@ -80,7 +80,7 @@ def _units(rng: np.random.Generator, traits: list[str]) -> tuple[float, float]:
 
 
 def _rigid(rng: np.random.Generator, count: int, traits: list[str]) -> ContactProblem:
-    """Contacts, and here and there joints and limits, between rigid bodies and the ground."""
+    """Contacts, and here and there joints, limits and drives, between rigid bodies and the ground."""
     traits.append("bodies")
     bodies = int(rng.integers(1, 5))
     mass_unit, velocity_unit = _units(rng, traits)
@@ -91,12 +91,15 @@ def _rigid(rng: np.random.Generator, count: int, traits: list[str]) -> ContactPr
     if _chance(rng, 0.05, traits, "zero q"):
         free[:] = 0.0
     rows = _contacts(rng, bodies, size, count, velocity_unit * float(np.any(free)), traits)
-    if _chance(rng, 0.2, traits, "joints and limits"):
-        rows += [_joint(rng, bodies, mass_unit) for _ in range(int(rng.integers(1, 4)))]
+    if _chance(rng, 0.2, traits, "joints, limits and drives"):
+        speed = velocity_unit * float(np.any(free))
+        rows += [_joint(rng, bodies, mass_unit, speed) for _ in range(int(rng.integers(1, 4)))]
+        if _chance(rng, 0.1, traits, "no contacts"):
+            rows = [row for row in rows if row.law != CONTACT]
     if _chance(rng, 0.02, traits, "contact between fixed bodies"):
         rows.append(replace(rows[0], a=-1, b=-1))
     order = rng.permutation(len(rows))
-    problem = gallery.assemble(mass.tolist(), (0.4 * mass * size**2).tolist(), free, [rows[k] for k in order])
+    problem = row_by_row.assemble(mass.tolist(), (0.4 * mass * size**2).tolist(), free, [rows[k] for k in order])
     if _chance(rng, 0.3, traits, "slender bodies"):
         problem = replace(problem, A=_slender(rng, mass, size))
     return problem
@@ -132,18 +135,27 @@ def _contacts(
         friction_set = int(rng.choice([ELLIPSE, ELLIPSOID])) if sets and rng.random() < 0.5 else DISC
         torsion = 0.01 * float(size[b]) if friction_set == ELLIPSOID else 0.0
         given = float(mu[c]) if friction_set == DISC else (float(mu[c]), 0.5 * float(mu[c]), torsion)
-        rows.append(gallery.contact(a, b, normal, arms[0], arms[1], given, bias, friction_set))
+        rows.append(row_by_row.contact(a, b, normal, arms[0], arms[1], given, bias, friction_set))
     return rows
 
 
-def _joint(rng: np.random.Generator, bodies: int, mass: float) -> Row:
-    """A bilateral, elastic or limit block of one to three rows between a body and the ground or another one."""
-    b, law = int(rng.integers(bodies)), int(rng.choice([BILATERAL, LIMIT, ELASTIC]))
+def _joint(rng: np.random.Generator, bodies: int, mass: float, speed: float) -> Row:
+    """A block of any law but contact between a body and the ground or another one: joints have up to six rows.
+
+    Rows may be repeated, rigid and compliant ones stand side by side, and bounds reach from nothing to out of reach.
+    """
+    b, law = int(rng.integers(bodies)), int(rng.choice([BILATERAL, LIMIT, ELASTIC, BOUNDED]))
     a = int(rng.integers(-1, bodies))
     a = -1 if a == b else a
-    rows = rng.normal(size=(int(rng.integers(1, 4)), 6)) * (1.0, 1.0, 1.0, 0.1, 0.1, 0.1)
-    compliance = float(rng.uniform()) / mass if law == ELASTIC or rng.random() < 0.3 else 0.0
-    return Row(a, b, -rows, rows, np.zeros(len(rows)), law, DISC, (0.0, 0.0, 0.0), compliance)
+    count = int(rng.integers(1, 7 if law in (BILATERAL, ELASTIC) else 3))
+    rows = rng.normal(size=(count, 6)) * (1.0, 1.0, 1.0, 0.1, 0.1, 0.1)
+    if count > 1 and rng.random() < 0.1:
+        rows[-1] = rows[0] if rng.random() < 0.5 else -rows[0]
+    soft = law == ELASTIC or rng.random() < 0.3
+    compliance = rng.uniform(size=count) * rng.integers(2, size=count) / mass if soft else np.zeros(count)
+    bound = mass * speed * rng.choice([0.0, 1e-3, 1.0, 1e9], size=count) * rng.uniform(size=count)
+    bias = speed * rng.normal(size=count) if law == BOUNDED or rng.random() < 0.2 else np.zeros(count)
+    return Row(a, b, -rows, rows, bias, law, DISC, (0.0, 0.0, 0.0), compliance, bound)
 
 
 def _slender(rng: np.random.Generator, mass: Vector, size: Vector) -> BlockDiagonal:

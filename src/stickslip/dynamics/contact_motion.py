@@ -54,7 +54,7 @@ def _core_radii(shape_a, shape_b, normal, shape_type, shape_size, shape_rotation
                 R = quat_matrix(quat_multiply((q[i, 3], q[i, 4], q[i, 5], q[i, 6]), own))
                 if abs(dot((R[2], R[5], R[8]), load3(normal, c))) < FLANK:
                     radii_out[c, side] = shape_size[s, 0]
-            elif kind == SPHERE or kind == CAPSULE:
+            elif kind in (SPHERE, CAPSULE):
                 radii_out[c, side] = shape_size[s, 0]
 
 

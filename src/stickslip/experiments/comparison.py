@@ -172,7 +172,7 @@ def _row(
     status, note = "", ""
     try:
         if solver.name not in ready:
-            worker.call(COMPILING, _warm_up, solver)
+            worker.call(COMPILING, warm_up, solver)
             ready.add(solver.name)
         worker.call(limit + COMPILING, load_kernels, solver, bare)
         # short solves are made twice, and only the quicker one counts: leave room for both
@@ -205,7 +205,7 @@ MEASURED = (
 """What _measure returns."""
 
 
-def _warm_up(solver: Solver) -> None:
+def warm_up(solver: Solver) -> None:
     """In the worker: solve small problems of several kinds, so that kernels are loaded; the answers do not matter."""
     for name in WARM_UP:
         try:

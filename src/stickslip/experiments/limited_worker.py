@@ -1,7 +1,8 @@
 """A process that does one thing after the other, and can be ended when one of them takes too long.
 
 Nothing inside a process can stop a kernel that runs, so a limit on time needs another process. It is started
-when first needed, and again after it was ended.
+when first needed, and again after it was ended. Long work can report while it goes on: what it reported is there
+even when it is ended.
 """
 
 from __future__ import annotations
@@ -10,7 +11,10 @@ import multiprocessing
 import os
 import signal
 import threading
-from collections.abc import Callable
+import time
+from collections.abc import Callable, Iterator
+from contextlib import suppress
+from dataclasses import dataclass
 from multiprocessing.connection import Connection
 from multiprocessing.connection import wait as wait_for
 from typing import Any
@@ -27,6 +31,13 @@ class TimeUp(StickslipError):
 
 class WorkerEnded(StickslipError):
     """The process ended on its own: a crash below Python, or too little memory."""
+
+
+@dataclass(frozen=True)
+class _Stream:
+    """Marks a function whose values are to be sent one by one."""
+
+    generator: Callable[..., Iterator[Any]]
 
 
 class LimitedWorker:
@@ -49,22 +60,52 @@ class LimitedWorker:
 
     def call(self, limit: float, function: Callable[..., Any], *arguments: Any) -> Any:
         """function(*arguments) in the process, within ``limit`` [s]; its exceptions are raised here."""
+        self._send(function, arguments)
+        value, error, _ = self._receive(limit, limit)
+        if error is not None:
+            raise error
+        return value
+
+    def stream(self, limit: float, function: Callable[..., Iterator[Any]], *arguments: Any) -> Iterator[Any]:
+        """What the generator function(*arguments) yields in the process, as it comes, all of it within ``limit`` [s].
+
+        Who does not take all of it ends the process.
+        """
+        self._send(_Stream(function), arguments)
+        deadline = time.perf_counter() + limit
+        while True:
+            value, error, more = self._receive(max(0.0, deadline - time.perf_counter()), limit)
+            if error is not None:
+                raise error
+            if not more:
+                return
+            try:
+                yield value
+            except GeneratorExit:
+                self.end()
+                raise
+
+    def _send(self, function: Callable[..., Any] | _Stream, arguments: tuple[Any, ...]) -> None:
+        """Give the process something to do; one that has ended is noticed when its answer is waited for."""
         if self._connection is None:
             self._start()
         assert self._connection is not None
-        try:
+        with suppress(BrokenPipeError, ConnectionResetError):
             self._connection.send((function, arguments))
-            if not self._connection.poll(limit):
+
+    def _receive(self, patience: float, limit: float) -> tuple[Any, Exception | None, bool]:
+        """The next value or error, and whether more will come; ended after ``patience`` [s] of the ``limit``."""
+        assert self._connection is not None
+        try:
+            if not self._connection.poll(patience):
                 self.end()
                 raise TimeUp(f"no end within {limit:g} s")
-            value, error = self._connection.recv()
+            answer: tuple[Any, Exception | None, bool] = self._connection.recv()
         except (EOFError, BrokenPipeError, ConnectionResetError):
             code = self._process.exitcode if self._process.join(STARTING) is None else None
             self.end()
             raise WorkerEnded(f"the process of the solver ended with code {code}") from None
-        if error is not None:
-            raise error
-        return value
+        return answer
 
     def end(self) -> None:
         """End the process, whatever it is doing."""
@@ -100,13 +141,19 @@ def _serve(connection: Connection) -> None:
             function, arguments = connection.recv()
         except EOFError:
             return
+        value: Any = None
+        failure: Exception | None = None
         try:
-            answer: tuple[Any, Exception | None] = function(*arguments), None
+            if isinstance(function, _Stream):
+                for item in function.generator(*arguments):
+                    connection.send((item, None, True))
+            else:
+                value = function(*arguments)
         except StickslipError as error:
-            answer = None, error
+            failure = error
         except Exception as error:
-            answer = None, RuntimeError(f"{type(error).__name__}: {error}")  # any exception can be sent as text
-        connection.send(answer)
+            failure = RuntimeError(f"{type(error).__name__}: {error}")  # any exception can be sent as text
+        connection.send((value, failure, False))
 
 
 def _follow(sentinel: int) -> None:

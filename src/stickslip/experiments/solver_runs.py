@@ -116,6 +116,7 @@ class _TimedSolver:
 
     name: ClassVar[str] = "timed"
     law: ClassVar[Law] = "exact"
+    nonlinear: ClassVar[bool] = False
 
     solver: Solver
     seconds: float = field(default=0.0)

@@ -110,6 +110,15 @@ def joined(first: BlockRows, second: BlockRows) -> BlockRows:
     )
 
 
+def without(rows: BlockRows, out: NDArray[np.bool_]) -> BlockRows:
+    """J with the rows ``out`` (m,) set to zero, over the same structure; J itself where there are none."""
+    if not out.any():
+        return rows
+    data = rows.data.copy()
+    _clear_rows(rows, out, data)
+    return rows._replace(data=data)
+
+
 def rows_of(rows: BlockRows, order: NDArray[np.int32]) -> NDArray[np.intp]:
     """Row numbers (m,) of the constraint blocks in the given order (n,)."""
     height = np.diff(rows.row_start)[order]
@@ -131,6 +140,21 @@ def to_dense(rows: BlockRows) -> NDArray[np.float64]:
             x0, x1 = rows.column_start[rows.entry_column[e]], rows.column_start[rows.entry_column[e] + 1]
             dense[r0:r1, x0:x1] += rows.data[rows.data_start[e] : rows.data_start[e + 1]].reshape(r1 - r0, x1 - x0)
     return dense
+
+
+@kernel
+def _clear_rows(rows, out, data_out):
+    """data_out = 0 in the rows that are out."""
+    for c in range(rows.row_start.shape[0] - 1):
+        first = rows.row_start[c]
+        for i in range(rows.row_start[c + 1] - first):
+            if out[first + i]:
+                for e in range(rows.entry_start[c], rows.entry_start[c + 1]):
+                    b = rows.entry_column[e]
+                    width = rows.column_start[b + 1] - rows.column_start[b]
+                    at = rows.data_start[e] + i * width
+                    for j in range(width):
+                        data_out[at + j] = 0.0
 
 
 @kernel

@@ -30,7 +30,7 @@ class Islands(NamedTuple):
     """(ni + 1,) where the rows of island i start when rows are put in the order of ``order``."""
 
     @property
-    def count(self) -> int:
+    def island_count(self) -> int:
         """Number of islands ni."""
         return len(self.start) - 1
 

@@ -20,6 +20,9 @@ from stickslip.linalg.schur_system import SchurSystem, product, weighted_square
 ROUNDING = 1e-15
 """A residual with a smaller Rayleigh quotient z . S z / z . D z is in the null space of S but for rounding."""
 
+TINY = 1e-100
+"""Steps longer than its inverse are divisions by nothing."""
+
 
 def pcr(
     system: SchurSystem,
@@ -101,9 +104,10 @@ def _pcr_island(columns, island, first, last, column, end, iterations, work):
         for k in range(r.shape[0]):
             p[k] = z[k] + beta * p[k]
             Sp[k] = Sz[k] + beta * Sp[k]
-        alpha = energy / weighted_square(Sp, inverse)
-        if not alpha < np.inf:
+        size = weighted_square(Sp, inverse)
+        if not TINY * energy < size < np.inf:
             return
+        alpha = energy / size
         for k in range(r.shape[0]):
             x[k] += alpha * p[k]
             r[k] -= alpha * Sp[k]
@@ -134,9 +138,9 @@ def _pcg_island(columns, island, first, last, column, end, iterations, work):
         for k in range(r.shape[0]):
             p[k] = inverse[k] * r[k] + beta * p[k]
         energy = product(columns, column, end, C, p, work.f, Sp)
-        alpha = weighted / energy
-        if not (energy > 0.0 and alpha < np.inf):
+        if not TINY * weighted < energy < np.inf:
             return
+        alpha = weighted / energy
         for k in range(r.shape[0]):
             x[k] += alpha * p[k]
             r[k] -= alpha * Sp[k]

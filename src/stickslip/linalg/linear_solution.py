@@ -1,4 +1,4 @@
-"""What a linear solver returns, and what all of them share: scratch, the history of residuals, the choice of threads."""
+"""What a linear solver returns, and what all share: room to work in, histories of residuals, the choice of threads."""
 
 from __future__ import annotations
 
@@ -12,11 +12,14 @@ from stickslip.errors import InputError
 from stickslip.jit import inner_kernel, kernel, thread_count
 from stickslip.linalg.schur_system import SchurSystem, apply_by_island
 
-
 ACCURACY = 1e-15
 """Least tolerance: residuals below are below the rounding of S x."""
-PARALLEL_ROWS = 3000
-"""Rows from which several islands are worth several threads."""
+PARALLEL_ROWS = 2**31 - 1
+"""Rows from which several islands go to several threads: never, for now.
+
+300 to 30000 rows on two cores that had other work gave 0.7 to 1.1 times the speed of one thread (bench_linear.py
+--threads). Results are the same bits either way.
+"""
 
 
 class LinearSolution(NamedTuple):
@@ -57,10 +60,8 @@ def island_work(
     system: SchurSystem, b: NDArray[np.float64], x0: NDArray[np.float64] | None, iterations: int, tolerance: float
 ) -> IslandWork:
     """Room to solve in, filled with the start and its residual."""
-    m, ni, row = system.row_count, system.islands.count, system.row
-    for name, vector in (("b", b), ("x0", x0)):
-        if vector is not None and vector.shape != (m,):
-            raise InputError(f"linear system: {name} has shape {vector.shape}; it must be ({m},)")
+    m, ni, row = system.row_count, system.islands.island_count, system.row
+    check_shapes(system, b, x0)
     work = IslandWork(
         np.zeros(m), np.empty(m), np.empty(m), np.empty(m), np.empty((4, m)), np.empty(2 * system.J.column_count),
         np.empty((ni, iterations + 1, 2)), np.zeros(ni, dtype=np.int32), np.empty(ni),
@@ -72,9 +73,23 @@ def island_work(
     return work
 
 
+def check_shapes(system: SchurSystem, b: NDArray[np.float64], x0: NDArray[np.float64] | None) -> None:
+    """Raise an InputError where b or x0 is not (m,)."""
+    for name, vector in (("b", b), ("x0", x0)):
+        if vector is not None and vector.shape != (system.row_count,):
+            raise InputError(f"linear system: {name} has shape {vector.shape}; it must be ({system.row_count},)")
+
+
+def residual_norms(system: SchurSystem, r: NDArray[np.float64]) -> NDArray[np.float64]:
+    """|r| and sqrt(r . D^-1 r) of every island, (2, islands), for a residual r (m,)."""
+    norms = np.zeros((2, system.islands.island_count))
+    _norms(system.islands.row_start, system.row, system.diagonal, r, norms)
+    return norms
+
+
 def worth_threads(system: SchurSystem) -> bool:
-    """Whether islands are better solved on several threads: the result is the same."""
-    return system.islands.count > 1 and system.row_count >= PARALLEL_ROWS and thread_count() > 1
+    """Whether islands go to several threads; the result is the same."""
+    return system.islands.island_count > 1 and system.row_count >= PARALLEL_ROWS and thread_count() > 1
 
 
 def solution(system: SchurSystem, work: IslandWork) -> LinearSolution:
@@ -109,6 +124,17 @@ def _finish(row, x, history, iterations, x_out, norms_out):
             norms_out[0, n] += squares[0]
             norms_out[1, n] += squares[1]
         norms_out[0, n], norms_out[1, n] = sqrt(norms_out[0, n]), sqrt(norms_out[1, n])
+
+
+@kernel
+def _norms(row_start, row, diagonal, r, norms_out):
+    """Norms of each island; norms_out comes in zeroed."""
+    for i in range(row_start.shape[0] - 1):
+        for k in range(row_start[i], row_start[i + 1]):
+            square = r[row[k]] ** 2
+            norms_out[0, i] += square
+            norms_out[1, i] += square / diagonal[row[k]] if diagonal[row[k]] > 0.0 else 0.0
+        norms_out[0, i], norms_out[1, i] = sqrt(norms_out[0, i]), sqrt(norms_out[1, i])
 
 
 @inner_kernel

@@ -4,7 +4,7 @@ import math
 from typing import Literal
 
 import numpy as np
-from numpy.typing import NDArray
+from numpy.typing import ArrayLike, NDArray
 
 Scheme = Literal["semi-implicit", "continuous"]
 
@@ -86,3 +86,19 @@ def contensou_stop(
         time += quad(s, low, high)[0] / gravity
         way += quad(lambda x: s(x) * speed * math.exp(-rates[0] * x), low, high)[0] / gravity
     return time, way
+
+
+def four_bar_follower(crank: ArrayLike, lengths: tuple[float, float, float, float]) -> NDArray[np.float64]:
+    """Angle [rad] in (-pi, pi] of the follower of an open four-bar linkage from that of its crank (Freudenstein 1955).
+
+    lengths a, b, c, d of crank, coupler, follower and ground. K1 cos(t4) - K2 cos(t2) + K3 = cos(t2 - t4) with
+    K1 = d / a, K2 = d / c, K3 = (a^2 - b^2 + c^2 + d^2) / (2 a c): a quadratic for tan(t4 / 2). Both angles from the
+    ground's direction, crank pivot to follower pivot; NaN where the linkage cannot close.
+    """
+    a, b, c, d = lengths
+    k1, k2, k3 = d / a, d / c, (a * a - b * b + c * c + d * d) / (2.0 * a * c)
+    cosine, sine = np.cos(crank), np.sin(crank)
+    A, B, C = cosine - k1 - k2 * cosine + k3, -2.0 * sine, k1 - (k2 + 1.0) * cosine + k3
+    with np.errstate(invalid="ignore"):
+        angle = 2.0 * np.arctan2(-B - np.sqrt(B * B - 4.0 * A * C), 2.0 * A)
+    return np.asarray(np.pi - (np.pi - angle) % (2.0 * np.pi))

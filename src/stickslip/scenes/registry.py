@@ -12,16 +12,21 @@ from stickslip.scene import Scene
 from stickslip.scenes import (
     arch,
     ball_drop,
+    beam,
     blocks,
+    chains,
     colosseum,
     cube_of_balls,
     demo,
+    four_bar,
     funnel,
     impacts,
     jacks,
     piles,
     rolling,
+    scale,
     spinning,
+    tables,
     temple,
     vessels,
     walls,
@@ -125,8 +130,36 @@ _ENTRIES = (
         dt=0.01, duration=1.5, metrics=colosseum.colosseum_metrics, solver=BUILDING,
     ),
     SceneEntry(
-        "arch", "voussoirs without mortar; stands at friction 0.6, falls at 0.2 (macklin2019)", arch.arch,
-        dt=0.005, duration=5.0, metrics=arch.arch_metrics,
+        "arch", "20 voussoirs of 15 to 110 kg; stands at friction 0.6, falls at 0.2 (macklin2019)", arch.arch,
+        dt=0.0083, duration=10.0, metrics=arch.arch_metrics,
+    ),
+    SceneEntry(
+        "round-arch", "15 equal voussoirs in a semicircle; stands at friction 0.6, falls at 0.2", arch.round_arch,
+        dt=0.005, duration=5.0, metrics=arch.round_arch_metrics,
+    ),
+    SceneEntry(
+        "table-pile", "54 tables of 4.7 kg fall on a heap (macklin2019 Table 2)", tables.table_pile,
+        dt=0.0083, duration=6.0, metrics=tables.TablePile, solver=PILE,
+    ),
+    SceneEntry(
+        "beam-insertion", "a flexible beam of 16 bodies goes into a hole (macklin2019 Fig. 7)", beam.beam_insertion,
+        dt=0.0083, duration=132 * 0.0083, metrics=beam.Insertion,
+    ),
+    SceneEntry(
+        "chain", "50 links swing with a ball of 10000 times a link's mass", chains.chain,
+        dt=0.0083, duration=10.0, metrics=chains.Chain,
+    ),
+    SceneEntry(
+        "four-bar", "a crank drives a follower; its angle has a closed form (Freudenstein)", four_bar.four_bar,
+        dt=0.002, duration=3.0, metrics=four_bar.FourBar,
+    ),
+    SceneEntry(
+        "rope-bridge", "planks hang from two ropes; boxes and a ball fall on them", chains.rope_bridge,
+        dt=0.005, duration=4.0, metrics=chains.RopeBridge, solver={"tolerance": 1e-6},
+    ),
+    SceneEntry(
+        "scale", "a needle reads the weight of a tomato (macklin2019 Fig. 1)", scale.scale,
+        dt=0.0083, duration=3.0, metrics=scale.Reading,
     ),
     SceneEntry(
         "rolling", "a slab on 25 balls, pushed obliquely: rolling has a closed form (SimBenchmark)", rolling.rolling,

@@ -10,11 +10,13 @@ from collections.abc import Callable, Mapping
 from dataclasses import dataclass, fields
 from typing import Any
 
+from stickslip import jit
 from stickslip.errors import InputError
 from stickslip.scenes.metrics import Metrics
 from stickslip.scenes.parameters import Value, fitted
 from stickslip.scenes.registry import SceneEntry, find_scene
 from stickslip.simulation import Simulation, StepResult
+from stickslip.solvers.protocol import Solver
 from stickslip.solvers.registry import DEFAULT, SOLVERS, make_solver
 from stickslip.stepping import Stepping
 
@@ -101,12 +103,7 @@ def prepare(
     """
     entry = find_scene(name)
     own, solver_options, stepping_options = _split(name, settings or {})
-    if solver not in SOLVERS:
-        make_solver(solver)  # raises, and lists the known ones
-    solver_defaults: dict[str, Any] = {item.name: item.default for item in fields(SOLVERS[solver])}
-    # a scene's own solver options are hints: a solver that lacks one ignores it
-    hints = {key: value for key, value in entry.solver.items() if key in solver_defaults}
-    options = fitted(f"solver {solver}", solver_defaults, {**hints, **solver_options})
+    made = solver_for(entry, solver, solver_options)
     stepping_defaults: dict[str, Any] = {item.name: item.default for item in fields(Stepping)}
     chosen: dict[str, Any] = fitted(
         "stepping", stepping_defaults, {"dt": entry.dt, **entry.stepping, **stepping_options}
@@ -115,8 +112,18 @@ def prepare(
         chosen["dt"] = dt
     stepping = Stepping(**chosen)
     parameters = entry.parameters(own)
-    sim = Simulation(entry.build(**parameters), solver=make_solver(solver, **options), stepping=stepping)
+    sim = Simulation(entry.build(**parameters), solver=made, stepping=stepping)
     return Run(entry, parameters, sim, entry.metrics(sim, parameters))
+
+
+def solver_for(entry: SceneEntry, name: str, options: Mapping[str, Value]) -> Solver:
+    """The solver of that name as a scene wants it; unknown names and options raise an InputError."""
+    if name not in SOLVERS:
+        make_solver(name)  # raises, and lists the known ones
+    defaults: dict[str, Any] = {item.name: item.default for item in fields(SOLVERS[name])}
+    # a scene's own solver options are hints: a solver that lacks one ignores it
+    hints = {key: value for key, value in entry.solver.items() if key in defaults}
+    return make_solver(name, **fitted(f"solver {name}", defaults, {**hints, **options}))
 
 
 def _split(name: str, settings: Mapping[str, Value]) -> tuple[dict[str, Value], dict[str, Value], dict[str, Value]]:
@@ -134,50 +141,85 @@ def _split(name: str, settings: Mapping[str, Value]) -> tuple[dict[str, Value], 
 
 def execute(run: Run, steps: int, observer: Observer | None = None) -> Summary:
     """Take ``steps`` steps and sum them up; a DivergenceError leaves the run at its last good state."""
-    seconds: list[float] = []
-    contacts: list[int] = []
-    iterations: list[int] = []
-    converged = 0
-    methods: Counter[str] = Counter()
-    worst = _Worst()
+    tally = Tally(run)
     for _ in range(steps):
-        start = time.perf_counter()
-        result = run.sim.step()
-        seconds.append(time.perf_counter() - start)
-        contacts.append(result.certificate.contacts)
-        iterations.append(result.certificate.iterations)
-        converged += result.certificate.converged
-        methods[result.solution.method or run.sim.solver.name] += 1
-        worst.observe(result)
-        run.metrics.observe(run.sim, result)
+        result = tally.step()
         if observer is not None:
             observer(run.sim, result)
-    sim = run.sim
-    later = seconds[1:] or seconds
-    mean = statistics.fmean(later)
-    return Summary(
-        scene=run.entry.name,
-        solver=sim.solver.name,
-        law=sim.solver.law,
-        dt=sim.stepping.dt,
-        steps=steps,
-        bodies=sim.model.body_count,
-        dofs=sim.model.dof_count,
-        contacts_mean=statistics.fmean(contacts),
-        contacts_max=max(contacts),
-        ms_per_step=1e3 * mean,
-        ms_per_step_median=1e3 * statistics.median(later),
-        first_step_ms=1e3 * seconds[0],
-        realtime_rate=sim.stepping.dt / mean,
-        iterations_mean=statistics.fmean(iterations),
-        iterations_max=max(iterations),
-        converged_fraction=converged / steps,
-        methods=dict(methods.most_common()),
-        state_hash=sim.state.digest(),
-        certificate=worst.values,
-        metrics=run.metrics.values(),
-        settings={"parameters": dict(run.parameters), "solver": repr(sim.solver), "stepping": repr(sim.stepping)},
-    )
+    return tally.summary()
+
+
+class Tally:
+    """Takes a run forward step by step and keeps the books; they can be summed up at any time."""
+
+    def __init__(self, run: Run) -> None:
+        self.run = run
+        self.seconds: list[float] = []
+        """Wall time of each step [s]."""
+        self.cpu_seconds: list[float] = []
+        """Time of all threads of each step [s]."""
+        self.loaded: list[bool] = []
+        """Whether kernels were compiled or loaded during the step, which its times then include."""
+        self._contacts: list[int] = []
+        self._iterations: list[int] = []
+        self._converged = 0
+        self._methods: Counter[str] = Counter()
+        self._worst = _Worst()
+
+    @property
+    def steps(self) -> int:
+        """Steps taken."""
+        return len(self.seconds)
+
+    def step(self) -> StepResult:
+        """Take one step, and take note of it."""
+        run = self.run
+        kernels = jit.compiled_count()
+        cpu, start = time.process_time(), time.perf_counter()
+        result = run.sim.step()
+        self.seconds.append(time.perf_counter() - start)
+        self.cpu_seconds.append(time.process_time() - cpu)
+        self.loaded.append(jit.compiled_count() > kernels)
+        self._contacts.append(result.certificate.contacts)
+        self._iterations.append(result.certificate.iterations)
+        self._converged += result.certificate.converged
+        self._methods[result.solution.method or run.sim.solver.name] += 1
+        self._worst.observe(result)
+        run.metrics.observe(run.sim, result)
+        return result
+
+    def summary(self) -> Summary:
+        """The steps so far, at least one."""
+        sim = self.run.sim
+        later = self.seconds[1:] or self.seconds
+        mean = statistics.fmean(later)
+        return Summary(
+            scene=self.run.entry.name,
+            solver=sim.solver.name,
+            law=sim.solver.law,
+            dt=sim.stepping.dt,
+            steps=self.steps,
+            bodies=sim.model.body_count,
+            dofs=sim.model.dof_count,
+            contacts_mean=statistics.fmean(self._contacts),
+            contacts_max=max(self._contacts),
+            ms_per_step=1e3 * mean,
+            ms_per_step_median=1e3 * statistics.median(later),
+            first_step_ms=1e3 * self.seconds[0],
+            realtime_rate=sim.stepping.dt / mean,
+            iterations_mean=statistics.fmean(self._iterations),
+            iterations_max=max(self._iterations),
+            converged_fraction=self._converged / self.steps,
+            methods=dict(self._methods.most_common()),
+            state_hash=sim.state.digest(),
+            certificate=dict(self._worst.values),
+            metrics=self.run.metrics.values(),
+            settings={
+                "parameters": dict(self.run.parameters),
+                "solver": repr(sim.solver),
+                "stepping": repr(sim.stepping),
+            },
+        )
 
 
 class _Worst:

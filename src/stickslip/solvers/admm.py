@@ -32,13 +32,13 @@ import numpy as np
 from numpy.typing import NDArray
 
 from stickslip.contact import delassus
-from stickslip.contact.laws import CONTACT, LIMIT, Law, project_cone
+from stickslip.contact.laws import BILATERAL, CONTACT, ELASTIC, Law, project_cone, project_row
 from stickslip.contact.problem import ContactProblem
 from stickslip.jit import kernel
 from stickslip.linalg.threads import one_blas_thread
 from stickslip.linalg.vectors import length
 from stickslip.solvers.anderson import Anderson
-from stickslip.solvers.cones import project_cones, row_compliance, row_scale
+from stickslip.solvers.cones import project_cones, row_compliance, row_scale, scaled_cones
 from stickslip.solvers.iterative import Iterative, Watch, require_discs
 from stickslip.solvers.protocol import Relinearise, Solution
 from stickslip.solvers.shifted_delassus import ShiftedDelassus
@@ -104,10 +104,10 @@ class ADMM(Iterative):
     ) -> Solution:
         laws, row_start, eta = problem.laws, problem.J.row_start, self.proximal
         S = row_scale(problem)
-        cones = (row_start, laws.law, np.ascontiguousarray(laws.friction[:, 0]))
+        cones = scaled_cones(problem, S)
         R = S * S * row_compliance(problem)
         g = S * problem.free_constraint_velocity
-        projected = np.repeat((laws.law == CONTACT) | (laws.law == LIMIT), np.diff(row_start))
+        projected = np.repeat((laws.law != BILATERAL) & (laws.law != ELASTIC), np.diff(row_start))
         L = _largest_eigenvalue(problem, S) + float(R.max())
         condition = max(L / eta, 1.0)
         rho = max(sqrt(eta * L) * condition**self.power, eta)
@@ -118,7 +118,7 @@ class ADMM(Iterative):
         t = f.copy()
         if lam.any():
             u = S * problem.constraint_velocity(v) + R * f
-            _open(*cones, u)
+            _open(cones, u)
             t -= np.where(projected, u / rho, 0.0)
         y, step, right = f.copy(), np.empty_like(f), np.empty_like(f)
         anderson = Anderson(len(t), self.memory)
@@ -131,7 +131,7 @@ class ADMM(Iterative):
         while watch.status == "max-iterations" and iterations < self.max_iterations:
             iterations += 1
             f_last, y_last = f, y.copy()
-            _right_side(*cones, g, t, f_last, rho, eta, y, right)
+            _right_side(cones, g, t, f_last, rho, eta, y, right)
             f = solve(right)
             size, primal, dual = _step(projected, t, f, f_last, y, y_last, rho, eta, self.relaxation, step)
             if size > ASTRAY * smallest and counts["extrapolations"] and plain == 0:
@@ -155,7 +155,7 @@ class ADMM(Iterative):
             watch.look(S * np.where(projected, y, f), iterations)
             if iterations >= change_at and not 1.0 <= RATIO * primal / max(dual, 1e-300) <= RATIO * RATIO:
                 wanted = rho * condition ** (POWER_STEP if primal > dual else -POWER_STEP)
-                project_cones(*cones, t, y)
+                project_cones(cones, t, y)
                 t = y - (y - t) * (rho / wanted)  # y and z stay
                 rho = wanted
                 solve = matrix.factorised(R + eta + np.where(projected, rho, 0.0))
@@ -185,33 +185,34 @@ def _largest_eigenvalue(problem: ContactProblem, S: NDArray[np.float64]) -> floa
 
 
 @kernel
-def _open(row_start, law, mu, u):
+def _open(cones, u):
     """u_n += mu |u_t| of contacts, in place: De Saxce's correction."""
-    for c in range(row_start.shape[0] - 1):
-        i = row_start[c]
-        if law[c] == CONTACT:
-            u[i] += mu[c] * sqrt(u[i + 1] * u[i + 1] + u[i + 2] * u[i + 2])
+    for c in range(cones.law.shape[0]):
+        i = cones.row_start[c]
+        if cones.law[c] == CONTACT:
+            u[i] += cones.mu[c] * sqrt(u[i + 1] * u[i + 1] + u[i + 2] * u[i + 2])
 
 
 @kernel
-def _right_side(row_start, law, mu, g, t, f, rho, eta, y_out, right_out):
+def _right_side(cones, g, t, f, rho, eta, y_out, right_out):
     """y = P_K(t), z = rho (y - t), and the right-hand side -(g + s) + z + rho y + eta f of the system for f."""
-    for c in range(row_start.shape[0] - 1):
-        i = row_start[c]
-        if law[c] == CONTACT:
-            y_out[i], y_out[i + 1], y_out[i + 2] = project_cone(t[i], t[i + 1], t[i + 2], mu[c])
-            for k in range(i, i + 3):
-                right_out[k] = -g[k] + rho * (2.0 * y_out[k] - t[k]) + eta * f[k]
-            z1, z2 = rho * (y_out[i + 1] - t[i + 1]), rho * (y_out[i + 2] - t[i + 2])
-            right_out[i] -= mu[c] * sqrt(z1 * z1 + z2 * z2)
-        elif law[c] == LIMIT:
-            for k in range(i, row_start[c + 1]):
-                y_out[k] = max(t[k], 0.0)
-                right_out[k] = -g[k] + rho * (2.0 * y_out[k] - t[k]) + eta * f[k]
-        else:
-            for k in range(i, row_start[c + 1]):
+    for c in range(cones.law.shape[0]):
+        i, end, law, mu = cones.row_start[c], cones.row_start[c + 1], cones.law[c], cones.mu[c]
+        if law == BILATERAL or law == ELASTIC:
+            for k in range(i, end):
                 y_out[k] = t[k]
                 right_out[k] = -g[k] + eta * t[k]
+            continue
+        if law == CONTACT:
+            y_out[i], y_out[i + 1], y_out[i + 2] = project_cone(t[i], t[i + 1], t[i + 2], mu)
+        else:
+            for k in range(i, end):
+                y_out[k] = project_row(law, t[k], cones.bound[k])
+        for k in range(i, end):
+            right_out[k] = -g[k] + rho * (2.0 * y_out[k] - t[k]) + eta * f[k]
+        if law == CONTACT:
+            z1, z2 = rho * (y_out[i + 1] - t[i + 1]), rho * (y_out[i + 2] - t[i + 2])
+            right_out[i] -= mu * sqrt(z1 * z1 + z2 * z2)
 
 
 @kernel

@@ -32,7 +32,7 @@ from stickslip.contact.laws import Law
 from stickslip.contact.problem import ContactProblem
 from stickslip.jit import kernel
 from stickslip.linalg.vectors import length
-from stickslip.solvers.cones import project_cones, row_compliance, row_scale
+from stickslip.solvers.cones import project_cones, row_compliance, row_scale, scaled_cones
 from stickslip.solvers.iterative import Iterative, Watch, require_discs
 from stickslip.solvers.protocol import Relinearise, Solution
 
@@ -69,8 +69,8 @@ class APGD(Iterative):
         lam, v, best = self.start(problem, warm)
         if problem.block_count == 0 or best <= self.tolerance:
             return Solution(v, lam, "converged", 0, np.zeros((0, 2)))
-        S, laws = row_scale(problem), problem.laws
-        cones = (problem.J.row_start, laws.law, np.ascontiguousarray(laws.friction[:, 0]))
+        S = row_scale(problem)
+        cones = scaled_cones(problem, S)
         compliance, r = row_compliance(problem), -S * problem.free_constraint_velocity
 
         def N(x: NDArray[np.float64]) -> NDArray[np.float64]:
@@ -78,7 +78,7 @@ class APGD(Iterative):
             return S * (delassus.apply(problem.J, problem.A, impulse) + compliance * impulse)
 
         gamma = np.empty_like(lam)
-        project_cones(*cones, lam / S, gamma)  # 1
+        project_cones(cones, lam / S, gamma)  # 1
         N_gamma = N(gamma)
         y, N_y, theta = gamma, N_gamma, 1.0  # 3, 4
         L = _lipschitz(N, gamma)  # 5, 6
@@ -92,7 +92,7 @@ class APGD(Iterative):
             iterations += 1
             g = N_y - r  # 8
             for _ in range(DOUBLINGS):
-                project_cones(*cones, y - g / L, new)  # 9, 13
+                project_cones(cones, y - g / L, new)  # 9, 13
                 N_new = N(new)
                 if not _too_long(new, N_new, y, N_y, L):  # 10
                     break

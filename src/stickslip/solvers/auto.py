@@ -16,7 +16,7 @@ from typing import ClassVar, NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
-from stickslip.contact.laws import CONTACT, DISC
+from stickslip.contact.laws import BILATERAL, CONTACT, DISC, ELASTIC
 from stickslip.contact.problem import ContactProblem
 from stickslip.linalg.inertia import BlockDiagonal
 from stickslip.solvers.admm import ADMM
@@ -31,10 +31,16 @@ MOST_NEWTON_ROWS = 4500
 """Rows above which factorisations are not tried."""
 MOST_DELASSUS_BLOCKS = 60
 """Blocks of W a contact above which W is not assembled: a plate that carries k contacts makes k^2 of them."""
-MOST_IMPLICIT = 50
-"""Contacts above which the dense method is not tried."""
+MOST_CHAIN_ROWS, MOST_CHAIN_BLOCKS = 40_000, 16
+"""The same where most rows are those of joints and W has so few blocks a row: chains factorise well."""
+MOST_IMPLICIT_ROWS = 150
+"""Rows above which the dense method is not tried."""
 HYPERSTATIC = 0.2
 """Share of redundant rows from which on sweeps get a shorter trial."""
+JOINT_TRIAL = 20
+"""Sweeps of the first trial where there are joints: if the subspace steps between them fail, Newton steps are next."""
+CHAIN_TRIAL = 20
+"""Newton steps of the first trial where most rows are those of joints, before any sweeps."""
 PATIENCE = 1.0
 """A method goes on while it would arrive, at its present rate, within so many times the iterations it has had."""
 
@@ -42,14 +48,16 @@ PATIENCE = 1.0
 class Structure(NamedTuple):
     """What the choice depends on."""
 
-    contacts: int
-    """Constraint blocks."""
+    rows: int
+    """Impulses."""
+    joint_rows: int
+    """Those of them that joints have, without their limits and drives."""
     isotropic: bool
     """Whether all contacts have three rows and discs for friction sets, which most methods need."""
     rigid: bool
     """Whether A is known by the blocks of rigid bodies; else only W is, or bodies are soft."""
     delassus_blocks: float
-    """Estimated blocks of W a contact."""
+    """Estimated blocks of W in a row of blocks."""
     redundant: float
     """Estimated share of rows that other rows determine: 0 where impulses are unique."""
 
@@ -135,7 +143,9 @@ def structure(problem: ContactProblem) -> Structure:
     """Estimates from the pattern of J alone; no product with W is made."""
     J, laws = problem.J, problem.laws
     isotropic = bool(((laws.law != CONTACT) | ((laws.friction_set == DISC) & (np.diff(J.row_start) == 3))).all())
-    count = max(problem.block_count, 1)
+    count, rows = max(problem.block_count, 1), max(problem.row_count, 1)
+    joint = (laws.law == BILATERAL) | (laws.law == ELASTIC)
+    joint_rows = int(np.diff(J.row_start)[joint].sum())
     if not isinstance(problem.A, BlockDiagonal):
         stored = len(problem.A.data) / 9.0
         # contacts of the same two bodies touch the same others: their rows of W have one pattern
@@ -143,22 +153,30 @@ def structure(problem: ContactProblem) -> Structure:
         sizes = np.diff(W.entry_start)
         first = W.entry_column[W.entry_start[:-1][sizes > 0]]
         _, shared = np.unique(np.column_stack([first, sizes[sizes > 0]]), axis=0, return_counts=True)
-        redundant = float(np.maximum(3 * shared - 6, 0).sum()) / max(problem.row_count, 1)
-        return Structure(problem.block_count, isotropic, False, stored / count, redundant)
+        redundant = float(np.maximum(3 * shared - 6, 0).sum()) / rows
+        return Structure(problem.row_count, joint_rows, isotropic, False, stored / count, redundant)
     touching = np.bincount(J.entry_column, minlength=len(J.column_start) - 1).astype(np.float64)
     moved = float(np.diff(J.column_start)[touching > 0].sum())
-    redundant = max(0.0, problem.row_count - moved) / max(problem.row_count, 1)
-    return Structure(problem.block_count, isotropic, True, float((touching**2).sum()) / count, redundant)
+    redundant = max(0.0, problem.row_count - moved) / rows
+    blocks = float((touching**2).sum()) / count
+    return Structure(problem.row_count, joint_rows, isotropic, True, blocks, redundant)
 
 
 def plan(found: Structure) -> tuple[Stage, ...]:
     """Methods in the order in which they are tried."""
-    if not found.isotropic or found.delassus_blocks > MOST_DELASSUS_BLOCKS or 3 * found.contacts > MOST_NEWTON_ROWS:
+    chains = 2 * found.joint_rows > found.rows and found.delassus_blocks <= MOST_CHAIN_BLOCKS
+    most_rows = MOST_CHAIN_ROWS if chains else MOST_NEWTON_ROWS
+    if not found.isotropic or found.delassus_blocks > MOST_DELASSUS_BLOCKS or found.rows > most_rows:
         return (Stage(ProxGaussSeidel, 2000),)
     trial = 50 if found.redundant >= HYPERSTATIC else 100
+    if found.joint_rows:
+        trial = JOINT_TRIAL
     sweeps: type[Iterative] = ProxGaussSeidel if found.rigid else NonsmoothGaussSeidel
-    dense = (Stage(ImplicitComplementarity, 40, True),) if found.contacts <= MOST_IMPLICIT else ()
+    dense = (Stage(ImplicitComplementarity, 40, True),) if found.rows <= MOST_IMPLICIT_ROWS else ()
+    # sweeps only crawl along chains, and there a factorisation costs as much as a few of them
+    first = (Stage(ProximalPoint, CHAIN_TRIAL),) if chains else ()
     return (
+        *first,
         Stage(sweeps, trial),
         Stage(ProximalPoint, 120),
         *dense,

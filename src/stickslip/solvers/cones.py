@@ -2,17 +2,45 @@
 
 Contacts have Coulomb's cone K = {|lam_t| <= mu lam_n}, limits the half-line lam >= 0, equality rows (bilateral,
 elastic) the whole line. Multiplying a contact by one positive number keeps its cone, as does one number per row
-elsewhere.
+elsewhere. Bounded rows have an interval, no cone, but a convex set all the same; its ends are scaled with the row.
 """
 
 from __future__ import annotations
 
+from typing import NamedTuple
+
 import numpy as np
 from numpy.typing import NDArray
 
-from stickslip.contact.laws import CONTACT, LIMIT, project_cone
+from stickslip.contact.laws import CONTACT, project_cone, project_row
 from stickslip.contact.problem import ContactProblem
 from stickslip.jit import kernel
+
+
+class Cones(NamedTuple):
+    """The sets of n blocks with m rows, impulses scaled by S."""
+
+    row_start: NDArray[np.int32]
+    """(n + 1,)"""
+    law: NDArray[np.int32]
+    """(n,) as in contact/laws.py."""
+    mu: NDArray[np.float64]
+    """(n,) friction coefficients."""
+    bound: NDArray[np.float64]
+    """(m,) ends of the intervals of bounded rows, in the units of impulses / S."""
+
+
+def scaled_cones(problem: ContactProblem, S: NDArray[np.float64]) -> Cones:
+    """The sets that impulses over S (m,) lie in."""
+    laws = problem.laws
+    return Cones(problem.J.row_start, laws.law, np.ascontiguousarray(laws.friction[:, 0]), laws.bound / S)
+
+
+def row_mobility(problem: ContactProblem) -> NDArray[np.float64]:
+    """(m,) [1/kg] what turns the impulse of a row into a velocity: the weight of a contact, W_ii of another row."""
+    height = np.diff(problem.J.row_start)
+    of_contact = np.repeat(problem.laws.law == CONTACT, height)
+    return np.where(of_contact, np.repeat(problem.weight, height), problem.diagonal)
 
 
 def row_scale(problem: ContactProblem) -> NDArray[np.float64]:
@@ -21,9 +49,7 @@ def row_scale(problem: ContactProblem) -> NDArray[np.float64]:
     Impulses S x and velocities S^-1 u make a problem in x that is the same in any units. Rows that nothing moves
     (W_ii = 0) take the mean of the others.
     """
-    height = np.diff(problem.J.row_start)
-    of_contact = np.repeat(problem.laws.law == CONTACT, height)
-    mobility = np.where(of_contact, np.repeat(problem.weight, height), problem.diagonal)
+    mobility = row_mobility(problem)
     moves = mobility > 0.0
     mean = float(mobility[moves].mean()) if moves.any() else 1.0
     return 1.0 / np.sqrt(np.where(moves, mobility, mean))
@@ -36,12 +62,12 @@ def row_compliance(problem: ContactProblem) -> NDArray[np.float64]:
 
 
 @kernel
-def project_cones(row_start, law, mu, x, y_out):
-    """y_out = P_K(x) over all blocks; mu (n,) friction coefficients."""
-    for c in range(row_start.shape[0] - 1):
-        i = row_start[c]
-        if law[c] == CONTACT:
-            y_out[i], y_out[i + 1], y_out[i + 2] = project_cone(x[i], x[i + 1], x[i + 2], mu[c])
+def project_cones(cones, x, y_out):
+    """y_out = P_K(x) over all blocks."""
+    for c in range(cones.law.shape[0]):
+        i = cones.row_start[c]
+        if cones.law[c] == CONTACT:
+            y_out[i], y_out[i + 1], y_out[i + 2] = project_cone(x[i], x[i + 1], x[i + 2], cones.mu[c])
         else:
-            for k in range(i, row_start[c + 1]):
-                y_out[k] = max(x[k], 0.0) if law[c] == LIMIT else x[k]
+            for k in range(i, cones.row_start[c + 1]):
+                y_out[k] = project_row(cones.law[c], x[k], cones.bound[k])

@@ -32,7 +32,7 @@ from typing import ClassVar, NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
-from stickslip.contact.laws import CONTACT
+from stickslip.contact.laws import BOUNDED, CONTACT
 from stickslip.contact.problem import ContactProblem
 from stickslip.errors import InputError
 from stickslip.linalg.threads import one_blas_thread
@@ -335,7 +335,8 @@ def equation(problem: ContactProblem, rescale: str = "axes", bias_in_b: bool = F
     A_t = np.ascontiguousarray(A.T)
     M_t = A_t * D
     M_t.reshape(-1)[:: rows + 1] -= D
-    blocks = maps.Blocks(row_start, laws.law, mu, b / velocity_unit)
+    bound = np.where(np.repeat(laws.law == BOUNDED, heights), laws.bound / impulse_unit, 0.0)
+    blocks = maps.Blocks(row_start, laws.law, mu, b / velocity_unit, bound)
     height = np.where(of_contact, 3, 1).astype(np.int32)
     return Equation(blocks, A_t, v0 / velocity_unit, D, M_t, impulse_unit, velocity_unit, height)
 

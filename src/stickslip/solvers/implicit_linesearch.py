@@ -13,9 +13,9 @@ from math import atan2, cos, pi, sin, sqrt
 import numpy as np
 from numpy.typing import NDArray
 
-from stickslip.contact.laws import CONTACT, LIMIT
+from stickslip.contact.laws import BOUNDED, CONTACT, LIMIT
 from stickslip.jit import inner_kernel, kernel
-from stickslip.solvers.implicit_maps import BREAK, CONE, SLIP, STICK, Blocks, impulses, region
+from stickslip.solvers.implicit_maps import BREAK, CONE, SLIP, STICK, Blocks, impulses, region, row_slope
 
 CUBICS = 2
 """Cubics fitted in a piece that may hold the best point."""
@@ -44,7 +44,8 @@ def search_leg(
 ) -> None:
     """Search the leg from ``start`` to ``end`` (m,), edges active at its start, and improve ``best``."""
     rows = len(start)
-    alpha, crossing = np.empty(rows), np.empty(rows, np.int32)  # a contact crosses three times at most, a limit once
+    # a contact crosses three times at most, a limit once, a bounded row twice
+    alpha, crossing = np.empty(2 * rows), np.empty(2 * rows, np.int32)
     count = find_crossings(blocks, start, end, edge, alpha, crossing)
     order = np.argsort(alpha[:count], kind="stable")
     at = np.concatenate([[0.0], alpha[:count][order], [1.0]])
@@ -119,14 +120,20 @@ def cubic_minima(low, high, t_out, expected_out):
 
 @kernel
 def find_crossings(blocks, start, end, edge, alpha_out, row_out):
-    """Where the segment crosses edges, 0 < alpha < 1, and the row of the plane or, plus m, the contact of the cone."""
+    """Where the segment crosses edges, 0 < alpha < 1, and the row of the plane or, plus 2 m, the contact of the cone.
+
+    The lower plane of a bounded row has its number plus m.
+    """
     count, rows = 0, start.shape[0]
     for c in range(blocks.law.shape[0]):
         i = blocks.row_start[c]
         law = blocks.law[c]
-        if law == LIMIT:
+        if law == LIMIT or law == BOUNDED:
             for j in range(i, blocks.row_start[c + 1]):
-                count = _cross_plane(start[j] - blocks.b[j], end[j] - blocks.b[j], j, count, alpha_out, row_out)
+                n0, n1, bound = start[j] - blocks.b[j], end[j] - blocks.b[j], blocks.bound[j]
+                count = _cross_plane(n0 - bound, n1 - bound, j, count, alpha_out, row_out)
+                if law == BOUNDED:
+                    count = _cross_plane(n0 + bound, n1 + bound, rows + j, count, alpha_out, row_out)
         if law != CONTACT or edge[i] == CONE:
             continue
         mu, n0, n1 = blocks.friction[c], start[i] - blocks.b[i], end[i] - blocks.b[i]
@@ -147,7 +154,7 @@ def find_crossings(blocks, start, end, edge, alpha_out, row_out):
         second = C / w if w != 0.0 else -1.0
         for root in (first, second):
             if ENDS < root < 1.0 - ENDS and n0 + root * dn < 0.0:
-                alpha_out[count], row_out[count] = root, rows + c
+                alpha_out[count], row_out[count] = root, 2 * rows + c
                 count += 1
     return count
 
@@ -196,16 +203,18 @@ def sample(blocks, start, end, edge, at, crossed, x_out):
             if blocks.law[c] == CONTACT and edge[i] == CONE and 0.0 < alpha < 1.0:
                 point, _ = _on_cone(blocks.b[i], blocks.friction[c], start, end, i, alpha)
                 x_out[k, i], x_out[k, i + 1], x_out[k, i + 2] = point
-        if crossed[k] >= rows:
-            c = crossed[k] - rows
+        if crossed[k] >= 2 * rows:
+            c = crossed[k] - 2 * rows
             i = blocks.row_start[c]
             y, z = x_out[k, i + 1], x_out[k, i + 2]
             length = sqrt(y * y + z * z)
             if length > 0.0:
                 scale = blocks.friction[c] * (blocks.b[i] - x_out[k, i]) / length
                 x_out[k, i + 1], x_out[k, i + 2] = scale * y, scale * z
+        elif crossed[k] >= rows:
+            x_out[k, crossed[k] - rows] = blocks.b[crossed[k] - rows] - blocks.bound[crossed[k] - rows]
         elif crossed[k] >= 0:
-            x_out[k, crossed[k]] = blocks.b[crossed[k]]
+            x_out[k, crossed[k]] = blocks.b[crossed[k]] + blocks.bound[crossed[k]]
 
 
 @kernel
@@ -220,8 +229,8 @@ def differentiate(blocks, start, end, edge, middle, at, x_rate_out, f_rate_out):
             i = blocks.row_start[c]
             if blocks.law[c] != CONTACT:
                 for j in range(i, blocks.row_start[c + 1]):
-                    loose = start[j] + mid * (end[j] - start[j]) >= blocks.b[j] and blocks.law[c] == LIMIT
-                    f_rate_out[k, j] = 0.0 if loose else -x_rate_out[k, j]
+                    above = start[j] + mid * (end[j] - start[j]) - blocks.b[j]
+                    f_rate_out[k, j] = row_slope(blocks.law[c], above, blocks.bound[j]) * x_rate_out[k, j]
                 continue
             b, mu = blocks.b[i], blocks.friction[c]
             d1, d2, d3 = x_rate_out[k, i], x_rate_out[k, i + 1], x_rate_out[k, i + 2]

@@ -6,8 +6,9 @@ so that a direction d of one block changes |r|^2 / 2 at the rate p . (df/dx d) -
 
 One contact has the rows x = (x1, x2, x3) and three regions: *break* (x1 > b), *stick* (x2, x3 inside the cone of radius
 mu (b - x1)) and *slip*. Its edges are the plane x1 = b and the cone; both meet at the apex. A limit is a row with the
-plane alone, a bilateral row has no edge. Differs from the paper: the tangent along a generator of the cone is
-(x1 - b, x2, x3), where eq. 29 has a factor mu on x1 - b that leaves the cone unless mu = 1; columns have length 1.
+plane alone, a bounded row has the planes x = b + bound and x = b - bound, a bilateral row has no edge. Differs from the
+paper: the tangent along a generator of the cone is (x1 - b, x2, x3), where eq. 29 has a factor mu on x1 - b that leaves
+the cone unless mu = 1; columns have length 1.
 """
 
 from __future__ import annotations
@@ -18,7 +19,7 @@ from typing import NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
-from stickslip.contact.laws import CONTACT, LIMIT, project_cone
+from stickslip.contact.laws import BOUNDED, CONTACT, LIMIT, project_cone, project_row
 from stickslip.jit import inner_kernel, kernel
 
 FREE, PLANE, CONE, APEX = range(4)
@@ -40,6 +41,8 @@ class Blocks(NamedTuple):
     """(n,) mu."""
     b: NDArray[np.float64]
     """(m,) least velocity of normal and limit rows, given velocity of bilateral ones; zero in tangential rows."""
+    bound: NDArray[np.float64]
+    """(m,) largest impulse of bounded rows, zero in all others."""
 
 
 @kernel
@@ -58,8 +61,7 @@ def impulses(blocks, x, f_out):
                 f_out[k, i], f_out[k, i + 1], f_out[k, i + 2] = fn, -s * x[k, i + 1], -s * x[k, i + 2]
             else:
                 for j in range(i, blocks.row_start[c + 1]):
-                    f = blocks.b[j] - x[k, j]
-                    f_out[k, j] = max(0.0, f) if blocks.law[c] == LIMIT else f
+                    f_out[k, j] = project_row(blocks.law[c], blocks.b[j] - x[k, j], blocks.bound[j])
 
 
 @inner_kernel
@@ -148,6 +150,30 @@ def _leave_apex(p, s, i, mu, ray_out, F_out):
         F_out[a, 0], F_out[a, 1], F_out[a, 2] = w * w * f * d1, w * w * f * d2, w * w * f * d3
 
 
+@inner_kernel
+def row_slope(law, above, bound):
+    """df/dx of a row of another law than CONTACT, inside a region; ``above`` is x - b."""
+    if law == LIMIT:
+        return -1.0 if above < 0.0 else 0.0
+    if law == BOUNDED:
+        return -1.0 if abs(above) < bound else 0.0
+    return -1.0
+
+
+@inner_kernel
+def _row_edge(law, above, bound, p, s, near):
+    """Active edge of a row of another law than CONTACT, and df/dx as chosen by eq. 25-26; ``above`` is x - b."""
+    upper = (law == LIMIT or (law == BOUNDED and bound > near)) and abs(above - bound) <= near
+    lower = law == BOUNDED and bound > near and abs(above + bound) <= near
+    if not upper and not lower:
+        return FREE, row_slope(law, above, bound)
+    # rates of |r|^2 / 2 towards the side without and with a derivative of f
+    first, second = (-s, p + s) if upper else (s, -p - s)
+    if first >= 0.0 and second >= 0.0:
+        return PLANE, (-first / (first + second) if first + second > 0.0 else -0.5)
+    return FREE, (0.0 if first < second else -1.0)
+
+
 @kernel
 def choose_edges(blocks, x, p, s, near, edge_out, ray_out, F_out):
     """Active edges (m,), at the first row of a contact and at each row of a limit, and df/dx as chosen by eq. 25-26.
@@ -160,18 +186,8 @@ def choose_edges(blocks, x, p, s, near, edge_out, ray_out, F_out):
         i, end = blocks.row_start[c], blocks.row_start[c + 1]
         if blocks.law[c] != CONTACT:
             for j in range(i, end):
-                edge_out[j] = FREE
-                F_out[j, 0] = -1.0
-                if blocks.law[c] == LIMIT:
-                    above = x[j] - blocks.b[j]
-                    F_out[j, 0] = -1.0 if above < 0.0 else 0.0
-                    if abs(above) <= near:
-                        first, second = -s[j], p[j] + s[j]
-                        if first >= 0.0 and second >= 0.0:
-                            edge_out[j] = PLANE
-                            F_out[j, 0] = -first / (first + second) if first + second > 0.0 else -0.5
-                        else:
-                            F_out[j, 0] = 0.0 if first < second else -1.0
+                above, bound = x[j] - blocks.b[j], blocks.bound[j]
+                edge_out[j], F_out[j, 0] = _row_edge(blocks.law[c], above, bound, p[j], s[j], near)
             continue
         mu, b = blocks.friction[c], blocks.b[i]
         x1, x2, x3 = x[i], x[i + 1], x[i + 2]
@@ -330,8 +346,7 @@ def sweep(blocks, A_t, sweeps, f_out, u_out):
                     if not line[k] > 0.0:
                         continue
                     new = f_out[k] - (u_out[k] - blocks.b[k]) / line[k]
-                    if blocks.law[c] == LIMIT:
-                        new = max(0.0, new)
+                    new = project_row(blocks.law[c], new, blocks.bound[k])
                     d1 = new - f_out[k]
                     for j in range(size):
                         u_out[j] += line[j] * d1

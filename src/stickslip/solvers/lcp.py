@@ -7,9 +7,14 @@ friction impulse lam_t = D beta, sigma the greatest sliding speed over the polyg
     0 <= beta    _|_  D^T u_t + sigma 1           >= 0
     0 <= sigma   _|_  mu lam_n - 1^T beta         >= 0
 
-That is n_p + 2 pairs per contact (one where mu = 0), and one per row of a limit. Equality rows are eliminated. The
-solution obeys the law *pyramid*: friction is the point of mu lam_n times the polygon that dissipates most, mostly a
-vertex, so its direction is up to pi / n_p off, and the error against the exact law falls with 1 / n_p^2.
+That is n_p + 2 pairs per contact (one where mu = 0), one per row of a limit, and two per bounded row:
+
+    0 <= a       _|_  u + s                       >= 0         with lam = a - bound
+    0 <= s       _|_  2 bound - a                 >= 0
+
+Equality rows are eliminated, and so are rows whose bound is beyond reach (``BEYOND``). The solution obeys the law
+*pyramid*: friction is the point of mu lam_n times the polygon that dissipates most, mostly a vertex, so its direction
+is up to pi / n_p off, and the error against the exact law falls with 1 / n_p^2.
 
 A method for small problems: each of some n pivots costs n^2 operations, n about ten times the number of contacts.
 """
@@ -24,7 +29,7 @@ from typing import ClassVar
 import numpy as np
 from numpy.typing import NDArray
 
-from stickslip.contact.laws import CONTACT, LIMIT, Law
+from stickslip.contact.laws import BILATERAL, BOUNDED, CONTACT, ELASTIC, LIMIT, Law, project_row
 from stickslip.contact.problem import ContactProblem
 from stickslip.errors import InputError
 from stickslip.jit import kernel
@@ -38,6 +43,8 @@ from stickslip.solvers.protocol import Relinearise, Solution, Status
 
 RANK = 1e-10
 """Singular values of the equality rows below this share of the largest are zero: those rows are redundant."""
+BEYOND = 1e6
+"""Bounds above so many times the impulse that stops a row alone are none: with them, rounding would hide the rest."""
 
 
 @dataclass(frozen=True)
@@ -66,9 +73,9 @@ class LCP(Iterative):
     ) -> Solution:
         """Solve the problem with pyramids for cones; ``warm`` (m,) is the answer where it solves it already."""
         require_discs(problem, self.name)
-        if problem.block_count > self.contact_limit:
+        if problem.contact_count > self.contact_limit:
             raise InputError(
-                f"solver lcp: the problem has {problem.block_count} contacts, more than contact_limit = "
+                f"solver lcp: the problem has {problem.contact_count} contacts, more than contact_limit = "
                 f"{self.contact_limit}; pivoting takes time with the cube of that. auto solves problems of any size"
             )
         started = time.perf_counter()
@@ -112,7 +119,10 @@ class Pyramids:
         G = self.S[:, None] * to_dense(problem.delassus) * self.S + np.diag(self.S**2 * row_compliance(problem))
         g = self.S * problem.free_constraint_velocity
         self.size = float(np.abs(g).max()) or 1.0
-        equality = np.repeat((laws.law != CONTACT) & (laws.law != LIMIT), np.diff(row_start))
+        bound = laws.bound / (self.S * self.size)
+        row_law = np.repeat(laws.law, np.diff(row_start))
+        bounded = (row_law == BOUNDED) & (bound <= BEYOND)
+        equality = (row_law == BILATERAL) | (row_law == ELASTIC) | ((row_law == BOUNDED) & ~bounded)
         self.equality = np.flatnonzero(equality)
         # equality rows: lam_e = -G_ee^+ (G_ei lam_i + g_e)
         inverse = np.linalg.pinv(G[np.ix_(self.equality, self.equality)], rcond=RANK)
@@ -122,36 +132,37 @@ class Pyramids:
         reduced = G + G[:, self.equality] @ self.from_others
         q = g / self.size + G[:, self.equality] @ self.constant
 
-        inequality = [c for c in range(problem.block_count) if laws.law[c] in (CONTACT, LIMIT)]
         has_friction = (laws.law == CONTACT) & (laws.friction[:, 0] > 0.0)
-        pairs = [
-            (facets + 2 if has_friction[c] else 1 if laws.law[c] == CONTACT else int(row_start[c + 1] - row_start[c]))
-            for c in inequality
-        ]
+        inequality = [(c, int(row_start[c])) for c in range(problem.block_count) if laws.law[c] == CONTACT]
+        inequality += [(-1, int(k)) for k in np.flatnonzero((row_law == LIMIT) | bounded)]
+        pairs = [(facets + 2 if has_friction[c] else 1) if c >= 0 else (2 if bounded[i] else 1) for c, i in inequality]
         n = sum(pairs)
         self.E = np.zeros((problem.row_count, n))
         """Impulses of unit z (m, n)."""
-        coupling = np.zeros((n, n))
+        self.offset = np.where(bounded, -bound, 0.0)
+        """Impulses of z = 0 (m,)."""
+        coupling, room = np.zeros((n, n)), np.zeros(n)
         angle = 2.0 * pi * np.arange(facets) / facets
         k = 0
-        for c, count in zip(inequality, pairs, strict=True):
-            i = row_start[c]
-            if has_friction[c]:
+        for (c, i), count in zip(inequality, pairs, strict=True):
+            self.E[i, k] = 1.0
+            if c >= 0 and has_friction[c]:
                 beta, sigma = slice(k + 1, k + 1 + facets), k + 1 + facets
-                self.E[i, k] = 1.0
                 self.E[i + 1, beta], self.E[i + 2, beta] = np.cos(angle), np.sin(angle)
                 coupling[beta, sigma] = 1.0
                 coupling[sigma, beta] = -1.0
                 coupling[sigma, k] = laws.friction[c, 0]
-            else:
-                self.E[i + np.arange(count), k + np.arange(count)] = 1.0
+            elif bounded[i]:
+                coupling[k, k + 1] = 1.0
+                coupling[k + 1, k] = -1.0
+                room[k + 1] = 2.0 * bound[i]
             k += count
         self.M = self.E.T @ reduced @ self.E + coupling
-        self.q = self.E.T @ q
+        self.q = self.E.T @ (q + reduced @ self.offset) + room
 
     def impulses(self, z: NDArray[np.float64]) -> NDArray[np.float64]:
         """lam (m,) of z (n,)."""
-        x = self.E @ z
+        x = self.E @ z + self.offset
         x[self.equality] = self.from_others @ x + self.constant
         return self.S * self.size * x
 
@@ -197,7 +208,7 @@ def _natural_map(row_start, laws, lam, u, weight, facets):
         else:
             for k in range(i, row_start[c + 1]):
                 gap = u[k] + laws.compliance[k] * lam[k]
-                if laws.law[c] == LIMIT:
-                    gap = min(gap, w * lam[k])
+                if laws.law[c] == LIMIT or laws.law[c] == BOUNDED:
+                    gap = w * lam[k] - project_row(laws.law[c], w * lam[k] - gap, w * laws.bound[k])
                 total += gap * gap
     return sqrt(total)

@@ -1,4 +1,4 @@
-"""Non-smooth Newton, [macklin2019]: contacts, friction and joints as one system of equations, solved by Newton's method.
+"""Non-smooth Newton, [macklin2019]: contacts, friction and joints are one system of equations for Newton's method.
 
 Legend, in velocities and impulses (the paper has forces: its lam is our lam / h, its C_n our h u_n): v velocities, lam
 impulses, J constraint rows, A mass matrix, u = J v + bias constraint velocities, which are exact at the iterate where
@@ -25,25 +25,30 @@ from typing import ClassVar
 import numpy as np
 from numpy.typing import NDArray
 
-from stickslip.contact.laws import BOUNDED, BOX_SET, CONTACT, LIMIT
+from stickslip.contact.laws import BILATERAL, BOX_SET, CONTACT, ELASTIC
 from stickslip.contact.problem import ContactProblem
 from stickslip.errors import InputError
-from stickslip.jit import kernel
 from stickslip.linalg import block_rows, inertia
-from stickslip.linalg.inertia import BlockDiagonal
+from stickslip.linalg.factorisation import shifted_factors
+from stickslip.linalg.inertia import BlockDiagonal, GivenInverse
 from stickslip.linalg.islands import Islands, find_islands
+from stickslip.linalg.linear_solution import LinearSolution
 from stickslip.linalg.linear_solvers import LINEAR_SOLVERS
 from stickslip.linalg.schur_system import schur_system
+from stickslip.linalg.threads import one_blas_thread
+from stickslip.linalg.vectors import length
 from stickslip.solvers.geometric_stiffness import stiffened
 from stickslip.solvers.iterative import WANDERED, Iterative
-from stickslip.solvers.ncp import NCP_FUNCTIONS, friction_compliance, normal_terms
+from stickslip.solvers.ncp import NCP_FUNCTIONS
+from stickslip.solvers.newton_rows import LARGE, row_terms
 from stickslip.solvers.protocol import Relinearise, Solution, Status
+from stickslip.solvers.repeated import nonlinear_residual
 
 SCALINGS = ("effective-mass", "timestep", "identity")
-LARGE = 1e8
-"""Compliance, over the diagonal of J A^-1 J^T, of rows that are switched off: their impulse goes to its target."""
 HALVINGS = 10
 """Step lengths that a line search tries."""
+LEAST = 1e-300
+"""In the place of a shift of zero in rows that are all zero."""
 
 
 @dataclass(frozen=True)
@@ -60,30 +65,35 @@ class NonsmoothNewton(Iterative):
     """NCP function: "fischer-burmeister" or "minimum-map" (sec. 4)."""
     scaling: str = "effective-mass"
     """Complementarity preconditioner r (sec. 7): "effective-mass" (eq. 66), "timestep" (h^2) or "identity" (1)."""
-    linear: str = "pcr"
-    """Linear solver: "pcr", "pcg", "jacobi", "gauss-seidel" or "direct"."""
+    linear: str = "auto"
+    """Linear solver: "pcr", "pcg", "jacobi", "gauss-seidel" or "direct"; "auto" is direct where there are joints, whose
+    chains are too stiff for a few iterations, and pcr elsewhere, as in the paper. W alone is always factorised."""
     linear_iterations: int = 50
     """Iterations of the linear solver at most, in each Newton iteration."""
     linear_tolerance: float = 1e-4
     """Relative residual at which the linear solver stops; 0 always takes all iterations."""
     damping: float = 0.75
-    """Share t of each Newton step that is taken (sec. 8.1)."""
+    """Share t of each Newton step that is taken (sec. 8.1); joints alone are smooth, and take whole steps."""
     start_from: str = "warm"
     """"warm": impulses of the last step; "zero": no impulses and no velocity (eq. 67-68)."""
     regularisation: float = 1e-6
-    """Shift of the matrix (sec. 8.4), as a share of the diagonal of J H^-1 J^T."""
+    """Shift of the matrix (sec. 8.4) on rows of contacts and limits, as a share of the diagonal of J H^-1 J^T. Joints
+    get none: a long chain with a heavy end has smaller eigenvalues than that, and would converge slowly."""
     line_search: bool = False
     """Halve steps until the error falls (sec. 8.1); stalls often where there is friction, as the paper says."""
     geometric_stiffness: bool = True
-    """Approximate K for particles (sec. 8.3)."""
+    """Take the turning of forces into H (sec. 8.3): that of joints as they say, that of particles by differences."""
+    patience: int = 30
+    """Iterations without a residual a tenth lower after which it gives up."""
 
     def __post_init__(self) -> None:
         super().__post_init__()
         self._check_choice("function", tuple(NCP_FUNCTIONS))
         self._check_choice("scaling", SCALINGS)
-        self._check_choice("linear", tuple(LINEAR_SOLVERS))
+        self._check_choice("linear", ("auto", *LINEAR_SOLVERS))
         self._check_choice("start_from", ("warm", "zero"))
         self._check_whole("linear_iterations", 1)
+        self._check_whole("patience", 1)
         self._check_range("damping", 0.0, 1.0 + 1e-12)
         for name in ("linear_tolerance", "regularisation"):
             self._check_range(name, -1e-300, 1.0)
@@ -101,11 +111,14 @@ class NonsmoothNewton(Iterative):
         status: Status = "max-iterations"
         for iteration in range(self.max_iterations + 1):
             # even impulses that are good enough get one iteration: small errors would pile up from step to step
-            if (iteration > 0 or problem.row_count == 0) and search.solved():
+            if (iteration > 0 or problem.row_count == 0) and search.value <= self.tolerance:
                 status = "converged"
                 break
             if not np.isfinite(search.value):
                 status = "diverged"
+                break
+            if search.idle >= self.patience:
+                status = "stalled"
                 break
             if iteration < self.max_iterations:
                 search.advance()
@@ -130,55 +143,51 @@ class _Iterates:
             self.v = np.zeros_like(self.v)
         self.islands: Islands = find_islands(problem.J)
         self.function = NCP_FUNCTIONS[options.function]
+        smooth = bool(np.isin(problem.laws.law, (BILATERAL, ELASTIC)).all())
+        self.damping = 1.0 if smooth else options.damping
+        held = np.repeat(np.isin(problem.laws.law, (BILATERAL, ELASTIC)), np.diff(problem.J.row_start))
+        self.shift = np.where(held, 0.0, options.regularisation)
+        chosen = ("direct" if held.any() else "pcr") if options.linear == "auto" else options.linear
+        self.linear = LINEAR_SOLVERS[chosen]
         self.problem = problem
-        self.H: BlockDiagonal = _blocks(problem)
+        self.H = problem.A
         self.steps: list[tuple[float, ...]] = []
         self.history: list[tuple[int, float]] = []
         self.linear_seconds = 0.0
         self.linear_iterations = 0
-        self.best = np.inf
+        self.best = self.mark = np.inf
+        self.idle = 0
         self._move(self.lam, self.v)
 
     def _move(self, lam: NDArray[np.float64], v: NDArray[np.float64]) -> None:
         """Go to impulses lam (m,) and velocities v (nv,)."""
         last = self.problem
         if self.relinearise is not None:
-            self.problem = self.relinearise(v)
-            if self.options.geometric_stiffness:
-                self.H = stiffened(_blocks(self.problem), last.J, self.problem.J, lam, v - self.v)
+            self.problem = self.relinearise(v, lam if self.options.geometric_stiffness else None)
+            self.H = self.problem.A
+            if self.options.geometric_stiffness and isinstance(self.H, BlockDiagonal):
+                self.H = stiffened(self.H, last.J, self.problem.J, lam, v - self.v)
         self.lam, self.v = lam, v
-        self.v_of_lam = self.problem.velocity(lam)
-        self.value = self._residual(self.problem, self.v_of_lam)
-        self.history.append((len(self.steps), self.value))
-        if self.value < self.best:
-            self.best, self.best_at = self.value, (self.problem, lam, self.v_of_lam)
-
-    def _residual(self, problem: ContactProblem, v: NDArray[np.float64]) -> float:
-        return self.options.residual(problem, self.lam, problem.constraint_velocity(v))
-
-    def solved(self) -> bool:
-        """Whether the impulses, and the velocities that they cause, solve the problem, linearised at those."""
-        if not self.value <= self.options.tolerance:
-            return False
         if self.relinearise is None:
-            return True
-        self._move(self.lam, self.v_of_lam)
-        return self.value <= self.options.tolerance
+            self.v_of_lam = self.problem.velocity(lam)
+            self.value = self.options.residual(self.problem, lam, self.problem.constraint_velocity(self.v_of_lam))
+        else:
+            self.value = nonlinear_residual(self.options, self.problem, lam, v)
+        self.history.append((len(self.steps), self.value))
+        self.idle += 1
+        if self.value < 0.9 * self.mark:
+            self.mark, self.idle = self.value, 0
+        if self.value < self.best:
+            self.best, self.best_at = self.value, (lam, v if self.relinearise is not None else self.v_of_lam)
 
     def advance(self) -> None:
         """One Newton iteration."""
         options, problem = self.options, self.problem
-        errors, C, h = self._errors(problem, self.lam, self.v)
-        g = inertia.apply(problem.A, self.v - problem.v_free) - block_rows.apply_transpose(problem.J, self.lam)
-        clock = time.perf_counter()
-        system = schur_system(problem.J, self.H, C + options.regularisation * problem.diagonal, self.islands)
-        b = block_rows.apply(problem.J, inertia.solve(self.H, g)) - h
-        linear = LINEAR_SOLVERS[options.linear](system, b, None, options.linear_iterations, options.linear_tolerance)
-        self.linear_seconds += time.perf_counter() - clock
+        errors, C, h, known = self._errors(problem, self.lam, self.v)
+        step = self._step if isinstance(problem.A, BlockDiagonal) else self._given_step
+        dlam, dv, linear = step(problem, C + self.shift * problem.diagonal, h, known)
         self.linear_iterations += linear.iterations
-        dlam = linear.x
-        dv = inertia.solve(self.H, block_rows.apply_transpose(problem.J, dlam) - g)
-        t = self._step_length(dlam, dv) if options.line_search else options.damping
+        t = self._step_length(dlam, dv) if options.line_search else self.damping
         normal, friction, joint = errors
         self.steps.append(
             (float(np.abs(dlam).max(initial=0.0)), float(np.abs(dv).max(initial=0.0)), problem.step * normal, friction,
@@ -186,17 +195,60 @@ class _Iterates:
         )  # fmt: skip
         self._move(self.lam + t * dlam, self.v + t * dv)
 
+    def _step(
+        self,
+        problem: ContactProblem,
+        C: NDArray[np.float64],
+        h: NDArray[np.float64],
+        known: NDArray[np.float64],
+    ) -> tuple[NDArray[np.float64], NDArray[np.float64], LinearSolution]:
+        """dlam (m,) and dv (nv,) of eq. (59)-(60), and what the linear solver did."""
+        options = self.options
+        # rows whose step is known leave the system; their impulses act on the others through momentum
+        J = block_rows.without(problem.J, problem.diagonal * LARGE <= C)
+        g = inertia.apply(problem.A, self.v - problem.v_free) - block_rows.apply_transpose(problem.J, self.lam + known)
+        clock = time.perf_counter()
+        system = schur_system(J, self.H, C, self.islands)
+        b = block_rows.apply(J, inertia.solve(self.H, g)) - h
+        linear = self.linear(system, b, None, options.linear_iterations, options.linear_tolerance)
+        self.linear_seconds += time.perf_counter() - clock
+        return linear.x + known, inertia.solve(self.H, block_rows.apply_transpose(J, linear.x) - g), linear
+
+    def _given_step(
+        self,
+        problem: ContactProblem,
+        C: NDArray[np.float64],
+        h: NDArray[np.float64],
+        known: NDArray[np.float64],
+    ) -> tuple[NDArray[np.float64], NDArray[np.float64], LinearSolution]:
+        """The same where only W = A^-1 is given: it is factorised, whatever linear solver was asked for."""
+        from scipy.sparse import csr_array, diags_array
+
+        A = problem.A
+        assert isinstance(A, GivenInverse)
+        clock = time.perf_counter()
+        kept = diags_array((problem.diagonal * LARGE > C).astype(np.float64))
+        W = csr_array((A.data, A.indices, A.indptr), shape=(len(h), len(h)))
+        b = kept @ (-h - inertia.solve(A, known))
+        with one_blas_thread():
+            x = kept @ shifted_factors(csr_array(kept @ W @ kept), np.maximum(C, LEAST), symmetric=False)(b)
+        self.linear_seconds += time.perf_counter() - clock
+        dlam = x + known
+        norms = np.array([float(length(b)), 0.0])
+        return dlam, inertia.solve(A, dlam), LinearSolution(x, norms, 1, norms)
+
     def _errors(
         self, problem: ContactProblem, lam: NDArray[np.float64], v: NDArray[np.float64]
-    ) -> tuple[tuple[float, float, float], NDArray[np.float64], NDArray[np.float64]]:
-        """Largest errors of normals, friction and joints [m/s], diagonal of C (m,) and the errors h (m,)."""
+    ) -> tuple[tuple[float, float, float], NDArray[np.float64], NDArray[np.float64], NDArray[np.float64]]:
+        """Largest errors of normals, friction and joints [m/s], diagonal of C, errors h and known steps (m,)."""
         u = problem.constraint_velocity(v)
-        C, h = np.empty(problem.row_count), np.empty(problem.row_count)
+        C, h, known = (np.empty(problem.row_count) for _ in range(3))
         r_normal, r_friction = self._scales(problem)
-        errors = _row_terms(
-            problem.J.row_start, problem.laws, lam, u, problem.diagonal, self.function, r_normal, r_friction, C, h
+        errors = row_terms(
+            problem.J.row_start, problem.laws, lam, u, problem.diagonal, self.function, r_normal, r_friction, C, h,
+            known,
         )  # fmt: skip
-        return errors, C, h
+        return errors, C, h, known
 
     def _scales(self, problem: ContactProblem) -> tuple[float, float]:
         """r of normal and friction rows (sec. 7), or zero where each row has its own (eq. 66)."""
@@ -218,14 +270,14 @@ class _Iterates:
 
     def _merit(self, problem: ContactProblem, lam: NDArray[np.float64], v: NDArray[np.float64]) -> float:
         """Norm of the errors of constraints and momentum, both as velocities [m/s]."""
-        _, _, h = self._errors(problem, lam, v)
+        _, _, h, _ = self._errors(problem, lam, v)
         return sqrt(float(h @ h) + float(np.sum((v - problem.velocity(lam)) ** 2)))
 
     def solution(self, status: Status, iterations: int, timings: dict[str, float]) -> Solution:
         """The last iterate, or the best one where the last has wandered off."""
-        problem, lam, v = self.problem, self.lam, self.v_of_lam
+        lam, v = self.lam, self.v if self.relinearise is not None else self.v_of_lam
         if not self.value <= WANDERED * self.best:
-            problem, lam, v = self.best_at
+            lam, v = self.best_at
         names = (
             "step_impulse", "step_velocity", "normal_error", "friction_error", "joint_error",
             "linear_start", "linear_residual", "linear_iterations",
@@ -240,85 +292,15 @@ class _Iterates:
             timings,
             counts={"linear_iterations": self.linear_iterations},
             details={name: table[:, k] for k, name in enumerate(names)},
-            problem=problem,
+            problem=self.problem if self.relinearise is None else self.relinearise(v),
         )
-
-
-def _blocks(problem: ContactProblem) -> BlockDiagonal:
-    assert isinstance(problem.A, BlockDiagonal)
-    return problem.A
 
 
 def _require_known(problem: ContactProblem) -> None:
-    """Raise an InputError where the problem has no masses or boxes for friction sets."""
-    if not isinstance(problem.A, BlockDiagonal):
-        raise InputError(
-            "solver newton: the problem is given by W and q; it needs masses and constraint rows (A, J). "
-            "auto, proximal-point and nsgs solve problems given by W"
-        )
+    """Raise an InputError where the problem has boxes for friction sets."""
     boxes = (problem.laws.law == CONTACT) & (problem.laws.friction_set == BOX_SET)
     if boxes.any():
         raise InputError(
             f"solver newton: contact {int(np.argmax(boxes))} has the friction set 'box'; pgs takes it, newton takes "
             "discs, ellipses and ellipsoids"
         )
-
-
-@kernel
-def _row_terms(row_start, laws, lam, u, diagonal, function, r_normal, r_friction, C_out, h_out):
-    """C and h of every row, eq. (58) and appendix A; the largest error of normals, friction and other rows."""
-    worst_normal, worst_friction, worst_joint = 0.0, 0.0, 0.0
-    for c in range(row_start.shape[0] - 1):
-        i, end = row_start[c], row_start[c + 1]
-        law = laws.law[c]
-        if law == CONTACT:
-            r = r_normal if r_normal > 0.0 else diagonal[i]
-            phi, du, dlam = normal_terms(function, u[i], r, lam[i])
-            du = max(du, dlam / (LARGE * max(diagonal[i], r)))
-            C_out[i] = dlam / du
-            h_out[i] = phi / du
-            worst_normal = max(worst_normal, abs(phi))
-            # in the coordinates in which the friction set is a ball of radius lam_n
-            slip, size, scale, count = 0.0, 0.0, 0.0, 0
-            for k in range(i + 1, end):
-                mu = laws.friction[c, k - i - 1]
-                if mu > 0.0:
-                    slip += (mu * u[k]) ** 2
-                    size += (lam[k] / mu) ** 2
-                    scale += mu * mu * (r_friction if r_friction > 0.0 else diagonal[k])
-                    count += 1
-            W = -1.0
-            if lam[i] > 0.0 and count > 0:
-                W = friction_compliance(function, sqrt(slip), lam[i], sqrt(size), 1.0, scale / count)
-            for k in range(i + 1, end):
-                mu = laws.friction[c, k - i - 1]
-                most = LARGE * diagonal[k]
-                if W >= 0.0 and mu > 0.0:
-                    C_out[k] = min(W / (mu * mu), most)
-                    h_out[k] = u[k] + C_out[k] * lam[k]
-                    worst_friction = max(worst_friction, abs(h_out[k]))
-                else:  # eq. (106): no normal impulse, or no friction in this direction
-                    C_out[k] = most
-                    h_out[k] = most * lam[k]
-        else:
-            for k in range(i, end):
-                gap = u[k] + laws.compliance[k] * lam[k]
-                C_out[k] = laws.compliance[k]
-                h_out[k] = gap
-                error = abs(gap)
-                if law == LIMIT:
-                    r = r_normal if r_normal > 0.0 else diagonal[k]
-                    phi, du, dlam = normal_terms(function, gap, r, lam[k])
-                    du = max(du, dlam / (LARGE * max(diagonal[k], r)))
-                    C_out[k] += dlam / du
-                    h_out[k] = phi / du
-                    error = abs(phi)
-                elif law == BOUNDED:
-                    pull = lam[k] - gap / (diagonal[k] + laws.compliance[k])
-                    target = min(max(pull, -laws.bound[k]), laws.bound[k])
-                    if target != pull:  # at its bound: the impulse is known
-                        C_out[k] = LARGE * diagonal[k]
-                        h_out[k] = C_out[k] * (lam[k] - target)
-                        error = abs(lam[k] - target) * diagonal[k]
-                worst_joint = max(worst_joint, error)
-    return worst_normal, worst_friction, worst_joint

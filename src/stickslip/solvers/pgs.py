@@ -29,6 +29,7 @@ class ProjectedGaussSeidel:
 
     name: ClassVar[str] = "pgs"
     law: ClassVar[Law] = "box"
+    nonlinear: ClassVar[bool] = False
     all_friction_sets: ClassVar[bool] = True
 
     tolerance: float = 1e-8

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
 from dataclasses import dataclass, field
 from typing import ClassVar, Literal, Protocol
 
@@ -13,7 +12,19 @@ from stickslip.contact.laws import Law
 from stickslip.contact.problem import ContactProblem
 
 Status = Literal["converged", "max-iterations", "stalled", "diverged"]
-Relinearise = Callable[[NDArray[np.float64]], ContactProblem]
+
+
+class Relinearise(Protocol):
+    """Gives the problem linearised at other velocities."""
+
+    def __call__(self, v: NDArray[np.float64], lam: NDArray[np.float64] | None = None) -> ContactProblem:
+        """The problem at velocities v (nv,), with the same structure.
+
+        With impulses lam (m,), its A and v_free also hold how forces turn with the bodies: A (v' - v_free) - J^T lam'
+        is then the linearisation of momentum about v and lam, and equal to it there.
+        """
+        ...
+
 
 
 @dataclass(frozen=True, eq=False)

@@ -6,6 +6,9 @@ global:  one r for every row: a constant, or 1 / (|least| + |largest| eigenvalue
 local:   r_i = 1 / W_ii, eq. (39).
 blocked: 1 / W_nn for the normal row, the inverse of the friction rows' block of W_cc, eq. (40).
 
+Not in the paper: with the last two, the rows of a joint have the inverse of W_cc with their compliance. Nothing is
+projected there, and a joint is then closed by one update, where row by row its arms make its rows fight.
+
 A projection with the plain norm has fixed points that depend on R where the factors of a contact's friction rows
 differ: lam = prox(lam - R u) then says that -R u, not -u, is normal to the friction set, and friction does not
 dissipate as much as it can. So by default the local strategy gives both tangents the smaller of their factors and
@@ -22,9 +25,11 @@ import numpy as np
 from numpy.typing import NDArray
 
 from stickslip.contact import delassus
-from stickslip.contact.laws import CONTACT
+from stickslip.contact.laws import BILATERAL, CONTACT, ELASTIC
 from stickslip.contact.problem import ContactProblem
 from stickslip.jit import kernel
+from stickslip.linalg.block_rows import summed
+from stickslip.linalg.small_inverse import invert_small
 from stickslip.linalg.vectors import length
 
 Strategy = Literal["local", "global", "blocked"]
@@ -43,6 +48,10 @@ class Factors(NamedTuple):
     """(n, 3, 3) block of the friction rows of each contact, unused rows and columns zero."""
     length: NDArray[np.float64]
     """(n,) [m] radius at which projections measure the torsional row."""
+    joint_start: NDArray[np.int32]
+    """(n + 1,) where the block of each joint starts in ``joint``; empty for other blocks and joints of one row."""
+    joint: NDArray[np.float64]
+    """R of joints, (W_cc + compliance)^-1, row by row."""
 
 
 def starting_factors(
@@ -56,14 +65,27 @@ def starting_factors(
     if strategy == "global":
         r = reciprocal_of_eigenvalues(problem) if start is None else start
         _global_factors(J.row_start, laws.law, r, row, friction)
-        return Factors(row, friction, radius)
+        return Factors(row, friction, radius, np.zeros(problem.block_count + 1, dtype=np.int32), np.zeros(0))
     _local_factors(J.row_start, laws, problem.diagonal, plain, relaxation, row, friction)
     if strategy == "blocked":
         _block_factors(J, problem.response, laws.law, relaxation, friction)
     elif not plain:
         radius = problem.torsion_length
         _scale_torsion(J.row_start, laws.law, radius, row, friction)
-    return Factors(row, friction, radius)
+    return Factors(row, friction, radius, *_joint_factors(problem, relaxation))
+
+
+def _joint_factors(problem: ContactProblem, relaxation: float) -> tuple[NDArray[np.int32], NDArray[np.float64]]:
+    """joint_start and joint of the factors."""
+    J, laws = problem.J, problem.laws
+    height = np.diff(J.row_start)
+    linear = ((laws.law == BILATERAL) | (laws.law == ELASTIC)) & (height > 1)
+    start = summed(np.where(linear, height**2, 0))
+    joint = np.zeros(int(start[-1]))
+    if len(joint):
+        room = np.empty(int(height.max()))
+        _invert_joints(J, problem.response, laws.compliance, relaxation, start, joint, room)
+    return start, joint
 
 
 def reciprocal_of_eigenvalues(problem: ContactProblem) -> float:
@@ -113,14 +135,42 @@ def _local_factors(row_start, laws, diagonal, plain, relaxation, row_out, fricti
         first, last = row_start[c], row_start[c + 1]
         if laws.law[c] == CONTACT:
             for i in range(first, last):
-                row_out[i] = relaxation / diagonal[i]
+                row_out[i] = relaxation / diagonal[i] if diagonal[i] > 0.0 else 0.0
             if not plain:
                 row_out[first + 1] = row_out[first + 2] = min(row_out[first + 1], row_out[first + 2])
             for k in range(last - first - 1):
                 friction_out[c, k, k] = row_out[first + 1 + k]
         else:
             for i in range(first, last):
-                row_out[i] = relaxation / (diagonal[i] + laws.compliance[i])
+                w = diagonal[i] + laws.compliance[i]
+                row_out[i] = relaxation / w if w > 0.0 else 0.0
+
+
+@kernel
+def _invert_joints(J, response, compliance, relaxation, start, joint_out, room):
+    """R of joints; room (largest block,) is scratch, joint_out is zero before."""
+    for c in range(start.shape[0] - 1):
+        if start[c + 1] == start[c]:
+            continue
+        i, to = J.row_start[c], start[c]
+        dim = J.row_start[c + 1] - i
+        for e in range(J.entry_start[c], J.entry_start[c + 1]):
+            width = J.column_start[J.entry_column[e] + 1] - J.column_start[J.entry_column[e]]
+            for f in range(response.entry_start[c], response.entry_start[c + 1]):
+                if response.entry_column[f] != J.entry_column[e]:
+                    continue
+                left, right = J.data_start[e], response.data_start[f]
+                for k in range(dim):
+                    for x in range(dim):
+                        for j in range(width):
+                            joint_out[to + k * dim + x] += (
+                                J.data[left + k * width + j] * response.data[right + x * width + j]
+                            )
+        for k in range(dim):
+            joint_out[to + k * dim + k] += compliance[i + k]
+        invert_small(dim, to, joint_out, room)
+        for k in range(start[c], start[c + 1]):
+            joint_out[k] *= relaxation
 
 
 @kernel

@@ -10,43 +10,33 @@ Differs from the paper, and how to have the paper's method:
 - Between sweeps the equations of the contacts held closed are solved directly (solvers/subspace.py), kept only
   where the residual falls. ``subspace=0`` leaves that out, and so does ``criterion="step"``.
 - Large problems are swept in slabs (solvers/slabs.py) on several threads, the same bits on any number of them.
+- Rows of joints are updated together (solvers/prox_factors.py).
 """
 
 from __future__ import annotations
 
 import time
 from dataclasses import dataclass, replace
-from math import sqrt
-from typing import ClassVar
+from typing import Any, ClassVar
 
 import numpy as np
 from numpy.typing import NDArray
 
-from stickslip.contact.laws import CONTACT, DISC
+from stickslip.contact.laws import BILATERAL, CONTACT, DISC, ELASTIC
 from stickslip.contact.problem import ContactProblem, reordered
-from stickslip.jit import kernel, parallel_kernel, prange
-from stickslip.linalg import block_rows
 from stickslip.linalg.inertia import rigid_inverses
+from stickslip.solvers import prox_iterations as loops
 from stickslip.solvers.iterative import WANDERED
 from stickslip.solvers.protocol import Relinearise, Solution, Status
-from stickslip.solvers.prox import (
-    FACTOR,
-    LAST,
-    RELATIVE,
-    ROLL_BACK,
-    ROLLBACKS,
-    STOP,
-    Prox,
-    judge,
-    new_progress,
-)
+from stickslip.solvers.prox import LAST, RELATIVE, ROLLBACKS, Prox, new_progress
 from stickslip.solvers.prox_factors import Factors
-from stickslip.solvers.prox_sweeps import sweep_blocks, sweep_discs, sweep_torsion
 from stickslip.solvers.slabs import Slabs, one_part, slabs_of
 from stickslip.solvers.subspace import subspace_step
 
 STALL_SWEEPS = 500
 """Sweeps without a tenth of progress after which more of them are no use."""
+JOINT_PATIENCE = 5
+"""Sweeps before the first subspace step where there are joints: the step closes them, and sweeps only crawl there."""
 SLAB_BLOCKS = 5000
 """Contacts from which on sweeps go by slabs: below, starting threads costs more than they save."""
 
@@ -78,11 +68,12 @@ class ProxGaussSeidel(Prox):
         relinearise: Relinearise | None = None,
     ) -> Solution:
         """Solve for the impulses, starting from ``warm`` (m,) or zero."""
-        large = problem.block_count >= SLAB_BLOCKS and _rigid_inverses(problem) is not None
-        slabs = slabs_of(problem.J) if large else None
+        contacts, _, inverses = leading_contacts(problem, self) if problem.block_count >= SLAB_BLOCKS else (0, 0, None)
+        slabs = slabs_of(problem.J, contacts) if contacts >= SLAB_BLOCKS and inverses is not None else None
         if slabs is None:
             return self._solve(problem, warm, None)
-        inner, rows = reordered(problem, slabs.order)
+        others = np.arange(contacts, problem.block_count, dtype=np.int32)
+        inner, rows = reordered(problem, np.concatenate([slabs.order, others]))
         solution = self._solve(inner, None if warm is None else warm[rows], slabs)
         lam = np.empty_like(solution.lam)
         lam[rows] = solution.lam
@@ -130,7 +121,9 @@ class ProxGaussSeidel(Prox):
         """Iterate until the residual is below the tolerance, with subspace steps between the sweeps."""
         small = self.subspace > 0 and len(v) <= self.subspace_limit
         history: list[tuple[int, float]] = []
-        iterations, patience, target = 0, self.patience, self.tolerance * (problem.free_speed or 1.0)
+        joints = bool(np.isin(problem.laws.law, (BILATERAL, ELASTIC)).any())
+        patience = min(self.patience, JOINT_PATIENCE) if joints else self.patience
+        iterations, target = 0, self.tolerance * (problem.free_speed or 1.0)
         best_lam, best_v = lam.copy(), v.copy()
         mark, mark_at = best, 0  # the last residual that was a tenth of progress
         status: Status = "max-iterations"
@@ -189,7 +182,7 @@ class ProxGaussSeidel(Prox):
 
 
 class _Sweeps:
-    """The sweeps of one solve: factors, order, progress, and room to roll back to."""
+    """The sweeps of one solve: the loop that suits the problem, factors, progress, and room to roll back to."""
 
     def __init__(self, options: Prox, problem: ContactProblem, slabs: Slabs | None) -> None:
         self.problem, self.rule = problem, options.rule
@@ -198,14 +191,20 @@ class _Sweeps:
         self.merit = np.zeros(options.max_iterations if options.criterion == "step" else 0)
         self.room = np.empty(problem.row_count), np.empty(len(problem.v_free))
         self.slabs = slabs or one_part(problem.block_count)
-        self.iterate, self.response = _iterate_blocks, None
-        inverses = _rigid_inverses(problem)
-        if inverses is not None and problem.row_count == 4 * problem.block_count:
-            self.iterate = _iterate_torsion if slabs is None else _iterate_torsion_slabs
-            self.response = inverses
-        elif inverses is not None and options.factors != "blocked" and (problem.laws.friction_set == DISC).all():
-            self.iterate = _iterate_discs if slabs is None else _iterate_discs_slabs
-            self.response = inverses
+        self.iterate: Any = loops.iterate_blocks
+        self.response: Any = None
+        contacts, height, inverses = leading_contacts(problem, options)
+        if inverses is None:
+            return
+        if contacts < problem.block_count:
+            self.iterate = loops.iterate_mixed if slabs is None else loops.iterate_mixed_slabs
+            self.response = loops.Mixed(inverses, problem.response, contacts, height)
+            return
+        self.response = inverses
+        if height == 4:
+            self.iterate = loops.iterate_torsion if slabs is None else loops.iterate_torsion_slabs
+        else:
+            self.iterate = loops.iterate_discs if slabs is None else loops.iterate_discs_slabs
 
     def run(self, budget: int, target: float, lam: NDArray[np.float64], v: NDArray[np.float64]) -> int:
         """Up to ``budget`` sweeps, lam and v in place; returns how many."""
@@ -219,135 +218,15 @@ class _Sweeps:
         )  # fmt: skip
 
 
-def _rigid_inverses(problem: ContactProblem) -> NDArray[np.float64] | None:
-    """A^-1 (nb, 7) where every block is a contact of as many rows between rigid bodies, else None."""
-    if block_rows.rigid_contacts(problem.J) is None or not (problem.laws.law == CONTACT).all():
-        return None
-    return rigid_inverses(problem.A)
+def leading_contacts(problem: ContactProblem, options: Prox) -> tuple[int, int, NDArray[np.float64] | None]:
+    """Contacts before all other blocks that fast kernels sweep over, the rows of each, and A^-1 (nb, 7) or None.
 
-
-@kernel
-def _iterate_discs(
-    J, inverses, bias, laws, weight, factors, slabs, rule, budget, target, lam, v, progress, lam0, v0, merit_out
-):  # fmt: skip
-    """Sweeps over isotropic contacts between rigid bodies. Returns the number of sweeps."""
-    entries = J.data.reshape(-1, 3, 6)
-    bias3, lam3, v6 = bias.reshape(-1, 3), lam.reshape(-1, 3), v.reshape(-1, 6)
-    for sweep in range(budget):
-        _copy(lam, lam0)
-        _copy(v, v0)
-        total, largest = sweep_discs(
-            0, bias3.shape[0], J, entries, inverses, bias3, laws, weight, factors, progress[FACTOR],
-            lam3, v6,
-        )  # fmt: skip
-        if _settle(sweep, total, largest, rule, target, lam, v, progress, lam0, v0, merit_out):
-            return sweep + 1
-    return budget
-
-
-@kernel
-def _iterate_torsion(
-    J, inverses, bias, laws, weight, factors, slabs, rule, budget, target, lam, v, progress, lam0, v0, merit_out
-):  # fmt: skip
-    """Sweeps over contacts with torsion between rigid bodies. Returns the number of sweeps."""
-    entries = J.data.reshape(-1, 4, 6)
-    bias4, lam4, v6 = bias.reshape(-1, 4), lam.reshape(-1, 4), v.reshape(-1, 6)
-    for sweep in range(budget):
-        _copy(lam, lam0)
-        _copy(v, v0)
-        total, largest = sweep_torsion(
-            0, bias4.shape[0], J, entries, inverses, bias4, laws, weight, factors, progress[FACTOR],
-            lam4, v6,
-        )  # fmt: skip
-        if _settle(sweep, total, largest, rule, target, lam, v, progress, lam0, v0, merit_out):
-            return sweep + 1
-    return budget
-
-
-@kernel
-def _iterate_blocks(
-    J, response, bias, laws, weight, factors, slabs, rule, budget, target, lam, v, progress, lam0, v0, merit_out
-):  # fmt: skip
-    """Sweeps over blocks of every law. Returns the number of sweeps."""
-    for sweep in range(budget):
-        _copy(lam, lam0)
-        _copy(v, v0)
-        total, largest = sweep_blocks(J, response, bias, laws, weight, factors, progress[FACTOR], lam, v)
-        if _settle(sweep, total, largest, rule, target, lam, v, progress, lam0, v0, merit_out):
-            return sweep + 1
-    return budget
-
-
-@parallel_kernel
-def _iterate_discs_slabs(
-    J, inverses, bias, laws, weight, factors, slabs, rule, budget, target, lam, v, progress, lam0, v0, merit_out
-):  # fmt: skip
-    """As _iterate_discs, the parts of a phase on several threads."""
-    entries = J.data.reshape(-1, 3, 6)
-    bias3, lam3, v6 = bias.reshape(-1, 3), lam.reshape(-1, 3), v.reshape(-1, 6)
-    part = np.zeros((slabs.part_start.shape[0], 2))
-    for sweep in range(budget):
-        _copy(lam, lam0)
-        _copy(v, v0)
-        for phase in range(slabs.phase_start.shape[0] - 1):
-            for p in prange(slabs.phase_start[phase], slabs.phase_start[phase + 1]):
-                part[p, 0], part[p, 1] = sweep_discs(
-                    slabs.part_start[p], slabs.part_start[p + 1], J, entries, inverses, bias3, laws,
-                    weight, factors, progress[FACTOR], lam3, v6,
-                )  # fmt: skip
-        total, largest = _joined(part)
-        if _settle(sweep, total, largest, rule, target, lam, v, progress, lam0, v0, merit_out):
-            return sweep + 1
-    return budget
-
-
-@parallel_kernel
-def _iterate_torsion_slabs(
-    J, inverses, bias, laws, weight, factors, slabs, rule, budget, target, lam, v, progress, lam0, v0, merit_out
-):  # fmt: skip
-    """As _iterate_torsion, the parts of a phase on several threads."""
-    entries = J.data.reshape(-1, 4, 6)
-    bias4, lam4, v6 = bias.reshape(-1, 4), lam.reshape(-1, 4), v.reshape(-1, 6)
-    part = np.zeros((slabs.part_start.shape[0], 2))
-    for sweep in range(budget):
-        _copy(lam, lam0)
-        _copy(v, v0)
-        for phase in range(slabs.phase_start.shape[0] - 1):
-            for p in prange(slabs.phase_start[phase], slabs.phase_start[phase + 1]):
-                part[p, 0], part[p, 1] = sweep_torsion(
-                    slabs.part_start[p], slabs.part_start[p + 1], J, entries, inverses, bias4, laws,
-                    weight, factors, progress[FACTOR], lam4, v6,
-                )  # fmt: skip
-        total, largest = _joined(part)
-        if _settle(sweep, total, largest, rule, target, lam, v, progress, lam0, v0, merit_out):
-            return sweep + 1
-    return budget
-
-
-@kernel
-def _joined(part):
-    """Sum and maximum over the parts, in their order."""
-    total, largest = 0.0, 0.0
-    for p in range(part.shape[0]):
-        total += part[p, 0]
-        largest = max(largest, part[p, 1])
-    return total, largest
-
-
-@kernel
-def _settle(sweep, total, largest, rule, target, lam, v, progress, lam0, v0, merit_out):
-    """Alg. 2 lines 11-15: roll back on divergence, note the merit; True where the iteration ends."""
-    if sweep < merit_out.shape[0]:
-        merit_out[sweep] = largest
-    verdict = judge(sqrt(total), largest, rule, target, progress)
-    if verdict == ROLL_BACK:
-        _copy(lam0, lam)
-        _copy(v0, v)
-    return verdict == STOP
-
-
-@kernel
-def _copy(x, y_out):
-    """y_out = x; a loop, because slices would compile the text of the error that they might raise."""
-    for i in range(x.shape[0]):
-        y_out[i] = x[i]
+    They are between rigid bodies, and have four rows, or three and discs for friction sets.
+    """
+    laws, height = problem.laws, np.diff(problem.J.row_start)
+    rows = int(height[0]) if len(height) else 0
+    if rows not in (3, 4) or (rows == 3 and options.factors == "blocked"):
+        return 0, rows, None
+    fast = (laws.law == CONTACT) & (height == rows) & ((rows == 4) | (laws.friction_set == DISC))
+    count = len(fast) if fast.all() else int(np.argmin(fast))
+    return count, rows, rigid_inverses(problem.A) if count else None

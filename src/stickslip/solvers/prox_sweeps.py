@@ -7,7 +7,7 @@ which heavy and light contacts count alike; and the largest entry, the paper's m
 
 from math import sqrt
 
-from stickslip.contact.laws import CONTACT, LIMIT, project_disc, project_scaled
+from stickslip.contact.laws import CONTACT, project_disc, project_row, project_scaled
 from stickslip.jit import kernel
 
 
@@ -126,10 +126,10 @@ def updated_contact(c, i, dim, laws, factors, factor, lam, u0, u1, u2, u3, bound
 
 
 @kernel
-def sweep_blocks(J, response, bias, laws, weight, factors, factor, lam, v):
-    """Alg. 2 lines 4-10 for blocks of every law, in place."""
+def sweep_blocks(first, last, J, response, bias, laws, weight, factors, factor, lam, v, room):
+    """Alg. 2 lines 4-10 for blocks of every law, in place, first to last - 1; room (largest block,) is scratch."""
     total, largest = 0.0, 0.0
-    for c in range(J.row_start.shape[0] - 1):
+    for c in range(first, last):
         i = J.row_start[c]
         dim = J.row_start[c + 1] - i
         if laws.law[c] == CONTACT:
@@ -159,25 +159,63 @@ def sweep_blocks(J, response, bias, laws, weight, factors, factor, lam, v):
                 total += (weight[c] * d3 / factors.length[c]) ** 2
                 largest = max(largest, abs(d3))
                 respond(response, c, 3, d3, v)
+        elif factors.joint_start[c + 1] > factors.joint_start[c]:
+            change, most = _sweep_joint(c, J, response, bias, laws, factors, factor, lam, v, room)
+            total += change
+            largest = max(largest, most)
         else:
             # rows one after another: each is a scalar problem
-            for k in range(dim):
-                s = bias[i + k] + laws.compliance[i + k] * lam[i + k]
-                for e in range(J.entry_start[c], J.entry_start[c + 1]):
-                    x = J.column_start[J.entry_column[e]]
-                    width = J.column_start[J.entry_column[e] + 1] - x
-                    at = J.data_start[e] + k * width
-                    for j in range(width):
-                        s += J.data[at + j] * v[x + j]
-                new0 = lam[i + k] - factor * factors.row[i + k] * s
-                if laws.law[c] == LIMIT:
-                    new0 = max(0.0, new0)
-                d0 = new0 - lam[i + k]
-                lam[i + k] = new0
-                total += weight[c] ** 2 * d0 * d0
-                largest = max(largest, abs(d0))
-                respond(response, c, k, d0, v)
+            for k in range(i, i + dim):
+                z = lam[k] - factor * factors.row[k] * row_velocity(c, k, J, bias, laws, lam, v)
+                new0 = project_row(laws.law[c], z, laws.bound[k])
+                step = new0 - lam[k]
+                lam[k] = new0
+                largest = max(largest, abs(step))
+                if factors.row[k] > 0.0:
+                    total += (step / factors.row[k]) ** 2
+                respond(response, c, k - i, step, v)
     return total, largest
+
+
+@kernel
+def row_velocity(c, k, J, bias, laws, lam, v):
+    """u + compliance lam of row k, which is one of block c."""
+    total = bias[k] + laws.compliance[k] * lam[k]
+    for e in range(J.entry_start[c], J.entry_start[c + 1]):
+        x = J.column_start[J.entry_column[e]]
+        width = J.column_start[J.entry_column[e] + 1] - x
+        at = J.data_start[e] + (k - J.row_start[c]) * width
+        for j in range(width):
+            total += J.data[at + j] * v[x + j]
+    return total
+
+
+@kernel
+def _sweep_joint(c, J, response, bias, laws, factors, factor, lam, v, room):
+    """lam -= R u of all rows of a joint at once, in place; room (its rows,) holds their velocities."""
+    total, largest = 0.0, 0.0
+    i = J.row_start[c]
+    dim = J.row_start[c + 1] - i
+    for k in range(dim):
+        room[k] = row_velocity(c, i + k, J, bias, laws, lam, v)
+    for k in range(dim):
+        step = -factor * joint_row(c, k, dim, factors, room, 0)
+        lam[i + k] += step
+        largest = max(largest, abs(step))
+        if factors.row[i + k] > 0.0:
+            total += (step / factors.row[i + k]) ** 2
+        respond(response, c, k, step, v)
+    return total, largest
+
+
+@kernel
+def joint_row(c, k, dim, factors, u, first):
+    """Row k of R u of the joint c, whose velocities start at u[first]."""
+    at = factors.joint_start[c] + k * dim
+    total = 0.0
+    for j in range(dim):
+        total += factors.joint[at + j] * u[first + j]
+    return total
 
 
 @kernel
@@ -195,12 +233,16 @@ def respond(response, c, k, step, v):
 
 @kernel
 def update_jacobi(row_start, laws, weight, factors, factor, u, lam, lam_out):
-    """Alg. 1 lines 4-10: lam_out from lam and u = J v + bias; the friction set is that of the old normal impulse."""
+    """Alg. 1 lines 4-10: lam_out from lam and u; the friction set is that of the old normal impulse.
+
+    u = J v + bias, and to it compliance lam is added in place in rows of other laws than CONTACT.
+    """
     total, largest = 0.0, 0.0
     for c in range(row_start.shape[0] - 1):
         i = row_start[c]
         dim = row_start[c + 1] - i
-        if laws.law[c] == CONTACT:
+        contact = laws.law[c] == CONTACT
+        if contact:
             u3 = u[i + 3] if dim > 3 else 0.0
             new0, new1, new2, new3 = updated_contact(
                 c, i, dim, laws, factors, factor, lam, u[i], u[i + 1], u[i + 2], u3, max(lam[i], 0.0)
@@ -210,12 +252,17 @@ def update_jacobi(row_start, laws, weight, factors, factor, u, lam, lam_out):
                 lam_out[i + 3] = new3
         else:
             for k in range(i, i + dim):
-                z = lam[k] - factor * factors.row[k] * (u[k] + laws.compliance[k] * lam[k])
-                lam_out[k] = max(0.0, z) if laws.law[c] == LIMIT else z
+                u[k] += laws.compliance[k] * lam[k]
+            for k in range(i, i + dim):
+                if factors.joint_start[c + 1] > factors.joint_start[c]:
+                    lam_out[k] = lam[k] - factor * joint_row(c, k - i, dim, factors, u, i)
+                else:
+                    lam_out[k] = project_row(laws.law[c], lam[k] - factor * factors.row[k] * u[k], laws.bound[k])
         for k in range(i, i + dim):
             step = lam_out[k] - lam[k]
             largest = max(largest, abs(step))
-            if laws.law[c] == CONTACT and k == i + 3:
-                step /= factors.length[c]
-            total += (weight[c] * step) ** 2
+            if contact:
+                total += (weight[c] * (step / factors.length[c] if k == i + 3 else step)) ** 2
+            elif factors.row[k] > 0.0:
+                total += (step / factors.row[k]) ** 2
     return sqrt(total), largest

@@ -12,11 +12,14 @@ import numpy as np
 from numpy.typing import NDArray
 
 from stickslip.contact.problem import ContactProblem
+from stickslip.linalg.vectors import length
 from stickslip.solvers.protocol import Relinearise, Solution, Solver
-from stickslip.solvers.verdict import own_residual, tolerance_of
+from stickslip.solvers.verdict import law_residual, tolerance_of
 
-MOST_ROUNDS = 6
+MOST_ROUNDS = 20
 """Linearisations of a step at most, after the first one."""
+MOST_IDLE = 3
+"""Rounds without a lower residual after which no more are made."""
 
 
 def solve_repeatedly(
@@ -24,31 +27,44 @@ def solve_repeatedly(
 ) -> Solution:
     """The solution whose residual is within the solver's tolerance where the problem is linearised at it.
 
-    Iterations and times are sums over the rounds. Where the residual does not fall any more, the last one is returned
+    Iterations and times are sums over the rounds. Where the residual does not fall any more, the best one is returned
     with the status that is true of it.
     """
     solution = solver.solve(problem, warm)
-    value = np.inf
+    best, best_value, idle = solution, np.inf, 0
     for _ in range(MOST_ROUNDS):
-        nearby = relinearise(solution.v)
-        last = value
-        # the same impulses, judged where they lead
-        there = replace(solution, v=nearby.velocity(solution.lam), problem=nearby)
-        value = own_residual(solver, nearby, there)
-        if value <= tolerance_of(solver):
-            return replace(there, status="converged")
-        if not value < 0.5 * last:
-            return replace(there, status="stalled" if solution.converged else solution.status)
-        found = solver.solve(nearby, solution.lam)
-        timings = {key: solution.timings.get(key, 0.0) + used for key, used in found.timings.items()}
-        solution = replace(
-            found,
-            iterations=solution.iterations + found.iterations,
-            history=np.concatenate([solution.history, found.history + [[solution.iterations, 0.0]]])
-            if len(found.history)
-            else solution.history,
-            timings=timings,
-            rollbacks=solution.rollbacks + found.rollbacks,
-            problem=nearby,
-        )
-    return solution
+        # the same impulses and velocities, judged where they lead
+        nearby = relinearise(solution.v, solution.lam)
+        value = nonlinear_residual(solver, nearby, solution.lam, solution.v)
+        idle = 0 if value < best_value else idle + 1
+        if value < best_value:
+            best, best_value = solution, value
+        if value <= tolerance_of(solver) or idle == MOST_IDLE:
+            break
+        solution = _after(solution, solver.solve(nearby, solution.lam))
+    status = "converged" if best_value <= tolerance_of(solver) else "stalled" if best.converged else best.status
+    return replace(best, status=status, iterations=solution.iterations, problem=relinearise(best.v))
+
+
+def nonlinear_residual(
+    solver: Solver, problem: ContactProblem, lam: NDArray[np.float64], v: NDArray[np.float64]
+) -> float:
+    """Residual of impulses lam (m,) and velocities v (nv,) of a problem linearised at them: of laws and of momentum.
+
+    Momentum counts by the change of constraint velocities that would restore it, over the free ones.
+    """
+    u = problem.constraint_velocity(v)
+    lost = float(length(problem.constraint_velocity(problem.velocity(lam)) - u))
+    return max(law_residual(solver, problem, lam, u), lost / problem.free_speed if problem.free_speed > 0.0 else lost)
+
+
+def _after(first: Solution, second: Solution) -> Solution:
+    """The second solution with the work of both."""
+    later = second.history + [[first.iterations, 0.0]] if len(second.history) else np.zeros((0, 2))
+    return replace(
+        second,
+        iterations=first.iterations + second.iterations,
+        history=np.concatenate([first.history.reshape(-1, 2), later]),
+        timings={key: first.timings.get(key, 0.0) + used for key, used in second.timings.items()},
+        rollbacks=first.rollbacks + second.rollbacks,
+    )

@@ -6,10 +6,13 @@ Legend: z = lam - rho u with rho_c = scale / weight_c, e = z_t / |z_t|, P = I - 
     stick  (|z_t| <= mu z_n)      F = rho u
     slip                          F_n = rho u_n,   F_t = lam_t - mu z_n e
 
-A step solves (F_lam + F_u (W + eps)) d = -F with eps = proximal weight, a multiple of the identity at each contact: one
-Newton step for the proximal point of lam. Where W is singular (more contacts than bodies can tell apart) the term makes
-the matrix regular without moving the root, because the pull is towards lam itself. Open contacts leave the system, so
-its size is that of the closed ones; it is as sparse as W and goes to SuperLU, or to LAPACK where it is small.
+Other rows are open where z leaves what their law allows, with F = lam - P(z), and else F = rho u, u with compliance.
+
+A step solves (F_lam + F_u (W + eps)) d = -F with eps = proximal weight, a multiple of the identity at each contact, and
+W_ii in the place of the weight for other rows: one Newton step for the proximal point of lam. Where W is singular (more
+contacts than bodies can tell apart) the term makes the matrix regular without moving the root, because the pull is
+towards lam itself. Open contacts leave the system, so its size is that of the closed ones; it is as sparse as W and
+goes to SuperLU, or to LAPACK where it is small.
 
 Where the bodies have less than half as many unknown velocities as there are rows, impulses are eliminated instead: with
 C = F_lam + F_u eps and K = C^-1 F_u, block diagonal both, d = -C^-1 F - K J dv and (A + J^T K J) dv = -J^T C^-1 F.
@@ -19,15 +22,16 @@ from __future__ import annotations
 
 from functools import cached_property
 from math import sqrt
-from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
 
-from stickslip.contact.laws import CONTACT, LIMIT
+from stickslip.contact.laws import BOUNDED, CONTACT, LIMIT, project_row
 from stickslip.contact.problem import ContactProblem
 from stickslip.jit import kernel
 from stickslip.linalg import block_rows
+from stickslip.linalg.factorisation import sparse_factors
+from stickslip.solvers.cones import row_mobility
 from stickslip.solvers.nsgs import diagonal_blocks
 from stickslip.solvers.velocity_matrix import can_factorise, factorise
 
@@ -36,8 +40,8 @@ DENSE_ROWS = 90
 
 LEAST_OVER_VELOCITIES = 1e-8
 """Least eps / weight where impulses are eliminated: its inverse is a stiffness, and stiffer ones drown the masses."""
-SPARSE: dict[str, Any] = {"permc_spec": "MMD_AT_PLUS_A", "diag_pivot_thresh": 1e-3, "options": {"SymmetricMode": True}}
-"""How SuperLU orders and pivots: the pattern is symmetric and the diagonal strong, which saves half to nine tenths."""
+PIVOTING = 1e-3
+"""A pivot stays on the diagonal where it is at least this share of its column (linalg/factorisation.py)."""
 
 
 class NewtonSteps:
@@ -49,6 +53,7 @@ class NewtonSteps:
         # derivatives of F by the three lam and the three u of a contact; only the first column for other laws
         self.by_lam, self.by_u = np.zeros((rows, 3)), np.zeros((rows, 3))
         self.F, self.place = np.zeros(rows), np.zeros(rows, dtype=np.int32)
+        self.mobility = row_mobility(problem)
         self.over_velocities = 2 * problem.J.column_count < rows and can_factorise(problem)
 
     def step(
@@ -60,7 +65,9 @@ class NewtonSteps:
         the proximal point of the centre.
         """
         p = self.problem
-        closed = _linearise(p.J.row_start, p.laws, p.weight, scale, lam, u, self.F, self.by_lam, self.by_u, self.place)
+        closed = _linearise(
+            p.J.row_start, p.laws, self.mobility, scale, lam, u, self.F, self.by_lam, self.by_u, self.place
+        )
         if self.over_velocities:
             d = self._over_velocities(np.maximum(proximal, LEAST_OVER_VELOCITIES))
         else:
@@ -79,8 +86,8 @@ class NewtonSteps:
         column, data = np.empty(start[-1], dtype=np.int32), np.empty(start[-1])
         rhs = np.empty(closed)
         _assemble(
-            W, self.diagonal_block, p.laws, p.weight, proximal, self.F, self.by_lam, self.by_u, self.place, caused,
-            start, column, data, rhs,
+            W, self.diagonal_block, p.laws, self.mobility, proximal, self.F, self.by_lam, self.by_u, self.place,
+            caused, start, column, data, rhs,
         )  # fmt: skip
         found = _solve(start, column, data, rhs)
         if found is None:
@@ -93,7 +100,8 @@ class NewtonSteps:
         p = self.problem
         acting, f = np.zeros_like(p.J.data), np.empty(p.row_count)
         K = np.zeros((p.row_count, 3))
-        if not _eliminate(p.J, p.laws, p.weight, proximal, self.F, self.by_lam, self.by_u, self.place, K, f, acting):
+        rows = self.F, self.by_lam, self.by_u, self.place
+        if not _eliminate(p.J, p.laws, self.mobility, proximal, *rows, K, f, acting):
             return None
         solve = factorise(p, acting, np.ones(p.row_count))
         if solve is None:
@@ -122,33 +130,33 @@ def _solve(
         _, _, x, failed = dgesv(dense.T, rhs, overwrite_a=True)  # the order of memory that LAPACK wants
         return None if failed else x
     from scipy.sparse import csc_array
-    from scipy.sparse.linalg import splu
 
     transposed = csc_array((data, column, start), shape=(size, size))
     transposed.has_canonical_format = True
-    try:
-        found: NDArray[np.float64] = splu(transposed, **SPARSE).solve(rhs, trans="T")
-    except RuntimeError:  # SuperLU met an exact zero
-        return None
-    return found
+    factors = sparse_factors(transposed, PIVOTING)
+    return None if factors is None else factors.solve(rhs, trans="T")
 
 
 @kernel
-def _linearise(row_start, laws, weight, scale, lam, u, F_out, by_lam_out, by_u_out, place_out):
+def _linearise(row_start, laws, mobility, scale, lam, u, F_out, by_lam_out, by_u_out, place_out):
     """F and its derivatives; place_out: number of each closed row, -1 for open ones. Returns how many are closed."""
     closed = 0
     for c in range(row_start.shape[0] - 1):
         i = row_start[c]
-        rho = scale / weight[c] if weight[c] > 0.0 else 0.0
         if laws.law[c] != CONTACT:
             for k in range(i, row_start[c + 1]):
+                rho = scale / mobility[k] if mobility[k] > 0.0 else 0.0
                 gap = u[k] + laws.compliance[k] * lam[k]
-                if (laws.law[c] == LIMIT and lam[k] - rho * gap <= 0.0) or rho == 0.0:
-                    F_out[k], place_out[k] = lam[k], -1
+                z = lam[k] - rho * gap
+                limited = laws.law[c] == LIMIT and z <= 0.0
+                if limited or (laws.law[c] == BOUNDED and abs(z) >= laws.bound[k]) or rho == 0.0:
+                    kept = project_row(laws.law[c], z, laws.bound[k]) if rho > 0.0 else 0.0
+                    F_out[k], place_out[k] = lam[k] - kept, -1
                 else:
                     F_out[k], by_u_out[k, 0], place_out[k] = rho * gap, rho, closed
                     closed += 1
             continue
+        rho = scale / mobility[i] if mobility[i] > 0.0 else 0.0
         mu = laws.friction[c, 0]
         zn, zx, zy = lam[i] - rho * u[i], lam[i + 1] - rho * u[i + 1], lam[i + 2] - rho * u[i + 2]
         if zn <= 0.0 or rho == 0.0:
@@ -196,17 +204,17 @@ def _count(W, place, start_out):
 
 @kernel
 def _assemble(
-    W, diagonal_block, laws, weight, proximal, F, by_lam, by_u, place, caused, start, column_out, data_out, rhs_out
+    W, diagonal_block, laws, mobility, proximal, F, by_lam, by_u, place, caused, start, column_out, data_out, rhs_out
 ):  # fmt: skip
     """Rows of F_lam + F_u (W + eps) over the closed rows, and -F less what the steps of open rows cause."""
     for c in range(W.row_start.shape[0] - 1):
         i, end = W.row_start[c], W.row_start[c + 1]
         contact = laws.law[c] == CONTACT
         own = diagonal_block[c]
-        eps = proximal[c] * weight[c]
         for k in range(i, end):
             if place[k] < 0:
                 continue
+            eps = proximal[c] * mobility[k]
             first, terms = (i, 3) if contact else (k, 1)  # rows of u that this row of F depends on
             to = start[place[k]]
             total = -F[k]
@@ -242,19 +250,19 @@ def _scatter(start, column, data, dense_out):
 
 
 @kernel
-def _eliminate(J, laws, weight, proximal, F, by_lam, by_u, place, K_out, f_out, acting_out):
+def _eliminate(J, laws, mobility, proximal, F, by_lam, by_u, place, K_out, f_out, acting_out):
     """K = C^-1 F_u and f = C^-1 F of every block, and the data of K^T J; False where a block C is singular."""
     for c in range(J.row_start.shape[0] - 1):
         i, end = J.row_start[c], J.row_start[c + 1]
-        eps = proximal[c] * weight[c]
         contact = laws.law[c] == CONTACT
         for k in range(i, end):
             f_out[k] = F[k]
             if not contact and place[k] >= 0:
-                soft = eps + laws.compliance[k]
+                soft = proximal[c] * mobility[k] + laws.compliance[k]
                 if soft <= 0.0:
                     return False
                 K_out[k, 0], f_out[k] = 1.0 / soft, F[k] / (by_u[k, 0] * soft)
+        eps = proximal[c] * mobility[i]
         if contact and place[i] >= 0 and not _invert_contact(i, eps, F, by_lam, by_u, K_out, f_out):
             return False
         for e in range(J.entry_start[c], J.entry_start[c + 1]):

@@ -45,16 +45,20 @@ def one_part(count: int) -> Slabs:
     return Slabs(order, np.array([0, count], dtype=np.int32), np.array([0, 1], dtype=np.int32))
 
 
-def slabs_of(J: BlockRows) -> Slabs | None:
-    """Slabs of about equal numbers of constraints, or None where the graph is too round for them."""
-    bodies, blocks = len(J.column_start) - 1, J.block_count
+def slabs_of(J: BlockRows, blocks: int | None = None) -> Slabs | None:
+    """Slabs of about equal numbers of constraints, or None where the graph is too round for them.
+
+    ``blocks``: of so many first constraints only; None: of all.
+    """
+    bodies, blocks = len(J.column_start) - 1, J.block_count if blocks is None else blocks
+    entry_start = J.entry_start[: blocks + 1]
     level = np.full(bodies, -1, dtype=np.int32)
-    levels = _levels(J.entry_start, J.entry_column, level)
+    levels = _levels(entry_start, J.entry_column, level)
     count = min(MOST_SLABS, levels)
     if count < LEAST_SLABS:
         return None
     part = np.empty(blocks, dtype=np.int32)
-    _assign(J.entry_start, J.entry_column, level, levels, count, part)
+    _assign(entry_start, J.entry_column, level, levels, count, part)
     # interiors are parts 0 .. count-1, then even boundaries, then odd ones
     even, odd = count // 2, (count - 1) // 2
     parts = count + even + odd

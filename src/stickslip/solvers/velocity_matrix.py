@@ -5,16 +5,13 @@ J are constraint rows, B the rows that their impulses act on (J itself but for s
 
 from __future__ import annotations
 
-from collections.abc import Callable
-
 import numpy as np
 from numpy.typing import NDArray
 
 from stickslip.contact.problem import ContactProblem
 from stickslip.jit import kernel
+from stickslip.linalg.factorisation import LinearSolve, sparse_factors
 from stickslip.linalg.inertia import BlockDiagonal
-
-LinearSolve = Callable[[NDArray[np.float64]], NDArray[np.float64]]
 
 DENSE_LIMIT = 96
 """Unknown velocities up to which a dense factorisation is the faster one."""
@@ -61,7 +58,6 @@ def _sparse_factor(
 ) -> LinearSolve | None:
     """SuperLU's solve function of A + B^T S J, or None where it is singular."""
     from scipy.sparse import coo_array, csc_array
-    from scipy.sparse.linalg import splu
 
     J, A = problem.J, problem.A
     counts = np.diff(J.entry_start)
@@ -73,10 +69,8 @@ def _sparse_factor(
     value = np.zeros((pairs + blocks, k, k))
     _assemble_triplets(J, A, acting, stiffness, k, row, column, value)
     matrix = csc_array(coo_array((value.ravel(), (row.ravel(), column.ravel())), shape=(J.column_count,) * 2))
-    try:
-        return splu(matrix).solve
-    except RuntimeError:
-        return None
+    factors = sparse_factors(matrix)
+    return None if factors is None else factors.solve
 
 
 @kernel

@@ -9,6 +9,7 @@ from __future__ import annotations
 from dataclasses import dataclass
 
 import numpy as np
+from numpy.typing import NDArray
 
 from stickslip.contact.physical import PhysicalResidual, physical_residual
 from stickslip.contact.problem import ContactProblem
@@ -47,11 +48,15 @@ def judge_solution(solver: Solver, problem: ContactProblem, solution: Solution) 
 
 def own_residual(solver: Solver, problem: ContactProblem, solution: Solution) -> float:
     """The residual of the law that the solver obeys, in its criterion, at the impulses of the solution."""
-    u = problem.constraint_velocity(problem.velocity(solution.lam))
+    return law_residual(solver, problem, solution.lam, problem.constraint_velocity(problem.velocity(solution.lam)))
+
+
+def law_residual(solver: Solver, problem: ContactProblem, lam: NDArray[np.float64], u: NDArray[np.float64]) -> float:
+    """The residual of the law that the solver obeys, in its criterion, at impulses lam and velocities u (m,)."""
     measure = getattr(solver, "residual", None)
     if measure is not None:
-        return float(measure(problem, solution.lam, u))
-    found = residual(problem, solution.lam, u, solver.law)
+        return float(measure(problem, lam, u))
+    found = residual(problem, lam, u, solver.law)
     return found.siconos if getattr(solver, "criterion", "scaled") == "siconos" else found.scaled
 
 

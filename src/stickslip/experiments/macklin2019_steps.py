@@ -1,0 +1,112 @@
+"""Steps of the scenes of [macklin2019]: the problem of a step, kept so that several solvers can take it."""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass, field, replace
+from typing import Any, ClassVar
+
+import numpy as np
+from numpy.typing import NDArray
+
+from stickslip.contact.laws import Law
+from stickslip.contact.problem import ContactProblem
+from stickslip.scenes.registry import find_scene
+from stickslip.simulation import Simulation
+from stickslip.solvers.protocol import Relinearise, Solution, Solver
+from stickslip.solvers.registry import make_solver
+from stickslip.stepping import Stepping
+
+Vector = NDArray[np.float64]
+STEP = 0.0083
+"""[s] step of all of the paper's examples (Table 2)."""
+SOLVER = "newton"
+NEVER = 1e-200
+"""Tolerance that no solve reaches: all iterations are taken."""
+
+
+DRIVERS: Mapping[str, Mapping[str, Any]] = {"beam-insertion": {"linear": "direct"}}
+"""Options of the solver that makes the steps of a scene; 50 PCR iterations let the beam slip out of its hole."""
+
+
+@dataclass(frozen=True, eq=False)
+class Moment:
+    """The problem of one step, and all that a solver is given with it."""
+
+    problem: ContactProblem
+    warm: Vector | None
+    relinearise: Relinearise | None
+
+    def solve(self, **options: Any) -> Solution:
+        """What the non-smooth Newton method finds from zero, as in the paper (eq. 67-68), with these options.
+
+        It never gives up, and where no tolerances are given, it takes all iterations.
+        """
+        patient = {"start_from": "zero", "tolerance": NEVER, "linear_tolerance": 0.0, "patience": 10**6}
+        solver = make_solver(SOLVER, **{**patient, **options})
+        return solver.solve(self.problem, None, self.relinearise)
+
+
+@dataclass
+class Watched:
+    """A solver whose last problem is kept."""
+
+    name: ClassVar[str] = "watched"
+    law: ClassVar[Law] = "exact"
+    nonlinear: ClassVar[bool] = True
+
+    solver: Solver
+    moment: Moment | None = field(default=None)
+
+    def solve(
+        self, problem: ContactProblem, warm: Vector | None = None, relinearise: Relinearise | None = None
+    ) -> Solution:
+        """Solve, and keep what was given."""
+        self.moment = Moment(problem, warm, relinearise)
+        return self.solver.solve(problem, warm, relinearise)
+
+    @property
+    def last(self) -> Moment:
+        """The moment of the last step."""
+        assert self.moment is not None, "no step was made yet"
+        return self.moment
+
+
+@dataclass(frozen=True)
+class Stage:
+    """A scene, and what brings it to the steps that are looked at."""
+
+    scene: str
+    steps: int
+    """Steps from the start to the one that is looked at."""
+    parameters: Mapping[str, Any] = field(default_factory=dict)
+
+    def shortened(self, steps: int | None) -> Stage:
+        """The same with so many steps, or as it is for None."""
+        return self if steps is None else replace(self, steps=steps)
+
+    def begin(self) -> tuple[Simulation, Watched]:
+        """The simulation at its start, and its solver."""
+        entry = find_scene(self.scene)
+        watched = Watched(make_solver(SOLVER, **{"tolerance": 1e-6, **DRIVERS.get(self.scene, {})}))
+        stepping = Stepping(**{**entry.stepping, "dt": STEP})  # type: ignore[arg-type]
+        return Simulation(entry.build(**entry.parameters(self.parameters)), None, watched, stepping), watched
+
+    def moment(self, tell: Callable[[int], None] = lambda steps: None) -> Moment:
+        """The step after ``steps`` others; ``tell`` hears of those as they are done."""
+        sim, watched = self.begin()
+        for _ in range(self.steps + 1):
+            sim.step()
+            tell(1)
+        return watched.last
+
+
+def processor() -> str:
+    """Name of this machine's processor, for tables of times."""
+    try:
+        with open("/proc/cpuinfo", encoding="utf-8") as stream:
+            names = [line.partition(":")[2].strip() for line in stream if line.startswith("model name")]
+    except OSError:
+        names = []
+    return f"{names[0] if names else 'unknown processor'}, {os.cpu_count()} cores"

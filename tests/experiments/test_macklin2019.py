@@ -1,0 +1,153 @@
+"""`stickslip reproduce macklin2019`: functions, courses, limits, claims that follow the numbers, and the command."""
+
+import json
+from pathlib import Path
+
+import numpy as np
+import pytest
+
+from stickslip.cli import main
+from stickslip.experiments import macklin2019, macklin2019_course_claims, macklin2019_quartiles, macklin2019_systems
+from stickslip.experiments import macklin2019_figures as figures
+from stickslip.experiments import macklin2019_functions as functions
+from stickslip.experiments import macklin2019_table as table
+from stickslip.experiments.macklin2019_courses import SCALINGS, Course, Panel, course_of
+from stickslip.experiments.macklin2019_limits import DELTA, Limits, limits_of, newton_matrix, row_terms
+from stickslip.experiments.macklin2019_quartiles import Curves
+from stickslip.experiments.macklin2019_steps import Stage
+from stickslip.experiments.registry import PAPERS
+from stickslip.experiments.report import Claim
+
+PNG = b"\x89PNG\r\n\x1a\n"
+
+
+def verdicts(claims: list[Claim]) -> dict[str, bool]:
+    return {claim.claim: claim.agrees for claim in claims}
+
+
+def test_every_experiment_is_registered() -> None:
+    assert list(PAPERS["macklin2019"].experiments) == list(macklin2019.EXPERIMENTS)
+
+
+def test_friction_is_zero_at_the_limit_only_with_the_corrected_equation() -> None:
+    found = verdicts(functions.friction_claims("fig6"))
+    assert list(found.values()) == [True, True, False]
+    zero = functions.zero_of(functions.printed_error, 1.0, 9.0)
+    assert 4.9 < zero < 4.99
+
+
+def test_scaling_makes_the_minimum_map_a_straight_line() -> None:
+    counts = functions.step_counts()
+    assert set(counts["minimum map, r = effective mass"].tolist()) <= {0, 1}
+    assert counts["minimum map, r = 1"].max() == 2
+    for case in functions.SCALED:
+        force = np.linspace(-1.0, 1.0, 2001)
+        second = np.abs(np.diff(case.error(force), 2)).max() / (force[1] - force[0]) ** 2
+        if np.isfinite(case.curvature):
+            assert second == pytest.approx(case.curvature, rel=1e-3, abs=1e-6)
+    assert all(verdicts(functions.scaling_claims("fig9")).values())
+
+
+def course(*residual: float) -> Course:
+    values = np.array(residual)
+    return Course(values, values, values)
+
+
+def panel(**courses: Course) -> Panel:
+    named = {name.replace("_", "-"): item for name, item in courses.items()}
+    return Panel(named, Limits(1e-12, 1e-12, 1.0, 1.0), 4)
+
+
+def test_scaling_claims_follow_the_numbers() -> None:
+    good, slow, bad = course(1.0, 1e-8), course(1.0, 1e-1, 1e-2, 1e-8), course(1.0, 1.0)
+    as_in_the_paper = {
+        "arch": panel(identity=bad, timestep=good, effective_mass=good),
+        "table-pile": panel(identity=good, timestep=good, effective_mass=good),
+        "heavy-stack": panel(identity=bad, timestep=slow, effective_mass=good),
+    }
+    assert all(verdicts(macklin2019_course_claims.scaling_claims("fig17", as_in_the_paper)).values())
+    other = {scene: panel(identity=good, timestep=bad, effective_mass=bad) for scene in as_in_the_paper}
+    assert not any(verdicts(macklin2019_course_claims.scaling_claims("fig17", other)).values())
+
+
+def test_rises_and_orders_of_magnitude() -> None:
+    assert macklin2019_course_claims.rise(course(1.0, 0.1, 10.0, 1.0)) == pytest.approx(2.0)
+    falling, wild = np.array([1.0, 0.1, 0.01]), np.array([1.0, 2.0, 0.05])
+    assert macklin2019_systems.rises(falling) == 0
+    assert macklin2019_systems.rises(wild) == 1
+    assert macklin2019_systems.share_lower(falling, wild) == 0.5
+
+
+def test_quartiles_and_rates() -> None:
+    damped = Curves(0.25 ** np.arange(20)[None, :].repeat(4, axis=0))
+    assert damped.superlinear == 0
+    assert damped.converged == 4
+    np.testing.assert_allclose(damped.quartiles[0], damped.quartiles[2])
+    newton = Curves(np.array([[1e-1, 1e-2, 1e-5, 1e-11], [1.0, 1.0, 1.0, 1.0]]))
+    assert (newton.superlinear, newton.converged) == (1, 1)
+    found = {
+        name: Curves(np.ones((4, 20))) if name.startswith("identity") else damped
+        for name in macklin2019_quartiles.CASES
+    }
+    assert list(verdicts(macklin2019_quartiles.claims("fig16", found)).values()) == [False, True, True, True, True]
+
+
+def test_a_step_of_the_stack_and_its_limits() -> None:
+    moment = Stage("heavy-stack", 1).moment()
+    seen, solution = course_of(moment, 12, scaling=SCALINGS[2])
+    assert len(seen.error) == len(seen.residual) == len(seen.step) == 12
+    assert seen.best < 1e-3
+    limits = limits_of(solution)
+    assert limits.residual > DELTA
+    assert limits.step > DELTA
+    problem = solution.problem
+    assert problem is not None
+    C, _ = row_terms(problem, solution.lam, solution.v)
+    matrix = newton_matrix(problem, C)
+    assert limits.largest == pytest.approx(np.linalg.norm(matrix, np.inf))
+    assert limits.inverse == pytest.approx(np.linalg.norm(np.linalg.inv(matrix), np.inf), rel=1e-3)
+
+
+def test_the_rows_of_table_2_are_the_papers() -> None:
+    assert [row.newton * row.linear for row in table.PAPER.values()] == [120, 80, 300]
+    assert [row.solve for row in table.PAPER.values()] == [7.75, 3.7, 18.6]
+
+
+def test_times_are_taken_at_the_papers_counts(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(table, "QUICK_STEPS", 2)
+    monkeypatch.setattr(table, "QUICK_BEFORE", {"arch": 0})
+    timed = table.measure("arch", True, lambda *_: None)
+    assert (timed.bodies, timed.joints, len(timed.total)) == (20, 0, 2)
+    assert timed.largest_island == timed.contacts[-1]
+    assert (timed.total > 0.0).all()
+    found = {"arch": timed}
+    rows = {row.name: (row.paper, row.ours) for row in table.rows("table2", found)}
+    assert rows["arch: Newton iterations"] == (6, 6)
+    assert rows["arch: contacts, mean"][0] == 134
+    assert len(table.claims("table2", found)) == 3
+
+
+def test_pictures_of_solves(tmp_path: Path) -> None:
+    solves = {"arch": panel(identity=course(1.0, 1e-30)), "heavy-stack": panel(identity=course(1.0, 0.0))}
+    curves = {name: Curves(np.full((3, 5), 0.1)) for name in macklin2019_quartiles.CASES}
+    for name, draw, found in (("a", figures.draw_courses, solves), ("b", figures.draw_quartiles, curves)):
+        draw(found, tmp_path / f"{name}.png", tmp_path / f"{name}.csv")
+        assert (tmp_path / f"{name}.png").read_bytes()[:8] == PNG
+    assert len((tmp_path / "a.csv").read_text().splitlines()) == 1 + 2 * 2
+    assert len((tmp_path / "b.csv").read_text().splitlines()) == 1 + 5 * len(curves)
+
+
+def test_the_command_writes_pictures_and_verdicts(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(macklin2019_systems, "STAGES", {"heavy-stack": Stage("heavy-stack", 1)})
+    for experiment in ("fig6", "fig9", "fig11"):
+        code = main(["reproduce", "macklin2019", experiment, "--quick", "--out", str(tmp_path), "--json"])
+        captured = capsys.readouterr()
+        assert (code, captured.err) == (0, "")
+        report = json.loads(captured.out)
+        assert report["experiments"] == [experiment]
+        assert report["claims"]
+        assert (tmp_path / f"{experiment}.png").read_bytes()[:8] == PNG
+        assert len((tmp_path / f"{experiment}.csv").read_text().splitlines()) > 20
+    assert "claims agree" in (tmp_path / "report.md").read_text()
