@@ -28,6 +28,10 @@ from stickslip.state import State
 from stickslip.stepping import Stepping
 
 
+STIFFEST = 1e8
+"""Geometric stiffness at most, over the inertia."""
+
+
 class Rows(NamedTuple):
     """Contact rows at one linearisation."""
 
@@ -105,7 +109,9 @@ class Linearisation:
             return problem
         K = joints.turning_stiffness(self.model, q_end, self.joint_impulses(lam), self.options.horizon)
         blocks, inverses = (array.reshape(-1, 6, 6).copy() for array in (self.A.data, self.A.inverse))
-        blocks[:, 3:, 3:] += K
+        # a solver that diverges must not lose the inertia in rounding
+        most = STIFFEST * np.trace(blocks[:, 3:, 3:], axis1=1, axis2=2) / np.maximum(np.abs(K).max(axis=(1, 2)), 1e-300)
+        blocks[:, 3:, 3:] += np.minimum(most, 1.0)[:, None, None] * K
         inverses[:, 3:, 3:] = np.linalg.inv(blocks[:, 3:, 3:])
         H = block_diagonal(blocks, inverses)
         # H (v' - v_free') - J^T lam' = A (v - v_free) + H (v' - v) - J^T lam'

@@ -124,3 +124,18 @@ def test_always_finite(function: int) -> None:
         assert 0.0 <= by_gap <= 2.0
         assert 0.0 <= by_force <= 1.0
         assert abs(phi) <= 3.0 * hypot(C, lam)
+
+
+@pytest.mark.parametrize(("share", "settles"), [(0.0, True), (0.5, True), (1.9, True), (4.0, False)])
+def test_the_fixed_point_of_friction_needs_r_below_twice_the_response(share: float, settles: bool) -> None:
+    """A slider that an impulse slows by k: s = a - k |lam_f|, and W held fixed while both are solved for.
+
+    |lam_f| = a / (k + W); W' = (s - r (L - |lam_f|)) / L has the derivative (k - r) / (k + W) at its fixed point, so it
+    contracts where r < 2 k + W. Where others hold the body, k is far below the diagonal that eq. 66 takes for r.
+    """
+    k, limit, a = 1.0, 5.0, 5.0 * 1.1  # slides at W = 0.1 k
+    W = 0.2
+    for _ in range(400):
+        force = a / (k + W)
+        W = friction_compliance(MINIMUM_MAP, a - k * force, limit, force, 1.0, share * k + 1e-12)
+    assert (abs(W - 0.1) < 1e-6) == settles

@@ -49,6 +49,16 @@ class Course:
         """Least scaled residual."""
         return float(self.residual.min())
 
+    @property
+    def last(self) -> float:
+        """Scaled residual at the end."""
+        return float(self.residual[-1])
+
+    def least(self, name: str) -> float:
+        """Least error or step of the second half, where it has settled: the start from zero may have no error."""
+        values: Vector = getattr(self, name)
+        return float(values[len(values) // 2 :].min())
+
     def first_below(self, value: float) -> int | None:
         """Newton iterations until the scaled residual is below a value, or None."""
         below = np.flatnonzero(self.residual <= value)
@@ -101,6 +111,7 @@ def rows(experiment: str, found: Mapping[str, Panel]) -> list[Row]:
         lines.append(Row(experiment, f"{scene}: contacts", None, panel.contacts, ""))
         for name, course in panel.courses.items():
             lines.append(Row(experiment, f"{scene}, {name}: least scaled residual", None, course.best, ""))
+            lines.append(Row(experiment, f"{scene}, {name}: last scaled residual", None, course.last, ""))
             below = course.first_below(CONVERGED)
             lines.append(Row(experiment, f"{scene}, {name}: Newton iterations to {CONVERGED:g}", None, below, ""))
             lines.append(Row(experiment, f"{scene}, {name}: last error", None, float(course.error[-1]), "m, m/s"))

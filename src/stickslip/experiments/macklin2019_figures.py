@@ -100,7 +100,7 @@ def draw_courses(found: Mapping[str, Panel], picture: Path, table: Path) -> None
     for axis in axes.ravel():
         axis.grid(alpha=0.3)
         axis.minorticks_off()
-    axes[0, -1].legend(fontsize=8, loc="lower left")
+    figure.legend(*axes[0, 0].get_legend_handles_labels(), loc="outside lower center", ncols=5, fontsize=9)
     save(figure, picture)
     header = ("scene", "case", "iteration", "largest_error_m_or_m_per_s", "scaled_residual", "step_m_per_s_or_Ns")
     write_table(table, header, lines)

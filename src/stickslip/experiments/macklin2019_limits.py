@@ -17,8 +17,8 @@ from stickslip.contact.problem import ContactProblem
 from stickslip.linalg import block_rows
 from stickslip.linalg.inertia import BlockDiagonal
 from stickslip.linalg.threads import one_blas_thread
-from stickslip.solvers.ncp import FISCHER_BURMEISTER
 from stickslip.solvers import newton_rows
+from stickslip.solvers.ncp import FISCHER_BURMEISTER
 from stickslip.solvers.protocol import Solution
 
 Vector = NDArray[np.float64]

@@ -47,11 +47,12 @@ def row_terms(row_start, laws, lam, u, diagonal, function, r_normal, r_friction,
                 if mu > 0.0:
                     slip += (mu * u[k]) ** 2
                     size += (lam[k] / mu) ** 2
-                    scale += mu * mu * (r_friction if r_friction > 0.0 else diagonal[k])
+                    r = mu * mu * (r_friction if r_friction > 0.0 else diagonal[k])
+                    scale = r if count == 0 else min(scale, r)
                     count += 1
             W = -1.0
             if lam[i] > 0.0 and count > 0:
-                W = friction_compliance(function, sqrt(slip), lam[i], sqrt(size), 1.0, scale / count)
+                W = friction_compliance(function, sqrt(slip), lam[i], sqrt(size), 1.0, scale)
             for k in range(i + 1, end):
                 mu = laws.friction[c, k - i - 1]
                 if W >= 0.0 and mu > 0.0:

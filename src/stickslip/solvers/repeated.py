@@ -12,6 +12,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from stickslip.contact.problem import ContactProblem
+from stickslip.linalg import block_rows, inertia
 from stickslip.linalg.vectors import length
 from stickslip.solvers.protocol import Relinearise, Solution, Solver
 from stickslip.solvers.verdict import law_residual, tolerance_of
@@ -51,11 +52,13 @@ def nonlinear_residual(
 ) -> float:
     """Residual of impulses lam (m,) and velocities v (nv,) of a problem linearised at them: of laws and of momentum.
 
-    Momentum counts by the change of constraint velocities that would restore it, over the free ones.
+    Momentum counts by its share that was created or lost, as in the certificate of a step.
     """
-    u = problem.constraint_velocity(v)
-    lost = float(length(problem.constraint_velocity(problem.velocity(lam)) - u))
-    return max(law_residual(solver, problem, lam, u), lost / problem.free_speed if problem.free_speed > 0.0 else lost)
+    impulse = block_rows.apply_transpose(problem.J, lam)
+    gained = inertia.apply(problem.A, v - problem.v_free)
+    size = float(length(gained) + length(impulse))
+    lost = float(length(gained - impulse)) / size if size > 0.0 else 0.0
+    return max(law_residual(solver, problem, lam, problem.constraint_velocity(v)), lost)
 
 
 def _after(first: Solution, second: Solution) -> Solution:
