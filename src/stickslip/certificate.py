@@ -130,7 +130,7 @@ def certify(
         direction_error=angle,
         wrong_dissipation=feeding / h,
         natural_residual=scaled_residual(problem, lam, u),
-        contacts=problem.block_count,
+        contacts=len(gap),
         iterations=solution.iterations,
         converged=solution.converged,
         status=solution.status,

@@ -27,7 +27,6 @@ from stickslip.model import Model
 from stickslip.state import State
 from stickslip.stepping import Stepping
 
-
 STIFFEST = 1e8
 """Geometric stiffness at most, over the inertia."""
 
@@ -110,8 +109,9 @@ class Linearisation:
         K = joints.turning_stiffness(self.model, q_end, self.joint_impulses(lam), self.options.horizon)
         blocks, inverses = (array.reshape(-1, 6, 6).copy() for array in (self.A.data, self.A.inverse))
         # a solver that diverges must not lose the inertia in rounding
-        most = STIFFEST * np.trace(blocks[:, 3:, 3:], axis1=1, axis2=2) / np.maximum(np.abs(K).max(axis=(1, 2)), 1e-300)
-        blocks[:, 3:, 3:] += np.minimum(most, 1.0)[:, None, None] * K
+        size, most = np.abs(K).max(axis=(1, 2)), STIFFEST * np.trace(blocks[:, 3:, 3:], axis1=1, axis2=2)
+        share = np.divide(most, size, out=np.ones_like(size), where=size > most)
+        blocks[:, 3:, 3:] += share[:, None, None] * K
         inverses[:, 3:, 3:] = np.linalg.inv(blocks[:, 3:, 3:])
         H = block_diagonal(blocks, inverses)
         # H (v' - v_free') - J^T lam' = A (v - v_free) + H (v' - v) - J^T lam'

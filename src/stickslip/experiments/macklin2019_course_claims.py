@@ -97,8 +97,8 @@ def limit_claims(experiment: str, found: Mapping[str, Panel]) -> list[Claim]:
 
 
 def rise(course: Course) -> float:
-    """[decades] by which the residual rises in all, where it rises."""
-    logs = np.log10(np.maximum(course.residual, 1e-300))
+    """[decades] by which the residual rises in all, where it rises and is above rounding."""
+    logs = np.log10(np.maximum(course.residual, ROUNDING))
     return float(np.maximum(np.diff(logs), 0.0).sum())
 
 

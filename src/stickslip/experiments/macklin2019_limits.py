@@ -43,10 +43,10 @@ class Limits:
 
 def row_terms(problem: ContactProblem, lam: Vector, v: Vector) -> tuple[Vector, Vector]:
     """Diagonal of C (m,) and errors h (m,) of eq. (59) at impulses lam and velocities v; effective-mass scaling."""
-    C, h, known = (np.empty(problem.row_count) for _ in range(3))
+    C, h, known, error = (np.empty(problem.row_count) for _ in range(4))
     u = problem.constraint_velocity(v)
-    newton_rows.row_terms(
-        problem.J.row_start, problem.laws, lam, u, problem.diagonal, FISCHER_BURMEISTER, 0.0, 0.0, C, h, known
+    newton_rows.row_terms(  # type: ignore[no-untyped-call]
+        problem.J.row_start, problem.laws, lam, u, problem.diagonal, FISCHER_BURMEISTER, 0.0, 0.0, C, h, known, error
     )
     return C + REGULARISATION * problem.diagonal, h
 

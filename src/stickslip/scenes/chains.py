@@ -156,7 +156,7 @@ def rope_bridge(
         _tie(scene, boards, y, pitch, span, deck - 0.5 * thickness, name)
     for k in range(loads):
         x, size = -span / 6.0 + 1.2 * (k - 0.5 * (loads - 1)) * pitch, 0.25
-        place = (x, 0.1 * width * (k % 2), deck + 0.5 * size + 0.01)
+        place = (x, 0.0, deck + 0.5 * size + 0.01)
         options: dict[str, Any] = {"mass": load_mass, "material": wood, "colour": LOADS[k % 3], "name": f"load-{k}"}
         if k % 3 == 1:
             scene.add_sphere(0.5 * size, place, **options)

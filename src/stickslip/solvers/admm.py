@@ -198,7 +198,7 @@ def _right_side(cones, g, t, f, rho, eta, y_out, right_out):
     """y = P_K(t), z = rho (y - t), and the right-hand side -(g + s) + z + rho y + eta f of the system for f."""
     for c in range(cones.law.shape[0]):
         i, end, law, mu = cones.row_start[c], cones.row_start[c + 1], cones.law[c], cones.mu[c]
-        if law == BILATERAL or law == ELASTIC:
+        if law in (BILATERAL, ELASTIC):
             for k in range(i, end):
                 y_out[k] = t[k]
                 right_out[k] = -g[k] + eta * t[k]

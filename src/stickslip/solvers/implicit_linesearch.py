@@ -128,7 +128,7 @@ def find_crossings(blocks, start, end, edge, alpha_out, row_out):
     for c in range(blocks.law.shape[0]):
         i = blocks.row_start[c]
         law = blocks.law[c]
-        if law == LIMIT or law == BOUNDED:
+        if law in (LIMIT, BOUNDED):
             for j in range(i, blocks.row_start[c + 1]):
                 n0, n1, bound = start[j] - blocks.b[j], end[j] - blocks.b[j], blocks.bound[j]
                 count = _cross_plane(n0 - bound, n1 - bound, j, count, alpha_out, row_out)

@@ -20,7 +20,7 @@ from __future__ import annotations
 import time
 from dataclasses import dataclass
 from math import sqrt
-from typing import ClassVar
+from typing import ClassVar, NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
@@ -127,6 +127,17 @@ class NonsmoothNewton(Iterative):
         return search.solution(status, iteration, timings)
 
 
+class _Terms(NamedTuple):
+    """The rows at an iterate; see newton_rows.py."""
+
+    C: NDArray[np.float64]
+    h: NDArray[np.float64]
+    known: NDArray[np.float64]
+    error: NDArray[np.float64]
+    largest: tuple[float, float, float]
+    """Largest error of normals, friction and joints [m/s]."""
+
+
 class _Iterates:
     """Where the iteration is: impulses, velocities, and the problem linearised there."""
 
@@ -183,12 +194,13 @@ class _Iterates:
     def advance(self) -> None:
         """One Newton iteration."""
         options, problem = self.options, self.problem
-        errors, C, h, known = self._errors(problem, self.lam, self.v)
+        terms = self._terms(problem, self.lam, self.v)
         step = self._step if isinstance(problem.A, BlockDiagonal) else self._given_step
-        dlam, dv, linear = step(problem, C + options.regularisation * problem.diagonal, h, known)
+        C = terms.C + options.regularisation * problem.diagonal
+        dlam, dv, linear = step(problem, C, terms.h, terms.known)
         self.linear_iterations += linear.iterations
         t = self._step_length(dlam, dv) if options.line_search else self.damping
-        normal, friction, joint = errors
+        normal, friction, joint = terms.largest
         self.steps.append(
             (float(np.abs(dlam).max(initial=0.0)), float(np.abs(dv).max(initial=0.0)), problem.step * normal, friction,
              problem.step * joint, float(linear.residuals[0]), float(linear.residuals[-1]), float(linear.iterations))
@@ -237,18 +249,15 @@ class _Iterates:
         norms = np.array([float(length(b)), 0.0])
         return dlam, inertia.solve(A, dlam), LinearSolution(x, norms, 1, norms)
 
-    def _errors(
-        self, problem: ContactProblem, lam: NDArray[np.float64], v: NDArray[np.float64]
-    ) -> tuple[tuple[float, float, float], NDArray[np.float64], NDArray[np.float64], NDArray[np.float64]]:
-        """Largest errors of normals, friction and joints [m/s], diagonal of C, errors h and known steps (m,)."""
-        u = problem.constraint_velocity(v)
-        C, h, known = (np.empty(problem.row_count) for _ in range(3))
+    def _terms(self, problem: ContactProblem, lam: NDArray[np.float64], v: NDArray[np.float64]) -> _Terms:
+        """C, h and the errors of all rows at impulses lam and velocities v."""
+        arrays = [np.empty(problem.row_count) for _ in range(4)]
         r_normal, r_friction = self._scales(problem)
-        errors = row_terms(
-            problem.J.row_start, problem.laws, lam, u, problem.diagonal, self.function, r_normal, r_friction, C, h,
-            known,
+        largest = row_terms(
+            problem.J.row_start, problem.laws, lam, problem.constraint_velocity(v), problem.diagonal, self.function,
+            r_normal, r_friction, *arrays,
         )  # fmt: skip
-        return errors, C, h, known
+        return _Terms(*arrays, largest)
 
     def _scales(self, problem: ContactProblem) -> tuple[float, float]:
         """r of normal and friction rows (sec. 7), or zero where each row has its own (eq. 66)."""
@@ -270,8 +279,8 @@ class _Iterates:
 
     def _merit(self, problem: ContactProblem, lam: NDArray[np.float64], v: NDArray[np.float64]) -> float:
         """Norm of the errors of constraints and momentum, both as velocities [m/s]."""
-        _, _, h, _ = self._errors(problem, lam, v)
-        return sqrt(float(h @ h) + float(np.sum((v - problem.velocity(lam)) ** 2)))
+        error = self._terms(problem, lam, v).error
+        return sqrt(float(length(error)) ** 2 + float(length(v - problem.velocity(lam))) ** 2)
 
     def solution(self, status: Status, iterations: int, timings: dict[str, float]) -> Solution:
         """The last iterate, or the best one where the last has wandered off."""

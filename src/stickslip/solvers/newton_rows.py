@@ -28,10 +28,10 @@ def _unilateral(k, gap, lam, diagonal, function, r_fixed, C_out, h_out):
 
 
 @kernel
-def row_terms(row_start, laws, lam, u, diagonal, function, r_normal, r_friction, C_out, h_out, known_out):
+def row_terms(row_start, laws, lam, u, diagonal, function, r_normal, r_friction, C_out, h_out, known_out, error_out):
     """C and h of every row, eq. (58) and appendix A; the largest error of normals, friction and other rows.
 
-    Rows with C >= LARGE diagonal get h = 0 and their step -h / C in known_out.
+    Rows with C >= LARGE diagonal get h = 0 and their step -h / C in known_out. error_out has phi, before any division.
     """
     worst_normal, worst_friction, worst_joint = 0.0, 0.0, 0.0
     for c in range(row_start.shape[0] - 1):
@@ -39,7 +39,8 @@ def row_terms(row_start, laws, lam, u, diagonal, function, r_normal, r_friction,
         law = laws.law[c]
         if law == CONTACT:
             C_out[i] = 0.0
-            worst_normal = max(worst_normal, _unilateral(i, u[i], lam, diagonal, function, r_normal, C_out, h_out))
+            error_out[i] = _unilateral(i, u[i], lam, diagonal, function, r_normal, C_out, h_out)
+            worst_normal = max(worst_normal, error_out[i])
             # in the coordinates in which the friction set is a ball of radius lam_n
             slip, size, scale, count = 0.0, 0.0, 0.0, 0
             for k in range(i + 1, end):
@@ -58,10 +59,12 @@ def row_terms(row_start, laws, lam, u, diagonal, function, r_normal, r_friction,
                 if W >= 0.0 and mu > 0.0:
                     C_out[k] = W / (mu * mu)
                     h_out[k] = u[k] + C_out[k] * lam[k]
-                    worst_friction = max(worst_friction, abs(h_out[k]))
+                    error_out[k] = abs(h_out[k])
+                    worst_friction = max(worst_friction, error_out[k])
                 else:  # eq. (106): no normal impulse, or no friction in this direction
                     C_out[k] = LARGE * diagonal[k]
                     h_out[k] = C_out[k] * lam[k]
+                    error_out[k] = diagonal[k] * abs(lam[k])
         else:
             for k in range(i, end):
                 gap = u[k] + laws.compliance[k] * lam[k]
@@ -77,6 +80,7 @@ def row_terms(row_start, laws, lam, u, diagonal, function, r_normal, r_friction,
                         C_out[k] = LARGE * diagonal[k]
                         h_out[k] = C_out[k] * (lam[k] - target)
                         error = abs(lam[k] - target) * diagonal[k]
+                error_out[k] = error
                 worst_joint = max(worst_joint, error)
         for k in range(i, end):
             known_out[k] = 0.0

@@ -26,7 +26,6 @@ class Relinearise(Protocol):
         ...
 
 
-
 @dataclass(frozen=True, eq=False)
 class Solution:
     """What a solver found; ``status`` says in one word how it ended."""
