@@ -257,7 +257,8 @@ class _Iterates:
             problem.J.row_start, problem.laws, lam, problem.constraint_velocity(v), problem.diagonal, self.function,
             r_normal, r_friction, *arrays,
         )  # fmt: skip
-        return _Terms(*arrays, largest)
+        C, h, known, error = arrays
+        return _Terms(C, h, known, error, largest)
 
     def _scales(self, problem: ContactProblem) -> tuple[float, float]:
         """r of normal and friction rows (sec. 7), or zero where each row has its own (eq. 66)."""
