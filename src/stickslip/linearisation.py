@@ -20,6 +20,7 @@ from stickslip.collision.contacts import Contacts
 from stickslip.collision.matching import match
 from stickslip.contact.problem import ContactProblem, Laws, contact_laws, joined_laws
 from stickslip.dynamics import contact_motion, contact_rows, joints, prescribed, rigid_bodies
+from stickslip.dynamics.joint_stiffness import geometric_stiffness
 from stickslip.linalg import block_rows, inertia
 from stickslip.linalg.block_rows import BlockRows
 from stickslip.linalg.inertia import block_diagonal
@@ -28,7 +29,7 @@ from stickslip.state import State
 from stickslip.stepping import Stepping
 
 STIFFEST = 1e8
-"""Geometric stiffness at most, over the inertia."""
+"""Geometric stiffness at most, over the largest entry of a mass block."""
 
 
 class Rows(NamedTuple):
@@ -106,13 +107,13 @@ class Linearisation:
         """The problem with the turning of joint forces in its A, about v (nv,) and lam (m,)."""
         if lam is None or self.layout is None or self.options.scheme == "moreau" or not np.isfinite(lam).all():
             return problem
-        K = joints.turning_stiffness(self.model, q_end, self.joint_impulses(lam), self.options.horizon)
-        blocks, inverses = (array.reshape(-1, 6, 6).copy() for array in (self.A.data, self.A.inverse))
-        # a solver that diverges must not lose the inertia in rounding
-        size, most = np.abs(K).max(axis=(1, 2)), STIFFEST * np.trace(blocks[:, 3:, 3:], axis1=1, axis2=2)
-        share = np.divide(most, size, out=np.ones_like(size), where=size > most)
-        blocks[:, 3:, 3:] += share[:, None, None] * K
-        inverses[:, 3:, 3:] = np.linalg.inv(blocks[:, 3:, 3:])
+        K = geometric_stiffness(self.model, q_end, self.joint_impulses(lam), self.options.horizon)
+        # a solver that diverges must not lose the masses in rounding
+        masses = self.A.data.reshape(-1, 6, 6)
+        size, most = np.abs(K).max(axis=(1, 2)), STIFFEST * np.abs(masses).max(axis=(1, 2))
+        blocks = masses + np.divide(most, size, out=np.ones_like(size), where=size > most)[:, None, None] * K
+        inverses = np.linalg.inv(blocks)
+        inverses = 0.5 * (inverses + np.swapaxes(inverses, 1, 2))
         H = block_diagonal(blocks, inverses)
         # H (v' - v_free') - J^T lam' = A (v - v_free) + H (v' - v) - J^T lam'
         v_free = v - inertia.solve(H, inertia.apply(problem.A, v - problem.v_free))

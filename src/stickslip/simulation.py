@@ -40,6 +40,8 @@ class StepResult:
     problem: ContactProblem
     solution: Solution
     certificate: Certificate
+    warm: NDArray[np.float64] | None = None
+    """(m,) impulses that the solver started from: those of the last step."""
     timings: dict[str, float] = field(default_factory=dict)
     """Seconds per stage: collide, assemble, solve, integrate, stabilise, certify."""
 
@@ -130,7 +132,7 @@ class Simulation:
         stages = ("collide", "assemble", "solve", "integrate", "stabilise", "certify")
         timings = dict(zip(stages, np.diff(clock).tolist(), strict=True))
         self.state = after
-        self.last = StepResult(after, contacts, problem, solution, certificate, timings)
+        self.last = StepResult(after, contacts, problem, solution, certificate, warm, timings)
         return self.last
 
     def run(self, steps: int, callback: Callable[[StepResult], None] | None = None) -> State:

@@ -118,8 +118,8 @@ def test_the_seeds_cover_what_they_should() -> None:
     found = {trait for seed in range(400) for trait in random_problem(seed).traits}
     assert {
         "bodies", "matrix", "duplicates", "wedged", "points", "gaps", "zero q", "strange units",
-        "joints, limits and drives", "no contacts", "not symmetric", "hardly any response", "warm start", "friction to 5",
-        "other friction sets", "slender bodies",
+        "joints, limits and drives", "no contacts", "not symmetric", "hardly any response", "warm start",
+        "friction to 5", "other friction sets", "slender bodies",
     } <= found  # fmt: skip
     ratios = [np.ptp(np.log10(random_problem(seed).problem.weight + 1e-300)) for seed in range(60)]
     assert max(ratios) > 4.0

@@ -84,7 +84,6 @@ def run(
 
 def _dump(sim: Simulation, scene: str, count: int, step: int, path: Path) -> Callable[[StepResult], None]:
     """Saves the problem of one step, its solution and what the solver started from; a bad step or file raises now."""
-    from stickslip.collision.matching import match
     from stickslip.io.problem_file import check_problem_path, save_problem
 
     if not 1 <= step <= count:
@@ -94,15 +93,11 @@ def _dump(sim: Simulation, scene: str, count: int, step: int, path: Path) -> Cal
         raise InputError(
             f"dump-problem: FCLIB ({path}) has no torsional friction, which {scene} has; give an .npz file"
         )
-    before = [sim.state]
 
     def save(result: StepResult) -> None:
-        last, before[0] = before[0], result.state
         if result.state.steps != step:
             return
-        guesses = []
-        if sim.stepping.warm_start and len(last.contact_key):
-            guesses = [match(result.contacts, sim.model.contact_rows, last.contact_key, last.contact_impulse)]
+        guesses = [result.warm] if result.warm is not None and result.warm.any() else []
         title = f"{scene}, step {step}"
         description = (
             f"stickslip {__version__}: {scene}, step {step} of {sim.stepping.dt:g} s, solved by {sim.solver.name}"

@@ -26,9 +26,6 @@ from stickslip.linalg.vec3 import cross, load3, mat_vec, quat_matrix, store3, su
 from stickslip.model import Model
 from stickslip.state import State
 
-LARGEST = 1e50
-"""[kg m^2] no geometric stiffness of a step is as large."""
-
 
 class JointLayout(NamedTuple):
     """Which rows of a model take part, and how they are stored: the same for all linearisations of a step."""
@@ -180,26 +177,6 @@ def reactions(
     return force, torque
 
 
-def turning_stiffness(
-    model: Model, q: NDArray[np.float64], impulse: NDArray[np.float64], tau: float
-) -> NDArray[np.float64]:
-    """How moments of joint forces fall as dynamic bodies turn for tau: (nd, 3, 3) [kg m^2], positive semidefinite.
-
-    A force with the impulse p at the arm r has the moment r x p; a rotation by tau w changes it by tau (w x r) x p =
-    tau (r p^T - r.p I) w. That is the geometric stiffness of [macklin2019] sec. 8.3, exact but for the turning of p
-    itself; without it, iterations on joints under tension diverge where tau^2 |p| |r| / h exceeds the inertia.
-    Its symmetric part is taken, and of it what stiffens: bodies pushed along their axis get none.
-    """
-    tables = model.joints
-    force, _ = reactions(model, q, impulse, 1.0)
-    stiffness = np.zeros((len(model.dynamic), 3, 3))
-    _add_turning(tables, model.block, q, force, tau, stiffness)
-    if not np.abs(stiffness).max(initial=0.0) < LARGEST:  # a solver that diverges; its residual will say so
-        return np.zeros_like(stiffness)
-    size, axes = np.linalg.eigh(stiffness)
-    return np.asarray((axes * np.maximum(size, 0.0)[:, None, :]) @ np.swapaxes(axes, 1, 2))
-
-
 def newly_broken(
     model: Model, q: NDArray[np.float64], impulse: NDArray[np.float64], h: float, broken: NDArray[np.bool_]
 ) -> NDArray[np.bool_]:
@@ -309,27 +286,6 @@ def _linearise(
             compliance_out[k] = 1.0 / (h * gain)
         prescribed_out[k] = prescribed
         bound_out[k] = h * tables.row_bound[k]
-
-
-@kernel
-def _add_turning(tables, block, q, force, tau, stiffness_out):
-    """Add tau (r.p I - (r p^T + p r^T) / 2) of both bodies of every joint; p acts on b, -p on a."""
-    for m in range(force.shape[0]):
-        for side in range(2):
-            i = tables.body_a[m] if side == 0 else tables.body_b[m]
-            if i < 0 or block[i] < 0:
-                continue
-            # on a the force acts where the point of b is, which is its own but for distances
-            anchor = load3(tables.anchor_a, m) if side == 0 else load3(tables.anchor_b, m)
-            r = mat_vec(quat_matrix((q[i, 3], q[i, 4], q[i, 5], q[i, 6])), anchor)
-            s = -tau if side == 0 else tau
-            p = (s * force[m, 0], s * force[m, 1], s * force[m, 2])
-            along = r[0] * p[0] + r[1] * p[1] + r[2] * p[2]
-            K = stiffness_out[block[i]]
-            for x in range(3):
-                K[x, x] += along
-                for y in range(3):
-                    K[x, y] -= 0.5 * (r[x] * p[y] + p[x] * r[y])
 
 
 @kernel

@@ -26,10 +26,6 @@ NEVER = 1e-200
 """Tolerance that no solve reaches: all iterations are taken."""
 
 
-DRIVERS: Mapping[str, Mapping[str, Any]] = {"beam-insertion": {"linear": "direct"}}
-"""Options of the solver that makes the steps of a scene; 50 PCR iterations let the beam slip out of its hole."""
-
-
 @dataclass(frozen=True, eq=False)
 class Moment:
     """The problem of one step, and all that a solver is given with it."""
@@ -39,12 +35,13 @@ class Moment:
     relinearise: Relinearise | None
 
     def solve(self, **options: Any) -> Solution:
-        """What the non-smooth Newton method finds from zero, as in the paper (eq. 67-68), with these options.
+        """What the non-smooth Newton method finds from zero (eq. 67-68) and by PCR, with these options.
 
         It never gives up, and where no tolerances are given, it takes all iterations.
         """
-        patient = {"start_from": "zero", "tolerance": NEVER, "linear_tolerance": 0.0, "patience": 10**6}
-        solver = make_solver(SOLVER, **{**patient, **options})
+        papers = {"start_from": "zero", "linear": "pcr"}
+        patient = {"tolerance": NEVER, "linear_tolerance": 0.0, "patience": 10**6}
+        solver = make_solver(SOLVER, **{**papers, **patient, **options})
         return solver.solve(self.problem, None, self.relinearise)
 
 
@@ -89,7 +86,7 @@ class Stage:
     def begin(self) -> tuple[Simulation, Watched]:
         """The simulation at its start, and its solver."""
         entry = find_scene(self.scene)
-        watched = Watched(make_solver(SOLVER, **{"tolerance": 1e-6, **DRIVERS.get(self.scene, {})}))
+        watched = Watched(make_solver(SOLVER, tolerance=1e-6))
         stepping = Stepping(**{**entry.stepping, "dt": STEP})  # type: ignore[arg-type]
         return Simulation(entry.build(**entry.parameters(self.parameters)), None, watched, stepping), watched
 

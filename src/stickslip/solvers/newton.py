@@ -160,7 +160,7 @@ class _Iterates:
         chosen = ("direct" if held else "pcr") if options.linear == "auto" else options.linear
         self.linear = LINEAR_SOLVERS[chosen]
         self.problem = problem
-        self.H = problem.A
+        self.A = self.H = problem.A
         self.steps: list[tuple[float, ...]] = []
         self.history: list[tuple[int, float]] = []
         self.linear_seconds = 0.0
@@ -288,6 +288,9 @@ class _Iterates:
         lam, v = self.lam, self.v if self.relinearise is not None else self.v_of_lam
         if not self.value <= WANDERED * self.best:
             lam, v = self.best_at
+        problem = self.problem
+        if self.relinearise is not None and not (v is self.v and problem.A is self.A):
+            problem = self.relinearise(v)  # with the masses alone
         names = (
             "step_impulse", "step_velocity", "normal_error", "friction_error", "joint_error",
             "linear_start", "linear_residual", "linear_iterations",
@@ -302,7 +305,7 @@ class _Iterates:
             timings,
             counts={"linear_iterations": self.linear_iterations},
             details={name: table[:, k] for k, name in enumerate(names)},
-            problem=self.problem if self.relinearise is None else self.relinearise(v),
+            problem=problem,
         )
 
 
