@@ -15,6 +15,10 @@ from stickslip.contact.gallery import mass_ratio, redundant_table
 from stickslip.contact.problem import from_delassus
 from stickslip.contact.residual import residual
 from stickslip.geometry.mesh_shapes import BOX_TRIANGLES
+from stickslip.joint_description import Drive, Joint
+from stickslip.linalg.inertia import BlockDiagonal
+from stickslip.linalg.linear_solvers import LINEAR_SOLVERS
+from stickslip.linalg.schur_system import schur_system
 from stickslip.scene import Body, Scene
 from stickslip.simulation import Simulation
 from stickslip.solvers.proximal_point import ProximalPoint
@@ -103,6 +107,10 @@ def _stages() -> Iterator[tuple[str, Callable[[], None]]]:
             yield f"solver {solver}, torsion", partial(_step, _stack("box", "sphere", torsion=0.01), solver=solver)
         yield f"solver {solver}, given W and q", partial(_solve_given, solver)
     yield "Newton steps", _newton
+    yield "joints", partial(_step_joints, DEFAULT)
+    yield "joints, solver newton", partial(_step_joints, "newton")
+    yield "joints, scheme moreau", partial(_step_joints, DEFAULT, Stepping(scheme="moreau"))
+    yield "linear solvers", _linear_solvers
     for torsion in (0.0, 0.01):
         yield f"many contacts, torsion {torsion:g}", partial(_step, _lattice(torsion))
     yield "picture", partial(_draw, _stack("box", "sphere"))
@@ -146,6 +154,51 @@ def _newton() -> None:
     given = from_delassus(root @ root.T, root @ np.arange(1.0, 7.0), np.full(4, 0.5))
     for problem in (given, mass_ratio().problem, redundant_table().problem):
         ProximalPoint(sweeps=1, max_iterations=50, tolerance=1e-12).solve(problem)
+
+
+def _mechanism() -> Scene:
+    """A beam on a half-space with a ball on each kind of joint, with limits and drives, some of them reached."""
+    scene = Scene()
+    scene.add_half_space()
+    base = scene.add_box((3.0, EDGE, EDGE), (0.0, 0.0, 0.5 * EDGE - 1e-4))
+    drive, soft = Drive(stiffness=10.0, damping=1.0, position=0.5, limit=0.1), Drive(damping=1.0, velocity=0.5)
+    where = [(0.3 * k - 1.2, 0.0, 0.6) for k in range(9)]
+    low = [(x, 0.0, 0.3) for x, _, _ in where]
+    body = [scene.add_sphere(0.05, position) for position in where]
+    x, y, z = (1, 0, 0), (0, 1, 0), (0, 0, 1)
+    scene.add_fixed(base, body[0], low[0], break_force=1e6)
+    scene.add_ball(base, body[1], low[1], bending_stiffness=5.0, bending_damping=0.1)
+    scene.add_ball(base, body[2], low[2])
+    scene.add_revolute(base, body[3], low[3], y, limits=(-1e-4, 2.0), drive=drive)
+    scene.add_prismatic(base, body[4], z, limits=(-1e-4, 1.0), drive=soft)
+    scene.add_cylindrical(base, body[5], low[5], z, limits=(0.0, 1.0), turn_drive=drive)
+    scene.add_universal(base, body[6], low[6], x, y, limits=(-1.0, 1.0), other_drive=soft)
+    scene.add_distance(base, body[7], low[7], where[7], limits=(0.25, 0.5), stiffness=100.0)
+    scene.add_spring(base, body[8], low[8], where[8], 50.0, 1.0)
+    scene.add_distance(None, body[8], (0.0, 0.0, 1.0), where[8])
+    return scene
+
+
+def _step_joints(solver: str, stepping: Stepping | None = None) -> None:
+    """Two steps of a scene with every kind of joint, and all that can be read of them."""
+    scene = _mechanism()
+    simulation = Simulation(scene, DT, solver, stepping)
+    simulation.run(steps=2)
+    simulation.joint_error()
+    for index, name in enumerate(simulation.model.joint_names):
+        joint = Joint(index, name)
+        simulation.joint_position(joint)
+        simulation.joint_force(joint)
+
+
+def _linear_solvers() -> None:
+    """Every linear solver on the systems of a step: contacts alone, and contacts with joints."""
+    for scene in (_stack("box", "sphere"), _mechanism()):
+        problem = Simulation(scene, DT).step().problem
+        assert isinstance(problem.A, BlockDiagonal)
+        system = schur_system(problem.J, problem.A, np.full(problem.row_count, 1e-3))
+        for solve in LINEAR_SOLVERS.values():
+            solve(system, problem.free_constraint_velocity, None, 5, 1e-6)
 
 
 def _draw(scene: Scene) -> None:

@@ -133,7 +133,7 @@ def test_rows_that_are_off_leave_the_system() -> None:
     lam = np.full(problem.row_count, 1e-3)
     u = np.full(problem.row_count, 10.0)
     C, h, known, error = (np.empty(problem.row_count) for _ in range(4))
-    row_terms(problem.J.row_start, problem.laws, lam, u, problem.diagonal, 1, 0.0, 0.0, C, h, known, error)
+    row_terms(problem.J.row_start, problem.laws, lam, u, problem.diagonal, 1, 0.0, 0.0, 1.0, C, h, known, error)
     normal = problem.J.row_start[:-1]
     assert (C[normal] >= LARGE * problem.diagonal[normal]).all()
     np.testing.assert_allclose(known[normal], -lam[normal], rtol=1e-3)

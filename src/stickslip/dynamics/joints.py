@@ -7,7 +7,8 @@ u + bias + compliance lam = 0 with
     bias = (s c0 - d w) / (s tau + d) + prescribed velocities,    compliance = 1 / (h (s tau + d)),
 
 c0 = c+ - tau u the value where the row would have started in a straight line, w the velocity that a drive aims at.
-Rigid rows are the limit of large s: c0 / tau and 0.
+Rigid rows are the limit of large s: c0 / tau and 0. Limits that the first half of a step of the midpoint rule has
+passed are rows of velocities: they stop what moves, and take the overlap back slowly.
 """
 
 from __future__ import annotations
@@ -25,6 +26,9 @@ from stickslip.linalg.block_rows import BlockRows, summed
 from stickslip.linalg.vec3 import cross, load3, mat_vec, quat_matrix, store3, sub
 from stickslip.model import Model
 from stickslip.state import State
+
+RECOVERY = 0.2
+"""Share of the way beyond a limit that is taken back per step, where the first half of a step has led there."""
 
 
 class JointLayout(NamedTuple):
@@ -278,7 +282,10 @@ def _linearise(
             start -= tau * speed
         stiffness, damping = tables.row_stiffness[k], tables.row_damping[k]
         if np.isinf(stiffness):
-            bias_out[k] = start / tau + prescribed
+            limit = tables.row_coordinate[k] >= 0 and not tables.row_driven[k]
+            # to be back within a limit after half a step would take the speed of the way there: it would bounce
+            late = limit and tau < h and start < 0.0
+            bias_out[k] = (RECOVERY * start / h if late else start / tau) + prescribed
             compliance_out[k] = 0.0
         else:
             gain = stiffness * tau + damping

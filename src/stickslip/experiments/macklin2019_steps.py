@@ -39,7 +39,7 @@ class Moment:
 
         It never gives up, and where no tolerances are given, it takes all iterations.
         """
-        papers = {"start_from": "zero", "linear": "pcr"}
+        papers = {"start_from": "zero", "linear": "pcr", "friction_share": 1.0}
         patient = {"tolerance": NEVER, "linear_tolerance": 0.0, "patience": 10**6}
         solver = make_solver(SOLVER, **{**papers, **patient, **options})
         return solver.solve(self.problem, None, self.relinearise)

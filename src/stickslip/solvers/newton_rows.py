@@ -28,7 +28,7 @@ def _unilateral(k, gap, lam, diagonal, function, r_fixed, C_out, h_out):
 
 
 @kernel
-def row_terms(row_start, laws, lam, u, diagonal, function, r_normal, r_friction, C_out, h_out, known_out, error_out):
+def row_terms(row_start, laws, lam, u, diagonal, function, r_normal, r_friction, share, C_out, h_out, known_out, error_out):
     """C and h of every row, eq. (58) and appendix A; the largest error of normals, friction and other rows.
 
     Rows with C >= LARGE diagonal get h = 0 and their step -h / C in known_out. error_out has phi, before any division.
@@ -53,7 +53,7 @@ def row_terms(row_start, laws, lam, u, diagonal, function, r_normal, r_friction,
                     count += 1
             W = -1.0
             if lam[i] > 0.0 and count > 0:
-                W = friction_compliance(function, sqrt(slip), lam[i], sqrt(size), 1.0, scale)
+                W = friction_compliance(function, sqrt(slip), lam[i], sqrt(size), 1.0, share * scale)
             for k in range(i + 1, end):
                 mu = laws.friction[c, k - i - 1]
                 if W >= 0.0 and mu > 0.0:
