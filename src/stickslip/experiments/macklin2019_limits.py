@@ -46,7 +46,19 @@ def row_terms(problem: ContactProblem, lam: Vector, v: Vector) -> tuple[Vector, 
     C, h, known, error = (np.empty(problem.row_count) for _ in range(4))
     u = problem.constraint_velocity(v)
     newton_rows.row_terms(  # type: ignore[no-untyped-call]
-        problem.J.row_start, problem.laws, lam, u, problem.diagonal, FISCHER_BURMEISTER, 0.0, 0.0, 1.0, C, h, known, error
+        problem.J.row_start,
+        problem.laws,
+        lam,
+        u,
+        problem.diagonal,
+        FISCHER_BURMEISTER,
+        0.0,
+        0.0,
+        1.0,
+        C,
+        h,
+        known,
+        error,
     )
     return C + REGULARISATION * problem.diagonal, h
 

@@ -66,9 +66,9 @@ class NonsmoothNewton(Iterative):
     scaling: str = "effective-mass"
     """Complementarity preconditioner r (sec. 7): "effective-mass" (eq. 66), "timestep" (h^2) or "identity" (1)."""
     friction_share: float = 0.1
-    """Share of r that friction rows take; 1 is the paper's. W of a sliding contact is stable only for r below about twice
-    the response with all other rows held, which is often far below the diagonal: of the problems of beam-insertion 15
-    of 15 are solved with 0.1 and 7 with 1, of those in files 32 and 28 of 37; without an effect where nothing slides."""
+    """Share of r that friction rows take; 1 is the paper's. W of a sliding contact is stable only for r below about
+    twice its response with all other rows held, which is often far below the diagonal: of the problems of
+    beam-insertion 15 of 15 are solved with 0.1 and 7 with 1, of those in files 32 and 28 of 37."""
     linear: str = "auto"
     """Linear solver: "pcr", "pcg", "jacobi", "gauss-seidel" or "direct"; "auto" is direct where there are joints, whose
     chains are too stiff for a few iterations, and pcr elsewhere, as in the paper. W alone is always factorised."""

@@ -28,7 +28,9 @@ def _unilateral(k, gap, lam, diagonal, function, r_fixed, C_out, h_out):
 
 
 @kernel
-def row_terms(row_start, laws, lam, u, diagonal, function, r_normal, r_friction, share, C_out, h_out, known_out, error_out):
+def row_terms(
+    row_start, laws, lam, u, diagonal, function, r_normal, r_friction, share, C_out, h_out, known_out, error_out
+):
     """C and h of every row, eq. (58) and appendix A; the largest error of normals, friction and other rows.
 
     Rows with C >= LARGE diagonal get h = 0 and their step -h / C in known_out. error_out has phi, before any division.
