@@ -102,12 +102,12 @@ class ContactProblem:
         Limits count where they would be passed: far from them q is the way to go over the step, and says nothing.
         """
         q = self.free_constraint_velocity
+        if self.row_count == 3 * self.block_count and (self.laws.law == CONTACT).all():
+            return float(length(q))  # the common case: contacts without torsion
         limited = np.repeat(self.laws.law == LIMIT, np.diff(self.J.row_start))
-        if limited.any():
-            q = np.where(limited, np.minimum(q, 0.0), q)
+        q = np.where(limited, np.minimum(q, 0.0), q)
         turning = np.flatnonzero((self.laws.law == CONTACT) & (np.diff(self.J.row_start) > 3))
         if len(turning):
-            q = q.copy()
             resisted = self.laws.friction[turning, 2] > 0.0
             q[self.J.row_start[turning] + 3] *= np.where(resisted, self.torsion_length[turning], 0.0)
         return float(length(q))
