@@ -46,7 +46,7 @@ class EnergyLedger:
     damping: float
     """Dissipated by material and joint damping."""
     impact: float
-    """Dissipated by normal impulses (inelastic impact); negative where overlaps are pushed apart."""
+    """Dissipated by normal impulses (inelastic impact) and by breaking; negative where overlaps are pushed apart."""
     numerical: float
     """What the time discretisation gained (positive) or lost (negative)."""
 
@@ -115,7 +115,7 @@ def certify(
 
     kinetic_0, potential_0 = energies(model, before.q, before.v)
     kinetic, potential = energies(model, after.q, after.v)
-    elastic_0, elastic, damping, drive_work = _joint_energies(model, before, after, h)
+    elastic_0, elastic, damping, drive_work, broken = _joint_energies(model, before, after, h)
     # user forces act over the mean velocity of the step; contact impulses do, too (see docs/notation.md)
     mean = 0.5 * (before.v + after.v)
     work = h * float(np.sum(before.force[model.dynamic] * mean[model.dynamic]))
@@ -141,23 +141,26 @@ def certify(
             work=work,
             friction=-friction_work,
             damping=damping,
-            impact=-normal_work,
-            numerical=change - work - friction_work - normal_work + damping,
+            impact=broken - normal_work,
+            numerical=change - work - friction_work - normal_work + damping + broken,
         ),
     )
 
 
-def _joint_energies(model: Model, before: State, after: State, h: float) -> tuple[float, float, float, float]:
-    """Elastic energy of joints before and after a step of h, what dampers took and what drives gave [J]."""
+def _joint_energies(model: Model, before: State, after: State, h: float) -> tuple[float, float, float, float, float]:
+    """Elastic energy of joints before and after a step of h, what dampers took, drives gave and breaking lost [J]."""
     if not model.joints.count:
-        return 0.0, 0.0, 0.0, 0.0
+        return 0.0, 0.0, 0.0, 0.0, 0.0
     broken = before.joint_broken
     mean = 0.5 * (before.v + after.v)
+    stored = joints.elastic_energy(model, after.q, broken)
+    elastic = joints.elastic_energy(model, after.q, after.joint_broken)
     return (
         joints.elastic_energy(model, before.q, broken),
-        joints.elastic_energy(model, after.q, broken),
+        elastic,
         joints.damping_loss(model, after.q, mean, h, broken),
         joints.drive_work(model, after.q, mean, after.joint_impulse),
+        stored - elastic,
     )
 
 

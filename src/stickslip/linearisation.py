@@ -20,10 +20,11 @@ from stickslip.collision.contacts import Contacts
 from stickslip.collision.matching import match
 from stickslip.contact.problem import ContactProblem, Laws, contact_laws, joined_laws
 from stickslip.dynamics import contact_motion, contact_rows, joints, prescribed, rigid_bodies
+from stickslip.dynamics.joint_projection import tangent_velocity
 from stickslip.dynamics.joint_stiffness import geometric_stiffness
 from stickslip.linalg import block_rows, inertia
 from stickslip.linalg.block_rows import BlockRows
-from stickslip.linalg.inertia import block_diagonal
+from stickslip.linalg.inertia import BlockDiagonal, block_diagonal
 from stickslip.model import Model
 from stickslip.state import State
 from stickslip.stepping import Stepping
@@ -66,7 +67,7 @@ class Linearisation:
     def at_start(self, lam: NDArray[np.float64] | None = None) -> ContactProblem:
         """The problem with its rows at q; with lam (m,), joint forces of about that size turn with the bodies."""
         problem = self._problem(self.first, self.q, self.v, ahead=False)
-        return self._stiffened(problem, self.q, np.zeros_like(self.v_free), lam)
+        return self._stiffened(problem, self.q, np.zeros_like(self.v_free), lam, ahead=False)
 
     def at(self, v: NDArray[np.float64], lam: NDArray[np.float64] | None = None) -> ContactProblem:
         """The problem with all rows at the configuration to which v (nv,) leads; see protocol.Relinearise."""
@@ -91,11 +92,24 @@ class Linearisation:
             return self.state.joint_impulse
         return joints.stored_impulses(self.model, self.layout, lam[self.contact_row_count :])
 
+    def settled(self, after: State) -> State:
+        """The state at the end of the step, with velocities along which rigid joints hold (midpoint rule)."""
+        if self.layout is None or self.options.scheme != "moreau":
+            return after
+        return replace(after, v=tangent_velocity(self.model, self.layout, after.q, after.v))
+
     def _end(self, v: NDArray[np.float64]) -> tuple[NDArray[np.float64], NDArray[np.float64]]:
         """Velocities (nb, 6) of all bodies, and the configuration (nb, 7) at the end of the step."""
         v_all = rigid_bodies.scatter(self.model, self.v, v)
         moved = rigid_bodies.advance(self.q, v_all, self.options.horizon)
         return v_all, prescribed.positions(self.model, moved, self.state.time + self.options.dt)
+
+    def _free(self, q: NDArray[np.float64], ahead: bool) -> tuple[BlockDiagonal, NDArray[np.float64]]:
+        """A and v_free where forces act; arms and inertia of different q would spin thin links about their axes."""
+        if not ahead or self.options.scheme == "moreau":
+            return self.A, self.v_free
+        v_free = rigid_bodies.carried_along(self.model, self.q, q, self.v_free)
+        return rigid_bodies.mass_blocks(self.model, q), v_free
 
     def _stiffened(
         self,
@@ -103,13 +117,14 @@ class Linearisation:
         q_end: NDArray[np.float64],
         v: NDArray[np.float64],
         lam: NDArray[np.float64] | None,
+        ahead: bool = True,
     ) -> ContactProblem:
         """The problem with the turning of joint forces in its A, about v (nv,) and lam (m,)."""
         if lam is None or self.layout is None or self.options.scheme == "moreau" or not np.isfinite(lam).all():
             return problem
         K = geometric_stiffness(self.model, q_end, self.joint_impulses(lam), self.options.horizon)
         # a solver that diverges must not lose the masses in rounding
-        masses = self.A.data.reshape(-1, 6, 6)
+        masses = self._free(q_end, ahead)[0].data.reshape(-1, 6, 6)
         size, most = np.abs(K).max(axis=(1, 2)), STIFFEST * np.abs(masses).max(axis=(1, 2))
         blocks = masses + np.divide(most, size, out=np.ones_like(size), where=size > most)[:, None, None] * K
         inverses = np.linalg.inv(blocks)
@@ -152,8 +167,9 @@ class Linearisation:
 
     def _problem(self, rows: Rows, q: NDArray[np.float64], v: NDArray[np.float64], ahead: bool) -> ContactProblem:
         """The problem of these contact rows, and of joints at q (nb, 7) with v (nb, 6)."""
+        A, v_free = self._free(q, ahead)
         if self.layout is None:
-            return ContactProblem(self.A, self.v_free, rows.J, rows.bias, self.laws, self.options.dt, rows.prescribed)
+            return ContactProblem(A, v_free, rows.J, rows.bias, self.laws, self.options.dt, rows.prescribed)
         state, h = self.state, self.options.dt
         part = joints.joint_part(
             self.model, self.layout, state.joint_angle, state.joint_target, q, v, h, self.options.horizon, ahead,
@@ -162,8 +178,8 @@ class Linearisation:
         blocks = len(part.law)
         laws = Laws(part.law, np.zeros(blocks, np.int32), np.zeros((blocks, 3)), part.compliance, part.bound)
         return ContactProblem(
-            self.A,
-            self.v_free,
+            A,
+            v_free,
             block_rows.joined(rows.J, part.J),
             np.concatenate([rows.bias, part.bias]),
             joined_laws(self.laws, laws),

@@ -118,7 +118,7 @@ class Simulation:
             joint_broken=state.joint_broken,
         )
         if model.joints.count:
-            after = joints.after_step(model, state, after, h)
+            after = joints.after_step(model, state, linearisation.settled(after), h)
         _check_finite(model, after, contacts, solution.lam)
         clock.append(time.perf_counter())
 

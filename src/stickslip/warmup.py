@@ -17,6 +17,7 @@ from stickslip.contact.residual import residual
 from stickslip.geometry.mesh_shapes import BOX_TRIANGLES
 from stickslip.joint_description import Drive, Joint
 from stickslip.linalg.inertia import BlockDiagonal
+from stickslip.linalg.linear_solution import PARALLEL_ROWS
 from stickslip.linalg.linear_solvers import LINEAR_SOLVERS
 from stickslip.linalg.schur_system import schur_system
 from stickslip.scene import Body, Scene
@@ -192,8 +193,12 @@ def _step_joints(solver: str, stepping: Stepping | None = None) -> None:
 
 
 def _linear_solvers() -> None:
-    """Every linear solver on the systems of a step: contacts alone, and contacts with joints."""
-    for scene in (_stack("box", "sphere"), _mechanism()):
+    """Every linear solver on the systems of a step: contacts, joints, and islands enough for several threads."""
+    scattered = Scene()
+    scattered.add_half_space()
+    for k in range(PARALLEL_ROWS // 3 + 1):
+        scattered.add_sphere(0.1, (k, 0.0, 0.1))
+    for scene in (_stack("box", "sphere"), _mechanism(), scattered):
         problem = Simulation(scene, DT).step().problem
         assert isinstance(problem.A, BlockDiagonal)
         system = schur_system(problem.J, problem.A, np.full(problem.row_count, 1e-3))

@@ -54,6 +54,18 @@ def advance(q: NDArray[np.float64], v: NDArray[np.float64], h: float) -> NDArray
     return q_out
 
 
+def carried_along(
+    model: Model, q: NDArray[np.float64], q_end: NDArray[np.float64], v_free: NDArray[np.float64]
+) -> NDArray[np.float64]:
+    """v_free (6 nd,) with angular velocities turned with the bodies from q to q_end (nb, 7): the same seen from them.
+
+    Without forces nothing changes, as a body turns about its own angular velocity.
+    """
+    out = v_free.copy()
+    _carry(model.dynamic, q, q_end, v_free, out)
+    return out
+
+
 def scatter(model: Model, v: NDArray[np.float64], blocks: NDArray[np.float64]) -> NDArray[np.float64]:
     """v (nb, 6) with the rows of the dynamic bodies replaced by the solver's velocities (6 nd,)."""
     out = v.copy()
@@ -158,6 +170,20 @@ def _free_velocity(dynamic, mass, inertia, gravity, q, v, force, h, v_out):
         v_out[6 * b + 3] = after[0]
         v_out[6 * b + 4] = after[1]
         v_out[6 * b + 5] = after[2]
+
+
+@kernel
+def _carry(dynamic, q, q_end, v_free, out):
+    """out = R(q_end) R(q)^T w for the angular velocity w of each dynamic body."""
+    for b in range(dynamic.shape[0]):
+        i = dynamic[b]
+        seen = mat_t_vec(
+            quat_matrix((q[i, 3], q[i, 4], q[i, 5], q[i, 6])),
+            (v_free[6 * b + 3], v_free[6 * b + 4], v_free[6 * b + 5]),
+        )
+        turned = mat_vec(quat_matrix((q_end[i, 3], q_end[i, 4], q_end[i, 5], q_end[i, 6])), seen)
+        for k in range(3):
+            out[6 * b + 3 + k] = turned[k]
 
 
 @kernel

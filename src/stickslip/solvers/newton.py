@@ -165,7 +165,8 @@ class _Iterates:
         chosen = ("direct" if held else "pcr") if options.linear == "auto" else options.linear
         self.linear = LINEAR_SOLVERS[chosen]
         self.problem = problem
-        self.A = self.H = problem.A
+        self.H = problem.A
+        self.contacts_only = bool((problem.laws.law == CONTACT).all())
         self.steps: list[tuple[float, ...]] = []
         self.history: list[tuple[int, float]] = []
         self.linear_seconds = 0.0
@@ -294,7 +295,7 @@ class _Iterates:
         if not self.value <= WANDERED * self.best:
             lam, v = self.best_at
         problem = self.problem
-        if self.relinearise is not None and not (v is self.v and problem.A is self.A):
+        if self.relinearise is not None and not (v is self.v and self.contacts_only):
             problem = self.relinearise(v)  # with the masses alone
         names = (
             "step_impulse", "step_velocity", "normal_error", "friction_error", "joint_error",

@@ -17,9 +17,9 @@ from stickslip.linalg.vectors import length
 from stickslip.solvers.protocol import Relinearise, Solution, Solver
 from stickslip.solvers.verdict import law_residual, tolerance_of
 
-MOST_ROUNDS = 20
+MOST_ROUNDS = 40
 """Linearisations of a step at most, after the first one."""
-MOST_IDLE = 3
+MOST_IDLE = 5
 """Rounds without a lower residual after which no more are made."""
 
 

@@ -1,0 +1,49 @@
+"""Velocities at the end of a step of the midpoint rule, projected onto what rigid joints allow there (RATTLE).
+
+The midpoint rule holds joints at the ends of steps by the mean velocity alone: J (v + v') / 2 = 0. What v has across a
+joint v' has with the other sign, and it grows where joints carry load. So velocities are made tangent at the end of
+the step, at the least change of kinetic energy,
+
+    J A^-1 J^T mu = -J v,     v + A^-1 J^T mu,
+
+which changes them by the order of h^2, as smooth motion leaves no more.
+"""
+
+from __future__ import annotations
+
+import numpy as np
+from numpy.typing import NDArray
+
+from stickslip.dynamics import rigid_bodies
+from stickslip.dynamics.joint_rows import measure_rows, row_speed
+from stickslip.dynamics.joints import JointLayout
+from stickslip.joint_tables import BILATERAL
+from stickslip.linalg import block_rows, inertia
+from stickslip.linalg.block_rows import BlockRows
+from stickslip.linalg.direct import direct
+from stickslip.linalg.schur_system import schur_system
+from stickslip.model import Model
+
+
+def tangent_velocity(
+    model: Model, layout: JointLayout, q: NDArray[np.float64], v: NDArray[np.float64]
+) -> NDArray[np.float64]:
+    """v (nb, 6) at q (nb, 7) without what it has across rigid joints; only dynamic bodies change."""
+    tables = model.joints
+    law = np.repeat(tables.block_law, np.diff(tables.block_start))
+    rigid = ((law == BILATERAL) & np.isinf(tables.row_stiffness))[layout.row]
+    if not rigid.any():
+        return v
+    _, J = measure_rows(tables, q, v, np.zeros((tables.count, 2)), 0.0)
+    speed = row_speed(tables, tables.row_joint, J, v)[layout.row]
+    data = J[layout.data_row, layout.data_side].ravel()
+    rows = BlockRows(
+        layout.row_start, layout.entry_start, layout.entry_column, layout.data_start, data, layout.column_start
+    )
+    rows = block_rows.without(rows, ~rigid)
+    A = rigid_bodies.mass_blocks(model, q)
+    system = schur_system(rows, A, np.where(rigid, 0.0, 1.0))
+    mu = direct(system, np.where(rigid, -speed, 0.0)).x
+    out = v.copy()
+    out[model.dynamic] += inertia.solve(A, block_rows.apply_transpose(rows, mu)).reshape(-1, 6)
+    return out
