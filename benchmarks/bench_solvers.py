@@ -2,7 +2,7 @@
 
 Prints what the command at the top of that page prints; with --write it takes the place of the page's tables. CPU times,
 so that other work on the machine shows little. Runs that are not done within their time limit are cut off there: it
-takes half an hour at most. Run: python benchmarks/bench_solvers.py [--write]
+takes ten minutes at most. Run: python benchmarks/bench_solvers.py [--write]
 """
 
 from __future__ import annotations
@@ -13,7 +13,7 @@ from pathlib import Path
 
 PAGE = Path(__file__).parents[1] / "docs" / "solvers.md"
 COMMAND = (
-    "compare heavy-stack arch chain wall --simulate --set wall.torsion=0 --time 5 --time-limit 30 --cpu --markdown"
+    "compare heavy-stack arch chain wall --simulate --set wall.torsion=0 --time 1 --time-limit 10 --cpu --markdown"
 )
 BEGIN, END = "<!-- measured: begin -->", "<!-- measured: end -->"
 

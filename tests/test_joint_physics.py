@@ -221,6 +221,36 @@ def test_a_torque_breaks_a_weld() -> None:
         assert sim.joint_broken(joint) == broken
 
 
+@pytest.mark.parametrize("holds", ["nothing", "another joint", "the user"])
+def test_bodies_whose_joint_broke_collide_unless_something_else_keeps_them_from_it(holds: str) -> None:
+    """Two welded boxes are pulled apart and let go; then the upper rests on the lower, or falls through it."""
+    scene = Scene()
+    floor = scene.add_half_space()
+    low = scene.add_box((0.2, 0.2, 0.2), (0, 0, 0.1), mass=1.0)
+    high = scene.add_box((0.2, 0.2, 0.2), (0, 0, 0.3), mass=1.0)
+    weld = scene.add_fixed(low, high, break_force=30.0)
+    if holds == "another joint":
+        scene.add_distance(high, low, (0, 0, 0.3), (0, 0, -1), limits=(0, 5.0))
+    if holds == "the user":
+        scene.ignore_collision(low, high)
+    sim = Simulation(scene, dt=0.01)
+    sim.run(5)
+    assert not len(sim.contacts(low, high).gap)
+    sim.set_force(low, (0, 0, -100.0))
+    sim.set_force(high, (0, 0, 50.0))
+    sim.step()
+    assert sim.joint_broken(weld)
+    for body in (low, high):
+        sim.set_force(body)
+    sim.run(80)
+    rests = 0.3 if holds == "nothing" else 0.1
+    assert sim.position(high)[2] == pytest.approx(rests, abs=1e-5)
+    assert sim.position(low)[2] == pytest.approx(0.1, abs=1e-5)
+    if holds == "nothing":
+        assert sim.contacts(high, low).force.sum(axis=0)[2] == pytest.approx(G, rel=1e-6)
+        assert sim.contacts(low, floor).force.sum(axis=0)[2] == pytest.approx(2 * G, rel=1e-6)
+
+
 def test_a_universal_joint_turns_the_other_shaft_as_cardan_says() -> None:
     """tan(out) = tan(in) cos(bend); the point is held three times, and redundancy does no harm."""
     bend, speed, h = 0.6, 3.0, 0.01

@@ -42,6 +42,8 @@ BAD = {
     "nothing is free": (lambda s, a, b: s.add_ball(s.body("lift"), s.body("floor"), P), "must be dynamic"),
     "other scene": (lambda s, a, b: s.add_ball(a, Scene().add_sphere(1.0), P), "'sphere-0', is not of this scene"),
     "no handle": (lambda s, a, b: s.add_ball(a, "b", P), "body b is 'b'; give what scene.add"),
+    "no axis": (lambda s, a, b: s.add_revolute(a, b), "joint 'revolute-0': axis is not given"),
+    "no second axis": (lambda s, a, b: s.add_universal(a, b, axis_a=Q), "axis_b is not given"),
     "no point": (lambda s, a, b: s.add_ball(a, b, (0, 0)), r"point has shape \(2,\)"),
     "point nan": (lambda s, a, b: s.add_ball(a, b, (0, 0, nan)), "every entry must be a finite number"),
     "zero axis": (lambda s, a, b: s.add_revolute(a, b, P, (0, 0, 0)), "axis is .* a vector other than zero"),
@@ -64,10 +66,22 @@ BAD = {
     "damping": (lambda s, a, b: s.add_ball(a, b, P, stiffness=1.0, damping=-1.0), "damping is -1.0"),
     "rigid damping": (lambda s, a, b: s.add_ball(a, b, P, damping=1.0), "stiffness is not given: it is rigid"),
     "bending": (lambda s, a, b: s.add_fixed(a, b, bending_stiffness=-2.0), "bending_stiffness is -2.0"),
-    "rigid bending": (
+    "rigid bending": (lambda s, a, b: s.add_fixed(a, b, bending_damping=1.0), "bending_stiffness is not given"),
+    "bending hinge": (
         lambda s, a, b: s.add_revolute(a, b, P, Q, bending_damping=1.0),
-        "bending_stiffness is not given",
+        "a revolute joint has no option 'bending_damping'",
     ),
+    "bending spring": (
+        lambda s, a, b: s.add_spring(a, b, P, Q, 1.0, bending_damping=1.0),
+        "a spring joint has no option 'bending_damping'",
+    ),
+    "limp ball": (
+        lambda s, a, b: s.add_ball(a, b, P, bending_stiffness=0),
+        "joint 'ball-0': bending_stiffness and bending_damping are both 0",
+    ),
+    "bending text": (lambda s, a, b: s.add_ball(a, b, P, bending_damping="x"), "bending_damping is 'x'"),
+    "rigid spring": (lambda s, a, b: s.add_spring(a, b, P, Q, None), "joint 'spring-0': stiffness is None; a number"),
+    "damping text": (lambda s, a, b: s.add_spring(a, b, P, Q, 1.0, "x"), "damping is 'x'; it must be a number"),
     "break force": (lambda s, a, b: s.add_ball(a, b, P, break_force=0.0), "break_force is 0.0; it must be positive"),
     "break torque": (lambda s, a, b: s.add_ball(a, b, P, break_torque=nan), "break_torque is nan"),
     "collide": (lambda s, a, b: s.add_ball(a, b, P, collide=1), "collide is 1; it must be True or False"),
@@ -113,12 +127,43 @@ def test_names_are_unique_and_lead_back(scene: Scene) -> None:
 
 
 def test_joined_bodies_pass_through_each_other_unless_told(scene: Scene) -> None:
-    a, b = scene.body("a"), scene.body("b")
+    a, b, lift = scene.body("a"), scene.body("b"), scene.body("lift")
     scene.add_ball(a, None, P)
     scene.add_ball(b, a, P, collide=True)
-    assert not scene.ignored
+    assert compile_scene(scene).ignored_at_start.tolist() == []
     scene.add_ball(b, a, P)
-    assert scene.ignored == {(0, 1)}
+    scene.add_ball(a, b, Q)
+    scene.add_ball(a, lift, Q)
+    scene.ignore_collision(lift, a)
+    model = compile_scene(scene)
+    ab, al = 1, 3
+    assert model.joints.ignored_key.tolist() == [-1, -1, ab, ab, al]
+    assert model.ignored.tolist() == [al]
+    assert model.ignored_at_start.tolist() == [ab, al]
+    for broken, ignored in (([], [ab, al]), ([2], [ab, al]), ([2, 3], [al]), ([4], [ab, al]), ([0, 1], [ab, al])):
+        keys = model.ignored_pairs(np.isin(np.arange(5), broken))
+        assert keys.dtype == np.int64
+        assert keys.tolist() == ignored
+
+
+def test_a_point_that_is_not_given_is_the_centre_of_mass_of_b(scene: Scene) -> None:
+    a, b = scene.body("a"), scene.body("b")
+    scene.add_revolute(a, b, axis=(0, 1, 0), limits=(-1, 1))
+    scene.add_ball(a, b)
+    scene.add_cylindrical(a, b, axis=Q)
+    scene.add_universal(a, b, axis_a=(1, 0, 0), axis_b=(0, 1, 0))
+    scene.add_revolute(b, None, axis=Q)
+    for joint in scene.joints:
+        np.testing.assert_array_equal(joint.point_a, Q)
+
+
+def test_numbers_are_stored_as_checked(scene: Scene) -> None:
+    a, b = scene.body("a"), scene.body("b")
+    scene.add_spring(a, b, P, Q, "3", "5", break_force=inf)
+    joint = scene.joints[0]
+    assert (joint.stiffness, joint.damping, joint.break_force) == (3.0, 5.0, inf)
+    assert Drive("1", "2", "3", "4", "5") == Drive(1.0, 2.0, 3.0, 4.0, 5.0)
+    assert scene.add_ball(a, b, bending_damping=1.0).name == "ball-1"
 
 
 def test_every_kind_has_its_rows(scene: Scene) -> None:

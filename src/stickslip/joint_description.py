@@ -53,14 +53,16 @@ class Drive:
     limit: float = inf
 
     def __post_init__(self) -> None:
-        for name in ("stiffness", "damping"):
-            not_negative("drive", name, getattr(self, name))
-        for name in ("position", "velocity"):
-            finite("drive", name, getattr(self, name))
+        for name, check in (
+            ("stiffness", not_negative), ("damping", not_negative), ("position", finite), ("velocity", finite)
+        ):  # fmt: skip
+            object.__setattr__(self, name, check("drive", name, getattr(self, name)))
         if self.stiffness == 0.0 and self.damping == 0.0:
             raise InputError("drive: stiffness and damping are both 0, so it does nothing; one must be positive")
-        if _number("drive", "limit", self.limit) <= 0.0:
+        limit = _number("drive", "limit", self.limit)
+        if limit <= 0.0:
             raise InputError(f"drive: limit is {self.limit}; it must be positive, or inf for no limit")
+        object.__setattr__(self, "limit", limit)
 
 
 @dataclass(frozen=True, eq=False)
@@ -95,6 +97,8 @@ class JointDescription:
     """[N] the joint is gone from the step after this force; inf: never."""
     break_torque: float
     """[N m]"""
+    collide: bool
+    """Whether the two bodies collide while the joint holds."""
 
 
 def two_bodies(bodies: Sequence[BodyDescription], where: str, a: Body | None, b: Body | None) -> tuple[int, int]:
@@ -123,12 +127,14 @@ def default_point(bodies: Sequence[BodyDescription], a: int, b: int) -> NDArray[
     return body.position + rotation.matrix(body.rotation) @ body.mass_properties.centre
 
 
-def joint_frame(where: str, axis: ArrayLike, second_axis: ArrayLike | None) -> NDArray[np.float64]:
-    """Quaternion of the joint's frame in the world: z along the axis, x along the second one where it is given."""
-    z = _direction(where, "axis" if second_axis is None else "axis_a", axis)
-    if second_axis is None:
+def joint_frame(where: str, axes: tuple[ArrayLike | None, ...]) -> NDArray[np.float64]:
+    """Quaternion of the joint's frame in the world: z along the axis, x along the second one, where it has them."""
+    if not axes:
+        return rotation.between((0, 0, 1), (0, 0, 1))
+    z = _direction(where, "axis" if len(axes) == 1 else "axis_a", axes[0])
+    if len(axes) == 1:
         return rotation.between((0, 0, 1), z)
-    x = _direction(where, "axis_b", second_axis)
+    x = _direction(where, "axis_b", axes[1])
     if abs(x @ z) > PERPENDICULAR:
         angle = np.degrees(np.arccos(min(1.0, max(-1.0, float(x @ z)))))
         raise InputError(f"{where}: axis_a and axis_b are {angle:.6g} degrees apart; they must be perpendicular")
@@ -137,7 +143,9 @@ def joint_frame(where: str, axis: ArrayLike, second_axis: ArrayLike | None) -> N
     return rotation.multiply(upright, rotation.about_axis((0, 0, 1), float(np.arctan2(local[1], local[0]))))
 
 
-def _direction(where: str, what: str, value: ArrayLike) -> NDArray[np.float64]:
+def _direction(where: str, what: str, value: ArrayLike | None) -> NDArray[np.float64]:
+    if value is None:
+        raise InputError(f"{where}: {what} is not given; a vector (3,) other than zero is needed")
     direction = vector(where, what, value)
     size = float(np.linalg.norm(direction))
     if size < 1e-12:
@@ -169,16 +177,26 @@ def checked_drive(where: str, given: Drive | None) -> Drive | None:
     return given
 
 
-def checked_stiffness(where: str, what: str, stiffness: float | None, damper: str, damping: float) -> float:
-    """Stiffness, inf where none is given; a damper needs one, since what is rigid does not move."""
+def checked_stiffness(
+    where: str, what: str, stiffness: float | None, damper: str, damping: float
+) -> tuple[float, float]:
+    """Stiffness, inf where none is given, and damping; a damper needs one, since what is rigid does not move."""
     drag = not_negative(where, damper, damping)
     if stiffness is None:
         if drag > 0.0:
             raise InputError(f"{where}: {damper} is {drag}, but {what} is not given: it is rigid; give both")
-        return inf
+        return inf, drag
     number = not_negative(where, what, stiffness)
     if number == 0.0 and drag == 0.0:
         raise InputError(f"{where}: {what} and {damper} are both 0, so it does nothing; one must be positive")
+    return number, drag
+
+
+def checked_strength(where: str, what: str, given: float | None) -> float:
+    """Force or torque at which a joint breaks; None and inf: never."""
+    number = inf if given is None else _number(where, what, given)
+    if number <= 0.0:
+        raise InputError(f"{where}: {what} is {number}; it must be positive, or inf for a joint that never breaks")
     return number
 
 

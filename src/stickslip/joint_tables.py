@@ -81,6 +81,8 @@ class JointTables(NamedTuple):
     """(nj,) [N], inf: never."""
     break_torque: NDArray[np.float64]
     """(nj,) [N m]"""
+    ignored_key: NDArray[np.int64]
+    """(nj,) (lower body << 32) + higher body of the pair that does not collide while the joint holds, or -1."""
     coordinate: NDArray[np.int32]
     """(nj, 2, 3) Measure of each free coordinate; NOTHING where there is none."""
     target: NDArray[np.float64]
@@ -166,6 +168,7 @@ def joint_tables(joints: Sequence[JointDescription], q_start: NDArray[np.float64
         frame_b=_numbers([item[3] for item in placed], 4),
         break_force=np.array([joint.break_force for joint in joints], dtype=np.float64),
         break_torque=np.array([joint.break_torque for joint in joints], dtype=np.float64),
+        ignored_key=np.array([_ignored_key(joint) for joint in joints], dtype=np.int64),
         coordinate=coordinate,
         target=target,
         row_joint=_integers([row.joint for row in rows]),
@@ -220,6 +223,13 @@ def _blocks(index: int, joint: JointDescription) -> list[tuple[int, list[_Row]]]
             )  # fmt: skip
             blocks.append((BILATERAL if free else BOUNDED, [row]))
     return blocks
+
+
+def _ignored_key(joint: JointDescription) -> int:
+    """Key of the two bodies, or -1 where they collide or one is the world."""
+    if joint.collide or WORLD in (joint.a, joint.b):
+        return -1
+    return (min(joint.a, joint.b) << 32) + max(joint.a, joint.b)
 
 
 def _local(

@@ -6,7 +6,6 @@ about the axis, and is zero at time zero; the coordinate of distances, ropes and
 
 from __future__ import annotations
 
-from math import inf
 from typing import TYPE_CHECKING, TypedDict, Unpack, cast
 
 import numpy as np
@@ -15,7 +14,6 @@ from numpy.typing import ArrayLike
 from stickslip.errors import InputError
 from stickslip.geometry.shapes import positive, vector
 from stickslip.joint_description import (
-    WORLD,
     Drive,
     Joint,
     JointDescription,
@@ -24,6 +22,7 @@ from stickslip.joint_description import (
     checked_drive,
     checked_limits,
     checked_stiffness,
+    checked_strength,
     default_point,
     joint_frame,
     two_bodies,
@@ -49,19 +48,18 @@ class JointOptions(BreakOptions, total=False):
 
     stiffness: float | None
     damping: float
-    bending_damping: float
 
 
 class JointMethods:
     """The joints of a scene: ``add_*`` methods, of which each takes two bodies, or a body and None for the world.
 
-    Options of all: stiffness [N/m] (None: rigid) and damping [N s/m] of the locked translations, bending_damping
-    [N m s/rad] (with a bending_stiffness), break_force [N] and break_torque [N m] at which the joint is lost, collide
-    (False: the two bodies pass through each other), name.
+    Options of all: stiffness [N/m] (None: rigid) and damping [N s/m] of the locked translations, break_force [N] and
+    break_torque [N m] at which the joint is lost (None or inf: never), collide (False: the two bodies pass through each
+    other until the joint breaks), name. Where ``point`` is not given it is the centre of mass of b, or of a where b is
+    not dynamic.
     """
 
     bodies: list[BodyDescription]
-    ignored: set[tuple[int, int]]
     joints: list[JointDescription]
     joint_names: dict[str, int]
 
@@ -72,39 +70,42 @@ class JointMethods:
         point: ArrayLike | None = None,
         *,
         bending_stiffness: float | None = None,
+        bending_damping: float = 0.0,
         **options: Unpack[JointOptions],
     ) -> Joint:
-        """Weld b to a at ``point`` (default: centre of mass of b); bending_stiffness [N m/rad] lets it bend."""
-        return self._add("fixed", a, b, point, options, bending_stiffness=bending_stiffness)
+        """Weld b to a at ``point``; bending_stiffness [N m/rad] lets it bend, damped by bending_damping [N m s/rad]."""
+        return self._add("fixed", a, b, point, options, bending=(bending_stiffness, bending_damping))
 
     def add_ball(
         self,
         a: Body | None,
         b: Body | None,
-        point: ArrayLike,
+        point: ArrayLike | None = None,
         *,
         bending_stiffness: float | None = None,
+        bending_damping: float = 0.0,
         **options: Unpack[JointOptions],
     ) -> Joint:
-        """Hold b to a at ``point``; bending_stiffness [N m/rad] and bending_damping resist any turning."""
-        if bending_stiffness is None and not options.get("bending_damping"):
+        """Hold b to a at ``point``; bending_stiffness [N m/rad], bending_damping [N m s/rad] resist any turning."""
+        if bending_stiffness is None and bending_damping == 0.0:
             return self._add("ball", a, b, point, options)
         # a ball joint that resists bending has the rows of a weld that may bend
-        return self._add("fixed", a, b, point, options, bending_stiffness=bending_stiffness or 0.0)
+        bending = 0.0 if bending_stiffness is None else bending_stiffness, bending_damping
+        return self._add("fixed", a, b, point, options, bending=bending, called="ball")
 
     def add_revolute(
         self,
         a: Body | None,
         b: Body | None,
-        point: ArrayLike,
-        axis: ArrayLike,
+        point: ArrayLike | None = None,
+        axis: ArrayLike | None = None,
         *,
         limits: Range | None = None,
         drive: Drive | None = None,
         **options: Unpack[JointOptions],
     ) -> Joint:
         """Let b turn about ``axis`` through ``point``: a hinge. Coordinate: angle [rad], any number of turns."""
-        return self._add("revolute", a, b, point, options, axis=axis, limits=(limits,), drives=(drive,))
+        return self._add("revolute", a, b, point, options, axes=(axis,), limits=(limits,), drives=(drive,))
 
     def add_prismatic(
         self,
@@ -118,14 +119,14 @@ class JointMethods:
         **options: Unpack[JointOptions],
     ) -> Joint:
         """Let b slide along ``axis`` without turning. Coordinate: slide [m]."""
-        return self._add("prismatic", a, b, point, options, axis=axis, limits=(limits,), drives=(drive,))
+        return self._add("prismatic", a, b, point, options, axes=(axis,), limits=(limits,), drives=(drive,))
 
     def add_cylindrical(
         self,
         a: Body | None,
         b: Body | None,
-        point: ArrayLike,
-        axis: ArrayLike,
+        point: ArrayLike | None = None,
+        axis: ArrayLike | None = None,
         *,
         limits: Range | None = None,
         drive: Drive | None = None,
@@ -135,15 +136,15 @@ class JointMethods:
     ) -> Joint:
         """Let b slide along and turn about ``axis`` through ``point``. Coordinates: slide [m], angle [rad]."""
         limited, driven = (limits, turn_limits), (drive, turn_drive)
-        return self._add("cylindrical", a, b, point, options, axis=axis, limits=limited, drives=driven)
+        return self._add("cylindrical", a, b, point, options, axes=(axis,), limits=limited, drives=driven)
 
     def add_universal(
         self,
         a: Body | None,
         b: Body | None,
-        point: ArrayLike,
-        axis_a: ArrayLike,
-        axis_b: ArrayLike,
+        point: ArrayLike | None = None,
+        axis_a: ArrayLike | None = None,
+        axis_b: ArrayLike | None = None,
         *,
         limits: Range | None = None,
         drive: Drive | None = None,
@@ -156,9 +157,7 @@ class JointMethods:
         Coordinates: the two angles [rad].
         """
         limited, driven = (limits, other_limits), (drive, other_drive)
-        return self._add(
-            "universal", a, b, point, options, axis=axis_a, second_axis=axis_b, limits=limited, drives=driven
-        )
+        return self._add("universal", a, b, point, options, axes=(axis_a, axis_b), limits=limited, drives=driven)
 
     def add_distance(
         self,
@@ -194,6 +193,10 @@ class JointMethods:
         **options: Unpack[BreakOptions],
     ) -> Joint:
         """Pull two points to ``length`` [m] (default: as at time zero) with stiffness [N/m] and damping [N s/m]."""
+        if stiffness is None:
+            raise InputError(
+                f"{self._label('spring', options)[0]}: stiffness is None; a number is needed (a rod: add_distance)"
+            )
         pulled = JointOptions(stiffness=stiffness, damping=damping)
         pulled.update(cast("JointOptions", options))
         return self._add("spring", a, b, point_a, pulled, point_b=point_b, length=length)
@@ -213,20 +216,20 @@ class JointMethods:
         options: JointOptions,
         *,
         point_b: ArrayLike | None = None,
-        axis: ArrayLike = (0, 0, 1),
-        second_axis: ArrayLike | None = None,
+        axes: tuple[ArrayLike | None, ...] = (),
         length: float | None = None,
         limits: tuple[Range | None, ...] = (),
         drives: tuple[Drive | None, ...] = (),
-        bending_stiffness: float | None = None,
+        bending: tuple[float | None, float] = (None, 0.0),
+        called: str | None = None,
     ) -> Joint:
-        """Check and add a joint; every ``add_*`` method ends here."""
-        where, label = self._label(kind, options)
+        """Check and add a joint; every ``add_*`` method ends here. ``called``: its kind in the user's words."""
+        where, label = self._label(called or kind, options)
         if label in self.joint_names:
             raise InputError(f"{where} exists already; choose another name")
         for option in options:
             if option not in JointOptions.__optional_keys__:
-                raise InputError(f"{where}: a {kind} joint has no option {option!r}")
+                raise InputError(f"{where}: a {called or kind} joint has no option {option!r}")
         i, j = two_bodies(self.bodies, where, a, b)
         first = default_point(self.bodies, i, j) if point is None else vector(where, "point", point)
         second = first if point_b is None else vector(where, "point_b", point_b)
@@ -237,8 +240,15 @@ class JointMethods:
                 "or use add_ball with a stiffness"
             )
         start = apart if kind == "rope" else 0.0
-        damping, bending_damping = options.get("damping", 0.0), options.get("bending_damping", 0.0)
-        break_force, break_torque = options.get("break_force"), options.get("break_torque")
+        stiffness, damping = checked_stiffness(
+            where, "stiffness", options.get("stiffness"), "damping", options.get("damping", 0.0)
+        )
+        bending_stiffness, bending_damping = checked_stiffness(
+            where, "bending_stiffness", bending[0], "bending_damping", bending[1]
+        )
+        collide = options.get("collide", False)
+        if not isinstance(collide, bool):
+            raise InputError(f"{where}: collide is {collide!r}; it must be True or False")
         description = JointDescription(
             name=label,
             kind=kind,
@@ -246,29 +256,23 @@ class JointMethods:
             b=j,
             point_a=first,
             point_b=second,
-            frame=joint_frame(where, axis, second_axis),
+            frame=joint_frame(where, axes),
             length=apart if length is None else positive(where, "length", length),
             limits=tuple(checked_limits(where, given, start) for given in limits),
             drives=tuple(checked_drive(where, given) for given in drives),
-            stiffness=checked_stiffness(where, "stiffness", options.get("stiffness"), "damping", damping),
+            stiffness=stiffness,
             damping=damping,
-            bending_stiffness=checked_stiffness(
-                where, "bending_stiffness", bending_stiffness, "bending_damping", bending_damping
-            ),
+            bending_stiffness=bending_stiffness,
             bending_damping=bending_damping,
-            break_force=inf if break_force is None else positive(where, "break_force", break_force),
-            break_torque=inf if break_torque is None else positive(where, "break_torque", break_torque),
+            break_force=checked_strength(where, "break_force", options.get("break_force")),
+            break_torque=checked_strength(where, "break_torque", options.get("break_torque")),
+            collide=collide,
         )
-        collide = options.get("collide", False)
-        if not isinstance(collide, bool):
-            raise InputError(f"{where}: collide is {collide!r}; it must be True or False")
-        if not collide and WORLD not in (i, j):
-            self.ignored.add((min(i, j), max(i, j)))
         self.joints.append(description)
         self.joint_names[label] = len(self.joints) - 1
         return Joint(self.joint_names[label], label)
 
-    def _label(self, kind: JointKind, options: JointOptions) -> tuple[str, str]:
+    def _label(self, kind: str, options: BreakOptions) -> tuple[str, str]:
         """What errors call a new joint, and its name."""
         name = options.get("name")
         if name is not None and not isinstance(name, str):

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from dataclasses import dataclass
+from functools import cached_property
 
 import numpy as np
 from numpy.typing import NDArray
@@ -89,7 +90,7 @@ class Model:
     friction_axis: NDArray[np.float64]
     """(nm, 3) unit, in the frame of the body that has the material."""
     ignored: NDArray[np.int64]
-    """Sorted keys (lower body << 32) + higher body of the pairs that do not collide."""
+    """Sorted keys (lower body << 32) + higher body of the pairs that the user lets pass through each other."""
     gravity: NDArray[np.float64]
 
     joint_names: tuple[str, ...]
@@ -116,6 +117,18 @@ class Model:
     def contact_rows(self) -> int:
         """Rows of every contact: normal and two tangents, and torsion where any pair of materials has it."""
         return 4 if self.pairs.friction[:, :, 2].any() else 3
+
+    @cached_property
+    def ignored_at_start(self) -> NDArray[np.int64]:
+        """Sorted keys of all pairs that do not collide while no joint is broken."""
+        return self._ignored_with(self.joints.ignored_key)
+
+    def ignored_pairs(self, broken: NDArray[np.bool_]) -> NDArray[np.int64]:
+        """Sorted keys of all pairs that do not collide when ``broken`` (nj,) joints have let theirs go."""
+        return self._ignored_with(self.joints.ignored_key[~broken]) if broken.any() else self.ignored_at_start
+
+    def _ignored_with(self, keys: NDArray[np.int64]) -> NDArray[np.int64]:
+        return np.union1d(self.ignored, keys[keys >= 0])
 
 
 def compile_scene(scene: Scene) -> Model:

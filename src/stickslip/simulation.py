@@ -84,7 +84,7 @@ class Simulation:
         # find contacts at the start of the step, or at its middle ([erleben2017] eq. 41)
         v = prescribed.velocities(model, state, h)
         q = state.q if options.scheme == "euler" else rigid_bodies.advance(state.q, v, 0.5 * h)
-        contacts = _contacts_of_step(model, q, v, options)
+        contacts = _contacts_of_step(model, q, v, options, model.ignored_pairs(state.joint_broken))
         clock.append(time.perf_counter())
 
         # the problem of this step
@@ -214,8 +214,12 @@ class Simulation:
         where = f"joint {joint.name!r}"
         tables = self.model.joints
         driven = tables.row_coordinate[(tables.row_joint == j) & (tables.row_driven == 1)].tolist()
+        if not isinstance(coordinate, int | np.integer) or isinstance(coordinate, bool):
+            raise InputError(f"{where}: coordinate is {coordinate!r}; a whole number is needed, one of {driven}")
         if coordinate not in driven:
             raise InputError(f"{where}: coordinate {coordinate!r} has no drive; those that have: {driven or 'none'}")
+        if position is None and velocity is None:
+            raise InputError(f"{where}: neither position nor velocity of its drive is given; give one or both")
         target = self.state.joint_target.copy()
         for column, name, value in ((0, "position", position), (1, "velocity", velocity)):
             if value is not None:
@@ -291,15 +295,17 @@ class Simulation:
         self.state = replace(self.state, **{name: array})
 
 
-def _contacts_of_step(model: Model, q: NDArray[np.float64], v: NDArray[np.float64], options: Stepping) -> Contacts:
-    """Contacts that can close within the step.
+def _contacts_of_step(
+    model: Model, q: NDArray[np.float64], v: NDArray[np.float64], options: Stepping, ignored: NDArray[np.int64]
+) -> Contacts:
+    """Contacts that can close within the step, but of pairs whose keys are ``ignored``.
 
     Bodies look as far as they move; where one that is slow now may be hit and move on, the search is repeated.
     """
     far = contact_rows.APPROACH_SAFETY * options.dt
     margin = options.margin_under(float(np.linalg.norm(model.gravity)))
     if not options.lookahead:
-        return find_contacts(model, q, np.full(model.body_count, 0.5 * margin))
+        return find_contacts(model, q, np.full(model.body_count, 0.5 * margin), ignored=ignored)
     # seen from where most bodies rest: those that fall side by side need not look for each other
     common = np.median(v[model.dynamic, :3], axis=0) if len(model.dynamic) else np.zeros(3)
     speed = contact_rows.speeds(model, v, common)
@@ -308,7 +314,7 @@ def _contacts_of_step(model: Model, q: NDArray[np.float64], v: NDArray[np.float6
     def pair_reach(a: NDArray[np.int32], b: NDArray[np.int32]) -> NDArray[np.float64]:
         return margin + far * (contact_rows.relative_speeds(model, v, a, b) + gained[a] + gained[b])
 
-    contacts = find_contacts(model, q, far * speed + 0.5 * margin, pair_reach=pair_reach)
+    contacts = find_contacts(model, q, far * speed + 0.5 * margin, pair_reach=pair_reach, ignored=ignored)
     for search in range(contact_rows.SEARCHES + 1):
         closing = contact_rows.approach(contacts.body_a, contacts.body_b, contacts.point, contacts.normal, q, v)
         if search == contact_rows.SEARCHES:
@@ -320,7 +326,7 @@ def _contacts_of_step(model: Model, q: NDArray[np.float64], v: NDArray[np.float6
         if not hit.any():
             break
         gained = np.where(hit, new, gained)
-        contacts = find_contacts(model, q, far * (speed + gained) + 0.5 * margin, contacts, hit, pair_reach)
+        contacts = find_contacts(model, q, far * (speed + gained) + 0.5 * margin, contacts, hit, pair_reach, ignored)
     closest = margin + far * np.maximum(gained[contacts.body_a] + gained[contacts.body_b] - closing, 0.0)
     near = contacts.gap <= closest
     return contacts if near.all() else contacts.take(np.flatnonzero(near))

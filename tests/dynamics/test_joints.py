@@ -6,7 +6,7 @@ import numpy as np
 import pytest
 from joint_scenes import all_joints, random_configuration
 
-from stickslip import Drive, Scene, Simulation, compile_scene
+from stickslip import Drive, InputError, Scene, Simulation, compile_scene
 from stickslip.contact import laws
 from stickslip.dynamics import joints, rigid_bodies
 from stickslip.dynamics.joint_rows import measure_rows, row_speed
@@ -253,6 +253,22 @@ def test_drive_angles_are_followed_over_many_turns() -> None:
     sim.set_drive(joint, position=20.0)
     sim.run(300)
     assert sim.joint_position(joint)[0] == pytest.approx(20.0, abs=1e-3)
+
+
+def test_aims_of_drives_are_checked() -> None:
+    scene = Scene()
+    joint = scene.add_revolute(None, scene.add_box((0.1, 0.1, 0.1)), axis=(0, 1, 0), drive=Drive(1.0), name="hinge")
+    sim = Simulation(scene)
+    for bad in (0.0, True, None, "0"):
+        with pytest.raises(InputError, match=f"joint 'hinge': coordinate is {bad!r}; a whole number"):
+            sim.set_drive(joint, position=1.0, coordinate=bad)
+    with pytest.raises(InputError, match=r"coordinate 1 has no drive; those that have: \[0\]"):
+        sim.set_drive(joint, position=1.0, coordinate=1)
+    with pytest.raises(InputError, match="neither position nor velocity"):
+        sim.set_drive(joint)
+    assert not sim.state.joint_target.any()
+    sim.set_drive(joint, velocity=2.0, coordinate=np.int32(0))
+    assert sim.state.joint_target[0, 0].tolist() == [0.0, 2.0]
 
 
 def test_a_hanging_weight_breaks_its_joint_and_falls() -> None:

@@ -247,6 +247,14 @@ def test_wrong_input_is_named():
         LINEAR_SOLVERS["pcr"](system, np.zeros(3))
     with pytest.raises(InputError, match="x0 has shape"):
         LINEAR_SOLVERS["direct"](system, np.zeros(system.row_count), np.zeros(1))
+    for solve in LINEAR_SOLVERS.values():
+        for bad in (np.nan, np.inf):
+            b = np.zeros(system.row_count)
+            b[2] = bad
+            with pytest.raises(InputError, match=f"b has the entry {bad} in row 2; all must be finite"):
+                solve(system, b)
+            with pytest.raises(InputError, match=f"x0 has the entry {bad} in row 2"):
+                solve(system, np.zeros(system.row_count), b)
     with pytest.raises(InputError, match="C has shape"):
         schur_system(system.J, system.H, np.zeros(1))
     nothing = np.zeros(0)

@@ -142,7 +142,7 @@ def table_of(found: SceneComparison, scene: str) -> TextTable:
     first = next((row.summary for row in rows if row.summary is not None), None)
     if first is not None:
         about += (
-            f"; {first.bodies} bodies, {first.contacts_mean:.0f} contacts and joints on average, "
+            f"; {first.bodies} bodies, {first.contacts_mean:.0f} contacts on average, "
             f"{rows[0].steps_asked} steps of {1e3 * first.dt:g} ms"
         )
     about += "".join(f", {name}={value}" for name, value in found.settings["scenes"][scene].items())

@@ -78,17 +78,20 @@ def find_contacts(
     known: Contacts | None = None,
     changed: NDArray[np.bool_] | None = None,
     pair_reach: PairReach | None = None,
+    ignored: NDArray[np.int64] | None = None,
 ) -> Contacts:
     """All contact points at q whose gap is at most the sum of the two bodies' reach (nb,) [m].
 
     Where contacts at the same q are ``known``, only pairs with a body whose reach has ``changed`` (nb,) are searched.
     ``pair_reach`` may say that two bodies need look less far for each other than their reaches add up to; then pairs
-    that are further apart than that, as balls, are left out, and meshes look no further.
+    that are further apart than that, as balls, are left out, and meshes look no further. ``ignored``: what
+    Model.ignored_pairs returns; where it is not given, no joint is broken.
     """
     position, rotation = shape_poses(model, q)
     shape_reach = reach[model.shape_body]
     geometry = (position, rotation, model.shape_size, model.shape_hull, model.hulls, shape_reach)
-    pairs = candidate_pairs(model.shape_type, model.shape_body, model.body_kind == DYNAMIC, *geometry, model.ignored)
+    keys = model.ignored_at_start if ignored is None else ignored
+    pairs = candidate_pairs(model.shape_type, model.shape_body, model.body_kind == DYNAMIC, *geometry, keys)
     if known is not None and changed is not None:
         pairs = pairs[changed[model.shape_body[pairs]].any(axis=1)]
     limits = None

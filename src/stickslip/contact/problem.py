@@ -27,6 +27,9 @@ from stickslip.linalg.vectors import length
 if TYPE_CHECKING:
     from scipy.sparse import csr_array
 
+NOISE = 1e-6
+"""Constraint velocities of joints below this share of the free velocities are rounding, when residuals are scaled: what
+a tolerance of 1e-8 then asks for is 1e-14 of the velocities."""
 LARGEST = 1e100
 """Numbers beyond it overflow when they are squared and multiplied with masses."""
 
@@ -99,18 +102,20 @@ class ContactProblem:
     def free_speed(self) -> float:
         """|q| [m/s], which scales residuals; spins that friction resists count at ``torsion_length``, others not.
 
-        Limits count where they would be passed: far from them q is the way to go over the step, and says nothing.
+        Limits count where they would be passed: far from them q is the way to go over the step, and says nothing. Where
+        joints move together, q is rounding; it counts at least as NOISE of the free velocities.
         """
         q = self.free_constraint_velocity
         if self.row_count == 3 * self.block_count and (self.laws.law == CONTACT).all():
             return float(length(q))  # the common case: contacts without torsion
+        joined = bool((self.laws.law != CONTACT).any())
         limited = np.repeat(self.laws.law == LIMIT, np.diff(self.J.row_start))
         q = np.where(limited, np.minimum(q, 0.0), q)
         turning = np.flatnonzero((self.laws.law == CONTACT) & (np.diff(self.J.row_start) > 3))
         if len(turning):
             resisted = self.laws.friction[turning, 2] > 0.0
             q[self.J.row_start[turning] + 3] *= np.where(resisted, self.torsion_length[turning], 0.0)
-        return float(length(q))
+        return max(float(length(q)), NOISE * float(length(self.v_free)) if joined else 0.0)
 
     @cached_property
     def response(self) -> BlockRows:

@@ -71,10 +71,16 @@ def island_work(
 
 
 def check_shapes(system: SchurSystem, b: NDArray[np.float64], x0: NDArray[np.float64] | None) -> None:
-    """Raise an InputError where b or x0 is not (m,)."""
+    """Raise an InputError where b or x0 is not (m,) or not finite."""
     for name, vector in (("b", b), ("x0", x0)):
-        if vector is not None and vector.shape != (system.row_count,):
+        if vector is None:
+            continue
+        if vector.shape != (system.row_count,):
             raise InputError(f"linear system: {name} has shape {vector.shape}; it must be ({system.row_count},)")
+        finite = np.isfinite(vector)
+        if not finite.all():
+            row = int(np.argmin(finite))
+            raise InputError(f"linear system: {name} has the entry {vector[row]} in row {row}; all must be finite")
 
 
 def residual_norms(system: SchurSystem, r: NDArray[np.float64]) -> NDArray[np.float64]:

@@ -87,15 +87,6 @@ def normal_terms(function, C, r, lam):
 
 
 @kernel
-def friction_phi(function, slip, lam_n, lam_f, mu, r):
-    """psi [m/s] of friction (eq. 32): zero where |lam_f| is on the cone's edge, or within it and nothing slides.
-
-    slip: |D^T q'| >= 0 [m/s]; lam_n: multiplier of the normal [N]; lam_f: |lam_f| >= 0 [N]; r: scaling > 0 [m/(s N)].
-    """
-    return ncp_value(function, slip, r * (mu * lam_n - lam_f))
-
-
-@kernel
 def friction_compliance(function, slip, lam_n, lam_f, mu, r):
     """W >= 0 [m/(s N)] of friction (eq. 35, 104, 105): D^T q' + W lam_f = 0 bends |lam_f| back to its cone.
 

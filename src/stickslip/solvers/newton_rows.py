@@ -59,7 +59,7 @@ def row_terms(
             for k in range(i + 1, end):
                 mu = laws.friction[c, k - i - 1]
                 if W >= 0.0 and mu > 0.0:
-                    C_out[k] = W / (mu * mu)
+                    C_out[k] = min(W / (mu * mu), LARGE * diagonal[k])  # and beyond it the row leaves the system
                     h_out[k] = u[k] + C_out[k] * lam[k]
                     error_out[k] = abs(h_out[k])
                     worst_friction = max(worst_friction, error_out[k])

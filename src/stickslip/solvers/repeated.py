@@ -11,7 +11,7 @@ from dataclasses import replace
 import numpy as np
 from numpy.typing import NDArray
 
-from stickslip.contact.problem import ContactProblem
+from stickslip.contact.problem import NOISE, ContactProblem
 from stickslip.linalg import block_rows, inertia
 from stickslip.linalg.vectors import length
 from stickslip.solvers.protocol import Relinearise, Solution, Solver
@@ -56,7 +56,8 @@ def nonlinear_residual(
     """
     impulse = block_rows.apply_transpose(problem.J, lam)
     gained = inertia.apply(problem.A, v - problem.v_free)
-    size = float(length(gained) + length(impulse))
+    # where nothing pushes, what is lost of the momentum that bodies have is rounding
+    size = float(length(gained) + length(impulse)) + NOISE * float(length(inertia.apply(problem.A, v)))
     lost = float(length(gained - impulse)) / size if size > 0.0 else 0.0
     return max(law_residual(solver, problem, lam, problem.constraint_velocity(v)), lost)
 
