@@ -240,6 +240,8 @@ class _Iterates:
         clock = time.perf_counter()
         system = schur_system(J, self.H, C, self.islands)
         b = block_rows.apply(J, inertia.solve(self.H, g)) - h
+        if not np.isfinite(b).all():  # overflow: no step, so that the solve ends with its best iterate
+            b = np.zeros_like(b)
         linear = self.linear(system, b, None, options.linear_iterations, options.linear_tolerance)
         self.linear_seconds += time.perf_counter() - clock
         return linear.x + known, inertia.solve(self.H, block_rows.apply_transpose(J, linear.x) - g), linear
