@@ -69,7 +69,7 @@ class Linearisation:
     def at_start(self, lam: NDArray[np.float64] | None = None) -> ContactProblem:
         """The problem with its rows at q; with lam (m,), joint forces of about that size turn with the bodies."""
         problem = self._problem(self.first, self.q, self.v, ahead=False)
-        return self._stiffened(problem, self.q, np.zeros_like(self.v_free), lam, ahead=False)
+        return self._stiffened(problem, self.q, np.zeros_like(self.v_free), lam)
 
     def at(self, v: NDArray[np.float64], lam: NDArray[np.float64] | None = None) -> ContactProblem:
         """The problem with all rows at the configuration to which v (nv,) leads; see protocol.Relinearise."""
@@ -119,14 +119,13 @@ class Linearisation:
         q_end: NDArray[np.float64],
         v: NDArray[np.float64],
         lam: NDArray[np.float64] | None,
-        ahead: bool = True,
     ) -> ContactProblem:
         """The problem with the turning of joint forces in its A, about v (nv,) and lam (m,)."""
         if lam is None or self.layout is None or self.options.scheme == "moreau" or not np.isfinite(lam).all():
             return problem
         K = geometric_stiffness(self.model, q_end, self.joint_impulses(lam), self.options.horizon)
         # a solver that diverges must not lose the masses in rounding
-        masses = self._free(q_end, ahead)[0].data.reshape(-1, 6, 6)
+        masses = problem.A.data.reshape(-1, 6, 6)
         size, most = np.abs(K).max(axis=(1, 2)), STIFFEST * np.abs(masses).max(axis=(1, 2))
         blocks = masses + np.divide(most, size, out=np.ones_like(size), where=size > most)[:, None, None] * K
         inverses = np.linalg.inv(blocks)
