@@ -19,7 +19,6 @@ from stickslip.dynamics.joint_rows import measure_rows, row_speed
 from stickslip.dynamics.joints import JointLayout
 from stickslip.joint_tables import BILATERAL
 from stickslip.linalg import block_rows, inertia
-from stickslip.linalg.block_rows import BlockRows
 from stickslip.linalg.direct import direct
 from stickslip.linalg.schur_system import schur_system
 from stickslip.model import Model
@@ -36,11 +35,7 @@ def tangent_velocity(
         return v
     _, J = measure_rows(tables, q, v, np.zeros((tables.count, 2)), 0.0)
     speed = row_speed(tables, tables.row_joint, J, v)[layout.row]
-    data = J[layout.data_row, layout.data_side].ravel()
-    rows = BlockRows(
-        layout.row_start, layout.entry_start, layout.entry_column, layout.data_start, data, layout.column_start
-    )
-    rows = block_rows.without(rows, ~rigid)
+    rows = block_rows.without(layout.block_rows(J), ~rigid)
     A = rigid_bodies.mass_blocks(model, q)
     system = schur_system(rows, A, np.where(rigid, 0.0, 1.0))
     mu = direct(system, np.where(rigid, -speed, 0.0)).x

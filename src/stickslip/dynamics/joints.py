@@ -48,6 +48,11 @@ class JointLayout(NamedTuple):
     data_side: NDArray[np.intp]
     """(nr,) 0 for the columns of body a, 1 for those of body b."""
 
+    def block_rows(self, J: NDArray[np.float64]) -> BlockRows:
+        """The rows that take part, over dynamic bodies, from the Jacobian (k, 2, 6) of all rows of the model."""
+        data = J[self.data_row, self.data_side].ravel()
+        return BlockRows(self.row_start, self.entry_start, self.entry_column, self.data_start, data, self.column_start)
+
 
 class JointPart(NamedTuple):
     """The joints' blocks of the problem of a step, with m rows in n blocks."""
@@ -117,14 +122,7 @@ def joint_part(
     _linearise(tables, model.block, value, J, target, v, h, tau, ahead, bias, prescribed, compliance, bound)
     own = layout.row
     return JointPart(
-        BlockRows(
-            layout.row_start,
-            layout.entry_start,
-            layout.entry_column,
-            layout.data_start,
-            J[layout.data_row, layout.data_side].ravel(),
-            layout.column_start,
-        ),
+        layout.block_rows(J),
         bias[own],
         prescribed[own],
         layout.law,
@@ -176,7 +174,7 @@ def reactions(
     """
     tables = model.joints
     force, torque = np.zeros((tables.count, 3)), np.zeros((tables.count, 3))
-    _, J = measure_rows(tables, q, np.zeros((model.body_count, 6)), np.zeros((tables.count, 2)), 0.0)
+    _, J = _values(model, q)
     _add_reactions(tables, J, q, impulse / h, force, torque)
     return force, torque
 

@@ -171,10 +171,9 @@ class _Iterates:
             self.v = np.zeros_like(self.v)
         self.islands: Islands = find_islands(problem.J)
         self.function = NCP_FUNCTIONS[options.function]
-        smooth = bool(np.isin(problem.laws.law, (BILATERAL, ELASTIC)).all())
-        self.damping = 1.0 if smooth else options.damping
-        held = bool(np.isin(problem.laws.law, (BILATERAL, ELASTIC)).any())
-        chosen = ("direct" if held else "pcr") if options.linear == "auto" else options.linear
+        held = np.isin(problem.laws.law, (BILATERAL, ELASTIC))
+        self.damping = 1.0 if held.all() else options.damping
+        chosen = ("direct" if held.any() else "pcr") if options.linear == "auto" else options.linear
         self.linear = LINEAR_SOLVERS[chosen]
         self.problem = problem
         self.H = problem.A
