@@ -1,4 +1,4 @@
-"""stickslip: rigid bodies in frictional contact, every step certified.
+"""stickslip: rigid and soft bodies in frictional contact, every step certified.
 
 Names are loaded at first use, so that ``import stickslip`` is quick and compiles nothing.
 """
@@ -21,13 +21,17 @@ _PLACES = {
     "Model": "model",
     "Scene": "scene",
     "Simulation": "simulation",
+    "SoftBody": "soft_description",
     "State": "state",
     "Stepping": "stepping",
     "StickslipError": "errors",
+    "TetMesh": "geometry.tet_mesh",
     "compile_scene": "model",
+    "elastic": "soft_description",
     "make_solver": "solvers.registry",
     "placed": "geometry.shapes",
     "shapes": "geometry.shapes",
+    "tet_generators": "geometry.tet_generators",
 }
 __all__ = sorted([*_PLACES, "__version__"])
 
@@ -40,7 +44,9 @@ if TYPE_CHECKING:
     from stickslip.errors import MissingDependencyError as MissingDependencyError
     from stickslip.errors import StickslipError as StickslipError
     from stickslip.geometry import shapes as shapes
+    from stickslip.geometry import tet_generators as tet_generators
     from stickslip.geometry.shapes import placed as placed
+    from stickslip.geometry.tet_mesh import TetMesh as TetMesh
     from stickslip.joint_description import Drive as Drive
     from stickslip.joint_description import Joint as Joint
     from stickslip.model import Model as Model
@@ -48,6 +54,8 @@ if TYPE_CHECKING:
     from stickslip.scene import Body as Body
     from stickslip.scene import Scene as Scene
     from stickslip.simulation import Simulation as Simulation
+    from stickslip.soft_description import SoftBody as SoftBody
+    from stickslip.soft_description import elastic as elastic
     from stickslip.solvers.registry import make_solver as make_solver
     from stickslip.state import State as State
     from stickslip.stepping import Stepping as Stepping

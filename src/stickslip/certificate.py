@@ -16,7 +16,8 @@ from stickslip.contact.laws import BOUNDED, BOX_SET, CONTACT, LIMIT, project_sca
 from stickslip.contact.problem import ContactProblem
 from stickslip.contact.residual import scaled_residual
 from stickslip.dynamics import joints
-from stickslip.dynamics.energy import energies
+from stickslip.dynamics.energy import energies, soft_energies
+from stickslip.dynamics.soft_bodies import SoftMotion
 from stickslip.jit import kernel
 from stickslip.linalg import block_rows, inertia
 from stickslip.linalg.inertia import GivenInverse
@@ -63,7 +64,7 @@ class Certificate:
     momentum_error: float
     """|A (v - v_free) - J^T lam| [N s and N m s together]."""
     momentum_relative: float
-    """The same divided by |A (v - v_free)| + |J^T lam|."""
+    """The same divided by |A (v - v_free)| + |J^T lam|, and by the impulses of forces within soft bodies."""
     penetration: float
     """Deepest overlap at the configuration where contacts were found [m]."""
     velocity_violation: float
@@ -100,13 +101,17 @@ def certify(
     solution: Solution,
     gap: NDArray[np.float64],
     h: float,
+    soft: SoftMotion | None = None,
 ) -> Certificate:
     """Certificate of a step of length h from ``before`` to ``after``; gap (nc,) [m] of the contacts."""
     lam, v = solution.lam, solution.v
     prescribed = np.zeros(problem.row_count) if problem.prescribed is None else problem.prescribed
     gap_bias = problem.bias - prescribed  # the part of the bias that is no velocity of a body
     u = problem.constraint_velocity(v)
-    u_before = problem.constraint_velocity(before.v[model.dynamic].ravel())
+    v_before = before.v[model.dynamic].ravel()
+    if soft is not None:
+        v_before = np.concatenate([v_before, soft.v[model.soft.free].ravel()])
+    u_before = problem.constraint_velocity(v_before)
     impulse = block_rows.apply_transpose(problem.J, lam)
     momentum, momentum_relative = _momentum_error(problem, v, impulse)
     still = SLIP_FRACTION * max(problem.free_speed, 1e-12)
@@ -120,6 +125,12 @@ def certify(
     mean = 0.5 * (before.v + after.v)
     work = h * float(np.sum(before.force[model.dynamic] * mean[model.dynamic]))
     work += drive_work - float(inner(lam, prescribed))
+    if soft is not None:
+        own = soft_energies(model.soft, model.gravity, soft, before, after)
+        kinetic_0, kinetic = kinetic_0 + own.kinetic[0], kinetic + own.kinetic[1]
+        potential_0, potential = potential_0 + own.potential[0], potential + own.potential[1]
+        elastic_0, elastic = elastic_0 + own.elastic[0], elastic + own.elastic[1]
+        work, damping = work + own.work, damping + own.damping
     change = kinetic + potential + elastic - kinetic_0 - potential_0 - elastic_0
     return Certificate(
         momentum_error=momentum,
@@ -173,7 +184,7 @@ def _momentum_error(
     else:
         gained, caused = inertia.apply(problem.A, v - problem.v_free), impulse
     error = float(length(gained - caused))
-    size = float(length(gained) + length(caused))
+    size = float(length(gained) + length(caused)) + problem.momentum_size
     return error, error / size if size > 0.0 else 0.0
 
 

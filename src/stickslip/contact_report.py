@@ -3,18 +3,19 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
+from typing import TYPE_CHECKING, Any, NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
 
 from stickslip.certificate import SLIP_FRACTION
-from stickslip.collision.contacts import Contacts
-from stickslip.collision.matching import remember
-from stickslip.contact.problem import ContactProblem
 from stickslip.jit import kernel
 from stickslip.linalg.vec3 import cross, load3
-from stickslip.scene import Body
-from stickslip.solvers.protocol import Solution
+
+if TYPE_CHECKING:
+    from stickslip.collision.contacts import Contacts
+    from stickslip.collision.soft_contacts import SoftContacts
+    from stickslip.simulation import StepResult
 
 OPEN, STICK, SLIP = range(3)
 STATUS_NAMES = ("open", "stick", "slip")
@@ -27,7 +28,7 @@ class ContactReport:
     """k contacts of the last step; ``normal`` and ``force`` are those that act on ``on_body``."""
 
     on_body: NDArray[np.int32]
-    """(k,) index of the body on which ``force`` acts."""
+    """(k,) index of the body on which ``force`` acts; soft body s is Model.body_count + s."""
     from_body: NDArray[np.int32]
     """(k,) index of the other body."""
     point: NDArray[np.float64]
@@ -59,57 +60,89 @@ class ContactReport:
         return [STATUS_NAMES[code] for code in self.status]
 
 
-def report_contacts(
-    contacts: Contacts,
-    problem: ContactProblem,
-    solution: Solution,
-    h: float,
-    body: Body | None = None,
-    other: Body | None = None,
-) -> ContactReport:
-    """Contacts of a step as seen by ``body`` (by body b of each contact where None), optionally only with ``other``."""
-    rows = int(problem.J.row_start[1]) if len(contacts) else 0  # joints follow the contacts
-    impulse = remember(contacts, solution.lam[: rows * len(contacts)])
-    slip, status = slip_and_status(contacts, problem, solution)
-    a, b = contacts.body_a, contacts.body_b
-    keep = np.ones(len(contacts), dtype=bool)
-    sign = np.ones(len(contacts))
-    for chosen in (body, other):
-        if chosen is not None:
-            keep &= (a == chosen.index) | (b == chosen.index)
-    if body is not None:
-        sign = np.where(b == body.index, 1.0, -1.0)
-    elif other is not None:
-        sign = np.where(a == other.index, 1.0, -1.0)
-    flip = sign[keep, None]
-    return ContactReport(
-        on_body=np.where(sign > 0, b, a)[keep],
-        from_body=np.where(sign > 0, a, b)[keep],
-        point=contacts.point[keep],
-        normal=flip * contacts.normal[keep],
-        gap=contacts.gap[keep],
-        force=flip * impulse[keep, :3] / h,
-        torsion=impulse[keep, 3] / h,  # torque and normal both turn around with the body
-        slip_velocity=flip * slip[keep],
-        status=status[keep],
+class StepContacts(NamedTuple):
+    """All k contacts of a step, those of soft bodies after those of rigid ones; the normal points from a to b."""
+
+    body_a: NDArray[np.int32]
+    """(k,) rigid body, or Model.body_count + soft body; a soft body that touches itself is both."""
+    body_b: NDArray[np.int32]
+    point: NDArray[np.float64]
+    """(k, 3) [m] world."""
+    normal: NDArray[np.float64]
+    """(k, 3) unit, world."""
+    gap: NDArray[np.float64]
+    """(k,) [m]"""
+    friction: NDArray[np.float64]
+    """(k, 3) coefficients along two tangents and about the normal [m]."""
+    impulse: NDArray[np.float64]
+    """(k, 4) on b: world frame [N s], and torsion about the normal [N m s]; soft bodies have none."""
+    slip: NDArray[np.float64]
+    """(k, 3) [m/s] tangential velocity of b relative to a, world frame."""
+    status: NDArray[np.int32]
+    """(k,) OPEN, STICK or SLIP."""
+
+
+def contacts_of(result: StepResult) -> StepContacts:
+    """Contacts of every kind of pair: rigid with rigid, rigid with soft, soft with soft, soft with itself."""
+    rigid, soft, problem = result.contacts, result.soft_contacts, result.problem
+    parts: list[Contacts | SoftContacts] = [rigid] if soft is None else [rigid, soft]
+
+    def joined(name: str) -> NDArray[Any]:
+        return np.concatenate([getattr(part, name) for part in parts])
+
+    # rows of a problem: 3 or 4 of each rigid contact, 3 of each soft one, then all that is no contact
+    lam, u = np.zeros((2, sum(map(len, parts)), 4))
+    rows = int(problem.J.row_start[1]) if len(rigid) else 0
+    cut = rows * len(rigid)
+    for padded, values in ((lam, result.solution.lam), (u, problem.constraint_velocity(result.solution.v))):
+        padded[: len(rigid), :rows] = values[:cut].reshape(len(rigid), rows)
+        if soft is not None:
+            padded[len(rigid) :, :3] = values[cut : cut + 3 * len(soft)].reshape(-1, 3)
+    normal, friction = joined("normal"), joined("friction")
+    slip, status = np.empty_like(normal), np.empty(len(normal), dtype=np.int32)
+    still = SLIP_FRACTION * max(problem.free_speed, 1e-12)
+    _slip_and_status(normal, joined("tangent"), friction, lam, u, still, slip, status)
+    return StepContacts(
+        body_a=joined("body_a"),
+        body_b=joined("body_b"),
+        point=joined("point"),
+        normal=normal,
+        gap=joined("gap"),
+        friction=friction,
+        impulse=np.concatenate([result.state.contact_impulse, result.state.soft_impulse]),
+        slip=slip,
+        status=status,
     )
 
 
-def slip_and_status(
-    contacts: Contacts, problem: ContactProblem, solution: Solution
-) -> tuple[NDArray[np.float64], NDArray[np.int32]]:
-    """Slip velocity of body b relative to a (nc, 3) [m/s], world frame, and OPEN, STICK or SLIP (nc,)."""
-    slip = np.zeros((len(contacts), 3))
-    status = np.zeros(len(contacts), dtype=np.int32)
-    if len(contacts):
-        rows = int(problem.J.row_start[1])
-        u, lam = (
-            each[: rows * len(contacts)].reshape(-1, rows)
-            for each in (problem.constraint_velocity(solution.v), solution.lam)
-        )
-        still = SLIP_FRACTION * max(problem.free_speed, 1e-12)
-        _slip_and_status(contacts.normal, contacts.tangent, contacts.friction, lam, u, still, slip, status)
-    return slip, status
+def report_contacts(result: StepResult, h: float, body: int | None = None, other: int | None = None) -> ContactReport:
+    """Contacts of a step of h [s] as seen by ``body`` (by b of each where None), optionally only with ``other``.
+
+    Indices of soft bodies follow those of rigid ones. Where a body touches itself, it sees both sides.
+    """
+    found = contacts_of(result)
+    on_body = np.stack([found.body_b, found.body_a], axis=1)
+    from_body = on_body[:, ::-1]
+    seen = np.ones(on_body.shape, dtype=bool)
+    if body is None and other is None:
+        seen[:, 1] = False
+    if body is not None:
+        seen &= on_body == body
+    if other is not None:
+        seen &= from_body == other
+    contact, side = np.nonzero(seen)
+    flip = np.where(side == 0, 1.0, -1.0)[:, None]
+    return ContactReport(
+        on_body=on_body[contact, side],
+        from_body=from_body[contact, side],
+        point=found.point[contact],
+        normal=flip * found.normal[contact],
+        gap=found.gap[contact],
+        force=flip * found.impulse[contact, :3] / h,
+        torsion=found.impulse[contact, 3] / h,  # torque and normal both turn around with the body
+        slip_velocity=flip * found.slip[contact],
+        status=found.status[contact],
+    )
 
 
 @kernel

@@ -19,7 +19,7 @@ if TYPE_CHECKING:
     from stickslip.scene import Body, BodyDescription
 
 JointKind = Literal[
-    "fixed", "ball", "revolute", "prismatic", "cylindrical", "universal", "distance", "rope", "spring"
+    "fixed", "ball", "revolute", "prismatic", "cylindrical", "universal", "distance", "rope", "spring", "rod"
 ]  # fmt: skip
 JOINT_KINDS: tuple[JointKind, ...] = get_args(JointKind)
 WORLD = -1
@@ -66,6 +66,18 @@ class Drive:
 
 
 @dataclass(frozen=True, eq=False)
+class SectionSprings:
+    """Six springs of a section of a rod: shear along its two axes, stretch [m], bending about them, twist [rad]."""
+
+    rest: NDArray[np.float64]
+    """(6,) [m, rad] where they are at rest."""
+    stiffness: NDArray[np.float64]
+    """(6,) [N/m, N m/rad]"""
+    damping: NDArray[np.float64]
+    """(6,) [N s/m, N m s/rad]"""
+
+
+@dataclass(frozen=True, eq=False)
 class JointDescription:
     """Everything the user said of one joint."""
 
@@ -99,6 +111,10 @@ class JointDescription:
     """[N m]"""
     collide: bool
     """Whether the two bodies collide while the joint holds."""
+    frame_b: NDArray[np.float64] | None = None
+    """(4,) that of b where it is another one: links of a rod each have their own."""
+    springs: SectionSprings | None = None
+    """Those of a section of a rod, in the place of the stiffnesses above."""
 
 
 def two_bodies(bodies: Sequence[BodyDescription], where: str, a: Body | None, b: Body | None) -> tuple[int, int]:

@@ -12,14 +12,14 @@ from numpy.typing import NDArray
 from stickslip.geometry.rotation import conjugate, matrix, multiply
 from stickslip.joint_description import JOINT_KINDS, WORLD, JointDescription, JointKind
 
-POINT, DISTANCE, DOT, TURN, ANGLE, OTHER_ANGLE, NOTHING = range(7)
+POINT, DISTANCE, DOT, TURN, ANGLE, OTHER_ANGLE, NOTHING, MIDDLE = range(8)
 """What a row measures between the joint frames of a and b; d is the way from the point of a to that of b.
 
 POINT: d along axis i of a [m]. DISTANCE: |d| [m]. DOT: axis i of a . axis j of b. TURN: component i of the rotation
 vector from a to b, in a [rad]. ANGLE: that of x of b about z of a [rad]; OTHER_ANGLE: that of b about its own x,
-against z of a [rad].
+against z of a [rad]. MIDDLE: d along axis i of the frame halfway between those of a and b [m].
 """
-BILATERAL, LIMIT, BOUNDED = 1, 2, 4
+BILATERAL, LIMIT, ELASTIC, BOUNDED = 1, 2, 3, 4
 """Codes of ``block_law``: those of contact/laws.py, which stands above this layer."""
 
 
@@ -35,6 +35,7 @@ X, Y, Z = range(3)
 _POINT = (Measure(POINT, X), Measure(POINT, Y), Measure(POINT, Z))
 _ACROSS = (Measure(POINT, X), Measure(POINT, Y))
 _TURN = (Measure(TURN, X), Measure(TURN, Y), Measure(TURN, Z))
+_MIDDLE = (Measure(MIDDLE, X), Measure(MIDDLE, Y), Measure(MIDDLE, Z))
 _SWING = (Measure(DOT, X, Z), Measure(DOT, Y, Z))
 
 LOCKED: dict[JointKind, tuple[Measure, ...]] = {
@@ -47,6 +48,7 @@ LOCKED: dict[JointKind, tuple[Measure, ...]] = {
     "distance": (Measure(DISTANCE),),
     "rope": (),
     "spring": (Measure(DISTANCE),),
+    "rod": (*_MIDDLE, *_TURN),
 }
 """What each kind of joint holds at zero (distances: at the length), translations first: one block."""
 FREE: dict[JointKind, tuple[Measure, ...]] = {
@@ -59,6 +61,7 @@ FREE: dict[JointKind, tuple[Measure, ...]] = {
     "distance": (Measure(DISTANCE),),
     "rope": (Measure(DISTANCE),),
     "spring": (Measure(DISTANCE),),
+    "rod": (),
 }
 """The coordinates of each kind of joint: what limits and drives act on."""
 
@@ -108,7 +111,7 @@ class JointTables(NamedTuple):
     block_start: NDArray[np.int32]
     """(n + 1,) first row of each block."""
     block_law: NDArray[np.int32]
-    """(n,) BILATERAL, LIMIT or BOUNDED."""
+    """(n,) BILATERAL, LIMIT, ELASTIC or BOUNDED."""
     block_joint: NDArray[np.int32]
     """(n,)"""
 
@@ -155,7 +158,10 @@ def joint_tables(joints: Sequence[JointDescription], q_start: NDArray[np.float64
             if drive is not None:
                 target[index, k] = drive.position, drive.velocity
     placed = [
-        (*_local(joint.point_a, joint.frame, joint.a, q_start), *_local(joint.point_b, joint.frame, joint.b, q_start))
+        (
+            *_local(joint.point_a, joint.frame, joint.a, q_start),
+            *_local(joint.point_b, joint.frame if joint.frame_b is None else joint.frame_b, joint.b, q_start),
+        )
         for joint in joints
     ]
     return JointTables(
@@ -193,6 +199,10 @@ def no_joints() -> JointTables:
 
 def _blocks(index: int, joint: JointDescription) -> list[tuple[int, list[_Row]]]:
     """Law and rows of the blocks of a joint: what is locked, then limits and drive of each coordinate."""
+    if joint.springs is not None:
+        own = joint.springs
+        springs = zip(LOCKED[joint.kind], own.rest.tolist(), own.stiffness.tolist(), own.damping.tolist(), strict=True)
+        return [(ELASTIC, [_Row(index, m, offset=at, stiffness=s, damping=d) for m, at, s, d in springs])]
     locked = []
     for measure in LOCKED[joint.kind]:
         turning = measure.code in (DOT, TURN)

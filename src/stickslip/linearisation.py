@@ -18,14 +18,17 @@ from numpy.typing import NDArray
 
 from stickslip.collision.contacts import Contacts
 from stickslip.collision.matching import match
-from stickslip.contact.problem import ContactProblem, Laws, contact_laws, joined_laws
+from stickslip.contact.problem import ContactProblem, Laws, contact_laws
 from stickslip.dynamics import contact_motion, contact_rows, joints, prescribed, rigid_bodies
 from stickslip.dynamics.joint_projection import tangent_velocity
 from stickslip.dynamics.joint_stiffness import geometric_stiffness
 from stickslip.linalg import block_rows, inertia
 from stickslip.linalg.block_rows import BlockRows
-from stickslip.linalg.inertia import BlockDiagonal, block_diagonal
+from stickslip.linalg.inertia import BlockDiagonal, Inertia, SparseInertia, block_diagonal
 from stickslip.model import Model
+from stickslip.dynamics.soft_rows import SoftRows
+from stickslip.solvers.protocol import Solution
+from stickslip.soft_linearisation import Part, SoftLinearisation, joined_parts, over_all
 from stickslip.state import State
 from stickslip.stepping import Stepping
 
@@ -55,50 +58,92 @@ class Linearisation:
         q: NDArray[np.float64],
         v: NDArray[np.float64],
         options: Stepping,
+        soft: SoftLinearisation | None = None,
     ) -> None:
         """Contacts found at q (nb, 7), velocities v (nb, 6) before the step, with those that are prescribed for it."""
+        self.soft = soft
         self.model, self.state, self.contacts, self.q, self.v, self.options = model, state, contacts, q, v, options
         self.A = rigid_bodies.mass_blocks(model, q)
         self.v_free = rigid_bodies.free_velocity(model, q, v, state.force, options.dt)
         self.laws = contact_laws(contacts.friction, model.contact_rows)
         self.layout = joints.joint_layout(model, state.joint_broken) if model.joints.count else None
         self.radii: NDArray[np.float64] | None = None
-        self.contact_row_count = model.contact_rows * len(contacts)
+        self.rigid_row_count = model.contact_rows * len(contacts)
+        self.contact_row_count = self.rigid_row_count + (soft.contact_part.rows.J.row_count if soft else 0)
         self.first = self._first_rows()
 
     def at_start(self, lam: NDArray[np.float64] | None = None) -> ContactProblem:
         """The problem with its rows at q; with lam (m,), joint forces of about that size turn with the bodies."""
-        problem = self._problem(self.first, self.q, self.v, ahead=False)
-        return self._stiffened(problem, self.q, np.zeros_like(self.v_free), lam)
+        problem = self._problem(self.first, self.q, self.v, None)
+        return self._stiffened(problem, self.q, np.zeros_like(problem.v_free), lam)
 
     def at(self, v: NDArray[np.float64], lam: NDArray[np.float64] | None = None) -> ContactProblem:
         """The problem with all rows at the configuration to which v (nv,) leads; see protocol.Relinearise."""
         v_all, q_end = self._end(v)
         rows = self._moved_rows(v, q_end) if len(self.contacts) else self.first
-        return self._stiffened(self._problem(rows, q_end, v_all, ahead=True), q_end, v, lam)
+        return self._stiffened(self._problem(rows, q_end, v_all, v), q_end, v, lam)
 
     def joints_at(self, v: NDArray[np.float64], lam: NDArray[np.float64] | None = None) -> ContactProblem:
         """The same with contacts as they are at q."""
         v_all, q_end = self._end(v)
-        return self._stiffened(self._problem(self.first, q_end, v_all, ahead=True), q_end, v, lam)
+        return self._stiffened(self._problem(self.first, q_end, v_all, v), q_end, v, lam)
+
+    @property
+    def start(self) -> NDArray[np.float64]:
+        """Velocities (nv,) at which the problem of ``at_start`` is linearised."""
+        rigid = self.v[self.model.dynamic].ravel()
+        return rigid if self.soft is None else np.concatenate([rigid, self.soft.motion.v[self.model.soft.free].ravel()])
+
+    @property
+    def moves(self) -> bool:
+        """Whether the problem depends on where it is linearised, beside its contacts."""
+        return self.layout is not None or (self.soft is not None and self.soft.moves)
 
     def remembered(self) -> NDArray[np.float64]:
         """Impulses (m,) of the last step, matched to the rows of this one."""
         state = self.state
-        lam = match(self.contacts, self.model.contact_rows, state.contact_key, state.contact_impulse)
-        return lam if self.layout is None else np.concatenate([lam, state.joint_impulse[self.layout.row]])
+        parts = [match(self.contacts, self.model.contact_rows, state.contact_key, state.contact_impulse)]
+        if self.soft is not None:
+            parts.append(self.soft.remembered_contacts())
+        if self.layout is not None:
+            parts.append(state.joint_impulse[self.layout.row])
+        if self.soft is not None:
+            parts.append(self.soft.remembered_after_joints())
+        return np.concatenate(parts)
 
     def joint_impulses(self, lam: NDArray[np.float64]) -> NDArray[np.float64]:
         """Impulses (k,) of all rows of the model's joints, of those (m,) of the problem."""
         if self.layout is None:
             return self.state.joint_impulse
-        return joints.stored_impulses(self.model, self.layout, lam[self.contact_row_count :])
+        first = self.contact_row_count
+        return joints.stored_impulses(self.model, self.layout, lam[first : first + len(self.layout.row)])
+
+    def weld_impulses(self, lam: NDArray[np.float64]) -> NDArray[np.float64]:
+        """Impulses (3 nw,) of welded nodes, of those (m,) of the problem."""
+        first = self.contact_row_count + (0 if self.layout is None else len(self.layout.row))
+        return lam[first : first + len(self.state.weld_impulse)]
 
     def settled(self, after: State) -> State:
         """The state at the end of the step, with velocities along which rigid joints hold (midpoint rule)."""
         if self.layout is None or self.options.scheme != "moreau":
             return after
         return replace(after, v=tangent_velocity(self.model, self.layout, after.q, after.v))
+
+    def soft_state(self, after: State, solution: Solution) -> State:
+        """The state at the end of the step, with its soft bodies."""
+        soft = self.soft
+        assert soft is not None
+        velocity, position = soft.end(solution.v)
+        own = solution.lam[self.rigid_row_count : self.contact_row_count]
+        return replace(
+            after,
+            node_position=position,
+            node_velocity=velocity,
+            node_force=self.state.node_force,
+            soft_key=soft.contacts.key,
+            soft_impulse=soft.contact_impulses(own),
+            weld_impulse=self.weld_impulses(solution.lam),
+        )
 
     def _end(self, v: NDArray[np.float64]) -> tuple[NDArray[np.float64], NDArray[np.float64]]:
         """Velocities (nb, 6) of all bodies, and the configuration (nb, 7) at the end of the step."""
@@ -125,16 +170,17 @@ class Linearisation:
             return problem
         K = geometric_stiffness(self.model, q_end, self.joint_impulses(lam), self.options.horizon)
         # a solver that diverges must not lose the masses in rounding
-        masses = problem.A.data.reshape(-1, 6, 6)
+        rigid = problem.A.rigid if isinstance(problem.A, SparseInertia) else problem.A
+        masses = rigid.data[: 36 * len(K)].reshape(-1, 6, 6)
         size, most = np.abs(K).max(axis=(1, 2)), STIFFEST * np.abs(masses).max(axis=(1, 2))
         blocks = masses + np.divide(most, size, out=np.ones_like(size), where=size > most)[:, None, None] * K
         inverses = np.linalg.inv(blocks)
         inverses = 0.5 * (inverses + np.swapaxes(inverses, 1, 2))
-        H = block_diagonal(blocks, inverses)
+        H = _with_rigid(problem.A, block_diagonal(blocks, inverses))
         # H (v' - v_free') - J^T lam' = A (v - v_free) + H (v' - v) - J^T lam'
         v_free = v - inertia.solve(H, inertia.apply(problem.A, v - problem.v_free))
         stiff = replace(problem, A=H, v_free=v_free)
-        stiff.__dict__["free_speed"] = problem.free_speed  # what residuals are measured by stays the same
+        stiff.__dict__.update(free_speed=problem.free_speed, momentum_size=problem.momentum_size)  # the same measures
         return stiff
 
     def _first_rows(self) -> Rows:
@@ -154,7 +200,8 @@ class Linearisation:
         J, carried = (self.first.J, self.first.prescribed) if middle else self._contact_rows(point, q_end)
         bias = carried + self.gap_bias
         normal = slice(0, None, self.model.contact_rows)
-        bias[normal] = self.gap_bias[normal] + growth / self.options.horizon - block_rows.apply(J, v)[normal]
+        moved = block_rows.apply(J, v[: self.model.rigid_dof_count])
+        bias[normal] = self.gap_bias[normal] + growth / self.options.horizon - moved[normal]
         return Rows(J, bias, carried)
 
     def _contact_rows(
@@ -166,28 +213,61 @@ class Linearisation:
         J = contact_rows.contact_jacobian(*where, model.block, model.contact_rows)
         return J, contact_rows.prescribed_bias(*where, model.block, model.contact_rows, self.v)
 
-    def _problem(self, rows: Rows, q: NDArray[np.float64], v: NDArray[np.float64], ahead: bool) -> ContactProblem:
-        """The problem of these contact rows, and of joints at q (nb, 7) with v (nb, 6)."""
+    def _problem(
+        self, rows: Rows, q: NDArray[np.float64], v: NDArray[np.float64], at: NDArray[np.float64] | None
+    ) -> ContactProblem:
+        """The problem of these contact rows, and of all else at q (nb, 7) with v (nb, 6), where ``at`` (nv,) led.
+
+        With None for ``at``, at the start of the step.
+        """
+        ahead, h = at is not None, self.options.dt
         A, v_free = self._free(q, ahead)
-        if self.layout is None:
-            return ContactProblem(A, v_free, rows.J, rows.bias, self.laws, self.options.dt, rows.prescribed)
-        state, h = self.state, self.options.dt
-        part = joints.joint_part(
-            self.model, self.layout, state.joint_angle, state.joint_target, q, v, h, self.options.horizon, ahead,
-            self.q if self.options.scheme == "moreau" else None,
-        )  # fmt: skip
-        blocks = len(part.law)
-        laws = Laws(part.law, np.zeros(blocks, np.int32), np.zeros((blocks, 3)), part.compliance, part.bound)
-        problem = ContactProblem(
-            A,
-            v_free,
-            block_rows.joined(rows.J, part.J),
-            np.concatenate([rows.bias, part.bias]),
-            joined_laws(self.laws, laws),
-            h,
-            np.concatenate([rows.prescribed, part.prescribed]),
-        )
-        # joints that need no force leave the rounding of positions; residuals are not measured by that
-        noise = ROUNDING * float(np.abs(q[:, :3]).max()) / self.options.horizon
-        problem.__dict__["free_speed"] = max(problem.free_speed, noise)
+        part = Part(SoftRows(rows.J, rows.bias, rows.prescribed, np.zeros(len(rows.bias))), self.laws)
+        after: list[Part] = []
+        inertia_of_all: Inertia = A
+        if self.soft is not None:
+            part = part._replace(rows=part.rows._replace(J=over_all(rows.J, self.model)))
+            part = joined_parts(part, self.soft.contact_part)
+            nodes, x = (self.soft.motion.v, self.soft.x) if at is None else self.soft.end(at)
+            inertia_of_all, v_free = self.soft.inertia(A, v_free, nodes)
+            after = self.soft.parts_after_joints(q, v, nodes, x, ahead)
+        if self.layout is not None:
+            part = joined_parts(part, self._joints(q, v, ahead))
+        for each in after:
+            part = joined_parts(part, each)
+        found, laws = part
+        problem = ContactProblem(inertia_of_all, v_free, found.J, found.bias, laws, h, found.prescribed)
+        if self.soft is not None:
+            problem.__dict__["momentum_size"] = self.soft.momentum_size
+        if self.layout is not None or after:
+            # joints that need no force leave the rounding of positions; residuals are not measured by that
+            noise = ROUNDING * float(np.abs(q[:, :3]).max(initial=0.0)) / self.options.horizon
+            problem.__dict__["free_speed"] = max(problem.free_speed, noise)
         return problem
+
+    def _joints(self, q: NDArray[np.float64], v: NDArray[np.float64], ahead: bool) -> Part:
+        """Rows of joints at q (nb, 7) with v (nb, 6)."""
+        state, options, layout = self.state, self.options, self.layout
+        assert layout is not None
+        found = joints.joint_part(
+            self.model, layout, state.joint_angle, state.joint_target, q, v, options.dt, options.horizon, ahead,
+            self.q if options.scheme == "moreau" else None,
+        )  # fmt: skip
+        blocks = len(found.law)
+        laws = Laws(found.law, np.zeros(blocks, np.int32), np.zeros((blocks, 3)), found.compliance, found.bound)
+        J = found.J if self.soft is None else over_all(found.J, self.model)
+        return Part(SoftRows(J, found.bias, found.prescribed, found.compliance), laws)
+
+
+def _with_rigid(A: Inertia, rigid: BlockDiagonal) -> Inertia:
+    """A with other blocks of the rigid bodies, which come first."""
+    if isinstance(A, SparseInertia):
+        changed = SparseInertia(rigid, A.parts, A.data)
+        if "factors" in A.__dict__:
+            changed.__dict__["factors"] = A.factors
+        return changed
+    assert isinstance(A, BlockDiagonal)
+    own = len(rigid.data)
+    return A._replace(
+        data=np.concatenate([rigid.data, A.data[own:]]), inverse=np.concatenate([rigid.inverse, A.inverse[own:]])
+    )

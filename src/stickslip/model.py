@@ -33,9 +33,11 @@ from stickslip.geometry.shapes import (
     unit_quaternion,
     vector,
 )
+from stickslip.linalg.inertia import SoftPart
 from stickslip.joint_tables import JointTables, joint_tables
 from stickslip.materials import PairTables, pair_tables
 from stickslip.scene import KINDS, BodyDescription, Motion, Scene
+from stickslip.soft_tables import SoftTables, soft_parts, soft_tables
 
 STATIC, KINEMATIC, DYNAMIC = range(3)
 """Codes of ``body_kind``, in the order of ``scene.KINDS``."""
@@ -90,11 +92,13 @@ class Model:
     friction_axis: NDArray[np.float64]
     """(nm, 3) unit, in the frame of the body that has the material."""
     ignored: NDArray[np.int64]
-    """Sorted keys (lower body << 32) + higher body of the pairs that the user lets pass through each other."""
+    """Sorted keys (lower body << 32) + higher body of the pairs that the user lets pass through each other; soft bodies
+    are numbered after the rigid ones."""
     gravity: NDArray[np.float64]
 
     joint_names: tuple[str, ...]
     joints: JointTables
+    soft: SoftTables
 
     q_start: NDArray[np.float64]
     """(nb, 7) position of the centre of mass [m] and rotation (w, x, y, z) at time zero."""
@@ -109,14 +113,24 @@ class Model:
         return len(self.body_names)
 
     @property
+    def rigid_dof_count(self) -> int:
+        """Number of unknown velocities of rigid bodies, which come first."""
+        return 6 * len(self.dynamic)
+
+    @property
     def dof_count(self) -> int:
         """Number of unknown velocities."""
-        return 6 * len(self.dynamic)
+        return self.rigid_dof_count + 3 * len(self.soft.free)
 
     @property
     def contact_rows(self) -> int:
         """Rows of every contact: normal and two tangents, and torsion where any pair of materials has it."""
         return 4 if self.pairs.friction[:, :, 2].any() else 3
+
+    @cached_property
+    def soft_parts(self) -> tuple[SoftPart, ...]:
+        """Where the matrix of each soft body is, with its order of elimination."""
+        return soft_parts(self.soft)
 
     @cached_property
     def ignored_at_start(self) -> NDArray[np.int64]:
@@ -133,7 +147,7 @@ class Model:
 
 def compile_scene(scene: Scene) -> Model:
     """Flatten a scene into arrays; hulls and tables of meshes are built here, so degenerate ones raise here."""
-    if not scene.bodies:
+    if not scene.bodies and not scene.soft_bodies:
         raise InputError("scene: it has no bodies; add at least one")
     kind = np.array([KINDS.index(body.kind) for body in scene.bodies], dtype=np.int32)
     dynamic = np.flatnonzero(kind == DYNAMIC).astype(np.int32)
@@ -164,27 +178,27 @@ def compile_scene(scene: Scene) -> Model:
                 radius[index] = max(radius[index], reach)
                 # turning moves a ball or a capsule only as far as its centre or its segment
                 lever[index] = max(lever[index], reach - size[0] if code in (SPHERE, CAPSULE) else reach)
-    table = np.array(rows, dtype=np.int32)
+    table = np.array(rows, dtype=np.int32).reshape(-1, 3)
     meshes, shape_mesh = shape_meshes([part.shape for body in scene.bodies for part in body.parts])
-    q_start = np.array([_start_pose(body) for body in scene.bodies])
+    q_start = np.array([_start_pose(body) for body in scene.bodies]).reshape(-1, 7)
 
     return Model(
         body_names=tuple(body.name for body in scene.bodies),
         body_kind=kind,
         mass=np.array([body.mass_properties.mass for body in scene.bodies]),
-        inertia=np.array([body.mass_properties.inertia for body in scene.bodies]),
-        centre=np.array([body.mass_properties.centre for body in scene.bodies]),
+        inertia=np.array([body.mass_properties.inertia for body in scene.bodies]).reshape(-1, 3, 3),
+        centre=np.array([body.mass_properties.centre for body in scene.bodies]).reshape(-1, 3),
         dynamic=dynamic,
         block=block,
         radius=radius,
         lever=lever,
         motions={i: body.motion for i, body in enumerate(scene.bodies) if body.motion is not None},
-        colours=np.array([body.colour or (-1.0, -1.0, -1.0) for body in scene.bodies]),
+        colours=np.array([body.colour or (-1.0, -1.0, -1.0) for body in scene.bodies]).reshape(-1, 3),
         shape_body=np.ascontiguousarray(table[:, 0]),
         shape_type=np.ascontiguousarray(table[:, 1]),
-        shape_position=np.array(positions),
-        shape_rotation=np.array(rotations),
-        shape_size=np.array(sizes),
+        shape_position=np.array(positions).reshape(-1, 3),
+        shape_rotation=np.array(rotations).reshape(-1, 4),
+        shape_size=np.array(sizes).reshape(-1, 3),
         shape_hull=np.ascontiguousarray(table[:, 2]),
         shape_radius=np.array(radii),
         shape_material=np.array([scene.bodies[row[0]].material for row in rows], dtype=np.int32),
@@ -193,14 +207,22 @@ def compile_scene(scene: Scene) -> Model:
         meshes=meshes,
         pairs=pair_tables(scene.materials, scene.pair_rules, scene.default_rule),
         friction_axis=np.array([surface.axis for surface in scene.materials]),
-        ignored=np.array(sorted((a << 32) + b for a, b in scene.ignored), dtype=np.int64),
+        ignored=_ignored_keys(scene),
         gravity=np.array(scene.gravity, dtype=np.float64),
         joint_names=tuple(joint.name for joint in scene.joints),
         joints=joint_tables(scene.joints, q_start),
+        soft=soft_tables(scene.soft_bodies, q_start),
         q_start=q_start,
-        v_start=np.array([np.concatenate([body.velocity, body.angular_velocity]) for body in scene.bodies]),
-        force_start=np.array([np.concatenate([body.force, body.torque]) for body in scene.bodies]),
+        v_start=np.array([np.concatenate([body.velocity, body.angular_velocity]) for body in scene.bodies]).reshape(-1, 6),
+        force_start=np.array([np.concatenate([body.force, body.torque]) for body in scene.bodies]).reshape(-1, 6),
     )
+
+
+def _ignored_keys(scene: Scene) -> NDArray[np.int64]:
+    """Sorted keys of the pairs that pass through each other; in the scene soft bodies count from -1 downwards."""
+    rigid = len(scene.bodies)
+    pairs = (sorted(i if i >= 0 else rigid - 1 - i for i in pair) for pair in scene.ignored)
+    return np.array(sorted((a << 32) + b for a, b in pairs), dtype=np.int64)
 
 
 def _start_pose(body: BodyDescription) -> NDArray[np.float64]:

@@ -10,20 +10,23 @@ from typing import Any, Literal, TypedDict, Unpack, cast
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
+from stickslip.body_mass import mass_properties
 from stickslip.errors import InputError
-from stickslip.geometry import mass, mesh_file, rotation, shapes
-from stickslip.geometry.shapes import Placed, Shape, placed, positive, unit_quaternion, vector
+from stickslip.geometry import mesh_file, rotation, shapes
+from stickslip.geometry.mass import MassProperties
+from stickslip.geometry.shapes import Placed, Shape, placed, unit_quaternion, vector
 from stickslip.joint_description import JointDescription
 from stickslip.joints import JointMethods
 from stickslip.materials import Friction, Material, PairRule, changed_rule, known_rule
 from stickslip.materials import material as material_of
+from stickslip.rods import Rod, RodMethods
+from stickslip.soft import SoftMethods
+from stickslip.soft_description import SoftBody, SoftDescription
 
 Kind = Literal["static", "kinematic", "dynamic"]
 KINDS: tuple[Kind, ...] = ("static", "kinematic", "dynamic")
 Motion = Callable[[float], tuple[ArrayLike, ArrayLike]]
 """Prescribed motion: time [s] -> position (3,) [m] and rotation (w, x, y, z) of the body's frame."""
-
-DENSITY = 1000.0
 
 
 @dataclass(frozen=True)
@@ -50,7 +53,7 @@ class BodyDescription:
     angular_velocity: NDArray[np.float64]
     force: NDArray[np.float64]
     torque: NDArray[np.float64]
-    mass_properties: mass.MassProperties
+    mass_properties: MassProperties
     material: int
     motion: Motion | None
     colour: tuple[float, float, float] | None
@@ -79,7 +82,7 @@ class BodyOptions(TypedDict, total=False):
 
 
 @dataclass(eq=False)
-class Scene(JointMethods):
+class Scene(JointMethods, SoftMethods, RodMethods):
     """Bodies, joints, materials, gravity [m/s^2]. ``friction_rule`` and ``restitution_rule`` name a rule in COMBINE."""
 
     gravity: ArrayLike = (0.0, 0.0, -9.81)
@@ -92,6 +95,8 @@ class Scene(JointMethods):
     ignored: set[tuple[int, int]] = field(default_factory=set)
     joints: list[JointDescription] = field(default_factory=list)
     joint_names: dict[str, int] = field(default_factory=dict)
+    rods: list[Rod] = field(default_factory=list)
+    soft_bodies: list[SoftDescription] = field(default_factory=list)
 
     def __post_init__(self) -> None:
         self.gravity = vector("scene", "gravity", self.gravity)
@@ -316,7 +321,7 @@ class Scene(JointMethods):
                 vector(where, "angular_velocity", angular_velocity),
                 vector(where, "force", force),
                 vector(where, "torque", torque),
-                _mass_properties(where, kind, shapes_placed, density, mass, inertia),
+                mass_properties(where, kind == "dynamic", shapes_placed, density, mass, inertia),
                 self._material_of(label, material, **surface),  # last of the checks: it adds to the scene
                 motion,
                 colour,
@@ -345,52 +350,14 @@ class Scene(JointMethods):
             return Body(self.names[name], name)
         raise InputError(f"body {name!r} is unknown; the scene has {len(self.bodies)} bodies")
 
-    def ignore_collision(self, a: Body, b: Body) -> None:
+    def ignore_collision(self, a: Body | SoftBody, b: Body | SoftBody) -> None:
         """Let two bodies pass through each other."""
+        pair: list[int] = []
         for body in (a, b):
-            if not (0 <= body.index < len(self.bodies) and self.bodies[body.index].name == body.name):
+            if isinstance(body, SoftBody):
+                self._soft(body)
+            elif not (0 <= body.index < len(self.bodies) and self.bodies[body.index].name == body.name):
                 raise InputError(f"body {body.name!r} is not of this scene; it has {len(self.bodies)} bodies")
-        self.ignored.add((min(a.index, b.index), max(a.index, b.index)))
-
-
-def _mass_properties(
-    where: str,
-    kind: Kind,
-    parts: tuple[Placed, ...],
-    density: float | None,
-    given_mass: float | None,
-    inertia: ArrayLike | None,
-) -> mass.MassProperties:
-    """Mass, centre and inertia of a body from its density or from what the user gave."""
-    if density is not None and given_mass is not None:
-        raise InputError(f"{where}: both density and mass are given; give one of them")
-    if inertia is not None and given_mass is None:
-        raise InputError(f"{where}: inertia is given without mass; give both")
-    rho = positive(where, "density", DENSITY if density is None else density)
-    total = None if given_mass is None else positive(where, "mass", given_mass)
-    if kind != "dynamic":
-        return mass.MassProperties(0.0, np.zeros(3), np.eye(3))
-    own = mass.of_compound(parts, where)
-    positive(where, "volume of its shapes", own.mass)
-    factor = rho if total is None else total / own.mass
-    tensor = own.inertia * factor if inertia is None else _inertia(where, inertia)
-    return mass.MassProperties(own.mass * factor if total is None else total, own.centre, tensor)
-
-
-def _inertia(where: str, inertia: ArrayLike) -> NDArray[np.float64]:
-    """A symmetric positive definite inertia (3, 3) from a matrix or its diagonal."""
-    try:
-        tensor = np.array(inertia, dtype=np.float64)
-    except (TypeError, ValueError):
-        raise InputError(f"{where}: inertia is {inertia!r}; three or 3 x 3 finite numbers are needed") from None
-    tensor = np.diag(tensor) if tensor.shape == (3,) else tensor
-    if tensor.shape != (3, 3) or not np.isfinite(tensor).all():
-        raise InputError(f"{where}: inertia is {inertia!r}; three or 3 x 3 finite numbers are needed")
-    if np.abs(tensor - tensor.T).max() > 1e-9 * np.abs(tensor).max():
-        raise InputError(f"{where}: inertia {tensor.tolist()} is not symmetric")
-    moments = np.linalg.eigvalsh(tensor)
-    if moments[0] <= 0.0:
-        raise InputError(f"{where}: inertia has the eigenvalue {moments[0]:.6g}; all must be positive")
-    if moments[2] > (1.0 + 1e-9) * (moments[0] + moments[1]):
-        raise InputError(f"{where}: inertia has the moments {moments}; none may exceed the sum of the other two")
-    return 0.5 * (tensor + tensor.T)
+            # soft bodies count from -1 downwards until the number of rigid ones is known
+            pair.append(-1 - body.index if isinstance(body, SoftBody) else body.index)
+        self.ignored.add((min(pair), max(pair)))

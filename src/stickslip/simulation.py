@@ -10,24 +10,32 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
 from stickslip.certificate import Certificate, certify
-from stickslip.collision.contacts import Contacts, find_contacts
+from stickslip.collision.contacts import Contacts
 from stickslip.collision.matching import remember
+from stickslip.collision.soft_contacts import SoftContacts
 from stickslip.contact.problem import ContactProblem
 from stickslip.contact_report import ContactReport, report_contacts
-from stickslip.dynamics import contact_rows, joints, prescribed, rigid_bodies
-from stickslip.errors import DivergenceError, InputError
+from stickslip.divergence import check_finite
+from stickslip.dynamics import joints, prescribed, rigid_bodies
+from stickslip.errors import InputError
 from stickslip.geometry import rotation
 from stickslip.geometry.shapes import finite, unit_quaternion, vector
 from stickslip.joint_tables import NOTHING
 from stickslip.joints import Joint
+from stickslip.linalg.inertia import SparseInertia
 from stickslip.linearisation import Linearisation
 from stickslip.model import DYNAMIC, KINEMATIC, STATIC, Model, compile_scene
 from stickslip.scene import KINDS, Body, Scene
+from stickslip.soft_description import SoftBody
+from stickslip.soft_linearisation import elastic_rows, soft_step
+from stickslip.soft_reading import SoftReading
+from stickslip.solvers.condensed import solve_once
 from stickslip.solvers.protocol import Solution, Solver
 from stickslip.solvers.registry import DEFAULT, make_solver
 from stickslip.solvers.repeated import solve_repeatedly
 from stickslip.stabilisation import stabilise
 from stickslip.state import State, check_state, initial_state
+from stickslip.step_contacts import contacts_of_step
 from stickslip.stepping import Stepping
 
 
@@ -44,9 +52,11 @@ class StepResult:
     """(m,) impulses that the solver started from: those of the last step."""
     timings: dict[str, float] = field(default_factory=dict)
     """Seconds per stage: collide, assemble, solve, integrate, stabilise, certify."""
+    soft_contacts: SoftContacts | None = None
+    """Contacts of soft bodies; their rows follow those of ``contacts``."""
 
 
-class Simulation:
+class Simulation(SoftReading):
     """A scene in motion: holds the model, the current state and the result of the last step."""
 
     def __init__(
@@ -71,6 +81,11 @@ class Simulation:
                 f"stepping: stabilisation is {self.stepping.stabilisation}, but the scene has joints, which moving "
                 "bodies apart would open; it must be 0 (joints hold at position level in every step)"
             )
+        if self.model.soft.count and self.stepping.stabilisation:
+            raise InputError(
+                f"stepping: stabilisation is {self.stepping.stabilisation}, but the scene has soft bodies; it must be 0"
+            )
+        self.elastic_rows = elastic_rows(self.solver, self.stepping)
         self.state = initial_state(self.model)
         self.last: StepResult | None = None
 
@@ -83,23 +98,25 @@ class Simulation:
 
         # find contacts at the start of the step, or at its middle ([erleben2017] eq. 41)
         v = prescribed.velocities(model, state, h)
-        q = state.q if options.scheme == "euler" else rigid_bodies.advance(state.q, v, 0.5 * h)
-        contacts = _contacts_of_step(model, q, v, options, model.ignored_pairs(state.joint_broken))
+        q = rigid_bodies.advance(state.q, v, 0.5 * h) if options.scheme == "moreau" else state.q
+        contacts = contacts_of_step(model, q, v, options, model.ignored_pairs(state.joint_broken))
+        soft = soft_step(model, state, q, v, options, self.elastic_rows) if model.soft.count else None
         clock.append(time.perf_counter())
 
         # the problem of this step
-        linearisation = Linearisation(model, state, contacts, q, v, options)
+        linearisation = Linearisation(model, state, contacts, q, v, options, soft)
         warm = linearisation.remembered() if options.warm_start else None
         problem = linearisation.at_start(warm)
         clock.append(time.perf_counter())
 
-        # solvers that are nonlinear in positions linearise again themselves; joints hold at position level with all
-        if getattr(self.solver, "nonlinear", False):
+        # solvers that are nonlinear in positions linearise again themselves; joints and elements hold at position level
+        # with all
+        if getattr(self.solver, "nonlinear", False) and not isinstance(problem.A, SparseInertia):
             solution = self.solver.solve(problem, warm, linearisation.at)
-        elif model.joints.count:
-            solution = solve_repeatedly(self.solver, problem, warm, linearisation.joints_at)
+        elif linearisation.moves:
+            solution = solve_repeatedly(self.solver, problem, warm, linearisation.joints_at, linearisation.start)
         else:
-            solution = self.solver.solve(problem, warm)
+            solution = solve_once(self.solver, problem, warm)
         problem = solution.problem or problem
         clock.append(time.perf_counter())
 
@@ -111,15 +128,17 @@ class Simulation:
             v=v_end,
             force=state.force,
             contact_key=contacts.key,
-            contact_impulse=remember(contacts, solution.lam[: linearisation.contact_row_count]),
+            contact_impulse=remember(contacts, solution.lam[: linearisation.rigid_row_count]),
             joint_impulse=linearisation.joint_impulses(solution.lam),
             joint_angle=state.joint_angle,
             joint_target=state.joint_target,
             joint_broken=state.joint_broken,
         )
+        if soft is not None:
+            after = linearisation.soft_state(after, solution)
         if model.joints.count:
             after = joints.after_step(model, state, linearisation.settled(after), h)
-        _check_finite(model, after, contacts, solution.lam)
+        check_finite(model, after, contacts, solution.lam)
         clock.append(time.perf_counter())
 
         # overlaps that the step left are removed from the positions alone ([erleben2017] sec. 4.4)
@@ -127,12 +146,14 @@ class Simulation:
             after = replace(after, q=stabilise(model, after.q, options))
         clock.append(time.perf_counter())
 
-        certificate = certify(model, replace(state, v=v), after, problem, solution, contacts.gap, h)
+        gap = contacts.gap if soft is None else np.concatenate([contacts.gap, soft.contacts.gap])
+        certificate = certify(model, replace(state, v=v), after, problem, solution, gap, h, soft and soft.motion)
         clock.append(time.perf_counter())
         stages = ("collide", "assemble", "solve", "integrate", "stabilise", "certify")
         timings = dict(zip(stages, np.diff(clock).tolist(), strict=True))
         self.state = after
-        self.last = StepResult(after, contacts, problem, solution, certificate, warm, timings)
+        soft_contacts = None if soft is None else soft.contacts
+        self.last = StepResult(after, contacts, problem, solution, certificate, warm, timings, soft_contacts)
         return self.last
 
     def run(self, steps: int, callback: Callable[[StepResult], None] | None = None) -> State:
@@ -168,18 +189,19 @@ class Simulation:
         """Angular velocity (3,) [rad/s] in the world."""
         return self.state.v[self._index(body), 3:].copy()
 
-    def contacts(self, body: Body | None = None, other: Body | None = None) -> ContactReport:
-        """Contacts of the last step: all, those of a body, or those of a pair; forces act on ``body``."""
+    def contacts(self, body: Body | SoftBody | None = None, other: Body | SoftBody | None = None) -> ContactReport:
+        """Contacts of the last step: all, those of a body, or those of a pair; forces act on ``body``.
+
+        A soft body given twice: its contacts with itself, each of which it sees from both sides.
+        """
         if self.last is None:
             raise InputError(
                 "contacts: no step was completed since the start, the last restore or the last failure; call step()"
             )
-        for chosen in (body, other):
-            if chosen is not None:
-                self._index(chosen)
-        if body is not None and body == other:
+        if isinstance(body, Body) and body == other:
             raise InputError(f"contacts: {body.name!r} is given twice; give two bodies, or one")
-        return report_contacts(self.last.contacts, self.last.problem, self.last.solution, self.stepping.dt, body, other)
+        numbers = (None if each is None else self._number(each) for each in (body, other))
+        return report_contacts(self.last, self.stepping.dt, *numbers)
 
     def joint_position(self, joint: Joint) -> NDArray[np.float64]:
         """Free coordinates (k,) [m or rad] of a joint, full turns counted: the slide, the angle, the distance."""
@@ -267,6 +289,13 @@ class Simulation:
             raise InputError(f"body {body.name!r} is not of this simulation, which has {len(names)} bodies")
         return body.index
 
+    def _number(self, body: Body | SoftBody) -> int:
+        """Number of a body in contacts, where soft bodies follow the rigid ones."""
+        if not isinstance(body, SoftBody):
+            return self._index(body)
+        self._nodes_of(body)
+        return self.model.body_count + body.index
+
     def _joint_index(self, joint: Joint) -> int:
         """Row of a joint in the state's arrays; a handle of another scene raises an InputError."""
         names = self.model.joint_names
@@ -293,65 +322,3 @@ class Simulation:
         array = getattr(self.state, name).copy()
         array[i] = row
         self.state = replace(self.state, **{name: array})
-
-
-def _contacts_of_step(
-    model: Model, q: NDArray[np.float64], v: NDArray[np.float64], options: Stepping, ignored: NDArray[np.int64]
-) -> Contacts:
-    """Contacts that can close within the step, but of pairs whose keys are ``ignored``.
-
-    Bodies look as far as they move; where one that is slow now may be hit and move on, the search is repeated.
-    """
-    far = contact_rows.APPROACH_SAFETY * options.dt
-    margin = options.margin_under(float(np.linalg.norm(model.gravity)))
-    if not options.lookahead:
-        return find_contacts(model, q, np.full(model.body_count, 0.5 * margin), ignored=ignored)
-    # seen from where most bodies rest: those that fall side by side need not look for each other
-    common = np.median(v[model.dynamic, :3], axis=0) if len(model.dynamic) else np.zeros(3)
-    speed = contact_rows.speeds(model, v, common)
-    gained = np.zeros(model.body_count)
-
-    def pair_reach(a: NDArray[np.int32], b: NDArray[np.int32]) -> NDArray[np.float64]:
-        return margin + far * (contact_rows.relative_speeds(model, v, a, b) + gained[a] + gained[b])
-
-    contacts = find_contacts(model, q, far * speed + 0.5 * margin, pair_reach=pair_reach, ignored=ignored)
-    for search in range(contact_rows.SEARCHES + 1):
-        closing = contact_rows.approach(contacts.body_a, contacts.body_b, contacts.point, contacts.normal, q, v)
-        if search == contact_rows.SEARCHES:
-            break
-        new = contact_rows.velocity_gains(
-            model, contacts.body_a, contacts.body_b, contacts.gap, closing, contacts.restitution, far, margin
-        )
-        hit = far * (new - gained) > np.maximum(margin, contact_rows.HIT_SHARE * model.radius)
-        if not hit.any():
-            break
-        gained = np.where(hit, new, gained)
-        contacts = find_contacts(model, q, far * (speed + gained) + 0.5 * margin, contacts, hit, pair_reach, ignored)
-    closest = margin + far * np.maximum(gained[contacts.body_a] + gained[contacts.body_b] - closing, 0.0)
-    near = contacts.gap <= closest
-    return contacts if near.all() else contacts.take(np.flatnonzero(near))
-
-
-def _check_finite(model: Model, state: State, contacts: Contacts, lam: NDArray[np.float64]) -> None:
-    """Raise a DivergenceError that names time, body and contact where a step gave a non-finite number."""
-    with np.errstate(over="ignore", invalid="ignore"):
-        # squares, so that a speed whose energy overflows counts as well
-        good = np.isfinite(state.q).all(axis=1) & np.isfinite(state.v * state.v).all(axis=1)
-    if good.all():
-        return
-    body = int(np.argmin(good))
-    touching = np.flatnonzero((contacts.body_a == body) | (contacts.body_b == body))
-    rows = model.contact_rows
-    impulse = lam[: rows * len(contacts)].reshape(-1, rows)
-    bad = touching[~np.isfinite(impulse[touching]).all(axis=1)]
-    where = "no contact of it is involved"
-    if len(touching):
-        c = int(bad[0]) if len(bad) else int(touching[0])
-        a, b = model.body_names[contacts.body_a[c]], model.body_names[contacts.body_b[c]]
-        where = f"contact {a!r} / {b!r}, gap {contacts.gap[c]:.3g} m, impulse {impulse[c]} N s"
-    what, row = ("velocity", state.v[body]) if np.isfinite(state.q[body]).all() else ("pose", state.q[body])
-    numbers = ", ".join(f"{x:.3g}" for x in row)
-    raise DivergenceError(
-        f"step to t = {state.time:.6g} s: body {model.body_names[body]!r} got the {what} ({numbers}); {where}; "
-        "the simulation still holds the state before this step"
-    )

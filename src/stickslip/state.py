@@ -16,9 +16,12 @@ from stickslip.errors import FileError, InputError
 from stickslip.files import whole_file
 from stickslip.model import Model
 
-JOINT_FIELDS = ("joint_impulse", "joint_angle", "joint_target", "joint_broken")
-"""Fields that files from before there were joints do not have."""
-DTYPES = {"contact_key": np.int64, "joint_broken": np.bool_}
+LATER_FIELDS = (
+    "joint_impulse", "joint_angle", "joint_target", "joint_broken",
+    "node_position", "node_velocity", "node_force", "soft_key", "soft_impulse", "weld_impulse",
+)  # fmt: skip
+"""Fields that files from before there were joints or soft bodies do not have."""
+DTYPES = {"contact_key": np.int64, "soft_key": np.int64, "joint_broken": np.bool_}
 """Types of fields that are not float64."""
 
 
@@ -48,6 +51,18 @@ class State:
     """(nj, 2, 2) position and velocity that the drive of each coordinate aims at."""
     joint_broken: NDArray[np.bool_] = field(default_factory=lambda: np.zeros(0, dtype=np.bool_))
     """(nj,)"""
+    node_position: NDArray[np.float64] = field(default_factory=lambda: np.zeros((0, 3)))
+    """(nn, 3) [m] of the nodes of soft bodies."""
+    node_velocity: NDArray[np.float64] = field(default_factory=lambda: np.zeros((0, 3)))
+    """(nn, 3) [m/s]"""
+    node_force: NDArray[np.float64] = field(default_factory=lambda: np.zeros((0, 3)))
+    """(nn, 3) [N] that the user applies until told otherwise."""
+    soft_key: NDArray[np.int64] = field(default_factory=lambda: np.zeros(0, dtype=np.int64))
+    """(k,) sorted keys of the contacts of soft bodies in the last step."""
+    soft_impulse: NDArray[np.float64] = field(default_factory=lambda: np.zeros((0, 4)))
+    """(k, 4) their impulse in the world frame [N s]; the last column is zero."""
+    weld_impulse: NDArray[np.float64] = field(default_factory=lambda: np.zeros(0))
+    """(3 nw,) [N s] of nodes that are welded to rigid bodies."""
 
     def copy(self) -> State:
         """An independent copy."""
@@ -81,7 +96,7 @@ class State:
                 values: dict[str, Any] = {
                     item.name: np.asarray(data[item.name], dtype=DTYPES.get(item.name, np.float64))
                     for item in fields(State)
-                    if item.name not in ("time", "steps") and (item.name in data or item.name not in JOINT_FIELDS)
+                    if item.name not in ("time", "steps") and (item.name in data or item.name not in LATER_FIELDS)
                 }
         except (OSError, ValueError, TypeError, KeyError, EOFError, zipfile.BadZipFile) as error:
             raise FileError(f"state file {file} is not a saved state or is damaged: {error}") from None
@@ -102,6 +117,10 @@ def initial_state(model: Model) -> State:
         joint_angle=np.zeros((model.joints.count, 2)),
         joint_target=model.joints.target.copy(),
         joint_broken=np.zeros(model.joints.count, dtype=np.bool_),
+        node_position=model.soft.x_start.copy(),
+        node_velocity=model.soft.v_start.copy(),
+        node_force=model.soft.force_start.copy(),
+        weld_impulse=np.zeros(3 * len(model.soft.weld_node)),
     )
 
 
@@ -121,19 +140,24 @@ def check_state(model: Model, state: State) -> None:
         raise InputError(
             f"state: rotation of body {model.body_names[body]!r} is {state.q[body, 3:]}; its length must be 1"
         )
-    key, impulse = state.contact_key, state.contact_impulse
-    if key.ndim != 1 or impulse.shape != (len(key), 4):
-        raise InputError(
-            f"state: contact_key has shape {key.shape}, contact_impulse {impulse.shape}; (k,), (k, 4) needed"
-        )
-    if not np.isfinite(impulse).all() or (np.diff(key) < 0).any():
-        raise InputError("state: contact_impulse must be finite and contact_key sorted")
-    joints = len(model.joint_names)
+    for kind in ("contact", "soft"):
+        key, impulse = getattr(state, f"{kind}_key"), getattr(state, f"{kind}_impulse")
+        if key.ndim != 1 or impulse.shape != (len(key), 4):
+            raise InputError(
+                f"state: {kind}_key has shape {key.shape}, {kind}_impulse {impulse.shape}; (k,), (k, 4) needed"
+            )
+        if not np.isfinite(impulse).all() or (np.diff(key) < 0).any():
+            raise InputError(f"state: {kind}_impulse must be finite and {kind}_key sorted")
+    joints, nodes = len(model.joint_names), model.soft.node_count
     for name, shape in (
         ("joint_impulse", (model.joints.row_count,)),
         ("joint_angle", (joints, 2)),
         ("joint_target", (joints, 2, 2)),
         ("joint_broken", (joints,)),
+        ("node_position", (nodes, 3)),
+        ("node_velocity", (nodes, 3)),
+        ("node_force", (nodes, 3)),
+        ("weld_impulse", (3 * len(model.soft.weld_node),)),
     ):
         array = getattr(state, name)
         if array.shape != shape:

@@ -8,8 +8,11 @@ from typing import Literal
 from stickslip.errors import InputError
 from stickslip.geometry.shapes import finite, positive
 
-Scheme = Literal["euler", "moreau"]
-SCHEMES: tuple[Scheme, ...] = ("euler", "moreau")
+Scheme = Literal["euler", "symplectic", "moreau"]
+SCHEMES: dict[Scheme, tuple[float, float]] = {"euler": (1.0, 1.0), "symplectic": (0.0, 1.0), "moreau": (0.5, 0.5)}
+"""theta and theta_vq of each scheme ([han2023] eq. 1): where forces of soft bodies act, and how positions advance."""
+Elasticity = Literal["auto", "matrix", "rows"]
+ELASTICITIES: tuple[Elasticity, ...] = ("auto", "matrix", "rows")
 
 
 @dataclass(frozen=True)
@@ -19,7 +22,8 @@ class Stepping:
     dt: float = 0.002
     """[s] step size h."""
     scheme: Scheme = "euler"
-    """"euler": semi-implicit. "moreau": contacts at the midpoint, [erleben2017] eq. (41)-(42)."""
+    """"euler": semi-implicit for rigid bodies, backward Euler for soft ones. "symplectic": the same with explicit forces
+    of soft bodies. "moreau": the midpoint rule, contacts at the midpoint ([erleben2017] eq. 41-42)."""
     margin: float | None = None
     """[m] gap up to which resting contacts are seen; None: what gravity closes in two steps, at least 1 um."""
     slop: float = 1e-9
@@ -38,16 +42,23 @@ class Stepping:
     they are stopped (the paper's discrete detection)."""
     warm_start: bool = True
     """Start the solver from the impulses of the last step."""
+    continuous: bool = False
+    """Find contacts of soft bodies along the whole way of the step, so that thin fast sheets do not pass through."""
+    elasticity: Elasticity = "auto"
+    """How soft bodies enter: "matrix", their stiffness is in A; "rows", each element has compliant rows ([macklin2019]
+    sec. 9); "auto": as the solver wants it."""
 
     def __post_init__(self) -> None:
         positive("stepping", "dt", self.dt)
         if self.scheme not in SCHEMES:
-            raise InputError(f"stepping: scheme is {self.scheme!r}; it must be 'euler' or 'moreau'")
+            raise InputError(f"stepping: scheme is {self.scheme!r}; it must be one of {', '.join(SCHEMES)}")
+        if self.elasticity not in ELASTICITIES:
+            raise InputError(f"stepping: elasticity is {self.elasticity!r}; it must be one of {', '.join(ELASTICITIES)}")
         for name in ("margin", "slop", "recovery", "recovery_speed", "restitution_speed"):
             value = getattr(self, name)
             if value is not None and finite("stepping", name, value) < 0.0:
                 raise InputError(f"stepping: {name} is {value}; it must be zero or positive")
-        for name in ("lookahead", "warm_start"):
+        for name in ("lookahead", "warm_start", "continuous"):
             if not isinstance(getattr(self, name), bool):
                 raise InputError(f"stepping: {name} is {getattr(self, name)!r}; it must be True or False")
         if type(self.stabilisation) is not int or self.stabilisation < 0:
@@ -56,9 +67,14 @@ class Stepping:
             raise InputError(f"stepping: recovery is {self.recovery}; it must be between 0 and 1")
 
     @property
+    def theta(self) -> tuple[float, float]:
+        """theta and theta_vq of the scheme."""
+        return SCHEMES[self.scheme]
+
+    @property
     def horizon(self) -> float:
         """[s] time from where contacts are found to the end of the step."""
-        return self.dt if self.scheme == "euler" else 0.5 * self.dt
+        return 0.5 * self.dt if self.scheme == "moreau" else self.dt
 
     def margin_under(self, gravity: float) -> float:
         """[m] gap up to which contacts at rest take part in a step, under ``gravity`` [m/s^2]."""

@@ -18,10 +18,17 @@ def render(
     ] = None,
     time: Annotated[float | None, typer.Option(help="Time in seconds instead of a frame; takes the nearest.")] = None,
     width: Annotated[int, typer.Option(help="Width of the picture in pixels; the height is 9/16 of it.")] = 1280,
+    colour_by: Annotated[
+        str | None, typer.Option(help="Colours of soft bodies show: von-mises, strain or energy of their elements.")
+    ] = None,
 ) -> None:
     """Draw one frame of a recording as a PNG picture.
 
-    Example: stickslip render demo.h5 demo.png --time 1.2 --width 1920
+    Examples:
+
+    stickslip render demo.h5 demo.png --time 1.2 --width 1920
+
+    stickslip render pneunet.h5 fingers.png --colour-by von-mises
     """
     if picture.suffix.lower() != ".png":
         raise InputError(f"picture {picture}: only .png can be written; name it {picture.with_suffix('.png')}")
@@ -42,5 +49,10 @@ def render(
     if not -len(recorded) <= index < len(recorded):
         raise InputError(f"frame {index} does not exist; {recording} has {len(recorded)} frames")
     from stickslip.view.picture import render_frame, save_picture
+    from stickslip.view.soft_surfaces import element_values
 
-    save_picture(render_frame(recorded.model, recorded.q[index], width, round(width * 9 / 16)), picture)
+    model, values = recorded.model, None
+    if colour_by is not None:
+        values = element_values(recorded.elements(index), colour_by, model.soft.elements.volume)
+    nodes, height = recorded.node_position[index], round(width * 9 / 16)
+    save_picture(render_frame(model, recorded.q[index], width, height, nodes=nodes, values=values), picture)

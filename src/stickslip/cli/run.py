@@ -30,6 +30,7 @@ def run(
     dt: Annotated[float | None, typer.Option(help="Step size in seconds, instead of the scene's.")] = None,
     out: Annotated[Path | None, typer.Option(metavar="FILE.h5", help="Record the run to this file.")] = None,
     every: Annotated[int, typer.Option(help="Record every so many steps.")] = 1,
+    elements: Annotated[bool, typer.Option(help="Record strain, stress and energy of the elements of soft bodies.")] = True,
     dump_problem: Annotated[
         tuple[int, Path] | None,
         typer.Option(
@@ -61,7 +62,9 @@ def run(
         if out is not None:
             from stickslip.io.recorder import Recorder
 
-            recorder = stack.enter_context(Recorder(out, prepared.sim, scene, dict(prepared.parameters), every))
+            recorder = stack.enter_context(
+                Recorder(out, prepared.sim, scene, dict(prepared.parameters), every, elements)
+            )
         advance = stack.enter_context(progress(count))
         advance(0, f"{scene}: first step (compiles if the cache is empty)")
 

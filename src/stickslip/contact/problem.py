@@ -7,7 +7,7 @@ u_c, lam_c  obey  law_c             per constraint block
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from functools import cached_property
 from math import sqrt
 from typing import TYPE_CHECKING, NamedTuple
@@ -21,7 +21,7 @@ from stickslip.errors import InputError
 from stickslip.jit import kernel
 from stickslip.linalg import block_rows, inertia
 from stickslip.linalg.block_rows import BlockRows
-from stickslip.linalg.inertia import BlockDiagonal, GivenInverse, Inertia
+from stickslip.linalg.inertia import BlockDiagonal, GivenInverse, Inertia, SparseInertia
 from stickslip.linalg.vectors import length
 
 if TYPE_CHECKING:
@@ -118,20 +118,41 @@ class ContactProblem:
         return max(float(length(q)), NOISE * float(length(self.v_free)) if joined else 0.0)
 
     @cached_property
+    def momentum_size(self) -> float:
+        """[N s] impulses beside J^T lam by which errors of momentum are measured: those of forces within soft bodies."""
+        return 0.0  # where bodies are soft, who makes the problem writes it
+
+    @cached_property
     def response(self) -> BlockRows:
         """J A^-1: the velocities that unit impulses cause."""
         return delassus.impulse_response(self.J, self.A)
 
     @cached_property
+    def condensed(self) -> ContactProblem:
+        """The same over impulses alone, u = W lam + q, where bodies are soft; else the problem itself.
+
+        Only unknowns that rows touch take part ([han2023] sec. VI-A), and every solver can take it.
+        """
+        if not isinstance(self.A, SparseInertia):
+            return self
+        W = delassus.assemble(self.J, self.A)
+        found = given_problem(W, self.free_constraint_velocity, self.laws, self.J.row_start)
+        found = replace(found, step=self.step)
+        found.__dict__["free_speed"] = self.free_speed
+        return found
+
+    @cached_property
     def delassus(self) -> BlockRows:
         """W = J A^-1 J^T (m, m) as block rows over the constraint blocks."""
+        if isinstance(self.A, SparseInertia):
+            return self.condensed.delassus
         given = delassus.given_blocks(self.J, self.A)
         return delassus.blocks(self.J, self.response) if given is None else given
 
     @cached_property
     def diagonal(self) -> NDArray[np.float64]:
         """diag W (m,) [1/kg]."""
-        return delassus.diagonal(self.J, self.A)
+        return self.condensed.diagonal if isinstance(self.A, SparseInertia) else delassus.diagonal(self.J, self.A)
 
     @cached_property
     def weight(self) -> NDArray[np.float64]:

@@ -6,14 +6,14 @@ Jacobian are (k, 2, 6): body a and body b, linear and angular velocity in the wo
 
 from __future__ import annotations
 
-from math import atan2, pi, sqrt, tan
+from math import atan2, cos, pi, sin, sqrt, tan
 
 import numpy as np
 from numpy.typing import NDArray
 
 from stickslip.jit import kernel
-from stickslip.joint_tables import ANGLE, DISTANCE, DOT, NOTHING, OTHER_ANGLE, POINT, TURN, JointTables
-from stickslip.linalg.vec3 import add, axpy, column, cross, dot, load3, mat_vec, norm, quat_matrix, quat_multiply, sub
+from stickslip.joint_tables import ANGLE, DISTANCE, DOT, MIDDLE, NOTHING, OTHER_ANGLE, POINT, TURN, JointTables
+from stickslip.linalg.vec3 import add, axpy, column, cross, dot, load3, mat_vec, norm, quat_matrix, quat_multiply, scale, sub
 
 NONE = (0.0, 0.0, 0.0)
 
@@ -107,11 +107,34 @@ def _turn_gradient(phi, e):
 
 
 @kernel
+def _halfway(phi):
+    """Matrix of half of the rotation vector phi."""
+    angle = norm(phi)
+    k = 0.25 - angle * angle / 384.0 if angle < 1e-3 else sin(0.25 * angle) / angle
+    return quat_matrix((cos(0.25 * angle), k * phi[0], k * phi[1], k * phi[2]))
+
+
+@kernel
+def _halfway_gradient(phi, m):
+    """What a moment m on the frame halfway between a and b is to their relative turning; phi in the world.
+
+    The halfway frame turns with w_a + (w - tan(angle / 4) n x w) / 2 for w = w_b - w_a and phi = angle n.
+    """
+    angle = norm(phi)
+    k = 0.25 if angle < 1e-4 else tan(0.25 * angle) / angle
+    return axpy(-0.5 * k, cross(m, phi), scale(0.5, m))
+
+
+@kernel
 def _measure(code, i, j, Ra, Rb, turn, d):
     """Measure, its gradient e by d, and its gradient g by the turning of b relative to a."""
     if code == POINT:
         e = column(Ra, i)
         return dot(e, d), e, NONE
+    if code == MIDDLE:
+        e = mat_vec(Ra, column(_halfway(turn), i))
+        # the axes' turning with a is put to the arm of a, as for POINT
+        return dot(e, d), e, _halfway_gradient(mat_vec(Ra, turn), cross(e, d))
     if code == DISTANCE:
         length = norm(d)
         # two points that meet have no direction: any will do

@@ -42,7 +42,7 @@ def free_velocity(
     model: Model, q: NDArray[np.float64], v: NDArray[np.float64], force: NDArray[np.float64], h: float
 ) -> NDArray[np.float64]:
     """Velocities (6 nd,) of the dynamic bodies after h without contacts: gravity, user forces, gyroscopic term."""
-    v_free = np.zeros(model.dof_count)
+    v_free = np.zeros(model.rigid_dof_count)
     _free_velocity(model.dynamic, model.mass, model.inertia, model.gravity, q, v, force, h, v_free)
     return v_free
 
@@ -67,9 +67,9 @@ def carried_along(
 
 
 def scatter(model: Model, v: NDArray[np.float64], blocks: NDArray[np.float64]) -> NDArray[np.float64]:
-    """v (nb, 6) with the rows of the dynamic bodies replaced by the solver's velocities (6 nd,)."""
+    """v (nb, 6) with the rows of the dynamic bodies replaced by the solver's velocities (nv,), where they come first."""
     out = v.copy()
-    out[model.dynamic] = blocks.reshape(-1, 6)
+    out[model.dynamic] = blocks[: model.rigid_dof_count].reshape(-1, 6)
     return out
 
 

@@ -12,48 +12,86 @@ from numpy.typing import NDArray
 from stickslip.geometry.hull import HullTables
 from stickslip.geometry.mesh_tables import MeshTables
 from stickslip.joint_tables import JointTables, no_joints
+from stickslip.linalg.block_matrix import BlockPattern
 from stickslip.materials import PairTables
 from stickslip.model import Model
+from stickslip.soft_description import Cavity, HeldNodes
+from stickslip.soft_tables import ElementTables, SoftTables, SurfaceTables, soft_tables
 
-TABLES: dict[str, Any] = {"hulls": HullTables, "meshes": MeshTables, "pairs": PairTables, "joints": JointTables}
-"""Fields that are groups of arrays, and their types."""
-NAMES = ("body_names", "joint_names")
+TABLES: dict[str, Any] = {
+    "hulls": HullTables, "meshes": MeshTables, "pairs": PairTables, "joints": JointTables,
+    "soft": SoftTables, "elements": ElementTables, "pattern": BlockPattern, "surface": SurfaceTables,
+}  # fmt: skip
+"""Fields of the model and of its tables that are groups of arrays, and their types."""
+NAMES = ("body_names", "joint_names", "names")
 """Fields that are texts."""
+DRIVEN = ("held", "activations", "cavities")
+"""Fields that are tuples of arrays and of functions of time; the functions are not stored, so a group for each item."""
 HAS_MOTION = "has_motion"
 """Dataset (nb,) in the place of the field ``motions``: functions cannot be stored, only which bodies have one."""
 
 
 def write_model(group: h5py.Group, model: Model) -> None:
-    """Write every field of a model into an empty group."""
+    """Write every field of a model into an empty group; ``soft`` is absent where it has no soft bodies."""
     for item in fields(Model):
         value = getattr(model, item.name)
-        if item.name in NAMES:
-            group.create_dataset(item.name, data=list(value), dtype=h5py.string_dtype())
-        elif item.name == "motions":
+        if item.name == "motions":
             bodies = range(model.body_count)
             group.create_dataset(HAS_MOTION, data=np.array([body in value for body in bodies], dtype=bool))
-        elif item.name in TABLES:
-            tables = group.create_group(item.name)
-            for name, array in value._asdict().items():
-                tables.create_dataset(name, data=array)
-        else:
-            group.create_dataset(item.name, data=value)
+        elif item.name != "soft" or model.soft.count:
+            _write(group, item.name, value)
 
 
 def read_model(group: h5py.Group) -> tuple[Model, NDArray[np.bool_]]:
-    """A model without prescribed motions, and which bodies (nb,) had one; a missing field raises a KeyError."""
+    """A model without prescribed motions, and which bodies (nb,) had one; a missing field raises a KeyError.
+
+    Its soft bodies have no activations, nor motions of held nodes, nor pressures and volumes of cavities.
+    """
     values: dict[str, Any] = {}
     for item in fields(Model):
         if item.name.startswith("joint") and "joints" not in group:  # a file from before there were joints
             values[item.name] = no_joints() if item.name == "joints" else ()
-        elif item.name in NAMES:
-            values[item.name] = tuple(group[item.name].asstr()[()].tolist())
         elif item.name == "motions":
             has_motion = group[HAS_MOTION][()]
             values[item.name] = {}
-        elif item.name in TABLES:
-            tables = TABLES[item.name]
-            values[item.name] = tables(*(group[item.name][name][()] for name in tables._fields))
+        elif item.name == "soft" and "soft" not in group:
+            values[item.name] = soft_tables((), np.zeros((0, 7)))
         else:
-            values[item.name] = group[item.name][()]
+            values[item.name] = _read(group, item.name)
     return Model(**values), has_motion
+
+
+def _write(group: h5py.Group, name: str, value: Any) -> None:
+    """Write one field: texts, an array, or a group of fields."""
+    if name in NAMES:
+        group.create_dataset(name, data=list(value), dtype=h5py.string_dtype())
+    elif name in TABLES:
+        tables = group.create_group(name)
+        for field, part in value._asdict().items():
+            _write(tables, field, part)
+    elif name in DRIVEN:
+        items = group.create_group(name)
+        for number, item in enumerate(value):
+            part = items.create_group(str(number))
+            for field, content in vars(item).items():
+                if not (content is None or callable(content)):
+                    part.create_dataset(field, data=content)
+    else:
+        group.create_dataset(name, data=value)
+
+
+def _read(group: h5py.Group, name: str) -> Any:
+    """Read one field."""
+    stored = group[name]
+    if name in NAMES:
+        return tuple(stored.asstr()[()].tolist())
+    if name in TABLES:
+        return TABLES[name](*(_read(stored, field) for field in TABLES[name]._fields))
+    if name in DRIVEN:
+        parts = [stored[str(number)] for number in range(len(stored))]
+        if name == "held":
+            return tuple(HeldNodes(part["nodes"][()], None, part["centre"][()]) for part in parts)
+        if name == "cavities":
+            return tuple(Cavity(part["triangles"][()], None, None, float(part["bulk"][()])) for part in parts)
+        return ()
+    return stored[()]

@@ -7,7 +7,10 @@ Layout of version 1 (n frames, nb bodies; contacts of all frames one after anoth
     model/                every field of Model; has_motion in the place of the motions, which are functions
     time, q, v, force     (n,), (n, nb, 7), (n, nb, 6), (n, nb, 6) as in State, after each recorded step
     contacts/offset       (n + 1,) the contacts of frame f are the rows offset[f]:offset[f + 1] of
-    contacts/...          body_a, body_b, point, normal, gap, impulse (world, on body b), torsion, friction, status
+    contacts/...          body_a, body_b, point, normal, gap, impulse (world, on body b), torsion, friction, status;
+                          with soft bodies, which are numbered after the rigid ones, also node_a, node_b, weight_a,
+                          weight_b as in SoftContacts
+    soft/...              nodes and elements of soft bodies: io/soft_frames.py
     certificate/...       one dataset (n,) per number, energy/... likewise
     iterations            (n,)
     timings/...           one dataset (n,) per stage [s]
@@ -32,11 +35,12 @@ from numpy.typing import NDArray
 
 import stickslip
 from stickslip.certificate import Certificate, EnergyLedger
-from stickslip.contact_report import slip_and_status
+from stickslip.contact_report import contacts_of
 from stickslip.errors import FileError, InputError
 from stickslip.files import whole_file
 from stickslip.io.growing_dataset import GrowingDataset
 from stickslip.io.model_group import write_model
+from stickslip.io.soft_frames import SoftFrames
 from stickslip.simulation import Simulation, StepResult
 from stickslip.state import State
 
@@ -63,6 +67,15 @@ CONTACT_COLUMNS: dict[str, tuple[tuple[int, ...], str]] = {
     "friction": ((3,), "f8"),
     "status": ((), "i4"),
 }
+SOFT_COLUMNS: dict[str, tuple[tuple[int, ...], str]] = {
+    "node_a": ((3,), "i4"),
+    "node_b": ((3,), "i4"),
+    "weight_a": ((3,), "f8"),
+    "weight_b": ((3,), "f8"),
+}
+"""Columns of contacts in a scene with soft bodies: which nodes take part, -1 beyond; where both bodies are rigid, none."""
+NO_NODE = {"i4": -1, "f8": 0.0}
+"""What those columns hold where there is no node."""
 SCALAR_ROWS = 4096
 """Frames whose numbers (certificate, timings) are turned into arrays together."""
 
@@ -81,11 +94,15 @@ class Recorder:
         scene_name: str = "",
         parameters: dict[str, Any] | None = None,
         every: int = 1,
+        elements: bool = True,
     ) -> None:
-        """``parameters``: what the scene was made with, for the record; numbers, texts and lists of them."""
+        """``parameters``: what the scene was made with, for the record; numbers, texts and lists of them.
+
+        elements: whether strain, stress and energy of every element of soft bodies are recorded, 56 bytes each a frame.
+        """
         if every < 1:
             raise InputError(f"recorder: every is {every}; it must be 1 or more")
-        self.path, self.simulation, self.every = Path(path), simulation, int(every)
+        self.path, self.simulation, self.every, self.elements = Path(path), simulation, int(every), elements
         self._attributes = _attributes(simulation, scene_name, parameters or {}, self.every)
         self._stack = ExitStack()
         self._steps = 0
@@ -106,10 +123,15 @@ class Recorder:
             self._frames = {
                 name: GrowingDataset(self._file, name, shape, integers.get(name, "f8")) for name, shape in rows.items()
             }
+            model = self.simulation.model
+            columns = {**CONTACT_COLUMNS, **(SOFT_COLUMNS if model.soft.count else {})}
             group = self._file.create_group("contacts")
             self._contacts = {
-                name: GrowingDataset(group, name, shape, dtype) for name, (shape, dtype) in CONTACT_COLUMNS.items()
+                name: GrowingDataset(group, name, shape, dtype) for name, (shape, dtype) in columns.items()
             }
+            self._soft = None
+            if model.soft.count:
+                self._soft = SoftFrames(self._file, model, self.simulation.stepping, self.elements)
             self._numbers = [
                 GrowingDataset(self._file, name, (), SCALAR_TYPES.get(name.split("/")[-1], "f8")) for name in SCALARS
             ]
@@ -149,17 +171,21 @@ class Recorder:
 
     def _record(self, result: StepResult) -> None:
         """Append one frame. Arrays are kept by reference: a step never changes those of an earlier one."""
-        state, contacts, certificate = result.state, result.contacts, result.certificate
+        state, contacts, certificate = result.state, contacts_of(result), result.certificate
         for name in ("q", "v", "force"):
             self._frames[name].append(getattr(state, name)[None])
-        _, status = slip_and_status(contacts, result.problem, result.solution)
         columns: tuple[NDArray[Any], ...] = (
             contacts.body_a, contacts.body_b, contacts.point, contacts.normal, contacts.gap,
-            state.contact_impulse[:, :3], state.contact_impulse[:, 3], contacts.friction, status,
+            contacts.impulse[:, :3], contacts.impulse[:, 3], contacts.friction, contacts.status,
         )  # fmt: skip
-        for dataset, column in zip(self._contacts.values(), columns, strict=True):
-            dataset.append(column)
-        self._offset.append(self._offset[-1] + len(contacts))
+        for name, column in zip(CONTACT_COLUMNS, columns, strict=True):
+            self._contacts[name].append(column)
+        self._offset.append(self._offset[-1] + len(contacts.gap))
+        if self._soft is not None:
+            self._soft.append(state)
+            for name, (_, dtype) in SOFT_COLUMNS.items():
+                self._contacts[name].append(np.full((len(result.contacts), 3), NO_NODE[dtype]))
+                self._contacts[name].append(getattr(result.soft_contacts, name))
         self._scalars.append(
             (
                 state.time,
@@ -184,6 +210,8 @@ class Recorder:
         self._flush_scalars()
         for dataset in (*self._frames.values(), *self._contacts.values(), *self._numbers):
             dataset.finish()
+        if self._soft is not None:
+            self._soft.finish()
         self._file["contacts"].create_dataset("offset", data=np.array(self._offset, dtype=np.int64))
         state = self.simulation.state if self._last is None else self._last.state
         group = self._file.create_group("final_state")

@@ -16,10 +16,22 @@ from numpy.typing import NDArray
 
 from stickslip.errors import FileError, InputError
 from stickslip.io.model_group import read_model
-from stickslip.io.recorder import CERTIFICATE, CONTACT_COLUMNS, ENERGY, FORMAT, TIMINGS, VERSION
+from stickslip.io.recorder import (
+    CERTIFICATE,
+    CONTACT_COLUMNS,
+    ENERGY,
+    FORMAT,
+    NO_NODE,
+    SOFT_COLUMNS,
+    TIMINGS,
+    VERSION,
+)
 from stickslip.io.recorder import Recorder as Recorder  # noqa: PLC0414  (both ends of a recording in one place)
+from stickslip.io.soft_frames import NODE_FIELDS, read_elements, read_nodes
 from stickslip.model import Model
-from stickslip.state import JOINT_FIELDS, State
+from stickslip.soft_description import SoftBody
+from stickslip.soft_reading import ElementReport, body_elements
+from stickslip.state import LATER_FIELDS, State
 
 
 @dataclass(frozen=True, eq=False)
@@ -27,6 +39,7 @@ class RecordedContacts:
     """k contacts of one frame; the normal points from body a to body b, impulse and force act on body b."""
 
     body_a: NDArray[np.int32]
+    """(k,) rigid body, or Model.body_count + soft body; contacts of soft bodies come last."""
     body_b: NDArray[np.int32]
     point: NDArray[np.float64]
     """(k, 3) [m] world."""
@@ -42,6 +55,12 @@ class RecordedContacts:
     """(k, 3) coefficients along two tangents and about the normal [m]."""
     status: NDArray[np.int32]
     """(k,) codes of contact_report.STATUS_NAMES."""
+    node_a: NDArray[np.int32]
+    """(k, 3) nodes of a soft body a that take part, -1 beyond; all -1 where it is rigid."""
+    node_b: NDArray[np.int32]
+    weight_a: NDArray[np.float64]
+    """(k, 3) their barycentric weights, zero beyond."""
+    weight_b: NDArray[np.float64]
     dt: float
     """[s] step size."""
 
@@ -81,6 +100,12 @@ class Recording:
     """(n, nb, 6) [m/s] and [rad/s]."""
     force: NDArray[np.float64]
     """(n, nb, 6) [N] and [N m] of the user."""
+    node_position: NDArray[np.float64]
+    """(n, nn, 3) [m] of the nodes of soft bodies."""
+    node_velocity: NDArray[np.float64]
+    """(n, nn, 3) [m/s]"""
+    node_force: NDArray[np.float64]
+    """(n, nn, 3) [N] of the user."""
     contact_offset: NDArray[np.int64]
     """(n + 1,)"""
     iterations: NDArray[np.int32]
@@ -98,12 +123,37 @@ class Recording:
 
     def contacts(self, frame: int) -> RecordedContacts:
         """Contacts of a frame, read from the file; negative frames count from the end."""
-        if not -len(self) <= frame < len(self):
-            raise InputError(f"recording {self.path}: frame {frame} does not exist; it has {len(self)} frames")
-        first, last = self.contact_offset[frame % len(self)], self.contact_offset[frame % len(self) + 1]
+        number = self._number(frame)
+        first, last = self.contact_offset[number], self.contact_offset[number + 1]
         with _opened(self.path) as file:
             columns = {name: file[f"contacts/{name}"][first:last] for name in CONTACT_COLUMNS}
+            for name, (shape, dtype) in SOFT_COLUMNS.items():
+                stored = f"contacts/{name}" in file
+                none = np.full((last - first, *shape), NO_NODE[dtype], dtype)
+                columns[name] = file[f"contacts/{name}"][first:last] if stored else none
         return RecordedContacts(dt=float(self.stepping["dt"]), **columns)
+
+    def elements(self, frame: int, body: SoftBody | None = None) -> ElementReport:
+        """Strain, stress and energy of elements in a frame, read from the file, where they have single precision.
+
+        Those of one soft body in the order of its mesh, or all in the order of ``model.soft``.
+        """
+        number, soft = self._number(frame), self.model.soft
+        if body is not None and not (0 <= body.index < soft.count and soft.names[body.index] == body.name):
+            raise InputError(f"recording {self.path}: soft body {body.name!r} is none of {', '.join(soft.names)}")
+        with _opened(self.path) as file:
+            report = read_elements(file, number)
+        if report is None:
+            raise InputError(
+                f"recording {self.path}: it has no elements; record a scene with soft bodies, and with elements=True"
+            )
+        return report if body is None else report.take(body_elements(soft, body.index))
+
+    def _number(self, frame: int) -> int:
+        """A frame from the start."""
+        if not -len(self) <= frame < len(self):
+            raise InputError(f"recording {self.path}: frame {frame} does not exist; it has {len(self)} frames")
+        return frame % len(self)
 
 
 def read_recording(path: str | os.PathLike[str]) -> Recording:
@@ -112,7 +162,9 @@ def read_recording(path: str | os.PathLike[str]) -> Recording:
     with _opened(file_name) as file:
         recording, stored = _read(file, file_name), len(file["contacts/gap"])
     frames, bodies = len(recording.time), recording.model.body_count
+    nodes = recording.model.soft.node_count
     for name, shape in (
+        *((name, (frames, nodes, 3)) for name in NODE_FIELDS),
         ("q", (frames, bodies, 7)),
         ("v", (frames, bodies, 6)),
         ("force", (frames, bodies, 6)),
@@ -163,7 +215,7 @@ def _read(file: h5py.File, path: Path) -> Recording:
     certificate["status"] = certificate["status"].astype(str)
     state: dict[str, Any] = {
         item.name: file[f"final_state/{item.name}"][()] for item in fields(State)
-        if item.name in file["final_state"] or item.name not in JOINT_FIELDS  # absent before there were joints
+        if item.name in file["final_state"] or item.name not in LATER_FIELDS
     }  # fmt: skip
     state["time"], state["steps"] = float(state["time"]), int(state["steps"])
     return Recording(
@@ -182,6 +234,7 @@ def _read(file: h5py.File, path: Path) -> Recording:
         q=file["q"][()],
         v=file["v"][()],
         force=file["force"][()],
+        **read_nodes(file, len(file["time"])),
         contact_offset=file["contacts/offset"][()],
         iterations=file["iterations"][()],
         certificate=certificate,

@@ -3,10 +3,14 @@
 ``BlockDiagonal``: dense blocks (rigid bodies, trees of joints) with their inverses.
 ``GivenInverse``: only A^-1 is known. A problem stated by its Delassus matrix (u = W lam + q) is the problem
 with J = I and A^-1 = W, whether or not W has an inverse, so it needs no type of its own.
+``SparseInertia``: blocks of rigid bodies, then the matrices of soft bodies with their stiffness, which are factorised
+at first use.
 """
 
 from __future__ import annotations
 
+from dataclasses import dataclass
+from functools import cached_property
 from typing import NamedTuple
 
 import numpy as np
@@ -14,6 +18,10 @@ from numpy.typing import NDArray
 
 from stickslip.errors import InputError
 from stickslip.jit import kernel
+from stickslip.linalg import block_matrix
+from stickslip.linalg.block_factors import BlockFactors
+from stickslip.linalg.block_matrix import BlockPattern
+from stickslip.linalg.elimination import Symbolic
 
 
 class BlockDiagonal(NamedTuple):
@@ -33,7 +41,48 @@ class GivenInverse(NamedTuple):
     indptr: NDArray[np.int32]
 
 
-Inertia = BlockDiagonal | GivenInverse
+class SoftPart(NamedTuple):
+    """Where the matrix of one soft body is: its blocks are data[first_entry:last_entry] of the whole, by ``pattern``."""
+
+    first: int
+    """First block row, counted from the first soft one."""
+    first_entry: int
+    last_entry: int
+    pattern: BlockPattern
+    plan: Symbolic
+    """The symbolic half of a factorisation, made once."""
+
+    @property
+    def rows(self) -> slice:
+        """Its unknowns among those of soft bodies."""
+        return slice(3 * self.first, 3 * (self.first + self.pattern.size))
+
+
+@dataclass(frozen=True, eq=False)
+class SparseInertia:
+    """A of rigid bodies, whose unknowns come first, and of soft ones, each a sparse matrix of 3x3 blocks."""
+
+    rigid: BlockDiagonal
+    parts: tuple[SoftPart, ...]
+    data: NDArray[np.float64]
+    """(nnzb, 3, 3) blocks of all soft bodies."""
+
+    @property
+    def rigid_size(self) -> int:
+        """Number of unknowns of rigid bodies."""
+        return int(self.rigid.start[-1])
+
+    @cached_property
+    def factors(self) -> tuple[BlockFactors, ...]:
+        """One factorisation per soft body."""
+        return tuple(BlockFactors(part.plan, self.blocks(part)) for part in self.parts)
+
+    def blocks(self, part: SoftPart) -> NDArray[np.float64]:
+        """Blocks of the matrix of one soft body."""
+        return self.data[part.first_entry : part.last_entry]
+
+
+Inertia = BlockDiagonal | GivenInverse | SparseInertia
 
 
 def block_diagonal(blocks: NDArray[np.float64], inverses: NDArray[np.float64]) -> BlockDiagonal:
@@ -47,6 +96,13 @@ def solve(inertia: Inertia, f: NDArray[np.float64]) -> NDArray[np.float64]:
     """A^-1 f."""
     if isinstance(inertia, BlockDiagonal):
         return _product(inertia, inertia.inverse, f)
+    if isinstance(inertia, SparseInertia):
+        x = np.empty(len(f))
+        n = inertia.rigid_size
+        x[:n] = _product(inertia.rigid, inertia.rigid.inverse, f[:n])
+        for part, factors in zip(inertia.parts, inertia.factors, strict=True):
+            x[n:][part.rows] = factors.solve(f[n:][part.rows])
+        return x
     x = np.zeros(len(f))
     _csr_product(inertia.data, inertia.indices, inertia.indptr, f, x)
     return x
@@ -56,6 +112,13 @@ def apply(inertia: Inertia, v: NDArray[np.float64]) -> NDArray[np.float64]:
     """A v; an InputError where only the inverse is known."""
     if isinstance(inertia, GivenInverse):
         raise InputError("problem: it was given by its Delassus matrix W, so products with A = W^-1 do not exist")
+    if isinstance(inertia, SparseInertia):
+        f = np.empty(len(v))
+        n = inertia.rigid_size
+        f[:n] = _product(inertia.rigid, inertia.rigid.data, v[:n])
+        for part in inertia.parts:
+            f[n:][part.rows] = block_matrix.product(part.pattern, inertia.blocks(part), v[n:][part.rows])
+        return f
     return _product(inertia, inertia.data, v)
 
 

@@ -84,7 +84,7 @@ class SlideError:
         self.acceleration = math.copysign(pushed_block_acceleration(abs(force), mass, mu, gravity), force)
         self.dt = sim.stepping.dt
         # the midpoint scheme moves with the mean of two velocities, and so follows the continuous solution
-        self.scheme: Scheme = "semi-implicit" if sim.stepping.scheme == "euler" else "continuous"
+        self.scheme: Scheme = "continuous" if sim.stepping.scheme == "moreau" else "semi-implicit"
         self.moved: list[NDArray[np.float64]] = []
 
     def observe(self, sim: Simulation, result: StepResult) -> None:

@@ -102,3 +102,11 @@ def four_bar_follower(crank: ArrayLike, lengths: tuple[float, float, float, floa
     with np.errstate(invalid="ignore"):
         angle = 2.0 * np.arctan2(-B - np.sqrt(B * B - 4.0 * A * C), 2.0 * A)
     return np.asarray(np.pi - (np.pi - angle) % (2.0 * np.pi))
+
+
+def hertz_force(modulus: float, radius: float, approach: float) -> float:
+    """Force [N] of an elastic ball on a rigid plane: 4/3 E* sqrt(R) d^(3/2).
+
+    modulus [Pa] E* = E / (1 - nu^2); radius R [m]; approach d [m] of its middle to the plane.
+    """
+    return 4.0 / 3.0 * modulus * math.sqrt(radius) * approach**1.5

@@ -199,7 +199,7 @@ class Tally:
             law=sim.solver.law,
             dt=sim.stepping.dt,
             steps=self.steps,
-            bodies=sim.model.body_count,
+            bodies=sim.model.body_count + sim.model.soft.count,
             dofs=sim.model.dof_count,
             contacts_mean=statistics.fmean(self._contacts),
             contacts_max=max(self._contacts),

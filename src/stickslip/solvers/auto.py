@@ -166,20 +166,22 @@ def plan(found: Structure) -> tuple[Stage, ...]:
     """Methods in the order in which they are tried."""
     chains = 2 * found.joint_rows > found.rows and found.delassus_blocks <= MOST_CHAIN_BLOCKS
     most_rows = MOST_CHAIN_ROWS if chains else MOST_NEWTON_ROWS
-    if not found.isotropic or found.delassus_blocks > MOST_DELASSUS_BLOCKS or found.rows > most_rows:
+    # W that is given is there already, however full it is
+    dense = found.rigid and found.delassus_blocks > MOST_DELASSUS_BLOCKS
+    if not found.isotropic or dense or found.rows > most_rows:
         return (Stage(ProxGaussSeidel, 2000),)
     trial = 50 if found.redundant >= HYPERSTATIC else 100
     if found.joint_rows:
         trial = JOINT_TRIAL
     sweeps: type[Iterative] = ProxGaussSeidel if found.rigid else NonsmoothGaussSeidel
-    dense = (Stage(ImplicitComplementarity, 40, True),) if found.rows <= MOST_IMPLICIT_ROWS else ()
+    small = (Stage(ImplicitComplementarity, 40, True),) if found.rows <= MOST_IMPLICIT_ROWS else ()
     # sweeps only crawl along chains, and there a factorisation costs as much as a few of them
     first = (Stage(ProximalPoint, CHAIN_TRIAL),) if chains else ()
     return (
         *first,
         Stage(sweeps, trial),
         Stage(ProximalPoint, 120),
-        *dense,
+        *small,
         Stage(sweeps, 1000),
         Stage(ProximalPoint, 160, True),
         Stage(ADMM, 500, True),

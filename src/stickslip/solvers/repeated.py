@@ -12,8 +12,11 @@ import numpy as np
 from numpy.typing import NDArray
 
 from stickslip.contact.problem import NOISE, ContactProblem
+from stickslip.errors import DivergenceError
 from stickslip.linalg import block_rows, inertia
-from stickslip.linalg.vectors import length
+from stickslip.linalg.inertia import SparseInertia
+from stickslip.linalg.vectors import inner, length
+from stickslip.solvers.condensed import solve_once
 from stickslip.solvers.protocol import Relinearise, Solution, Solver
 from stickslip.solvers.verdict import law_residual, tolerance_of
 
@@ -21,30 +24,69 @@ MOST_ROUNDS = 40
 """Linearisations of a step at most, after the first one."""
 MOST_IDLE = 5
 """Rounds without a lower residual after which no more are made."""
+MOST_CUTS = 12
+"""Times that a round is shortened at most."""
 
 
 def solve_repeatedly(
-    solver: Solver, problem: ContactProblem, warm: NDArray[np.float64] | None, relinearise: Relinearise
+    solver: Solver,
+    problem: ContactProblem,
+    warm: NDArray[np.float64] | None,
+    relinearise: Relinearise,
+    start: NDArray[np.float64] | None = None,
 ) -> Solution:
     """The solution whose residual is within the solver's tolerance where the problem is linearised at it.
 
     Iterations and times are sums over the rounds. Where the residual does not fall any more, the best one is returned
-    with the status that is true of it.
+    with the status that is true of it. With ``start`` (nv,), the velocities at which ``problem`` is linearised, rounds
+    that would go too far with soft bodies are shortened.
     """
-    solution = solver.solve(problem, warm)
+    solution = solve_once(solver, problem, warm)
     best, best_value, idle = solution, np.inf, 0
     for _ in range(MOST_ROUNDS):
         # the same impulses and velocities, judged where they lead
-        nearby = relinearise(solution.v, solution.lam)
+        whole = start is None or not isinstance(problem.A, SparseInertia)
+        v, nearby = (solution.v, None) if whole else _shortened(problem, start, solution, relinearise)
+        shorter = v is not solution.v
+        solution = replace(solution, v=v) if shorter else solution
+        nearby = nearby or relinearise(v, solution.lam)
         value = nonlinear_residual(solver, nearby, solution.lam, solution.v)
-        idle = 0 if value < best_value else idle + 1
+        idle = 0 if value < best_value or shorter else idle + 1
         if value < best_value:
             best, best_value = solution, value
         if value <= tolerance_of(solver) or idle == MOST_IDLE:
             break
-        solution = _after(solution, solver.solve(nearby, solution.lam))
+        problem, start = nearby, None if start is None else v
+        solution = _after(solution, solve_once(solver, nearby, solution.lam))
     status = "converged" if best_value <= tolerance_of(solver) else "stalled" if best.converged else best.status
     return replace(best, status=status, iterations=solution.iterations, problem=relinearise(best.v))
+
+
+def _shortened(
+    problem: ContactProblem, start: NDArray[np.float64], solution: Solution, relinearise: Relinearise
+) -> tuple[NDArray[np.float64], ContactProblem]:
+    """Velocities (nv,) on the way from ``start`` to a solution of ``problem``, linearised there; and the problem at them.
+
+    With its impulses kept, the way d goes downhill in the potential whose derivative is momentum: by -d . A d at its
+    start. It is cut shorter while it ends uphill by more than half of that, or where numbers overflow.
+    """
+    d = solution.v - start
+    slope_0 = float(inner(d, inertia.apply(problem.A, d)))
+    t = 1.0
+    for _ in range(MOST_CUTS):
+        v = start + t * d if t < 1.0 else solution.v
+        slope = np.inf
+        try:
+            nearby = relinearise(v, solution.lam)
+            impulse = block_rows.apply_transpose(nearby.J, solution.lam)
+            slope = float(inner(d, inertia.apply(nearby.A, v - nearby.v_free) - impulse))
+        except DivergenceError:
+            pass
+        if slope <= 0.5 * slope_0:
+            return v, nearby
+        # where a parabola through both slopes has its bottom
+        t *= float(np.clip(slope_0 / (slope_0 + slope), 0.1, 0.5)) if np.isfinite(slope) else 0.1
+    return solution.v, relinearise(solution.v, solution.lam)
 
 
 def nonlinear_residual(
@@ -58,6 +100,7 @@ def nonlinear_residual(
     gained = inertia.apply(problem.A, v - problem.v_free)
     # where nothing pushes, what is lost of the momentum that bodies have is rounding
     size = float(length(gained) + length(impulse)) + NOISE * float(length(inertia.apply(problem.A, v)))
+    size += problem.momentum_size
     lost = float(length(gained - impulse)) / size if size > 0.0 else 0.0
     return max(law_residual(solver, problem, lam, problem.constraint_velocity(v)), lost)
 

@@ -57,8 +57,9 @@ def frame_camera(
     azimuth: float = -60.0,
     elevation: float = 18.0,
     zoom: float = 1.0,
+    nodes: NDArray[np.float64] | None = None,
 ) -> Camera:
-    """A camera in which the dynamic bodies at q (nb, 7) fill the picture.
+    """A camera in which the dynamic bodies at q (nb, 7) and the soft ones at nodes (nn, 3) fill the picture.
 
     azimuth [deg]: direction of the eye in the xy plane, from +x towards +y. elevation [deg] above the horizon.
     """
@@ -69,7 +70,7 @@ def frame_camera(
     a, e = np.deg2rad(azimuth), np.deg2rad(elevation)
     back = np.array([np.cos(e) * np.cos(a), np.cos(e) * np.sin(a), np.sin(e)])
     camera = look_at(back, (0.0, 0.0, 0.0))
-    centre, radius = _framed_balls(model, q)
+    centre, radius = _framed_balls(model, q, nodes)
     half = camera.half_size(width, height)
 
     # A ball is inside the picture where |x - c| + r / cos <= (z + d) tan; the tightest distance d and
@@ -88,17 +89,32 @@ def frame_camera(
     return Camera(eye, camera.axes, away)
 
 
-def _framed_balls(model: Model, q: NDArray[np.float64]) -> tuple[NDArray[np.float64], NDArray[np.float64]]:
-    """Centres (k, 3) and radii (k,) of balls around the shapes to show: dynamic ones, or all that are finite."""
+def _framed_balls(
+    model: Model, q: NDArray[np.float64], nodes: NDArray[np.float64] | None
+) -> tuple[NDArray[np.float64], NDArray[np.float64]]:
+    """Centres (k, 3) and radii (k,) of balls around what to show: dynamic shapes and soft bodies, or all finite shapes."""
     position, _ = shape_poses(model, q)
     finite = model.shape_type != HALF_SPACE
     shown = finite & (model.body_kind[model.shape_body] == DYNAMIC)
-    if not shown.any():
+    surface = model.soft.surface
+    soft = [] if nodes is None else [nodes[np.unique(t)] for t in _by_body(surface.triangles, surface.triangle_body)]
+    if not shown.any() and not soft:
         shown = finite
-    if not shown.any():
+    if not shown.any() and not soft:
         return np.zeros((1, 3)), np.ones(1)
-    centre = position[shown]
-    radius = model.shape_radius[shown]
+    middle = np.array([0.5 * (x.min(axis=0) + x.max(axis=0)) for x in soft]).reshape(-1, 3)
+    reach = [float(np.linalg.norm(x - c, axis=1).max()) for x, c in zip(soft, middle, strict=True)]
+    centre = np.concatenate([position[shown], middle])
+    radius = np.append(model.shape_radius[shown], reach)
     away = np.linalg.norm(centre - np.median(centre, axis=0), axis=1)
     kept = away <= STRAY * np.quantile(away, 0.9) + radius
-    return centre[kept], radius[kept]
+    # the surface of a soft body is framed as it is, which for a long one is much tighter than a ball
+    rigid = np.flatnonzero(kept[: int(shown.sum())])
+    tight = [x for x, keep in zip(soft, kept[int(shown.sum()) :], strict=True) if keep]
+    points = np.concatenate([centre[rigid], *tight])
+    return points, np.append(radius[rigid], np.zeros(len(points) - len(rigid)))
+
+
+def _by_body(triangles: NDArray[np.int32], body: NDArray[np.int32]) -> list[NDArray[np.int32]]:
+    """Triangles (nf, 3) of each body in turn; those of a body are neighbours."""
+    return np.split(triangles, np.flatnonzero(np.diff(body)) + 1) if len(body) else []

@@ -64,6 +64,7 @@ def draw_contacts(image: NDArray[np.float64], contacts: ContactMarks, view: Came
         mesh_bounds=np.zeros((0, 6)),
         mesh_links=np.zeros((0, 3), dtype=np.int32),
         mesh_corners=np.zeros((0, 9)),
+        mesh_paint=np.zeros((0, 9)),
         colour=linear([COLOURS[int(code)] for code in contacts.status]),
         planes=np.zeros(0, dtype=np.int32),
     )

@@ -18,6 +18,7 @@ from stickslip.errors import FileError, InputError, MissingDependencyError
 from stickslip.files import whole_file
 from stickslip.model import Model
 from stickslip.view.camera import Camera, frame_camera
+from stickslip.view.soft_surfaces import node_colours
 
 if TYPE_CHECKING:
     from stickslip.view.contact_marks import ContactMarks
@@ -38,12 +39,16 @@ def render_frame(
     camera: Camera | None = None,
     samples: int = 2,
     contacts: ContactMarks | None = None,
+    nodes: NDArray[np.float64] | None = None,
+    values: NDArray[np.float64] | None = None,
+    limits: tuple[float, float] | None = None,
 ) -> NDArray[np.uint8]:
-    """Picture (height, width, 3) of a model at q (nb, 7), sRGB.
+    """Picture (height, width, 3) of a model at q (nb, 7), sRGB; of soft bodies with nodes (nn, 3) [m].
 
     azimuth and elevation [deg] of the camera, which frames the dynamic bodies; or a ``camera`` of one's own, to keep
     it still over several frames. samples: rays per side of a pixel. contacts: forces drawn as bars over the
-    picture, blue where they stick, red where they slip, grey where open.
+    picture, blue where they stick, red where they slip, grey where open. values: one number for each element of
+    model.soft, shown as colours of soft bodies, from dark blue over green to yellow between two ``limits``.
     """
     if not (8 <= width <= 16384 and 8 <= height <= 16384):
         raise InputError(f"picture: size is {width} x {height}; each side must be between 8 and 16384 pixels")
@@ -51,8 +56,14 @@ def render_frame(
         raise InputError(f"picture: samples is {samples}; it must be between 1 and 8")
     if q.shape != (model.body_count, 7) or not np.isfinite(q).all():
         raise InputError(f"picture: q has shape {q.shape}; finite numbers of shape {(model.body_count, 7)} are needed")
-    view = camera or frame_camera(model, q, width, height, azimuth, elevation, zoom)
-    return _traced(model, q, view, width, height, samples, contacts)
+    if nodes is None and model.soft.count:
+        raise InputError("picture: the model has soft bodies; give nodes, as State.node_position")
+    x = np.zeros((0, 3)) if nodes is None else nodes
+    if x.shape != (model.soft.node_count, 3) or not np.isfinite(x).all():
+        raise InputError(f"picture: nodes have shape {x.shape}; finite numbers {(model.soft.node_count, 3)} are needed")
+    view = camera or frame_camera(model, q, width, height, azimuth, elevation, zoom, x)
+    paint = None if values is None else node_colours(model.soft, values, limits)
+    return _traced(model, q, x, paint, view, width, height, samples, contacts)
 
 
 def save_picture(picture: NDArray[np.uint8], path: str | os.PathLike[str]) -> None:
@@ -70,6 +81,8 @@ def save_picture(picture: NDArray[np.uint8], path: str | os.PathLike[str]) -> No
 def _traced(
     model: Model,
     q: NDArray[np.float64],
+    nodes: NDArray[np.float64],
+    paint: NDArray[np.float64] | None,
     view: Camera,
     width: int,
     height: int,
@@ -88,7 +101,7 @@ def _traced(
     half = view.half_size(width, height)
     own, sunny, ambient, seen = (np.zeros((height, width, channels)) for channels in (3, 3, 3, 2))
     light = (own, sunny, ambient, seen, shape, normal)
-    trace(*traced_scene(model, q), eye, axes, half, samples, far, tile, _sun(view), *light)
+    trace(*traced_scene(model, q, nodes, paint), eye, axes, half, samples, far, tile, _sun(view), *light)
     image = compose(*light)
     if contacts is not None and len(contacts.point):
         draw_contacts(image, contacts, view, samples)

@@ -15,7 +15,7 @@ from numpy.typing import NDArray
 from stickslip.geometry.mesh_distance import box_distance2, closest_on_triangle
 from stickslip.geometry.shapes import BOX, CAPSULE, CYLINDER, HULL, MESH, SPHERE
 from stickslip.jit import kernel
-from stickslip.linalg.vec3 import cross, dot, load3, load_matrix, mat_t_vec, mat_vec, normalize, sub
+from stickslip.linalg.vec3 import add, cross, dot, load3, load_matrix, mat_t_vec, mat_vec, normalize, scale, sub
 
 
 class TracedScene(NamedTuple):
@@ -37,6 +37,8 @@ class TracedScene(NamedTuple):
     """Nodes of those trees, as in geometry/mesh_tree.py."""
     mesh_corners: NDArray[np.float64]
     """(nt, 9) corners of the triangles that the nodes number [m]"""
+    mesh_paint: NDArray[np.float64]
+    """(nt, 9) linear RGB at those corners, negative where the shape's colour counts; no rows where it counts for all."""
     colour: NDArray[np.float64]
     """(n, 3) linear RGB."""
     planes: NDArray[np.int32]
@@ -125,9 +127,9 @@ def _enter_mesh(start, bounds, links, corners, m, o, d):
 
 
 @kernel
-def _mesh_normal(start, bounds, links, corners, m, p):
-    """Normal of the triangle of mesh m that is nearest to p."""
-    best, normal = inf, (0.0, 0.0, 1.0)
+def _nearest_triangle(start, bounds, links, corners, m, p):
+    """The triangle of mesh m that is nearest to p."""
+    best, nearest = inf, links[start[m, 0], 1]
     node, end = start[m, 0], start[m, 1]
     while node < end:
         if box_distance2(bounds, node, p) > best:
@@ -138,9 +140,33 @@ def _mesh_normal(start, bounds, links, corners, m, p):
             q, _ = closest_on_triangle(p, a, b, c)
             apart = sub(p, q)
             if dot(apart, apart) < best:
-                best, normal = dot(apart, apart), cross(sub(b, a), sub(c, a))
+                best, nearest = dot(apart, apart), t
         node += 1
-    return normalize(normal)
+    return nearest
+
+
+@kernel
+def _area_vectors(corners, t, p):
+    """Of triangle t twice the area times the normal, and that of the parts opposite to its first two corners."""
+    a, b, c = _corner(corners, t, 0), _corner(corners, t, 1), _corner(corners, t, 2)
+    return cross(sub(b, a), sub(c, a)), cross(sub(c, b), sub(p, b)), cross(sub(a, c), sub(p, c))
+
+
+@kernel
+def painted(scene, s, p):
+    """Linear RGB of a painted mesh, shape s, at the point p of its frame: that of the corners, interpolated."""
+    t = _nearest_triangle(
+        scene.mesh_start, scene.mesh_bounds, scene.mesh_links, scene.mesh_corners, scene.mesh[s], p
+    )
+    if scene.mesh_paint[t, 0] < 0.0:
+        return load3(scene.colour, s)
+    whole, first, second = _area_vectors(scene.mesh_corners, t, p)
+    size = max(dot(whole, whole), 1e-300)
+    u = min(1.0, max(0.0, dot(first, whole) / size))
+    w = min(1.0 - u, max(0.0, dot(second, whole) / size))
+    own = scene.mesh_paint
+    at_a, at_b, at_c = _corner(own, t, 0), _corner(own, t, 1), _corner(own, t, 2)
+    return add(scale(u, at_a), add(scale(w, at_b), scale(1.0 - u - w, at_c)))
 
 
 @kernel
@@ -195,7 +221,10 @@ def local_normal(scene, s, p):
             return 0.0, 1.0 if p[1] > 0.0 else -1.0, 0.0
         return 0.0, 0.0, 1.0 if p[2] > 0.0 else -1.0
     if kind == MESH:
-        return _mesh_normal(scene.mesh_start, scene.mesh_bounds, scene.mesh_links, scene.mesh_corners, scene.mesh[s], p)
+        t = _nearest_triangle(
+            scene.mesh_start, scene.mesh_bounds, scene.mesh_links, scene.mesh_corners, scene.mesh[s], p
+        )
+        return normalize(_area_vectors(scene.mesh_corners, t, p)[0])
     normal = (0.0, 0.0, 1.0)
     if kind == HULL:
         h = scene.hull[s]

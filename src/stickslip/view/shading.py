@@ -17,7 +17,7 @@ from stickslip.geometry.shapes import BOX, CYLINDER, HALF_SPACE, HULL, MESH, SPH
 from stickslip.jit import kernel, parallel_kernel, prange
 from stickslip.linalg.vec3 import add, axpy, dot, load3, normalize, scale, tangents
 from stickslip.view.bounding_tree import STACK_SIZE
-from stickslip.view.ray_tracer import local_normal, nearest_body, nearest_plane, to_local, to_world_direction
+from stickslip.view.ray_tracer import local_normal, nearest_body, nearest_plane, painted, to_local, to_world_direction
 
 Image = NDArray[np.float64]
 
@@ -92,6 +92,8 @@ def surface_colour(scene, s, p, distance, far, tile):
                 second = depth
         if second < 0.02 * scene.size[s, 0]:
             tint = 1.28
+    elif kind == MESH and scene.mesh_paint.shape[0] > 0:
+        return painted(scene, s, p)
     return scale(tint, load3(scene.colour, s))
 
 

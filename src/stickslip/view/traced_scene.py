@@ -11,6 +11,7 @@ from stickslip.geometry.shapes import BOX, CAPSULE, CYLINDER, HALF_SPACE, HULL, 
 from stickslip.model import DYNAMIC, KINEMATIC, Model
 from stickslip.view.bounding_tree import BoundingTree, bounding_tree
 from stickslip.view.ray_tracer import TracedScene
+from stickslip.view.soft_surfaces import soft_surfaces
 
 PALETTE = (
     (0.84, 0.33, 0.22), (0.95, 0.69, 0.27), (0.22, 0.54, 0.62), (0.16, 0.33, 0.52),
@@ -22,43 +23,59 @@ STEEPEST_GROUND = 0.3
 """Half-spaces whose normal has a smaller upward component are walls and are not drawn: they would hide the scene."""
 
 
-def traced_scene(model: Model, q: NDArray[np.float64]) -> tuple[TracedScene, BoundingTree]:
-    """The shapes of a model at q (nb, 7), and the tree over those that are finite."""
+def traced_scene(
+    model: Model, q: NDArray[np.float64], nodes: NDArray[np.float64], paint: NDArray[np.float64] | None = None
+) -> tuple[TracedScene, BoundingTree]:
+    """The shapes of a model at q (nb, 7), then its soft bodies at nodes (nn, 3), and the tree over what is finite.
+
+    paint (nn, 3): sRGB colours of nodes, instead of those of the soft bodies.
+    """
     position, rotation = shape_poses(model, q)
     kind, size = model.shape_type, model.shape_size.copy()
     hull_radius = model.shape_radius
     size[kind == HULL, 0] = hull_radius[kind == HULL]  # a length scale, for the width of drawn edges
     lower, upper = _bounds(model, position, rotation)
-    meshes = model.meshes
+    meshes, count = model.meshes, model.soft.count
+    soft = soft_surfaces(model.soft, nodes, len(meshes.bounds), len(meshes.triangles))
+    mesh_paint = np.zeros((0, 9))
+    if paint is not None:
+        own = linear(paint)[soft.nodes].reshape(-1, 9)
+        mesh_paint = np.concatenate([np.full((len(meshes.triangles), 9), -1.0), own])
     ground = (kind == HALF_SPACE) & (rotation[:, 2, 2] >= STEEPEST_GROUND)
+    colours = body_colours(model)
     scene = TracedScene(
-        kind=kind,
-        position=position,
-        rotation=rotation,
-        size=size,
-        hull=model.shape_hull,
+        kind=np.append(kind, np.full(count, MESH, np.int32)),
+        position=np.concatenate([position, np.zeros((count, 3))]),
+        rotation=np.concatenate([rotation, np.tile(np.eye(3), (count, 1, 1))]),
+        size=np.concatenate([size, 0.5 * (soft.upper - soft.lower)]),
+        hull=np.append(model.shape_hull, np.full(count, -1, np.int32)),
         face_start=model.hulls.face_start,
         face_plane=model.hulls.face_plane,
-        mesh=model.shape_mesh,
-        mesh_start=np.ascontiguousarray(meshes.starts[:-1, [TRIANGLE_TREE, VERTEX_TREE]]),
-        mesh_bounds=meshes.bounds,
-        mesh_links=meshes.links,
-        mesh_corners=meshes.vertices[meshes.triangles[:, :3], :3].reshape(-1, 9),
-        colour=linear(body_colours(model))[model.shape_body],
+        mesh=np.append(model.shape_mesh, len(meshes.frames) + np.arange(count, dtype=np.int32)),
+        mesh_start=np.concatenate([meshes.starts[:-1, [TRIANGLE_TREE, VERTEX_TREE]], soft.start]),
+        mesh_bounds=np.concatenate([meshes.bounds, soft.bounds]),
+        mesh_links=np.concatenate([meshes.links, soft.links]),
+        mesh_corners=np.concatenate(
+            [meshes.vertices[meshes.triangles[:, :3], :3].reshape(-1, 9), nodes[soft.nodes].reshape(-1, 9)]
+        ),
+        mesh_paint=mesh_paint,
+        colour=linear(np.concatenate([colours[model.shape_body], colours[model.body_count :]])),
         planes=np.flatnonzero(ground).astype(np.int32),
     )
-    return scene, bounding_tree(lower, upper, np.flatnonzero(kind != HALF_SPACE).astype(np.int32))
+    finite = np.flatnonzero(scene.kind != HALF_SPACE).astype(np.int32)
+    return scene, bounding_tree(np.concatenate([lower, soft.lower]), np.concatenate([upper, soft.upper]), finite)
 
 
 def body_colours(model: Model) -> NDArray[np.float64]:
-    """(nb, 3) sRGB: the user's where given, the palette for dynamic bodies, neutral greys for all others."""
-    colours = np.tile(np.array(STATIC_COLOUR), (model.body_count, 1))
-    colours[model.body_kind == KINEMATIC] = KINEMATIC_COLOUR
+    """(nb + ns, 3) sRGB of rigid, then soft bodies: the user's where given, the palette for those that move, else grey."""
+    colours = np.tile(np.array(STATIC_COLOUR), (model.body_count + model.soft.count, 1))
+    colours[: model.body_count][model.body_kind == KINEMATIC] = KINEMATIC_COLOUR
     colours[model.shape_body[model.shape_type == HALF_SPACE]] = GROUND_COLOUR
-    moving = np.flatnonzero(model.body_kind == DYNAMIC)
+    moving = np.append(np.flatnonzero(model.body_kind == DYNAMIC), np.arange(model.body_count, len(colours)))
     colours[moving] = np.array(PALETTE)[np.arange(len(moving)) % len(PALETTE)]
-    chosen = (model.colours >= 0.0).all(axis=1)
-    colours[chosen] = np.clip(model.colours[chosen], 0.0, 1.0)
+    given = np.concatenate([model.colours, model.soft.colours])
+    chosen = (given >= 0.0).all(axis=1)
+    colours[chosen] = np.clip(given[chosen], 0.0, 1.0)
     return colours
 
 

@@ -1,0 +1,56 @@
+"""Mass, centre of mass and inertia of a body, from its shapes or from what the user gave."""
+
+from __future__ import annotations
+
+import numpy as np
+from numpy.typing import ArrayLike, NDArray
+
+from stickslip.errors import InputError
+from stickslip.geometry import mass
+from stickslip.geometry.shapes import Placed, positive
+
+DENSITY = 1000.0
+"""[kg/m^3] of bodies whose user gave none."""
+
+
+def mass_properties(
+    where: str,
+    dynamic: bool,
+    parts: tuple[Placed, ...],
+    density: float | None,
+    given_mass: float | None,
+    inertia: ArrayLike | None,
+) -> mass.MassProperties:
+    """Mass, centre and inertia of a body from its density or from what the user gave."""
+    if density is not None and given_mass is not None:
+        raise InputError(f"{where}: both density and mass are given; give one of them")
+    if inertia is not None and given_mass is None:
+        raise InputError(f"{where}: inertia is given without mass; give both")
+    rho = positive(where, "density", DENSITY if density is None else density)
+    total = None if given_mass is None else positive(where, "mass", given_mass)
+    if not dynamic:
+        return mass.MassProperties(0.0, np.zeros(3), np.eye(3))
+    own = mass.of_compound(parts, where)
+    positive(where, "volume of its shapes", own.mass)
+    factor = rho if total is None else total / own.mass
+    tensor = own.inertia * factor if inertia is None else _inertia(where, inertia)
+    return mass.MassProperties(own.mass * factor if total is None else total, own.centre, tensor)
+
+
+def _inertia(where: str, inertia: ArrayLike) -> NDArray[np.float64]:
+    """A symmetric positive definite inertia (3, 3) from a matrix or its diagonal."""
+    try:
+        tensor = np.array(inertia, dtype=np.float64)
+    except (TypeError, ValueError):
+        raise InputError(f"{where}: inertia is {inertia!r}; three or 3 x 3 finite numbers are needed") from None
+    tensor = np.diag(tensor) if tensor.shape == (3,) else tensor
+    if tensor.shape != (3, 3) or not np.isfinite(tensor).all():
+        raise InputError(f"{where}: inertia is {inertia!r}; three or 3 x 3 finite numbers are needed")
+    if np.abs(tensor - tensor.T).max() > 1e-9 * np.abs(tensor).max():
+        raise InputError(f"{where}: inertia {tensor.tolist()} is not symmetric")
+    moments = np.linalg.eigvalsh(tensor)
+    if moments[0] <= 0.0:
+        raise InputError(f"{where}: inertia has the eigenvalue {moments[0]:.6g}; all must be positive")
+    if moments[2] > (1.0 + 1e-9) * (moments[0] + moments[1]):
+        raise InputError(f"{where}: inertia has the moments {moments}; none may exceed the sum of the other two")
+    return 0.5 * (tensor + tensor.T)

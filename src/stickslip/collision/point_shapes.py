@@ -1,0 +1,190 @@
+"""Signed distance of a point to a shape of any kind, and the outward direction there, in closed form.
+
+The direction is that in which the distance grows fastest: the outward normal of the closest face, or from the closest
+point of an edge or corner to the point. Inside a shape it points to the nearest way out.
+"""
+
+from __future__ import annotations
+
+from math import sqrt
+from typing import TYPE_CHECKING
+
+import numpy as np
+from numpy.typing import NDArray
+
+from stickslip.collision.closest_points import clamp
+from stickslip.collision.primitives import point_box
+from stickslip.geometry.mesh_distance import SIZE, feature_normal, grid_bounds, is_flat, nearest_surface
+from stickslip.geometry.shapes import BOX, CYLINDER, HALF_SPACE, HULL, MESH
+from stickslip.jit import inner_kernel, kernel
+from stickslip.linalg.vec3 import axpy, dot, load3, load_matrix, mat_t_vec, mat_vec, neg, norm, scale, store3, sub
+
+if TYPE_CHECKING:
+    from stickslip.model import Model
+
+TOUCHING = 1e-12
+"""Relative to a radius: a point nearer to a centre or an axis has no direction from it."""
+ON_EDGE = 1e-9
+"""Relative to the size of a hull or mesh: a point nearer to an edge or corner takes the normal of a face there."""
+
+
+def signed_distances(
+    model: Model,
+    position: NDArray[np.float64],
+    rotation: NDArray[np.float64],
+    point: NDArray[np.float64],
+    shape: NDArray[np.int32],
+    limit: NDArray[np.float64],
+) -> tuple[NDArray[np.float64], NDArray[np.float64]]:
+    """Signed distance (k,) [m] of points (k, 3) to one shape (k,) each, and the outward directions (k, 3).
+
+    position (ns, 3) and rotation (ns, 3, 3): poses of the shapes. Of points further away than ``limit`` (k,) [m] the
+    distance may come back as infinite.
+    """
+    distance, normal = np.empty(len(shape)), np.zeros((len(shape), 3))
+    kind = model.shape_type[shape]
+    rows = [np.flatnonzero(kind == HULL), np.flatnonzero(kind == MESH), np.flatnonzero((kind != HULL) & (kind != MESH))]
+    poses = point, shape, position, rotation
+    # a kernel compiles when its first point occurs
+    if len(rows[0]):
+        hull_distances(rows[0], *poses, model.shape_hull, model.hulls, distance, normal)
+    if len(rows[1]):
+        mesh_distances(rows[1], *poses, limit, model.shape_mesh, model.meshes, distance, normal)
+    if len(rows[2]):
+        primitive_distances(rows[2], *poses, model.shape_type, model.shape_size, distance, normal)
+    return distance, normal
+
+
+@inner_kernel
+def point_segment(x, a, b):
+    """Closest point to x of the segment from a to b, and its parameter in [0, 1]."""
+    d = sub(b, a)
+    length2 = dot(d, d)
+    t = min(max(dot(sub(x, a), d) / length2, 0.0), 1.0) if length2 > 0.0 else 0.0
+    return axpy(t, d, a), t
+
+
+@inner_kernel
+def point_tube(x, radius, half, flat):
+    """Signed distance and outward direction of a point to a capsule, or to a cylinder where ``flat``; axis z."""
+    rho = sqrt(x[0] * x[0] + x[1] * x[1])
+    # the x axis stands for every radial direction where the point is on the axis
+    radial = (x[0] / rho, x[1] / rho) if rho > TOUCHING * radius else (1.0, 0.0)
+    if flat:
+        # the half section is a box in (rho, z); a third, endless side never decides
+        distance, inward = point_box((rho, x[2], 0.0), (radius, half, 1e300))
+        return distance, (abs(inward[0]) * radial[0], abs(inward[0]) * radial[1], -inward[1])
+    along = x[2] - clamp(x[2], half)
+    d = sqrt(rho * rho + along * along)
+    if d <= TOUCHING * radius:
+        return d - radius, (1.0, 0.0, 0.0)
+    return d - radius, (rho * radial[0] / d, rho * radial[1] / d, along / d)
+
+
+@inner_kernel
+def point_hull(x, h, hulls):
+    """Signed distance and outward direction of a point to hull h."""
+    first, last = hulls.face_start[h], hulls.face_start[h + 1]
+    best, top = -np.inf, first
+    for f in range(first, last):
+        height = dot(load3(hulls.face_plane, f), x) - hulls.face_plane[f, 3]
+        if height > best:
+            best, top = height, f
+    n = load3(hulls.face_plane, top)
+    if best <= 0.0:
+        return best, n
+    # above a face, that face is the one of the largest height; else the closest point is on an edge
+    foot = axpy(-best, n, x)
+    above = True
+    for f in range(first, last):
+        above = above and (f == top or dot(load3(hulls.face_plane, f), foot) <= hulls.face_plane[f, 3])
+    if above:
+        return best, n
+    start = hulls.vertex_start[h]
+    nearest, apart = np.inf, n
+    for e in range(hulls.edge_start[h], hulls.edge_start[h + 1]):
+        a, b = load3(hulls.vertices, start + hulls.edges[e, 0]), load3(hulls.vertices, start + hulls.edges[e, 1])
+        c, _ = point_segment(x, a, b)
+        between = sub(x, c)
+        d2 = dot(between, between)
+        if d2 < nearest:
+            nearest, apart = d2, between
+    d = sqrt(nearest)
+    if d <= ON_EDGE * (norm(x) + d):
+        return best, n
+    return d, scale(1.0 / d, apart)
+
+
+@inner_kernel
+def point_primitive(kind, x, size):
+    """Signed distance and outward direction of a point x to a primitive of a kind, both in its frame; size: its row."""
+    if kind == HALF_SPACE:
+        return x[2], (0.0, 0.0, 1.0)
+    if kind == BOX:
+        distance, inward = point_box(x, size)
+        return distance, neg(inward)
+    return point_tube(x, size[0], size[1], kind == CYLINDER)
+
+
+@kernel
+def near_nodes(pairs, lower, upper, nodes, start, x, reach, pairs_out):
+    """Pairs of a shape and a surface node in its bounds, for pairs (np, 2) of a shape and a soft body; their number.
+
+    lower, upper (ns, 3): bounds of shapes with the reach of their bodies; nodes start[b]:start[b + 1] are body b's.
+    """
+    count = 0
+    for m in range(pairs.shape[0]):
+        s, b = pairs[m, 0], pairs[m, 1]
+        for at in range(start[b], start[b + 1]):
+            i = nodes[at]
+            apart = False
+            for k in range(3):
+                apart = apart or x[i, k] - reach[i] > upper[s, k] or x[i, k] + reach[i] < lower[s, k]
+            if not apart:
+                if count < pairs_out.shape[0]:
+                    pairs_out[count, 0], pairs_out[count, 1] = s, i
+                count += 1
+    return count
+
+
+@kernel
+def primitive_distances(rows, point, shape, position, rotation, kind, size, distance_out, normal_out):
+    """Signed distance and outward direction (world) of some rows of points (k, 3) to their shapes (k,)."""
+    for c in rows:
+        s = shape[c]
+        turn = load_matrix(rotation, s)
+        own = mat_t_vec(turn, sub(load3(point, c), load3(position, s)))
+        distance, n = point_primitive(kind[s], own, load3(size, s))
+        distance_out[c] = distance
+        store3(normal_out, c, mat_vec(turn, n))
+
+
+@kernel
+def hull_distances(rows, point, shape, position, rotation, hull_of, hulls, distance_out, normal_out):
+    """As :func:`primitive_distances` for hulls."""
+    for c in rows:
+        s = shape[c]
+        turn = load_matrix(rotation, s)
+        distance, n = point_hull(mat_t_vec(turn, sub(load3(point, c), load3(position, s))), hull_of[s], hulls)
+        distance_out[c] = distance
+        store3(normal_out, c, mat_vec(turn, n))
+
+
+@kernel
+def mesh_distances(rows, point, shape, position, rotation, limit, mesh_of, meshes, distance_out, normal_out):
+    """As :func:`primitive_distances` for meshes; infinite where a point is clearly further away than its limit (k,)."""
+    for c in rows:
+        s = shape[c]
+        m = np.int64(mesh_of[s])
+        turn = load_matrix(rotation, s)
+        x = mat_t_vec(turn, sub(load3(point, c), load3(position, s)))
+        below, _ = grid_bounds(meshes.starts, meshes.frames, meshes.grid, m, x)
+        distance_out[c] = np.inf
+        if below > limit[c]:
+            continue
+        distance, t, feature, on = nearest_surface(meshes, m, x)
+        n = feature_normal(meshes, t, feature)
+        if not is_flat(meshes, t, feature) and abs(distance) > ON_EDGE * meshes.frames[m, SIZE]:
+            n = scale(1.0 / distance, sub(x, on))
+        distance_out[c] = distance
+        store3(normal_out, c, mat_vec(turn, n))

@@ -1,0 +1,278 @@
+"""Where the surfaces of soft bodies come near rigid shapes: nodes, and what lies between nodes.
+
+Nodes are compared with shapes by signed distance. Between the nodes of a triangle or an edge a corner or an edge of a
+shape, or a small round one, can come nearer than the nodes tell; there are candidates of triangles and edges too.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import Any, NamedTuple
+from weakref import WeakKeyDictionary
+
+import numpy as np
+from numpy.typing import NDArray
+
+from stickslip.collision.broad_phase import bounds
+from stickslip.collision.contacts import shape_poses
+from stickslip.collision.edge_cores import THICK, corners_on_edges, edges_on_edges, tubes_on_edges
+from stickslip.collision.face_cores import corners_on_faces, pair_limits, surface_frames, ways_out
+from stickslip.collision.point_shapes import near_nodes, signed_distances
+from stickslip.collision.rigid_features import rigid_features
+from stickslip.collision.rigid_items import Items, corner_items, edge_items
+from stickslip.collision.surface_tree import Forest, build_forest, overlapping_pairs, refit
+from stickslip.geometry.shapes import CAPSULE, CYLINDER, HALF_SPACE, SPHERE
+from stickslip.model import DYNAMIC, Model
+
+NODE_SHAPE, CORE_FACE, CORE_EDGE = range(3)
+"""Kinds of candidates."""
+SAG = np.full(7, 0.01)
+"""A place between nodes counts where it is nearer than its nodes tell by more than this share of its triangle or edge,
+by type of shape; a round one lies on many places at once."""
+SAG[[SPHERE, CAPSULE, CYLINDER]] = 0.03
+
+
+class SoftRigid(NamedTuple):
+    """k places where a soft surface is within reach of a rigid shape, sorted by kind, shape, feature, soft feature."""
+
+    kind: NDArray[np.int32]
+    """(k,) 0: node and shape, 1: corner or round core of a shape and soft face, 2: edge or round core and soft edge"""
+    shape: NDArray[np.int32]
+    """(k,)"""
+    feature: NDArray[np.int32]
+    """(k,) number of the corner or edge within the shape (collision/rigid_features.py), 0 for nodes"""
+    soft_feature: NDArray[np.int32]
+    """(k,) node, triangle or edge"""
+    node: NDArray[np.int32]
+    """(k, 3) nodes of the soft feature, -1 beyond"""
+    weight: NDArray[np.float64]
+    """(k, 3) barycentric, zero beyond"""
+    point: NDArray[np.float64]
+    """(k, 3) [m] midway between the surfaces"""
+    normal: NDArray[np.float64]
+    """(k, 3) unit, from the rigid shape to the soft body"""
+    gap: NDArray[np.float64]
+    """(k,) [m] negative for overlap"""
+
+    def take(self, which: NDArray[np.bool_]) -> SoftRigid:
+        """Some of them."""
+        return SoftRigid(*(column[which] for column in self))
+
+
+_SURFACES: WeakKeyDictionary[Model, tuple[Forest, Forest, NDArray[np.int32]]] = WeakKeyDictionary()
+
+
+class _Instant(NamedTuple):
+    """Where everything is, and how far it looks."""
+
+    model: Model
+    position: NDArray[np.float64]
+    """(ns, 3) of shapes"""
+    rotation: NDArray[np.float64]
+    """(ns, 3, 3)"""
+    x: NDArray[np.float64]
+    node_reach: NDArray[np.float64]
+    body_reach: NDArray[np.float64]
+    weld: NDArray[np.int32]
+    """(nn,) rigid body that a node is welded to, or -1"""
+
+    def limits(self, shape: NDArray[np.int32], nodes: NDArray[np.int32]) -> NDArray[np.float64]:
+        """Gap (k,) [m] up to which shapes (k,) and hulls of nodes (k, m) matter; -inf where they may not touch."""
+        model, limit = self.model, np.empty(len(shape))
+        bodies = model.shape_body, model.body_kind == DYNAMIC, self.body_reach
+        pair_limits(shape, nodes, *bodies, self.weld, model.soft.block, self.node_reach, limit)
+        return limit
+
+
+def soft_rigid_candidates(
+    model: Model,
+    q: NDArray[np.float64],
+    x: NDArray[np.float64],
+    node_reach: NDArray[np.float64],
+    body_reach: NDArray[np.float64],
+) -> SoftRigid:
+    """Places of soft surfaces at x (nn, 3) [m] whose gap to a shape of a body at q (nb, 7) is at most both reaches [m].
+
+    node_reach (nn,) and body_reach (nb,); of a triangle or an edge, that of its furthest-reaching node counts.
+    """
+    position, rotation = shape_poses(model, q)
+    weld = np.full(len(x), -1, np.int32)
+    weld[model.soft.weld_node] = model.soft.weld_body
+    now = _Instant(model, position, rotation, x, node_reach, body_reach, weld)
+    lower, upper = np.empty_like(position), np.empty_like(position)
+    sizes = model.shape_size, model.shape_hull, model.hulls
+    bounds(model.shape_type, position, rotation, *sizes, body_reach[model.shape_body], lower, upper)
+    pairs = _near_pairs(now, lower, upper)
+    groups = [_nodes_on_shapes(now, pairs, lower, upper)]
+    # above a plane no place is lower than the nodes around it
+    bounded = pairs[model.shape_type[pairs[:, 0]] != HALF_SPACE]
+    if len(bounded):
+        between = _joined(_between_nodes(now, bounded))
+        groups.append(between.take(_nearer_than_nodes(now, between)))
+    found = _joined(groups)
+    kept = np.empty(len(found.gap), np.bool_)
+    body = model.soft.node_body[found.node[:, 0]]
+    ways_out(found.shape, body, found.kind, found.point, found.normal, found.gap, kept)
+    return found.take(kept)
+
+
+def _near_pairs(now: _Instant, lower: NDArray[np.float64], upper: NDArray[np.float64]) -> NDArray[np.int32]:
+    """Pairs (np, 2) of a shape and a soft body whose bounds meet and that may touch, sorted."""
+    model, soft = now.model, now.model.soft
+    if not soft.count:
+        return np.zeros((0, 2), np.int32)
+    first = soft.node_start[:-1]
+    low = np.minimum.reduceat(now.x - now.node_reach[:, None], first)
+    high = np.maximum.reduceat(now.x + now.node_reach[:, None], first)
+    shape, body = np.nonzero(np.all((lower[:, None] <= high) & (low <= upper[:, None]), axis=2))
+    keys = (model.shape_body[shape].astype(np.int64) << 32) + model.body_count + body
+    kept = ~np.isin(keys, model.ignored)
+    return np.stack([shape[kept], body[kept]], axis=1).astype(np.int32)
+
+
+def _nodes_on_shapes(
+    now: _Instant, pairs: NDArray[np.int32], lower: NDArray[np.float64], upper: NDArray[np.float64]
+) -> SoftRigid:
+    """Nodes within reach of shapes."""
+    nodes = now.model.soft.surface.nodes
+    start = np.searchsorted(nodes, now.model.soft.node_start).astype(np.int32)
+    found = np.empty((int(np.diff(start)[pairs[:, 1]].sum()), 2), np.int32)
+    found = found[: near_nodes(pairs, lower, upper, nodes, start, now.x, now.node_reach, found)]
+    shape, node = np.ascontiguousarray(found[:, 0]), np.ascontiguousarray(found[:, 1])
+    limit = now.limits(shape, node[:, None])
+    gap, normal = signed_distances(now.model, now.position, now.rotation, now.x[node], shape, limit)
+    near = np.flatnonzero(gap <= limit)
+    weight = np.zeros((len(near), 3))
+    weight[:, 0] = 1.0
+    values = np.concatenate([weight, normal[near], gap[near, None]], axis=1)
+    return _candidates(now, NODE_SHAPE, shape[near], np.zeros(len(near), np.int32), node[near], node[near, None], values)
+
+
+def _between_nodes(now: _Instant, pairs: NDArray[np.int32]) -> list[SoftRigid]:
+    """Corners, edges and round cores within reach of triangles and edges, for pairs (np, 2) of shape and soft body."""
+    model, x, surface = now.model, now.x, now.model.soft.surface
+    triangles, (faces, lines, edges) = surface.triangles, _surfaces(model)
+    frame, still = np.empty((len(triangles), 4)), np.zeros_like(x)
+    around_faces, around_edges = np.empty(len(triangles)), np.empty(len(edges))
+    surface_frames(x, now.node_reach, triangles, edges, frame, around_faces, around_edges)
+    refit(faces, x, still, around_faces)
+    refit(lines, x, still, around_edges)
+
+    features = rigid_features(model)
+    near, local = np.unique(pairs[:, 0], return_inverse=True)
+    bodies = np.stack([local, pairs[:, 1]], axis=1).astype(np.int32)
+    placed = near, now.position, now.rotation, now.body_reach[model.shape_body]
+    corners, sides = corner_items(features, *placed), edge_items(features, *placed)
+    # the axis of a cylinder looks after its rims
+    ends = corners.take(model.shape_type[corners.item[:, 0]] != CYLINDER)
+    thick = features.edge[sides.item[:, 1], THICK] > 0.0
+    sharp, tubes = sides.take(~thick), sides.take(thick)
+
+    cones = now.rotation, features.corner, features.cone_start, features.cone
+    poses = now.position, now.rotation, features.edge
+    # corners are numbered after the edges, where those are numbered together; a tube has two numbers
+    after = 1 + np.diff(features.edge_start)[features.of_shape]
+
+    def on_faces(*pairs: Any) -> None:
+        corners_on_faces(*pairs[:3], corners.point, *cones, x, triangles, surface.triangle_body, frame, *pairs[3:])
+
+    def ends_on_edges(*pairs: Any) -> None:
+        corners_on_edges(*pairs[:3], ends.point, *cones, x, edges, triangles, *pairs[3:])
+
+    def sharp_on_edges(*pairs: Any) -> None:
+        edges_on_edges(*pairs[:3], *poses, x, edges, triangles, frame, *pairs[3:])
+
+    def round_on_edges(*pairs: Any) -> None:
+        tubes_on_edges(*pairs[:3], *poses, x, edges, triangles, *pairs[3:])
+
+    return [
+        _search(now, CORE_FACE, corners, faces, bodies, on_faces),
+        _search(now, CORE_EDGE, ends, lines, bodies, ends_on_edges, after=after),
+        _search(now, CORE_EDGE, sharp, lines, bodies, sharp_on_edges),
+        _search(now, CORE_EDGE, tubes, lines, bodies, round_on_edges, copies=2),
+    ]
+
+
+def _search(
+    now: _Instant,
+    kind: int,
+    items: Items,
+    soft: Forest,
+    bodies: NDArray[np.int32],
+    touch: Callable[..., None],
+    copies: int = 1,
+    after: NDArray[np.int32] | None = None,
+) -> SoftRigid:
+    """Candidates of corners or edges with the triangles or edges of a forest.
+
+    touch: called with pairs (k, 2) of an item and a soft one, the gaps (k,) up to which they matter, the items (n, 2),
+    and room for whether they do (copies k,) and weights, normal, gap (copies k, 7). after (ns,): added to the numbers
+    of the items.
+    """
+    shapes = int(bodies[:, 0].max()) + 1
+    pairs = overlapping_pairs(items.forest(shapes), soft, bodies)
+    shape, nodes = items.item[pairs[:, 0], 0], soft.items[pairs[:, 1]]
+    valid, values = np.zeros(copies * len(pairs), np.bool_), np.zeros((copies * len(pairs), 7))
+    if len(pairs):
+        touch(pairs, now.limits(shape, nodes), items.item, valid, values)
+    row = np.flatnonzero(valid)
+    pair = row // copies
+    feature = (copies * items.number[pairs[pair, 0]] + row % copies).astype(np.int32)
+    if after is not None:
+        feature += after[shape[pair]]
+    return _candidates(now, kind, shape[pair], feature, pairs[pair, 1], nodes[pair], values[row])
+
+
+def _candidates(
+    now: _Instant,
+    kind: int,
+    shape: NDArray[np.int32],
+    feature: NDArray[np.int32],
+    soft_feature: NDArray[np.int32],
+    nodes: NDArray[np.int32],
+    values: NDArray[np.float64],
+) -> SoftRigid:
+    """Candidates of one kind: nodes (k, m) of the soft features; weights, normal, gap in values (k, 7)."""
+    count, used = nodes.shape
+    node = np.full((count, 3), -1, np.int32)
+    node[:, :used] = nodes
+    weight, normal, gap = values[:, :3], values[:, 3:6], values[:, 6]
+    on_soft = np.einsum("km,kmj->kj", weight[:, :used], now.x[nodes])
+    point = on_soft - 0.5 * gap[:, None] * normal
+    return SoftRigid(np.full(count, kind, np.int32), shape, feature, soft_feature, node, weight, point, normal, gap)
+
+
+def _nearer_than_nodes(now: _Instant, found: SoftRigid) -> NDArray[np.bool_]:
+    """Which candidates are nearer to their shape than the distances of their nodes tell, or have no node in reach.
+
+    The distance to a convex shape is convex: between nodes it is at most what they tell, and for a flat face just that.
+    """
+    used = found.node >= 0
+    x = now.x[found.node]
+    shape = np.repeat(found.shape, 3)[used.ravel()]
+    reach = now.limits(shape, found.node[used][:, None])
+    distance, outside = np.zeros(used.shape), np.ones(used.shape, np.bool_)
+    endless = np.full(len(shape), np.inf)
+    distance[used], _ = signed_distances(now.model, now.position, now.rotation, x[used], shape, endless)
+    outside[used] = distance[used] > reach
+    sides = np.linalg.norm(x - x[:, [1, 2, 0]], axis=2) * (used & used[:, [1, 2, 0]])
+    sag = SAG[now.model.shape_type[found.shape]] * sides.max(axis=1)
+    return ((found.weight * distance).sum(axis=1) - found.gap > sag) | outside.all(axis=1)
+
+
+def _joined(groups: list[SoftRigid]) -> SoftRigid:
+    """All candidates of several groups, sorted."""
+    columns = [np.concatenate(column) for column in zip(*groups, strict=True)]
+    kind, shape, feature, soft_feature = columns[:4]
+    order = np.lexsort((soft_feature, feature, shape, kind))
+    return SoftRigid(*(np.ascontiguousarray(column[order]) for column in columns))
+
+
+def _surfaces(model: Model) -> tuple[Forest, Forest, NDArray[np.int32]]:
+    """Trees over the triangles and over the edges of soft surfaces, and edges (ne, 4) with their triangles; built once."""
+    if model not in _SURFACES:
+        soft, surface = model.soft, model.soft.surface
+        faces = build_forest(surface.triangles, surface.triangle_body, soft.count, soft.x_start)
+        lines = build_forest(surface.edges, surface.edge_body, soft.count, soft.x_start)
+        _SURFACES[model] = faces, lines, np.concatenate([surface.edges, surface.edge_triangles], axis=1)
+    return _SURFACES[model]

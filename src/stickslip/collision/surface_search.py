@@ -1,0 +1,232 @@
+"""Contacts of the soft surfaces of a model with each other and themselves, and impacts of these and rigid ones."""
+
+from __future__ import annotations
+
+from weakref import WeakKeyDictionary
+
+import numpy as np
+from numpy.typing import NDArray
+
+from stickslip.collision.contact_sides import (
+    CORNER_HITS,
+    EDGE_HITS,
+    FEATURE_SHIFT,
+    KIND_SHIFT,
+    NODE_FACE,
+    NODE_HITS,
+    SOFT_EDGES,
+    ContactSides,
+    contact_keys,
+    selected,
+)
+from stickslip.collision.feature_pairs import FeaturePairs
+from stickslip.collision.impacts import edges_hitting_edges, nodes_hitting_faces
+from stickslip.collision.moving_surfaces import (
+    MovingSurfaces,
+    Placement,
+    body_pairs,
+    fit_boxes,
+    moving_surfaces,
+    placed,
+)
+from stickslip.collision.rigid_surfaces import RigidSurfaces, rigid_surfaces, world_vertices
+from stickslip.collision.soft_surfaces import SAME_NORMAL, crossing_edges, nodes_on_faces
+from stickslip.collision.surface_tree import overlapping_pairs
+from stickslip.dynamics.rigid_bodies import advance
+from stickslip.model import Model
+
+_SOFT: WeakKeyDictionary[Model, MovingSurfaces] = WeakKeyDictionary()
+_ALL: WeakKeyDictionary[Model, tuple[MovingSurfaces, RigidSurfaces]] = WeakKeyDictionary()
+
+
+def surface_contacts(
+    model: Model, x: NDArray[np.float64], motion: NDArray[np.float64], margin: float, ignored: NDArray[np.int64]
+) -> list[ContactSides]:
+    """Contacts of soft surfaces at x (nn, 3) [m] that move by ``motion`` (nn, 3) [m]; see find_soft_contacts."""
+    soft = model.soft
+    if soft.count < 2 and not soft.self_contact.any():
+        return []
+    if model not in _SOFT:
+        faces = soft.surface.triangles, soft.surface.triangle_body
+        _SOFT[model] = moving_surfaces(*faces, soft.node_body, soft.count, soft.x_start)
+    surfaces = _SOFT[model]
+    bodies = model.body_count + np.arange(soft.count)
+    at, motion, nodes, edges = _near(surfaces, x, motion, margin, _may_touch(model, bodies, ignored))
+    return [
+        _soft_sides(model, NODE_FACE, nodes_on_faces(surfaces, at, motion, margin, nodes), x),
+        _soft_sides(model, SOFT_EDGES, crossing_edges(surfaces, at, motion, margin, edges), x),
+    ]
+
+
+def surface_impacts(
+    model: Model,
+    q: NDArray[np.float64],
+    x: NDArray[np.float64],
+    v: NDArray[np.float64],
+    node_velocity: NDArray[np.float64],
+    h: float,
+    margin: float,
+    ignored: NDArray[np.int64],
+    known: ContactSides,
+) -> list[ContactSides]:
+    """Impacts within h [s] of soft surfaces with each other, themselves and rigid polyhedra; see find_soft_contacts.
+
+    Those with a rigid shape that ``known`` contacts of the start hold back as well are left out.
+    """
+    soft, nodes = model.soft, len(x)
+    if model not in _ALL:
+        rigid = rigid_surfaces(model)
+        _ALL[model] = (
+            moving_surfaces(
+                np.concatenate([soft.surface.triangles, rigid.triangles + np.int32(nodes)]),
+                np.concatenate([soft.surface.triangle_body, rigid.triangle_owner + np.int32(soft.count)]),
+                np.concatenate([soft.node_body, rigid.vertex_owner + np.int32(soft.count)]),
+                soft.count + len(rigid.shape),
+                np.concatenate([soft.x_start, world_vertices(model, rigid, model.q_start)]),
+            ),
+            rigid,
+        )
+    surfaces, rigid = _ALL[model]
+    start, end = world_vertices(model, rigid, q), world_vertices(model, rigid, advance(q, v, h))
+    x_all, motion = np.concatenate([x, start]), np.concatenate([h * node_velocity, end - start])
+    bodies = np.concatenate([model.body_count + np.arange(soft.count), model.shape_body[rigid.shape]])
+    wanted = _may_touch(model, bodies, ignored)
+    at, motion, points, lines = _near(surfaces, x_all, motion, margin, wanted)
+    found = []
+    for pairs, kind, soft_first, rigid_first in (
+        (nodes_hitting_faces(surfaces, at, motion, points), NODE_FACE, CORNER_HITS, NODE_HITS),
+        (edges_hitting_edges(surfaces, at, motion, lines), SOFT_EDGES, EDGE_HITS, EDGE_HITS),
+    ):
+        a_rigid, b_rigid = pairs.ids[:, 2] >= nodes, pairs.ids[:, 5] >= nodes
+        found.append(_soft_sides(model, kind, _rows(pairs, ~a_rigid & ~b_rigid), x))
+        for hit, which in ((soft_first, b_rigid), (rigid_first, a_rigid)):
+            sides = _rigid_sides(model, surfaces, rigid, hit, _rows(pairs, which), x_all)
+            found.append(selected(sides, np.flatnonzero(~_held_back(sides, known))))
+    return found
+
+
+def _near(
+    surfaces: MovingSurfaces,
+    x: NDArray[np.float64],
+    motion: NDArray[np.float64],
+    margin: float,
+    wanted: NDArray[np.bool_],
+) -> tuple[Placement, NDArray[np.float64], NDArray[np.int32], NDArray[np.int32]]:
+    """Where surfaces are, how they move as seen from their mean motion, and the pairs of items that come near."""
+    motion = motion - motion.mean(axis=0)
+    at = placed(surfaces.triangles, x)
+    boxes = fit_boxes(surfaces, at, motion, margin)
+    points = overlapping_pairs(surfaces.points, surfaces.faces, body_pairs(boxes.points, boxes.faces, wanted))
+    lines = overlapping_pairs(surfaces.lines, surfaces.lines, body_pairs(boxes.lines, boxes.lines, np.triu(wanted)))
+    return at, motion, points, lines
+
+
+def _may_touch(model: Model, bodies: NDArray[np.int64], ignored: NDArray[np.int64]) -> NDArray[np.bool_]:
+    """Which surfaces (k, k) may touch; ``bodies`` (k,) whose they are, soft ones first and after the rigid numbers."""
+    soft = len(bodies) > np.arange(len(bodies))
+    soft[model.soft.count :] = False
+    lower, upper = np.minimum(bodies[:, None], bodies), np.maximum(bodies[:, None], bodies)
+    wanted = ~np.isin((lower << 32) + upper, ignored) & (soft[:, None] | soft)
+    np.fill_diagonal(wanted, np.concatenate([model.soft.self_contact, np.zeros(len(bodies) - model.soft.count, bool)]))
+    return wanted
+
+
+def _rows(pairs: FeaturePairs, which: NDArray[np.bool_]) -> FeaturePairs:
+    return FeaturePairs(pairs.ids[which], pairs.values[which])
+
+
+def _blend(array: NDArray[np.float64], nodes: NDArray[np.int32], weight: NDArray[np.float64]) -> NDArray[np.float64]:
+    """Rows (k, 3) of an (n, 3) array at nodes (k, 3), weighted; weights of nodes that are -1 are zero."""
+    return np.einsum("ck,ckj->cj", weight, array[nodes])
+
+
+def _soft_sides(model: Model, kind: int, pairs: FeaturePairs, x: NDArray[np.float64]) -> ContactSides:
+    """Contacts of soft features, of those pairs that have a free node and are not welded to one body together."""
+    soft = model.soft
+    weight = pairs.values[:, :6]
+    nodes = pairs.ids[:, 2:8]
+    weld = np.full(soft.node_count, -1, np.int32)
+    weld[soft.weld_node] = soft.weld_body
+    taken = weight > 0.0
+    free = ((soft.block[nodes] >= 0) & taken).any(axis=1)
+    lowest = np.where(taken, weld[nodes], model.body_count).min(axis=1)
+    highest = np.where(taken, weld[nodes], -1).max(axis=1)
+    pairs = _rows(pairs, free & ((lowest < 0) | (lowest != highest)))
+    ids, values = pairs
+    a, b = soft.node_body[ids[:, 2]], soft.node_body[ids[:, 5]]
+    on_a, on_b = _blend(x, ids[:, 2:5], values[:, :3]), _blend(x, ids[:, 5:8], values[:, 3:6])
+    return ContactSides(
+        contact_keys(kind, ids[:, 0], ids[:, 1]),
+        a + np.int32(model.body_count),
+        b + np.int32(model.body_count),
+        ids[:, 2:5],
+        ids[:, 5:8],
+        values[:, :3],
+        values[:, 3:6],
+        0.5 * (on_a + on_b),
+        values[:, 6:9],
+        values[:, 9],
+        soft.material[a],
+        soft.material[b],
+    )
+
+
+def _rigid_sides(
+    model: Model,
+    surfaces: MovingSurfaces,
+    rigid: RigidSurfaces,
+    kind: int,
+    pairs: FeaturePairs,
+    x: NDArray[np.float64],
+) -> ContactSides:
+    """Contacts of a rigid and a soft feature, the rigid one made a; not those of nodes that are welded to its body."""
+    soft = model.soft
+    ids, values = pairs.ids.copy(), pairs.values.copy()
+    if len(ids) and ids[0, 5] >= soft.node_count:  # the rigid side is b
+        ids = ids[:, [1, 0, 5, 6, 7, 2, 3, 4]]
+        values = values[:, [3, 4, 5, 0, 1, 2, 6, 7, 8, 9]]
+        values[:, 6:9] *= -1.0
+    owner = surfaces.node_body[ids[:, 2]] - soft.count
+    shape = rigid.shape[owner]
+    body = model.shape_body[shape]
+    first = {NODE_HITS: len(soft.surface.triangles), CORNER_HITS: soft.node_count, EDGE_HITS: len(soft.surface.edges)}
+    weld = np.full(soft.node_count, -1, np.int32)
+    weld[soft.weld_node] = soft.weld_body
+    taken = values[:, 3:6] > 0.0
+    nodes = ids[:, 5:8]
+    welded = ((weld[nodes] == body[:, None]) & taken).any(axis=1)
+    still = (model.block[body] < 0) & ~((soft.block[nodes] >= 0) & taken).any(axis=1)
+    soft_body = soft.node_body[ids[:, 5]]
+    sides = ContactSides(
+        contact_keys(kind, ids[:, 0] - np.int32(first[kind]), ids[:, 1]),
+        body,
+        soft_body + np.int32(model.body_count),
+        np.full((len(ids), 3), -1, np.int32),
+        nodes,
+        np.zeros((len(ids), 3)),
+        values[:, 3:6],
+        0.5 * (_blend(x, ids[:, 2:5], values[:, :3]) + _blend(x, nodes, values[:, 3:6])),
+        values[:, 6:9],
+        values[:, 9],
+        model.shape_material[shape],
+        soft.material[soft_body],
+    )
+    return selected(sides, np.flatnonzero(~welded & ~still))
+
+
+def _held_back(sides: ContactSides, known: ContactSides) -> NDArray[np.bool_]:
+    """Which impacts with rigid bodies have a known contact of the same feature and body with about the same normal."""
+    feature = (1 << FEATURE_SHIFT) - 1
+    held = np.zeros(len(sides.key), bool)
+    if not len(known.key) or not len(held):
+        return held
+    kind = (sides.key >> KIND_SHIFT) - NODE_HITS
+    names = np.stack([kind, sides.body_a, sides.key & feature], axis=1)
+    others = np.stack([known.key >> KIND_SHIFT, known.body_a, known.key & feature], axis=1)
+    number = np.unique(np.concatenate([names, others]), axis=0, return_inverse=True)[1].ravel()
+    order = np.argsort(number[len(names) :], kind="stable")
+    place = number[len(names) :][order]
+    low, high = np.searchsorted(place, number[: len(names)]), np.searchsorted(place, number[: len(names)], "right")
+    for c in np.flatnonzero(high > low):
+        held[c] = (known.normal[order[low[c] : high[c]]] @ sides.normal[c]).max() > SAME_NORMAL
+    return held

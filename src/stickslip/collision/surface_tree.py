@@ -1,0 +1,167 @@
+"""Trees of boxes over the items of moving surfaces: built once from the rest shape, refitted in each step.
+
+One tree a body, all in one forest of flat arrays in the layout of geometry/mesh_tree.py. Deformation keeps neighbours
+neighbours, so that the order found at rest stays good; only the boxes change. Items are nodes, triangles or edges:
+anything that is the hull of a few nodes.
+"""
+
+from __future__ import annotations
+
+from typing import NamedTuple
+
+import numpy as np
+from numpy.typing import NDArray
+
+from stickslip.geometry.mesh_tree import build_tree
+from stickslip.jit import inner_kernel, kernel
+
+FIRST_ROOM = 4096
+"""Pairs that there is room for at first; when there are more, the search is repeated with room for all."""
+
+
+class Forest(NamedTuple):
+    """Trees of nb bodies, k boxes in all, over n items."""
+
+    start: NDArray[np.int32]
+    """(nb + 1,) first box of each tree"""
+    links: NDArray[np.int32]
+    """(k, 3) box after this subtree; first place in ``order``; number of items, 0 at inner boxes"""
+    order: NDArray[np.int32]
+    """(n,) items, leaf after leaf"""
+    items: NDArray[np.int32]
+    """(n, m) nodes of each item"""
+    bounds: NDArray[np.float64]
+    """(k, 6) lower and upper corner of each box [m], written by :func:`refit`"""
+    boxes: NDArray[np.float64]
+    """(n, 6) the same of each item"""
+
+
+def build_forest(items: NDArray[np.int32], body: NDArray[np.int32], bodies: int, x: NDArray[np.float64]) -> Forest:
+    """Trees over items (n, m) that are hulls of nodes at x (nn, 3) [m]; ``body`` (n,) is whose each one is."""
+    corner = x[items]
+    lower, upper = corner.min(axis=1), corner.max(axis=1)
+    start, links, order = [0], [np.zeros((0, 3), np.int32)], [np.zeros(0, np.int32)]
+    placed = 0
+    for i in range(bodies):
+        own = np.flatnonzero(body == i).astype(np.int32)
+        tree = build_tree(lower[own], upper[own])
+        links.append(tree.links + np.array([start[-1], placed, 0], np.int32))
+        order.append(own[tree.order])
+        start.append(start[-1] + len(tree.links))
+        placed += len(own)
+    joined = np.ascontiguousarray(np.concatenate(links), dtype=np.int32)
+    forest = Forest(
+        np.array(start, np.int32), joined, np.concatenate(order), np.ascontiguousarray(items, dtype=np.int32),
+        np.zeros((start[-1], 6)), np.zeros((len(items), 6)),
+    )  # fmt: skip
+    refit(forest, x, np.zeros_like(x), np.zeros(len(items)))
+    return forest
+
+
+def refit(
+    forest: Forest, x: NDArray[np.float64], motion: NDArray[np.float64], reach: NDArray[np.float64]
+) -> NDArray[np.float64]:
+    """Fit all boxes, in place, to what items sweep from x to x + motion (nn, 3) [m], with ``reach`` (n,) [m] around.
+
+    Returns the box (nb, 6) of each body; that of a body without items is empty (lower above upper).
+    """
+    _refit(forest.links, forest.order, forest.items, x, motion, reach, forest.bounds, forest.boxes)
+    whole = np.tile([np.inf] * 3 + [-np.inf] * 3, (len(forest.start) - 1, 1))
+    filled = forest.start[1:] > forest.start[:-1]
+    whole[filled] = forest.bounds[forest.start[:-1][filled]]
+    return whole
+
+
+def overlapping_pairs(first: Forest, second: Forest, bodies: NDArray[np.int32]) -> NDArray[np.int32]:
+    """Items (k, 2) of the first and the second forest whose boxes overlap, for pairs of bodies (nb, 2).
+
+    Pairs of one item of the first forest follow each other. Within one tree (the same forest and body twice) each
+    pair comes once, the item that is earlier in the order of the tree first, and no item with itself.
+    """
+    pairs = np.empty((FIRST_ROOM, 2), np.int32)
+    same = first.order is second.order
+    while True:
+        count = _overlapping_pairs(
+            first.start, first.links, first.order, first.bounds, first.boxes,
+            second.start, second.links, second.order, second.bounds, second.boxes, bodies, same, pairs,
+        )  # fmt: skip
+        if count <= len(pairs):
+            return pairs[:count]
+        pairs = np.empty((count, 2), np.int32)
+
+
+def overlapping_bodies(first: NDArray[np.float64], second: NDArray[np.float64]) -> NDArray[np.bool_]:
+    """Whether box i of the first (n, 6) and box j of the second (m, 6) overlap, (n, m)."""
+    apart = (first[:, None, :3] > second[None, :, 3:]) | (second[None, :, :3] > first[:, None, 3:])
+    return ~apart.any(axis=2)
+
+
+@kernel
+def _refit(links, order, items, x, motion, reach, bounds_out, boxes_out):
+    """Boxes of items from nodes, of leaves from items, of inner boxes from their two children, last to first."""
+    for i in range(items.shape[0]):
+        for k in range(3):
+            low, high = np.inf, -np.inf
+            for j in range(items.shape[1]):
+                at, move = x[items[i, j], k], motion[items[i, j], k]
+                low, high = min(low, at + min(move, 0.0)), max(high, at + max(move, 0.0))
+            boxes_out[i, k], boxes_out[i, 3 + k] = low - reach[i], high + reach[i]
+    for node in range(links.shape[0] - 1, -1, -1):
+        first, length = links[node, 1], links[node, 2]
+        for k in range(3):
+            if length == 0:
+                # the first child is the next box, the second one the box after the first one's subtree
+                one, other = node + 1, links[node + 1, 0]
+                low = min(bounds_out[one, k], bounds_out[other, k])
+                high = max(bounds_out[one, 3 + k], bounds_out[other, 3 + k])
+            else:
+                low, high = np.inf, -np.inf
+                for i in range(first, first + length):
+                    low, high = min(low, boxes_out[order[i], k]), max(high, boxes_out[order[i], 3 + k])
+            bounds_out[node, k], bounds_out[node, 3 + k] = low, high
+
+
+@inner_kernel
+def _apart(a, i, b, j):
+    """Whether boxes i of a and j of b do not touch."""
+    return (
+        a[i, 0] > b[j, 3] or b[j, 0] > a[i, 3]
+        or a[i, 1] > b[j, 4] or b[j, 1] > a[i, 4]
+        or a[i, 2] > b[j, 5] or b[j, 2] > a[i, 5]
+    )  # fmt: skip
+
+
+@kernel
+def _overlapping_pairs(
+    start, links, order, bounds, boxes, other_start, other_links, other_order, other_bounds, other_boxes, bodies, same,
+    pairs_out,
+):  # fmt: skip
+    """Write the pairs while there is room; returns how many there are."""
+    count = 0
+    for p in range(bodies.shape[0]):
+        node, end = start[bodies[p, 0]], start[bodies[p, 0] + 1]
+        root, last = other_start[bodies[p, 1]], other_start[bodies[p, 1] + 1]
+        within = same and bodies[p, 0] == bodies[p, 1]
+        if root == last:
+            continue
+        while node < end:
+            if _apart(bounds, node, other_bounds, root):
+                node = links[node, 0]
+                continue
+            for at in range(links[node, 1], links[node, 1] + links[node, 2]):
+                i = order[at]
+                # items before this one have met it already: their subtrees end at or before its leaf
+                there = node if within else root
+                while there < last:
+                    if _apart(boxes, i, other_bounds, there):
+                        there = other_links[there, 0]
+                        continue
+                    for place in range(other_links[there, 1], other_links[there, 1] + other_links[there, 2]):
+                        if (within and place <= at) or _apart(boxes, i, other_boxes, other_order[place]):
+                            continue
+                        if count < pairs_out.shape[0]:
+                            pairs_out[count, 0], pairs_out[count, 1] = i, other_order[place]
+                        count += 1
+                    there += 1
+            node += 1
+    return count

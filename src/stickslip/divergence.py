@@ -1,0 +1,50 @@
+"""Steps that gave a number that is none: an error that says where."""
+
+from __future__ import annotations
+
+import numpy as np
+from numpy.typing import NDArray
+
+from stickslip.collision.contacts import Contacts
+from stickslip.errors import DivergenceError
+from stickslip.model import Model
+from stickslip.state import State
+
+
+def check_finite(model: Model, state: State, contacts: Contacts, lam: NDArray[np.float64]) -> None:
+    """Raise a DivergenceError that names time, body and contact where a step gave a non-finite number."""
+    with np.errstate(over="ignore", invalid="ignore"):
+        # squares, so that a speed whose energy overflows counts as well
+        good = np.isfinite(state.q).all(axis=1) & np.isfinite(state.v * state.v).all(axis=1)
+        good_node = np.isfinite(state.node_position * state.node_velocity**2).all(axis=1)
+    if not good_node.all():
+        _raise_for_node(model, state, int(np.argmin(good_node)))
+    if good.all():
+        return
+    body = int(np.argmin(good))
+    touching = np.flatnonzero((contacts.body_a == body) | (contacts.body_b == body))
+    rows = model.contact_rows
+    impulse = lam[: rows * len(contacts)].reshape(-1, rows)
+    bad = touching[~np.isfinite(impulse[touching]).all(axis=1)]
+    where = "no contact of it is involved"
+    if len(touching):
+        c = int(bad[0]) if len(bad) else int(touching[0])
+        a, b = model.body_names[contacts.body_a[c]], model.body_names[contacts.body_b[c]]
+        where = f"contact {a!r} / {b!r}, gap {contacts.gap[c]:.3g} m, impulse {impulse[c]} N s"
+    what, row = ("velocity", state.v[body]) if np.isfinite(state.q[body]).all() else ("pose", state.q[body])
+    numbers = ", ".join(f"{x:.3g}" for x in row)
+    raise DivergenceError(
+        f"step to t = {state.time:.6g} s: body {model.body_names[body]!r} got the {what} ({numbers}); {where}; "
+        "the simulation still holds the state before this step"
+    )
+
+
+def _raise_for_node(model: Model, state: State, node: int) -> None:
+    """Raise a DivergenceError that names a node of a soft body."""
+    soft = model.soft
+    body = int(soft.node_body[node])
+    x, v = state.node_position[node], state.node_velocity[node]
+    raise DivergenceError(
+        f"step to t = {state.time:.6g} s: node {node - soft.node_start[body]} of soft body {soft.names[body]!r} got the "
+        f"position {x} and the velocity {v}; the simulation still holds the state before this step"
+    )

@@ -1,0 +1,178 @@
+"""Soft bodies in a step: momentum, its matrix A and the velocity without constraints, by the theta-method.
+
+    x_end = x_0 + h v^{theta_vq},   x^theta = theta x_end + (1 - theta) x_0                          [han2023] eq. (1), (4)
+    m(v)  = M (v - v_0) - h (f_e(x^theta) - (alpha M + beta K) v^theta + f_ext)                                  eq. (8)
+    A     = (1 + alpha theta h) M + theta h (theta_vq h + beta) K                                               eq. (11)
+    A (v - v_free) = J^T lam,   v_free = v_k - A^-1 m(v_k)                                                   eq. (9)-(10)
+
+v_k is where the problem is linearised; with linear and lagged corotational elements any v_k gives the same. Held nodes
+have a velocity that is given, and no row.
+"""
+
+from __future__ import annotations
+
+from typing import NamedTuple
+
+import numpy as np
+from numpy.typing import NDArray
+
+from stickslip.dynamics import cavities
+from stickslip.dynamics.element_assembly import assemble
+from stickslip.errors import InputError
+from stickslip.geometry import rotation
+from stickslip.geometry.shapes import unit_quaternion, vector
+from stickslip.linalg.inertia import BlockDiagonal, block_diagonal
+from stickslip.model import Model
+from stickslip.soft_description import HeldNodes
+from stickslip.soft_tables import SoftTables
+from stickslip.state import State
+from stickslip.stepping import Stepping
+
+ROUNDING = 1e-6
+"""Share of the nodes' distances from the origin; with a tolerance of 1e-8 the rounding of positions is below it."""
+
+
+class SoftMotion(NamedTuple):
+    """The nodes at the start of a step: what stays the same however often the step is linearised."""
+
+    x: NDArray[np.float64]
+    """(nn, 3) [m] positions at the start."""
+    v: NDArray[np.float64]
+    """(nn, 3) [m/s] velocities at the start; of held nodes the mean one of the step."""
+    external: NDArray[np.float64]
+    """(nn, 3) [N] the user's forces and gravity."""
+    pressure: NDArray[np.float64]
+    """(nt,) [Pa] internal volumetric stress of each element."""
+    time: float
+    """[s] at the end of the step."""
+    step: float
+    """[s]"""
+    theta: float
+    theta_vq: float
+
+    def positions(self, v: NDArray[np.float64]) -> NDArray[np.float64]:
+        """x_end (nn, 3) for the velocities v (nn, 3) at the end of the step, eq. (4)."""
+        return self.x + self.step * (self.theta_vq * v + (1.0 - self.theta_vq) * self.v)
+
+
+class Momentum(NamedTuple):
+    """Momentum linearised at some velocities."""
+
+    residual: NDArray[np.float64]
+    """(3 nf,) m(v_k) [N s] of the free nodes."""
+    matrix: NDArray[np.float64]
+    """(nnzb, 3, 3) blocks of A."""
+    size: float
+    """[N s] what errors of momentum are measured by: the impulses of all forces, those on held nodes included."""
+
+
+def soft_motion(model: Model, state: State, options: Stepping) -> SoftMotion:
+    """The nodes at the start of a step."""
+    soft, h = model.soft, options.dt
+    external = state.node_force + soft.mass[:, None] * model.gravity
+    end = state.time + h
+    pressure = np.zeros(len(soft.elements.volume))
+    theta, theta_vq = options.theta
+    at = state.time + theta * h
+    for each in soft.activations:
+        pressure[each.elements] += _number("activation", each.stress(at), at)
+    return SoftMotion(
+        state.node_position, held_velocities(soft, state, h), external, pressure, end, h, theta, theta_vq
+    )
+
+
+def held_velocities(soft: SoftTables, state: State, h: float) -> NDArray[np.float64]:
+    """Velocities (nn, 3) at the start of a step, those of held nodes such that they are where they must be at its end."""
+    v = state.node_velocity.copy()
+    for each in soft.held:
+        v[each.nodes] = (_held_positions(soft, each, state.time + h) - state.node_position[each.nodes]) / h
+    return v
+
+
+def put_held(soft: SoftTables, x: NDArray[np.float64], time: float) -> NDArray[np.float64]:
+    """x (nn, 3) with held nodes exactly where they must be at ``time``, in place."""
+    for each in soft.held:
+        x[each.nodes] = _held_positions(soft, each, time)
+    return x
+
+
+def momentum(soft: SoftTables, motion: SoftMotion, v: NDArray[np.float64]) -> Momentum:
+    """m(v) and A at velocities v (nn, 3) of all nodes."""
+    h, theta, theta_vq = motion.step, motion.theta, motion.theta_vq
+    v_theta = theta * v + (1.0 - theta) * motion.v
+    x_theta = theta * motion.positions(v) + (1.0 - theta) * motion.x
+    force, matrix = motion.external.copy(), np.zeros((len(soft.pattern.indices), 3, 3))
+    factor = theta * h * (theta_vq * h + soft.elements.beta)
+    assemble(soft.elements, x_theta, motion.x, v_theta, motion.pressure, factor, not soft.linear, force, matrix)
+    cavities.add_forces(soft, x_theta, motion.time, force)
+    mass = soft.mass[:, None]
+    residual = mass * (v - motion.v) - h * (force - soft.alpha[:, None] * mass * v_theta)
+    size = h * float(np.linalg.norm(motion.external) + np.linalg.norm(force - motion.external))
+    inertia = ((1.0 + theta * h * soft.alpha) * soft.mass)[soft.free]
+    for k in range(3):
+        matrix[soft.pattern.diagonal, k, k] += inertia
+    # at rest without load, forces are what the rounding of positions makes of stiffness
+    stiffness = np.abs(matrix[soft.pattern.diagonal]).max(axis=(1, 2), initial=0.0)
+    size += ROUNDING * float(np.linalg.norm(stiffness) * np.abs(x_theta).max(initial=0.0)) / h
+    return Momentum(residual[soft.free].ravel(), matrix, size)
+
+
+def lumped_momentum(
+    soft: SoftTables, motion: SoftMotion, v: NDArray[np.float64]
+) -> tuple[NDArray[np.float64], NDArray[np.float64]]:
+    """Mass (nf,) and free velocity (3 nf,) where elements are rows: A = (1 + alpha h) M holds no stiffness.
+
+    v (nn, 3) are the velocities at which the problem is linearised, on which only the filling of cavities depends.
+    """
+    h, theta = motion.step, motion.theta
+    force = motion.external.copy()
+    cavities.add_forces(soft, motion.positions(v), motion.time, force)
+    mass = ((1.0 + theta * h * soft.alpha) * soft.mass)[:, None]
+    damped = (1.0 - (1.0 - theta) * h * soft.alpha)[:, None] * soft.mass[:, None]
+    v_free = (damped * motion.v + h * force) / mass
+    return mass[soft.free, 0], v_free[soft.free].ravel()
+
+
+def with_particles(rigid: BlockDiagonal, mass: NDArray[np.float64]) -> BlockDiagonal:
+    """A of rigid bodies followed by the masses (nf,) of nodes, as blocks of three."""
+    eye = np.eye(3)
+    nodes = block_diagonal(mass[:, None, None] * eye, (1.0 / mass)[:, None, None] * eye)
+
+    def after(a: NDArray[np.int32], b: NDArray[np.int32]) -> NDArray[np.int32]:
+        return np.concatenate([a, a[-1] + b[1:]]).astype(np.int32)
+
+    return BlockDiagonal(
+        after(rigid.start, nodes.start),
+        after(rigid.data_start, nodes.data_start),
+        np.concatenate([rigid.data, nodes.data]),
+        np.concatenate([rigid.inverse, nodes.inverse]),
+    )
+
+
+def scatter(soft: SoftTables, v: NDArray[np.float64], unknowns: NDArray[np.float64]) -> NDArray[np.float64]:
+    """v (nn, 3) with the rows of the free nodes replaced by the solver's velocities (3 nf,)."""
+    out = v.copy()
+    out[soft.free] = unknowns.reshape(-1, 3)
+    return out
+
+
+def _held_positions(soft: SoftTables, held: HeldNodes, time: float) -> NDArray[np.float64]:
+    """Where held nodes are at a time."""
+    start = soft.x_start[held.nodes]
+    if held.motion is None:
+        return start
+    where = f"held nodes, motion at t = {time:.6g} s"
+    pose = held.motion(time)
+    try:
+        way, turn = pose
+    except (TypeError, ValueError):
+        raise InputError(f"{where}: it gave {pose!r}; a displacement (3,) and a rotation are needed") from None
+    R = rotation.matrix(unit_quaternion(where, turn))
+    return held.centre + (start - held.centre) @ R.T + vector(where, "displacement", way)
+
+
+def _number(what: str, value: float, time: float) -> float:
+    """A finite number from a user's function."""
+    if not np.isfinite(value):
+        raise InputError(f"{what} at t = {time:.6g} s: it gave {value!r}; a finite number is needed")
+    return float(value)

@@ -1,0 +1,321 @@
+"""Rows of soft bodies in the problem of a step: contacts of nodes, welds to rigid bodies, cavities, elements.
+
+Column blocks: rigid bodies (six unknowns) first, then free nodes (three). Held nodes and bodies with prescribed motion
+have no column; their velocities are part of the bias.
+"""
+
+from __future__ import annotations
+
+from typing import NamedTuple
+
+import numpy as np
+from numpy.typing import NDArray
+
+from stickslip.collision.soft_contacts import SoftContacts
+from stickslip.dynamics.cavities import volume_rows
+from stickslip.dynamics.element_rows import element_rows
+from stickslip.dynamics.soft_bodies import SoftMotion
+from stickslip.jit import kernel
+from stickslip.linalg.block_rows import BlockRows, summed
+from stickslip.linalg.vec3 import add, cross, dot, load3, mat_vec, quat_matrix, sub
+from stickslip.model import Model
+
+
+class SoftRows(NamedTuple):
+    """Rows over all unknowns of a model."""
+
+    J: BlockRows
+    bias: NDArray[np.float64]
+    """(m,) [m/s] with the prescribed part."""
+    prescribed: NDArray[np.float64]
+    """(m,) [m/s]"""
+    compliance: NDArray[np.float64]
+    """(m,)"""
+
+
+def columns(model: Model) -> NDArray[np.int32]:
+    """Where the unknowns of each rigid body and each free node start."""
+    rigid, nodes = len(model.dynamic), len(model.soft.free)
+    return summed(np.concatenate([np.full(rigid, 6), np.full(nodes, 3)]))
+
+
+def contact_jacobian(model: Model, contacts: SoftContacts, q: NDArray[np.float64]) -> BlockRows:
+    """J of the contacts, rows (normal, t1, t2), by barycentric weights on the soft sides."""
+    block, node_block = model.block, model.soft.block
+    count = np.zeros(len(contacts), dtype=np.int32)
+    for body, nodes in ((contacts.body_a, contacts.node_a), (contacts.body_b, contacts.node_b)):
+        rigid = body < model.body_count
+        moving = np.zeros(len(contacts), dtype=bool)
+        moving[rigid] = block[body[rigid]] >= 0
+        free = (nodes >= 0) & (node_block[np.maximum(nodes, 0)] >= 0)
+        count += np.where(rigid, moving, free.sum(axis=1)).astype(np.int32)
+    entry_start = summed(count)
+    column, size = np.empty(int(entry_start[-1]), dtype=np.int32), np.empty(int(entry_start[-1]), dtype=np.int32)
+    data = np.empty((int(entry_start[-1]), 18))
+    _contact_jacobian(
+        contacts.body_a, contacts.body_b, contacts.node_a, contacts.node_b, contacts.weight_a, contacts.weight_b,
+        contacts.point, contacts.normal, contacts.tangent, q, block, node_block, len(model.dynamic), entry_start,
+        column, size, data,
+    )  # fmt: skip
+    kept = np.arange(18) < size[:, None]
+    return BlockRows(
+        row_start=3 * np.arange(len(contacts) + 1, dtype=np.int32),
+        entry_start=entry_start,
+        entry_column=column,
+        data_start=summed(size),
+        data=data[kept],
+        column_start=columns(model),
+    )
+
+
+def contact_velocities(
+    model: Model,
+    contacts: SoftContacts,
+    q: NDArray[np.float64],
+    v: NDArray[np.float64],
+    node_velocity: NDArray[np.float64],
+    prescribed_only: bool,
+) -> NDArray[np.float64]:
+    """Relative velocity (3 nc,) [m/s] of b to a in the contact frames; optionally only what has no unknowns."""
+    u = np.zeros((len(contacts), 3))
+    _contact_velocities(
+        contacts.body_a, contacts.body_b, contacts.node_a, contacts.node_b, contacts.weight_a, contacts.weight_b,
+        contacts.point, contacts.normal, contacts.tangent, q, v, node_velocity, model.block, model.soft.block,
+        prescribed_only, u,
+    )  # fmt: skip
+    return u.ravel()
+
+
+def welds(
+    model: Model, q_end: NDArray[np.float64], v: NDArray[np.float64], x_end: NDArray[np.float64],
+    node_velocity: NDArray[np.float64], horizon: float, ahead: bool,
+) -> SoftRows:  # fmt: skip
+    """Three rows for each welded node: its way to the point of the body, at q_end (nb, 7) and x_end (nn, 3).
+
+    ``ahead``: q_end and x_end are where v and node_velocity lead, and u = J v + bias is exact there; else the
+    configuration ``horizon`` [s] before.
+    """
+    soft = model.soft
+    count = len(soft.weld_node)
+    dynamic = model.block[soft.weld_body] >= 0
+    entry_start = summed(1 + dynamic.astype(np.int64))
+    column = np.empty(int(entry_start[-1]), dtype=np.int32)
+    size = np.full(len(column), 9)
+    size[entry_start[:-1][dynamic] + 1] = 18
+    data_start = summed(size)
+    data, bias, carried = np.zeros(int(data_start[-1])), np.empty((count, 3)), np.zeros((count, 3))
+    _welds(
+        soft.weld_node, soft.weld_body, soft.weld_point, soft.block, model.block, len(model.dynamic), q_end, v, x_end,
+        node_velocity, horizon, ahead, entry_start, column, data_start, data, bias, carried,
+    )  # fmt: skip
+    J = BlockRows(3 * np.arange(count + 1, dtype=np.int32), entry_start, column, data_start, data, columns(model))
+    return SoftRows(J, bias.ravel(), carried.ravel(), np.zeros(3 * count))
+
+
+def volumes(
+    model: Model, x: NDArray[np.float64], node_velocity: NDArray[np.float64], motion: SoftMotion, horizon: float,
+    ahead: bool,
+) -> SoftRows:  # fmt: skip
+    """One row for each cavity with volume control, at x (nn, 3); ``ahead`` as in :func:`welds`."""
+    soft, rows = model.soft, volume_rows(model.soft, x, motion.time)
+    column, data, counts, bias, carried = [], [], [], [], []
+    for row in rows:
+        block = soft.block[row.nodes]
+        free = block >= 0
+        column.append(len(model.dynamic) + block[free])
+        data.append(row.gradient[free].ravel())
+        counts.append(int(free.sum()))
+        moved = float(np.sum(row.gradient[free] * node_velocity[row.nodes[free]]))
+        held = float(np.sum(row.gradient[~free] * node_velocity[row.nodes[~free]]))
+        bias.append(row.excess / horizon - moved if ahead else row.excess / horizon + held)
+        carried.append(held)
+    entry_start = summed(np.array(counts, dtype=np.int64))
+    J = BlockRows(
+        np.arange(len(rows) + 1, dtype=np.int32),
+        entry_start,
+        np.concatenate(column).astype(np.int32) if rows else np.zeros(0, dtype=np.int32),
+        3 * np.arange(int(entry_start[-1]) + 1, dtype=np.int32),
+        np.concatenate(data) if rows else np.zeros(0),
+        columns(model),
+    )
+    compliance = np.array([row.compliance for row in rows]) / (motion.step * horizon)
+    return SoftRows(J, np.array(bias), np.array(carried), compliance)
+
+
+def elements(
+    model: Model, motion: SoftMotion, node_velocity: NDArray[np.float64]
+) -> tuple[SoftRows, NDArray[np.float64]]:
+    """Compliant rows of all elements where v_k = node_velocity (nn, 3) leads, and the impulses (m,) of their strain.
+
+    J dx + E d lam = -E (c + lam), [macklin2019] eq. (80), with damping of the strain rate and the weights of the
+    theta-method: with a = theta (theta_vq h + beta)
+
+    u = J v + (E c - theta theta_vq h J v_k + (1 - theta) beta J v_0) / a,      u + E / (h a) lam = 0.
+    """
+    soft, h, theta = model.soft, motion.step, motion.theta
+    x = theta * motion.positions(node_velocity) + (1.0 - theta) * motion.x
+    rows = element_rows(soft.elements, x, motion.x, motion.pressure)
+    owner = np.repeat(np.arange(len(soft.elements.volume)), np.diff(rows.row_start))
+    beta = soft.elements.beta[owner]
+    span = theta * (motion.theta_vq * h + beta)
+    nodes = soft.elements.nodes[owner]
+    block = soft.block[soft.elements.nodes]
+    free = block >= 0
+    rate = np.einsum("rkc,rkc->r", rows.gradient, node_velocity[nodes])
+    # J has no columns of held nodes; what they do belongs to the bias
+    held_rate = np.zeros_like(rate)
+    if not free.all():
+        held_rate = np.einsum("rkc,rkc->r", rows.gradient * ~free[owner][:, :, None], node_velocity[nodes])
+    known = rows.ec - theta * motion.theta_vq * h * rate
+    if theta < 1.0:
+        known = known + (1.0 - theta) * beta * np.einsum("rkc,rkc->r", rows.gradient, motion.v[nodes])
+    J = _element_blocks(model, rows.row_start, rows.gradient, block, free)
+    impulse = -h * rows.ec / rows.compliance
+    return SoftRows(J, known / span + held_rate, held_rate, rows.compliance / (h * span)), impulse
+
+
+def _element_blocks(
+    model: Model,
+    row_start: NDArray[np.int32],
+    gradient: NDArray[np.float64],
+    block: NDArray[np.int32],
+    free: NDArray[np.bool_],
+) -> BlockRows:
+    """Block rows from gradients (m, 4, 3) of elements with blocks (nt, 4) of nodes."""
+    entry_start = summed(free.sum(axis=1))
+    height = np.diff(row_start)
+    owner, corner = np.nonzero(free)
+    size = 3 * height[owner]
+    data_start = summed(size)
+    data = np.empty(int(data_start[-1]))
+    _element_data(row_start, gradient, owner.astype(np.int32), corner.astype(np.int32), data_start, data)
+    return BlockRows(
+        row_start.astype(np.int32),
+        entry_start,
+        (len(model.dynamic) + block[owner, corner]).astype(np.int32),
+        data_start,
+        data,
+        columns(model),
+    )
+
+
+@kernel
+def _element_data(row_start, gradient, owner, corner, data_start, data_out):
+    """Copy the gradient of each row and corner to its entry."""
+    for e in range(owner.shape[0]):
+        at = data_start[e]
+        for r in range(row_start[owner[e]], row_start[owner[e] + 1]):
+            for k in range(3):
+                data_out[at + k] = gradient[r, corner[e], k]
+            at += 3
+
+
+@kernel
+def _frame(normal, tangent, c):
+    """n, t1, t2 of contact c."""
+    n, t1 = load3(normal, c), load3(tangent, c)
+    return n, t1, cross(n, t1)
+
+
+@kernel
+def _contact_jacobian(
+    body_a, body_b, node_a, node_b, weight_a, weight_b, point, normal, tangent, q, block, node_block, rigid,
+    entry_start, column_out, size_out, data_out,
+):  # fmt: skip
+    """Entries of both sides: velocity of b minus velocity of a in the contact frame."""
+    for c in range(body_a.shape[0]):
+        frame = _frame(normal, tangent, c)
+        e = entry_start[c]
+        for side in range(2):
+            sign = 1.0 if side == 1 else -1.0
+            body = body_b[c] if side == 1 else body_a[c]
+            nodes = node_b[c] if side == 1 else node_a[c]
+            weights = weight_b[c] if side == 1 else weight_a[c]
+            if nodes[0] < 0:
+                if block[body] < 0:
+                    continue
+                arm = sub(load3(point, c), load3(q, body))
+                for i in range(3):
+                    d = frame[i]
+                    turn = cross(arm, d)
+                    for k in range(3):
+                        data_out[e, 6 * i + k] = sign * d[k]
+                        data_out[e, 6 * i + 3 + k] = sign * turn[k]
+                column_out[e] = block[body]
+                size_out[e] = 18
+                e += 1
+                continue
+            for j in range(3):
+                if nodes[j] < 0 or node_block[nodes[j]] < 0:
+                    continue
+                for i in range(3):
+                    d = frame[i]
+                    for k in range(3):
+                        data_out[e, 3 * i + k] = sign * weights[j] * d[k]
+                column_out[e] = rigid + node_block[nodes[j]]
+                size_out[e] = 9
+                e += 1
+
+
+@kernel
+def _contact_velocities(
+    body_a, body_b, node_a, node_b, weight_a, weight_b, point, normal, tangent, q, v, node_velocity, block, node_block,
+    prescribed_only, u_out,
+):  # fmt: skip
+    """u = velocity of b minus velocity of a."""
+    for c in range(body_a.shape[0]):
+        u = (0.0, 0.0, 0.0)
+        for side in range(2):
+            sign = 1.0 if side == 1 else -1.0
+            body = body_b[c] if side == 1 else body_a[c]
+            nodes = node_b[c] if side == 1 else node_a[c]
+            weights = weight_b[c] if side == 1 else weight_a[c]
+            if nodes[0] < 0:
+                if prescribed_only and block[body] >= 0:
+                    continue
+                arm = sub(load3(point, c), load3(q, body))
+                speed = add(load3(v, body), cross((v[body, 3], v[body, 4], v[body, 5]), arm))
+                u = (u[0] + sign * speed[0], u[1] + sign * speed[1], u[2] + sign * speed[2])
+                continue
+            for j in range(3):
+                if nodes[j] < 0 or (prescribed_only and node_block[nodes[j]] >= 0):
+                    continue
+                w = sign * weights[j]
+                speed = load3(node_velocity, nodes[j])
+                u = (u[0] + w * speed[0], u[1] + w * speed[1], u[2] + w * speed[2])
+        frame = _frame(normal, tangent, c)
+        for i in range(3):
+            u_out[c, i] = dot(frame[i], u)
+
+
+@kernel
+def _welds(
+    weld_node, weld_body, weld_point, node_block, block, rigid, q, v, x, node_velocity, horizon, ahead, entry_start,
+    column_out, data_start, data_out, bias_out, carried_out,
+):  # fmt: skip
+    """Rows x_node - (x_body + R p) = 0; what has no unknowns is carried in the bias."""
+    for c in range(weld_node.shape[0]):
+        i, b = weld_node[c], weld_body[c]
+        arm = mat_vec(quat_matrix((q[b, 3], q[b, 4], q[b, 5], q[b, 6])), load3(weld_point, c))
+        at_body = add(load3(v, b), cross((v[b, 3], v[b, 4], v[b, 5]), arm))
+        error = sub(load3(x, i), add(load3(q, b), arm))
+        e = entry_start[c]
+        column_out[e] = rigid + node_block[i]
+        for k in range(3):
+            data_out[data_start[e] + 4 * k] = 1.0
+        if block[b] >= 0:
+            column_out[e + 1] = block[b]
+            at = data_start[e + 1]
+            for k in range(3):
+                # velocity of the point: v + w x arm
+                data_out[at + 6 * k + k] = -1.0
+            data_out[at + 4], data_out[at + 5] = -arm[2], arm[1]
+            data_out[at + 9], data_out[at + 11] = arm[2], -arm[0]
+            data_out[at + 15], data_out[at + 16] = -arm[1], arm[0]
+        for k in range(3):
+            carried_out[c, k] = -at_body[k] if block[b] < 0 else 0.0
+            if ahead:
+                moved = node_velocity[i, k] - (at_body[k] if block[b] >= 0 else 0.0)
+                bias_out[c, k] = error[k] / horizon - moved
+            else:
+                bias_out[c, k] = error[k] / horizon + carried_out[c, k]

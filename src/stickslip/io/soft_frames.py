@@ -1,0 +1,83 @@
+"""What soft bodies add to a recording: where their nodes are, and what their elements feel, frame by frame.
+
+Group ``soft`` of a recording (n frames, nn nodes, nt elements; absent where there are no soft bodies):
+
+    node_position, node_velocity, node_force        (n, nn, 3) as in State
+    elements/strain, elements/stress                (n, nt, 6) xx, yy, zz, yz, xz, xy; single precision
+    elements/von_mises, elements/energy             (n, nt)
+
+Elements are in the order of ``model/soft/elements``; ``model/soft/element_body`` and ``element_number`` say whose they
+are. Meshes are in ``model/soft``: nodes of each body (node_start, x_start), elements and surface triangles.
+"""
+
+from __future__ import annotations
+
+import h5py
+import numpy as np
+from numpy.typing import NDArray
+
+from stickslip.io.growing_dataset import GrowingDataset
+from stickslip.model import Model
+from stickslip.soft_reading import ElementReport, element_report
+from stickslip.state import State
+from stickslip.stepping import Stepping
+
+SOFT = "soft"
+NODE_FIELDS = ("node_position", "node_velocity", "node_force")
+ELEMENT_FIELDS: dict[str, tuple[int, ...]] = {"strain": (6,), "stress": (6,), "von_mises": (), "energy": ()}
+ROW, COLUMN = np.array([0, 1, 2, 1, 0, 0]), np.array([0, 1, 2, 2, 2, 1])
+"""Where the six entries of a symmetric matrix are taken from."""
+
+
+class SoftFrames:
+    """Writes nodes and, where ``elements`` is true, elements of the soft bodies of a model."""
+
+    def __init__(self, file: h5py.File, model: Model, stepping: Stepping, elements: bool) -> None:
+        group = file.create_group(SOFT)
+        self._model, self._stepping = model, stepping
+        self._nodes = {name: GrowingDataset(group, name, (model.soft.node_count, 3), "f8") for name in NODE_FIELDS}
+        self._elements: dict[str, GrowingDataset] = {}
+        if elements:
+            inner, count = group.create_group("elements"), len(model.soft.element_body)
+            self._elements = {
+                name: GrowingDataset(inner, name, (count, *shape), "f4") for name, shape in ELEMENT_FIELDS.items()
+            }
+
+    def append(self, state: State) -> None:
+        """Add one frame."""
+        for name, dataset in self._nodes.items():
+            dataset.append(getattr(state, name)[None])
+        if self._elements:
+            report = element_report(self._model, state, self._stepping)
+            for name, dataset in self._elements.items():
+                values = getattr(report, name)
+                rows = values[:, ROW, COLUMN] if values.ndim == 3 else values
+                dataset.append(rows.astype(np.float32)[None])
+
+    def finish(self) -> None:
+        """Write what waits."""
+        for dataset in (*self._nodes.values(), *self._elements.values()):
+            dataset.finish()
+
+
+def read_nodes(file: h5py.File, frames: int) -> dict[str, NDArray[np.float64]]:
+    """Node fields (n, nn, 3) of all frames; no nodes where the file has no soft bodies."""
+    if SOFT not in file:
+        return {name: np.zeros((frames, 0, 3)) for name in NODE_FIELDS}
+    return {name: file[f"{SOFT}/{name}"][()] for name in NODE_FIELDS}
+
+
+def read_elements(file: h5py.File, frame: int) -> ElementReport | None:
+    """Elements of all soft bodies in one frame; None where they were not recorded."""
+    if f"{SOFT}/elements" not in file:
+        return None
+    group = file[f"{SOFT}/elements"]
+    strain, stress = (_matrices(group[name][frame]) for name in ("strain", "stress"))
+    return ElementReport(strain, stress, *(group[name][frame].astype(np.float64) for name in ("von_mises", "energy")))
+
+
+def _matrices(entries: NDArray[np.float32]) -> NDArray[np.float64]:
+    """Symmetric matrices (k, 3, 3) of their six entries (k, 6)."""
+    full = np.empty((len(entries), 3, 3))
+    full[:, ROW, COLUMN] = full[:, COLUMN, ROW] = entries
+    return full

@@ -1,0 +1,241 @@
+"""Soft bodies of a scene: Scene inherits ``add_soft`` from here, and what holds, drives and fills soft bodies.
+
+Nodes and elements are numbered as in the mesh of their body.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+from numpy.typing import ArrayLike, NDArray
+
+from stickslip.errors import InputError
+from stickslip.geometry import rotation as turns
+from stickslip.geometry.shapes import finite, positive, unit_quaternion, vector
+from stickslip.geometry.tet_mesh import TetMesh
+from stickslip.materials import Friction
+from stickslip.soft_description import (
+    Activation,
+    Cavity,
+    Course,
+    Elastic,
+    HeldNodes,
+    NodeMotion,
+    SoftBody,
+    SoftDescription,
+    Welded,
+)
+
+if TYPE_CHECKING:
+    from stickslip.scene import Body, BodyDescription
+
+
+class SoftMethods:
+    """The soft bodies of a scene."""
+
+    bodies: list[BodyDescription]
+    names: dict[str, int]
+    soft_bodies: list[SoftDescription]
+    ignored: set[tuple[int, int]]
+
+    def add_soft(
+        self,
+        mesh: TetMesh,
+        elastic: Elastic | Sequence[Elastic],
+        position: ArrayLike = (0, 0, 0),
+        rotation: ArrayLike = (1, 0, 0, 0),
+        *,
+        name: str | None = None,
+        region: ArrayLike | None = None,
+        velocity: ArrayLike = (0, 0, 0),
+        angular_velocity: ArrayLike = (0, 0, 0),
+        material: str | None = None,
+        friction: Friction | None = None,
+        restitution: float | None = None,
+        self_contact: bool = False,
+        colour: tuple[float, float, float] | None = None,
+    ) -> SoftBody:
+        """Add a soft body: a tetrahedral mesh, at rest as it is, placed by position (3,) [m] and rotation (w, x, y, z).
+
+        elastic: what :func:`stickslip.elastic` returned; several with ``region`` (elements,), the number of the one
+        that each element has. velocity (3,) [m/s] and angular_velocity (3,) [rad/s] about ``position``.
+        material, or friction (default 0.5) and restitution (0): the surface, as for rigid bodies.
+        self_contact: whether the body can touch itself.
+        """
+        if not isinstance(mesh, TetMesh):
+            raise InputError(f"soft body: mesh is {mesh!r}; a stickslip.TetMesh is needed")
+        if name is not None and not isinstance(name, str):
+            raise InputError(f"soft body: name is {name!r}; it must be a text")
+        label = name or f"soft-{len(self.soft_bodies)}"
+        where = f"soft body {label!r}"
+        if label in self.names or any(body.name == label for body in self.soft_bodies):
+            raise InputError(f"{where} exists already; choose another name")
+        materials = (elastic,) if isinstance(elastic, Elastic) else tuple(elastic)
+        if not materials or not all(isinstance(each, Elastic) for each in materials):
+            raise InputError(f"{where}: elastic is {elastic!r}; give what stickslip.elastic returned, or several of it")
+        regions = _regions(where, region, len(mesh.tets), len(materials))
+        if colour is not None:
+            red, green, blue = vector(where, "colour", colour).tolist()
+            colour = red, green, blue
+        centre = vector(where, "position", position)
+        start = centre + mesh.nodes @ turns.matrix(unit_quaternion(where, rotation)).T
+        spin = vector(where, "angular_velocity", angular_velocity)
+        moving = vector(where, "velocity", velocity) + np.cross(spin, start - centre)
+        if not isinstance(self_contact, bool):
+            raise InputError(f"{where}: self_contact is {self_contact!r}; it must be True or False")
+        surface = {"friction": friction, "restitution": restitution}
+        self.soft_bodies.append(
+            SoftDescription(
+                label, mesh, start, moving, np.zeros_like(start), materials, regions,
+                self._material_of(label, material, **surface), self_contact, colour,
+            )  # fmt: skip
+        )
+        return SoftBody(len(self.soft_bodies) - 1, label)
+
+    def soft_body(self, name: str) -> SoftBody:
+        """Handle of a soft body by name."""
+        for index, body in enumerate(self.soft_bodies):
+            if body.name == name:
+                return SoftBody(index, name)
+        raise InputError(f"soft body {name!r} is unknown; the scene has {len(self.soft_bodies)} soft bodies")
+
+    def hold_nodes(
+        self, body: SoftBody, nodes: ArrayLike, motion: NodeMotion | None = None, centre: ArrayLike = (0, 0, 0)
+    ) -> None:
+        """Fix nodes in space, or move them: ``motion`` gives displacement (3,) [m] and rotation about ``centre``."""
+        described = self._soft(body)
+        chosen = _indices(f"soft body {body.name!r}", "nodes", nodes, len(described.start))
+        taken = np.concatenate([each.nodes for each in described.held] + [each.nodes for each in described.welded] or [chosen[:0]])
+        _refuse_twice(body, chosen, taken)
+        described.held.append(HeldNodes(chosen, motion, vector(f"soft body {body.name!r}", "centre", centre)))
+
+    def weld_nodes(self, body: SoftBody, nodes: ArrayLike, to: Body, *, collide: bool = False) -> None:
+        """Weld nodes to a rigid body, where they are at time zero; the two pass through each other unless ``collide``."""
+        described = self._soft(body)
+        chosen = _indices(f"soft body {body.name!r}", "nodes", nodes, len(described.start))
+        taken = np.concatenate([each.nodes for each in described.held] + [each.nodes for each in described.welded] or [chosen[:0]])
+        _refuse_twice(body, chosen, taken)
+        if not (0 <= to.index < len(self.bodies) and self.bodies[to.index].name == to.name):
+            raise InputError(f"soft body {body.name!r}: {to!r} is no rigid body of this scene")
+        described.welded.append(Welded(chosen, to.index))
+        if not collide:
+            self.ignored.add((-1 - body.index, to.index))
+
+    def push_nodes(self, body: SoftBody, nodes: ArrayLike, force: ArrayLike) -> None:
+        """Apply a constant force (3,) [N] to every given node, or (k, 3) to each its own; adds to earlier ones."""
+        described = self._soft(body)
+        where = f"soft body {body.name!r}"
+        chosen = _indices(where, "nodes", nodes, len(described.start))
+        try:
+            each = np.broadcast_to(np.asarray(force, dtype=np.float64), (len(chosen), 3))
+        except (TypeError, ValueError):
+            raise InputError(f"{where}: force is {force!r}; (3,) or ({len(chosen)}, 3) numbers are needed") from None
+        if not np.isfinite(each).all():
+            raise InputError(f"{where}: force {each[~np.isfinite(each)][0]} is not finite")
+        described.force[chosen] += each
+
+    def activate(self, body: SoftBody, elements: ArrayLike, stress: float | Course) -> None:
+        """Add an internal volumetric stress [Pa] to elements, constant or a function of time; positive ones swell."""
+        described = self._soft(body)
+        where = f"soft body {body.name!r}"
+        chosen = _indices(where, "elements", elements, len(described.mesh.tets))
+        described.activations.append(Activation(chosen, _course(where, "stress", stress)))
+
+    def add_cavity(
+        self,
+        body: SoftBody,
+        triangles: ArrayLike,
+        *,
+        pressure: float | Course | None = None,
+        volume: float | Course | None = None,
+        bulk: float = 1e5,
+    ) -> None:
+        """Fill a closed surface ``triangles`` (k, 3) of nodes with a pressure [Pa], or with a volume [m^3].
+
+        Triangles are counter-clockwise seen from the material, as those of ``mesh.surface`` are not: their normals point
+        out of the cavity. With ``volume``, the pressure is bulk (wanted / actual volume - 1).
+        """
+        described = self._soft(body)
+        where = f"soft body {body.name!r}, cavity"
+        faces = np.asarray(triangles)
+        if faces.ndim != 2 or faces.shape[1] != 3 or not len(faces):
+            raise InputError(f"{where}: triangles have shape {faces.shape}; (k, 3) is needed")
+        _indices(where, "triangles", np.unique(faces), len(described.start))
+        _refuse_open(where, faces)
+        if (pressure is None) == (volume is None):
+            raise InputError(f"{where}: give either pressure or volume")
+        described.cavities.append(
+            Cavity(
+                faces.astype(np.int32),
+                None if pressure is None else _course(where, "pressure", pressure),
+                None if volume is None else _course(where, "volume", volume),
+                positive(where, "bulk", bulk),
+            )
+        )
+
+    def _soft(self, body: SoftBody) -> SoftDescription:
+        """What was said of a soft body of this scene."""
+        if not isinstance(body, SoftBody):
+            raise InputError(f"{body!r} is no soft body; give what add_soft returned")
+        if not (0 <= body.index < len(self.soft_bodies) and self.soft_bodies[body.index].name == body.name):
+            raise InputError(f"soft body {body.name!r} is not of this scene; it has {len(self.soft_bodies)} soft bodies")
+        return self.soft_bodies[body.index]
+
+    def _material_of(self, label: str, named: str | None, **coefficients: Any) -> int:
+        raise NotImplementedError
+
+
+def _regions(where: str, region: ArrayLike | None, elements: int, materials: int) -> NDArray[np.int32]:
+    """Number of the material of each element."""
+    if region is None:
+        if materials > 1:
+            raise InputError(f"{where}: {materials} materials are given; region must say which one each element has")
+        return np.zeros(elements, dtype=np.int32)
+    chosen = np.asarray(region)
+    if chosen.shape != (elements,) or chosen.dtype.kind not in "iu":
+        raise InputError(f"{where}: region has shape {chosen.shape}; ({elements},) whole numbers are needed")
+    if len(chosen) and not (chosen.min() >= 0 and chosen.max() < materials):
+        raise InputError(f"{where}: region goes from {chosen.min()} to {chosen.max()}; there are {materials} materials")
+    return chosen.astype(np.int32)
+
+
+def _indices(where: str, what: str, given: ArrayLike, count: int) -> NDArray[np.int32]:
+    """Rising indices below ``count``, or an InputError; a mask of that length is taken, too."""
+    chosen = np.asarray(given)
+    if chosen.dtype == np.bool_ and chosen.shape == (count,):
+        chosen = np.flatnonzero(chosen)
+    if chosen.ndim != 1 or not len(chosen) or chosen.dtype.kind not in "iu":
+        raise InputError(f"{where}: {what} are {given!r}; a list of whole numbers is needed, and not an empty one")
+    if chosen.min() < 0 or chosen.max() >= count:
+        raise InputError(f"{where}: {what} go from {chosen.min()} to {chosen.max()}; there are {count}")
+    unique = np.unique(chosen)
+    if len(unique) < len(chosen):
+        raise InputError(f"{where}: {what} have {len(chosen) - len(unique)} numbers twice")
+    return unique.astype(np.int32)
+
+
+def _refuse_twice(body: SoftBody, chosen: NDArray[np.int32], taken: NDArray[np.int32]) -> None:
+    """Raise an InputError where a node is held or welded already."""
+    both = np.intersect1d(chosen, taken)
+    if len(both):
+        raise InputError(f"soft body {body.name!r}: nodes {both[:10].tolist()} are held or welded already")
+
+
+def _refuse_open(where: str, faces: NDArray[np.generic]) -> None:
+    """Raise an InputError unless every edge has two triangles that go along it in opposite directions."""
+    directed = faces[:, [[0, 1], [1, 2], [2, 0]]].reshape(-1, 2)
+    forward = {tuple(edge) for edge in directed.tolist()}
+    backward = {(b, a) for a, b in forward}
+    if len(forward) < len(directed) or forward != backward:
+        edge = next(iter(sorted(forward ^ backward)), tuple(directed[0].tolist()))
+        raise InputError(f"{where}: its triangles are not closed at the edge of nodes {edge}; a closed surface is needed")
+
+
+def _course(where: str, what: str, given: float | Course) -> Course:
+    """A function of time from a number or a function."""
+    if callable(given):
+        return given
+    value = finite(where, what, given)
+    return lambda time: value

@@ -1,0 +1,180 @@
+"""What a user says of soft bodies: elastic materials, meshes in their place, and what holds, drives and fills them."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import dataclass, field
+from typing import Literal
+
+import numpy as np
+from numpy.typing import ArrayLike, NDArray
+
+from stickslip.errors import InputError
+from stickslip.geometry.shapes import finite, positive
+from stickslip.geometry.tet_mesh import TetMesh
+
+ElasticModel = Literal[
+    "linear", "corotational", "lagged-corotational", "st-venant-kirchhoff", "neo-hookean", "mooney-rivlin"
+]
+LINEAR, COROTATIONAL, LAGGED, ST_VENANT_KIRCHHOFF, NEO_HOOKEAN, MOONEY_RIVLIN = range(6)
+"""Codes of elastic models, in the order of MODELS."""
+MODELS: tuple[ElasticModel, ...] = (
+    "linear", "corotational", "lagged-corotational", "st-venant-kirchhoff", "neo-hookean", "mooney-rivlin",
+)  # fmt: skip
+NodeMotion = Callable[[float], tuple[ArrayLike, ArrayLike]]
+"""Prescribed motion of nodes: time [s] -> displacement (3,) [m] and rotation (w, x, y, z) about their centre."""
+Course = Callable[[float], float]
+"""A number that depends on time [s]."""
+
+
+@dataclass(frozen=True)
+class SoftBody:
+    """Handle of a soft body: its index among the soft bodies, and its name. Stays valid for the scene's life."""
+
+    index: int
+    name: str
+
+
+@dataclass(frozen=True)
+class Elastic:
+    """What a soft body is made of; make it with :func:`elastic`."""
+
+    model: ElasticModel
+    mu: float
+    """[Pa] Lame's second parameter, the shear modulus."""
+    lam: float
+    """[Pa] Lame's first parameter."""
+    density: float
+    """[kg/m^3]"""
+    alpha: float
+    """[1/s] Rayleigh damping by mass ([han2023] eq. 5)."""
+    beta: float
+    """[s] Rayleigh damping by stiffness."""
+    c1: float = 0.0
+    """[Pa] of Mooney and Rivlin."""
+    c2: float = 0.0
+    bulk: float = 0.0
+    """[Pa] bulk modulus of a Mooney-Rivlin material."""
+
+    @property
+    def code(self) -> int:
+        """Position of the model in MODELS."""
+        return MODELS.index(self.model)
+
+    @property
+    def parameters(self) -> tuple[float, float, float, float, float]:
+        """mu, lam, c1, c2, bulk [Pa]: a row of ElementTables.parameter."""
+        return self.mu, self.lam, self.c1, self.c2, self.bulk
+
+
+def elastic(
+    young: float | None = None,
+    poisson: float | None = None,
+    *,
+    mu: float | None = None,
+    lam: float | None = None,
+    mooney: tuple[float, float, float] | None = None,
+    model: ElasticModel | None = None,
+    density: float = 1000.0,
+    alpha: float = 0.0,
+    beta: float = 0.0,
+) -> Elastic:
+    """An elastic material: Young's modulus [Pa] and Poisson's ratio, or Lame's mu and lam [Pa], or C1, C2, bulk [Pa].
+
+    ``model`` is "lagged-corotational" unless given ([han2023] eq. 7), and "mooney-rivlin" where ``mooney`` is.
+    """
+    where = "elastic material"
+    given = [(young, poisson) != (None, None), (mu, lam) != (None, None), mooney is not None]
+    if sum(given) != 1:
+        raise InputError(f"{where}: give young and poisson, or mu and lam, or mooney=(c1, c2, bulk); one of the three")
+    chosen = model or ("mooney-rivlin" if mooney is not None else "lagged-corotational")
+    if chosen not in MODELS:
+        raise InputError(f"{where}: model is {chosen!r}; it must be one of {', '.join(MODELS)}")
+    if (chosen == "mooney-rivlin") != (mooney is not None):
+        raise InputError(f"{where}: model is {chosen!r}; mooney=(c1, c2, bulk) belongs to 'mooney-rivlin' and to it only")
+    positive(where, "density", density)
+    for name, value in (("alpha", alpha), ("beta", beta)):
+        if finite(where, name, value) < 0.0:
+            raise InputError(f"{where}: {name} is {value}; it must be zero or positive")
+    c1 = c2 = bulk = 0.0
+    if mooney is not None:
+        c1, c2, bulk = (float(value) for value in mooney)
+        positive(where, "bulk", bulk)
+        if not (finite(where, "c1", c1) >= 0.0 and finite(where, "c2", c2) >= 0.0 and c1 + c2 > 0.0):
+            raise InputError(f"{where}: c1, c2 are {c1}, {c2}; both must be zero or positive, and not both zero")
+        mu = 2.0 * (c1 + c2)
+        lam = bulk - 2.0 / 3.0 * mu
+    elif young is not None or poisson is not None:
+        if young is None or poisson is None:
+            raise InputError(f"{where}: young is {young}, poisson is {poisson}; both are needed")
+        positive(where, "young", young)
+        if not -1.0 < finite(where, "poisson", poisson) < 0.5:
+            raise InputError(f"{where}: poisson is {poisson}; it must be above -1 and below 0.5")
+        mu = young / (2.0 * (1.0 + poisson))
+        lam = young * poisson / ((1.0 + poisson) * (1.0 - 2.0 * poisson))
+    if mu is None or lam is None:
+        raise InputError(f"{where}: mu is {mu}, lam is {lam}; both are needed")
+    positive(where, "mu", mu)
+    if not finite(where, "lam", lam) > -2.0 / 3.0 * mu:
+        raise InputError(f"{where}: lam is {lam}; it must be above -2/3 mu = {-2.0 / 3.0 * mu:.6g}, or volume runs away")
+    return Elastic(chosen, float(mu), float(lam), float(density), float(alpha), float(beta), c1, c2, bulk)
+
+
+@dataclass(frozen=True, eq=False)
+class Activation:
+    """An internal volumetric stress [Pa] in some elements; positive ones swell ([macklin2019] sec. 10.1.4)."""
+
+    elements: NDArray[np.int32]
+    stress: Course
+
+
+@dataclass(frozen=True, eq=False)
+class Cavity:
+    """A closed surface inside a soft body, filled with a pressure [Pa] or kept at a volume [m^3]."""
+
+    triangles: NDArray[np.int32]
+    """(k, 3) nodes; the normals point out of the cavity, into the material."""
+    pressure: Course | None
+    volume: Course | None
+    bulk: float = 0.0
+    """[Pa] with volume control: how stiff the filling is."""
+
+
+@dataclass(frozen=True, eq=False)
+class HeldNodes:
+    """Nodes that are fixed in space, or moved: x = centre + R(t) (x_start - centre) + d(t)."""
+
+    nodes: NDArray[np.int32]
+    motion: NodeMotion | None
+    centre: NDArray[np.float64]
+
+
+@dataclass(frozen=True, eq=False)
+class Welded:
+    """Nodes that are welded to a rigid body."""
+
+    nodes: NDArray[np.int32]
+    body: int
+
+
+@dataclass(eq=False)
+class SoftDescription:
+    """Everything the user said of one soft body; ``start`` (n, 3) [m] are its nodes in the world at time zero."""
+
+    name: str
+    mesh: TetMesh
+    start: NDArray[np.float64]
+    velocity: NDArray[np.float64]
+    """(n, 3) [m/s]"""
+    force: NDArray[np.float64]
+    """(n, 3) [N]"""
+    elastic: tuple[Elastic, ...]
+    region: NDArray[np.int32]
+    """(elements,) which material of ``elastic`` each has."""
+    material: int
+    self_contact: bool
+    colour: tuple[float, float, float] | None
+    held: list[HeldNodes] = field(default_factory=list)
+    welded: list[Welded] = field(default_factory=list)
+    activations: list[Activation] = field(default_factory=list)
+    cavities: list[Cavity] = field(default_factory=list)

@@ -1,0 +1,208 @@
+"""What soft bodies bring to the problem of a step, at its start or at velocities that a solver has arrived at.
+
+Their stiffness is in A, or their elements are compliant rows; contacts come before joints, welds, cavities and elements
+after them. Contacts keep the place and the directions that they have where they were found.
+"""
+
+from __future__ import annotations
+
+from typing import NamedTuple
+
+import numpy as np
+from numpy.typing import NDArray
+
+from stickslip.collision.soft_contacts import SoftContacts, find_soft_contacts
+from stickslip.contact.laws import BILATERAL, ELASTIC
+from stickslip.contact.problem import Laws, contact_laws, joined_laws
+from stickslip.dynamics import contact_rows, soft_bodies, soft_rows
+from stickslip.dynamics.soft_rows import SoftRows
+from stickslip.errors import InputError
+from stickslip.linalg import block_rows, inertia
+from stickslip.linalg.block_rows import BlockRows
+from stickslip.linalg.inertia import BlockDiagonal, Inertia, SparseInertia
+from stickslip.model import Model
+from stickslip.solvers.protocol import Solver
+from stickslip.state import State
+from stickslip.stepping import Stepping
+
+
+class Part(NamedTuple):
+    """Rows of a problem with their laws."""
+
+    rows: SoftRows
+    laws: Laws
+
+
+def elastic_rows(solver: Solver, options: Stepping) -> bool:
+    """Whether elements are rows: where the solver is nonlinear in positions, unless the user says otherwise."""
+    chosen = options.elasticity
+    as_rows = chosen == "rows" or (chosen == "auto" and getattr(solver, "nonlinear", False) and options.theta[0] > 0.0)
+    if as_rows and not options.theta[0] > 0.0:
+        raise InputError(f"stepping: elasticity is 'rows', scheme {options.scheme!r}; rows need implicit forces")
+    return as_rows
+
+
+def soft_step(
+    model: Model,
+    state: State,
+    q: NDArray[np.float64],
+    v: NDArray[np.float64],
+    options: Stepping,
+    as_rows: bool,
+) -> SoftLinearisation:
+    """The soft bodies of a step, with their contacts at q (nb, 7) where rigid bodies have velocities v (nb, 6)."""
+    motion = soft_bodies.soft_motion(model, state, options)
+    x = state.node_position + (options.dt - options.horizon) * motion.v
+    margin = options.margin_under(float(np.linalg.norm(model.gravity)))
+    contacts = find_soft_contacts(
+        model, q, x, v, motion.v, options.horizon if options.lookahead else 0.0, margin, options.continuous,
+    )  # fmt: skip
+    return SoftLinearisation(model, state, contacts, q, x, v, motion, options, as_rows)
+
+
+class SoftLinearisation:
+    """The soft bodies of one step as functions of the velocities at its end."""
+
+    def __init__(
+        self,
+        model: Model,
+        state: State,
+        contacts: SoftContacts,
+        q: NDArray[np.float64],
+        x: NDArray[np.float64],
+        v: NDArray[np.float64],
+        motion: soft_bodies.SoftMotion,
+        options: Stepping,
+        as_rows: bool,
+    ) -> None:
+        """Contacts found at q (nb, 7) and x (nn, 3), with velocities v (nb, 6) of rigid bodies before the step."""
+        self.model, self.soft, self.state, self.contacts = model, model.soft, state, contacts
+        self.x, self.motion, self.options, self.as_rows = x, motion, options, as_rows
+        self.contact_part = self._contacts(q, v)
+        self.linear: tuple[NDArray[np.float64], NDArray[np.float64]] | None = None
+        self.inverse: SparseInertia | None = None
+        self.momentum_size = 0.0
+        self.element_impulse = np.zeros(0)
+
+    @property
+    def moves(self) -> bool:
+        """Whether the problem depends on where it is linearised."""
+        return not (self.soft.linear and not len(self.soft.weld_node))
+
+    def all_velocities(self, v: NDArray[np.float64]) -> NDArray[np.float64]:
+        """(nn, 3) of all nodes from the unknowns v (nv,) of the model."""
+        return soft_bodies.scatter(self.soft, self.motion.v, v[self.model.rigid_dof_count :])
+
+    def end(self, v: NDArray[np.float64]) -> tuple[NDArray[np.float64], NDArray[np.float64]]:
+        """Velocities and positions (nn, 3) of all nodes at the end of the step, for the unknowns v (nv,)."""
+        nodes = self.all_velocities(v)
+        return nodes, soft_bodies.put_held(self.soft, self.motion.positions(nodes), self.motion.time)
+
+    def inertia(
+        self, rigid: BlockDiagonal, v_free: NDArray[np.float64], nodes: NDArray[np.float64]
+    ) -> tuple[Inertia, NDArray[np.float64]]:
+        """A and v_free of all unknowns, from those of rigid bodies and linearised at velocities (nn, 3) of nodes."""
+        if self.as_rows:
+            mass, free = soft_bodies.lumped_momentum(self.soft, self.motion, nodes)
+            return soft_bodies.with_particles(rigid, mass), np.concatenate([v_free, free])
+        if self.inverse is not None and self.soft.linear:
+            # the same stiffness, and factors, as at the first linearisation of this step
+            A = self.inverse
+            if A.rigid is not rigid:
+                A = SparseInertia(rigid, A.parts, A.data)
+                A.__dict__["factors"] = self.inverse.factors
+            return A, np.concatenate([v_free, self.free])
+        at = soft_bodies.momentum(self.soft, self.motion, nodes)
+        self.momentum_size = at.size
+        A = SparseInertia(rigid, self.model.soft_parts, at.matrix)
+        residual = np.concatenate([np.zeros(A.rigid_size), at.residual])
+        self.free = nodes[self.soft.free].ravel() - inertia.solve(A, residual)[A.rigid_size :]
+        self.inverse = A
+        return A, np.concatenate([v_free, self.free])
+
+    def parts_after_joints(
+        self, q: NDArray[np.float64], v: NDArray[np.float64], nodes: NDArray[np.float64], x: NDArray[np.float64],
+        ahead: bool,
+    ) -> list[Part]:  # fmt: skip
+        """Welds, cavities and elements at q (nb, 7), x (nn, 3) with velocities v (nb, 6) and nodes (nn, 3)."""
+        parts, horizon = [], self.options.horizon
+        if len(self.soft.weld_node):
+            rows = soft_rows.welds(self.model, q, v, x, nodes, horizon, ahead)
+            parts.append(Part(rows, _laws(BILATERAL, rows)))
+        if any(cavity.volume is not None for cavity in self.soft.cavities):
+            rows = soft_rows.volumes(self.model, x, nodes, self.motion, horizon, ahead)
+            parts.append(Part(rows, _laws(ELASTIC, rows)))
+        if self.as_rows:
+            rows, self.element_impulse = soft_rows.elements(self.model, self.motion, nodes)
+            parts.append(Part(rows, _laws(ELASTIC, rows)))
+        return parts
+
+    def remembered_contacts(self) -> NDArray[np.float64]:
+        """Impulses (3 nc,) of the last step for the contacts of this one, by key."""
+        lam = np.zeros((len(self.contacts), 3))
+        old, impulse = self.state.soft_key, self.state.soft_impulse
+        if len(old) and len(lam):
+            place = np.minimum(np.searchsorted(old, self.contacts.key), len(old) - 1)
+            same = old[place] == self.contacts.key
+            f = np.where(same[:, None], impulse[place, :3], 0.0)
+            n, t1 = self.contacts.normal, self.contacts.tangent
+            for k, direction in enumerate((n, t1, np.cross(n, t1))):
+                lam[:, k] = np.einsum("ck,ck->c", direction, f)
+            lam[:, 0] = np.maximum(lam[:, 0], 0.0)
+        return lam.ravel()
+
+    def remembered_after_joints(self) -> NDArray[np.float64]:
+        """Impulses of welds, cavities and elements of the last step, or those that the strain at its end makes."""
+        cavities = sum(cavity.volume is not None for cavity in self.soft.cavities)
+        if self.as_rows:
+            _, self.element_impulse = soft_rows.elements(self.model, self.motion, self.motion.v)
+        return np.concatenate([self.state.weld_impulse, np.zeros(cavities), self.element_impulse])
+
+    def contact_impulses(self, lam: NDArray[np.float64]) -> NDArray[np.float64]:
+        """Impulses (nc, 4) in the world frame from those (3 nc,) in the contact frames; the last column is zero."""
+        n, t1 = self.contacts.normal, self.contacts.tangent
+        frame = np.stack([n, t1, np.cross(n, t1)], axis=1)
+        world = np.einsum("cik,ci->ck", frame, lam.reshape(-1, 3))
+        return np.column_stack([world, np.zeros(len(world))])
+
+    def _contacts(self, q: NDArray[np.float64], v: NDArray[np.float64]) -> Part:
+        """Rows of the contacts; biases as for rigid bodies."""
+        contacts, model = self.contacts, self.model
+        J = soft_rows.contact_jacobian(model, contacts, q)
+        where = model, contacts, q, v, self.motion.v
+        carried = soft_rows.contact_velocities(*where, prescribed_only=True)
+        before = soft_rows.contact_velocities(*where, prescribed_only=False)
+        gaps = contact_rows.gap_bias(contacts.gap, contacts.restitution, before, self.options)
+        rows = SoftRows(J, carried + gaps, carried, np.zeros(J.row_count))
+        return Part(rows, contact_laws(contacts.friction))
+
+
+def _laws(law: int, rows: SoftRows) -> Laws:
+    """The same law for all blocks of rows."""
+    blocks = rows.J.block_count
+    return Laws(
+        np.full(blocks, law, dtype=np.int32),
+        np.zeros(blocks, dtype=np.int32),
+        np.zeros((blocks, 3)),
+        rows.compliance,
+        np.zeros(rows.J.row_count),
+    )
+
+
+def joined_parts(first: Part, second: Part) -> Part:
+    """The rows of ``first`` followed by those of ``second``."""
+    a, b = first.rows, second.rows
+    return Part(
+        SoftRows(
+            block_rows.joined(a.J, b.J),
+            np.concatenate([a.bias, b.bias]),
+            np.concatenate([a.prescribed, b.prescribed]),
+            np.concatenate([a.compliance, b.compliance]),
+        ),
+        joined_laws(first.laws, second.laws),
+    )
+
+
+def over_all(J: BlockRows, model: Model) -> BlockRows:
+    """Rows over rigid bodies as rows over all unknowns of the model."""
+    return J._replace(column_start=soft_rows.columns(model))

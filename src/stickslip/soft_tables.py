@@ -1,0 +1,272 @@
+"""The soft bodies of a scene as flat arrays that kernels read: nodes, elements, surfaces, what holds them.
+
+Nodes of all soft bodies are numbered through; so are elements, triangles and edges. Unknown velocities are those of
+free nodes, three each, after those of the rigid bodies.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import replace
+from typing import Any, NamedTuple
+
+import numpy as np
+from numpy.typing import NDArray
+
+from stickslip.geometry.element_chunks import element_chunks
+from stickslip.geometry.rotation import matrix
+from stickslip.geometry.tet_mesh import edges_of
+from stickslip.linalg.block_factors import eliminated
+from stickslip.linalg.block_matrix import BlockPattern, block_pattern, places_of
+from stickslip.linalg.block_rows import summed
+from stickslip.linalg.inertia import SoftPart
+from stickslip.soft_description import (
+    LAGGED,
+    LINEAR,
+    Activation,
+    Cavity,
+    HeldNodes,
+    SoftDescription,
+)
+
+CHUNK = 64
+"""Elements of a chunk: enough that threads seldom meet, few enough that small meshes have several."""
+
+
+class ElementTables(NamedTuple):
+    """nt linear tetrahedra."""
+
+    nodes: NDArray[np.int32]
+    """(nt, 4)"""
+    gradient: NDArray[np.float64]
+    """(nt, 3, 3) [1/m] Dm^-1: row k is the gradient of the shape function of node k + 1 in the rest shape; F = Ds Dm^-1."""
+    volume: NDArray[np.float64]
+    """(nt,) [m^3] at rest."""
+    model: NDArray[np.int32]
+    """(nt,) code of the elastic model (soft_description.py)."""
+    parameter: NDArray[np.float64]
+    """(nt, 5) [Pa] mu, lam, c1, c2, bulk."""
+    beta: NDArray[np.float64]
+    """(nt,) [s] damping by stiffness."""
+    place: NDArray[np.int32]
+    """(nt, 16) where the block of nodes (i, j) is in the matrix of free nodes, at 4 i + j; -1 where one is held."""
+    chunk_start: NDArray[np.int32]
+    """Elements chunk_start[c]:chunk_start[c+1] are one chunk, assembled by one thread in their order."""
+    colour_start: NDArray[np.int32]
+    """Chunks colour_start[k]:colour_start[k+1] share no nodes with each other: they may run at the same time."""
+
+
+class SurfaceTables(NamedTuple):
+    """Surfaces of all soft bodies, seen from outside."""
+
+    nodes: NDArray[np.int32]
+    """(k,) nodes that are on a surface, rising."""
+    triangles: NDArray[np.int32]
+    """(nf, 3) counter-clockwise from outside."""
+    triangle_body: NDArray[np.int32]
+    """(nf,) soft body of each."""
+    edges: NDArray[np.int32]
+    """(ne, 2) each once, lower node first."""
+    edge_body: NDArray[np.int32]
+    edge_triangles: NDArray[np.int32]
+    """(ne, 2) the triangles on both sides."""
+
+
+class SoftTables(NamedTuple):
+    """ns soft bodies, nn nodes, nt elements, nf free nodes."""
+
+    names: tuple[str, ...]
+    node_start: NDArray[np.int32]
+    """(ns + 1,)"""
+    element_body: NDArray[np.int32]
+    """(nt,) soft body of each element; elements are stored in the order of assembly."""
+    element_number: NDArray[np.int32]
+    """(nt,) number of each element in the mesh of its body."""
+    node_body: NDArray[np.int32]
+    """(nn,) soft body of each node."""
+    x_start: NDArray[np.float64]
+    """(nn, 3) [m]"""
+    v_start: NDArray[np.float64]
+    """(nn, 3) [m/s]"""
+    force_start: NDArray[np.float64]
+    """(nn, 3) [N]"""
+    mass: NDArray[np.float64]
+    """(nn,) [kg] lumped."""
+    alpha: NDArray[np.float64]
+    """(nn,) [1/s] damping by mass."""
+    free: NDArray[np.int32]
+    """(nf,) node of each block of unknowns."""
+    block: NDArray[np.int32]
+    """(nn,) position of each node in ``free``, or -1."""
+    elements: ElementTables
+    pattern: BlockPattern
+    """Blocks of the matrix over free nodes."""
+    surface: SurfaceTables
+    material: NDArray[np.int32]
+    """(ns,) surface material of each body."""
+    self_contact: NDArray[np.bool_]
+    """(ns,)"""
+    weld_node: NDArray[np.int32]
+    """(nw,) nodes that are welded to a rigid body."""
+    weld_body: NDArray[np.int32]
+    """(nw,) the rigid body."""
+    weld_point: NDArray[np.float64]
+    """(nw, 3) [m] where, from its centre of mass and in its frame."""
+    held: tuple[HeldNodes, ...]
+    """With nodes numbered through."""
+    activations: tuple[Activation, ...]
+    """With elements as they are stored here."""
+    cavities: tuple[Cavity, ...]
+    """With nodes numbered through."""
+    colours: NDArray[np.float64]
+    """(ns, 3) for pictures; negative where the user chose none."""
+
+    @property
+    def count(self) -> int:
+        """Number of soft bodies."""
+        return len(self.names)
+
+    @property
+    def node_count(self) -> int:
+        """Number of nodes, held ones included."""
+        return len(self.mass)
+
+    @property
+    def linear(self) -> bool:
+        """Whether the forces of all elements are linear in the velocities of a step, and all else is, too."""
+        codes = self.elements.model
+        return bool(((codes == LINEAR) | (codes == LAGGED)).all()) and not self.cavities
+
+
+def soft_tables(bodies: Sequence[SoftDescription], q_start: NDArray[np.float64]) -> SoftTables:
+    """Tables of the soft bodies of a scene, whose rigid bodies start at q_start (nb, 7)."""
+    node_start = summed(np.array([len(body.start) for body in bodies], dtype=np.int64))
+    number = np.concatenate([np.arange(len(body.mesh.tets)) for body in bodies] or [np.zeros(0)]).astype(np.int32)
+    owner = np.repeat(np.arange(len(bodies), dtype=np.int32), [len(body.mesh.tets) for body in bodies])
+    nodes = _stacked([node_start[i] + body.mesh.tets for i, body in enumerate(bodies)], (0, 4), np.int32)
+    order, chunk_start, colour_start = element_chunks(nodes, CHUNK)
+    stored = np.empty(len(order), dtype=np.int32)
+    stored[order] = np.arange(len(order), dtype=np.int32)
+    first_element = summed(np.array([len(body.mesh.tets) for body in bodies], dtype=np.int64))
+
+    count = int(node_start[-1])
+    held = tuple(
+        replace(each, nodes=each.nodes + node_start[i]) for i, body in enumerate(bodies) for each in body.held
+    )
+    block = np.zeros(count, dtype=np.int32)
+    for each in held:
+        block[each.nodes] = -1
+    free = np.flatnonzero(block == 0).astype(np.int32)
+    block[free] = np.arange(len(free), dtype=np.int32)
+
+    rest = _stacked([body.mesh.nodes for body in bodies], (0, 3))
+    gradient, volume = _shape_gradients(rest[nodes])
+    density = np.concatenate([_by_region(body, "density") for body in bodies] or [np.zeros(0)])
+    alpha = np.concatenate([_by_region(body, "alpha") for body in bodies] or [np.zeros(0)])
+    share = np.repeat(0.25 * density * volume, 4)
+    mass = np.bincount(nodes.ravel(), share, minlength=count)
+    damping = np.bincount(nodes.ravel(), np.repeat(alpha, 4) * share, minlength=count)
+    pattern = block_pattern(block[nodes], len(free))
+    elements = ElementTables(
+        nodes=np.ascontiguousarray(nodes[order]),
+        gradient=np.ascontiguousarray(gradient[order]),
+        volume=volume[order],
+        model=np.concatenate([_by_region(body, "code") for body in bodies] or [np.zeros(0)])[order].astype(np.int32),
+        parameter=_stacked([_by_region(body, "parameters") for body in bodies], (0, 5))[order],
+        beta=np.concatenate([_by_region(body, "beta") for body in bodies] or [np.zeros(0)])[order],
+        place=places_of(pattern, block[nodes[order]]),
+        chunk_start=chunk_start,
+        colour_start=colour_start,
+    )
+    x_start = _stacked([body.start for body in bodies], (0, 3))
+    welds = [(node_start[i] + each.nodes, each.body) for i, body in enumerate(bodies) for each in body.welded]
+    weld_node = np.concatenate([each for each, _ in welds] or [np.zeros(0)]).astype(np.int32)
+    weld_body = np.repeat([rigid for _, rigid in welds], [len(each) for each, _ in welds]).astype(np.int32)
+    return SoftTables(
+        names=tuple(body.name for body in bodies),
+        node_start=node_start,
+        element_body=owner[order],
+        element_number=number[order],
+        node_body=np.repeat(np.arange(len(bodies), dtype=np.int32), np.diff(node_start)),
+        x_start=x_start,
+        v_start=_stacked([body.velocity for body in bodies], (0, 3)),
+        force_start=_stacked([body.force for body in bodies], (0, 3)),
+        mass=mass,
+        alpha=np.divide(damping, mass, out=np.zeros(count), where=mass > 0.0),
+        free=free,
+        block=block,
+        elements=elements,
+        pattern=pattern,
+        surface=_surface(bodies, node_start),
+        material=np.array([body.material for body in bodies], dtype=np.int32),
+        self_contact=np.array([body.self_contact for body in bodies], dtype=np.bool_),
+        weld_node=weld_node,
+        weld_body=weld_body,
+        weld_point=_in_frames(q_start, weld_body, x_start[weld_node]),
+        held=held,
+        activations=tuple(
+            Activation(stored[first_element[i] + each.elements], each.stress)
+            for i, body in enumerate(bodies)
+            for each in body.activations
+        ),
+        cavities=tuple(
+            replace(each, triangles=each.triangles + node_start[i])
+            for i, body in enumerate(bodies)
+            for each in body.cavities
+        ),
+        colours=np.array([body.colour or (-1.0, -1.0, -1.0) for body in bodies]).reshape(-1, 3),
+    )
+
+
+def soft_parts(soft: SoftTables) -> tuple[SoftPart, ...]:
+    """Where the matrix of each soft body is, with its order of elimination; bodies without free nodes have none."""
+    pattern = soft.pattern
+    parts = []
+    for s in range(soft.count):
+        own = soft.block[soft.node_start[s] : soft.node_start[s + 1]]
+        free = own[own >= 0]
+        if not len(free):
+            continue
+        first, last = int(free.min()), int(free.max()) + 1
+        low, high = int(pattern.indptr[first]), int(pattern.indptr[last])
+        local = BlockPattern(
+            pattern.indptr[first : last + 1] - np.int32(low),
+            pattern.indices[low:high] - np.int32(first),
+            pattern.diagonal[first:last] - np.int32(low),
+        )
+        parts.append(SoftPart(first, low, high, local, eliminated(local)))
+    return tuple(parts)
+
+
+def _stacked(parts: Sequence[NDArray[np.generic]], empty: tuple[int, int], kind: type = np.float64) -> NDArray[Any]:
+    """Arrays one below the other, or an empty one."""
+    return np.concatenate(parts).astype(kind) if parts else np.zeros(empty, dtype=kind)
+
+
+def _by_region(body: SoftDescription, name: str) -> NDArray[np.float64]:
+    """A property of the material of each element."""
+    return np.array([getattr(material, name) for material in body.elastic])[body.region]
+
+
+def _shape_gradients(corners: NDArray[np.float64]) -> tuple[NDArray[np.float64], NDArray[np.float64]]:
+    """Dm^-1 (nt, 3, 3) and volumes (nt,) of elements with corners (nt, 4, 3)."""
+    Dm = np.swapaxes(corners[:, 1:] - corners[:, :1], 1, 2)
+    return np.linalg.inv(Dm), np.linalg.det(Dm) / 6.0
+
+
+def _surface(bodies: Sequence[SoftDescription], node_start: NDArray[np.int32]) -> SurfaceTables:
+    """Surfaces of all bodies."""
+    triangles = _stacked([node_start[i] + body.mesh.surface for i, body in enumerate(bodies)], (0, 3), np.int32)
+    owner = np.repeat(np.arange(len(bodies), dtype=np.int32), [len(body.mesh.surface) for body in bodies])
+    edges, sides = edges_of(triangles)
+    edges = edges.reshape(-1, 2)
+    nodes = np.unique(triangles).astype(np.int32)
+    return SurfaceTables(nodes, triangles, owner, edges, owner[sides[:, 0]], sides)
+
+
+def _in_frames(
+    q: NDArray[np.float64], body: NDArray[np.int32], x: NDArray[np.float64]
+) -> NDArray[np.float64]:
+    """Points x (k, 3) of the world from the centres and in the frames of the bodies (k,) at q (nb, 7)."""
+    turns = np.array([matrix(q[i, 3:]) for i in body]).reshape(-1, 3, 3)
+    return np.einsum("kji,kj->ki", turns, x - q[body, :3])

@@ -1,0 +1,48 @@
+"""Which contacts can matter within a step: those that touch, and those that may close before it ends."""
+
+from __future__ import annotations
+
+import numpy as np
+from numpy.typing import NDArray
+
+from stickslip.collision.contacts import Contacts, find_contacts
+from stickslip.dynamics import contact_rows
+from stickslip.model import Model
+from stickslip.stepping import Stepping
+
+
+def contacts_of_step(
+    model: Model, q: NDArray[np.float64], v: NDArray[np.float64], options: Stepping, ignored: NDArray[np.int64]
+) -> Contacts:
+    """Contacts that can close within the step, but of pairs whose keys are ``ignored``.
+
+    Bodies look as far as they move; where one that is slow now may be hit and move on, the search is repeated.
+    """
+    far = contact_rows.APPROACH_SAFETY * options.dt
+    margin = options.margin_under(float(np.linalg.norm(model.gravity)))
+    if not options.lookahead:
+        return find_contacts(model, q, np.full(model.body_count, 0.5 * margin), ignored=ignored)
+    # seen from where most bodies rest: those that fall side by side need not look for each other
+    common = np.median(v[model.dynamic, :3], axis=0) if len(model.dynamic) else np.zeros(3)
+    speed = contact_rows.speeds(model, v, common)
+    gained = np.zeros(model.body_count)
+
+    def pair_reach(a: NDArray[np.int32], b: NDArray[np.int32]) -> NDArray[np.float64]:
+        return margin + far * (contact_rows.relative_speeds(model, v, a, b) + gained[a] + gained[b])
+
+    contacts = find_contacts(model, q, far * speed + 0.5 * margin, pair_reach=pair_reach, ignored=ignored)
+    for search in range(contact_rows.SEARCHES + 1):
+        closing = contact_rows.approach(contacts.body_a, contacts.body_b, contacts.point, contacts.normal, q, v)
+        if search == contact_rows.SEARCHES:
+            break
+        new = contact_rows.velocity_gains(
+            model, contacts.body_a, contacts.body_b, contacts.gap, closing, contacts.restitution, far, margin
+        )
+        hit = far * (new - gained) > np.maximum(margin, contact_rows.HIT_SHARE * model.radius)
+        if not hit.any():
+            break
+        gained = np.where(hit, new, gained)
+        contacts = find_contacts(model, q, far * (speed + gained) + 0.5 * margin, contacts, hit, pair_reach, ignored)
+    closest = margin + far * np.maximum(gained[contacts.body_a] + gained[contacts.body_b] - closing, 0.0)
+    near = contacts.gap <= closest
+    return contacts if near.all() else contacts.take(np.flatnonzero(near))
