@@ -47,7 +47,7 @@ def distances(model, points):
     """Signed distances and directions of points to the one shape of a model."""
     position, rotation = shape_poses(model, model.q_start)
     shape, limit = np.zeros(len(points), np.int32), np.full(len(points), np.inf)
-    return signed_distances(model, position, rotation, points, shape, limit)
+    return signed_distances(model, position, rotation, points, 0.0 * points, shape, limit)
 
 
 def in_frame(model, points):
@@ -91,9 +91,7 @@ def test_hull_and_the_same_mesh_agree():
     assert np.mean((as_hull * as_mesh).sum(axis=1) > 1.0 - 1e-9) > 0.999
 
 
-@pytest.mark.parametrize(
-    "kind", ["sphere", "capsule", "box", "cylinder", "half-space", "hull", "hull as mesh", "mesh"]
-)
+@pytest.mark.parametrize("kind", ["sphere", "capsule", "box", "cylinder", "half-space", "hull", "hull as mesh", "mesh"])
 def test_direction_leads_out_and_to_the_surface(kind):
     model = scene_of(kind)
     points = np.random.default_rng(2).uniform(-1.0, 1.0, (1500, 3))
@@ -124,8 +122,30 @@ def test_a_limit_hides_only_points_beyond_it():
     position, rotation = shape_poses(model, model.q_start)
     points = np.random.default_rng(3).uniform(-0.6, 0.6, (1000, 3)) + POSE["position"]
     exact, _ = distances(model, points)
-    limited, _ = signed_distances(model, position, rotation, points, np.zeros(1000, np.int32), np.full(1000, 0.05))
+    shape, limit = np.zeros(1000, np.int32), np.full(1000, 0.05)
+    limited, _ = signed_distances(model, position, rotation, points, 0.0 * points, shape, limit)
     hidden = np.isinf(limited)
     np.testing.assert_array_equal(limited[~hidden], exact[~hidden])
     assert (exact[hidden] > 0.05).all()
     assert hidden.sum() > 100
+
+
+@pytest.mark.parametrize("kind", ["box", "cylinder", "hull", "hull as mesh"])
+def test_points_with_a_normal_are_pushed_by_faces_that_look_at_them(kind):
+    model = scene_of(kind)
+    position, rotation = shape_poses(model, model.q_start)
+    rng = np.random.default_rng(7)
+    points = rng.uniform(-0.6, 0.6, (3000, 3)) + POSE["position"]
+    outward = rng.normal(size=(3000, 3))
+    outward /= np.linalg.norm(outward, axis=1)[:, None]
+    free, way = distances(model, points)
+    shape, endless = np.zeros(3000, np.int32), np.full(3000, np.inf)
+    distance, normal = signed_distances(model, position, rotation, points, outward, shape, endless)
+    right = (way * outward).sum(axis=1) <= 0.3
+    np.testing.assert_array_equal(distance[right], free[right])
+    turned = ~right & np.isfinite(distance)
+    # the way out is no shorter, and against the normal; a point outside is never pushed through the shape
+    assert (distance[turned] <= free[turned] + 1e-12).all()
+    assert ((normal * outward).sum(axis=1)[turned] <= -0.1 + 1e-12).all()
+    assert (free[turned] <= 1e-9).all()
+    assert turned.sum() > 10

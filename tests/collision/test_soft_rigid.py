@@ -5,6 +5,7 @@ import pytest
 from soft_placing import RUBBER, between, candidates, wedge
 
 from stickslip import Scene
+from stickslip.collision.soft_rigid import soft_rigid_candidates
 from stickslip.geometry import tet_generators
 from stickslip.model import compile_scene
 
@@ -42,7 +43,7 @@ def test_soft_sphere_over_a_box_corner():
     scene = Scene()
     scene.add_box((1, 1, 1), -0.5 * DIAGONAL)
     scene.add_soft(tet_generators.sphere(0.3, 3), RUBBER, (0.3 + 1e-3) * DIAGONAL / np.sqrt(3.0))
-    model, found = candidates(scene, 0.02)
+    _, found = candidates(scene, 0.02)
     assert len(found.gap) >= 1
     nearest = np.argmin(found.gap)
     assert found.normal[nearest] @ DIAGONAL / np.sqrt(3.0) > 0.99
@@ -112,7 +113,7 @@ def test_capsule_across_soft_edges():
     # along y over the line x = 0.25 between the nodes of a surface whose cells are 0.5 m wide
     scene.add_capsule(0.05, 0.6, (0.25, 0.1, 1.05 - 1e-3), (np.sqrt(0.5), np.sqrt(0.5), 0, 0))
     scene.add_soft(tet_generators.box((1, 1, 1), (2, 2, 2)), RUBBER, (0, 0, 0.5))
-    model, found = candidates(scene)
+    _, found = candidates(scene)
     assert set(found.kind.tolist()) <= {1, 2}
     np.testing.assert_allclose(found.gap, -1e-3, atol=1e-9)
     np.testing.assert_allclose(found.normal, [DOWN] * len(found.gap), atol=1e-6)
@@ -149,7 +150,7 @@ def test_box_on_a_larger_soft_block_has_its_corners_and_rim():
     scene = Scene()
     scene.add_box((0.5, 0.5, 0.5), (0.13, 0.07, 1.25))
     scene.add_soft(tet_generators.box((1, 1, 1), (2, 2, 2)), RUBBER, (0, 0, 0.5))
-    model, found = candidates(scene)
+    _, found = candidates(scene)
     assert np.bincount(found.kind).tolist() == [1, 4, 8]
     np.testing.assert_allclose(found.normal, [DOWN] * 13, atol=1e-12)
     np.testing.assert_allclose(found.gap, 0.0, atol=1e-12)
@@ -224,8 +225,6 @@ def test_reach_of_nodes_and_bodies_adds_up():
     scene.add_box((3, 3, 0.2), (0, 0, -0.1))
     scene.add_soft(tet_generators.box((1, 1, 1), (1, 1, 1)), RUBBER, (0, 0, 0.51))
     model = compile_scene(scene)
-    from stickslip.collision.soft_rigid import soft_rigid_candidates
-
     for nodes, body, count in ((0.004, 0.005, 0), (0.006, 0.005, 4), (0.0, 0.011, 4), (0.011, 0.0, 4)):
         reach = np.full(model.soft.node_count, nodes), np.full(1, body)
         found = soft_rigid_candidates(model, model.q_start, model.soft.x_start, *reach)
@@ -238,3 +237,36 @@ def test_scenes_without_soft_bodies_or_without_shapes_near():
     assert len(candidates(scene)[1].gap) == 0
     scene.add_soft(tet_generators.box((1, 1, 1), (1, 1, 1)), RUBBER, (0, 0, 5))
     assert len(candidates(scene)[1].gap) == 0
+
+
+@pytest.mark.parametrize("kind", ["box", "hull", "mesh"])
+@pytest.mark.parametrize("shift", [-1e-4, -1e-12, 0.0, 1e-12, 1e-4])
+def test_rim_on_rim_is_pushed_up(kind, shift):
+    scene = Scene()
+    corners = np.array([[x, y, z] for x in (-0.5, 0.5) for y in (-0.5, 0.5) for z in (-0.1, 0.1)])
+    if kind == "box":
+        scene.add_box((1, 1, 0.2), (0, 0, -0.1))
+    elif kind == "hull":
+        scene.add_hull(corners, (0, 0, -0.1))
+    else:
+        triangles = [
+            [0, 1, 3], [0, 3, 2], [4, 6, 7], [4, 7, 5], [0, 4, 5], [0, 5, 1],
+            [2, 3, 7], [2, 7, 6], [0, 2, 6], [0, 6, 4], [1, 5, 7], [1, 7, 3],
+        ]  # fmt: skip
+        scene.add_mesh(corners, triangles, (0, 0, -0.1))
+    scene.add_soft(tet_generators.box((1, 1, 1), (3, 3, 3)), RUBBER, (shift, 0.7 * shift, 0.5 - 1e-5))
+    _, found = candidates(scene)
+    np.testing.assert_allclose(found.normal, [UP] * len(found.gap), atol=1e-9)
+    np.testing.assert_allclose(found.gap, -1e-5, atol=1e-9)
+    # the whole face is held: the contacts surround its corners
+    span = np.ptp(found.point[:, :2], axis=0)
+    assert (span > 1.0 - 2e-4).all()
+
+
+def test_nodes_deep_in_a_plate_leave_where_they_came_in():
+    scene = Scene()
+    scene.add_box((3, 3, 0.02), (0, 0, -0.01))
+    scene.add_soft(tet_generators.box((1, 1, 1), (2, 2, 2)), RUBBER, (0, 0, 0.5 - 0.015))
+    _, found = candidates(scene)
+    np.testing.assert_allclose(found.gap, -0.015, atol=1e-12)
+    np.testing.assert_allclose(found.normal, [UP] * 9, atol=1e-12)

@@ -201,7 +201,10 @@ def test_minimum_degree_of_a_tree_makes_no_fill():
     rng = np.random.default_rng(0)
     n = 200
     parent = np.array([rng.integers(0, i) for i in range(1, n)])
-    i, j = np.concatenate([np.arange(n), np.arange(1, n), parent]), np.concatenate([np.arange(n), parent, np.arange(1, n)])
+    i, j = (
+        np.concatenate([np.arange(n), np.arange(1, n), parent]),
+        np.concatenate([np.arange(n), parent, np.arange(1, n)]),
+    )
     by_row = np.lexsort((j, i))
     indptr, indices = np.searchsorted(i[by_row], np.arange(n + 1)).astype(np.int32), j[by_row].astype(np.int32)
     order = minimum_degree(indptr, indices, np.zeros(n, dtype=np.int32))

@@ -41,9 +41,9 @@ def contact_keys(
 
 def join(parts: Sequence[ContactSides]) -> ContactSides:
     """All contacts, part after part."""
-    return ContactSides(*(np.concatenate(columns) for columns in zip(*parts, strict=True)))
+    return ContactSides._make(np.concatenate(columns) for columns in zip(*parts, strict=True))
 
 
 def selected(sides: ContactSides, index: NDArray[np.intp]) -> ContactSides:
     """The contacts of the given indices."""
-    return ContactSides(*(np.ascontiguousarray(column[index]) for column in sides))
+    return ContactSides._make(np.ascontiguousarray(column[index]) for column in sides)

@@ -4,9 +4,9 @@ Two edges touch in the insides of both, along their common normal. Its sign is t
 so that edges which have passed each other are known to overlap. Ends of edges are corners or nodes.
 
 All kernels take pairs (k, 2) of an item, a corner or edge, and a soft edge; limit (k,): gap up to which a pair matters,
-negative where it may not touch; item (n, 2): shape and corner or edge; x (nn, 3) nodes; edges (ne, 4): two nodes and the two triangles
-on both sides of a soft edge; triangles (nf, 3) and their frames (nf, 4). They write whether a pair touches, and
-weights, normal, gap (k, 7).
+negative where it may not touch; item (n, 2): shape and corner or edge; x (nn, 3) nodes; edges (ne, 4): two nodes and
+the two triangles on both sides of a soft edge; triangles (nf, 3) and their frames (nf, 4). They write whether a pair
+touches, and weights, normal, gap (k, 7).
 """
 
 from math import sqrt
@@ -84,9 +84,7 @@ def corners_on_edges(
 
 
 @kernel
-def edges_on_edges(
-    pairs, limit, item, position, rotation, edge, x, edges, triangles, frame, valid_out, value_out
-):
+def edges_on_edges(pairs, limit, item, position, rotation, edge, x, edges, triangles, frame, valid_out, value_out):
     """Sharp edges that touch a soft edge in the insides of both."""
     for k in range(pairs.shape[0]):
         e, s, j = pairs[k, 1], item[pairs[k, 0], 0], item[pairs[k, 0], 1]

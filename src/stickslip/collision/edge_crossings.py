@@ -43,7 +43,7 @@ def edge_edge_rows(
         n = scale((1.0 if dot(n, outward) > 0.0 else -1.0) / sqrt(area2), n)
         gap = dot(n, between)
         reach = APPROACH_SAFETY * norm(sub(along(motion, edges, f, w), along(motion, edges, e, u)))
-        if gap > margin + reach or gap < -EDGE_DEPTH * min(length[e], length[f]) - reach:
+        if gap > margin + reach or gap < -EDGE_DEPTH * min(length[e], length[f]):
             continue
         if leads_nearer(edges, at, e, n) or leads_nearer(edges, at, f, neg(n)):
             continue

@@ -36,8 +36,8 @@ DEEP, EDGE_DEEP = 1.0, 0.5
 LEVEL = 1e-3
 """A cap with a smaller slope against a triangle has no deepest point."""
 AROUND, APART = 2.0, 0.7
-"""Of two overlaps of a shape nearer to each other than so many times the deeper one, whose normals have a smaller cosine
-between them, the deeper one is no way out."""
+"""Of two overlaps of a shape that are nearer to each other than so many times the deeper one, and whose normals have a
+smaller cosine between them, the deeper one is no way out."""
 SAME = 1e-9
 """Relative to a triangle: places nearer to each other are one."""
 
@@ -73,18 +73,20 @@ def pair_limits(shape, nodes, shape_body, body_moves, body_reach, weld, block, n
 @inner_kernel
 def in_cone(cone_start, cone, v, own):
     """Whether corner v may be pushed along the outward direction ``own`` in the shape's frame."""
+    worst = -1.0
     for k in range(cone_start[v], cone_start[v + 1]):
-        if dot(own, load3(cone, k)) > TURNED:
-            return False
-    return True
+        worst = max(worst, dot(own, load3(cone, k)))
+    return worst <= TURNED
 
 
 @inner_kernel
 def rim_point(centre, radius, out, n):
-    """Point of the rim of a disk furthest along n; its centre where the disk lies square to n."""
+    """Point of the rim of a disk furthest along n, and whether there is one: not where the disk lies square to n."""
     side = axpy(-dot(n, out), out, n)
     across = norm(side)
-    return axpy(radius / across, side, centre) if across > LEVEL else centre
+    if across <= LEVEL:
+        return centre, False
+    return axpy(radius / across, side, centre), True
 
 
 @inner_kernel
@@ -106,8 +108,8 @@ def corners_on_faces(
 ):  # fmt: skip
     """Whether pairs (k, 2) of an item, a corner, and a triangle touch, and weights, normal, gap (k, 7).
 
-    Pairs of one item and one soft body follow each other. limit (k,): gap up to which a pair matters,
-    negative where it may not touch. item (n, 2): shape and corner; point (n, 3): corners in the world; frame: of :func:`surface_frames`.
+    Pairs of one item and one soft body follow each other. limit (k,): gap up to which a pair matters, negative where it
+    may not touch. item (n, 2): shape and corner; point (n, 3): corners in the world; frame: of :func:`surface_frames`.
     """
     k = 0
     while k < pairs.shape[0]:
@@ -122,9 +124,9 @@ def corners_on_faces(
         while k < pairs.shape[0] and pairs[k, 0] == i and triangle_body[pairs[k, 1]] == body:
             t = pairs[k, 1]
             up = load3(frame, t)
-            p = load3(point, i)
+            p, there = load3(point, i), True
             if disk > 0.0:
-                p = rim_point(p, disk, out, neg(up))
+                p, there = rim_point(p, disk, out, neg(up))
             on, place = closest_on_triangle(
                 p, load3(x, triangles[t, 0]), load3(x, triangles[t, 1]), load3(x, triangles[t, 2])
             )
@@ -136,7 +138,7 @@ def corners_on_faces(
                 way = add(way, up)  # an edge or corner of several triangles
             height = dot(up, apart)
             small = SAME * frame[t, SIZE]
-            fits = limit[k] >= 0.0 and place < VERTEX and norm(axpy(-height, up, apart)) <= small
+            fits = there and limit[k] >= 0.0 and place < VERTEX and norm(axpy(-height, up, apart)) <= small
             fits = fits and in_cone(cone_start, cone, v, mat_t_vec(turn, neg(up)))
             store_face(x, triangles, t, axpy(-height, up, p), neg(up), height - radius, k, value_out)
             # above an edge of two triangles in a plane both are right, and one is enough
@@ -153,7 +155,7 @@ def corners_on_faces(
 
 @kernel
 def ways_out(shape, body, kind, point, normal, gap, kept_out):
-    """Which contacts of shapes (n,) and soft bodies (n,) to keep: not corners and edges that leave better another way."""
+    """Which contacts of shapes (n,) and soft bodies (n,) to keep: not corners and edges that have a better way out."""
     for i in range(shape.shape[0]):
         kept_out[i] = True
         if kind[i] == 0 or gap[i] >= 0.0:

@@ -18,7 +18,7 @@ from stickslip.linalg.vec3 import axpy, cross, dot, load3, norm, normalize, stor
 APPROACH_SAFETY = 1.5
 """How much further than it moves in a step a node looks for contacts."""
 DEPTH = 0.5
-"""Share of a triangle's size: how deep behind it a node is looked for."""
+"""Share of the mean size of a body's triangles: how deep behind them a node is looked for."""
 EDGE_DEPTH = 0.25
 """Share of the length of an edge: how deep crossing edges are looked for."""
 CONVEX = 0.1
@@ -45,6 +45,9 @@ class MovingSurfaces(NamedTuple):
     """nodes at the other end of the edges of each node"""
     size: NDArray[np.float64]
     """(nf,) [m] root of twice the area at rest, the length of a typical edge"""
+    depth: NDArray[np.float64]
+    """(nf,) [m] how deep behind each a node is looked for, the same for all of a body: then whatever is nearer to the
+    node is seen as well, and tells whether the node is outside"""
     length: NDArray[np.float64]
     """(ne,) [m] at rest"""
     rest: Placement
@@ -101,6 +104,9 @@ def moving_surfaces(
     nodes = np.unique(triangles).astype(np.int32)
     corner3 = x_rest[triangles]
     area2 = np.linalg.norm(np.cross(corner3[:, 1] - corner3[:, 0], corner3[:, 2] - corner3[:, 0]), axis=1)
+    size = np.sqrt(area2)
+    count = np.bincount(triangle_body, minlength=bodies)
+    mean = np.bincount(triangle_body, size, minlength=bodies) / np.maximum(count, 1)
     return MovingSurfaces(
         triangles=np.ascontiguousarray(triangles, dtype=np.int32),
         triangle_body=triangle_body.astype(np.int32),
@@ -110,7 +116,8 @@ def moving_surfaces(
         node_body=node_body.astype(np.int32),
         around_start=around_start,
         around=np.ascontiguousarray(both[:, 1], dtype=np.int32),
-        size=np.sqrt(area2),
+        size=size,
+        depth=DEPTH * mean[triangle_body],
         length=np.linalg.norm(x_rest[ends[:, 0]] - x_rest[ends[:, 1]], axis=1),
         rest=placed(triangles, x_rest),
         points=build_forest(nodes[:, None], node_body[nodes], bodies, x_rest),
@@ -136,7 +143,7 @@ def fit_boxes(surfaces: MovingSurfaces, at: Placement, motion: NDArray[np.float6
     _edge_reach(surfaces.edges, surfaces.edge_triangles, surfaces.length, at.x, at.normal, margin, edge_reach)
     return Boxes(
         refit(surfaces.points, at.x, swept, np.zeros(len(surfaces.points.items))),
-        refit(surfaces.faces, at.x, swept, margin + DEPTH * surfaces.size),
+        refit(surfaces.faces, at.x, swept, margin + surfaces.depth),
         refit(surfaces.lines, at.x, swept, edge_reach),
     )
 

@@ -2,6 +2,10 @@
 
 The direction is that in which the distance grows fastest: the outward normal of the closest face, or from the closest
 point of an edge or corner to the point. Inside a shape it points to the nearest way out.
+
+A point of a surface has an outward normal of its own. It can only be pushed by a face that looks against it: a node on
+the rim of a box is pushed along the face that its own body stands on, on whatever side of the rim rounding puts it, and
+one that is deep in a plate is pushed out where it came in.
 """
 
 from __future__ import annotations
@@ -14,16 +18,44 @@ from numpy.typing import NDArray
 
 from stickslip.collision.closest_points import clamp
 from stickslip.collision.primitives import point_box
-from stickslip.geometry.mesh_distance import SIZE, feature_normal, grid_bounds, is_flat, nearest_surface
+from stickslip.geometry.mesh_distance import (
+    SIZE,
+    closest_triangle,
+    feature_normal,
+    grid_bounds,
+    is_flat,
+    nearest_surface,
+)
 from stickslip.geometry.shapes import BOX, CYLINDER, HALF_SPACE, HULL, MESH
 from stickslip.jit import inner_kernel, kernel
-from stickslip.linalg.vec3 import axpy, dot, load3, load_matrix, mat_t_vec, mat_vec, neg, norm, scale, store3, sub
+from stickslip.linalg.vec3 import (
+    add,
+    axpy,
+    cross,
+    dot,
+    load3,
+    load_matrix,
+    mat_t_vec,
+    mat_vec,
+    neg,
+    norm,
+    normalize,
+    scale,
+    store3,
+    sub,
+)
 
 if TYPE_CHECKING:
     from stickslip.model import Model
 
 TOUCHING = 1e-12
 """Relative to a radius: a point nearer to a centre or an axis has no direction from it."""
+TURNED = 0.3
+"""Largest cosine between the direction to a point and its own normal: they should be opposite."""
+FACING = -0.1
+"""Largest cosine between the normal of a face and that of a point that the face may push."""
+RIM = 1e-6
+"""Relative to the size of a shape: a point no further beyond the rim of a face is still above it."""
 ON_EDGE = 1e-9
 """Relative to the size of a hull or mesh: a point nearer to an edge or corner takes the normal of a face there."""
 
@@ -33,18 +65,20 @@ def signed_distances(
     position: NDArray[np.float64],
     rotation: NDArray[np.float64],
     point: NDArray[np.float64],
+    outward: NDArray[np.float64],
     shape: NDArray[np.int32],
     limit: NDArray[np.float64],
 ) -> tuple[NDArray[np.float64], NDArray[np.float64]]:
     """Signed distance (k,) [m] of points (k, 3) to one shape (k,) each, and the outward directions (k, 3).
 
-    position (ns, 3) and rotation (ns, 3, 3): poses of the shapes. Of points further away than ``limit`` (k,) [m] the
-    distance may come back as infinite.
+    position (ns, 3) and rotation (ns, 3, 3): poses of the shapes. outward (k, 3): normals of the surface that the
+    points are on, zero for any. The distance of points that no face looks at is infinite, and may be so for points
+    further away than ``limit`` (k,) [m].
     """
     distance, normal = np.empty(len(shape)), np.zeros((len(shape), 3))
     kind = model.shape_type[shape]
     rows = [np.flatnonzero(kind == HULL), np.flatnonzero(kind == MESH), np.flatnonzero((kind != HULL) & (kind != MESH))]
-    poses = point, shape, position, rotation
+    poses = point, outward, shape, position, rotation
     # a kernel compiles when its first point occurs
     if len(rows[0]):
         hull_distances(rows[0], *poses, model.shape_hull, model.hulls, distance, normal)
@@ -126,6 +160,32 @@ def point_primitive(kind, x, size):
     return point_tube(x, size[0], size[1], kind == CYLINDER)
 
 
+@inner_kernel
+def facing_primitive(kind, x, size, m):
+    """The same for the nearest face of a box or cylinder that looks against m and that x is above or below.
+
+    Infinite where there is none.
+    """
+    best, n = -np.inf, (0.0, 0.0, 1.0)
+    if kind == BOX:
+        slack = RIM * (size[0] + size[1] + size[2])
+        outside = (abs(x[0]) - size[0] > slack, abs(x[1]) - size[1] > slack, abs(x[2]) - size[2] > slack)
+        for k in range(3):
+            side = -1.0 if m[k] > 0.0 else 1.0
+            height = side * x[k] - size[k]
+            if -abs(m[k]) <= FACING and not (outside[k - 1] or outside[k - 2]) and height > best:
+                best, n = height, (side * (k == 0), side * (k == 1), side * (k == 2))
+    elif kind == CYLINDER:
+        slack = RIM * (size[0] + size[1])
+        rho = sqrt(x[0] * x[0] + x[1] * x[1])
+        side = -1.0 if m[2] > 0.0 else 1.0
+        if -abs(m[2]) <= FACING and rho <= size[0] + slack:
+            best, n = side * x[2] - size[1], (0.0, 0.0, side)
+        if x[0] * m[0] + x[1] * m[1] < FACING * rho and abs(x[2]) <= size[1] + slack and rho - size[0] > best:
+            best, n = rho - size[0], (x[0] / rho, x[1] / rho, 0.0)
+    return best if best > -np.inf else np.inf, n
+
+
 @kernel
 def near_nodes(pairs, lower, upper, nodes, start, x, reach, pairs_out):
     """Pairs of a shape and a surface node in its bounds, for pairs (np, 2) of a shape and a soft body; their number.
@@ -148,43 +208,101 @@ def near_nodes(pairs, lower, upper, nodes, start, x, reach, pairs_out):
 
 
 @kernel
-def primitive_distances(rows, point, shape, position, rotation, kind, size, distance_out, normal_out):
+def primitive_distances(rows, point, outward, shape, position, rotation, kind, size, distance_out, normal_out):
     """Signed distance and outward direction (world) of some rows of points (k, 3) to their shapes (k,)."""
     for c in rows:
         s = shape[c]
         turn = load_matrix(rotation, s)
         own = mat_t_vec(turn, sub(load3(point, c), load3(position, s)))
+        m = mat_t_vec(turn, load3(outward, c))
         distance, n = point_primitive(kind[s], own, load3(size, s))
+        if dot(n, m) > TURNED:
+            beyond = distance > RIM * (size[s, 0] + size[s, 1])
+            if kind[s] in (BOX, CYLINDER):
+                distance, n = facing_primitive(kind[s], own, load3(size, s), m)
+            if beyond and (distance < 0.0 or kind[s] not in (BOX, CYLINDER)):
+                distance = np.inf  # outside, and below a face on the other side
         distance_out[c] = distance
         store3(normal_out, c, mat_vec(turn, n))
 
 
+@inner_kernel
+def facing_hull(x, h, hulls, m):
+    """Signed distance and normal of the nearest face of hull h that looks against m and that x is above or below."""
+    first, last = hulls.face_start[h], hulls.face_start[h + 1]
+    best, top, widest = -np.inf, first, 0.0
+    for f in range(first, last):
+        widest = max(widest, abs(hulls.face_plane[f, 3]))
+        height = dot(load3(hulls.face_plane, f), x) - hulls.face_plane[f, 3]
+        if height > best and dot(load3(hulls.face_plane, f), m) <= FACING:
+            best, top = height, f
+    n = load3(hulls.face_plane, top)
+    # below the face, no other one may be below the point; above it, none below its foot
+    at = axpy(-max(best, 0.0), n, x)
+    for f in range(first, last):
+        if best == -np.inf or dot(load3(hulls.face_plane, f), at) - hulls.face_plane[f, 3] > RIM * widest:
+            return np.inf, n
+    return best, n
+
+
 @kernel
-def hull_distances(rows, point, shape, position, rotation, hull_of, hulls, distance_out, normal_out):
+def hull_distances(rows, point, outward, shape, position, rotation, hull_of, hulls, distance_out, normal_out):
     """As :func:`primitive_distances` for hulls."""
     for c in rows:
         s = shape[c]
         turn = load_matrix(rotation, s)
-        distance, n = point_hull(mat_t_vec(turn, sub(load3(point, c), load3(position, s))), hull_of[s], hulls)
+        own = mat_t_vec(turn, sub(load3(point, c), load3(position, s)))
+        m = mat_t_vec(turn, load3(outward, c))
+        distance, n = point_hull(own, hull_of[s], hulls)
+        if dot(n, m) > TURNED:
+            distance, n = facing_hull(own, hull_of[s], hulls, m)
         distance_out[c] = distance
         store3(normal_out, c, mat_vec(turn, n))
 
 
 @kernel
-def mesh_distances(rows, point, shape, position, rotation, limit, mesh_of, meshes, distance_out, normal_out):
+def mesh_distances(rows, point, outward, shape, position, rotation, limit, mesh_of, meshes, distance_out, normal_out):
     """As :func:`primitive_distances` for meshes; infinite where a point is clearly further away than its limit (k,)."""
     for c in rows:
         s = shape[c]
-        m = np.int64(mesh_of[s])
+        mesh = np.int64(mesh_of[s])
         turn = load_matrix(rotation, s)
         x = mat_t_vec(turn, sub(load3(point, c), load3(position, s)))
-        below, _ = grid_bounds(meshes.starts, meshes.frames, meshes.grid, m, x)
+        below, _ = grid_bounds(meshes.starts, meshes.frames, meshes.grid, mesh, x)
         distance_out[c] = np.inf
         if below > limit[c]:
             continue
-        distance, t, feature, on = nearest_surface(meshes, m, x)
+        distance, t, feature, on = nearest_surface(meshes, mesh, x)
+        size = meshes.frames[mesh, SIZE]
         n = feature_normal(meshes, t, feature)
-        if not is_flat(meshes, t, feature) and abs(distance) > ON_EDGE * meshes.frames[m, SIZE]:
+        if not is_flat(meshes, t, feature) and abs(distance) > ON_EDGE * size:
             n = scale(1.0 / distance, sub(x, on))
+        m = mat_t_vec(turn, load3(outward, c))
+        if dot(n, m) > TURNED:
+            _, t, feature, on = closest_triangle(meshes, mesh, x, size * size, m, FACING)
+            if t < 0:
+                continue
+            n = load3(meshes.normals, t)
+            apart = sub(x, on)
+            height = dot(n, apart)
+            if norm(axpy(-height, n, apart)) > RIM * size or (distance > RIM * size and height < 0.0):
+                continue
+            distance = height
         distance_out[c] = distance
         store3(normal_out, c, mat_vec(turn, n))
+
+
+@kernel
+def node_normals(x, triangles, normal_out):
+    """Unit normals (nn, 3) of nodes, into zeros: those of the triangles around, weighted by sines of angles."""
+    for t in range(triangles.shape[0]):
+        for k in range(3):
+            v = load3(x, triangles[t, k])
+            e = normalize(sub(load3(x, triangles[t, (k + 1) % 3]), v))
+            f = normalize(sub(load3(x, triangles[t, (k + 2) % 3]), v))
+            store3(normal_out, triangles[t, k], add(load3(normal_out, triangles[t, k]), cross(e, f)))
+    for i in range(x.shape[0]):
+        n = load3(normal_out, i)
+        length = norm(n)
+        if length > 0.0:
+            store3(normal_out, i, scale(1.0 / length, n))

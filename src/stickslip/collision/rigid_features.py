@@ -131,7 +131,8 @@ def _cylinder(size: NDArray[np.float64]) -> _Geometry:
     """Fixed points of both rims, a disk a cap, the axis."""
     angle = 2.0 * np.pi * np.arange(RIM) / RIM
     radial = np.stack([np.cos(angle), np.sin(angle), np.zeros(RIM)], axis=1)
-    corner, cones = [], []
+    corner: list[NDArray[np.float64]] = []
+    cones: list[NDArray[np.float64]] = []
     for side in (-1.0, 1.0):
         out = np.array([0.0, 0.0, side])
         corner.append(_corners(size[0] * radial + size[1] * out))
@@ -143,11 +144,15 @@ def _cylinder(size: NDArray[np.float64]) -> _Geometry:
     return _Geometry(np.concatenate(corner), cones, _axis(size, 1.0))
 
 
-def _polyhedron(vertices: NDArray[np.float64], loops: list[NDArray[np.int32]], normals: NDArray[np.float64]) -> _Geometry:
+def _polyhedron(
+    vertices: NDArray[np.float64], loops: list[NDArray[np.int32]], normals: NDArray[np.float64]
+) -> _Geometry:
     """All corners and edges of a convex polyhedron with counter-clockwise loops of faces."""
     left = {(int(i), int(j)): f for f, loop in enumerate(loops) for i, j in zip(loop, np.roll(loop, -1), strict=True)}
     pairs = sorted((i, j) for i, j in left if i < j)
-    rows = [np.concatenate([vertices[i], vertices[j], normals[left[i, j]], normals[left[j, i]], [0, 0]]) for i, j in pairs]
+    rows = [
+        np.concatenate([vertices[i], vertices[j], normals[left[i, j]], normals[left[j, i]], [0, 0]]) for i, j in pairs
+    ]
     return _Geometry(_corners(vertices), _cones(vertices, pairs), np.array(rows))
 
 
@@ -168,7 +173,9 @@ def _mesh(model: Model, m: int) -> _Geometry:
     vertices = meshes.vertices[first : meshes.starts[m + 1, VERTICES]]
     triangles = meshes.triangles[meshes.starts[m, TRIANGLES] : meshes.starts[m + 1, TRIANGLES]]
     local = triangles[:, :3] - np.int32(first)
-    pairs = sorted({(int(min(i, j)), int(max(i, j))) for row in local for i, j in zip(row, np.roll(row, 1), strict=True)})
+    pairs = sorted(
+        {(int(min(i, j)), int(max(i, j))) for row in local for i, j in zip(row, np.roll(row, 1), strict=True)}
+    )
     cones = _cones(vertices[:, :3], pairs)
     flat = np.zeros(len(vertices), bool)
     for k in range(3):

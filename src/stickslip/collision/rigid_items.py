@@ -1,4 +1,4 @@
-"""Corners and edges of some rigid shapes in the world, with boxes around them, to be held against trees of soft surfaces."""
+"""Corners and edges of some rigid shapes in the world, with boxes around them, to be held against soft surfaces."""
 
 from __future__ import annotations
 
@@ -29,7 +29,7 @@ class Items(NamedTuple):
 
     def take(self, which: NDArray[np.bool_]) -> Items:
         """Some of them."""
-        return Items(*(column[which] for column in self))
+        return Items._make(column[which] for column in self)
 
     def forest(self, shapes: int) -> Forest:
         """One leaf a shape: few shapes are near, and most have few corners."""

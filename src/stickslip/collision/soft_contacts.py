@@ -117,7 +117,7 @@ def _of_rigid(
     turning = np.cross(v[body, 3:], near.point - q[body, :3])
     relative = np.einsum("ck,ckj->cj", near.weight, node_velocity[nodes]) - v[body, :3] - turning
     kept = np.flatnonzero(near.gap <= margin + APPROACH_SAFETY * h * np.linalg.norm(relative, axis=1))
-    near = SoftRigid(*(column[kept] for column in near))
+    near = SoftRigid._make(column[kept] for column in near)
     soft_body = model.soft.node_body[near.node[:, 0]]
     return ContactSides(
         contact_keys(near.kind, _rigid_feature(model, near), near.soft_feature),

@@ -17,7 +17,7 @@ from stickslip.collision.broad_phase import bounds
 from stickslip.collision.contacts import shape_poses
 from stickslip.collision.edge_cores import THICK, corners_on_edges, edges_on_edges, tubes_on_edges
 from stickslip.collision.face_cores import corners_on_faces, pair_limits, surface_frames, ways_out
-from stickslip.collision.point_shapes import near_nodes, signed_distances
+from stickslip.collision.point_shapes import near_nodes, node_normals, signed_distances
 from stickslip.collision.rigid_features import rigid_features
 from stickslip.collision.rigid_items import Items, corner_items, edge_items
 from stickslip.collision.surface_tree import Forest, build_forest, overlapping_pairs, refit
@@ -56,7 +56,7 @@ class SoftRigid(NamedTuple):
 
     def take(self, which: NDArray[np.bool_]) -> SoftRigid:
         """Some of them."""
-        return SoftRigid(*(column[which] for column in self))
+        return SoftRigid._make(column[which] for column in self)
 
 
 _SURFACES: WeakKeyDictionary[Model, tuple[Forest, Forest, NDArray[np.int32]]] = WeakKeyDictionary()
@@ -73,6 +73,8 @@ class _Instant(NamedTuple):
     x: NDArray[np.float64]
     node_reach: NDArray[np.float64]
     body_reach: NDArray[np.float64]
+    outward: NDArray[np.float64]
+    """(nn, 3) unit normals of surface nodes"""
     weld: NDArray[np.int32]
     """(nn,) rigid body that a node is welded to, or -1"""
 
@@ -82,6 +84,13 @@ class _Instant(NamedTuple):
         bodies = model.shape_body, model.body_kind == DYNAMIC, self.body_reach
         pair_limits(shape, nodes, *bodies, self.weld, model.soft.block, self.node_reach, limit)
         return limit
+
+    def distances(
+        self, shape: NDArray[np.int32], node: NDArray[np.int32], limit: NDArray[np.float64]
+    ) -> tuple[NDArray[np.float64], NDArray[np.float64]]:
+        """Signed distances (k,) [m] of nodes (k,) to shapes (k,), and the directions (k, 3); infinite beyond limits."""
+        surface = self.x[node], self.outward[node]
+        return signed_distances(self.model, self.position, self.rotation, *surface, shape, limit)
 
 
 def soft_rigid_candidates(
@@ -98,7 +107,9 @@ def soft_rigid_candidates(
     position, rotation = shape_poses(model, q)
     weld = np.full(len(x), -1, np.int32)
     weld[model.soft.weld_node] = model.soft.weld_body
-    now = _Instant(model, position, rotation, x, node_reach, body_reach, weld)
+    outward = np.zeros_like(x)
+    node_normals(x, model.soft.surface.triangles, outward)
+    now = _Instant(model, position, rotation, x, node_reach, body_reach, outward, weld)
     lower, upper = np.empty_like(position), np.empty_like(position)
     sizes = model.shape_size, model.shape_hull, model.hulls
     bounds(model.shape_type, position, rotation, *sizes, body_reach[model.shape_body], lower, upper)
@@ -140,12 +151,14 @@ def _nodes_on_shapes(
     found = found[: near_nodes(pairs, lower, upper, nodes, start, now.x, now.node_reach, found)]
     shape, node = np.ascontiguousarray(found[:, 0]), np.ascontiguousarray(found[:, 1])
     limit = now.limits(shape, node[:, None])
-    gap, normal = signed_distances(now.model, now.position, now.rotation, now.x[node], shape, limit)
+    gap, normal = now.distances(shape, node, limit)
     near = np.flatnonzero(gap <= limit)
     weight = np.zeros((len(near), 3))
     weight[:, 0] = 1.0
     values = np.concatenate([weight, normal[near], gap[near, None]], axis=1)
-    return _candidates(now, NODE_SHAPE, shape[near], np.zeros(len(near), np.int32), node[near], node[near, None], values)
+    return _candidates(
+        now, NODE_SHAPE, shape[near], np.zeros(len(near), np.int32), node[near], node[near, None], values
+    )
 
 
 def _between_nodes(now: _Instant, pairs: NDArray[np.int32]) -> list[SoftRigid]:
@@ -161,7 +174,7 @@ def _between_nodes(now: _Instant, pairs: NDArray[np.int32]) -> list[SoftRigid]:
     features = rigid_features(model)
     near, local = np.unique(pairs[:, 0], return_inverse=True)
     bodies = np.stack([local, pairs[:, 1]], axis=1).astype(np.int32)
-    placed = near, now.position, now.rotation, now.body_reach[model.shape_body]
+    placed = near.astype(np.intp), now.position, now.rotation, now.body_reach[model.shape_body]
     corners, sides = corner_items(features, *placed), edge_items(features, *placed)
     # the axis of a cylinder looks after its rims
     ends = corners.take(model.shape_type[corners.item[:, 0]] != CYLINDER)
@@ -173,23 +186,14 @@ def _between_nodes(now: _Instant, pairs: NDArray[np.int32]) -> list[SoftRigid]:
     # corners are numbered after the edges, where those are numbered together; a tube has two numbers
     after = 1 + np.diff(features.edge_start)[features.of_shape]
 
-    def on_faces(*pairs: Any) -> None:
-        corners_on_faces(*pairs[:3], corners.point, *cones, x, triangles, surface.triangle_body, frame, *pairs[3:])
-
-    def ends_on_edges(*pairs: Any) -> None:
-        corners_on_edges(*pairs[:3], ends.point, *cones, x, edges, triangles, *pairs[3:])
-
-    def sharp_on_edges(*pairs: Any) -> None:
-        edges_on_edges(*pairs[:3], *poses, x, edges, triangles, frame, *pairs[3:])
-
-    def round_on_edges(*pairs: Any) -> None:
-        tubes_on_edges(*pairs[:3], *poses, x, edges, triangles, *pairs[3:])
-
+    on_faces = corners.point, *cones, x, triangles, surface.triangle_body, frame
+    ends_on_edges = ends.point, *cones, x, edges, triangles
+    sides_on_edges = *poses, x, edges, triangles
     return [
-        _search(now, CORE_FACE, corners, faces, bodies, on_faces),
-        _search(now, CORE_EDGE, ends, lines, bodies, ends_on_edges, after=after),
-        _search(now, CORE_EDGE, sharp, lines, bodies, sharp_on_edges),
-        _search(now, CORE_EDGE, tubes, lines, bodies, round_on_edges, copies=2),
+        _search(now, CORE_FACE, corners, faces, bodies, corners_on_faces, on_faces),
+        _search(now, CORE_EDGE, ends, lines, bodies, corners_on_edges, ends_on_edges, after=after),
+        _search(now, CORE_EDGE, sharp, lines, bodies, edges_on_edges, (*sides_on_edges, frame)),
+        _search(now, CORE_EDGE, tubes, lines, bodies, tubes_on_edges, sides_on_edges, copies=2),
     ]
 
 
@@ -200,21 +204,22 @@ def _search(
     soft: Forest,
     bodies: NDArray[np.int32],
     touch: Callable[..., None],
+    arguments: tuple[Any, ...],
     copies: int = 1,
     after: NDArray[np.int32] | None = None,
 ) -> SoftRigid:
     """Candidates of corners or edges with the triangles or edges of a forest.
 
     touch: called with pairs (k, 2) of an item and a soft one, the gaps (k,) up to which they matter, the items (n, 2),
-    and room for whether they do (copies k,) and weights, normal, gap (copies k, 7). after (ns,): added to the numbers
-    of the items.
+    the arguments, and room for whether they touch (copies k,) and weights, normal, gap (copies k, 7). after (ns,):
+    added to the numbers of the items.
     """
     shapes = int(bodies[:, 0].max()) + 1
     pairs = overlapping_pairs(items.forest(shapes), soft, bodies)
     shape, nodes = items.item[pairs[:, 0], 0], soft.items[pairs[:, 1]]
     valid, values = np.zeros(copies * len(pairs), np.bool_), np.zeros((copies * len(pairs), 7))
     if len(pairs):
-        touch(pairs, now.limits(shape, nodes), items.item, valid, values)
+        touch(pairs, now.limits(shape, nodes), items.item, *arguments, valid, values)
     row = np.flatnonzero(valid)
     pair = row // copies
     feature = (copies * items.number[pairs[pair, 0]] + row % copies).astype(np.int32)
@@ -249,15 +254,16 @@ def _nearer_than_nodes(now: _Instant, found: SoftRigid) -> NDArray[np.bool_]:
     """
     used = found.node >= 0
     x = now.x[found.node]
-    shape = np.repeat(found.shape, 3)[used.ravel()]
-    reach = now.limits(shape, found.node[used][:, None])
-    distance, outside = np.zeros(used.shape), np.ones(used.shape, np.bool_)
-    endless = np.full(len(shape), np.inf)
-    distance[used], _ = signed_distances(now.model, now.position, now.rotation, x[used], shape, endless)
-    outside[used] = distance[used] > reach
     sides = np.linalg.norm(x - x[:, [1, 2, 0]], axis=2) * (used & used[:, [1, 2, 0]])
-    sag = SAG[now.model.shape_type[found.shape]] * sides.max(axis=1)
-    return ((found.weight * distance).sum(axis=1) - found.gap > sag) | outside.all(axis=1)
+    size = sides.max(axis=1)
+    shape, node = np.repeat(found.shape, 3)[used.ravel()], found.node[used]
+    told, outside = np.zeros(used.shape), np.ones(used.shape, np.bool_)
+    told[used], _ = now.distances(shape, node, np.full(len(shape), np.inf))
+    outside[used] = told[used] > now.limits(shape, node[:, None])
+    # a node that the shape cannot push tells nothing
+    told = np.where(np.isinf(told), size[:, None], told)
+    sag = SAG[now.model.shape_type[found.shape]] * size
+    return ((found.weight * told).sum(axis=1) - found.gap > sag) | outside.all(axis=1)
 
 
 def _joined(groups: list[SoftRigid]) -> SoftRigid:
@@ -265,11 +271,11 @@ def _joined(groups: list[SoftRigid]) -> SoftRigid:
     columns = [np.concatenate(column) for column in zip(*groups, strict=True)]
     kind, shape, feature, soft_feature = columns[:4]
     order = np.lexsort((soft_feature, feature, shape, kind))
-    return SoftRigid(*(np.ascontiguousarray(column[order]) for column in columns))
+    return SoftRigid._make(np.ascontiguousarray(column[order]) for column in columns)
 
 
 def _surfaces(model: Model) -> tuple[Forest, Forest, NDArray[np.int32]]:
-    """Trees over the triangles and over the edges of soft surfaces, and edges (ne, 4) with their triangles; built once."""
+    """Trees over the triangles and the edges of soft surfaces, and edges (ne, 4) with their triangles; built once."""
     if model not in _SURFACES:
         soft, surface = model.soft, model.soft.surface
         faces = build_forest(surface.triangles, surface.triangle_body, soft.count, soft.x_start)

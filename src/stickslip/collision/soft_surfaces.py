@@ -1,7 +1,7 @@
 """Contacts of moving surfaces with each other and with themselves: nodes on faces, and edges that cross.
 
-Signs come from outward normals: a node is behind a face when nothing it is in front of lies on the way. Where two
-surfaces meet, their normals oppose each other; what does not is the far side of a thin body.
+Signs come from outward normals: a node is behind a face when it is in front of nothing nearer. Where two surfaces
+meet, their normals oppose each other; what does not is the far side of a thin body.
 """
 
 from __future__ import annotations
@@ -11,7 +11,7 @@ from numpy.typing import NDArray
 
 from stickslip.collision.edge_crossings import edge_edge_rows
 from stickslip.collision.feature_pairs import FeaturePairs, empty_pairs, first_pairs, write_pair
-from stickslip.collision.moving_surfaces import APPROACH_SAFETY, DEPTH, MovingSurfaces, Placement
+from stickslip.collision.moving_surfaces import APPROACH_SAFETY, MovingSurfaces, Placement
 from stickslip.jit import inner_kernel, kernel
 from stickslip.linalg.vec3 import axpy, dot, load3, norm, scale, store3, sub
 
@@ -51,8 +51,8 @@ def nodes_on_faces(
     nodes = np.ascontiguousarray(surfaces.points.items[pairs[:, 0], 0])
     count = _node_face_rows(
         nodes, np.ascontiguousarray(pairs[:, 1]), surfaces.triangles, surfaces.triangle_body, surfaces.beyond,
-        surfaces.node_body, surfaces.around_start, surfaces.around, surfaces.size, surfaces.rest, at, motion, margin,
-        *found,
+        surfaces.node_body, surfaces.around_start, surfaces.around, surfaces.size, surfaces.depth, surfaces.rest, at,
+        motion, margin, *found,
     )  # fmt: skip
     return _once(first_pairs(found, count))
 
@@ -163,8 +163,8 @@ def near_at_rest(rest, triangles, size, i, t, gap):
 
 @inner_kernel
 def _add_place(
-    i, t, triangles, triangle_body, beyond, node_body, around_start, around, size, rest, at, motion, margin, found,
-    vectors, which, kept,
+    i, t, triangles, triangle_body, beyond, node_body, around_start, around, size, depth, rest, at, motion, margin,
+    found, vectors, which, kept,
 ):  # fmt: skip
     """Note where node i is near triangle t, if it is; returns how many places are noted.
 
@@ -178,7 +178,7 @@ def _add_place(
     d = sub(x, blend(at.x, triangles, t, w))
     apart = norm(d)
     reach = APPROACH_SAFETY * norm(sub(load3(motion, i), blend(motion, triangles, t, w)))
-    if apart > max(margin, DEPTH * size[t]) + reach:
+    if apart > max(margin + reach, depth[t]):
         return kept
     n = load3(at.normal, t)
     gap = dot(n, d)
@@ -193,7 +193,7 @@ def _add_place(
     own = triangle_body[t] == node_body[i]
     facing = dot(n, load3(at.node_normal, i))
     valid = facing <= (FACING_SELF if own else FACING) and (gap >= 0.0 or facing <= FACING_BEHIND)
-    valid = valid and gap <= margin + reach and gap >= -DEPTH * size[t] - reach
+    valid = valid and gap <= margin + reach and gap >= -depth[t]
     if own and near_at_rest(rest, triangles, size, i, t, gap):
         return kept
     place = kept
@@ -218,11 +218,9 @@ def _choose(i, triangles, size, found, vectors, which, kept, count, ids_out, val
     """Write the contacts among the places of node i on one body, closest first; returns the new count of rows."""
     for m in range(kept):
         if found[m, 1] < 0.0 and found[m, 3] > 0.0:
-            # what is in front of a face that is nearer is outside, if it comes from there or has it on its way
+            # what is in front of something nearer is outside
             for j in range(kept):
-                before = found[j, 1] > TOUCHING * size[which[j]] and found[j, 0] < found[m, 0]
-                on_way = dot(load3(vectors, 3 * m + 2), load3(vectors, 3 * j + 2)) > 0.5
-                if before and (on_way or found[j, 2] <= FACING):
+                if found[j, 1] > TOUCHING * size[which[j]] and found[j, 0] < found[m, 0]:
                     found[m, 3] = 0.0
     for _ in range(MOST):
         best = -1
@@ -260,8 +258,8 @@ def _choose(i, triangles, size, found, vectors, which, kept, count, ids_out, val
 
 @kernel
 def _node_face_rows(
-    nodes, faces, triangles, triangle_body, beyond, node_body, around_start, around, size, rest, at, motion, margin,
-    ids_out, values_out,
+    nodes, faces, triangles, triangle_body, beyond, node_body, around_start, around, size, depth, rest, at, motion,
+    margin, ids_out, values_out,
 ):  # fmt: skip
     """Places of each node on each body, then the contacts among them; returns the number of rows."""
     found, vectors, which = np.empty((ROOM, 4)), np.empty((3 * ROOM, 3)), np.empty(ROOM, np.int32)
@@ -272,8 +270,8 @@ def _node_face_rows(
         kept = np.int64(0)
         while c < nodes.shape[0] and nodes[c] == i and triangle_body[faces[c]] == body:
             kept = _add_place(
-                i, faces[c], triangles, triangle_body, beyond, node_body, around_start, around, size, rest, at, motion,
-                margin, found, vectors, which, kept,
+                i, faces[c], triangles, triangle_body, beyond, node_body, around_start, around, size, depth, rest, at,
+                motion, margin, found, vectors, which, kept,
             )  # fmt: skip
             c += 1
         if kept > 0:

@@ -93,7 +93,7 @@ def overlapping_pairs(first: Forest, second: Forest, bodies: NDArray[np.int32]) 
 def overlapping_bodies(first: NDArray[np.float64], second: NDArray[np.float64]) -> NDArray[np.bool_]:
     """Whether box i of the first (n, 6) and box j of the second (m, 6) overlap, (n, m)."""
     apart = (first[:, None, :3] > second[None, :, 3:]) | (second[None, :, :3] > first[:, None, 3:])
-    return ~apart.any(axis=2)
+    return np.asarray(~apart.any(axis=2))
 
 
 @kernel

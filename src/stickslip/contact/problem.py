@@ -138,6 +138,7 @@ class ContactProblem:
         W = delassus.assemble(self.J, self.A)
         found = given_problem(W, self.free_constraint_velocity, self.laws, self.J.row_start)
         found = replace(found, step=self.step)
+        self.__dict__["diagonal"] = found.diagonal  # asked for by the speed of torsional rows
         found.__dict__["free_speed"] = self.free_speed
         return found
 

@@ -25,6 +25,7 @@ from stickslip.soft_description import COROTATIONAL, LAGGED, MOONEY_RIVLIN, NEO_
 
 SMALL_VOLUME = 0.2
 """Below this J the powers of J in Mooney and Rivlin's energy go on as parabolas, so that inverted elements recover."""
+NO_TWIST = (0.0, 0.0, 0.0, 0.0, 0.0, 0.0)
 SMALL_SUM = 1e-9
 """Least s_i + s_j: where it vanishes the polar rotation jumps and the corotational energy has no second derivative."""
 
@@ -223,19 +224,27 @@ def principal_product(H, d):
 
 
 @inner_kernel
-def rotated_linear(R, d, mu, lam):
-    """R (2 mu sym(R^T d) + lam tr(R^T d)): stress of d = F - R, and stress rate of d = dF/dt."""
-    w = mat_t_mat(R, d)
+def rotated_linear(R, T, d, mu, lam):
+    """(2 mu sym(w) + lam tr(w) + [T a] / 2) R, w = d R^T, a its axial vector: the stress of d = F - R.
+
+    T (6,) is zero where R does not depend on F, see :func:`corotational_twist`.
+    """
+    w = mat_mat_t(d, R)
     t = lam * (w[0] + w[4] + w[8])
     xy, xz, yz = mu * (w[1] + w[3]), mu * (w[2] + w[6]), mu * (w[5] + w[7])
-    return mat_mat(R, (2.0 * mu * w[0] + t, xy, xz, xy, 2.0 * mu * w[4] + t, yz, xz, yz, 2.0 * mu * w[8] + t))
+    a, b, c = 0.5 * (w[7] - w[5]), 0.5 * (w[2] - w[6]), 0.5 * (w[3] - w[1])
+    x, y, z = T[0] * a + T[1] * b + T[2] * c, T[1] * a + T[3] * b + T[4] * c, T[2] * a + T[4] * b + T[5] * c
+    return mat_mat(
+        (2.0 * mu * w[0] + t, xy - z, xz + y, xy + z, 2.0 * mu * w[4] + t, yz - x, xz - y, yz + x, 2.0 * mu * w[8] + t),
+        R,
+    )
 
 
 @inner_kernel
 def corotational_twist(f, q, pressure, project):
     """The rotation R of F, and the symmetric T (6,) by which the corotational Hessian differs from that with a fixed R.
 
-    d : H : d = d : H_fixed : d + a . T a / 2 with a the axial vector of d R^T - R d^T: T holds the twists about axes U.
+    d : H : d = d : H_fixed : d + a . T a / 2 with a the axial vector of d R^T: T holds the twists about axes U.
     """
     U, s, V = svd3(f)
     first = corotational(s, q, pressure)[1]
@@ -250,15 +259,6 @@ def corotational_twist(f, q, pressure, project):
         b[0] * U[6] + b[1] * U[7] + b[2] * U[8], c[0] * U[6] + c[1] * U[7] + c[2] * U[8],
     )  # fmt: skip
     return mat_mat_t(U, V), T
-
-
-@inner_kernel
-def twist_product(T, R, d):
-    """(H - H_fixed) : d = [T a] R / 2 of :func:`corotational_twist`."""
-    w = mat_mat_t(d, R)
-    a, b, c = 0.5 * (w[7] - w[5]), 0.5 * (w[2] - w[6]), 0.5 * (w[3] - w[1])
-    x, y, z = T[0] * a + T[1] * b + T[2] * c, T[1] * a + T[3] * b + T[4] * c, T[2] * a + T[4] * b + T[5] * c
-    return mat_mat((0.0, -z, y, z, 0.0, -x, -y, x, 0.0), R)
 
 
 @kernel
@@ -288,7 +288,7 @@ def stress(model, f, R, q, pressure):
         f[0] - R[0], f[1] - R[1], f[2] - R[2], f[3] - R[3], f[4] - R[4], f[5] - R[5],
         f[6] - R[6], f[7] - R[7], f[8] - R[8],
     )  # fmt: skip
-    p = rotated_linear(R, d, q[0], q[1])
+    p = rotated_linear(R, NO_TWIST, d, q[0], q[1])
     return (
         p[0] - pressure * R[0], p[1] - pressure * R[1], p[2] - pressure * R[2],
         p[3] - pressure * R[3], p[4] - pressure * R[4], p[5] - pressure * R[5],
@@ -304,7 +304,7 @@ def hessian_product(model, f, R, q, pressure, project, d):
         _, first, second = invariant_derivatives(model, s, q, pressure)
         H = principal_hessian(s, first, second, project)
         return mat_mat_t(mat_mat(U, principal_product(H, mat_mat(mat_t_mat(U, d), V))), V)
-    return rotated_linear(R, d, q[0], q[1])
+    return rotated_linear(R, NO_TWIST, d, q[0], q[1])
 
 
 @kernel

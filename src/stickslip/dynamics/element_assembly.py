@@ -19,6 +19,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from stickslip.dynamics.elastic_models import (
+    NO_TWIST,
     corotational_twist,
     energy_density,
     invariant_derivatives,
@@ -27,7 +28,6 @@ from stickslip.dynamics.elastic_models import (
     principal_stress,
     rotated_linear,
     stress,
-    twist_product,
 )
 from stickslip.jit import inner_kernel, kernel, parallel_kernel, prange, thread_count
 from stickslip.linalg.mat3 import IDENTITY, determinant, mat_axpy, mat_mat, mat_mat_t, mat_scale, mat_t_mat
@@ -171,15 +171,13 @@ def _assemble_range(
                 store9(K, 4, principal_block(U, H, b, c))
                 store9(K, 5, principal_block(U, H, c, c))
         else:
-            T = (0.0, 0.0, 0.0, 0.0, 0.0, 0.0)
+            T = NO_TWIST
             if model[e] == COROTATIONAL:
                 R, T = corotational_twist(f, q, pressure[e], project)
             else:
                 R = strain_rotation(nodes, gradient, model[e], x0, e)
             d = mat_axpy(beta[e], rate, mat_axpy(-1.0, R, f))  # P and beta dP/dt are the same function
-            P = mat_axpy(-pressure[e], R, rotated_linear(R, d, q[0], q[1]))
-            if model[e] == COROTATIONAL and beta[e] != 0.0:
-                P = mat_axpy(beta[e], twist_product(T, R, rate), P)
+            P = mat_axpy(-pressure[e], R, rotated_linear(R, T, d, q[0], q[1]))
             if w != 0.0:
                 a, b, c = mat_vec(R, ga), mat_vec(R, gb), mat_vec(R, gc)
                 mu, lam = w * q[0], w * q[1]

@@ -36,38 +36,48 @@ class SoftEnergies(NamedTuple):
     """Lost to Rayleigh damping."""
 
 
-def soft_energies(soft: SoftTables, gravity: NDArray[np.float64], motion: SoftMotion, before: State, after: State) -> SoftEnergies:
+def soft_energies(
+    soft: SoftTables, gravity: NDArray[np.float64], motion: SoftMotion, before: State, after: State
+) -> SoftEnergies:
     """Energies of the soft bodies of a step; forces act over the way of the step."""
-    h = motion.step
-    mass = soft.mass[:, None]
+    free = soft.free
+    mass = soft.mass[free, None]
     way = after.node_position - before.node_position
-    mean = way / h
-    still = np.zeros(len(soft.elements.volume))
-    elastic = tuple(
-        float(strain_energies(soft.elements, each.node_position, before.node_position, still).sum())
-        for each in (before, after)
-    )
-    free = np.zeros(soft.node_count, dtype=bool)
-    free[soft.free] = True
-    kinetic = tuple(0.5 * float(np.sum((mass * each.node_velocity**2)[free])) for each in (before, after))
-    potential = tuple(-float(np.sum((mass * each.node_position)[free] @ gravity)) for each in (before, after))
-    # forces of elements and dampers, as the step has them
+    inactive = np.zeros_like(motion.pressure)
+
+    def of_state(state: State) -> tuple[float, float, float]:
+        kinetic = 0.5 * float(np.sum(mass * state.node_velocity[free] ** 2))
+        potential = -float(np.sum(mass * state.node_position[free] @ gravity))
+        stored = strain_energies(soft.elements, state.node_position, before.node_position, inactive)
+        return kinetic, potential, float(stored.sum())
+
     x = motion.theta * after.node_position + (1.0 - motion.theta) * before.node_position
     v = motion.theta * after.node_velocity + (1.0 - motion.theta) * motion.v
-    no_matrix = np.zeros((len(soft.pattern.indices), 3, 3))
-    zero = np.zeros(len(still))
-    all_forces, plain, stretched = (np.zeros_like(x) for _ in range(3))
-    assemble(soft.elements, x, before.node_position, v, motion.pressure, zero, False, all_forces, no_matrix)
-    assemble(soft.elements, x, before.node_position, np.zeros_like(v), motion.pressure, zero, False, plain, no_matrix)
-    assemble(soft.elements, x, before.node_position, np.zeros_like(v), still, zero, False, stretched, no_matrix)
+    no_matrix, no_factor = np.zeros((len(soft.pattern.indices), 3, 3)), np.zeros_like(inactive)
+
+    def forces(velocity: NDArray[np.float64], pressure: NDArray[np.float64]) -> NDArray[np.float64]:
+        force = np.zeros_like(x)
+        assemble(soft.elements, x, before.node_position, velocity, pressure, no_factor, False, force, no_matrix)
+        return force
+
+    # as the step had them; what is not there is not computed, since a certificate must stay cheap
+    still = np.zeros_like(v)
+    damped, active, held = bool(soft.elements.beta.any()), bool(motion.pressure.any()), len(free) < soft.node_count
+    plain = forces(still, motion.pressure) if damped or active or held else still
+    all_forces = forces(v, motion.pressure) if damped else plain
     filling = np.zeros_like(x)
-    cavities.add_forces(soft, x, motion.time, filling)
-    damping = -float(np.sum((all_forces - plain) * way)) + h * float(np.sum(soft.alpha[:, None] * mass * v * mean))
-    work = float(np.sum((before.node_force + filling + plain - stretched) * way))
-    if not free.all():
-        # held nodes: what it takes to move them against their elements
-        work -= float(np.sum((all_forces * way)[~free]))
-    return SoftEnergies(kinetic, potential, elastic, work, damping)
+    cavities.add_forces(soft, x, motion.force_time, filling)
+    damping = -float(np.sum((all_forces - plain) * way))
+    damping += float(np.sum(soft.alpha[:, None] * soft.mass[:, None] * v * way))
+    work = float(np.sum((before.node_force + filling) * way))
+    if active:
+        work += float(np.sum((plain - forces(still, inactive)) * way))
+    if held:  # what it takes to move held nodes against their elements
+        away = np.ones(soft.node_count, dtype=bool)
+        away[free] = False
+        work -= float(np.sum((all_forces * way)[away]))
+    first, last = of_state(before), of_state(after)
+    return SoftEnergies((first[0], last[0]), (first[1], last[1]), (first[2], last[2]), work, damping)
 
 
 @kernel

@@ -38,7 +38,7 @@ def geometric_stiffness(
     turning = np.zeros((len(model.dynamic), 3, 3))
     distance = (model.joints.coordinate[:, 0, 0] == DISTANCE).astype(np.int32)
     _stiffness(model.joints, distance, model.block, q, force, tau, turning, blocks)
-    if not max(np.abs(blocks).max(initial=0.0), np.abs(turning).max(initial=0.0)) < LARGEST:
+    if not (np.abs(blocks).max(initial=0.0) < LARGEST and np.abs(turning).max(initial=0.0) < LARGEST):
         return np.zeros_like(blocks)
     size, axes = np.linalg.eigh(turning)
     blocks[:, 3:, 3:] += (axes * np.maximum(size, 0.0)[:, None, :]) @ np.swapaxes(axes, 1, 2)

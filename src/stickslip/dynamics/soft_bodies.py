@@ -50,6 +50,11 @@ class SoftMotion(NamedTuple):
     theta: float
     theta_vq: float
 
+    @property
+    def force_time(self) -> float:
+        """[s] when forces act, t_0 + theta h."""
+        return self.time - (1.0 - self.theta) * self.step
+
     def positions(self, v: NDArray[np.float64]) -> NDArray[np.float64]:
         """x_end (nn, 3) for the velocities v (nn, 3) at the end of the step, eq. (4)."""
         return self.x + self.step * (self.theta_vq * v + (1.0 - self.theta_vq) * self.v)
@@ -104,7 +109,7 @@ def momentum(soft: SoftTables, motion: SoftMotion, v: NDArray[np.float64]) -> Mo
     force, matrix = motion.external.copy(), np.zeros((len(soft.pattern.indices), 3, 3))
     factor = theta * h * (theta_vq * h + soft.elements.beta)
     assemble(soft.elements, x_theta, motion.x, v_theta, motion.pressure, factor, not soft.linear, force, matrix)
-    cavities.add_forces(soft, x_theta, motion.time, force)
+    cavities.add_forces(soft, x_theta, motion.force_time, force)
     mass = soft.mass[:, None]
     residual = mass * (v - motion.v) - h * (force - soft.alpha[:, None] * mass * v_theta)
     size = h * float(np.linalg.norm(motion.external) + np.linalg.norm(force - motion.external))
@@ -126,7 +131,7 @@ def lumped_momentum(
     """
     h, theta = motion.step, motion.theta
     force = motion.external.copy()
-    cavities.add_forces(soft, motion.positions(v), motion.time, force)
+    cavities.add_forces(soft, theta * motion.positions(v) + (1.0 - theta) * motion.x, motion.force_time, force)
     mass = ((1.0 + theta * h * soft.alpha) * soft.mass)[:, None]
     damped = (1.0 - (1.0 - theta) * h * soft.alpha)[:, None] * soft.mass[:, None]
     v_free = (damped * motion.v + h * force) / mass

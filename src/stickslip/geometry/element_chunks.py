@@ -12,17 +12,21 @@ from numpy.typing import NDArray
 COLOURS_A_ROUND = 63
 """Colours that the bits of one word tell apart; chunks that find none of them free wait for the next round."""
 
+CHUNKS = 64
+"""At most so many: enough for some threads, and few enough that large meshes are walked nearly in order."""
+
 
 def element_chunks(
     nodes: NDArray[np.int32], chunk_size: int = 96
 ) -> tuple[NDArray[np.int32], NDArray[np.int32], NDArray[np.int32]]:
     """The order (nt,) in which to store elements with nodes (nt, 4), and where its chunks and their colours start.
 
-    Elements near each other in the numbering of nodes share a chunk of ``chunk_size``, so that a chunk's nodes stay in
-    the cache. ``chunk_start`` (nc + 1,) counts elements in the new order, ``colour_start`` (colours + 1,) chunks.
+    Elements near each other in the numbering of nodes share a chunk, so that a chunk's nodes stay in the cache: of
+    ``chunk_size``, or of a CHUNKS-th of all elements if that is more. ``chunk_start`` (nc + 1,) counts elements in the
+    new order, ``colour_start`` (colours + 1,) chunks.
     """
     count = len(nodes)
-    chunk_count = -(-count // chunk_size)
+    chunk_count = min(-(-count // chunk_size), CHUNKS)
     near = np.argsort(nodes.sum(axis=1, dtype=np.int64), kind="stable").astype(np.int32)
     bounds = np.linspace(0, count, chunk_count + 1).astype(np.int32)
     colour = _chunk_colours(nodes[near], bounds)

@@ -73,7 +73,7 @@ SOFT_COLUMNS: dict[str, tuple[tuple[int, ...], str]] = {
     "weight_a": ((3,), "f8"),
     "weight_b": ((3,), "f8"),
 }
-"""Columns of contacts in a scene with soft bodies: which nodes take part, -1 beyond; where both bodies are rigid, none."""
+"""Columns of contacts in a scene with soft bodies: which nodes take part, -1 beyond; of rigid bodies none do."""
 NO_NODE = {"i4": -1, "f8": 0.0}
 """What those columns hold where there is no node."""
 SCALAR_ROWS = 4096

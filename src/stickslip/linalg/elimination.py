@@ -7,6 +7,7 @@ Neighbours in the tree are joined where a model of the time says that larger pan
 from __future__ import annotations
 
 from dataclasses import dataclass
+from functools import cached_property
 from typing import NamedTuple
 
 import numpy as np
@@ -54,6 +55,8 @@ class Panels(NamedTuple):
     """(ne,) which block of A"""
     entry_place: NDArray[np.int64]
     """(ne,) where in the array of panels its first number goes"""
+    kept_start: NDArray[np.int64]
+    """(ns,) where the square of s goes that is the Schur complement on its nodes, before it is factorised, or -1"""
 
 
 @dataclass(frozen=True, eq=False)
@@ -77,6 +80,22 @@ class Symbolic:
         """Unknowns, three a node."""
         return 3 * len(self.order)
 
+    @cached_property
+    def rows_below(self) -> int:
+        """Unknowns below the square of the panel that has most of them."""
+        return 3 * int((np.diff(self.panels.row_start) - np.diff(self.panels.column_start)).max(initial=0))
+
+    @cached_property
+    def largest_panel(self) -> int:
+        """Numbers in the largest panel."""
+        return int(np.diff(self.panels.panel_start).max(initial=0))
+
+    @cached_property
+    def kept_count(self) -> int:
+        """Numbers of the squares that are kept for the Schur complement."""
+        width = 3 * np.diff(self.panels.column_start).astype(np.int64)
+        return int((width[self.panels.kept_start >= 0] ** 2).sum())
+
     @property
     def value_count(self) -> int:
         """Numbers in all panels."""
@@ -96,9 +115,7 @@ class Symbolic:
         return float((width**3 / 3.0 + width**2 * below + width * below**2).sum())
 
 
-def analyse(
-    indptr: NDArray[np.int32], indices: NDArray[np.int32], last: NDArray[np.int32] | None = None
-) -> Symbolic:
+def analyse(indptr: NDArray[np.int32], indices: NDArray[np.int32], last: NDArray[np.int32] | None = None) -> Symbolic:
     """Order and panels of a symmetric pattern of 3x3 blocks.
 
     indptr (n + 1,) and indices (nnzb,): all blocks, rows ascending, the diagonal among them. ``last`` (k,): nodes that
@@ -174,9 +191,19 @@ def _panels(
     _fill_entries(*pattern, column_start, row_start, rows, panel_start, entry_start, entry_block, entry_place)
     panels = Panels(
         column_start, row_start, rows, relative, run_end, panel_start, above, first_child, next_child, update_start,
-        entry_start, entry_block, entry_place,
+        entry_start, entry_block, entry_place, _kept_places(~apart[order[column_start[:-1]]], above, width),
     )  # fmt: skip
     return panels, order, int(work_size)
+
+
+def _kept_places(last: NDArray[np.bool_], parent: NDArray[np.int32], width: NDArray[np.int64]) -> NDArray[np.int64]:
+    """Places (ns,) of the squares of supernodes of the last nodes, where these are roots, all of them; else -1.
+
+    Only then no other of them has a part in the Schur complement. It is so where the other nodes hang together.
+    """
+    if (parent[last] >= 0).any():
+        return np.full(len(last), -1, dtype=np.int64)
+    return np.where(last, _summed(np.where(last, 9 * width**2, 0))[:-1], -1)
 
 
 def _summed(counts: NDArray[np.int64]) -> NDArray[np.int64]:

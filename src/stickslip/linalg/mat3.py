@@ -77,9 +77,7 @@ def cofactors(a):
 @inner_kernel
 def determinant(a):
     """det(a)"""
-    return (
-        a[0] * (a[4] * a[8] - a[5] * a[7]) + a[1] * (a[5] * a[6] - a[3] * a[8]) + a[2] * (a[3] * a[7] - a[4] * a[6])
-    )
+    return a[0] * (a[4] * a[8] - a[5] * a[7]) + a[1] * (a[5] * a[6] - a[3] * a[8]) + a[2] * (a[3] * a[7] - a[4] * a[6])
 
 
 @inner_kernel

@@ -18,7 +18,7 @@ BLOCK = 48
 
 
 @kernel
-def factorise_panels(panels, data, blas, work, values_out):
+def factorise_panels(panels, data, blas, work, kept_out, values_out):
     """All panels of L; returns the block column of the first pivot that is not positive, or -1."""
     for s in range(len(panels.parent)):
         width = 3 * (panels.column_start[s + 1] - panels.column_start[s])
@@ -33,17 +33,20 @@ def factorise_panels(panels, data, blas, work, values_out):
                 for y in range(3):
                     values_out[place + x * height + y] = data[source + 3 * x + y]
         child = panels.first_child[s]
-        fresh = child < 0
-        if not fresh:
+        old = 0.0 if child < 0 else 1.0
+        if child >= 0:
             update[:] = 0.0
         while child >= 0:
             _assemble(panels, child, width, height, work, panel, update)
             child = panels.next_child[child]
+        if panels.kept_start[s] >= 0:
+            for i in range(width * width):
+                kept_out[panels.kept_start[s] + i] = panel[i]
         failed = _factorise_panel(panel, width, height, blas)
         if failed >= 0:
             return panels.column_start[s] + failed // 3
         if below > 0:
-            _subtract_square(panel, width, height, blas, fresh, update)
+            _subtract_square(panel, width, height, blas, old, update)
     return -1
 
 
@@ -101,7 +104,9 @@ def _factorise_columns(panel, first, last, height):
     for j in range(first, last, 3):
         a, b, c = j * height + j, (j + 1) * height + j, (j + 2) * height + j
         if j > first:
-            _subtract_strip(panel, a, height, height - j, panel, first * height + j, first * height + j, height, j - first, False)
+            _subtract_strip(
+                panel, a, height, height - j, panel, first * height + j, first * height + j, height, j - first, 1.0
+            )
         d0 = panel[a]
         if not 0.0 < d0 < np.inf:
             return j
@@ -118,7 +123,11 @@ def _factorise_columns(panel, first, last, height):
         i2 = 1.0 / np.sqrt(d2)
         panel[a], panel[a + 1], panel[a + 2] = i0 * d0, l10, l20
         panel[b + 1], panel[b + 2], panel[c + 2] = i1 * d1, l21, i2 * d2
-        rows0, rows1, rows2 = panel[a + 3 : a - j + height], panel[b + 3 : b - j + height], panel[c + 3 : c - j + height]
+        rows0, rows1, rows2 = (
+            panel[a + 3 : a - j + height],
+            panel[b + 3 : b - j + height],
+            panel[c + 3 : c - j + height],
+        )
         for i in range(len(rows0)):
             x = i0 * rows0[i]
             y = i1 * (rows1[i] - l10 * x)
@@ -127,37 +136,31 @@ def _factorise_columns(panel, first, last, height):
 
 
 @inner_kernel
-def _subtract_square(panel, width, height, blas, fresh, update_out):
-    """update -= L_below L_below^T, the lower triangle; ``fresh``: from zero."""
+def _subtract_square(panel, width, height, blas, old, update_out):
+    """update = old update - L_below L_below^T, the lower triangle, for ``old`` 0 (whatever is there) or 1."""
     below = height - width
     if width * height > CACHED:
-        rest, share = panel[width:], 0.0 if fresh else 1.0
-        call_fortran(blas.dsyrk, (LOWER, NO, below, width, -1.0, rest, height, share, update_out, below))
+        rest = panel[width:]
+        call_fortran(blas.dsyrk, (LOWER, NO, below, width, -1.0, rest, height, old, update_out, below))
         return
     for j in range(0, below, 3):
-        _subtract_strip(
-            update_out, j * below + j, below, below - j, panel, width + j, width + j, height, width, fresh
-        )
+        _subtract_strip(update_out, j * below + j, below, below - j, panel, width + j, width + j, height, width, old)
 
 
 @inner_kernel
-def _subtract_strip(c, at, stride, rows, a, left, right, lead, count, fresh):
-    """Three columns of C -= A B^T, in place: ``rows`` rows from c[at], the last of their columns of C.
+def _subtract_strip(c, at, stride, rows, a, left, right, lead, count, old):
+    """Three columns of C = old C - A B^T, in place: ``rows`` rows from c[at], the last of their columns of C.
 
     A from a[left], three rows of B from a[right], ``count`` columns of each, ``lead`` apart.
     """
-    for i in range(0, rows - TILE + 1, TILE):
-        subtract_tile(c, at + i, stride, a, left + i, right, lead, count, 0, fresh)
-    rest = rows % TILE
-    if rest == 0:
-        return
-    i = rows - TILE
-    if stride >= TILE:  # a whole tile that begins above, where it changes nothing
-        subtract_tile(c, at + i, stride, a, left + i, right, lead, count, TILE - rest, fresh)
-        return
-    for x in range(3):
-        for y in range(rows - rest, rows):
-            total = 0.0
-            for k in range(count):
-                total += a[left + y + k * lead] * a[right + x + k * lead]
-            c[at + x * stride + y] = (0.0 if fresh else c[at + x * stride + y]) - total
+    for i in range(0, rows, TILE):
+        skip = max(i + TILE - rows, 0)
+        if skip == 0 or stride >= TILE:  # the last tile begins further up, where it changes nothing
+            subtract_tile(c, at + i - skip, stride, a, left + i - skip, right, lead, count, skip, old)
+            continue
+        for x in range(3):
+            for y in range(i, rows):
+                total = 0.0
+                for k in range(count):
+                    total += a[left + y + k * lead] * a[right + x + k * lead]
+                c[at + x * stride + y] = (0.0 if old == 0.0 else c[at + x * stride + y]) - total

@@ -102,20 +102,19 @@ def polar_rotation(f):
 
 @kernel
 def symmetric_eigen3(m):
-    """Eigenvalues (3) and eigenvectors (columns of a rotation) of the symmetric m = (xx, xy, xz, yy, yz, zz), unsorted.
+    """Falling eigenvalues (3), eigenvectors (columns of a rotation) of the symmetric m = (xx, xy, xz, yy, yz, zz).
 
     The eigenvalue that lies apart from the other two is a root of the cubic, in closed form; its vector is the longest
     cross product of rows, and the other two come from a problem of two unknowns, which a square root solves (Eberly,
-    A Robust Eigensolver for 3x3 Symmetric Matrices, 2014).
+    A Robust Eigensolver for 3x3 Symmetric Matrices, 2014). A matrix below 1e-70 counts as diagonal; above 1e70
+    numbers overflow.
     """
-    size = max(abs(m[0]), abs(m[1]), abs(m[2]), abs(m[3]), abs(m[4]), abs(m[5]))
     mean = (m[0] + m[3] + m[5]) / 3.0
-    # B = (m - mean) / size
-    w = 1.0 / size if size > 0.0 else 0.0
-    xx, yy, zz = w * (m[0] - mean), w * (m[3] - mean), w * (m[5] - mean)
-    xy, xz, yz = w * m[1], w * m[2], w * m[4]
+    # B = m - mean
+    xx, yy, zz = m[0] - mean, m[3] - mean, m[5] - mean
+    xy, xz, yz = m[1], m[2], m[4]
     p = sqrt((xx * xx + yy * yy + zz * zz + 2.0 * (xy * xy + xz * xz + yz * yz)) / 6.0)
-    if p < 1e-17:
+    if p <= max(1e-17 * abs(mean), 1e-70):
         return (m[0], m[3], m[5]), IDENTITY
     det = xx * (yy * zz - yz * yz) - xy * (xy * zz - yz * xz) + xz * (xy * yz - yy * xz)
     h = min(abs(0.5 * det / (p * p * p)), 1.0)
@@ -123,7 +122,8 @@ def symmetric_eigen3(m):
     y = 1.73218421 + h * (0.33043416 + h * (-0.08126754 + h * 0.01875108))
     for _ in range(2):
         y = (2.0 * y * y * y + 2.0 * h) / (3.0 * y * y - 3.0)
-    root = p * y if det >= 0.0 else -p * y
+    top = det >= 0.0  # the root apart is the largest, else the smallest
+    root = p * y if top else -p * y
     x, y, z = (xx - root, xy, xz), (xy, yy - root, yz), (xz, yz, zz - root)
     a = cross(x, y)
     size_a = dot(a, a)
@@ -145,5 +145,7 @@ def symmetric_eigen3(m):
         u, v = w * u, w * v
         b, c = axpy(u, b, scale(v, c)), axpy(u, c, scale(-v, b))
     middle = 0.5 * (bb + cc)
-    e = (mean + size * root, mean + size * (middle + length), mean + size * (middle - length))
-    return e, matrix_of_columns(a, b, c)
+    high, low = mean + middle + length, mean + middle - length
+    if top:
+        return (mean + root, high, low), matrix_of_columns(a, b, c)
+    return (high, low, mean + root), matrix_of_columns(b, c, a)

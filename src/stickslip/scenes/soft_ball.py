@@ -11,17 +11,20 @@ from numpy.typing import ArrayLike, NDArray
 
 from stickslip.errors import InputError
 from stickslip.geometry import tet_generators
+from stickslip.geometry.rotation import between
 from stickslip.geometry.shapes import positive
 from stickslip.scene import Body, Motion, Scene
 from stickslip.scenes.closed_forms import hertz_force
+from stickslip.scenes.courses import smooth_step
 from stickslip.scenes.metrics import Values
 from stickslip.scenes.parameters import whole_number
 from stickslip.simulation import Simulation, StepResult
 from stickslip.soft_description import elastic
 
 MODES = ("drop", "squeeze", "grasp")
-CLOSED, FREE, SHAKEN, STEADY = 0.4, 0.7, 1.0, 2.0
-"""[s] when the plates have closed, when the ball's table is gone, when shaking begins, and when it is periodic."""
+CLOSED, FREE, SHAKEN, FULL, STEADY = 0.4, 0.7, 1.0, 2.0, 2.5
+"""[s] when the plates have closed, when the ball's table is gone, when shaking begins, when it has its full amplitude, and
+when first slip is over."""
 FREQUENCY = 4.0
 """[1/s] of shaking."""
 THICKNESS = 0.01
@@ -39,8 +42,8 @@ def soft_ball(
     damping: float = 0.002,
     friction: float = 0.5,
     height: float = 0.1,
-    squeeze: float = 0.01,
-    shake: float = 8.7,
+    squeeze: float = 0.008,
+    shake: float = 8.0,
     divisions: int = 4,
 ) -> Scene:
     """A ball of ``radius`` [m] on or above the ground, of the corotational model with lagged rotations.
@@ -85,8 +88,6 @@ def soft_ball(
 
 def _vertex_down(nodes: NDArray[np.float64]) -> NDArray[np.float64]:
     """Rotation (w, x, y, z) that turns the lowest node to the bottom."""
-    from stickslip.geometry.rotation import between
-
     return between(nodes[np.argmin(nodes[:, 2])], (0.0, 0.0, -1.0))
 
 
@@ -115,17 +116,11 @@ def _plate_motion(x: float, z: float, way: float, shake: float) -> Motion:
     amplitude = shake / omega**2
 
     def motion(time: float) -> tuple[ArrayLike, ArrayLike]:
-        grown = smooth_step((time - SHAKEN) / (STEADY - SHAKEN))
+        grown = smooth_step((time - SHAKEN) / (FULL - SHAKEN))
         shaken = amplitude * grown * math.sin(omega * (time - SHAKEN))
         return (x + way * smooth_step(time / CLOSED), 0.0, z + shaken), STILL
 
     return motion
-
-
-def smooth_step(share: float) -> float:
-    """From 0 to 1 for shares from 0 to 1, with velocity and acceleration zero at both ends."""
-    s = min(1.0, max(0.0, share))
-    return s * s * s * (10.0 + s * (6.0 * s - 15.0))
 
 
 class BallMetrics:

@@ -175,6 +175,7 @@ class _Iterates:
         self.damping = 1.0 if held.all() else options.damping
         chosen = ("direct" if held.any() else "pcr") if options.linear == "auto" else options.linear
         self.linear = LINEAR_SOLVERS[chosen]
+        self.elastic = np.repeat(problem.laws.law == ELASTIC, np.diff(problem.J.row_start))
         self.problem = problem
         self.H = problem.A
         self.contacts_only = bool((problem.laws.law == CONTACT).all())
@@ -213,7 +214,8 @@ class _Iterates:
         options, problem = self.options, self.problem
         terms = self._terms(problem, self.lam, self.v)
         step = self._step if isinstance(problem.A, BlockDiagonal) else self._given_step
-        C = terms.C + options.regularisation * problem.diagonal
+        # elastic rows have their own compliance: with more of it they would only creep to where they belong
+        C = terms.C + np.where(self.elastic, 0.0, options.regularisation) * problem.diagonal
         dlam, dv, linear = step(problem, C, terms.h, terms.known)
         self.linear_iterations += linear.iterations
         t = self._step_length(dlam, dv) if options.line_search else self.damping

@@ -68,25 +68,26 @@ def _shortened(
     """Velocities (nv,) on the way from ``start`` to a solution of ``problem``, linearised there; and the problem at them.
 
     With its impulses kept, the way d goes downhill in the potential whose derivative is momentum: by -d . A d at its
-    start. It is cut shorter while it ends uphill by more than half of that, or where numbers overflow.
+    start. It is cut shorter while it ends uphill by more than half of that, or with more than twice the error.
     """
     d = solution.v - start
-    slope_0 = float(inner(d, inertia.apply(problem.A, d)))
+    error_0 = inertia.apply(problem.A, d)
+    slope_0, size_0 = float(inner(d, error_0)), float(length(error_0))
     t = 1.0
     for _ in range(MOST_CUTS):
         v = start + t * d if t < 1.0 else solution.v
-        slope = np.inf
+        slope = size = np.inf
         try:
             nearby = relinearise(v, solution.lam)
-            impulse = block_rows.apply_transpose(nearby.J, solution.lam)
-            slope = float(inner(d, inertia.apply(nearby.A, v - nearby.v_free) - impulse))
+            error = inertia.apply(nearby.A, v - nearby.v_free) - block_rows.apply_transpose(nearby.J, solution.lam)
+            slope, size = float(inner(d, error)), float(length(error))
         except DivergenceError:
             pass
-        if slope <= 0.5 * slope_0:
+        if slope <= 0.5 * slope_0 and size <= 2.0 * size_0:
             return v, nearby
         # where a parabola through both slopes has its bottom
-        t *= float(np.clip(slope_0 / (slope_0 + slope), 0.1, 0.5)) if np.isfinite(slope) else 0.1
-    return solution.v, relinearise(solution.v, solution.lam)
+        t *= float(np.clip(slope_0 / (slope_0 + slope), 0.1, 0.5)) if 0.0 < slope < np.inf else 0.25
+    return v, relinearise(v, solution.lam)
 
 
 def nonlinear_residual(

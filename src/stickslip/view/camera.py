@@ -92,7 +92,7 @@ def frame_camera(
 def _framed_balls(
     model: Model, q: NDArray[np.float64], nodes: NDArray[np.float64] | None
 ) -> tuple[NDArray[np.float64], NDArray[np.float64]]:
-    """Centres (k, 3) and radii (k,) of balls around what to show: dynamic shapes and soft bodies, or all finite shapes."""
+    """Centres (k, 3) and radii (k,) of balls around what to show: all that moves, or else all that is finite."""
     position, _ = shape_poses(model, q)
     finite = model.shape_type != HALF_SPACE
     shown = finite & (model.body_kind[model.shape_body] == DYNAMIC)

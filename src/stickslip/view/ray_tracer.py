@@ -38,7 +38,7 @@ class TracedScene(NamedTuple):
     mesh_corners: NDArray[np.float64]
     """(nt, 9) corners of the triangles that the nodes number [m]"""
     mesh_paint: NDArray[np.float64]
-    """(nt, 9) linear RGB at those corners, negative where the shape's colour counts; no rows where it counts for all."""
+    """(nt, 9) linear RGB at those corners, negative where the shape's colour counts; no rows where it always does."""
     colour: NDArray[np.float64]
     """(n, 3) linear RGB."""
     planes: NDArray[np.int32]
@@ -155,9 +155,7 @@ def _area_vectors(corners, t, p):
 @kernel
 def painted(scene, s, p):
     """Linear RGB of a painted mesh, shape s, at the point p of its frame: that of the corners, interpolated."""
-    t = _nearest_triangle(
-        scene.mesh_start, scene.mesh_bounds, scene.mesh_links, scene.mesh_corners, scene.mesh[s], p
-    )
+    t = _nearest_triangle(scene.mesh_start, scene.mesh_bounds, scene.mesh_links, scene.mesh_corners, scene.mesh[s], p)
     if scene.mesh_paint[t, 0] < 0.0:
         return load3(scene.colour, s)
     whole, first, second = _area_vectors(scene.mesh_corners, t, p)

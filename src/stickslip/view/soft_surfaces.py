@@ -73,7 +73,7 @@ def node_colours(
 ) -> NDArray[np.float64]:
     """sRGB (nn, 3) of the nodes, for values (nt,) of elements: at a node their mean, weighted by volume.
 
-    limits: values of the first and the last colour; where None, zero (or the least, if that is negative) and the largest.
+    limits: values of the first and the last colour; where None, zero (or the least, if negative) and the largest.
     """
     elements = soft.elements
     if values.shape != elements.volume.shape or not np.isfinite(values).all():

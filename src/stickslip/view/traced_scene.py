@@ -67,7 +67,7 @@ def traced_scene(
 
 
 def body_colours(model: Model) -> NDArray[np.float64]:
-    """(nb + ns, 3) sRGB of rigid, then soft bodies: the user's where given, the palette for those that move, else grey."""
+    """(nb + ns, 3) sRGB of rigid, then soft bodies: the user's, else the palette for what moves, else greys."""
     colours = np.tile(np.array(STATIC_COLOUR), (model.body_count + model.soft.count, 1))
     colours[: model.body_count][model.body_kind == KINEMATIC] = KINEMATIC_COLOUR
     colours[model.shape_body[model.shape_type == HALF_SPACE]] = GROUND_COLOUR
