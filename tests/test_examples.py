@@ -18,6 +18,7 @@ EXPECTED = {
     "mesh_bodies.py": "the ball is inside the glass: True",
     "prescribed_motion.py": "at 0.500000 m/s",
     "record_and_read.py": "200 frames",
+    "rod.py": "the helix advances by 0.0862 m",
     "save_and_continue.py": "the same bits: True",
     "shapes_and_materials.py": "hammer",
     "solve_a_problem.py": "[ 2.  -0.8  0. ]",

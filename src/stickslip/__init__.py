@@ -19,6 +19,7 @@ _PLACES = {
     "Joint": "joint_description",
     "MissingDependencyError": "errors",
     "Model": "model",
+    "Rod": "rod_description",
     "Scene": "scene",
     "Simulation": "simulation",
     "SoftBody": "soft_description",
@@ -51,6 +52,7 @@ if TYPE_CHECKING:
     from stickslip.joint_description import Joint as Joint
     from stickslip.model import Model as Model
     from stickslip.model import compile_scene as compile_scene
+    from stickslip.rod_description import Rod as Rod
     from stickslip.scene import Body as Body
     from stickslip.scene import Scene as Scene
     from stickslip.simulation import Simulation as Simulation

@@ -262,10 +262,7 @@ class Linearisation:
 def _with_rigid(A: Inertia, rigid: BlockDiagonal) -> Inertia:
     """A with other blocks of the rigid bodies, which come first."""
     if isinstance(A, SparseInertia):
-        changed = SparseInertia(rigid, A.parts, A.data)
-        if "factors" in A.__dict__:
-            changed.__dict__["factors"] = A.factors
-        return changed
+        return A.with_rigid(rigid)
     assert isinstance(A, BlockDiagonal)
     own = len(rigid.data)
     return A._replace(

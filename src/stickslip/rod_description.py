@@ -119,7 +119,9 @@ def checked_points(where: str, points: ArrayLike, closed: bool) -> NDArray[np.fl
     length = np.linalg.norm(np.diff(given, axis=0), axis=1)
     if length.min() <= SHORTEST * length.sum():
         k = int(np.argmin(length))
-        raise InputError(f"{where}: points {k} and {(k + 1) % (len(given) - closed)} are both {given[k]}; they must differ")
+        raise InputError(
+            f"{where}: points {k} and {(k + 1) % (len(given) - closed)} are both {given[k]}; they must differ"
+        )
     return given
 
 
@@ -151,7 +153,9 @@ def rest_curvature(
     try:
         given = np.array(rest, dtype=np.float64)
     except (TypeError, ValueError):
-        raise InputError(f"{where}: rest is {rest!r}; it must be 'straight', 'as given' or numbers (3,) [1/m]") from None
+        raise InputError(
+            f"{where}: rest is {rest!r}; it must be 'straight', 'as given' or numbers (3,) [1/m]"
+        ) from None
     if given.shape not in ((3,), bend.shape) or not np.isfinite(given).all():
         raise InputError(
             f"{where}: rest has the shape {given.shape} or is not finite; curvatures (3,) or {bend.shape} are needed"

@@ -6,7 +6,7 @@ A rod is a chain of rigid links, six unknowns each, with elastic sections where 
 from __future__ import annotations
 
 from math import inf, pi
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Unpack, cast
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
@@ -29,7 +29,7 @@ from stickslip.rod_description import (
 )
 
 if TYPE_CHECKING:
-    from stickslip.scene import Body, BodyDescription
+    from stickslip.scene import Body, BodyDescription, BodyOptions
 
 __all__ = ["Rod", "RodMethods"]
 
@@ -51,9 +51,15 @@ class RodMethods:
     if TYPE_CHECKING:
 
         def add_capsule(
-            self, radius: float, length: float, position: ArrayLike, rotation: ArrayLike, **options: Any
+            self,
+            radius: float,
+            length: float,
+            position: ArrayLike = (0, 0, 0),
+            rotation: ArrayLike = (1, 0, 0, 0),
+            **options: Unpack[BodyOptions],
         ) -> Body:
             """See Scene."""
+            ...
 
     def add_rod(
         self,
@@ -100,14 +106,19 @@ class RodMethods:
         frames = transported_frames(along / length[:, None])
         plan = _Plan(ends, length, frames, closed)
         curvature = rest_curvature(where, rest, plan.bend, plan.section_length)
+        surface = {
+            "material": material, "friction": friction, "restitution": restitution, "velocity": velocity,
+            "colour": colour,
+        }  # fmt: skip
+        options = cast("BodyOptions", {key: value for key, value in surface.items() if value is not None})
         links = []
         for k, turn in enumerate(frames):
             mass, inertia = segment_mass(rho, float(radius), float(length[k]))
+            middle = 0.5 * (ends[k] + ends[k + 1])
             links.append(
                 self.add_capsule(
-                    float(radius), float(length[k]), 0.5 * (ends[k] + ends[k + 1]), turn, name=f"{label}/{k}",
-                    mass=mass, inertia=inertia, material=material, friction=friction, restitution=restitution,
-                    velocity=velocity, colour=colour,
+                    float(radius), float(length[k]), middle, turn, name=f"{label}/{k}", mass=mass, inertia=inertia,
+                    **options,
                 )
             )  # fmt: skip
         index = [link.index for link in links]
@@ -126,9 +137,7 @@ class RodMethods:
             half, turn = 0.5 * float(length[k]), frames[k]
             pair = (clamp, index[k]) if k == 0 else (index[k], clamp)
             bend = curvature[k] if len(curvature) and not isinstance(rest, str) else np.zeros(3)
-            sections.append(
-                self._add_section(f"{label}/{which}", *pair, at, turn, turn, section, half, bend, beta)
-            )
+            sections.append(self._add_section(f"{label}/{which}", *pair, at, turn, turn, section, half, bend, beta))
             section_length.append(half)
         self._part_links(index, length, float(radius), closed)
         rod = Rod(label, tuple(links), tuple(sections), float(radius), length, np.array(section_length), closed)

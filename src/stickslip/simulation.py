@@ -146,8 +146,10 @@ class Simulation(SoftReading):
             after = replace(after, q=stabilise(model, after.q, options))
         clock.append(time.perf_counter())
 
-        gap = contacts.gap if soft is None else np.concatenate([contacts.gap, soft.contacts.gap])
-        certificate = certify(model, replace(state, v=v), after, problem, solution, gap, h, soft and soft.motion)
+        gap, motion = contacts.gap, None
+        if soft is not None:
+            gap, motion = np.concatenate([gap, soft.contacts.gap]), soft.motion
+        certificate = certify(model, replace(state, v=v), after, problem, solution, gap, h, motion)
         clock.append(time.perf_counter())
         stages = ("collide", "assemble", "solve", "integrate", "stabilise", "certify")
         timings = dict(zip(stages, np.diff(clock).tolist(), strict=True))

@@ -155,7 +155,7 @@ class SoftMethods:
         """Fill a closed surface ``triangles`` (k, 3) of nodes with a pressure [Pa], or with a volume [m^3].
 
         Triangles are counter-clockwise seen from the material, as those of ``mesh.surface`` are not: their normals point
-        out of the cavity. With ``volume``, the pressure is bulk (wanted / actual volume - 1).
+        out of the cavity. With ``volume``, the pressure is bulk (1 - actual / wanted volume).
         """
         described = self._soft(body)
         where = f"soft body {body.name!r}, cavity"

@@ -79,8 +79,8 @@ class SoftLinearisation:
         self.model, self.soft, self.state, self.contacts = model, model.soft, state, contacts
         self.x, self.motion, self.options, self.as_rows = x, motion, options, as_rows
         self.contact_part = self._contacts(q, v)
-        self.linear: tuple[NDArray[np.float64], NDArray[np.float64]] | None = None
-        self.inverse: SparseInertia | None = None
+        self.A: SparseInertia | None = None
+        self.free = np.zeros(0)
         self.momentum_size = 0.0
         self.element_impulse = np.zeros(0)
 
@@ -105,20 +105,13 @@ class SoftLinearisation:
         if self.as_rows:
             mass, free = soft_bodies.lumped_momentum(self.soft, self.motion, nodes)
             return soft_bodies.with_particles(rigid, mass), np.concatenate([v_free, free])
-        if self.inverse is not None and self.soft.linear:
-            # the same stiffness, and factors, as at the first linearisation of this step
-            A = self.inverse
-            if A.rigid is not rigid:
-                A = SparseInertia(rigid, A.parts, A.data)
-                A.__dict__["factors"] = self.inverse.factors
-            return A, np.concatenate([v_free, self.free])
-        at = soft_bodies.momentum(self.soft, self.motion, nodes)
-        self.momentum_size = at.size
-        A = SparseInertia(rigid, self.model.soft_parts, at.matrix)
-        residual = np.concatenate([np.zeros(A.rigid_size), at.residual])
-        self.free = nodes[self.soft.free].ravel() - inertia.solve(A, residual)[A.rigid_size :]
-        self.inverse = A
-        return A, np.concatenate([v_free, self.free])
+        if self.A is None or not self.soft.linear:
+            at = soft_bodies.momentum(self.soft, self.motion, nodes)
+            self.momentum_size = at.size
+            self.A = SparseInertia(rigid, self.model.soft_parts, at.matrix)
+            residual = np.concatenate([np.zeros(self.A.rigid_size), at.residual])
+            self.free = nodes[self.soft.free].ravel() - inertia.solve(self.A, residual)[self.A.rigid_size :]
+        return self.A.with_rigid(rigid), np.concatenate([v_free, self.free])
 
     def parts_after_joints(
         self, q: NDArray[np.float64], v: NDArray[np.float64], nodes: NDArray[np.float64], x: NDArray[np.float64],

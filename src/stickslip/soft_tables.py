@@ -7,7 +7,7 @@ free nodes, three each, after those of the rigid bodies.
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import replace
+from dataclasses import dataclass, replace
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -72,7 +72,8 @@ class SurfaceTables(NamedTuple):
     """(ne, 2) the triangles on both sides."""
 
 
-class SoftTables(NamedTuple):
+@dataclass(frozen=True, eq=False)
+class SoftTables:
     """ns soft bodies, nn nodes, nt elements, nf free nodes."""
 
     names: tuple[str, ...]
@@ -141,7 +142,7 @@ class SoftTables(NamedTuple):
 def soft_tables(bodies: Sequence[SoftDescription], q_start: NDArray[np.float64]) -> SoftTables:
     """Tables of the soft bodies of a scene, whose rigid bodies start at q_start (nb, 7)."""
     node_start = summed(np.array([len(body.start) for body in bodies], dtype=np.int64))
-    number = np.concatenate([np.arange(len(body.mesh.tets)) for body in bodies] or [np.zeros(0)]).astype(np.int32)
+    number = _joined([np.arange(len(body.mesh.tets)) for body in bodies]).astype(np.int32)
     owner = np.repeat(np.arange(len(bodies), dtype=np.int32), [len(body.mesh.tets) for body in bodies])
     nodes = _stacked([node_start[i] + body.mesh.tets for i, body in enumerate(bodies)], (0, 4), np.int32)
     order, chunk_start, colour_start = element_chunks(nodes, CHUNK)
@@ -161,26 +162,26 @@ def soft_tables(bodies: Sequence[SoftDescription], q_start: NDArray[np.float64])
 
     rest = _stacked([body.mesh.nodes for body in bodies], (0, 3))
     gradient, volume = _shape_gradients(rest[nodes])
-    density = np.concatenate([_by_region(body, "density") for body in bodies] or [np.zeros(0)])
-    alpha = np.concatenate([_by_region(body, "alpha") for body in bodies] or [np.zeros(0)])
+    density = _joined([_by_region(body, "density") for body in bodies])
+    alpha = _joined([_by_region(body, "alpha") for body in bodies])
     share = np.repeat(0.25 * density * volume, 4)
-    mass = np.bincount(nodes.ravel(), share, minlength=count)
+    mass = np.bincount(nodes.ravel(), share, minlength=count).astype(np.float64)
     damping = np.bincount(nodes.ravel(), np.repeat(alpha, 4) * share, minlength=count)
     pattern = block_pattern(block[nodes], len(free))
     elements = ElementTables(
         nodes=np.ascontiguousarray(nodes[order]),
         gradient=np.ascontiguousarray(gradient[order]),
         volume=volume[order],
-        model=np.concatenate([_by_region(body, "code") for body in bodies] or [np.zeros(0)])[order].astype(np.int32),
+        model=_joined([_by_region(body, "code") for body in bodies])[order].astype(np.int32),
         parameter=_stacked([_by_region(body, "parameters") for body in bodies], (0, 5))[order],
-        beta=np.concatenate([_by_region(body, "beta") for body in bodies] or [np.zeros(0)])[order],
+        beta=_joined([_by_region(body, "beta") for body in bodies])[order],
         place=places_of(pattern, block[nodes[order]]),
         chunk_start=chunk_start,
         colour_start=colour_start,
     )
     x_start = _stacked([body.start for body in bodies], (0, 3))
     welds = [(node_start[i] + each.nodes, each.body) for i, body in enumerate(bodies) for each in body.welded]
-    weld_node = np.concatenate([each for each, _ in welds] or [np.zeros(0)]).astype(np.int32)
+    weld_node = _joined([each for each, _ in welds]).astype(np.int32)
     weld_body = np.repeat([rigid for _, rigid in welds], [len(each) for each, _ in welds]).astype(np.int32)
     return SoftTables(
         names=tuple(body.name for body in bodies),
@@ -238,6 +239,11 @@ def soft_parts(soft: SoftTables) -> tuple[SoftPart, ...]:
     return tuple(parts)
 
 
+def _joined(parts: Sequence[NDArray[Any]]) -> NDArray[Any]:
+    """Arrays one after the other, or an empty one."""
+    return np.concatenate(parts) if parts else np.zeros(0)
+
+
 def _stacked(parts: Sequence[NDArray[np.generic]], empty: tuple[int, int], kind: type = np.float64) -> NDArray[Any]:
     """Arrays one below the other, or an empty one."""
     return np.concatenate(parts).astype(kind) if parts else np.zeros(empty, dtype=kind)
@@ -251,7 +257,7 @@ def _by_region(body: SoftDescription, name: str) -> NDArray[np.float64]:
 def _shape_gradients(corners: NDArray[np.float64]) -> tuple[NDArray[np.float64], NDArray[np.float64]]:
     """Dm^-1 (nt, 3, 3) and volumes (nt,) of elements with corners (nt, 4, 3)."""
     Dm = np.swapaxes(corners[:, 1:] - corners[:, :1], 1, 2)
-    return np.linalg.inv(Dm), np.linalg.det(Dm) / 6.0
+    return np.asarray(np.linalg.inv(Dm), np.float64), np.asarray(np.linalg.det(Dm) / 6.0, np.float64)
 
 
 def _surface(bodies: Sequence[SoftDescription], node_start: NDArray[np.int32]) -> SurfaceTables:

@@ -4,9 +4,8 @@ import numpy as np
 import pytest
 
 from stickslip.collision.feature_pairs import FeaturePairs
-from stickslip.collision.moving_surfaces import MovingSurfaces, body_pairs, fit_boxes, moving_surfaces, placed
+from stickslip.collision.moving_surfaces import MovingSurfaces, fit_boxes, moving_surfaces, near_items, placed
 from stickslip.collision.soft_surfaces import crossing_edges, nodes_on_faces
-from stickslip.collision.surface_tree import overlapping_pairs
 from stickslip.geometry.tet_generators import box, sphere
 from stickslip.geometry.tet_mesh import TetMesh
 
@@ -32,8 +31,7 @@ def found(
     wanted = np.eye(count, dtype=bool) if own else ~np.eye(count, dtype=bool)
     at = placed(surfaces.triangles, x)
     boxes = fit_boxes(surfaces, at, motion, margin)
-    points = overlapping_pairs(surfaces.points, surfaces.faces, body_pairs(boxes.points, boxes.faces, wanted))
-    lines = overlapping_pairs(surfaces.lines, surfaces.lines, body_pairs(boxes.lines, boxes.lines, np.triu(wanted)))
+    points, lines = near_items(surfaces, boxes, wanted)
     return (
         nodes_on_faces(surfaces, at, motion, margin, points),
         crossing_edges(surfaces, at, motion, margin, lines),

@@ -13,6 +13,7 @@ from stickslip.errors import DivergenceError, InputError
 from stickslip.linalg import elimination
 from stickslip.linalg.block_cholesky import Factor, analyse, factorise, forward, schur, solve
 from stickslip.linalg.dissection import dissected
+from stickslip.linalg.elimination_tree import elimination_tree, inverse_of
 from stickslip.linalg.minimum_degree import minimum_degree
 from stickslip.linalg.threads import one_blas_thread
 
@@ -129,6 +130,30 @@ def above(symbolic: elimination.Symbolic, node: int) -> list[int]:
     return found
 
 
+def test_schur_complement_is_read_off_where_the_other_nodes_hang_together():
+    indptr, indices, data = elastic_box(4, 4, 4)
+    last = np.arange(0, 125, 9, dtype=np.int32)
+    symbolic = analyse(indptr, indices, last)
+    assert symbolic.kept_count == (3 * len(last)) ** 2
+    factor = factorise(symbolic, data)
+    top = (3 * symbolic.place[last][:, None] + np.arange(3)).ravel()
+    L = lower(factor)[np.ix_(np.sort(top), np.sort(top))]
+    expected = np.empty_like(L)
+    rank = np.argsort(top)
+    expected[np.ix_(rank, rank)] = L @ L.T
+    np.testing.assert_allclose(schur(factor), expected, rtol=0.0, atol=1e-13 * np.abs(expected).max())
+
+
+def test_nothing_to_solve():
+    indptr, indices, data = elastic_box(1, 1, 1)
+    factor = factorise(analyse(indptr, indices), data)
+    assert solve(factor, np.zeros((24, 0))).shape == (24, 0)
+    assert forward(factor, np.zeros((24, 0))).shape == (24, 0)
+    empty = factorise(analyse(np.zeros(1, np.int32), np.zeros(0, np.int32)), np.zeros((0, 3, 3)))
+    assert solve(empty, np.zeros(0)).shape == (0,)
+    assert schur(empty).shape == (0, 0)
+
+
 def test_storage_is_used_again():
     indptr, indices, data = elastic_box(3, 3, 3)
     symbolic = analyse(indptr, indices)
@@ -208,7 +233,7 @@ def test_minimum_degree_of_a_tree_makes_no_fill():
     by_row = np.lexsort((j, i))
     indptr, indices = np.searchsorted(i[by_row], np.arange(n + 1)).astype(np.int32), j[by_row].astype(np.int32)
     order = minimum_degree(indptr, indices, np.zeros(n, dtype=np.int32))
-    counts = elimination._tree(indptr, indices, order, elimination.inverse_of(order))[1]
+    counts = elimination_tree(indptr, indices, order, inverse_of(order))[1]
     assert counts.sum() == 2 * n - 1
 
 
@@ -284,8 +309,8 @@ def test_without_compiler_and_with_bounds_checked(switch):
 @pytest.mark.slow
 def test_kernels_are_kept_on_disk(tmp_path):
     code = PLAIN.format(folder=os.path.dirname(__file__)) + (
-        "from stickslip.linalg import block_cholesky as module\n"
-        "kernels = [module._factorise, module._forward, module._backward]\n"
+        "from stickslip.linalg import multifrontal, triangular\n"
+        "kernels = [multifrontal.factorise_panels, triangular.solve_lower, triangular.solve_upper]\n"
         "print(json.dumps([sum(k.stats.cache_hits.values()) for k in kernels]))\n"
     )
     clean = {key: value for key, value in os.environ.items() if not key.startswith("NUMBA_")}

@@ -4,6 +4,7 @@ from math import sqrt
 
 import numpy as np
 
+from stickslip.collision.closest_points import segment_segment
 from stickslip.collision.feature_pairs import write_pair
 from stickslip.collision.moving_surfaces import APPROACH_SAFETY, EDGE_DEPTH, into_face
 from stickslip.jit import inner_kernel, kernel
@@ -13,7 +14,7 @@ TURNED = 0.3
 """Largest sine by which a way along a surface, out of its edge, may lead nearer to the other edge."""
 PARALLEL = 1e-3
 """Edges with a smaller sine between them do not cross."""
-REST = 2.0
+REST = 1.0
 """Relative to the longer edge: edges nearer to each other at rest do not touch, unless they face each other there."""
 ACROSS = 0.5
 """Smallest cosine of normals with the way between two edges that face each other at rest."""
@@ -70,14 +71,16 @@ def may_cross(edges, edge_triangles, node_body, length, rest, e, f):
         return False
     if node_body[edges[e, 0]] != node_body[edges[f, 0]]:
         return True
-    # middles and ends are enough to say what is near at rest
-    d = sub(along(rest.x, edges, f, 0.5), along(rest.x, edges, e, 0.5))
+    middle, other = along(rest.x, edges, e, 0.5), along(rest.x, edges, f, 0.5)
+    p, q = sub(load3(rest.x, edges[e, 1]), middle), sub(load3(rest.x, edges[f, 1]), other)
+    u, w = segment_segment(middle, normalize(p), norm(p), other, normalize(q), norm(q))
+    d = sub(axpy(w / norm(q), q, other), axpy(u / norm(p), p, middle))
     apart = norm(d)
-    if apart - 0.5 * (length[e] + length[f]) > REST * max(length[e], length[f]):
+    if apart > REST * max(length[e], length[f]):
         return True
     facing = dot(d, normalize(edge_normal(edge_triangles, rest, e)))
-    other = dot(d, normalize(edge_normal(edge_triangles, rest, f)))
-    return facing > ACROSS * apart and other < -ACROSS * apart
+    opposed = dot(d, normalize(edge_normal(edge_triangles, rest, f)))
+    return facing > ACROSS * apart and opposed < -ACROSS * apart
 
 
 @inner_kernel

@@ -10,7 +10,7 @@ from typing import NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
-from stickslip.collision.surface_tree import Forest, build_forest, overlapping_bodies, refit
+from stickslip.collision.surface_tree import Forest, build_forest, overlapping_bodies, overlapping_pairs, refit
 from stickslip.geometry.tet_mesh import edges_of
 from stickslip.jit import inner_kernel, kernel
 from stickslip.linalg.vec3 import axpy, cross, dot, load3, norm, normalize, store3, sub
@@ -21,8 +21,9 @@ DEPTH = 0.5
 """Share of the mean size of a body's triangles: how deep behind them a node is looked for."""
 EDGE_DEPTH = 0.25
 """Share of the length of an edge: how deep crossing edges are looked for."""
-CONVEX = 0.1
-"""Sine of the angle by which a surface is bent at an edge that sticks out; at flatter ones nodes and faces do."""
+SHARP, BENT = 0.1, 0.03
+"""Sines of the angle by which a surface is bent outwards at an edge. Edges cross where one is sharp and the other is
+bent; at flatter ones nodes and faces do."""
 
 
 class MovingSurfaces(NamedTuple):
@@ -55,7 +56,8 @@ class MovingSurfaces(NamedTuple):
     points: Forest
     faces: Forest
     lines: Forest
-    """Trees over surface nodes, triangles and edges"""
+    sharp: Forest
+    """Trees over surface nodes, triangles, edges, and edges again for those that are sharp"""
 
 
 class Placement(NamedTuple):
@@ -70,11 +72,12 @@ class Placement(NamedTuple):
 
 
 class Boxes(NamedTuple):
-    """Boxes (nb, 6) [m] of each body in a step: of its nodes, its triangles and its edges, with their motion."""
+    """Boxes (nb, 6) [m] of each body in a step: of its nodes, triangles, bent and sharp edges, with their motion."""
 
     points: NDArray[np.float64]
     faces: NDArray[np.float64]
     lines: NDArray[np.float64]
+    sharp: NDArray[np.float64]
 
 
 def moving_surfaces(
@@ -105,6 +108,7 @@ def moving_surfaces(
     corner3 = x_rest[triangles]
     area2 = np.linalg.norm(np.cross(corner3[:, 1] - corner3[:, 0], corner3[:, 2] - corner3[:, 0]), axis=1)
     size = np.sqrt(area2)
+    lines = build_forest(ends, triangle_body[sides[:, 0]], bodies, x_rest)
     count = np.bincount(triangle_body, minlength=bodies)
     mean = np.bincount(triangle_body, size, minlength=bodies) / np.maximum(count, 1)
     return MovingSurfaces(
@@ -122,7 +126,8 @@ def moving_surfaces(
         rest=placed(triangles, x_rest),
         points=build_forest(nodes[:, None], node_body[nodes], bodies, x_rest),
         faces=build_forest(triangles, triangle_body, bodies, x_rest),
-        lines=build_forest(ends, triangle_body[sides[:, 0]], bodies, x_rest),
+        lines=lines,
+        sharp=lines._replace(bounds=lines.bounds.copy(), boxes=lines.boxes.copy()),
     )
 
 
@@ -136,16 +141,29 @@ def placed(triangles: NDArray[np.int32], x: NDArray[np.float64]) -> Placement:
 def fit_boxes(surfaces: MovingSurfaces, at: Placement, motion: NDArray[np.float64], margin: float) -> Boxes:
     """Refit all trees to surfaces that may move by ``motion`` (nn, 3) [m] and a little further; ``margin`` [m].
 
-    Edges that do not stick out get empty boxes: the trees find nothing for them.
+    Edges that cannot cross others get empty boxes: the trees find nothing for them.
     """
     swept = APPROACH_SAFETY * motion
-    edge_reach = np.empty(len(surfaces.edges))
-    _edge_reach(surfaces.edges, surfaces.edge_triangles, surfaces.length, at.x, at.normal, margin, edge_reach)
+    sine = np.empty(len(surfaces.edges))
+    _edge_sines(surfaces.edges, surfaces.edge_triangles, at.x, at.normal, sine)
+    reach = 0.5 * margin + EDGE_DEPTH * surfaces.length
     return Boxes(
         refit(surfaces.points, at.x, swept, np.zeros(len(surfaces.points.items))),
         refit(surfaces.faces, at.x, swept, margin + surfaces.depth),
-        refit(surfaces.lines, at.x, swept, edge_reach),
+        refit(surfaces.lines, at.x, swept, np.where(sine > BENT, reach, -np.inf)),
+        refit(surfaces.sharp, at.x, swept, np.where(sine > SHARP, reach, -np.inf)),
     )
+
+
+def near_items(
+    surfaces: MovingSurfaces, boxes: Boxes, wanted: NDArray[np.bool_]
+) -> tuple[NDArray[np.int32], NDArray[np.int32]]:
+    """Pairs (k, 2) of items, of nodes and faces and of edges, that come near, of bodies that are wanted (nb, nb)."""
+    nodes = overlapping_pairs(surfaces.points, surfaces.faces, body_pairs(boxes.points, boxes.faces, wanted))
+    edges = overlapping_pairs(surfaces.sharp, surfaces.lines, body_pairs(boxes.sharp, boxes.lines, wanted))
+    # two sharp edges find each other twice
+    sharp = np.isfinite(surfaces.sharp.boxes[:, 0])
+    return nodes, edges[(edges[:, 0] < edges[:, 1]) | ~sharp[edges[:, 1]]]
 
 
 def body_pairs(first: NDArray[np.float64], second: NDArray[np.float64], wanted: NDArray[np.bool_]) -> NDArray[np.int32]:
@@ -155,12 +173,11 @@ def body_pairs(first: NDArray[np.float64], second: NDArray[np.float64], wanted: 
 
 
 @kernel
-def _edge_reach(edges, edge_triangles, length, x, normal, margin, reach_out):
-    """How far around itself each edge looks; minus infinity where the surface is not bent outwards at it."""
+def _edge_sines(edges, edge_triangles, x, normal, sine_out):
+    """Sine of the angle by which the surface is bent at each edge, positive outwards."""
     for e in range(edges.shape[0]):
         way = into_face(edges, x, e, 1)
-        out = dot(load3(normal, edge_triangles[e, 0]), way) < -CONVEX * norm(way)
-        reach_out[e] = 0.5 * margin + EDGE_DEPTH * length[e] if out else -np.inf
+        sine_out[e] = -dot(load3(normal, edge_triangles[e, 0]), way) / max(norm(way), 1e-300)
 
 
 @inner_kernel

@@ -54,8 +54,9 @@ TURNED = 0.3
 """Largest cosine between the direction to a point and its own normal: they should be opposite."""
 FACING = -0.1
 """Largest cosine between the normal of a face and that of a point that the face may push."""
-RIM = 1e-6
-"""Relative to the size of a shape: a point no further beyond the rim of a face is still above it."""
+RIM = 1e-3
+"""Relative to the size of a shape: a point no further beyond the rim of a face is still above it. The direction from a
+rim to a point that lies on it is that of rounding and of strain."""
 ON_EDGE = 1e-9
 """Relative to the size of a hull or mesh: a point nearer to an edge or corner takes the normal of a face there."""
 
@@ -168,7 +169,7 @@ def facing_primitive(kind, x, size, m):
     """
     best, n = -np.inf, (0.0, 0.0, 1.0)
     if kind == BOX:
-        slack = RIM * (size[0] + size[1] + size[2])
+        slack = RIM * (size[0] + size[1])
         outside = (abs(x[0]) - size[0] > slack, abs(x[1]) - size[1] > slack, abs(x[2]) - size[2] > slack)
         for k in range(3):
             side = -1.0 if m[k] > 0.0 else 1.0
@@ -216,23 +217,26 @@ def primitive_distances(rows, point, outward, shape, position, rotation, kind, s
         own = mat_t_vec(turn, sub(load3(point, c), load3(position, s)))
         m = mat_t_vec(turn, load3(outward, c))
         distance, n = point_primitive(kind[s], own, load3(size, s))
-        if dot(n, m) > TURNED:
-            beyond = distance > RIM * (size[s, 0] + size[s, 1])
-            if kind[s] in (BOX, CYLINDER):
-                distance, n = facing_primitive(kind[s], own, load3(size, s), m)
-            if beyond and (distance < 0.0 or kind[s] not in (BOX, CYLINDER)):
-                distance = np.inf  # outside, and below a face on the other side
+        turned, beyond = dot(n, m) > TURNED, distance > RIM * (size[s, 0] + size[s, 1])
+        if kind[s] in (BOX, CYLINDER) and (turned or (distance > 0.0 and not beyond)):
+            height, up = facing_primitive(kind[s], own, load3(size, s), m)
+            # outside, and below a face on the other side, no face can push
+            if height < np.inf and not (beyond and height < 0.0) and dot(up, m) < dot(n, m):
+                distance, n = height, up
+            elif turned:
+                distance = np.inf
+        elif turned and distance > 0.0:
+            distance = np.inf
         distance_out[c] = distance
         store3(normal_out, c, mat_vec(turn, n))
 
 
 @inner_kernel
-def facing_hull(x, h, hulls, m):
+def facing_hull(x, h, hulls, m, slack):
     """Signed distance and normal of the nearest face of hull h that looks against m and that x is above or below."""
     first, last = hulls.face_start[h], hulls.face_start[h + 1]
-    best, top, widest = -np.inf, first, 0.0
+    best, top = -np.inf, first
     for f in range(first, last):
-        widest = max(widest, abs(hulls.face_plane[f, 3]))
         height = dot(load3(hulls.face_plane, f), x) - hulls.face_plane[f, 3]
         if height > best and dot(load3(hulls.face_plane, f), m) <= FACING:
             best, top = height, f
@@ -240,7 +244,7 @@ def facing_hull(x, h, hulls, m):
     # below the face, no other one may be below the point; above it, none below its foot
     at = axpy(-max(best, 0.0), n, x)
     for f in range(first, last):
-        if best == -np.inf or dot(load3(hulls.face_plane, f), at) - hulls.face_plane[f, 3] > RIM * widest:
+        if best == -np.inf or dot(load3(hulls.face_plane, f), at) - hulls.face_plane[f, 3] > slack:
             return np.inf, n
     return best, n
 
@@ -254,8 +258,12 @@ def hull_distances(rows, point, outward, shape, position, rotation, hull_of, hul
         own = mat_t_vec(turn, sub(load3(point, c), load3(position, s)))
         m = mat_t_vec(turn, load3(outward, c))
         distance, n = point_hull(own, hull_of[s], hulls)
-        if dot(n, m) > TURNED:
-            distance, n = facing_hull(own, hull_of[s], hulls, m)
+        # a hull is about as large as a point is away from its middle that is near its rim
+        turned, slack = dot(n, m) > TURNED, RIM * norm(own)
+        if turned or 0.0 < distance <= slack:
+            height, up = facing_hull(own, hull_of[s], hulls, m, slack)
+            if turned or (height < np.inf and dot(up, m) < dot(n, m)):
+                distance, n = height, up
         distance_out[c] = distance
         store3(normal_out, c, mat_vec(turn, n))
 
@@ -278,16 +286,18 @@ def mesh_distances(rows, point, outward, shape, position, rotation, limit, mesh_
         if not is_flat(meshes, t, feature) and abs(distance) > ON_EDGE * size:
             n = scale(1.0 / distance, sub(x, on))
         m = mat_t_vec(turn, load3(outward, c))
-        if dot(n, m) > TURNED:
-            _, t, feature, on = closest_triangle(meshes, mesh, x, size * size, m, FACING)
-            if t < 0:
-                continue
-            n = load3(meshes.normals, t)
+        turned, slack = dot(n, m) > TURNED, RIM * size
+        if turned or 0.0 < distance <= slack:
+            within = size if turned else 2.0 * slack
+            _, t, feature, on = closest_triangle(meshes, mesh, x, within * within, m, FACING)
+            up = load3(meshes.normals, max(t, 0))
             apart = sub(x, on)
-            height = dot(n, apart)
-            if norm(axpy(-height, n, apart)) > RIM * size or (distance > RIM * size and height < 0.0):
+            height = dot(up, apart)
+            above = t >= 0 and norm(axpy(-height, up, apart)) <= slack and not (distance > slack and height < 0.0)
+            if above and dot(up, m) < dot(n, m):
+                distance, n = height, up
+            elif turned:
                 continue
-            distance = height
         distance_out[c] = distance
         store3(normal_out, c, mat_vec(turn, n))
 

@@ -30,7 +30,7 @@ TOUCHING = 1e-3
 """Relative to a triangle's size: closer than this, the normal of a face says more than the direction to its rim."""
 SAME_NORMAL = 0.9
 """Of contacts of a node with one body whose normals have a larger cosine than this the closest is kept."""
-REST = 2.0
+REST = 1.2
 """Relative to a triangle's size: a node nearer to it at rest does not touch it, unless they face each other there."""
 ACROSS = 0.5
 """Smallest cosine of normals with the way between a node and a triangle that face each other at rest."""

@@ -24,14 +24,13 @@ from stickslip.collision.impacts import edges_hitting_edges, nodes_hitting_faces
 from stickslip.collision.moving_surfaces import (
     MovingSurfaces,
     Placement,
-    body_pairs,
     fit_boxes,
     moving_surfaces,
+    near_items,
     placed,
 )
 from stickslip.collision.rigid_surfaces import RigidSurfaces, rigid_surfaces, world_vertices
 from stickslip.collision.soft_surfaces import SAME_NORMAL, crossing_edges, nodes_on_faces
-from stickslip.collision.surface_tree import overlapping_pairs
 from stickslip.dynamics.rigid_bodies import advance
 from stickslip.model import Model
 
@@ -116,8 +115,7 @@ def _near(
     motion = motion - motion.mean(axis=0)
     at = placed(surfaces.triangles, x)
     boxes = fit_boxes(surfaces, at, motion, margin)
-    points = overlapping_pairs(surfaces.points, surfaces.faces, body_pairs(boxes.points, boxes.faces, wanted))
-    lines = overlapping_pairs(surfaces.lines, surfaces.lines, body_pairs(boxes.lines, boxes.lines, np.triu(wanted)))
+    points, lines = near_items(surfaces, boxes, wanted)
     return at, motion, points, lines
 
 

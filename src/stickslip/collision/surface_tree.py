@@ -79,7 +79,7 @@ def overlapping_pairs(first: Forest, second: Forest, bodies: NDArray[np.int32]) 
     pair comes once, the item that is earlier in the order of the tree first, and no item with itself.
     """
     pairs = np.empty((FIRST_ROOM, 2), np.int32)
-    same = first.order is second.order
+    same = first.boxes is second.boxes
     while True:
         count = _overlapping_pairs(
             first.start, first.links, first.order, first.bounds, first.boxes,

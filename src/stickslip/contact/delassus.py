@@ -41,8 +41,10 @@ def impulse_response(J: BlockRows, A: Inertia) -> BlockRows:
 
 def diagonal(J: BlockRows, A: Inertia) -> NDArray[np.float64]:
     """diag W, shape (m,) [1/kg]."""
+    if isinstance(A, SparseInertia):
+        return np.asarray(assemble(J, A).diagonal(), dtype=np.float64)
     diagonal_out = np.zeros(J.row_count)
-    if not isinstance(A, BlockDiagonal):
+    if isinstance(A, GivenInverse):
         if (np.diff(J.row_start) != 3).any():
             return np.asarray(assemble(J, A).diagonal(), dtype=np.float64)
         _given_diagonal(A.data, A.indices, A.indptr, diagonal_out)  # J = I
@@ -157,6 +159,7 @@ def _sparse_inverse(A: Inertia, size: int) -> csr_array:
 
     if isinstance(A, BlockDiagonal):
         return inertia_matrix(A._replace(data=A.inverse))
+    assert isinstance(A, GivenInverse)  # of soft bodies A^-1 is full
     return csr_array((A.data, A.indices, A.indptr), shape=(size, size))
 
 

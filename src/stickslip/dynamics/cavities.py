@@ -3,7 +3,7 @@
 The volume enclosed is V = sum over triangles of x_a . (x_b x x_c) / 6, and the force of a pressure p is p dV/dx. A
 pressure that is given is a force; a volume that is given is a constraint with the compliance of the filling, one row:
 
-    u = dV/dx . v + (V - V_wanted) / h,     u + V_wanted / (bulk h^2) lam = 0,     lam = -h p
+    u = dV/dx . v + (V - V_wanted) / h,     u + V_wanted / (bulk h^2) lam = 0,     lam = h p
 """
 
 from __future__ import annotations

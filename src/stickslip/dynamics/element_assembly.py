@@ -181,21 +181,22 @@ def _assemble_range(
             if w != 0.0:
                 a, b, c = mat_vec(R, ga), mat_vec(R, gb), mat_vec(R, gc)
                 mu, lam = w * q[0], w * q[1]
-                store9(K, 0, _linear_block(mu, lam, a, a))
-                store9(K, 1, _linear_block(mu, lam, a, b))
-                store9(K, 2, _linear_block(mu, lam, a, c))
-                store9(K, 3, _linear_block(mu, lam, b, b))
-                store9(K, 4, _linear_block(mu, lam, b, c))
-                store9(K, 5, _linear_block(mu, lam, c, c))
-                if model[e] == COROTATIONAL:
+                if model[e] != COROTATIONAL:
+                    store9(K, 0, _linear_block(mu, lam, a, a))
+                    store9(K, 1, _linear_block(mu, lam, a, b))
+                    store9(K, 2, _linear_block(mu, lam, a, c))
+                    store9(K, 3, _linear_block(mu, lam, b, b))
+                    store9(K, 4, _linear_block(mu, lam, b, c))
+                    store9(K, 5, _linear_block(mu, lam, c, c))
+                else:
                     w *= 0.5
                     T = (w * T[0], w * T[1], w * T[2], w * T[3], w * T[4], w * T[5])
-                    add9(K, 0, _twist_block(T, a, a))
-                    add9(K, 1, _twist_block(T, a, b))
-                    add9(K, 2, _twist_block(T, a, c))
-                    add9(K, 3, _twist_block(T, b, b))
-                    add9(K, 4, _twist_block(T, b, c))
-                    add9(K, 5, _twist_block(T, c, c))
+                    store9(K, 0, _twisted_block(mu, lam, T, a, a))
+                    store9(K, 1, _twisted_block(mu, lam, T, a, b))
+                    store9(K, 2, _twisted_block(mu, lam, T, a, c))
+                    store9(K, 3, _twisted_block(mu, lam, T, b, b))
+                    store9(K, 4, _twisted_block(mu, lam, T, b, c))
+                    store9(K, 5, _twisted_block(mu, lam, T, c, c))
         P = mat_scale(volume[e], P)
         fa, fb, fc = mat_vec(P, ga), mat_vec(P, gb), mat_vec(P, gc)
         for k in range(3):
@@ -213,15 +214,6 @@ def store9(K_out, m, b):
     K_out[m, 0], K_out[m, 1], K_out[m, 2] = b[0], b[1], b[2]
     K_out[m, 3], K_out[m, 4], K_out[m, 5] = b[3], b[4], b[5]
     K_out[m, 6], K_out[m, 7], K_out[m, 8] = b[6], b[7], b[8]
-
-
-@inner_kernel
-def add9(K_out, m, b):
-    """Add a 9-tuple to row m."""
-    a0, a1, a2 = K_out[m, 0] + b[0], K_out[m, 1] + b[1], K_out[m, 2] + b[2]
-    b0, b1, b2 = K_out[m, 3] + b[3], K_out[m, 4] + b[4], K_out[m, 5] + b[5]
-    c0, c1, c2 = K_out[m, 6] + b[6], K_out[m, 7] + b[7], K_out[m, 8] + b[8]
-    store9(K_out, m, (a0, a1, a2, b0, b1, b2, c0, c1, c2))
 
 
 @inner_kernel
@@ -245,15 +237,16 @@ def _linear_block(mu, lam, a, b):
 
 
 @inner_kernel
-def _twist_block(T, a, b):
-    """[a]^T T [b], where [a] u = a x u and T = (xx, xy, xz, yy, yz, zz) is symmetric."""
+def _twisted_block(mu, lam, T, a, b):
+    """The linear block plus [a]^T T [b], where [a] u = a x u and T = (xx, xy, xz, yy, yz, zz) is symmetric."""
     x = (T[1] * b[2] - T[2] * b[1], T[3] * b[2] - T[4] * b[1], T[4] * b[2] - T[5] * b[1])  # columns of T [b]
     y = (T[2] * b[0] - T[0] * b[2], T[4] * b[0] - T[1] * b[2], T[5] * b[0] - T[2] * b[2])
     z = (T[0] * b[1] - T[1] * b[0], T[1] * b[1] - T[3] * b[0], T[2] * b[1] - T[4] * b[0])
+    k = _linear_block(mu, lam, a, b)
     return (
-        x[1] * a[2] - x[2] * a[1], y[1] * a[2] - y[2] * a[1], z[1] * a[2] - z[2] * a[1],
-        x[2] * a[0] - x[0] * a[2], y[2] * a[0] - y[0] * a[2], z[2] * a[0] - z[0] * a[2],
-        x[0] * a[1] - x[1] * a[0], y[0] * a[1] - y[1] * a[0], z[0] * a[1] - z[1] * a[0],
+        k[0] + x[1] * a[2] - x[2] * a[1], k[1] + y[1] * a[2] - y[2] * a[1], k[2] + z[1] * a[2] - z[2] * a[1],
+        k[3] + x[2] * a[0] - x[0] * a[2], k[4] + y[2] * a[0] - y[0] * a[2], k[5] + z[2] * a[0] - z[0] * a[2],
+        k[6] + x[0] * a[1] - x[1] * a[0], k[7] + y[0] * a[1] - y[1] * a[0], k[8] + z[0] * a[1] - z[1] * a[0],
     )  # fmt: skip
 
 

@@ -18,7 +18,7 @@ from stickslip.io.global_form import require_definite
 from stickslip.io.sparse_parts import array_of, vector
 from stickslip.io.stored_problem import ProblemFile
 from stickslip.linalg.block_rows import BlockRows
-from stickslip.linalg.inertia import BlockDiagonal, GivenInverse
+from stickslip.linalg.inertia import BlockDiagonal, GivenInverse, SparseInertia
 
 FORMAT, VERSION = "stickslip-problem", 1
 INVERSE_ERROR = 1e-6
@@ -31,6 +31,7 @@ KINDS: dict[str, type[BlockDiagonal] | type[GivenInverse]] = {
 def own_arrays(content: ProblemFile) -> dict[str, Any]:
     """The arrays of an archive."""
     problem = content.problem
+    assert not isinstance(problem.A, SparseInertia)  # saved in its condensed form
     arrays: dict[str, Any] = {"format": FORMAT, "version": VERSION, "inertia": type(problem.A).__name__}
     for prefix, table in (("A", problem.A), ("J", problem.J), ("laws", problem.laws)):
         arrays |= {f"{prefix}.{name}": array for name, array in table._asdict().items()}
@@ -102,6 +103,7 @@ def _check_tables(problem: ContactProblem) -> None:
         tables.append(("A.start", A.start, columns, J.column_count))
         tables.append(("A.data_start", A.data_start, columns, len(A.data)))
     else:
+        assert isinstance(A, GivenInverse)
         tables.append(("A.indptr", A.indptr, J.column_count, len(A.data)))
         used.append(("A.indices", A.indices, J.column_count))
     for name, start, count, end in tables:
@@ -119,20 +121,21 @@ def _check_tables(problem: ContactProblem) -> None:
             raise InputError("A.start differs from J.column_start; blocks of A are the column blocks of J")
         if (np.diff(A.data_start) != width**2).any() or A.inverse.shape != A.data.shape:
             raise InputError("A.data_start does not give each block as many numbers as its square needs")
-    elif A.indices.shape != A.data.shape:
+    elif isinstance(A, GivenInverse) and A.indices.shape != A.data.shape:
         raise InputError(f"A.indices has shape {A.indices.shape}; A.data has {A.data.shape}")
 
 
 def _check_inertia(problem: ContactProblem) -> list[str]:
     """Warnings about A; blocks that are not positive definite or not inverse to each other raise an InputError."""
     A = problem.A
-    if not isinstance(A, BlockDiagonal):
+    if isinstance(A, GivenInverse):
         from scipy.sparse import csr_array
 
         size = problem.J.column_count
         given = csr_array((A.data, A.indices, A.indptr), shape=(size, size))
         given.sum_duplicates()
         return examine(given, "A^-1 = W")
+    assert isinstance(A, BlockDiagonal)
     width = np.diff(A.start)
     for size in np.unique(width[width > 0]):
         members = np.flatnonzero(width == size)

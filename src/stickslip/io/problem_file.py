@@ -60,9 +60,10 @@ def save_problem(
 ) -> None:
     """Write a problem, whole or not at all: ``.npz`` our own form, bit for bit; ``.hdf5`` or ``.h5`` FCLIB.
 
-    ``solution`` and ``guesses`` are impulses (m,). What FCLIB cannot express raises a FileError that names it.
+    Problems of soft bodies are written over their impulses alone. ``solution`` and ``guesses`` are impulses (m,). What FCLIB cannot express raises a FileError that names it.
     """
     ending = check_problem_path(path)
+    problem = problem.condensed
     found = None if solution is None else impulses("solution", solution, problem)
     tried = tuple(impulses(f"guess {k + 1}", lam, problem) for k, lam in enumerate(guesses))
     content = ProblemFile(problem, tried, found, title, description)

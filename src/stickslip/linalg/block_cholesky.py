@@ -71,6 +71,8 @@ def factorise(symbolic: Symbolic, data: NDArray[np.float64], reuse: Factor | Non
 def solve(factor: Factor, b: NDArray[np.float64]) -> NDArray[np.float64]:
     """A^-1 b, for b (3 n,) or (3 n, k)."""
     x, columns = _permuted(factor, b)
+    if b.size == 0:
+        return b.copy()
     work = np.empty(columns * factor.symbolic.rows_below)
     with _blas(columns > 1):
         solve_lower(factor.symbolic.panels, factor.values, routines(), columns, work, x)
@@ -84,6 +86,8 @@ def forward(factor: Factor, b: NDArray[np.float64]) -> NDArray[np.float64]:
     Parts of L that no entry of b reaches are left out.
     """
     x, columns = _permuted(factor, b)
+    if b.size == 0:
+        return b.copy()
     work = np.empty(columns * factor.symbolic.rows_below)
     with _blas(columns > 1):
         solve_lower(factor.symbolic.panels, factor.values, routines(), columns, work, x)
@@ -124,7 +128,7 @@ def _permuted(factor: Factor, b: NDArray[np.float64]) -> tuple[NDArray[np.float6
     if b.ndim not in (1, 2) or b.shape[0] != factor.symbolic.size:
         raise InputError(f"the right-hand side has the shape {b.shape}; it needs {factor.symbolic.size} rows")
     columns = 1 if b.ndim == 1 else b.shape[1]
-    blocks = np.ascontiguousarray(b, np.float64).reshape(len(factor.symbolic.order), -1)
+    blocks = np.ascontiguousarray(b, np.float64).reshape(len(factor.symbolic.order), 3 * columns)
     return blocks[factor.symbolic.order].reshape(-1), columns
 
 

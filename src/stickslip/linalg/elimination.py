@@ -14,8 +14,16 @@ import numpy as np
 from numpy.typing import NDArray
 
 from stickslip.errors import InputError
-from stickslip.jit import inner_kernel, kernel
+from stickslip.jit import kernel
 from stickslip.linalg.dissection import dissected
+from stickslip.linalg.elimination_tree import (
+    children_of,
+    elimination_tree,
+    inverse_of,
+    join_columns,
+    postorder,
+    renumbered,
+)
 from stickslip.linalg.minimum_degree import minimum_degree
 
 DISSECT_FROM = 400
@@ -160,18 +168,18 @@ def _panels(
 
     Nodes with different ``apart`` (n,) share no supernode.
     """
-    parent, counts = _tree(indptr, indices, order, inverse_of(order))
-    sequence = _postorder(parent)
-    order, counts, parent = order[sequence], counts[sequence], _renumbered(parent, sequence)
+    parent, counts = elimination_tree(indptr, indices, order, inverse_of(order))
+    sequence = postorder(parent)
+    order, counts, parent = order[sequence], counts[sequence], renumbered(parent, sequence)
     owner, height = np.empty(len(order), dtype=np.int32), counts.astype(np.int64)
-    _join_columns(parent, counts, apart[order], owner, height)
+    join_columns(parent, counts, apart[order], owner, height)
 
     # the last column stands for its supernode, and its parent is in the supernode above
     last = np.flatnonzero(owner == np.arange(len(order)))
     number = np.cumsum(owner == np.arange(len(order)), dtype=np.int32) - np.int32(1)
     above = np.where(parent[last] < 0, -1, number[owner[parent[last]]]).astype(np.int32)
-    sequence = _postorder(above)
-    above, height = _renumbered(above, sequence), height[last][sequence]
+    sequence = postorder(above)
+    above, height = renumbered(above, sequence), height[last][sequence]
     owner = inverse_of(sequence)[number[owner]]
     by_owner = np.argsort(owner, kind="stable")
     order, owner = order[by_owner], owner[by_owner]
@@ -183,7 +191,7 @@ def _panels(
     rows, relative, run_end = (np.zeros(row_start[-1], dtype=np.int32) for _ in range(3))
     pattern = (indptr, indices, order, place)
     _fill_rows(*pattern, column_start, owner, above, row_start, rows, relative, run_end)
-    first_child, next_child = _children(above)
+    first_child, next_child = children_of(above)
     update_start, work_size = _update_places(above, first_child, 9 * (height - width) ** 2)
     entries = np.count_nonzero(place[indices] <= np.repeat(place, np.diff(indptr)))
     entry_start = np.zeros(len(last) + 1, dtype=np.int32)
@@ -209,119 +217,6 @@ def _kept_places(last: NDArray[np.bool_], parent: NDArray[np.int32], width: NDAr
 def _summed(counts: NDArray[np.int64]) -> NDArray[np.int64]:
     """Starts (m + 1,) of pieces of these lengths (m,)."""
     return np.concatenate([np.zeros(1, dtype=np.int64), np.cumsum(counts)])
-
-
-def _renumbered(parent: NDArray[np.int32], sequence: NDArray[np.int32]) -> NDArray[np.int32]:
-    """The same forest with its members in another sequence."""
-    old = parent[sequence]
-    return np.where(old < 0, np.int32(-1), inverse_of(sequence)[old])
-
-
-def inverse_of(order: NDArray[np.integer]) -> NDArray[np.int32]:
-    """The permutation (n,) that undoes ``order`` (n,)."""
-    place = np.empty(len(order), dtype=np.int32)
-    place[order] = np.arange(len(order), dtype=np.int32)
-    return place
-
-
-@kernel
-def _tree(indptr, indices, order, place):
-    """Parent (n,) of each column in the elimination tree, and blocks (n,) in each column of L."""
-    n = len(order)
-    parent, mark = np.full(n, -1, np.int32), np.full(n, -1, np.int32)
-    counts = np.ones(n, np.int32)
-    for i in range(n):
-        mark[i] = i
-        for a in range(indptr[order[i]], indptr[order[i] + 1]):
-            k = place[indices[a]]
-            while k < i and mark[k] != i:  # up the tree: all columns on the way have a block in row i
-                mark[k] = i
-                counts[k] += 1
-                if parent[k] < 0:
-                    parent[k] = i
-                k = parent[k]
-    return parent, counts
-
-
-@kernel
-def _children(parent):
-    """First child (n,) of each and the next (n,) of the same parent, ascending, or -1."""
-    n = len(parent)
-    first, following = np.full(n, -1, np.int32), np.full(n, -1, np.int32)
-    for i in range(n - 1, -1, -1):
-        if parent[i] >= 0:
-            following[i] = first[parent[i]]
-            first[parent[i]] = i
-    return first, following
-
-
-@kernel
-def _postorder(parent):
-    """Members (n,) of a forest, each behind all below it, each subtree in one piece."""
-    n = len(parent)
-    first, following = _children(parent)
-    sequence, stack = np.empty(n, np.int32), np.empty(n, np.int32)
-    at = 0
-    for root in range(n):
-        if parent[root] >= 0:
-            continue
-        stack[0], top = root, 1
-        while top > 0:
-            i = stack[top - 1]
-            if first[i] >= 0:
-                stack[top] = first[i]
-                top += 1
-                first[i] = following[first[i]]
-            else:
-                sequence[at] = i
-                at += 1
-                top -= 1
-    return sequence
-
-
-@inner_kernel
-def _duration(width, height):
-    """Model of the time [ns] of a supernode of so many block columns and rows, from measurements of the parts."""
-    w, u = 3.0 * width, 3.0 * (height - width)
-    operations = w * w * w / 3.0 + w * w * u + w * u * u
-    return 300.0 + operations * (0.03 + 0.3 / w) + 0.25 * u * u + 0.2 * w * (w + u)
-
-
-@kernel
-def _join_columns(parent, counts, apart, owner_out, height_out):
-    """For each column the last column of its supernode: equal rows, then neighbours that are faster together.
-
-    Columns with different ``apart`` (n,) stay apart. Columns are in postorder. ``height_out`` comes in as the counts
-    and goes out, at the last column of a supernode, as its rows.
-    """
-    n = len(parent)
-    width = np.ones(n, np.int64)
-    for j in range(n):
-        owner_out[j] = j
-    for j in range(n):
-        p = parent[j]
-        if p >= 0 and counts[p] == counts[j] - 1 and apart[j] == apart[p] and width[p] == 1:
-            owner_out[j] = p
-            width[p] += width[j]
-            height_out[p] += width[j]
-    _point_to_roots(owner_out)
-    for j in range(n):  # all below j have been decided on
-        if owner_out[j] != j or parent[j] < 0 or apart[j] != apart[parent[j]]:
-            continue
-        p = owner_out[parent[j]]
-        together = _duration(width[j] + width[p], width[j] + height_out[p])
-        if together <= _duration(width[j], height_out[j]) + _duration(width[p], height_out[p]):
-            owner_out[j] = p
-            width[p] += width[j]
-            height_out[p] += width[j]
-    _point_to_roots(owner_out)
-
-
-@inner_kernel
-def _point_to_roots(owner):
-    """Owners of owners, in place; they have higher numbers."""
-    for j in range(len(owner) - 1, -1, -1):
-        owner[j] = owner[owner[j]]
 
 
 @kernel

@@ -77,6 +77,13 @@ class SparseInertia:
         """One factorisation per soft body."""
         return tuple(BlockFactors(part.plan, self.blocks(part)) for part in self.parts)
 
+    def with_rigid(self, rigid: BlockDiagonal) -> SparseInertia:
+        """The same with other blocks of the rigid bodies; factors that exist are kept."""
+        changed = SparseInertia(rigid, self.parts, self.data)
+        if "factors" in self.__dict__:
+            changed.__dict__["factors"] = self.factors
+        return changed
+
     def blocks(self, part: SoftPart) -> NDArray[np.float64]:
         """Blocks of the matrix of one soft body."""
         return self.data[part.first_entry : part.last_entry]

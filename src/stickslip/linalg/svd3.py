@@ -12,6 +12,8 @@ from stickslip.linalg.vec3 import axpy, cross, dot, mat_vec, neg, norm, scale, t
 
 SAFE_DETERMINANT = 1e-3
 """Of |F|^3: above it Newton's iteration for the polar rotation is as accurate as singular values, and faster."""
+ROUNDING = 1e-31
+"""Square of the largest cosine between columns that count as orthogonal."""
 
 
 @kernel
@@ -22,15 +24,10 @@ def svd3(f):
     _, V = symmetric_eigen3((dot(a, a), dot(a, b), dot(a, c), dot(b, b), dot(b, c), dot(c, c)))
     va, vb, vc = (V[0], V[3], V[6]), (V[1], V[4], V[7]), (V[2], V[5], V[8])
     a, b, c = mat_vec(f, va), mat_vec(f, vb), mat_vec(f, vc)
-    for _ in range(30):
-        turned_ab, a, b, va, vb = _orthogonal(a, b, va, vb)
-        turned_ac, a, c, va, vc = _orthogonal(a, c, va, vc)
-        turned_bc, b, c, vb, vc = _orthogonal(b, c, vb, vc)
-        if not (turned_ab or turned_ac or turned_bc):
-            break
-    a, b, va, vb = _longer_first(a, b, va, vb)
-    a, c, va, vc = _longer_first(a, c, va, vc)
-    b, c, vb, vc = _longer_first(b, c, vb, vc)
+    aa, bb, cc, ab, ac, bc = dot(a, a), dot(b, b), dot(c, c), dot(a, b), dot(a, c), dot(b, c)
+    orthogonal = ab * ab <= ROUNDING * aa * bb and ac * ac <= ROUNDING * aa * cc and bc * bc <= ROUNDING * bb * cc
+    if not (orthogonal and aa >= bb >= cc):
+        a, b, c, va, vb, vc = _turned(a, b, c, va, vb, vc)
     s1 = norm(a)
     u1 = scale(1.0 / s1, a) if s1 > 0.0 else (1.0, 0.0, 0.0)
     b = axpy(-dot(u1, b), u1, b)
@@ -45,10 +42,25 @@ def svd3(f):
 
 
 @inner_kernel
+def _turned(a, b, c, va, vb, vc):
+    """Columns a, b, c turned until they are orthogonal, the longest first; those of V with them."""
+    for _ in range(30):
+        turned_ab, a, b, va, vb = _orthogonal(a, b, va, vb)
+        turned_ac, a, c, va, vc = _orthogonal(a, c, va, vc)
+        turned_bc, b, c, vb, vc = _orthogonal(b, c, vb, vc)
+        if not (turned_ab or turned_ac or turned_bc):
+            break
+    a, b, va, vb = _longer_first(a, b, va, vb)
+    a, c, va, vc = _longer_first(a, c, va, vc)
+    b, c, vb, vc = _longer_first(b, c, vb, vc)
+    return a, b, c, va, vb, vc
+
+
+@inner_kernel
 def _orthogonal(a, b, va, vb):
     """Columns a, b turned within their plane until they are orthogonal, those of V with them; whether they were not."""
     p, q, g = dot(a, a), dot(b, b), dot(a, b)
-    if g * g <= 1e-31 * p * q:
+    if g * g <= ROUNDING * p * q:
         return False, a, b, va, vb
     zeta = (q - p) / (2.0 * g)
     t = (1.0 if zeta >= 0.0 else -1.0) / (abs(zeta) + sqrt(1.0 + zeta * zeta))

@@ -14,6 +14,7 @@ from stickslip.scenes import (
     ball_drop,
     beam,
     blocks,
+    cable,
     chains,
     colosseum,
     cube_of_balls,
@@ -23,11 +24,15 @@ from stickslip.scenes import (
     impacts,
     jacks,
     piles,
+    pneunet,
     rolling,
     scale,
+    soft_ball,
+    soft_stack,
     spinning,
     tables,
     temple,
+    twist,
     vessels,
     walls,
 )
@@ -150,6 +155,10 @@ _ENTRIES = (
         dt=0.0083, duration=10.0, metrics=chains.Chain,
     ),
     SceneEntry(
+        "cable", "a flexible cable hangs, or is wound on a drum: mode=winding (lee2023 sec. V)", cable.cable,
+        dt=0.005, duration=3.0, metrics=cable.Cable, solver={"tolerance": 1e-6},
+    ),
+    SceneEntry(
         "four-bar", "a crank drives a follower; its angle has a closed form (Freudenstein)", four_bar.four_bar,
         dt=0.002, duration=3.0, metrics=four_bar.FourBar,
     ),
@@ -188,6 +197,22 @@ _ENTRIES = (
     SceneEntry(
         "tippe-top", "a spun ball with a low centre of mass turns over", spinning.tippe_top,
         dt=0.001, duration=3.0, metrics=spinning.Inversion, stepping={"scheme": "moreau"},
+    ),
+    SceneEntry(
+        "soft-ball", "a soft ball is dropped, squeezed, or held by shaken plates: does it creep?", soft_ball.soft_ball,
+        dt=0.005, duration=4.5, metrics=soft_ball.BallMetrics,
+    ),
+    SceneEntry(
+        "soft-stack", "soft and rigid boxes on top of each other", soft_stack.soft_stack,
+        dt=0.005, duration=3.0, metrics=soft_stack.SoftStack,
+    ),
+    SceneEntry(
+        "twist", "a bar is twisted until it touches itself", twist.twist,
+        dt=0.005, duration=2.5, metrics=twist.Twisted,
+    ),
+    SceneEntry(
+        "pneunet", "three soft fingers curl around a ball of 0.32 kg and lift it (macklin2019 Fig. 2)", pneunet.pneunet,
+        dt=0.005, duration=2.8, metrics=pneunet.Grip,
     ),
 )  # fmt: skip
 

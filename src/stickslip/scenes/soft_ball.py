@@ -43,7 +43,7 @@ def soft_ball(
     friction: float = 0.5,
     height: float = 0.1,
     squeeze: float = 0.008,
-    shake: float = 8.0,
+    shake: float = 5.3,
     divisions: int = 4,
 ) -> Scene:
     """A ball of ``radius`` [m] on or above the ground, of the corotational model with lagged rotations.

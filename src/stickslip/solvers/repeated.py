@@ -45,8 +45,9 @@ def solve_repeatedly(
     best, best_value, idle = solution, np.inf, 0
     for _ in range(MOST_ROUNDS):
         # the same impulses and velocities, judged where they lead
-        whole = start is None or not isinstance(problem.A, SparseInertia)
-        v, nearby = (solution.v, None) if whole else _shortened(problem, start, solution, relinearise)
+        v, nearby = solution.v, None
+        if start is not None and isinstance(problem.A, SparseInertia):
+            v, nearby = _shortened(problem, start, solution, relinearise)
         shorter = v is not solution.v
         solution = replace(solution, v=v) if shorter else solution
         nearby = nearby or relinearise(v, solution.lam)

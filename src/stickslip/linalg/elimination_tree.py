@@ -1,0 +1,121 @@
+"""The elimination tree of a sparse Cholesky factorisation, and the supernodes that its columns form."""
+
+from __future__ import annotations
+
+import numpy as np
+from numpy.typing import NDArray
+
+from stickslip.jit import inner_kernel, kernel
+
+
+def inverse_of(order: NDArray[np.integer]) -> NDArray[np.int32]:
+    """The permutation (n,) that undoes ``order`` (n,)."""
+    place = np.empty(len(order), dtype=np.int32)
+    place[order] = np.arange(len(order), dtype=np.int32)
+    return place
+
+
+def renumbered(parent: NDArray[np.int32], sequence: NDArray[np.int32]) -> NDArray[np.int32]:
+    """The same forest with its members in another sequence."""
+    old = parent[sequence]
+    return np.where(old < 0, np.int32(-1), inverse_of(sequence)[old])
+
+
+@kernel
+def elimination_tree(indptr, indices, order, place):
+    """Parent (n,) of each column in the elimination tree, and blocks (n,) in each column of L."""
+    n = len(order)
+    parent, mark = np.full(n, -1, np.int32), np.full(n, -1, np.int32)
+    counts = np.ones(n, np.int32)
+    for i in range(n):
+        mark[i] = i
+        for a in range(indptr[order[i]], indptr[order[i] + 1]):
+            k = place[indices[a]]
+            while k < i and mark[k] != i:  # up the tree: all columns on the way have a block in row i
+                mark[k] = i
+                counts[k] += 1
+                if parent[k] < 0:
+                    parent[k] = i
+                k = parent[k]
+    return parent, counts
+
+
+@kernel
+def children_of(parent):
+    """First child (n,) of each and the next (n,) of the same parent, ascending, or -1."""
+    n = len(parent)
+    first, following = np.full(n, -1, np.int32), np.full(n, -1, np.int32)
+    for i in range(n - 1, -1, -1):
+        if parent[i] >= 0:
+            following[i] = first[parent[i]]
+            first[parent[i]] = i
+    return first, following
+
+
+@kernel
+def postorder(parent):
+    """Members (n,) of a forest, each behind all below it, each subtree in one piece."""
+    n = len(parent)
+    first, following = children_of(parent)
+    sequence, stack = np.empty(n, np.int32), np.empty(n, np.int32)
+    at = 0
+    for root in range(n):
+        if parent[root] >= 0:
+            continue
+        stack[0], top = root, 1
+        while top > 0:
+            i = stack[top - 1]
+            if first[i] >= 0:
+                stack[top] = first[i]
+                top += 1
+                first[i] = following[first[i]]
+            else:
+                sequence[at] = i
+                at += 1
+                top -= 1
+    return sequence
+
+
+@inner_kernel
+def _duration(width, height):
+    """Model of the time [ns] of a supernode of so many block columns and rows, from measurements of the parts."""
+    w, u = 3.0 * width, 3.0 * (height - width)
+    operations = w * w * w / 3.0 + w * w * u + w * u * u
+    return 300.0 + operations * (0.03 + 0.3 / w) + 0.25 * u * u + 0.2 * w * (w + u)
+
+
+@kernel
+def join_columns(parent, counts, apart, owner_out, height_out):
+    """For each column the last column of its supernode: equal rows, then neighbours that are faster together.
+
+    Columns with different ``apart`` (n,) stay apart. Columns are in postorder. ``height_out`` comes in as the counts
+    and goes out, at the last column of a supernode, as its rows.
+    """
+    n = len(parent)
+    width = np.ones(n, np.int64)
+    for j in range(n):
+        owner_out[j] = j
+    for j in range(n):
+        p = parent[j]
+        if p >= 0 and counts[p] == counts[j] - 1 and apart[j] == apart[p] and width[p] == 1:
+            owner_out[j] = p
+            width[p] += width[j]
+            height_out[p] += width[j]
+    _point_to_roots(owner_out)
+    for j in range(n):  # all below j have been decided on
+        if owner_out[j] != j or parent[j] < 0 or apart[j] != apart[parent[j]]:
+            continue
+        p = owner_out[parent[j]]
+        together = _duration(width[j] + width[p], width[j] + height_out[p])
+        if together <= _duration(width[j], height_out[j]) + _duration(width[p], height_out[p]):
+            owner_out[j] = p
+            width[p] += width[j]
+            height_out[p] += width[j]
+    _point_to_roots(owner_out)
+
+
+@inner_kernel
+def _point_to_roots(owner):
+    """Owners of owners, in place; they have higher numbers."""
+    for j in range(len(owner) - 1, -1, -1):
+        owner[j] = owner[owner[j]]
