@@ -6,7 +6,7 @@ A rod is a chain of rigid links, six unknowns each, with elastic sections where 
 from __future__ import annotations
 
 from math import inf, pi
-from typing import TYPE_CHECKING, Unpack, cast
+from typing import TYPE_CHECKING, Any, Unpack
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
@@ -110,7 +110,7 @@ class RodMethods:
             "material": material, "friction": friction, "restitution": restitution, "velocity": velocity,
             "colour": colour,
         }  # fmt: skip
-        options = cast("BodyOptions", {key: value for key, value in surface.items() if value is not None})
+        options: dict[str, Any] = {key: value for key, value in surface.items() if value is not None}
         links = []
         for k, turn in enumerate(frames):
             mass, inertia = segment_mass(rho, float(radius), float(length[k]))

@@ -11,6 +11,7 @@ from typing import NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
+from stickslip.collision.matching import match_same, remember
 from stickslip.collision.soft_contacts import SoftContacts, find_soft_contacts
 from stickslip.contact.laws import BILATERAL, ELASTIC
 from stickslip.contact.problem import Laws, contact_laws, joined_laws
@@ -132,17 +133,8 @@ class SoftLinearisation:
 
     def remembered_contacts(self) -> NDArray[np.float64]:
         """Impulses (3 nc,) of the last step for the contacts of this one, by key."""
-        lam = np.zeros((len(self.contacts), 3))
-        old, impulse = self.state.soft_key, self.state.soft_impulse
-        if len(old) and len(lam):
-            place = np.minimum(np.searchsorted(old, self.contacts.key), len(old) - 1)
-            same = old[place] == self.contacts.key
-            f = np.where(same[:, None], impulse[place, :3], 0.0)
-            n, t1 = self.contacts.normal, self.contacts.tangent
-            for k, direction in enumerate((n, t1, np.cross(n, t1))):
-                lam[:, k] = np.einsum("ck,ck->c", direction, f)
-            lam[:, 0] = np.maximum(lam[:, 0], 0.0)
-        return lam.ravel()
+        contacts, state = self.contacts, self.state
+        return match_same(contacts.key, contacts.normal, contacts.tangent, state.soft_key, state.soft_impulse)
 
     def remembered_after_joints(self) -> NDArray[np.float64]:
         """Impulses of welds, cavities and elements of the last step, or those that the strain at its end makes."""
@@ -153,10 +145,7 @@ class SoftLinearisation:
 
     def contact_impulses(self, lam: NDArray[np.float64]) -> NDArray[np.float64]:
         """Impulses (nc, 4) in the world frame from those (3 nc,) in the contact frames; the last column is zero."""
-        n, t1 = self.contacts.normal, self.contacts.tangent
-        frame = np.stack([n, t1, np.cross(n, t1)], axis=1)
-        world = np.einsum("cik,ci->ck", frame, lam.reshape(-1, 3))
-        return np.column_stack([world, np.zeros(len(world))])
+        return remember(self.contacts, lam)
 
     def _contacts(self, q: NDArray[np.float64], v: NDArray[np.float64]) -> Part:
         """Rows of the contacts; biases as for rigid bodies."""

@@ -5,7 +5,7 @@ from __future__ import annotations
 import numpy as np
 from numpy.typing import NDArray
 
-from stickslip.collision.contacts import Contacts, find_contacts
+from stickslip.collision.contacts import Contacts, find_contacts, no_contacts
 from stickslip.dynamics import contact_rows
 from stickslip.model import Model
 from stickslip.stepping import Stepping
@@ -18,6 +18,8 @@ def contacts_of_step(
 
     Bodies look as far as they move; where one that is slow now may be hit and move on, the search is repeated.
     """
+    if not len(model.dynamic):  # soft bodies find theirs elsewhere
+        return no_contacts()
     far = contact_rows.APPROACH_SAFETY * options.dt
     margin = options.margin_under(float(np.linalg.norm(model.gravity)))
     if not options.lookahead:

@@ -22,6 +22,8 @@ SMALL = {
     "table-pile": {"base": 2, "layers": 1},
     "chain": {"links": 5},
     "rope-bridge": {"planks": 3},
+    "cantilever": {"divisions": (8.0, 1.0, 1.0)},
+    "extension": {"divisions": (4.0, 2.0, 2.0)},
 }
 """Parameters that make a scene quick to step."""
 PILE = {"kinetic_energy_J", "rms_speed_m_per_s", "penetration_mean_mm", "penetration_max_mm", "settled"}
@@ -55,6 +57,8 @@ METRICS = {
     "cradle": {"balls_out", "speed_error", "energy_error", "momentum_error"},
     "spin-down": {"spin_down_error", "way_error"},
     "tippe-top": {"inverted", "inversion_time", "jellett_change"},
+    "cantilever": {"tip_deflection_m", "beam_theory_m", "deflection_error", "tip_speed_m_per_s"},
+    "extension": {"stretch", "volume_ratio", "waist_ratio"},
 }
 
 

@@ -63,6 +63,14 @@ class Contacts:
         return Contacts(*(getattr(self, name)[index] for name in self.__dataclass_fields__))
 
 
+def no_contacts() -> Contacts:
+    """None."""
+    index, number, rows = np.zeros(0, dtype=np.int32), np.zeros(0), np.zeros((0, 3))
+    return Contacts(
+        np.zeros(0, dtype=np.int64), index, index, index, index, rows, rows, number, rows, rows, np.zeros((0, 2))
+    )
+
+
 def shape_poses(model: Model, q: NDArray[np.float64]) -> tuple[NDArray[np.float64], NDArray[np.float64]]:
     """World position (ns, 3) and rotation matrix (ns, 3, 3) of every shape at configuration q (nb, 7)."""
     count = len(model.shape_body)
@@ -105,7 +113,7 @@ def find_contacts(
     body_a, body_b = model.shape_body[raw.shape_a], model.shape_body[raw.shape_b]
     materials = model.shape_material[raw.shape_a], model.shape_material[raw.shape_b]
     tangent = np.empty_like(raw.normal)
-    _first_tangents(raw.normal, body_a, body_b, *materials, model.pairs.axis, model.friction_axis, q, tangent)
+    first_tangents(raw.normal, body_a, body_b, *materials, model.pairs.axis, model.friction_axis, q, tangent)
     found = Contacts(
         raw.key,
         raw.shape_a,
@@ -128,7 +136,7 @@ def find_contacts(
 
 
 @kernel
-def _first_tangents(normal, body_a, body_b, material_a, material_b, axis_of, axis, q, tangent_out):
+def first_tangents(normal, body_a, body_b, material_a, material_b, axis_of, axis, q, tangent_out):
     """t1 of each contact: the friction axis of its body, laid into the tangent plane, where there is one."""
     for c in range(normal.shape[0]):
         n = load3(normal, c)

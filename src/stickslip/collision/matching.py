@@ -6,6 +6,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from stickslip.collision.contacts import Contacts
+from stickslip.collision.soft_contacts import SoftContacts
 from stickslip.jit import kernel
 from stickslip.linalg.vec3 import cross, dot, load3
 
@@ -20,12 +21,37 @@ def match(contacts: Contacts, rows: int, key: NDArray[np.int64], impulse: NDArra
     return lam.ravel()
 
 
-def remember(contacts: Contacts, lam: NDArray[np.float64]) -> NDArray[np.float64]:
+def match_same(
+    key: NDArray[np.int64], normal: NDArray[np.float64], tangent: NDArray[np.float64],
+    old_key: NDArray[np.int64], old_impulse: NDArray[np.float64],
+) -> NDArray[np.float64]:  # fmt: skip
+    """Impulses (3 nc,) in the frames (normal, tangent) of contacts with sorted keys that the last step had as well."""
+    lam = np.zeros((len(key), 3))
+    _match_same(key, normal, tangent, old_key, old_impulse, lam)
+    return lam.ravel()
+
+
+def remember(contacts: Contacts | SoftContacts, lam: NDArray[np.float64]) -> NDArray[np.float64]:
     """Impulses (nc, 4), world frame and torsion, of the contacts from impulses (rows nc,) in their frames."""
     impulse = np.zeros((len(contacts), 4))
     if len(contacts):
         _remember(contacts.normal, contacts.tangent, lam.reshape(len(contacts), -1), impulse)
     return impulse
+
+
+@kernel
+def _match_same(key, normal, tangent, old_key, old_impulse, lam_out):
+    """Walk two sorted lists of keys; equal ones hand on their impulse."""
+    k = 0
+    for c in range(key.shape[0]):
+        while k < old_key.shape[0] and old_key[k] < key[c]:
+            k += 1
+        if k < old_key.shape[0] and old_key[k] == key[c]:
+            n, t1 = load3(normal, c), load3(tangent, c)
+            f = load3(old_impulse, k)
+            lam_out[c, 0] = max(0.0, dot(n, f))
+            lam_out[c, 1] = dot(t1, f)
+            lam_out[c, 2] = dot(cross(n, t1), f)
 
 
 @kernel

@@ -8,7 +8,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from stickslip.collision.contact_sides import NODE_SHAPE, ContactSides, contact_keys, join, selected
-from stickslip.collision.contacts import _first_tangents
+from stickslip.collision.contacts import first_tangents
 from stickslip.collision.moving_surfaces import APPROACH_SAFETY
 from stickslip.collision.rigid_features import rigid_features
 from stickslip.collision.soft_rigid import SoftRigid, soft_rigid_candidates
@@ -76,10 +76,12 @@ def find_soft_contacts(
     if continuous:
         # an impact says more of its pair of features than the distance at the start
         parts = [*surface_impacts(model, q, x, v, node_velocity, h, margin, keys, rigid), *parts]
-    joined = join(parts)
-    found = selected(joined, np.unique(joined.key, return_index=True)[1])
-    lower, upper = np.minimum(found.body_a, found.body_b), np.maximum(found.body_a, found.body_b)
-    found = selected(found, np.flatnonzero(~np.isin((lower.astype(np.int64) << 32) + upper, keys)))
+    found = join(parts) if len(parts) > 1 else rigid
+    if not (np.diff(found.key) > 0).all():  # those of rigid bodies alone are sorted
+        found = selected(found, np.unique(found.key, return_index=True)[1])
+    if len(keys):
+        lower, upper = np.minimum(found.body_a, found.body_b), np.maximum(found.body_a, found.body_b)
+        found = selected(found, np.flatnonzero(~np.isin((lower.astype(np.int64) << 32) + upper, keys)))
     return _with_materials(model, q, found)
 
 
@@ -91,7 +93,7 @@ def _with_materials(model: Model, q: NDArray[np.float64], found: ContactSides) -
     tangent = np.empty_like(found.normal)
     # soft bodies have no frame: their friction axes stay as they are in the world
     frames = np.concatenate([q, np.tile([0.0, 0.0, 0.0, 1.0, 0.0, 0.0, 0.0], (model.soft.count, 1))])
-    _first_tangents(
+    first_tangents(
         found.normal, found.body_a, found.body_b, *materials, model.pairs.axis, model.friction_axis, frames, tangent
     )
     return SoftContacts(
@@ -137,6 +139,8 @@ def _of_rigid(
 
 def _rigid_feature(model: Model, near: SoftRigid) -> NDArray[np.int64]:
     """Numbers (k,) of corners and edges through all shapes; of a node and a shape, the shape's."""
+    if (near.kind == NODE_SHAPE).all():
+        return near.shape.astype(np.int64)
     features = rigid_features(model)
     room = np.maximum(np.diff(features.corner_start), np.diff(features.edge_start))[features.of_shape]
     first = np.cumsum(room) - room

@@ -73,6 +73,8 @@ def surface_impacts(
     Those with a rigid shape that ``known`` contacts of the start hold back as well are left out.
     """
     soft, nodes = model.soft, len(x)
+    if not soft.count:
+        return []
     if model not in _ALL:
         rigid = rigid_surfaces(model)
         _ALL[model] = (

@@ -7,12 +7,12 @@ from typing import TYPE_CHECKING
 import numpy as np
 from numpy.typing import NDArray
 
+from stickslip.contact.soft_delassus import dense_delassus, given_inverse
 from stickslip.jit import kernel
 from stickslip.linalg import block_rows, inertia
 from stickslip.linalg.block_rows import BlockRows
 from stickslip.linalg.inertia import BlockDiagonal, GivenInverse, Inertia, SparseInertia
 from stickslip.linalg.sparse_blocks import from_sparse, inertia_matrix, to_sparse
-from stickslip.linalg.threads import one_blas_thread
 
 if TYPE_CHECKING:
     from scipy.sparse import csr_array
@@ -66,38 +66,9 @@ def apply(J: BlockRows, A: Inertia, lam: NDArray[np.float64]) -> NDArray[np.floa
 def assemble(J: BlockRows, A: Inertia) -> csr_array:
     """W as a sparse matrix (m, m)."""
     if isinstance(A, SparseInertia):
-        return _assemble_soft(J, A)
+        return _sparse_inverse(given_inverse(*dense_delassus(J, A)), J.row_count)
     rows = to_sparse(J)
     return rows @ _sparse_inverse(A, J.column_count) @ rows.T
-
-
-def _assemble_soft(J: BlockRows, A: SparseInertia) -> csr_array:
-    """W = J_r A_r^-1 J_r^T of the rigid bodies, plus a dense block for the rows that touch each soft body."""
-    from scipy.sparse import csr_array
-
-    count, n = J.row_count, A.rigid_size
-    rows = to_sparse(J)
-    by_column = rows.tocsc()
-    W = np.zeros((count, count))
-    touched = np.zeros((count, count), dtype=np.bool_)
-    if n and by_column.indptr[n]:
-        rigid = by_column[:, :n].tocsr()
-        part = rigid @ inertia_matrix(A.rigid._replace(data=A.rigid.inverse)) @ rigid.T
-        W += part.toarray()
-        touched |= W != 0.0
-    with one_blas_thread():
-        for part, factors in zip(A.parts, A.factors, strict=True):
-            own = by_column[:, n + part.rows.start : n + part.rows.stop]
-            index = np.unique(own.indices)
-            if len(index):
-                B = np.zeros((own.shape[1], len(index)))
-                column = np.repeat(np.arange(own.shape[1]), np.diff(own.indptr))
-                B[column, np.searchsorted(index, own.indices)] = own.data
-                W[np.ix_(index, index)] += factors.inverse_product(B)
-                touched[np.ix_(index, index)] = True
-    if touched.all():
-        return csr_array((W.ravel(), np.tile(np.arange(count), count), count * np.arange(count + 1)), W.shape)
-    return csr_array((W[touched], np.nonzero(touched)[1], block_rows.summed(touched.sum(axis=1))), W.shape)
 
 
 def given_blocks(J: BlockRows, A: Inertia) -> BlockRows | None:

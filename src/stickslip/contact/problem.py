@@ -7,7 +7,7 @@ u_c, lam_c  obey  law_c             per constraint block
 
 from __future__ import annotations
 
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from functools import cached_property
 from math import sqrt
 from typing import TYPE_CHECKING, NamedTuple
@@ -17,6 +17,7 @@ from numpy.typing import ArrayLike, NDArray
 
 from stickslip.contact import delassus
 from stickslip.contact.laws import CONTACT, DISC, ELLIPSE, ELLIPSOID, FRICTION_SET_NAMES, LAW_NAMES, LIMIT
+from stickslip.contact.soft_delassus import dense_delassus, full_blocks, given_inverse
 from stickslip.errors import InputError
 from stickslip.jit import kernel
 from stickslip.linalg import block_rows, inertia
@@ -67,6 +68,8 @@ class ContactProblem:
     """[s] time over which impulses act: lam / step are forces. Only conversions to forces and lengths read it."""
     prescribed: NDArray[np.float64] | None = None
     """(m,) [m/s] part of the bias that is the velocity of bodies with prescribed motion; None where nothing says."""
+    soft: bool = False
+    """Whether W is that of soft bodies, whose contacts do not determine each other; a hint for solvers that choose."""
 
     @property
     def block_count(self) -> int:
@@ -135,11 +138,14 @@ class ContactProblem:
         """
         if not isinstance(self.A, SparseInertia):
             return self
-        W = delassus.assemble(self.J, self.A)
-        found = given_problem(W, self.free_constraint_velocity, self.laws, self.J.row_start)
-        found = replace(found, step=self.step)
-        self.__dict__["diagonal"] = found.diagonal  # asked for by the speed of torsional rows
+        W, used = dense_delassus(self.J, self.A)
+        rows = _identity_rows(self.J.row_start)
+        q = self.free_constraint_velocity
+        found = ContactProblem(given_inverse(W, used), q, rows, np.zeros(len(q)), self.laws, self.step, soft=True)
+        self.__dict__["diagonal"] = found.__dict__["diagonal"] = np.diagonal(W).copy()
         found.__dict__["free_speed"] = self.free_speed
+        if used.all() and len(q) == 3 * self.block_count:
+            found.__dict__["delassus"] = full_blocks(W, self.J.row_start)
         return found
 
     @cached_property
@@ -229,19 +235,24 @@ def given_problem(W: csr_array, q: NDArray[np.float64], laws: Laws, row_start: N
 
     It is the problem with J = I and A^-1 = W (linalg/inertia.py).
     """
-    height = np.diff(row_start)
-    each = np.arange(len(height) + 1, dtype=np.int32)
-    data_start = block_rows.summed(height**2)
-    ones = np.zeros(int(data_start[-1]))
-    inside = np.arange(len(q)) - np.repeat(row_start[:-1], height)
-    ones[np.repeat(data_start[:-1], height) + inside * (np.repeat(height, height) + 1)] = 1.0
-    rows = BlockRows(row_start, each, each[:-1].copy(), data_start, ones, row_start)
+    rows = _identity_rows(row_start)
     given = GivenInverse(
         np.ascontiguousarray(W.data, dtype=np.float64),
         np.ascontiguousarray(W.indices, dtype=np.int32),
         np.ascontiguousarray(W.indptr, dtype=np.int32),
     )
     return checked(ContactProblem(given, q, rows, np.zeros(len(q)), laws))
+
+
+def _identity_rows(row_start: NDArray[np.int32]) -> BlockRows:
+    """J = I over blocks that start at ``row_start`` (n + 1,)."""
+    height = np.diff(row_start)
+    each = np.arange(len(height) + 1, dtype=np.int32)
+    data_start = block_rows.summed(height**2)
+    ones = np.zeros(int(data_start[-1]))
+    inside = np.arange(int(row_start[-1])) - np.repeat(row_start[:-1], height)
+    ones[np.repeat(data_start[:-1], height) + inside * (np.repeat(height, height) + 1)] = 1.0
+    return BlockRows(row_start, each, each[:-1].copy(), data_start, ones, row_start)
 
 
 def checked(problem: ContactProblem) -> ContactProblem:

@@ -22,9 +22,9 @@ COARSE = 80
 """Nodes at which merging ends."""
 SEEDS = 6
 """Regions grown for the first separator."""
-SHARE = 0.58
+SHARE = 0.55
 """Largest share of the weight on one side."""
-UPHILL = 40
+UPHILL = 300
 """Moves without gain before a pass ends."""
 
 
@@ -229,7 +229,7 @@ def _improve(graph, side):
                 inside[count], place[i] = i, count
                 count += 1
                 _measure(graph, side, i, pull)
-        while moves - kept < UPHILL * 8 and moves < 15 * n and count > 0:
+        while moves - kept < UPHILL and moves < 15 * n and count > 0:
             v, k = _best_move(graph, inside, count, fixed, pull, weight, limit)
             if v < 0:
                 break

@@ -127,7 +127,7 @@ class Cable:
 
     hanging: ``sag_m``, and ``sag_error_mm`` against the elastic catenary, at the end of the run.
     winding: ``turns`` of the drum that the cable lies on it, ``wound_m``, ``penetration_mm`` the deepest overlap of all
-    steps, ``hanging_tension_N`` where the cable leaves the drum, and ``clamp_tension_N`` at its clamped end.
+    steps, ``hanging_tension_N`` a drum's radius below where it is left, and ``clamp_tension_N`` at the clamped end.
     """
 
     def __init__(self, sim: Simulation, parameters: Mapping[str, Any]) -> None:
@@ -174,6 +174,7 @@ class Cable:
             "wound_m": wound * piece,
             "turns": wound * piece / around,
             "penetration_mm": self.deepest,
-            "hanging_tension_N": float(tension[min(wound, len(on) - 2)]),
+            # a drum's radius below, beyond the bend that leads to it
+            "hanging_tension_N": float(tension[min(wound + math.ceil(self.given["drum_radius"] / piece), len(on) - 2)]),
             "clamp_tension_N": float(tension[-1]),
         }

@@ -15,10 +15,12 @@ from stickslip.scenes import (
     beam,
     blocks,
     cable,
+    cantilever,
     chains,
     colosseum,
     cube_of_balls,
     demo,
+    extension,
     four_bar,
     funnel,
     impacts,
@@ -200,7 +202,7 @@ _ENTRIES = (
     ),
     SceneEntry(
         "soft-ball", "a soft ball is dropped, squeezed, or held by shaken plates: does it creep?", soft_ball.soft_ball,
-        dt=0.005, duration=4.5, metrics=soft_ball.BallMetrics,
+        dt=0.005, duration=6.0, metrics=soft_ball.BallMetrics,
     ),
     SceneEntry(
         "soft-stack", "soft and rigid boxes on top of each other", soft_stack.soft_stack,
@@ -213,6 +215,14 @@ _ENTRIES = (
     SceneEntry(
         "pneunet", "three soft fingers curl around a ball of 0.32 kg and lift it (macklin2019 Fig. 2)", pneunet.pneunet,
         dt=0.005, duration=2.8, metrics=pneunet.Grip,
+    ),
+    SceneEntry(
+        "cantilever", "a clamped soft beam bends under its weight, as beam theory says (han2023 Fig. 7)",
+        cantilever.cantilever, dt=0.05, duration=6.0, metrics=cantilever.Deflection,
+    ),
+    SceneEntry(
+        "extension", "a soft bar pulled to twice its length: is its volume kept? (macklin2019 Fig. 13)",
+        extension.extension, dt=0.0083, duration=2.0, metrics=extension.VolumeLoss,
     ),
 )  # fmt: skip
 

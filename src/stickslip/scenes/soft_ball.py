@@ -22,10 +22,10 @@ from stickslip.simulation import Simulation, StepResult
 from stickslip.soft_description import elastic
 
 MODES = ("drop", "squeeze", "grasp")
-CLOSED, FREE, SHAKEN, FULL, STEADY = 0.4, 0.7, 1.0, 2.0, 2.5
+CLOSED, FREE, SHAKEN, FULL, STEADY = 0.4, 0.7, 1.0, 1.5, 5.0
 """[s] when the plates have closed, when the ball's table is gone, when shaking begins, when it has its full amplitude, and
-when first slip is over."""
-FREQUENCY = 4.0
+when the rim of the contacts has stopped slipping: slip there falls by a constant factor from period to period."""
+FREQUENCY = 10.0
 """[1/s] of shaking."""
 THICKNESS = 0.01
 """[m] of plates."""
@@ -43,7 +43,7 @@ def soft_ball(
     friction: float = 0.5,
     height: float = 0.1,
     squeeze: float = 0.008,
-    shake: float = 5.3,
+    shake: float = 4.2,
     divisions: int = 4,
 ) -> Scene:
     """A ball of ``radius`` [m] on or above the ground, of the corotational model with lagged rotations.
@@ -111,7 +111,7 @@ def _add_grasp(scene: Scene, surface: str, radius: float, squeeze: float, shake:
 
 
 def _plate_motion(x: float, z: float, way: float, shake: float) -> Motion:
-    """From x along ``way`` [m] until CLOSED; from SHAKEN on up and down, the amplitude growing over a second."""
+    """From x along ``way`` [m] until CLOSED; from SHAKEN on up and down, the amplitude growing until FULL."""
     omega = 2.0 * math.pi * FREQUENCY
     amplitude = shake / omega**2
 
@@ -129,8 +129,9 @@ class BallMetrics:
     ``height_error_mm``: its lowest node above the ground at the end, or above its table before that goes away;
     ``penetration_mm``: deepest overlap of any contact; ``squeeze_force_N``: normal force of the plate (the mean of
     both) at the end, and ``hertz_force_N`` by Hertz's formula for small strains; ``load_share``: largest friction over
-    its limit, all contacts of a plate together, while shaken; ``creep_um_per_s``: way of the ball relative to its plates
-    from one period of shaking to the next, per second. NaN where the mode has no such thing or the run is too short.
+    its limit, all contacts together, while shaken; ``creep_um_per_s``: way of the ball relative to its plates over whole
+    periods of shaking from STEADY to the end, per second; ``slip_um``: the same way from SHAKEN to the end.
+    NaN where the mode has no such thing or the run is too short.
     """
 
     def __init__(self, sim: Simulation, parameters: Mapping[str, Any]) -> None:
@@ -153,7 +154,7 @@ class BallMetrics:
             self.lowest = float(x[:, 2].min())
         if self.plates:
             self._observe_plates(sim, time)
-        periods = (time - STEADY) * FREQUENCY
+        periods = (time - SHAKEN) * FREQUENCY
         if self.grasped and periods > -1e-6 and abs(periods - round(periods)) < 1e-6:
             mass = sim.model.soft.mass
             centre = mass @ x / mass.sum()
@@ -173,10 +174,12 @@ class BallMetrics:
 
     def values(self) -> Values:
         """The values above."""
-        creep = math.nan
-        if len(self.places) > 1:
-            (first, a), (last, b) = self.places[0], self.places[-1]
-            creep = 1e6 * float(np.linalg.norm(b - a)) / (last - first)
+        creep = slip = math.nan
+        if self.places:
+            last, end = self.places[-1]
+            slip = 1e6 * float(np.linalg.norm(end - self.places[0][1]))
+            first, start = next((each for each in self.places if each[0] > STEADY - 1e-6), (last, end))
+            creep = 1e6 * float(np.linalg.norm(end - start)) / (last - first) if last > first else math.nan
         return {
             "height_error_mm": 1e3 * self.lowest,
             "penetration_mm": self.penetration,
@@ -184,4 +187,5 @@ class BallMetrics:
             "hertz_force_N": self.hertz,
             "load_share": self.share,
             "creep_um_per_s": creep,
+            "slip_um": slip,
         }

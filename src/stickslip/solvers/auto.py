@@ -148,6 +148,8 @@ def structure(problem: ContactProblem) -> Structure:
     joint_rows = int(np.diff(J.row_start)[joint].sum())
     if not isinstance(problem.A, BlockDiagonal):
         stored = len(problem.A.data) / 9.0
+        if problem.soft:  # contacts of a soft body do not determine each other
+            return Structure(problem.row_count, joint_rows, isotropic, False, stored / count, 0.0)
         # contacts of the same two bodies touch the same others: their rows of W have one pattern
         W = problem.delassus
         sizes = np.diff(W.entry_start)
