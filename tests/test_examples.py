@@ -22,6 +22,7 @@ EXPECTED = {
     "save_and_continue.py": "the same bits: True",
     "shapes_and_materials.py": "hammer",
     "solve_a_problem.py": "[ 2.  -0.8  0. ]",
+    "soft_body.py": "converged: True",
     "tet_meshes.py": "read back the same: True",
 }
 

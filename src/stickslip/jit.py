@@ -35,6 +35,8 @@ F = TypeVar("F", bound=Callable[..., Any])
 
 PACKAGE = Path(__file__).resolve().parent
 KEPT_DAYS = 60.0
+INTRINSICS = ("call_fortran", "subtract_tile")
+"""Functions of this file that are compiled into kernels of others."""
 KERNELS: list[Any] = []
 """Every kernel decorated so far, in order; ``stickslip warmup`` and the tests read it."""
 
@@ -90,6 +92,8 @@ def source_digest(module: str) -> str:
             if name not in closure:
                 closure.add(name)
                 waiting.append(name)
+    if any(name in source(module) for module in closure for name in INTRINSICS):
+        closure.add("stickslip.jit")  # code of this file becomes part of their kernels
     checked = " boundscheck" if numba.config.BOUNDSCHECK else ""  # Numba would serve code compiled without checks
     digest = hashlib.sha256(f"{numba.__version__} {platform.python_version()}{checked}".encode())
     for name in sorted(closure):

@@ -14,6 +14,7 @@ from stickslip import jit
 from stickslip.contact.gallery import mass_ratio, redundant_table
 from stickslip.contact.problem import from_delassus
 from stickslip.contact.residual import residual
+from stickslip.geometry import tet_generators
 from stickslip.geometry.mesh_shapes import BOX_TRIANGLES
 from stickslip.joint_description import Drive, Joint
 from stickslip.linalg.inertia import BlockDiagonal
@@ -22,6 +23,7 @@ from stickslip.linalg.linear_solvers import LINEAR_SOLVERS
 from stickslip.linalg.schur_system import schur_system
 from stickslip.scene import Body, Scene
 from stickslip.simulation import Simulation
+from stickslip.soft_description import MODELS, ElasticModel, elastic
 from stickslip.solvers.proximal_point import ProximalPoint
 from stickslip.solvers.registry import DEFAULT, SOLVERS, make_solver
 from stickslip.stepping import Stepping
@@ -112,6 +114,13 @@ def _stages() -> Iterator[tuple[str, Callable[[], None]]]:
     yield "joints, solver newton", partial(_step_joints, "newton")
     yield "joints, scheme moreau", partial(_step_joints, DEFAULT, Stepping(scheme="moreau"))
     yield "linear solvers", _linear_solvers
+    for name in SHAPES:
+        yield f"soft box on {name}", partial(_step, _soft_stack(name))
+    for model in MODELS[:-1]:
+        yield f"{model} elements, solver newton", partial(_step, _soft_stack(model=model), solver="newton")
+    yield "soft bodies on each other", partial(_step, _soft_stack(twice=True), stepping=Stepping(continuous=True))
+    yield "soft bodies, scheme moreau", partial(_step, _soft_stack("box"), stepping=Stepping(scheme="moreau"))
+    yield "soft body, picture", partial(_draw, _soft_stack())
     for torsion in (0.0, 0.01):
         yield f"many contacts, torsion {torsion:g}", partial(_step, _lattice(torsion))
     yield "picture", partial(_draw, _stack("box", "sphere"))
@@ -132,6 +141,21 @@ def _stack(*names: str, torsion: float = 0.0) -> Scene:
     scene.add_half_space(torsion=torsion)
     for level, name in enumerate(names):
         SHAPES[name](scene, (level + 0.5) * EDGE - 1e-4 * (level + 1))
+    return scene
+
+
+def _soft_stack(name: str | None = None, model: ElasticModel = MODELS[2], twice: bool = False) -> Scene:
+    """A soft box on a half-space or on a shape, touching it, and welded to a ball; or two that can touch themselves."""
+    scene = _stack(*([] if name is None else [name]))
+    top = EDGE - 1e-4 if name else 0.0
+    mesh, material = tet_generators.box((EDGE, EDGE, EDGE), (2, 2, 2)), elastic(1e5, 0.3, model=model, beta=0.01)
+    soft = scene.add_soft(mesh, material, (0.0, 0.0, top + 0.5 * EDGE), self_contact=twice)
+    upper = mesh.nodes_on_plane("z", float(mesh.nodes[:, 2].max()))
+    if twice:
+        scene.add_soft(mesh, material, (0.0, 0.0, top + 1.5 * EDGE), self_contact=True)
+    else:
+        scene.weld_nodes(soft, upper, scene.add_sphere(0.1, (0.0, 0.0, top + EDGE + 0.1)))
+        scene.activate(soft, [0], 100.0)
     return scene
 
 
@@ -210,7 +234,10 @@ def _draw(scene: Scene) -> None:
     """A small picture with contact forces."""
     simulation = Simulation(scene, DT)
     simulation.step()
-    render_frame(simulation.model, simulation.state.q, width=16, height=16, contacts=simulation.contacts())
+    nodes = simulation.state.node_position
+    render_frame(
+        simulation.model, simulation.state.q, width=16, height=16, contacts=simulation.contacts(), nodes=nodes
+    )
 
 
 def _cache_counts() -> tuple[int, int]:

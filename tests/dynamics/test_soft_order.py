@@ -19,7 +19,7 @@ def beam_tip(cells: int, poisson: float = 0.0) -> tuple[float, float]:
 
     Length 1, height 1/8, width 1/32 m. Poisson's ratio is zero, so that the clamp, which holds all three components,
     holds nothing that the beam would do: with another the section cannot contract there, stresses grow without bound at
-    the edges of the clamp, and the order falls to 1 although every beam theory leaves that out.
+    the edges of the clamp, and deflections tend to another value than that of beam theory, which leaves that out.
     """
     length, height, young, density, gravity = 1.0, 0.125, 1e6, 1000.0, 0.5
     mesh = box((length, height / 4, height), (8 * cells, cells // 4, cells), "mirrored")

@@ -22,6 +22,10 @@ SMALL = {
     "table-pile": {"base": 2, "layers": 1},
     "chain": {"links": 5},
     "rope-bridge": {"planks": 3},
+    "soft-ball": {"divisions": 1},
+    "soft-stack": {"levels": 2, "divisions": 1},
+    "twist": {"cells": 4, "across": 1},
+    "pneunet": {"arches": 1},
     "cantilever": {"divisions": (8.0, 1.0, 1.0)},
     "extension": {"divisions": (4.0, 2.0, 2.0)},
 }
@@ -57,6 +61,11 @@ METRICS = {
     "cradle": {"balls_out", "speed_error", "energy_error", "momentum_error"},
     "spin-down": {"spin_down_error", "way_error"},
     "tippe-top": {"inverted", "inversion_time", "jellett_change"},
+    "soft-ball": {"height_error_mm", "penetration_mm", "squeeze_force_N", "hertz_force_N"}
+    | {"load_share", "creep_um_per_s", "slip_um"},
+    "soft-stack": {"stands", "max_drift_mm", "height_m", "penetration_mm"},
+    "twist": {"turns", "self_contacts", "min_volume_ratio", "inverted", "penetration_mm"},
+    "pneunet": {"lifted_m", "holds", "slip_mm", "elements", "contacts_max", "penetration_mm"},
     "cantilever": {"tip_deflection_m", "beam_theory_m", "deflection_error", "tip_speed_m_per_s"},
     "extension": {"stretch", "volume_ratio", "waist_ratio"},
 }
@@ -74,7 +83,7 @@ def test_every_scene_steps_and_measures(name: str):
     summary = execute(prepared, 3)
     assert set(summary.metrics) == METRICS[name]
     assert summary.steps == 3
-    assert summary.dofs == 6 * len(prepared.sim.model.dynamic)
+    assert summary.dofs == 6 * len(prepared.sim.model.dynamic) + 3 * len(prepared.sim.model.soft.free)
     assert np.isfinite(prepared.sim.state.q).all()
     assert len(summary.state_hash) == 64
 

@@ -1,9 +1,9 @@
 """Soft bodies in a step: momentum, its matrix A and the velocity without constraints, by the theta-method.
 
-    x_end = x_0 + h v^{theta_vq},   x^theta = theta x_end + (1 - theta) x_0                          [han2023] eq. (1), (4)
-    m(v)  = M (v - v_0) - h (f_e(x^theta) - (alpha M + beta K) v^theta + f_ext)                                  eq. (8)
-    A     = (1 + alpha theta h) M + theta h (theta_vq h + beta) K                                               eq. (11)
-    A (v - v_free) = J^T lam,   v_free = v_k - A^-1 m(v_k)                                                   eq. (9)-(10)
+    x_end = x_0 + h v^{theta_vq},   x^theta = theta x_end + (1 - theta) x_0                       [han2023] eq. (1), (4)
+    m(v)  = M (v - v_0) - h (f_e(x^theta) - (alpha M + beta K) v^theta + f_ext)                               eq. (8)
+    A     = (1 + alpha theta h) M + theta h (theta_vq h + beta) K                                            eq. (11)
+    A (v - v_free) = J^T lam,   v_free = v_k - A^-1 m(v_k)                                                eq. (9)-(10)
 
 v_k is where the problem is linearised; with linear and lagged corotational elements any v_k gives the same. Held nodes
 have a velocity that is given, and no row.
@@ -87,7 +87,7 @@ def soft_motion(model: Model, state: State, options: Stepping) -> SoftMotion:
 
 
 def held_velocities(soft: SoftTables, state: State, h: float) -> NDArray[np.float64]:
-    """Velocities (nn, 3) at the start of a step, those of held nodes such that they are where they must be at its end."""
+    """Velocities (nn, 3) at the start of a step, those of held nodes lead to where they must be at its end."""
     v = state.node_velocity.copy()
     for each in soft.held:
         v[each.nodes] = (_held_positions(soft, each, state.time + h) - state.node_position[each.nodes]) / h

@@ -162,17 +162,17 @@ def _check_pattern(indptr: NDArray[np.int32], indices: NDArray[np.int32], last: 
 
 
 def _panels(
-    indptr: NDArray[np.int32], indices: NDArray[np.int32], order: NDArray[np.int32], apart: NDArray[np.bool_]
+    indptr: NDArray[np.int32], indices: NDArray[np.int32], order: NDArray[np.int32], free: NDArray[np.bool_]
 ) -> tuple[Panels, NDArray[np.int32], int]:
     """Supernodes for an order of elimination; with them that order, sorted by supernodes, and the size of the work.
 
-    Nodes with different ``apart`` (n,) share no supernode.
+    Nodes that are ``free`` (n,) and those that come last share no supernode.
     """
     parent, counts = elimination_tree(indptr, indices, order, inverse_of(order))
     sequence = postorder(parent)
     order, counts, parent = order[sequence], counts[sequence], renumbered(parent, sequence)
     owner, height = np.empty(len(order), dtype=np.int32), counts.astype(np.int64)
-    join_columns(parent, counts, apart[order], owner, height)
+    join_columns(parent, counts, free[order], owner, height)
 
     # the last column stands for its supernode, and its parent is in the supernode above
     last = np.flatnonzero(owner == np.arange(len(order)))
@@ -199,7 +199,7 @@ def _panels(
     _fill_entries(*pattern, column_start, row_start, rows, panel_start, entry_start, entry_block, entry_place)
     panels = Panels(
         column_start, row_start, rows, relative, run_end, panel_start, above, first_child, next_child, update_start,
-        entry_start, entry_block, entry_place, _kept_places(~apart[order[column_start[:-1]]], above, width),
+        entry_start, entry_block, entry_place, _kept_places(~free[order[column_start[:-1]]], above, width),
     )  # fmt: skip
     return panels, order, int(work_size)
 

@@ -7,6 +7,9 @@ from numpy.typing import NDArray
 
 from stickslip.jit import inner_kernel, kernel
 
+PATIENCE = 1.25
+"""So much longer the last nodes may take if they become one supernode: the Schur complement need not be multiplied."""
+
 
 def inverse_of(order: NDArray[np.integer]) -> NDArray[np.int32]:
     """The permutation (n,) that undoes ``order`` (n,)."""
@@ -85,10 +88,10 @@ def _duration(width, height):
 
 
 @kernel
-def join_columns(parent, counts, apart, owner_out, height_out):
+def join_columns(parent, counts, free, owner_out, height_out):
     """For each column the last column of its supernode: equal rows, then neighbours that are faster together.
 
-    Columns with different ``apart`` (n,) stay apart. Columns are in postorder. ``height_out`` comes in as the counts
+    Those that are ``free`` (n,) and others stay apart. Columns are in postorder. ``height_out`` comes in as the counts
     and goes out, at the last column of a supernode, as its rows.
     """
     n = len(parent)
@@ -97,17 +100,18 @@ def join_columns(parent, counts, apart, owner_out, height_out):
         owner_out[j] = j
     for j in range(n):
         p = parent[j]
-        if p >= 0 and counts[p] == counts[j] - 1 and apart[j] == apart[p] and width[p] == 1:
+        if p >= 0 and counts[p] == counts[j] - 1 and free[j] == free[p] and width[p] == 1:
             owner_out[j] = p
             width[p] += width[j]
             height_out[p] += width[j]
     _point_to_roots(owner_out)
     for j in range(n):  # all below j have been decided on
-        if owner_out[j] != j or parent[j] < 0 or apart[j] != apart[parent[j]]:
+        if owner_out[j] != j or parent[j] < 0 or free[j] != free[parent[j]]:
             continue
         p = owner_out[parent[j]]
         together = _duration(width[j] + width[p], width[j] + height_out[p])
-        if together <= _duration(width[j], height_out[j]) + _duration(width[p], height_out[p]):
+        patience = 1.0 if free[j] else PATIENCE
+        if together <= patience * (_duration(width[j], height_out[j]) + _duration(width[p], height_out[p])):
             owner_out[j] = p
             width[p] += width[j]
             height_out[p] += width[j]

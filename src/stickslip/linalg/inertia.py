@@ -21,6 +21,7 @@ from stickslip.jit import kernel
 from stickslip.linalg import block_matrix
 from stickslip.linalg.block_factors import BlockFactors
 from stickslip.linalg.block_matrix import BlockPattern
+from stickslip.linalg.block_rows import all_six
 from stickslip.linalg.elimination import Symbolic
 
 
@@ -134,7 +135,7 @@ def rigid_inverses(inertia: Inertia) -> NDArray[np.float64] | None:
 
     A fifth of the memory of the blocks, and all that a sweep over contacts needs.
     """
-    if not isinstance(inertia, BlockDiagonal) or not _all_six(inertia.start):
+    if not isinstance(inertia, BlockDiagonal) or not all_six(inertia.start):
         return None
     compact = np.empty((len(inertia.start) - 1, 7))
     return compact if _rigid_inverses(inertia.inverse.reshape(-1, 6, 6), compact) else None
@@ -144,20 +145,11 @@ def _product(inertia: BlockDiagonal, data: NDArray[np.float64], x: NDArray[np.fl
     """Blocks in ``data`` times x; blocks of six, the common case, have a kernel of their own."""
     y = np.zeros(len(x))
     count = len(inertia.start) - 1
-    if len(data) == 36 * count and len(x) == 6 * count and _all_six(inertia.start):
+    if len(data) == 36 * count and len(x) == 6 * count and all_six(inertia.start):
         _rigid_product(data.reshape(-1, 6, 6), x.reshape(-1, 6), y.reshape(-1, 6))
     else:
         _block_product(inertia.start, inertia.data_start, data, x, y)
     return y
-
-
-@kernel
-def _all_six(start):
-    """Whether every block has six unknowns."""
-    for b in range(start.shape[0] - 1):  # noqa: SIM110  (kernels have no generators)
-        if start[b + 1] - start[b] != 6:
-            return False
-    return True
 
 
 @kernel

@@ -1,4 +1,4 @@
-"""A soft bar is pulled long: a linear law loses or gains volume, Neo-Hooke's keeps it ([macklin2019] sec. 10.1.6, Fig. 13)."""
+"""A soft bar is pulled long: a linear law loses volume, Neo-Hooke's keeps it ([macklin2019] sec. 10.1.6, Fig. 13)."""
 
 from __future__ import annotations
 
@@ -30,11 +30,11 @@ def extension(
     alpha: float = 2.0,
     beta: float = 0.005,
 ) -> Scene:
-    """A bar along x of ``size`` [m] in ``divisions`` cells, its ends pulled apart to ``stretch`` lengths in ``ramp`` [s].
+    """A bar along x of ``size`` [m] in ``divisions`` cells, its ends pulled to ``stretch`` lengths in ``ramp`` [s].
 
-    The paper's E = ``young`` = 1e5 Pa and nu = ``poisson`` = 0.45; its "linear" is the corotational model, its other one
-    "neo-hookean"; any model may be named. Sizes and the stretch are ours, the paper gives none; without gravity, as
-    its picture. The ends hold all of their nodes, and cannot contract.
+    The paper's E = ``young`` = 1e5 Pa and nu = ``poisson`` = 0.45; its "linear" is the corotational model, the
+    other "neo-hookean"; any model may be named. Sizes and the stretch are ours, the paper gives none; without gravity,
+    as its picture. The ends hold all of their nodes, and cannot contract.
     """
     if len(size) != 3 or len(divisions) != 3:
         raise InputError(f"extension: size is {size}, divisions are {divisions}; three numbers each are needed")
@@ -58,9 +58,9 @@ def extension(
 class VolumeLoss:
     """What stretching does to the volume.
 
-    ``stretch``: distance of the ends over their first one; ``volume_ratio``: volume over its first one; ``waist_ratio``:
-    area of the middle section over its first one (1 / stretch, far from the ends, where volume is kept);
-    all at the end of the run.
+    ``stretch``: distance of the ends over their first one; ``volume_ratio``: volume over its first one;
+    ``waist_ratio``: square of the width in the middle over its first one; all at the end of the run. The middle is
+    stretched by more than the whole, since ends that cannot contract are stiffer.
     """
 
     def __init__(self, sim: Simulation, parameters: Mapping[str, Any]) -> None:

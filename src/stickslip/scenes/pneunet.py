@@ -52,9 +52,9 @@ def pneunet(
 ) -> Scene:
     """Three fingers of silicone rubber whose arches swell curl around a ball; the palm that holds them then rises.
 
-    From the paper: young [Pa], poisson, density [kg/m^3] of the rubber, mass [kg] of the ball, friction, an inextensible
-    layer on the palm side, about 2,241 elements, and inflation as an internal volumetric ``stress`` [Pa] of the arches.
-    Sizes are ours, and so is ``paper``: Young's modulus of the inextensible layer over that of rubber. damping [s] by
+    From the paper: young [Pa], poisson, density [kg/m^3] of the rubber, mass [kg] of the ball, friction, a layer on the
+    palm side that does not stretch, about 2,241 elements, and inflation as an internal volumetric ``stress`` [Pa] of
+    the arches. Sizes are ours, and so is ``paper``: Young's modulus of that layer over that of rubber. damping [s] by
     stiffness; radius [m] of the ball; lift [m]; arches of a finger.
     """
     for name, value in (("mass", mass), ("radius", radius), ("paper", paper), ("lift", lift)):
@@ -67,9 +67,7 @@ def pneunet(
     scene.add_half_space(material=surface, colour=GROUND, name="ground")
     scene.add_sphere(radius, (0.0, 0.0, radius), mass=mass, material=surface, colour=BALL, name="ball")
     mesh, layer = finger(arches)
-    materials = [
-        elastic(young * factor, poisson, density=density, beta=damping) for factor in (1.0, paper)
-    ]
+    materials = [elastic(young * factor, poisson, density=density, beta=damping) for factor in (1.0, paper)]
     height = radius + 0.065
 
     def rise(time: float) -> tuple[ArrayLike, ArrayLike]:

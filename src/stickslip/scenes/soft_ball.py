@@ -23,8 +23,8 @@ from stickslip.soft_description import elastic
 
 MODES = ("drop", "squeeze", "grasp")
 CLOSED, FREE, SHAKEN, FULL, STEADY = 0.4, 0.7, 1.0, 1.5, 5.0
-"""[s] when the plates have closed, when the ball's table is gone, when shaking begins, when it has its full amplitude, and
-when the rim of the contacts has stopped slipping: slip there falls by a constant factor from period to period."""
+"""[s] when the plates have closed, when the ball's table is gone, when shaking begins, when it has its full amplitude,
+and when the rim of the contacts has stopped slipping: slip there falls by a constant factor from period to period."""
 FREQUENCY = 10.0
 """[1/s] of shaking."""
 THICKNESS = 0.01
@@ -129,8 +129,8 @@ class BallMetrics:
     ``height_error_mm``: its lowest node above the ground at the end, or above its table before that goes away;
     ``penetration_mm``: deepest overlap of any contact; ``squeeze_force_N``: normal force of the plate (the mean of
     both) at the end, and ``hertz_force_N`` by Hertz's formula for small strains; ``load_share``: largest friction over
-    its limit, all contacts together, while shaken; ``creep_um_per_s``: way of the ball relative to its plates over whole
-    periods of shaking from STEADY to the end, per second; ``slip_um``: the same way from SHAKEN to the end.
+    its limit, all contacts together, while shaken; ``creep_um_per_s``: way of the ball relative to its plates in whole
+    periods of shaking, from STEADY to the end, per second; ``slip_um``: the same way from SHAKEN to the end.
     NaN where the mode has no such thing or the run is too short.
     """
 

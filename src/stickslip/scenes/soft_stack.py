@@ -34,8 +34,8 @@ def soft_stack(
 ) -> Scene:
     """A stack of ``levels`` boxes of height ``edge`` [m], the lowest one soft, all of the same density [kg/m^3].
 
-    Soft boxes are cubes, rigid ones a fifth wider: where edges lie on edges, which face a node has passed is a matter of
-    chance. young [Pa], poisson and damping [s] by stiffness of the soft ones, cut in ``divisions`` cells a side.
+    Soft boxes are cubes, rigid ones a fifth wider: where edges lie on edges, which face a node has passed is a matter
+    of chance. young [Pa], poisson and damping [s] by stiffness of the soft ones, cut in ``divisions`` cells a side.
     """
     levels = whole_number("soft-stack", "levels", levels, 1)
     positive("soft-stack", "edge", edge)
@@ -50,7 +50,12 @@ def soft_stack(
             scene.add_soft(mesh, rubber, centre, material=surface, colour=SOFT, name=f"soft-{level}")
         else:
             scene.add_box(
-                (WIDER * edge, WIDER * edge, edge), centre, density=density, material=surface, colour=RIGID, name=f"rigid-{level}"
+                (WIDER * edge, WIDER * edge, edge),
+                centre,
+                density=density,
+                material=surface,
+                colour=RIGID,
+                name=f"rigid-{level}",
             )
     return scene
 
@@ -71,9 +76,7 @@ class SoftStack:
         self.settled: NDArray[np.float64] | None = None
         self.drift, self.penetration = math.nan, 0.0
 
-    def centres(
-        self, sim: Simulation, q: NDArray[np.float64], x: NDArray[np.float64]
-    ) -> NDArray[np.float64]:
+    def centres(self, sim: Simulation, q: NDArray[np.float64], x: NDArray[np.float64]) -> NDArray[np.float64]:
         """Centres of mass (levels, 3) [m] from the floor upwards."""
         soft = sim.model.soft
         total = np.array([np.bincount(soft.node_body, soft.mass * x[:, k]) for k in range(3)]).T

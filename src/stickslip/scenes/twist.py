@@ -19,7 +19,7 @@ from stickslip.scenes.courses import smooth_step
 from stickslip.scenes.metrics import Values
 from stickslip.scenes.parameters import whole_number
 from stickslip.simulation import Simulation, StepResult
-from stickslip.soft_description import ElasticModel, NodeMotion, elastic
+from stickslip.soft_description import NodeMotion, elastic
 
 BAR = (0.30, 0.52, 0.70)
 

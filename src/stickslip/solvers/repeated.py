@@ -66,7 +66,7 @@ def solve_repeatedly(
 def _shortened(
     problem: ContactProblem, start: NDArray[np.float64], solution: Solution, relinearise: Relinearise
 ) -> tuple[NDArray[np.float64], ContactProblem]:
-    """Velocities (nv,) on the way from ``start`` to a solution of ``problem``, linearised there; and the problem at them.
+    """Velocities (nv,) on the way from ``start`` to a solution of ``problem``, linearised there; the problem at them.
 
     With its impulses kept, the way d goes downhill in the potential whose derivative is momentum: by -d . A d at its
     start. It is cut shorter while it ends uphill by more than half of that, or with more than twice the error.
