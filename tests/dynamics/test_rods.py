@@ -182,6 +182,33 @@ def test_rest_curvature_and_twist_wind_a_straight_rod_to_a_helix() -> None:
     assert np.log2(errors[0] / errors[1]) == pytest.approx(2.0, abs=0.15)
 
 
+def helix_moments(links: int, couple: float = 0.02, tilt: float = 0.9) -> np.ndarray:
+    """Moments [N m] that sections of a rod exert which lies on the helix of an end couple along z, straight at rest.
+
+    Where the couple M is the moment everywhere, the tangent turns about it at the rate M / EI and keeps its ``tilt``.
+    """
+    section = round_section("rod", RADIUS, YOUNG, 0.3)
+    bending, twisting = section.bend, section.twist
+    s = np.linspace(0.0, LENGTH, links + 1)
+    turn = couple / bending
+    radius = np.sin(tilt) / turn
+    points = np.column_stack([radius * np.cos(turn * s), radius * np.sin(turn * s), np.cos(tilt) * s])
+    scene = Scene(gravity=(0, 0, 0))
+    # frames that points are given do not twist along the rod; the twist of the couple comes in through the rest shape
+    rest = (0.0, 0.0, -couple * np.cos(tilt) / twisting)
+    rod = scene.add_rod(points, RADIUS, young=YOUNG, poisson=0.3, rest=rest)
+    sim = Simulation(scene, dt=1e-6, solver="newton")
+    sim.step()
+    return np.array([sim.joint_force(section)[1] for section in rod.sections])
+
+
+def test_a_helix_is_the_equilibrium_of_an_end_couple() -> None:
+    """The moment in all sections is the couple, to second order in the length of links."""
+    errors = [np.abs(helix_moments(links) - (0.0, 0.0, -0.02)).max() / 0.02 for links in (20, 40, 80)]
+    assert errors[2] < 0.005
+    np.testing.assert_allclose(np.log2(np.array(errors[:2]) / errors[1:]), 2.0, atol=0.1)
+
+
 def test_a_cable_hangs_in_a_catenary() -> None:
     """Thin enough for bending to matter only within a centimetre of its ends, stiff enough not to stretch."""
     links, span, radius, young = 30, 0.8, 0.001, 2e7

@@ -7,6 +7,7 @@ from stickslip import Scene, Simulation, elastic
 from stickslip.errors import InputError
 from stickslip.geometry.tet_generators import box
 
+
 @pytest.mark.parametrize(
     ("arguments", "options", "message"),
     [

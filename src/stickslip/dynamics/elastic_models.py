@@ -24,7 +24,8 @@ from stickslip.linalg.svd3 import svd3, symmetric_eigen3
 from stickslip.soft_description import COROTATIONAL, LAGGED, MOONEY_RIVLIN, NEO_HOOKEAN, ST_VENANT_KIRCHHOFF
 
 SMALL_VOLUME = 0.2
-"""Below this J the powers of J in Mooney and Rivlin's energy go on as parabolas, so that inverted elements recover."""
+"""Below this J the powers of J in Mooney and Rivlin's energy go on as parabolas, and St. Venant and Kirchhoff's gets one,
+so that inverted elements recover."""
 NO_TWIST = (0.0, 0.0, 0.0, 0.0, 0.0, 0.0)
 SMALL_SUM = 1e-9
 """Least s_i + s_j: where it vanishes the polar rotation jumps and the corotational energy has no second derivative."""
@@ -46,16 +47,21 @@ def corotational(s, q, pressure):
 
 @inner_kernel
 def st_venant_kirchhoff(s, q, pressure):
-    """Psi = mu |E|^2 + lam / 2 tr(E)^2 - pressure (J - 1) with Green's strain E = (C - I) / 2."""
+    """Psi = mu |E|^2 + lam / 2 tr(E)^2 - pressure (J - 1) with Green's strain E = (C - I) / 2.
+
+    It cannot tell an element from its mirror image: below SMALL_VOLUME a parabola in J is added, which turns it back.
+    """
     mu, lam = q[0], q[1]
     a, b, c = s[0] * s[0] - 1.0, s[1] * s[1] - 1.0, s[2] * s[2] - 1.0
     t = a + b + c
-    psi = 0.25 * mu * (a * a + b * b + c * c) + 0.125 * lam * t * t - pressure * (s[0] * s[1] * s[2] - 1.0)
+    j = s[0] * s[1] * s[2]
+    psi = 0.25 * mu * (a * a + b * b + c * c) + 0.125 * lam * t * t - pressure * (j - 1.0)
+    low, wall = min(j - SMALL_VOLUME, 0.0), 2.0 * mu + lam
     # sum (s^2 - 1)^2 = I2^2 - 2 IC - 2 I2 + 3, t = I2 - 3
     return (
-        psi,
-        (0.0, 0.5 * mu * (t + 2.0) + 0.25 * lam * t, -0.5 * mu, -pressure),
-        (0.0, 0.5 * mu + 0.25 * lam, 0.0, 0.0, 0.0),
+        psi + 0.5 * wall * low * low,
+        (0.0, 0.5 * mu * (t + 2.0) + 0.25 * lam * t, -0.5 * mu, wall * low - pressure),
+        (0.0, 0.5 * mu + 0.25 * lam, 0.0, 0.0, wall if low < 0.0 else 0.0),
     )
 
 

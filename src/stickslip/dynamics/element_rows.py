@@ -23,6 +23,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from stickslip.dynamics.elastic_models import (
+    SMALL_VOLUME,
     flips_and_twists,
     invariant_derivatives,
     principal_stiffness,
@@ -123,7 +124,7 @@ def _rows(elements, x, x0, pressure, row_start, gradient_out, ec_out, compliance
             strain = (
                 w[0] - 1.0, 0.5 * (w[1] + w[3]), 0.5 * (w[2] + w[6]), w[4] - 1.0, 0.5 * (w[5] + w[7]), w[8] - 1.0,
             )  # fmt: skip
-        swell = _activation(model, f, pressure[e])
+        swell = _activation(model, f, q, pressure[e])
         for k in range(6):
             B = (BASIS[k, 0], BASIS[k, 1], BASIS[k, 2], BASIS[k, 3], BASIS[k, 4], BASIS[k, 5])
             stiffness = 3.0 * q[1] + 2.0 * q[0] if k == 0 else 2.0 * q[0]
@@ -147,11 +148,17 @@ def _contract(a, b):
 
 
 @inner_kernel
-def _activation(model, f, pressure):
-    """Derivative of the activation's energy by the strain, with its sign turned: pressure I, or pressure J C^-1."""
-    if model != ST_VENANT_KIRCHHOFF or pressure == 0.0:
+def _activation(model, f, q, pressure):
+    """Derivative of the activation's energy by the strain, with its sign turned: pressure I, or pressure J C^-1.
+
+    What keeps St. Venant and Kirchhoff's elements from turning over is a pressure as well (elastic_models.py).
+    """
+    if model != ST_VENANT_KIRCHHOFF:
         return pressure, 0.0, 0.0, pressure, 0.0, pressure
     j = determinant(f)
+    pressure -= (2.0 * q[0] + q[1]) * min(j - SMALL_VOLUME, 0.0)
+    if pressure == 0.0:
+        return 0.0, 0.0, 0.0, 0.0, 0.0, 0.0
     if abs(j) < 1e-9:
         j = 1e-9 if j >= 0.0 else -1e-9
     c = cofactors(f)
