@@ -1,6 +1,7 @@
 """A soft ball that rests on the ground, in stickslip and in Drake: same mesh, material, step; one run, one table.
 
-Times are CPU seconds of one thread a step (the machine may have other work), the median after the ball has come to rest.
+Times are CPU milliseconds of one thread a step (the machine may have other work): medians after the ball has come to
+rest.
 Drake is the extra ``peers``; without it the table has stickslip's rows alone.
 
     python benchmarks/bench_soft_resting.py [--steps 100] [--json]
@@ -129,7 +130,7 @@ def main() -> None:
     if options.json:
         print(json.dumps(rows))
         return
-    print(f"{'engine':16} {'nodes':>6} {'elements':>8} {'ms/step':>8} {'contacts':>8} {'lowest mm':>10} {'converged':>9}")
+    print(f"{'engine':16} {'nodes':>6} {'elements':>8} {'ms':>8} {'contacts':>8} {'lowest mm':>10} {'converged':>9}")
     for row in rows:
         print(
             f"{row['engine']:16} {row['nodes']:6} {row['elements']:8} {row['ms']:8.2f} {row['contacts']:8} "

@@ -45,6 +45,6 @@ def _raise_for_node(model: Model, state: State, node: int) -> None:
     body = int(soft.node_body[node])
     x, v = state.node_position[node], state.node_velocity[node]
     raise DivergenceError(
-        f"step to t = {state.time:.6g} s: node {node - soft.node_start[body]} of soft body {soft.names[body]!r} got the "
-        f"position {x} and the velocity {v}; the simulation still holds the state before this step"
+        f"step to t = {state.time:.6g} s: node {node - soft.node_start[body]} of soft body {soft.names[body]!r} got "
+        f"the position {x} and the velocity {v}; the simulation still holds the state before this step"
     )

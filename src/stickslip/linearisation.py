@@ -22,13 +22,13 @@ from stickslip.contact.problem import ContactProblem, Laws, contact_laws
 from stickslip.dynamics import contact_motion, contact_rows, joints, prescribed, rigid_bodies
 from stickslip.dynamics.joint_projection import tangent_velocity
 from stickslip.dynamics.joint_stiffness import geometric_stiffness
+from stickslip.dynamics.soft_rows import SoftRows
 from stickslip.linalg import block_rows, inertia
 from stickslip.linalg.block_rows import BlockRows
 from stickslip.linalg.inertia import BlockDiagonal, Inertia, SparseInertia, block_diagonal
 from stickslip.model import Model
-from stickslip.dynamics.soft_rows import SoftRows
-from stickslip.solvers.protocol import Solution
 from stickslip.soft_linearisation import Part, SoftLinearisation, joined_parts, over_all
+from stickslip.solvers.protocol import Solution
 from stickslip.state import State
 from stickslip.stepping import Stepping
 
@@ -227,7 +227,8 @@ class Linearisation:
         inertia_of_all: Inertia = A
         if self.soft is not None:
             part = part._replace(rows=part.rows._replace(J=over_all(rows.J, self.model)))
-            part = joined_parts(part, self.soft.contact_part)
+            own = self.soft.contact_part
+            part = joined_parts(part, own) if len(self.contacts) else own
             nodes, x = (self.soft.motion.v, self.soft.x) if at is None else self.soft.end(at)
             inertia_of_all, v_free = self.soft.inertia(A, v_free, nodes)
             after = self.soft.parts_after_joints(q, v, nodes, x, ahead)

@@ -33,8 +33,8 @@ from stickslip.geometry.shapes import (
     unit_quaternion,
     vector,
 )
-from stickslip.linalg.inertia import SoftPart
 from stickslip.joint_tables import JointTables, joint_tables
+from stickslip.linalg.inertia import SoftPart
 from stickslip.materials import PairTables, pair_tables
 from stickslip.scene import KINDS, BodyDescription, Motion, Scene
 from stickslip.soft_tables import SoftTables, soft_parts, soft_tables
@@ -213,8 +213,8 @@ def compile_scene(scene: Scene) -> Model:
         joints=joint_tables(scene.joints, q_start),
         soft=soft_tables(scene.soft_bodies, q_start),
         q_start=q_start,
-        v_start=np.array([np.concatenate([body.velocity, body.angular_velocity]) for body in scene.bodies]).reshape(-1, 6),
-        force_start=np.array([np.concatenate([body.force, body.torque]) for body in scene.bodies]).reshape(-1, 6),
+        v_start=np.array([[*body.velocity, *body.angular_velocity] for body in scene.bodies]).reshape(-1, 6),
+        force_start=np.array([[*body.force, *body.torque] for body in scene.bodies]).reshape(-1, 6),
     )
 
 

@@ -85,13 +85,10 @@ class SoftMethods:
         moving = vector(where, "velocity", velocity) + np.cross(spin, start - centre)
         if not isinstance(self_contact, bool):
             raise InputError(f"{where}: self_contact is {self_contact!r}; it must be True or False")
-        surface = {"friction": friction, "restitution": restitution}
-        self.soft_bodies.append(
-            SoftDescription(
-                label, mesh, start, moving, np.zeros_like(start), materials, regions,
-                self._material_of(label, material, **surface), self_contact, colour,
-            )  # fmt: skip
-        )
+        number = self._material_of(label, material, friction=friction, restitution=restitution)
+        still = np.zeros_like(start)
+        described = SoftDescription(label, mesh, start, moving, still, materials, regions, number, self_contact, colour)
+        self.soft_bodies.append(described)
         return SoftBody(len(self.soft_bodies) - 1, label)
 
     def soft_body(self, name: str) -> SoftBody:
@@ -106,17 +103,13 @@ class SoftMethods:
     ) -> None:
         """Fix nodes in space, or move them: ``motion`` gives displacement (3,) [m] and rotation about ``centre``."""
         described = self._soft(body)
-        chosen = _indices(f"soft body {body.name!r}", "nodes", nodes, len(described.start))
-        taken = np.concatenate([each.nodes for each in described.held] + [each.nodes for each in described.welded] or [chosen[:0]])
-        _refuse_twice(body, chosen, taken)
+        chosen = _loose_nodes(body, described, nodes)
         described.held.append(HeldNodes(chosen, motion, vector(f"soft body {body.name!r}", "centre", centre)))
 
     def weld_nodes(self, body: SoftBody, nodes: ArrayLike, to: Body, *, collide: bool = False) -> None:
-        """Weld nodes to a rigid body, where they are at time zero; the two pass through each other unless ``collide``."""
+        """Weld nodes to a rigid body where they are at time zero; the two collide only if ``collide`` is True."""
         described = self._soft(body)
-        chosen = _indices(f"soft body {body.name!r}", "nodes", nodes, len(described.start))
-        taken = np.concatenate([each.nodes for each in described.held] + [each.nodes for each in described.welded] or [chosen[:0]])
-        _refuse_twice(body, chosen, taken)
+        chosen = _loose_nodes(body, described, nodes)
         if not (0 <= to.index < len(self.bodies) and self.bodies[to.index].name == to.name):
             raise InputError(f"soft body {body.name!r}: {to!r} is no rigid body of this scene")
         described.welded.append(Welded(chosen, to.index))
@@ -154,8 +147,8 @@ class SoftMethods:
     ) -> None:
         """Fill a closed surface ``triangles`` (k, 3) of nodes with a pressure [Pa], or with a volume [m^3].
 
-        Triangles are counter-clockwise seen from the material, as those of ``mesh.surface`` are not: their normals point
-        out of the cavity. With ``volume``, the pressure is bulk (1 - actual / wanted volume).
+        Triangles are counter-clockwise seen from the material, as those of ``mesh.surface`` are not: their normals
+        point out of the cavity. With ``volume``, the pressure is bulk (1 - actual / wanted volume).
         """
         described = self._soft(body)
         where = f"soft body {body.name!r}, cavity"
@@ -180,7 +173,8 @@ class SoftMethods:
         if not isinstance(body, SoftBody):
             raise InputError(f"{body!r} is no soft body; give what add_soft returned")
         if not (0 <= body.index < len(self.soft_bodies) and self.soft_bodies[body.index].name == body.name):
-            raise InputError(f"soft body {body.name!r} is not of this scene; it has {len(self.soft_bodies)} soft bodies")
+            count = len(self.soft_bodies)
+            raise InputError(f"soft body {body.name!r} is not of this scene; it has {count} soft bodies")
         return self.soft_bodies[body.index]
 
     def _material_of(self, label: str, named: str | None, **coefficients: Any) -> int:
@@ -216,11 +210,14 @@ def _indices(where: str, what: str, given: ArrayLike, count: int) -> NDArray[np.
     return unique.astype(np.int32)
 
 
-def _refuse_twice(body: SoftBody, chosen: NDArray[np.int32], taken: NDArray[np.int32]) -> None:
-    """Raise an InputError where a node is held or welded already."""
-    both = np.intersect1d(chosen, taken)
-    if len(both):
-        raise InputError(f"soft body {body.name!r}: nodes {both[:10].tolist()} are held or welded already")
+def _loose_nodes(body: SoftBody, described: SoftDescription, nodes: ArrayLike) -> NDArray[np.int32]:
+    """Indices of nodes, or an InputError where one of them is held or welded already."""
+    chosen = _indices(f"soft body {body.name!r}", "nodes", nodes, len(described.start))
+    for taken in [each.nodes for each in described.held] + [each.nodes for each in described.welded]:
+        both = np.intersect1d(chosen, taken)
+        if len(both):
+            raise InputError(f"soft body {body.name!r}: nodes {both[:10].tolist()} are held or welded already")
+    return chosen
 
 
 def _refuse_open(where: str, faces: NDArray[np.generic]) -> None:
@@ -230,7 +227,7 @@ def _refuse_open(where: str, faces: NDArray[np.generic]) -> None:
     backward = {(b, a) for a, b in forward}
     if len(forward) < len(directed) or forward != backward:
         edge = next(iter(sorted(forward ^ backward)), tuple(directed[0].tolist()))
-        raise InputError(f"{where}: its triangles are not closed at the edge of nodes {edge}; a closed surface is needed")
+        raise InputError(f"{where}: its triangles are open at the edge of nodes {edge}; a closed surface is needed")
 
 
 def _course(where: str, what: str, given: float | Course) -> Course:

@@ -91,7 +91,7 @@ def elastic(
     if chosen not in MODELS:
         raise InputError(f"{where}: model is {chosen!r}; it must be one of {', '.join(MODELS)}")
     if (chosen == "mooney-rivlin") != (mooney is not None):
-        raise InputError(f"{where}: model is {chosen!r}; mooney=(c1, c2, bulk) belongs to 'mooney-rivlin' and to it only")
+        raise InputError(f"{where}: model is {chosen!r}; mooney=(c1, c2, bulk) belongs to 'mooney-rivlin' only")
     positive(where, "density", density)
     for name, value in (("alpha", alpha), ("beta", beta)):
         if finite(where, name, value) < 0.0:
@@ -116,7 +116,7 @@ def elastic(
         raise InputError(f"{where}: mu is {mu}, lam is {lam}; both are needed")
     positive(where, "mu", mu)
     if not finite(where, "lam", lam) > -2.0 / 3.0 * mu:
-        raise InputError(f"{where}: lam is {lam}; it must be above -2/3 mu = {-2.0 / 3.0 * mu:.6g}, or volume runs away")
+        raise InputError(f"{where}: lam is {lam}; it must be above -2/3 mu = {-2.0 / 3.0 * mu:.6g}")
     return Elastic(chosen, float(mu), float(lam), float(density), float(alpha), float(beta), c1, c2, bulk)
 
 

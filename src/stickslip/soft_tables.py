@@ -39,7 +39,7 @@ class ElementTables(NamedTuple):
     nodes: NDArray[np.int32]
     """(nt, 4)"""
     gradient: NDArray[np.float64]
-    """(nt, 3, 3) [1/m] Dm^-1: row k is the gradient of the shape function of node k + 1 in the rest shape; F = Ds Dm^-1."""
+    """(nt, 3, 3) [1/m] Dm^-1: row k is the gradient of the shape function of node k + 1 at rest; F = Ds Dm^-1."""
     volume: NDArray[np.float64]
     """(nt,) [m^3] at rest."""
     model: NDArray[np.int32]
@@ -151,9 +151,7 @@ def soft_tables(bodies: Sequence[SoftDescription], q_start: NDArray[np.float64])
     first_element = summed(np.array([len(body.mesh.tets) for body in bodies], dtype=np.int64))
 
     count = int(node_start[-1])
-    held = tuple(
-        replace(each, nodes=each.nodes + node_start[i]) for i, body in enumerate(bodies) for each in body.held
-    )
+    held = tuple(replace(each, nodes=each.nodes + node_start[i]) for i, body in enumerate(bodies) for each in body.held)
     block = np.zeros(count, dtype=np.int32)
     for each in held:
         block[each.nodes] = -1
@@ -270,9 +268,7 @@ def _surface(bodies: Sequence[SoftDescription], node_start: NDArray[np.int32]) -
     return SurfaceTables(nodes, triangles, owner, edges, owner[sides[:, 0]], sides)
 
 
-def _in_frames(
-    q: NDArray[np.float64], body: NDArray[np.int32], x: NDArray[np.float64]
-) -> NDArray[np.float64]:
+def _in_frames(q: NDArray[np.float64], body: NDArray[np.int32], x: NDArray[np.float64]) -> NDArray[np.float64]:
     """Points x (k, 3) of the world from the centres and in the frames of the bodies (k,) at q (nb, 7)."""
     turns = np.array([matrix(q[i, 3:]) for i in body]).reshape(-1, 3, 3)
     return np.einsum("kji,kj->ki", turns, x - q[body, :3])

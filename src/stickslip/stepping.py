@@ -22,8 +22,8 @@ class Stepping:
     dt: float = 0.002
     """[s] step size h."""
     scheme: Scheme = "euler"
-    """"euler": semi-implicit for rigid bodies, backward Euler for soft ones. "symplectic": the same with explicit forces
-    of soft bodies. "moreau": the midpoint rule, contacts at the midpoint ([erleben2017] eq. 41-42)."""
+    """"euler": semi-implicit for rigid bodies, backward Euler for soft ones. "symplectic": the same with explicit
+    forces of soft bodies. "moreau": the midpoint rule, contacts at the midpoint ([erleben2017] eq. 41-42)."""
     margin: float | None = None
     """[m] gap up to which resting contacts are seen; None: what gravity closes in two steps, at least 1 um."""
     slop: float = 1e-9
@@ -53,7 +53,8 @@ class Stepping:
         if self.scheme not in SCHEMES:
             raise InputError(f"stepping: scheme is {self.scheme!r}; it must be one of {', '.join(SCHEMES)}")
         if self.elasticity not in ELASTICITIES:
-            raise InputError(f"stepping: elasticity is {self.elasticity!r}; it must be one of {', '.join(ELASTICITIES)}")
+            known = ", ".join(ELASTICITIES)
+            raise InputError(f"stepping: elasticity is {self.elasticity!r}; it must be one of {known}")
         for name in ("margin", "slop", "recovery", "recovery_speed", "restitution_speed"):
             value = getattr(self, name)
             if value is not None and finite("stepping", name, value) < 0.0:

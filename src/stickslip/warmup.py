@@ -235,9 +235,7 @@ def _draw(scene: Scene) -> None:
     simulation = Simulation(scene, DT)
     simulation.step()
     nodes = simulation.state.node_position
-    render_frame(
-        simulation.model, simulation.state.q, width=16, height=16, contacts=simulation.contacts(), nodes=nodes
-    )
+    render_frame(simulation.model, simulation.state.q, width=16, height=16, contacts=simulation.contacts(), nodes=nodes)
 
 
 def _cache_counts() -> tuple[int, int]:

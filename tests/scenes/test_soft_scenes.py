@@ -104,7 +104,11 @@ def test_twisted_bar_turns_its_ends():
 
 @pytest.mark.slow
 def test_twisted_bar_touches_itself():
-    metrics = run("twist", 2.5).metrics
+    prepared = prepare("twist")
+    summary = execute(prepared, prepared.step_count())
+    # one step of 500 stalls at a momentum of 1e-6, where impulses of the rounds are only as good as the tolerance
+    assert summary.converged_fraction >= 0.99
+    metrics = summary.metrics
     assert metrics["self_contacts"] > 0
     assert metrics["inverted"] == 0.0
 

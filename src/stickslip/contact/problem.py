@@ -122,7 +122,7 @@ class ContactProblem:
 
     @cached_property
     def momentum_size(self) -> float:
-        """[N s] impulses beside J^T lam by which errors of momentum are measured: those of forces within soft bodies."""
+        """[N s] impulses beside J^T lam by which errors of momentum are measured: those within soft bodies."""
         return 0.0  # where bodies are soft, who makes the problem writes it
 
     @cached_property

@@ -1,6 +1,7 @@
 """W = J A^-1 J^T where bodies are soft: a dense block for the rows that touch each of them ([han2023] sec. VI-A).
 
-With A = L L^T of a soft body and B = J^T its columns, the block is Y^T Y with Y = L^-1 B. Rigid bodies add J_b A_b^-1 J_b^T.
+With A = L L^T of a soft body and B = J^T its columns, the block is Y^T Y with Y = L^-1 B. Rigid bodies add their
+J_b A_b^-1 J_b^T.
 """
 
 from __future__ import annotations

@@ -24,8 +24,8 @@ from stickslip.linalg.svd3 import svd3, symmetric_eigen3
 from stickslip.soft_description import COROTATIONAL, LAGGED, MOONEY_RIVLIN, NEO_HOOKEAN, ST_VENANT_KIRCHHOFF
 
 SMALL_VOLUME = 0.2
-"""Below this J the powers of J in Mooney and Rivlin's energy go on as parabolas, and St. Venant and Kirchhoff's gets one,
-so that inverted elements recover."""
+"""Below this J the powers of J in Mooney and Rivlin's energy go on as parabolas, and St. Venant and Kirchhoff's gets a
+parabola, so that inverted elements recover."""
 NO_TWIST = (0.0, 0.0, 0.0, 0.0, 0.0, 0.0)
 SMALL_SUM = 1e-9
 """Least s_i + s_j: where it vanishes the polar rotation jumps and the corotational energy has no second derivative."""

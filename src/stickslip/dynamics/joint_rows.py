@@ -13,7 +13,20 @@ from numpy.typing import NDArray
 
 from stickslip.jit import kernel
 from stickslip.joint_tables import ANGLE, DISTANCE, DOT, MIDDLE, NOTHING, OTHER_ANGLE, POINT, TURN, JointTables
-from stickslip.linalg.vec3 import add, axpy, column, cross, dot, load3, mat_vec, norm, quat_matrix, quat_multiply, scale, sub
+from stickslip.linalg.vec3 import (
+    add,
+    axpy,
+    column,
+    cross,
+    dot,
+    load3,
+    mat_vec,
+    norm,
+    quat_matrix,
+    quat_multiply,
+    scale,
+    sub,
+)
 
 NONE = (0.0, 0.0, 0.0)
 

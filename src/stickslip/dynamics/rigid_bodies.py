@@ -67,7 +67,7 @@ def carried_along(
 
 
 def scatter(model: Model, v: NDArray[np.float64], blocks: NDArray[np.float64]) -> NDArray[np.float64]:
-    """v (nb, 6) with the rows of the dynamic bodies replaced by the solver's velocities (nv,), where they come first."""
+    """v (nb, 6) with the rows of the dynamic bodies replaced by the solver's velocities (nv,), the first of them."""
     out = v.copy()
     out[model.dynamic] = blocks[: model.rigid_dof_count].reshape(-1, 6)
     return out

@@ -12,10 +12,11 @@ from numpy.typing import NDArray
 
 from stickslip.contact.laws import Law
 from stickslip.contact.problem import ContactProblem
+from stickslip.scene import Scene
 from stickslip.scenes.registry import find_scene
-from stickslip.simulation import Simulation
+from stickslip.simulation import Simulation, StepResult
 from stickslip.solvers.protocol import Relinearise, Solution, Solver
-from stickslip.solvers.registry import make_solver
+from stickslip.solvers.registry import DEFAULT, make_solver
 from stickslip.stepping import Stepping
 
 Vector = NDArray[np.float64]
@@ -97,6 +98,25 @@ class Stage:
             sim.step()
             tell(1)
         return watched.last
+
+
+class Beside:
+    """A simulation driven by ``auto``, and the problems that the non-smooth Newton method would be given in its steps.
+
+    For soft bodies, whose steps that method does not always solve: elements are its rows ([macklin2019] sec. 9).
+    """
+
+    def __init__(self, scene: Scene, stepping: Stepping) -> None:
+        self.sim = Simulation(scene, None, DEFAULT, stepping)
+        # what it finds is not used
+        self.watched = Watched(make_solver(SOLVER, max_iterations=1, linear="pcr", linear_iterations=1))
+        self.other = Simulation(self.sim.model, None, self.watched, stepping)
+
+    def step(self) -> tuple[StepResult, Moment]:
+        """Make a step; returns what ``auto`` made of it, and the problem that the other method has."""
+        self.other.restore(self.sim.state)
+        self.other.step()
+        return self.sim.step(), self.watched.last
 
 
 def processor() -> str:

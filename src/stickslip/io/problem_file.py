@@ -60,7 +60,8 @@ def save_problem(
 ) -> None:
     """Write a problem, whole or not at all: ``.npz`` our own form, bit for bit; ``.hdf5`` or ``.h5`` FCLIB.
 
-    Problems of soft bodies are written over their impulses alone. ``solution`` and ``guesses`` are impulses (m,). What FCLIB cannot express raises a FileError that names it.
+    Problems of soft bodies are written over their impulses alone.
+    ``solution`` and ``guesses`` are impulses (m,). What FCLIB cannot express raises a FileError that names it.
     """
     ending = check_problem_path(path)
     problem = problem.condensed

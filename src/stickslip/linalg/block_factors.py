@@ -18,8 +18,8 @@ class BlockFactors:
         self.factor = factorise(symbolic, data)
         if not self.factor.positive:
             raise DivergenceError(
-                f"soft body: the matrix of a step is not positive definite at free node {self.factor.failed}; a shorter "
-                "step, or less negative pressure, would help"
+                f"soft body: the matrix of a step is not positive definite at free node {self.factor.failed}; a "
+                "shorter step, or less negative pressure, would help"
             )
 
     def solve(self, b: NDArray[np.float64]) -> NDArray[np.float64]:

@@ -43,7 +43,7 @@ class GivenInverse(NamedTuple):
 
 
 class SoftPart(NamedTuple):
-    """Where the matrix of one soft body is: its blocks are data[first_entry:last_entry] of the whole, by ``pattern``."""
+    """Where the matrix of one soft body is: blocks data[first_entry:last_entry] of the whole, by ``pattern``."""
 
     first: int
     """First block row, counted from the first soft one."""

@@ -10,13 +10,18 @@ from typing import Any
 import numpy as np
 
 from stickslip.errors import InputError
+from stickslip.geometry import tet_generators
 from stickslip.geometry.rotation import about_axis, between
 from stickslip.geometry.shapes import Box, Cylinder, Placed, placed, positive
 from stickslip.scene import Scene
 from stickslip.scenes.joint_metrics import JointError, joint_named
 from stickslip.scenes.metrics import Values
 from stickslip.simulation import Simulation, StepResult
+from stickslip.soft_description import elastic
 
+LOADS = ("rigid", "soft")
+DENSITY = 1000.0
+"""[kg/m^3] of the tomato."""
 AXIS = (0.0, -1.0, 0.0)
 """Turns x towards z, as seen from the front (from -y)."""
 PIVOT = np.array([0.0, -0.110, 0.150])
@@ -83,13 +88,17 @@ def scale_linkage(stiffness: float, gravity: float = 9.81) -> Linkage:
     return Linkage(0.03, 0.08, math.radians(60.0), stiffness, gravity)
 
 
-def scale(weight: float = 0.25, stiffness: float = 200.0, damping: float = 15.0, friction: float = 0.5) -> Scene:
+def scale(
+    weight: float = 0.25, stiffness: float = 200.0, damping: float = 15.0, friction: float = 0.5, load: str = "rigid"
+) -> Scene:
     """A ball of ``weight`` [kg], a tomato, is put on the pan of a scale, whose needle turns by a slider and crank.
 
     The pan slides up and down (prismatic joint) on a spring of ``stiffness`` [N/m] with ``damping`` [N s/m]; a rod
     with a hinge at either end turns the needle about its own hinge. The figure shows such a scale, all sizes are ours;
-    by default it reads up to 1 kg, about 120 degrees.
+    by default it reads up to 1 kg, about 120 degrees. load: the tomato is "rigid", or "soft": elements of 50 kPa.
     """
+    if load not in LOADS:
+        raise InputError(f"scale: load is {load!r}; it must be one of {', '.join(LOADS)}")
     positive("scale", "weight", weight)
     positive("scale", "stiffness", stiffness)
     linkage = scale_linkage(stiffness)
@@ -121,11 +130,22 @@ def scale(weight: float = 0.25, stiffness: float = 200.0, damping: float = 15.0,
     foot, head = np.array([0.0, 0.0, 0.04]), np.array([0.0, 0.0, PAN])
     preload = linkage.carried(phi) * linkage.gravity / stiffness
     scene.add_spring(None, pan, foot, head, stiffness, damping, length=PAN - 0.04 + preload, name="spring")
-    radius = (0.75 * weight / (math.pi * 1000.0)) ** (1.0 / 3.0)
-    scene.add_sphere(
-        radius, (0.0, 0.0, PAN + 0.008 + radius + 0.005), mass=weight, material=surface, colour=TOMATO, name="tomato"
-    )
+    _add_tomato(scene, surface, weight, load)
     return scene
+
+
+def _add_tomato(scene: Scene, surface: str, weight: float, load: str) -> None:
+    """The ball of ``weight`` [kg], 5 mm above the pan."""
+    radius = (0.75 * weight / (math.pi * DENSITY)) ** (1.0 / 3.0)
+    look: dict[str, Any] = {"material": surface, "colour": TOMATO, "name": "tomato"}
+    place = (0.0, 0.0, PAN + 0.008 + radius + 0.005)
+    if load == "rigid":
+        scene.add_sphere(radius, place, mass=weight, **look)
+        return
+    unit = tet_generators.sphere(1.0, 3)
+    # flat triangles hold less than the ball: as large as makes the weight
+    mesh = unit.transformed(scale=(weight / (DENSITY * unit.volume)) ** (1.0 / 3.0))
+    scene.add_soft(mesh, elastic(5e4, 0.4, density=DENSITY, beta=0.01), place, **look)
 
 
 def _pan_parts(pin: Any) -> list[Placed]:
