@@ -227,7 +227,7 @@ def _refuse_open(where: str, faces: NDArray[np.generic]) -> None:
     backward = {(b, a) for a, b in forward}
     if len(forward) < len(directed) or forward != backward:
         edge = next(iter(sorted(forward ^ backward)), tuple(directed[0].tolist()))
-        raise InputError(f"{where}: its triangles are open at the edge of nodes {edge}; a closed surface is needed")
+        raise InputError(f"{where}: triangles are not closed at the edge of nodes {edge}; a closed surface is needed")
 
 
 def _course(where: str, what: str, given: float | Course) -> Course:

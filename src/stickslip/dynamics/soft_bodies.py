@@ -81,9 +81,7 @@ def soft_motion(model: Model, state: State, options: Stepping) -> SoftMotion:
     at = state.time + theta * h
     for each in soft.activations:
         pressure[each.elements] += _number("activation", each.stress(at), at)
-    return SoftMotion(
-        state.node_position, held_velocities(soft, state, h), external, pressure, end, h, theta, theta_vq
-    )
+    return SoftMotion(state.node_position, held_velocities(soft, state, h), external, pressure, end, h, theta, theta_vq)
 
 
 def held_velocities(soft: SoftTables, state: State, h: float) -> NDArray[np.float64]:
