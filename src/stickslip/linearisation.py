@@ -18,6 +18,7 @@ from numpy.typing import NDArray
 
 from stickslip.collision.contacts import Contacts
 from stickslip.collision.matching import match
+from stickslip.contact import delassus
 from stickslip.contact.problem import ContactProblem, Laws, contact_laws
 from stickslip.dynamics import contact_motion, contact_rows, joints, prescribed, rigid_bodies
 from stickslip.dynamics.joint_projection import tangent_velocity
@@ -224,6 +225,7 @@ class Linearisation:
         A, v_free = self._free(q, ahead)
         part = Part(SoftRows(rows.J, rows.bias, rows.prescribed, np.zeros(len(rows.bias))), self.laws)
         after: list[Part] = []
+        response: NDArray[np.float64] | None = None
         inertia_of_all: Inertia = A
         if self.soft is not None:
             part = part._replace(rows=part.rows._replace(J=over_all(rows.J, self.model)))
@@ -231,6 +233,7 @@ class Linearisation:
             part = joined_parts(part, own) if len(self.contacts) else own
             nodes, x = (self.soft.motion.v, self.soft.x) if at is None else self.soft.end(at)
             inertia_of_all, v_free = self.soft.inertia(A, v_free, nodes)
+            response = self.soft.contact_response(A, part.rows.J, nodes) if self.soft.as_rows else None
             after = self.soft.parts_after_joints(q, v, nodes, x, ahead)
         if self.layout is not None:
             part = joined_parts(part, self._joints(q, v, ahead))
@@ -240,9 +243,14 @@ class Linearisation:
         problem = ContactProblem(inertia_of_all, v_free, found.J, found.bias, laws, h, found.prescribed)
         if self.soft is not None:
             problem.__dict__["momentum_size"] = self.soft.momentum_size
+            if response is not None:
+                # a node answers a contact with its elements, not with its mass alone
+                problem.__dict__["diagonal"] = delassus.diagonal(problem.J, problem.A)
+                problem.diagonal[: len(response)] = response
         if self.layout is not None or after:
             # joints that need no force leave the rounding of positions; residuals are not measured by that
-            noise = ROUNDING * float(np.abs(q[:, :3]).max(initial=0.0)) / self.options.horizon
+            noise = float(np.abs(q[:, :3]).max(initial=0.0)) / self.options.horizon
+            noise = ROUNDING * max(noise, 0.0 if self.soft is None else self.soft.noise())
             problem.__dict__["free_speed"] = max(problem.free_speed, noise)
         return problem
 

@@ -6,6 +6,7 @@ after them. Contacts keep the place and the directions that they have where they
 
 from __future__ import annotations
 
+from math import sqrt
 from typing import NamedTuple
 
 import numpy as np
@@ -15,6 +16,7 @@ from stickslip.collision.matching import match_same, remember
 from stickslip.collision.soft_contacts import SoftContacts, find_soft_contacts
 from stickslip.contact.laws import BILATERAL, ELASTIC
 from stickslip.contact.problem import Laws, contact_laws, joined_laws
+from stickslip.contact.soft_delassus import dense_delassus
 from stickslip.dynamics import contact_rows, soft_bodies, soft_rows
 from stickslip.dynamics.soft_rows import SoftRows
 from stickslip.errors import InputError
@@ -84,6 +86,7 @@ class SoftLinearisation:
         self.free = np.zeros(0)
         self.momentum_size = 0.0
         self.element_impulse = np.zeros(0)
+        self.response: NDArray[np.float64] | None = None
 
     @property
     def moves(self) -> bool:
@@ -114,6 +117,20 @@ class SoftLinearisation:
             self.free = nodes[self.soft.free].ravel() - inertia.solve(self.A, residual)[self.A.rigid_size :]
         return self.A.with_rigid(rigid), np.concatenate([v_free, self.free])
 
+    def contact_response(
+        self, rigid: BlockDiagonal, J: BlockRows, nodes: NDArray[np.float64]
+    ) -> NDArray[np.float64]:
+        """diag W (m,) of contact rows J with the stiffness of elements in A; found once a step, for all linearisations.
+
+        Where elements are rows, masses alone would say that nodes give way far more than they do.
+        """
+        if self.response is None:
+            at = soft_bodies.momentum(self.soft, self.motion, nodes)
+            self.momentum_size = at.size
+            A = SparseInertia(rigid, self.model.soft_parts, at.matrix)
+            self.response = np.diagonal(dense_delassus(J, A)[0]).copy()
+        return self.response
+
     def parts_after_joints(
         self, q: NDArray[np.float64], v: NDArray[np.float64], nodes: NDArray[np.float64], x: NDArray[np.float64],
         ahead: bool,
@@ -130,6 +147,14 @@ class SoftLinearisation:
             rows, self.element_impulse = soft_rows.elements(self.model, self.motion, nodes)
             parts.append(Part(rows, _laws(ELASTIC, rows)))
         return parts
+
+    def noise(self) -> float:
+        """Speed [m/s, or 1/s of strains] that the rounding of positions makes, over ROUNDING, in all rows together."""
+        if not self.as_rows:
+            return 0.0
+        gradient = float(np.abs(self.soft.elements.gradient).max(initial=0.0))
+        rows = 6.0 * len(self.soft.elements.volume)
+        return 0.1 * sqrt(rows) * gradient * float(np.abs(self.motion.x).max(initial=0.0)) / self.motion.step
 
     def remembered_contacts(self) -> NDArray[np.float64]:
         """Impulses (3 nc,) of the last step for the contacts of this one, by key."""

@@ -1,8 +1,9 @@
-"""[macklin2019] sec. 4, 7 and 10 measured again: functions, scaling, inner solvers, accuracy limits, time.
+"""[macklin2019] sec. 4, 7, 8 and 10 measured again: functions, scaling, inner solvers, soft bodies, limits, time.
 
 Each experiment is a function that measures, draws its figure and returns rows and claims. Fig. 6 and 9 are in
-macklin2019_functions.py, Fig. 11 in macklin2019_systems.py, Fig. 16 in macklin2019_quartiles.py, Fig. 17 and 18 in
-macklin2019_courses.py with the limits of macklin2019_limits.py, Table 2 in macklin2019_table.py.
+macklin2019_functions.py, Fig. 11 in macklin2019_systems.py, Fig. 12 in macklin2019_sheet.py, Fig. 13 in
+macklin2019_extension.py, Fig. 16 in macklin2019_quartiles.py, Fig. 17 and 18 in macklin2019_courses.py with the limits of
+macklin2019_limits.py, Table 2 in macklin2019_table.py.
 
 The paper leaves open, and we chose: sizes of its scenes, which step of them is looked at, what "converged" is (our
 scaled residual at 1e-6), and r of Fig. 6 (1).
@@ -15,9 +16,12 @@ from pathlib import Path
 
 from stickslip.experiments import macklin2019_course_claims as course_claims
 from stickslip.experiments import macklin2019_courses as courses
+from stickslip.experiments import macklin2019_extension as extension
 from stickslip.experiments import macklin2019_figures as figures
 from stickslip.experiments import macklin2019_functions as functions
 from stickslip.experiments import macklin2019_quartiles as quartiles
+from stickslip.experiments import macklin2019_sheet as sheets
+from stickslip.experiments import macklin2019_soft_figures as soft_figures
 from stickslip.experiments import macklin2019_systems as systems
 from stickslip.experiments import macklin2019_table as times
 from stickslip.experiments.drawing import needed_packages
@@ -46,6 +50,18 @@ def _fig11(experiment: str, quick: bool, picture: Path, table: Path, progress: P
     found = systems.measure(progress)
     figures.draw_systems(found, picture, table)
     return systems.rows(experiment, found), systems.claims(experiment, found)
+
+
+def _fig12(experiment: str, quick: bool, picture: Path, table: Path, progress: Progress) -> Measured:
+    found = sheets.measure(quick, progress)
+    soft_figures.draw_sheet(found, picture, table)
+    return sheets.rows(experiment, found), sheets.claims(experiment, found)
+
+
+def _fig13(experiment: str, quick: bool, picture: Path, table: Path, progress: Progress) -> Measured:
+    found = extension.measure(quick, progress)
+    soft_figures.draw_extension(found, picture, table)
+    return extension.rows(experiment, found), extension.claims(experiment, found)
 
 
 def _fig16(experiment: str, quick: bool, picture: Path, table: Path, progress: Progress) -> Measured:
@@ -77,6 +93,8 @@ EXPERIMENTS: Mapping[str, tuple[Measure, str]] = {
     "fig6": (_fig6, "W and phi_f over the friction force; dotted: eq. 104 as printed."),
     "fig9": (_fig9, "The constraint c = lam / 4 - 1 / 8 without and with scaling, and Newton steps by start."),
     "fig11": (_fig11, "Residual, in the preconditioned norm, of four inner solvers on one linear system."),
+    "fig12": (_fig12, "A stretched sheet: merit where iterates overshoot, its course, and least residuals by stretch."),
+    "fig13": (_fig13, "A bar pulled long: volume over stretch, and the bars at the end."),
     "fig16": (_fig16, "Median and quartiles of the residual over the steps of the insertion, all solves from zero."),
     "fig17": (_fig17, "One step under three scalings; errors in the scaling of each, residuals comparable."),
     "fig18": (_fig18, "One step with four inner solvers; dashed: the limits of eq. 91 and 92 for 64-bit numbers."),
@@ -131,6 +149,9 @@ def _settings(quick: bool) -> dict[str, str]:
         "time step": f"{STEP} s",
         "solver": "newton: Fischer-Burmeister, effective-mass scaling, PCR, damping 0.75, start from zero",
         "fig11": f"system after {systems.NEWTON_ITERATIONS} Newton iterations",
+        "fig12": f"square sheets of {sheets.QUICK_CELLS if quick else sheets.CELLS} cells a side, "
+        f"{sheets.QUICK_ITERATIONS if quick else sheets.ITERATIONS} Newton iterations, direct linear solves, whole steps",
+        "fig13": f"scene extension to a stretch of {extension.STRETCH:g}, solver auto",
         "fig16": f"{steps} of {quartiles.STEPS} steps, {courses.LINEAR_ITERATIONS} PCR iterations",
         "fig17, fig18": f"{iterations} Newton iterations of {courses.LINEAR_ITERATIONS} linear ones; "
         + ", ".join(f"{scene}: step {stage.steps + 1}" for scene, stage in {**courses.FIG17, **courses.FIG18}.items()),

@@ -112,7 +112,7 @@ def measure(scene: str, quick: bool, progress: Progress) -> Timed:
                 continue  # kernels were compiled on the way
             times = 1e3 * solution.timings["assemble"], 1e3 * solution.timings["linear"]
             own = 1e3 * (result.timings["assemble"] + result.timings["solve"])
-            reached = float(solution.history[-1, 1]), result.certificate.residual
+            reached = float(solution.history[-1, 1]), result.certificate.natural_residual
             found.append((moment.problem.contact_count, *times, own, *reached))
             progress(before + len(found), total, scene)
     contacts, assembly, solve, own_time, residual, own_residual = np.array(found).T

@@ -64,17 +64,19 @@ _PAPERS = (
     ),
     Paper(
         "macklin2019",
-        "Non-Smooth Newton Methods for Deformable Multi-Body Dynamics: scaling, inner solvers, accuracy, time",
+        "Non-Smooth Newton Methods for Deformable Multi-Body Dynamics: scaling, solvers, soft bodies, accuracy, time",
         "stickslip.experiments.macklin2019",
         MappingProxyType(
             {
                 "fig6": "compliance W and error of friction over the force, for both NCP functions",
                 "fig9": "one constraint with and without scaling: Newton steps from any start",
                 "fig11": "Jacobi, Gauss-Seidel, PCG and PCR on one linear system",
+                "fig12": "a stretched elastic sheet with and without geometric stiffness: merit and convergence",
+                "fig13": "volume of a bar pulled long, corotational against Neo-Hookean",
                 "fig16": "quartiles of the residual over an insertion of a beam, with and without scaling",
                 "fig17": "identity, time-step and effective-mass scaling on arch, table pile and heavy stack",
                 "fig18": "four inner solvers over a Newton solve, with the limits of eq. 91 and 92",
-                "table2": "assembly and solve time of arch, table pile and beam at the paper's iteration counts",
+                "table2": "assembly and solve time of arch, table pile, beam and PneuNet at the paper's iteration counts",
             }
         ),
     ),

@@ -6,7 +6,8 @@ the velocities found, from the impulses found, the error falls quadratically: tw
 
 from __future__ import annotations
 
-from dataclasses import replace
+from dataclasses import is_dataclass, replace
+from typing import Any, cast
 
 import numpy as np
 from numpy.typing import NDArray
@@ -24,6 +25,8 @@ MOST_ROUNDS = 40
 """Linearisations of a step at most, after the first one."""
 MOST_IDLE = 5
 """Rounds without a lower residual after which no more are made."""
+FINER = 0.01
+"""Share of the solver's tolerance for the solves of rounds after one that gained nothing."""
 MOST_CUTS = 12
 """Times that a round is shortened at most."""
 
@@ -41,6 +44,8 @@ def solve_repeatedly(
     with the status that is true of it. With ``start`` (nv,), the velocities at which ``problem`` is linearised, rounds
     that would go too far with soft bodies are shortened.
     """
+    tight = is_dataclass(solver) and np.isfinite(tolerance_of(solver))
+    finer = replace(cast(Any, solver), tolerance=FINER * tolerance_of(solver)) if tight else solver
     solution = solve_once(solver, problem, warm)
     best, best_value, idle = solution, np.inf, 0
     for _ in range(MOST_ROUNDS):
@@ -58,7 +63,8 @@ def solve_repeatedly(
         if value <= tolerance_of(solver) or idle == MOST_IDLE:
             break
         problem, start = nearby, None if start is None else v
-        solution = _after(solution, solve_once(solver, nearby, solution.lam))
+        # where rounds no longer gain, what each solve leaves may be what the next one sees
+        solution = _after(solution, solve_once(solver if idle == 0 else finer, nearby, solution.lam))
     status = "converged" if best_value <= tolerance_of(solver) else "stalled" if best.converged else best.status
     return replace(best, status=status, iterations=solution.iterations, problem=relinearise(best.v))
 
