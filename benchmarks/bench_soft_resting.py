@@ -1,6 +1,6 @@
-"""A soft ball that rests on the ground, in stickslip and in Drake: same mesh, material, step; one run, one table.
+"""Soft bodies that rest on the ground, in stickslip and in Drake: same mesh, material, step; one run, one table.
 
-Times are CPU milliseconds of one thread a step (the machine may have other work): medians after the ball has come to
+Times are CPU milliseconds of one thread a step (the machine may have other work): medians after the body has come to
 rest.
 Drake is the extra ``peers``; without it the table has stickslip's rows alone.
 
@@ -18,6 +18,7 @@ import argparse
 import json
 import tempfile
 import time
+from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
@@ -28,8 +29,13 @@ from stickslip.geometry.tet_files import write_tet_mesh
 
 RADIUS, YOUNG, POISSON, DENSITY, BETA, FRICTION = 0.05, 1e5, 0.4, 1000.0, 0.01, 0.5
 STEP, SETTLING = 0.01, 100
-MESHES = {109: (1, 1, 2, 2), 401: (1, 2, 3, 3, 4)}
-"""Layers of balls of about 115 and 410 nodes."""
+MESHES: dict[str, Callable[[], TetMesh]] = {
+    "ball": lambda: tet_generators.sphere(RADIUS, (1, 1, 2, 2)),
+    "cube": lambda: tet_generators.box((2.0 * RADIUS,) * 3, 4),
+    "large ball": lambda: tet_generators.sphere(RADIUS, (1, 2, 3, 3, 4)),
+    "large cube": lambda: tet_generators.box((2.0 * RADIUS,) * 3, (7, 7, 5)),
+}
+"""Bodies of about 115 and 410 nodes."""
 
 
 def ours(mesh: TetMesh, steps: int, solver: str) -> dict[str, Any]:
@@ -117,25 +123,21 @@ def main() -> None:
     options = parser.parse_args()
     rows = []
     with tempfile.TemporaryDirectory() as folder:
-        for layers in MESHES.values():
-            mesh = tet_generators.sphere(RADIUS, layers)
-            rows.append(ours(mesh, options.steps, "auto"))
+        for name, make in MESHES.items():
+            mesh = make()
+            rows.append({"body": name, **ours(mesh, options.steps, "auto")})
             try:
-                rows.append(drake(mesh, options.steps, Path(folder)))
+                rows.append({"body": name, **drake(mesh, options.steps, Path(folder))})
             except ImportError:
                 print("drake is not installed: pip install stickslip[peers]")
-            rows[-2 if rows[-1]["engine"].startswith("drake") else -1]["times_faster"] = (
-                rows[-1]["ms"] / rows[-2]["ms"] if rows[-1]["engine"].startswith("drake") else None
-            )
     if options.json:
         print(json.dumps(rows))
         return
-    print(f"{'engine':16} {'nodes':>6} {'elements':>8} {'ms':>8} {'contacts':>8} {'lowest mm':>10} {'converged':>9}")
+    columns = ("body", "engine", "nodes", "elements", "ms", "contacts", "lowest_mm", "converged")
+    print(" ".join(f"{name:>14}" for name in columns))
     for row in rows:
-        print(
-            f"{row['engine']:16} {row['nodes']:6} {row['elements']:8} {row['ms']:8.2f} {row['contacts']:8} "
-            f"{row['lowest_mm']:10.4f} {row['converged']:9.2f}"
-        )
+        cells = (f"{row[name]:.4g}" if isinstance(row[name], float) else str(row[name]) for name in columns)
+        print(" ".join(f"{cell:>14}" for cell in cells))
 
 
 if __name__ == "__main__":

@@ -118,7 +118,7 @@ def test_momentum_in_impacts_of_soft_and_rigid_bodies(model: str, scheme: str):
 
 
 def test_angular_momentum_of_soft_flight_and_of_impacts():
-    """The midpoint rule keeps it in flight to round-off; contacts act where they were found, an error of the step size."""
+    """The midpoint rule keeps it in flight to round-off; contacts act where they were found, an error of O(h)."""
     drift = {}
     for distance in (2.0, 0.08):
         scene = Scene(gravity=WEIGHTLESS)
@@ -142,13 +142,13 @@ def test_the_ground_carries_the_weight_of_a_stack(order: str):
     stack, masses, z = [], [], 0.0
     for kind in order:
         if kind == "s":
-            stack.append(scene.add_soft(slab, elastic(1e5, 0.35, beta=5e-3), (0, 0, z + 0.03)))
+            stack.append(scene.add_soft(slab, elastic(1e5, 0.35, beta=2e-2), (0, 0, z + 0.03)))
         else:
             stack.append(scene.add_box((0.12, 0.12, 0.06), (0, 0, z + 0.03), mass=0.4))
         masses.append(0.6 if kind == "s" else 0.4)
         z += 0.06
     sim = Simulation(scene, dt=0.005)
-    sim.run(250)
+    sim.run(150)
     for k, (lower, upper) in enumerate(zip([ground, *stack[:-1]], stack, strict=True)):
         weight = GRAVITY * sum(masses[k:])
         up, down = sim.contacts(upper, lower), sim.contacts(lower, upper)
@@ -180,7 +180,7 @@ def slide(degrees: float, friction: float) -> tuple[float, float]:
     )
     sim = Simulation(scene, dt=0.002)
     mass = sim.model.soft.mass / sim.model.soft.mass.sum()
-    sim.run(150)
+    sim.run(80)
     before = float(mass @ sim.node_velocities(block)[:, 0])
     sim.run(50)
     after = float(mass @ sim.node_velocities(block)[:, 0])
@@ -249,8 +249,8 @@ def test_a_thin_rigid_plate_at_10_m_s_does_not_pass_a_sheet():
 
 # ---- solvers ---------------------------------------------------------------------------------------------------------
 
-SLIDING = 60
-"""Steps after which the cube of ``sliding_cube`` is almost at rest."""
+SLIDING = 25
+"""Steps of ``sliding_cube``, which touches down in the first one."""
 
 
 def sliding_cube(solver: str = "auto", warm_start: bool = True, **options) -> tuple[Simulation, SoftBody]:
@@ -282,14 +282,14 @@ def test_element_rows_move_as_the_stiffness_matrix_does(slid: NDArray[np.float64
 
 
 def test_the_convex_law_agrees_at_rest_and_where_nothing_slips():
-    """Its gap while sliding, [anitescu2010], is its own; dropped without slip it is as the others."""
+    """Its gap while sliding, [anitescu2006], is its own; dropped without slip it is as the others."""
     ends = []
     for solver in ("apgd", "auto"):
         scene = Scene()
         scene.add_half_space(friction=0.9)
         cube = scene.add_soft(CUBE, elastic(2e5, 0.0, beta=5e-3), (0, 0, 0.05), friction=0.9)
         sim = Simulation(scene, solver=solver, dt=0.002)
-        sim.run(60)
+        sim.run(30)
         ends.append(sim.nodes(cube))
     assert ends[0] == pytest.approx(ends[1], abs=1e-8)
 
@@ -302,8 +302,8 @@ def test_warm_starts_save_iterations(solver: str, options: dict[str, float]):
         scene.add_half_space(friction=0.5)
         scene.add_soft(CUBE, elastic(1e5, 0.3, beta=5e-3), (0, 0, 0.05), friction=0.5)
         sim = Simulation(scene, solver=make_solver(solver, **options), stepping=Stepping(dt=0.005, warm_start=warm))
-        sim.run(30)
-        counts.append(sum(sim.step().solution.iterations for _ in range(10)))
+        sim.run(6)
+        counts.append(sum(sim.step().solution.iterations for _ in range(4)))
     assert counts[0] < 0.8 * counts[1]
 
 
@@ -326,10 +326,10 @@ scene = Scene()
 scene.add_half_space(friction=0.5)
 for z in (0.05, 0.16):
     scene.add_soft(
-        tet_generators.box((0.1, 0.1, 0.1), 4), elastic(1e5, 0.3, beta=2e-3), (0.01 * z, 0, z), velocity=(0.3, 0, -1)
+        tet_generators.box((0.1, 0.1, 0.1), 3), elastic(1e5, 0.3, beta=2e-3), (0.01 * z, 0, z), velocity=(0.3, 0, -1)
     )
 sim = Simulation(scene, dt=0.005)
-sim.run(12)
+sim.run(8)
 print(hashlib.sha256(sim.state.node_position.tobytes() + sim.state.soft_impulse.tobytes()).hexdigest())
 """
 

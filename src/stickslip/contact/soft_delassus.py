@@ -23,8 +23,8 @@ def dense_delassus(J: BlockRows, A: SparseInertia) -> tuple[NDArray[np.float64],
     order = np.argsort(J.entry_column, kind="stable").astype(np.int32)
     column = J.entry_column[order]
     rigid = len(A.rigid.start) - 1
-    bounds = np.searchsorted(column, np.arange(rigid + 1)).astype(np.int32)
-    if rigid and bounds[-1]:
+    if rigid and len(column) and column[0] < rigid:
+        bounds = np.searchsorted(column, np.arange(rigid + 1)).astype(np.int32)
         _add_rigid(J, order, owner, bounds, A.rigid.data_start, A.rigid.inverse, W, meet)
     height = np.diff(J.row_start)
     with one_blas_thread():
@@ -34,11 +34,12 @@ def dense_delassus(J: BlockRows, A: SparseInertia) -> tuple[NDArray[np.float64],
             if low == high:
                 continue
             entries = order[low:high]
-            own = np.unique(owner[entries])
+            touched = np.zeros(blocks, dtype=np.bool_)
+            touched[owner[entries]] = True
+            own, used = np.flatnonzero(touched), touched * height
             whole = len(own) == blocks
-            place = np.zeros(blocks, dtype=np.int32)
-            place[own] = np.cumsum(height[own]) - height[own]
-            B = np.zeros((3 * part.pattern.size, int(height[own].sum())))
+            place: NDArray[np.int32] = (np.cumsum(used) - used).astype(np.int32)
+            B = np.zeros((3 * part.pattern.size, int(used.sum())))
             _columns_of(J, entries, owner, place, first, B)
             found = factors.inverse_product(B)
             if whole:

@@ -41,15 +41,13 @@ def soft_energies(
 ) -> SoftEnergies:
     """Energies of the soft bodies of a step; forces act over the way of the step."""
     free = soft.free
-    mass = soft.mass[free, None]
     way = after.node_position - before.node_position
     inactive = np.zeros_like(motion.pressure)
 
     def of_state(state: State) -> tuple[float, float, float]:
-        kinetic = 0.5 * float(np.sum(mass * state.node_velocity[free] ** 2))
-        potential = -float(np.sum(mass * state.node_position[free] @ gravity))
+        kinetic, potential = _node_energies(free, soft.mass, gravity, state.node_position, state.node_velocity)
         stored = strain_energies(soft.elements, state.node_position, before.node_position, inactive)
-        return kinetic, potential, float(stored.sum())
+        return float(kinetic), float(potential), float(stored.sum())
 
     x = motion.theta * after.node_position + (1.0 - motion.theta) * before.node_position
     v = motion.theta * after.node_velocity + (1.0 - motion.theta) * motion.v
@@ -67,9 +65,10 @@ def soft_energies(
     all_forces = forces(v, motion.pressure) if damped else plain
     filling = np.zeros_like(x)
     cavities.add_forces(soft, x, motion.force_time, filling)
-    damping = -float(np.sum((all_forces - plain) * way))
-    damping += float(np.sum(soft.alpha[:, None] * soft.mass[:, None] * v * way))
-    work = float(np.sum((before.node_force + filling) * way))
+    damping = float(np.vdot(plain - all_forces, way)) if damped else 0.0
+    if soft.alpha.any():
+        damping += float(np.vdot((soft.alpha * soft.mass)[:, None] * v, way))
+    work = float(np.vdot(before.node_force + filling, way))
     if active:
         work += float(np.sum((plain - forces(still, inactive)) * way))
     if held:  # what it takes to move held nodes against their elements
@@ -78,6 +77,18 @@ def soft_energies(
         work -= float(np.sum((all_forces * way)[away]))
     first, last = of_state(before), of_state(after)
     return SoftEnergies((first[0], last[0]), (first[1], last[1]), (first[2], last[2]), work, damping)
+
+
+@kernel
+def _node_energies(free, mass, gravity, x, v):
+    """Kinetic and potential energy of the free nodes."""
+    kinetic = 0.0
+    potential = 0.0
+    for b in range(free.shape[0]):
+        i = free[b]
+        kinetic += 0.5 * mass[i] * (v[i, 0] * v[i, 0] + v[i, 1] * v[i, 1] + v[i, 2] * v[i, 2])
+        potential -= mass[i] * (gravity[0] * x[i, 0] + gravity[1] * x[i, 1] + gravity[2] * x[i, 2])
+    return kinetic, potential
 
 
 @kernel

@@ -11,6 +11,7 @@ have a velocity that is given, and no row.
 
 from __future__ import annotations
 
+from math import sqrt
 from typing import NamedTuple
 
 import numpy as np
@@ -21,6 +22,7 @@ from stickslip.dynamics.element_assembly import assemble
 from stickslip.errors import InputError
 from stickslip.geometry import rotation
 from stickslip.geometry.shapes import unit_quaternion, vector
+from stickslip.jit import kernel
 from stickslip.linalg.inertia import BlockDiagonal, block_diagonal
 from stickslip.model import Model
 from stickslip.soft_description import HeldNodes
@@ -110,13 +112,12 @@ def momentum(soft: SoftTables, motion: SoftMotion, v: NDArray[np.float64]) -> Mo
     cavities.add_forces(soft, x_theta, motion.force_time, force)
     mass = soft.mass[:, None]
     residual = mass * (v - motion.v) - h * (force - soft.alpha[:, None] * mass * v_theta)
-    size = h * float(np.linalg.norm(motion.external) + np.linalg.norm(force - motion.external))
+    inner = force - motion.external
+    size = h * (sqrt(np.vdot(motion.external, motion.external)) + sqrt(np.vdot(inner, inner)))
     inertia = ((1.0 + theta * h * soft.alpha) * soft.mass)[soft.free]
-    for k in range(3):
-        matrix[soft.pattern.diagonal, k, k] += inertia
+    stiffness = _add_masses(soft.pattern.diagonal, inertia, matrix)
     # at rest without load, forces are what the rounding of positions makes of stiffness
-    stiffness = np.abs(matrix[soft.pattern.diagonal]).max(axis=(1, 2), initial=0.0)
-    size += ROUNDING * float(np.linalg.norm(stiffness) * np.abs(x_theta).max(initial=0.0)) / h
+    size += ROUNDING * stiffness * float(np.abs(x_theta).max(initial=0.0)) / h
     return Momentum(residual[soft.free].ravel(), matrix, size)
 
 
@@ -157,6 +158,21 @@ def scatter(soft: SoftTables, v: NDArray[np.float64], unknowns: NDArray[np.float
     out = v.copy()
     out[soft.free] = unknowns.reshape(-1, 3)
     return out
+
+
+@kernel
+def _add_masses(diagonal, mass, matrix_out):
+    """Add masses to the diagonal of the matrix; returns the norm of the largest entries of its diagonal blocks."""
+    total = 0.0
+    for i in range(diagonal.shape[0]):
+        block = matrix_out[diagonal[i]]
+        largest = 0.0
+        for k in range(3):
+            block[k, k] += mass[i]
+            for j in range(3):
+                largest = max(largest, abs(block[k, j]))
+        total += largest * largest
+    return np.sqrt(total)
 
 
 def _held_positions(soft: SoftTables, held: HeldNodes, time: float) -> NDArray[np.float64]:

@@ -2,8 +2,8 @@
 
 Each experiment is a function that measures, draws its figure and returns rows and claims. Fig. 6 and 9 are in
 macklin2019_functions.py, Fig. 11 in macklin2019_systems.py, Fig. 12 in macklin2019_sheet.py, Fig. 13 in
-macklin2019_extension.py, Fig. 16 in macklin2019_quartiles.py, Fig. 17 and 18 in macklin2019_courses.py with the limits of
-macklin2019_limits.py, Table 2 in macklin2019_table.py.
+macklin2019_extension.py, Fig. 16 in macklin2019_quartiles.py, Fig. 17 and 18 in macklin2019_courses.py with the limits
+of macklin2019_limits.py, Table 2 in macklin2019_table.py.
 
 The paper leaves open, and we chose: sizes of its scenes, which step of them is looked at, what "converged" is (our
 scaled residual at 1e-6), and r of Fig. 6 (1).
@@ -150,7 +150,7 @@ def _settings(quick: bool) -> dict[str, str]:
         "solver": "newton: Fischer-Burmeister, effective-mass scaling, PCR, damping 0.75, start from zero",
         "fig11": f"system after {systems.NEWTON_ITERATIONS} Newton iterations",
         "fig12": f"square sheets of {sheets.QUICK_CELLS if quick else sheets.CELLS} cells a side, "
-        f"{sheets.QUICK_ITERATIONS if quick else sheets.ITERATIONS} Newton iterations, direct linear solves, whole steps",
+        f"{sheets.QUICK_ITERATIONS if quick else sheets.ITERATIONS} Newton iterations, direct linear solves",
         "fig13": f"scene extension to a stretch of {extension.STRETCH:g}, solver auto",
         "fig16": f"{steps} of {quartiles.STEPS} steps, {courses.LINEAR_ITERATIONS} PCR iterations",
         "fig17, fig18": f"{iterations} Newton iterations of {courses.LINEAR_ITERATIONS} linear ones; "

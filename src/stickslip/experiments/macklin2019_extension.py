@@ -11,7 +11,8 @@ from numpy.typing import NDArray
 from stickslip.experiments.macklin2019_steps import STEP
 from stickslip.experiments.processes import Progress
 from stickslip.experiments.report import Claim, Row
-from stickslip.geometry.tet_mesh import volumes_of
+from stickslip.geometry.tet_mesh import TetMesh, volumes_of
+from stickslip.scenes.parameters import Value
 from stickslip.scenes.registry import find_scene
 from stickslip.simulation import Simulation
 from stickslip.stepping import Stepping
@@ -45,6 +46,8 @@ class Pull:
     """(nn, 3) [m] nodes at the end."""
     tets: NDArray[np.int32]
     """(nt, 4)"""
+    surface: NDArray[np.int32]
+    """(m, 3) triangles of the surface."""
     converged: int
     """Steps that were solved."""
 
@@ -72,12 +75,14 @@ def measure(quick: bool, progress: Progress) -> dict[str, Pull]:
     ramp = QUICK_RAMP if quick else RAMP
     steps = round(1.2 * ramp / STEP)
     for number, model in enumerate(MODELS):
-        given = {"model": model, "stretch": STRETCH, "ramp": ramp}
-        scene = entry.build(**entry.parameters({**given, "divisions": QUICK_DIVISIONS} if quick else given))
+        given: dict[str, Value] = {"model": model, "stretch": STRETCH, "ramp": ramp}
+        if quick:
+            given["divisions"] = QUICK_DIVISIONS
+        scene = entry.build(**entry.parameters(given))
         sim = Simulation(scene, None, stepping=Stepping(**{**entry.stepping, "dt": STEP}))  # type: ignore[arg-type]
         tets = sim.model.soft.elements.nodes
-        rest = volumes_of(sim.state.node_position, tets)
-        length = np.ptp(sim.state.node_position[:, 0])
+        mesh = TetMesh(sim.state.node_position, tets, "bar")
+        rest, length = mesh.volumes, np.ptp(mesh.nodes[:, 0])
         stretch, volume, solved = [1.0], [1.0], 0
         for k in range(steps):
             progress(number * steps + k, len(MODELS) * steps, f"extension, {model}")
@@ -88,7 +93,7 @@ def measure(quick: bool, progress: Progress) -> dict[str, Pull]:
         x = sim.state.node_position
         found[model] = Pull(
             np.array(stretch), np.array(volume), uniform_volume(model, mu, lam, np.array(stretch)),
-            volumes_of(x, tets) / rest, x, tets, solved,
+            volumes_of(x, tets) / rest, x, tets, mesh.surface, solved,
         )  # fmt: skip
     return found
 
@@ -111,11 +116,10 @@ def rows(experiment: str, found: Mapping[str, Pull]) -> list[Row]:
 
 def claims(experiment: str, found: Mapping[str, Pull]) -> list[Claim]:
     """Sec. 10.1.6: the linear model loses much volume, the hyperelastic one resists its change."""
-    linear, other = (
-        {stretch: found[model].volume_at(stretch) for stretch in (2.0, STRETCH)} for model in MODELS
-    )  # fmt: skip
+    linear, other = ({stretch: found[model].volume_at(stretch) for stretch in (2.0, STRETCH)} for model in MODELS)
     words = [
-        f"{100 * (v[2.0] - 1):+.1f} % at stretch 2, {100 * (v[STRETCH] - 1):+.1f} % at {STRETCH:g}" for v in (linear, other)
+        f"{100 * (v[2.0] - 1):+.1f} % at stretch 2, {100 * (v[STRETCH] - 1):+.1f} % at {STRETCH:g}"
+        for v in (linear, other)
     ]
     return [
         Claim(

@@ -150,31 +150,44 @@ def draw_systems(found: Mapping[str, Mapping[str, Vector]], picture: Path, table
 
 
 def draw_times(found: Mapping[str, Timed], picture: Path, table: Path) -> None:
-    """Table 2 as bars: time of a step, ours on one core beside the paper's GPU."""
-    figure, axes = canvas(1, 1, 7.5, 3.8)
-    axis = axes[0, 0]
-    lines = []
-    for k, (scene, timed) in enumerate(found.items()):
-        paper = PAPER[scene]
-        first = k == 0
-        axis.bar(k - 0.2, paper.solve, 0.36, yerr=paper.solve_deviation, color="0.6", capsize=3,
-                 label="the paper: solve, GPU" if first else None)  # fmt: skip
-        axis.bar(k + 0.2, timed.solve.mean(), 0.36, yerr=timed.solve.std(), color="#2166ac", capsize=3,
-                 label="ours: linear solver, one core" if first else None)  # fmt: skip
-        axis.bar(k + 0.2, timed.assembly.mean(), 0.36, bottom=timed.solve.mean(), color="#92c5de",
-                 label="ours: assembly" if first else None)  # fmt: skip
-        lines.append(
-            (scene, timed.bodies, timed.joints, float(timed.contacts.mean()), timed.largest_island, paper.newton,
-             paper.linear, float(timed.assembly.mean()), float(timed.assembly.std()), float(timed.solve.mean()),
-             float(timed.solve.std()), timed.residual)
-        )  # fmt: skip
-    axis.set_xticks(range(len(found)), list(found))
-    axis.set_ylabel("ms a step")
-    axis.grid(alpha=0.3, axis="y")
-    axis.legend(fontsize=8)
+    """Table 2 as bars: time of a step, ours on one core beside the paper's GPU; soft bodies in a panel of their own."""
+    rigid = {scene: timed for scene, timed in found.items() if not timed.elements}
+    soft = {scene: timed for scene, timed in found.items() if timed.elements}
+    panels = [panel for panel in (rigid, soft) if panel]
+    ratios = [1 + len(panel) for panel in panels]
+    figure, axes = canvas(1, len(panels), 7.5 if len(panels) == 1 else 10.5, 3.8, width_ratios=ratios)
+    for axis, panel in zip(axes[0], panels, strict=True):
+        for k, (scene, timed) in enumerate(panel.items()):
+            paper, first = PAPER[scene], k == 0 and axis is axes[0, 0]
+            axis.bar(k - 0.2, paper.solve, 0.36, yerr=paper.solve_deviation, color="0.6", capsize=3,
+                     label="the paper: solve, GPU" if first else None)  # fmt: skip
+            axis.bar(k + 0.2, timed.solve.mean(), 0.36, yerr=timed.solve.std(), color="#2166ac", capsize=3,
+                     label="ours: linear solver, one core" if first else None)  # fmt: skip
+            axis.bar(k + 0.2, timed.assembly.mean(), 0.36, bottom=timed.solve.mean(), color="#92c5de",
+                     label="ours: assembly" if first else None)  # fmt: skip
+            if timed.auto is not None:
+                axis.bar(k + 0.6, timed.auto.mean(), 0.36, yerr=timed.auto.std(), color="#1b7837", capsize=3,
+                         label="ours: assembly and solve by auto")  # fmt: skip
+        axis.set_xticks(range(len(panel)), list(panel))
+        axis.set_ylim(0.0, 1.2 * axis.get_ylim()[1])
+        axis.grid(alpha=0.3, axis="y")
+        axis.legend(fontsize=8)
+    axes[0, 0].set_ylabel("ms a step")
     save(figure, picture)
     header = (
-        "scene", "bodies", "joints", "contacts_mean", "largest_island_contacts", "newton_iterations",
+        "scene", "bodies", "joints", "elements", "contacts_mean", "largest_island_contacts", "newton_iterations",
         "linear_iterations", "assembly_ms", "assembly_std_ms", "solve_ms", "solve_std_ms", "scaled_residual_median",
+        "auto_ms", "auto_scaled_residual_median",
     )  # fmt: skip
-    write_table(table, header, lines)
+    write_table(table, header, [_time_line(scene, timed) for scene, timed in found.items()])
+
+
+def _time_line(scene: str, timed: Timed) -> tuple[str | float, ...]:
+    """A line of the table of times."""
+    paper = PAPER[scene]
+    auto = ("", "") if timed.auto is None else (float(timed.auto.mean()), timed.auto_residual)
+    return (
+        scene, timed.bodies, timed.joints, timed.elements, float(timed.contacts.mean()), timed.largest_island,
+        paper.newton, paper.linear, float(timed.assembly.mean()), float(timed.assembly.std()),
+        float(timed.solve.mean()), float(timed.solve.std()), timed.residual, *auto,
+    )  # fmt: skip

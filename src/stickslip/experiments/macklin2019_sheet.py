@@ -1,9 +1,9 @@
 """[macklin2019] Fig. 12: Newton solves of a stretched elastic sheet with and without geometric stiffness (sec. 8.3).
 
-The sheet is one layer of cells thick, held at two edges that are pulled apart. ``auto`` makes its steps; in some of them
-the non-smooth Newton method, with elements as compliant rows, starts from zero, with and without geometric stiffness.
-Its linear systems are solved directly, so that nothing but the linearisation matters, and since all rows are smooth it
-takes whole steps.
+The sheet is one layer of cells thick, held at two edges that are pulled apart. ``auto`` makes its steps; some of them
+the non-smooth Newton method solves too, with elements as compliant rows, from zero, with and without geometric
+stiffness. Its linear systems are solved directly, so that nothing but the linearisation matters, and since all rows are
+smooth it takes whole steps.
 
 The merit function is the error of momentum where forces are those of the strain, as a velocity:
 
@@ -142,7 +142,8 @@ def merit(problem: ContactProblem, v: Vector) -> float:
     """[m/s] the merit function of a problem of elastic rows alone, linearised at v (nv,)."""
     with np.errstate(over="ignore", invalid="ignore"):
         lam = -(block_rows.apply(problem.J, v) + problem.bias) / problem.laws.compliance
-        return float(np.linalg.norm(v - problem.v_free - inertia.solve(problem.A, block_rows.apply_transpose(problem.J, lam))))
+        error = v - problem.v_free - inertia.solve(problem.A, block_rows.apply_transpose(problem.J, lam))
+        return float(np.linalg.norm(error))
 
 
 @dataclass(eq=False)
@@ -209,7 +210,8 @@ def rows(experiment: str, found: Mapping[str, list[Look]]) -> list[Row]:
         for setting, word in SETTINGS.items():
             case = f"{name}, {word} geometric stiffness"
             solved = [look.traces[setting].converged is not None for look in looks]
-            lines.append(Row(experiment, f"{case}: steps that reach {CONVERGED:g}, of {len(looks)}", None, sum(solved), ""))
+            count = f"{case}: steps that reach {CONVERGED:g}, of {len(looks)}"
+            lines.append(Row(experiment, count, None, sum(solved), ""))
             trace = hard.traces[setting]
             where = f"{case}, stretch {hard.stretch:.2f}"
             lines.append(Row(experiment, f"{where}: Newton iterations to {CONVERGED:g}", None, trace.converged, ""))

@@ -13,7 +13,6 @@ from stickslip.experiments.macklin2019_courses import CONVERGED
 from stickslip.experiments.macklin2019_extension import Pull
 from stickslip.experiments.macklin2019_sheet import SETTINGS, Look, hard_look
 from stickslip.experiments.report import write_table
-from stickslip.geometry.tet_mesh import TetMesh
 
 COLOURS = {True: "#2166ac", False: "#b2182b"}
 MODEL_COLOURS = {"corotational": "#b2182b", "neo-hookean": "#2166ac"}
@@ -36,7 +35,7 @@ def draw_sheet(found: Mapping[str, list[Look]], picture: Path, table: Path) -> N
             values = np.minimum(hard.traces[setting].merit, LARGEST)
             middle.semilogy(values, color=COLOURS[setting], label=label, linewidth=1.3)
             last = [look.traces[setting].residual.min() for look in looks]
-            right.semilogy([look.stretch for look in looks], last, "o-", color=COLOURS[setting], markersize=4, label=label)
+            right.semilogy([look.stretch for look in looks], last, "o-", color=COLOURS[setting], markersize=4)
             lines += [
                 (name, label, look.stretch, k, float(residual), float(merit))
                 for look in looks
@@ -88,7 +87,7 @@ def draw_extension(found: Mapping[str, Pull], picture: Path, table: Path) -> Non
     axis.legend(fontsize=8)
     bars = axes[0, 1]
     top = 0.0
-    for model, pull in reversed(found.items()):
+    for model, pull in reversed(list(found.items())):
         front, strain = _front(pull)
         x, z = pull.x[:, 0], pull.x[:, 2] - pull.x[:, 2].min() + top
         drawn = bars.tripcolor(
@@ -109,6 +108,5 @@ def _front(pull: Pull) -> tuple[Any, Any]:
     total, count = np.zeros(len(pull.x)), np.zeros(len(pull.x))
     np.add.at(total, pull.tets.ravel(), np.repeat(pull.element - 1.0, 4))
     np.add.at(count, pull.tets.ravel(), 1.0)
-    surface = TetMesh(pull.x, pull.tets, "bar").surface
-    a, b, c = (pull.x[surface[:, k]] for k in range(3))
-    return surface[np.cross(b - a, c - a)[:, 1] < 0.0], total / np.maximum(count, 1.0)
+    a, b, c = (pull.x[pull.surface[:, k]] for k in range(3))
+    return pull.surface[np.cross(b - a, c - a)[:, 1] < 0.0], total / np.maximum(count, 1.0)
