@@ -117,9 +117,7 @@ class SoftLinearisation:
             self.free = nodes[self.soft.free].ravel() - inertia.solve(self.A, residual)[self.A.rigid_size :]
         return self.A.with_rigid(rigid), np.concatenate([v_free, self.free])
 
-    def contact_response(
-        self, rigid: BlockDiagonal, J: BlockRows, nodes: NDArray[np.float64]
-    ) -> NDArray[np.float64]:
+    def contact_response(self, rigid: BlockDiagonal, J: BlockRows, nodes: NDArray[np.float64]) -> NDArray[np.float64]:
         """diag W (m,) of contact rows J with the stiffness of elements in A; found once a step, for all linearisations.
 
         Where elements are rows, masses alone would say that nodes give way far more than they do.

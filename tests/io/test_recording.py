@@ -1,6 +1,6 @@
 """Recordings: what comes back is what happened, and a bad file or a failed run leaves nothing behind."""
 
-from dataclasses import fields
+from dataclasses import fields, is_dataclass
 
 import h5py
 import numpy as np
@@ -71,7 +71,11 @@ def test_certificates_and_timings_are_recorded_number_by_number(tmp_path):
 
 def assert_same_tables(ours, theirs):
     """Arrays with their types, texts, and tables of them."""
-    if hasattr(ours, "_fields"):
+    if is_dataclass(ours):
+        ours, theirs = ([getattr(each, item.name) for item in fields(each)] for each in (ours, theirs))
+        for mine, yours in zip(ours, theirs, strict=True):
+            assert_same_tables(mine, yours)
+    elif hasattr(ours, "_fields"):
         for mine, yours in zip(ours, theirs, strict=True):
             assert_same_tables(mine, yours)
     elif isinstance(ours, tuple):

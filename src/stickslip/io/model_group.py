@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from dataclasses import fields
+from dataclasses import fields, is_dataclass
 from typing import Any
 
 import h5py
@@ -61,14 +61,19 @@ def read_model(group: h5py.Group) -> tuple[Model, NDArray[np.bool_]]:
     return Model(**values), has_motion
 
 
+def _field_names(table: type) -> tuple[str, ...]:
+    """Names of the fields of a NamedTuple or a dataclass."""
+    return tuple(item.name for item in fields(table)) if is_dataclass(table) else table._fields  # type: ignore[attr-defined]
+
+
 def _write(group: h5py.Group, name: str, value: Any) -> None:
     """Write one field: texts, an array, or a group of fields."""
     if name in NAMES:
         group.create_dataset(name, data=list(value), dtype=h5py.string_dtype())
     elif name in TABLES:
         tables = group.create_group(name)
-        for field, part in value._asdict().items():
-            _write(tables, field, part)
+        for field in _field_names(TABLES[name]):
+            _write(tables, field, getattr(value, field))
     elif name in DRIVEN:
         items = group.create_group(name)
         for number, item in enumerate(value):
@@ -86,7 +91,7 @@ def _read(group: h5py.Group, name: str) -> Any:
     if name in NAMES:
         return tuple(stored.asstr()[()].tolist())
     if name in TABLES:
-        return TABLES[name](*(_read(stored, field) for field in TABLES[name]._fields))
+        return TABLES[name](*(_read(stored, field) for field in _field_names(TABLES[name])))
     if name in DRIVEN:
         parts = [stored[str(number)] for number in range(len(stored))]
         if name == "held":
