@@ -21,6 +21,7 @@ from stickslip.collision.matching import match
 from stickslip.contact import delassus
 from stickslip.contact.problem import ContactProblem, Laws, contact_laws
 from stickslip.dynamics import contact_motion, contact_rows, joints, prescribed, rigid_bodies
+from stickslip.dynamics.cavities import volume
 from stickslip.dynamics.joint_projection import tangent_velocity
 from stickslip.dynamics.joint_stiffness import geometric_stiffness
 from stickslip.dynamics.soft_rows import SoftRows
@@ -123,6 +124,15 @@ class Linearisation:
         """Impulses (3 nw,) of welded nodes, of those (m,) of the problem."""
         first = self.contact_row_count + (0 if self.layout is None else len(self.layout.row))
         return lam[first : first + len(self.state.weld_impulse)]
+
+    def filling_work(self, lam: NDArray[np.float64], after: State) -> float:
+        """Work [J] of the fillings of cavities whose volume is given, whose impulses are h times their pressures."""
+        filled = [each.triangles for each in self.model.soft.cavities if each.volume is not None]
+        first = self.contact_row_count + (0 if self.layout is None else len(self.layout.row))
+        first += len(self.state.weld_impulse)
+        pressure = lam[first : first + len(filled)] / self.options.dt
+        grown = [volume(each, after.node_position) - volume(each, self.state.node_position) for each in filled]
+        return float(pressure @ np.array(grown)) if filled else 0.0
 
     def settled(self, after: State) -> State:
         """The state at the end of the step, with velocities along which rigid joints hold (midpoint rule)."""

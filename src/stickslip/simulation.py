@@ -146,10 +146,11 @@ class Simulation(SoftReading):
             after = replace(after, q=stabilise(model, after.q, options))
         clock.append(time.perf_counter())
 
-        gap, motion = contacts.gap, None
+        gap, motion, filling = contacts.gap, None, 0.0
         if soft is not None:
             gap, motion = np.concatenate([gap, soft.contacts.gap]), soft.motion
-        certificate = certify(model, replace(state, v=v), after, problem, solution, gap, h, motion)
+            filling = linearisation.filling_work(solution.lam, after)
+        certificate = certify(model, replace(state, v=v), after, problem, solution, gap, h, motion, filling)
         clock.append(time.perf_counter())
         stages = ("collide", "assemble", "solve", "integrate", "stabilise", "certify")
         timings = dict(zip(stages, np.diff(clock).tolist(), strict=True))

@@ -6,7 +6,7 @@ Nodes and elements are numbered as in the mesh of their body.
 from __future__ import annotations
 
 from collections.abc import Sequence
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, cast
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
@@ -15,6 +15,7 @@ from stickslip.errors import InputError
 from stickslip.geometry import rotation as turns
 from stickslip.geometry.shapes import finite, positive, unit_quaternion, vector
 from stickslip.geometry.tet_mesh import TetMesh
+from stickslip.geometry.triangle_mesh import mass_of
 from stickslip.materials import Friction
 from stickslip.soft_description import (
     Activation,
@@ -72,7 +73,8 @@ class SoftMethods:
         where = f"soft body {label!r}"
         if label in self.names or any(body.name == label for body in self.soft_bodies):
             raise InputError(f"{where} exists already; choose another name")
-        materials = (elastic,) if isinstance(elastic, Elastic) else tuple(elastic)
+        several = elastic if isinstance(elastic, list | tuple) else (elastic,)
+        materials = tuple(cast("Sequence[Elastic]", several))
         if not materials or not all(isinstance(each, Elastic) for each in materials):
             raise InputError(f"{where}: elastic is {elastic!r}; give what stickslip.elastic returned, or several of it")
         regions = _regions(where, region, len(mesh.tets), len(materials))
@@ -104,13 +106,16 @@ class SoftMethods:
         """Fix nodes in space, or move them: ``motion`` gives displacement (3,) [m] and rotation about ``centre``."""
         described = self._soft(body)
         chosen = _loose_nodes(body, described, nodes)
+        if motion is not None:
+            _refuse_jump(body, motion)
         described.held.append(HeldNodes(chosen, motion, vector(f"soft body {body.name!r}", "centre", centre)))
 
     def weld_nodes(self, body: SoftBody, nodes: ArrayLike, to: Body, *, collide: bool = False) -> None:
         """Weld nodes to a rigid body where they are at time zero; the two collide only if ``collide`` is True."""
         described = self._soft(body)
         chosen = _loose_nodes(body, described, nodes)
-        if not (0 <= to.index < len(self.bodies) and self.bodies[to.index].name == to.name):
+        known = self.names.get(getattr(to, "name", ""))
+        if known is None or known != getattr(to, "index", None) or isinstance(to, SoftBody):
             raise InputError(f"soft body {body.name!r}: {to!r} is no rigid body of this scene")
         described.welded.append(Welded(chosen, to.index))
         if not collide:
@@ -157,6 +162,14 @@ class SoftMethods:
             raise InputError(f"{where}: triangles have shape {faces.shape}; (k, 3) is needed")
         _indices(where, "triangles", np.unique(faces), len(described.start))
         _refuse_open(where, faces)
+        inside = mass_of(described.start, faces.astype(np.int32))[0]
+        if not inside > 0.0:
+            raise InputError(
+                f"{where}: its triangles enclose {inside:.6g} m^3; they must be turned around, so that normals point "
+                "out of the cavity"
+            )
+        if volume is not None and not callable(volume):
+            positive(where, "volume", volume)
         if (pressure is None) == (volume is None):
             raise InputError(f"{where}: give either pressure or volume")
         described.cavities.append(
@@ -228,6 +241,21 @@ def _refuse_open(where: str, faces: NDArray[np.generic]) -> None:
     if len(forward) < len(directed) or forward != backward:
         edge = next(iter(sorted(forward ^ backward)), tuple(directed[0].tolist()))
         raise InputError(f"{where}: triangles are not closed at the edge of nodes {edge}; a closed surface is needed")
+
+
+def _refuse_jump(body: SoftBody, motion: NodeMotion) -> None:
+    """Raise an InputError where a motion is none, or does not start where the nodes are."""
+    where = f"soft body {body.name!r}"
+    if not callable(motion):
+        raise InputError(f"{where}: motion is {motion!r}; a function of time is needed")
+    pose = motion(0.0)
+    try:
+        way, turn = pose
+    except (TypeError, ValueError):
+        raise InputError(f"{where}: motion gave {pose!r}; a displacement (3,) and a rotation are needed") from None
+    away, turned = vector(where, "displacement", way), unit_quaternion(where, turn)
+    if np.abs(away).max() > 1e-9 or np.abs(turned[1:]).max() > 1e-9:
+        raise InputError(f"{where}: its motion starts at {away}, {turned}; it must start at (0, 0, 0), (1, 0, 0, 0)")
 
 
 def _course(where: str, what: str, given: float | Course) -> Course:

@@ -10,7 +10,7 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
 from stickslip.errors import InputError
-from stickslip.geometry.shapes import finite, positive
+from stickslip.geometry.shapes import finite, positive, vector
 from stickslip.geometry.tet_mesh import TetMesh
 
 ElasticModel = Literal[
@@ -98,7 +98,7 @@ def elastic(
             raise InputError(f"{where}: {name} is {value}; it must be zero or positive")
     c1 = c2 = bulk = 0.0
     if mooney is not None:
-        c1, c2, bulk = (float(value) for value in mooney)
+        c1, c2, bulk = vector(where, "mooney", mooney).tolist()
         positive(where, "bulk", bulk)
         if not (finite(where, "c1", c1) >= 0.0 and finite(where, "c2", c2) >= 0.0 and c1 + c2 > 0.0):
             raise InputError(f"{where}: c1, c2 are {c1}, {c2}; both must be zero or positive, and not both zero")

@@ -86,6 +86,7 @@ class SoftLinearisation:
         self.free = np.zeros(0)
         self.momentum_size = 0.0
         self.element_impulse = np.zeros(0)
+        self.volume_noise = 0.0
         self.response: NDArray[np.float64] | None = None
 
     @property
@@ -140,6 +141,7 @@ class SoftLinearisation:
             parts.append(Part(rows, _laws(BILATERAL, rows)))
         if any(cavity.volume is not None for cavity in self.soft.cavities):
             rows = soft_rows.volumes(self.model, x, nodes, self.motion, horizon, ahead)
+            self.volume_noise = float(np.abs(rows.J.data).sum() * np.abs(x).max(initial=0.0)) / horizon
             parts.append(Part(rows, _laws(ELASTIC, rows)))
         if self.as_rows:
             rows, self.element_impulse = soft_rows.elements(self.model, self.motion, nodes)
@@ -149,7 +151,7 @@ class SoftLinearisation:
     def noise(self) -> float:
         """Speed [m/s, or 1/s of strains] that the rounding of positions makes, over ROUNDING, in all rows together."""
         if not self.as_rows:
-            return 0.0
+            return self.volume_noise
         gradient = float(np.abs(self.soft.elements.gradient).max(initial=0.0))
         rows = 6.0 * len(self.soft.elements.volume)
         return 0.1 * sqrt(rows) * gradient * float(np.abs(self.motion.x).max(initial=0.0)) / self.motion.step

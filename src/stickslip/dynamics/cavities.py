@@ -14,6 +14,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from stickslip.errors import InputError
+from stickslip.geometry.shapes import finite
 from stickslip.jit import kernel
 from stickslip.linalg.vec3 import cross, dot, load3
 from stickslip.soft_tables import SoftTables
@@ -62,9 +63,7 @@ def volume_rows(soft: SoftTables, x: NDArray[np.float64], time: float) -> list[V
 
 
 def _finite(what: str, value: float, time: float) -> float:
-    if not np.isfinite(value):
-        raise InputError(f"cavity, {what} at t = {time:.6g} s: it gave {value!r}; a finite number is needed")
-    return float(value)
+    return finite(f"cavity at t = {time:.6g} s", what, value)
 
 
 @kernel

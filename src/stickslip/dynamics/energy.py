@@ -46,7 +46,8 @@ def soft_energies(
 
     def of_state(state: State) -> tuple[float, float, float]:
         kinetic, potential = _node_energies(free, soft.mass, gravity, state.node_position, state.node_velocity)
-        stored = strain_energies(soft.elements, state.node_position, before.node_position, inactive)
+        # with the rotations of the state itself: what lagged elements gain or lose by theirs is of the numerics
+        stored = strain_energies(soft.elements, state.node_position, state.node_position, inactive)
         return float(kinetic), float(potential), float(stored.sum())
 
     x = motion.theta * after.node_position + (1.0 - motion.theta) * before.node_position
@@ -55,7 +56,7 @@ def soft_energies(
 
     def forces(velocity: NDArray[np.float64], pressure: NDArray[np.float64]) -> NDArray[np.float64]:
         force = np.zeros_like(x)
-        assemble(soft.elements, x, before.node_position, velocity, pressure, no_factor, False, force, no_matrix)
+        assemble(soft.elements, x, motion.turned, velocity, pressure, no_factor, False, force, no_matrix)
         return force
 
     # as the step had them; what is not there is not computed, since a certificate must stay cheap

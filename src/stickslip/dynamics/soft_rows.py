@@ -154,7 +154,7 @@ def elements(
     """
     soft, h, theta = model.soft, motion.step, motion.theta
     x = theta * motion.positions(node_velocity) + (1.0 - theta) * motion.x
-    rows = element_rows(soft.elements, x, motion.x, motion.pressure)
+    rows = element_rows(soft.elements, x, motion.turned, motion.pressure)
     owner = np.repeat(np.arange(len(soft.elements.volume)), np.diff(rows.row_start))
     beta = soft.elements.beta[owner]
     span = theta * (motion.theta_vq * h + beta)

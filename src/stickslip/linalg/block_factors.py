@@ -19,7 +19,7 @@ class BlockFactors:
         if not self.factor.positive:
             raise DivergenceError(
                 f"soft body: the matrix of a step is not positive definite at free node {self.factor.failed}; a "
-                "shorter step, or less negative pressure, would help"
+                "shorter step would help; or is a force, a pressure or a stiffness without bound?"
             )
 
     def solve(self, b: NDArray[np.float64]) -> NDArray[np.float64]:
