@@ -215,6 +215,16 @@ def test_a_thin_sheet_at_10_m_s_stops_at_a_thin_plate(tilt: float):
         assert sim.nodes(sheet)[:, 2].min() > 0.0
 
 
+@pytest.mark.parametrize("continuous", [False, True])
+def test_without_looking_ahead_only_continuous_detection_stops_a_sheet(continuous: bool):
+    scene = Scene(gravity=WEIGHTLESS)
+    scene.add_box((0.6, 0.6, 0.002), kind="static", friction=0.3)
+    sheet = scene.add_soft(SHEET, elastic(1e6, 0.3, beta=1e-3), (0, 0, 0.23), velocity=(0, 0, -10))
+    sim = Simulation(scene, stepping=Stepping(dt=0.01, lookahead=False, continuous=continuous))
+    sim.run(6)
+    assert (sim.nodes(sheet)[:, 2].min() > 0.0) == continuous
+
+
 @pytest.mark.parametrize("tilt", TILTS.values(), ids=TILTS.keys())
 def test_a_thin_sheet_at_10_m_s_does_not_pass_another(tilt: float):
     scene = Scene(gravity=WEIGHTLESS)

@@ -57,9 +57,8 @@ def soft_step(
     motion = soft_bodies.soft_motion(model, state, options)
     x = state.node_position + (options.dt - options.horizon) * motion.v
     margin = options.margin_under(float(np.linalg.norm(model.gravity)))
-    contacts = find_soft_contacts(
-        model, q, x, v, motion.v, options.horizon if options.lookahead else 0.0, margin, options.continuous,
-    )  # fmt: skip
+    ahead = options.horizon if options.lookahead or options.continuous else 0.0
+    contacts = find_soft_contacts(model, q, x, v, motion.v, ahead, margin, options.continuous)
     return SoftLinearisation(model, state, contacts, q, x, v, motion, options, as_rows)
 
 
