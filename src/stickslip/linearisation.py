@@ -72,6 +72,7 @@ class Linearisation:
         self.radii: NDArray[np.float64] | None = None
         self.rigid_row_count = model.contact_rows * len(contacts)
         self.contact_row_count = self.rigid_row_count + (soft.contact_part.rows.J.row_count if soft else 0)
+        self.weld_row = self.contact_row_count + (0 if self.layout is None else len(self.layout.row))
         self.first = self._first_rows()
 
     def at_start(self, lam: NDArray[np.float64] | None = None) -> ContactProblem:
@@ -122,14 +123,12 @@ class Linearisation:
 
     def weld_impulses(self, lam: NDArray[np.float64]) -> NDArray[np.float64]:
         """Impulses (3 nw,) of welded nodes, of those (m,) of the problem."""
-        first = self.contact_row_count + (0 if self.layout is None else len(self.layout.row))
-        return lam[first : first + len(self.state.weld_impulse)]
+        return lam[self.weld_row : self.weld_row + len(self.state.weld_impulse)]
 
     def filling_work(self, lam: NDArray[np.float64], after: State) -> float:
         """Work [J] of the fillings of cavities whose volume is given, whose impulses are h times their pressures."""
         filled = [each.triangles for each in self.model.soft.cavities if each.volume is not None]
-        first = self.contact_row_count + (0 if self.layout is None else len(self.layout.row))
-        first += len(self.state.weld_impulse)
+        first = self.weld_row + len(self.state.weld_impulse)
         pressure = lam[first : first + len(filled)] / self.options.dt
         grown = [volume(each, after.node_position) - volume(each, self.state.node_position) for each in filled]
         return float(pressure @ np.array(grown)) if filled else 0.0
