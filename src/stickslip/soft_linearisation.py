@@ -28,6 +28,9 @@ from stickslip.solvers.protocol import Solver
 from stickslip.state import State
 from stickslip.stepping import Stepping
 
+NEAR = 0.005
+"""Share of the edges of surfaces up to which gaps of soft bodies at rest are seen, unless the user says otherwise."""
+
 
 class Part(NamedTuple):
     """Rows of a problem with their laws."""
@@ -57,6 +60,8 @@ def soft_step(
     motion = soft_bodies.soft_motion(model, state, options)
     x = state.node_position + (options.dt - options.horizon) * motion.v
     margin = options.margin_under(float(np.linalg.norm(model.gravity)))
+    if options.margin is None:  # what pushes a soft body may be anything; gravity says little
+        margin = max(margin, NEAR * model.soft.edge_length)
     ahead = options.horizon if options.lookahead or options.continuous else 0.0
     contacts = find_soft_contacts(model, q, x, v, motion.v, ahead, margin, options.continuous)
     return SoftLinearisation(model, state, contacts, q, x, v, motion, options, as_rows)

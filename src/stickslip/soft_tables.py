@@ -8,6 +8,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
+from functools import cached_property
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -131,6 +132,12 @@ class SoftTables:
     def node_count(self) -> int:
         """Number of nodes, held ones included."""
         return len(self.mass)
+
+    @cached_property
+    def edge_length(self) -> float:
+        """Mean length [m] of the edges of all surfaces at the start."""
+        way = np.diff(self.x_start[self.surface.edges], axis=1)[:, 0]
+        return float(np.linalg.norm(way, axis=1).mean()) if len(way) else 0.0
 
     @property
     def linear(self) -> bool:

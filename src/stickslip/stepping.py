@@ -25,7 +25,8 @@ class Stepping:
     """"euler": semi-implicit for rigid bodies, backward Euler for soft ones. "symplectic": the same with explicit
     forces of soft bodies. "moreau": the midpoint rule, contacts at the midpoint ([erleben2017] eq. 41-42)."""
     margin: float | None = None
-    """[m] gap up to which resting contacts are seen; None: what gravity closes in two steps, at least 1 um."""
+    """[m] gap up to which resting contacts are seen; None: what gravity closes in two steps, at least 1 um; for soft
+    bodies half a percent of their edges."""
     slop: float = 1e-9
     """[m] gaps and overlaps up to this count as touching."""
     recovery: float = 0.2
