@@ -193,8 +193,9 @@ class SoftMethods:
             raise InputError(f"soft body {body.name!r} is not of this scene; it has {count} soft bodies")
         return self.soft_bodies[body.index]
 
-    def _material_of(self, label: str, named: str | None, **coefficients: Any) -> int:
-        raise NotImplementedError
+    if TYPE_CHECKING:  # of Scene
+
+        def _material_of(self, label: str, named: str | None, **coefficients: Any) -> int: ...
 
 
 def _regions(where: str, region: ArrayLike | None, elements: int, materials: int) -> NDArray[np.int32]:

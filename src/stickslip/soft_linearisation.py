@@ -89,7 +89,6 @@ class SoftLinearisation:
         self.A: SparseInertia | None = None
         self.free = np.zeros(0)
         self.momentum_size = 0.0
-        self.element_impulse = np.zeros(0)
         self.volume_noise = 0.0
         self.response: NDArray[np.float64] | None = None
 
@@ -148,7 +147,7 @@ class SoftLinearisation:
             self.volume_noise = float(np.abs(rows.J.data).sum() * np.abs(x).max(initial=0.0)) / horizon
             parts.append(Part(rows, _laws(ELASTIC, rows)))
         if self.as_rows:
-            rows, self.element_impulse = soft_rows.elements(self.model, self.motion, nodes)
+            rows, _ = soft_rows.elements(self.model, self.motion, nodes)
             parts.append(Part(rows, _laws(ELASTIC, rows)))
         return parts
 
@@ -168,9 +167,10 @@ class SoftLinearisation:
     def remembered_after_joints(self) -> NDArray[np.float64]:
         """Impulses of welds, cavities and elements of the last step, or those that the strain at its end makes."""
         cavities = sum(cavity.volume is not None for cavity in self.soft.cavities)
+        known = [self.state.weld_impulse, np.zeros(cavities)]
         if self.as_rows:
-            _, self.element_impulse = soft_rows.elements(self.model, self.motion, self.motion.v)
-        return np.concatenate([self.state.weld_impulse, np.zeros(cavities), self.element_impulse])
+            known.append(soft_rows.elements(self.model, self.motion, self.motion.v)[1])
+        return np.concatenate(known)
 
     def contact_impulses(self, lam: NDArray[np.float64]) -> NDArray[np.float64]:
         """Impulses (nc, 4) in the world frame from those (3 nc,) in the contact frames; the last column is zero."""
