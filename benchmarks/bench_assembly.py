@@ -52,6 +52,7 @@ class Body:
             np.full(self.count, code, dtype=np.int32),
             np.tile(material.parameters, (self.count, 1)),
             np.full(self.count, 0.01),
+            np.zeros((self.count, 3)),
             places_of(self.pattern, nodes),
             chunk_start,
             colour_start,

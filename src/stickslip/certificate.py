@@ -16,6 +16,7 @@ from stickslip.contact.laws import BOUNDED, BOX_SET, CONTACT, LIMIT, project_sca
 from stickslip.contact.problem import ContactProblem
 from stickslip.contact.residual import scaled_residual
 from stickslip.dynamics import joints
+from stickslip.dynamics.contact_springs import spring_energies
 from stickslip.dynamics.energy import energies, soft_energies
 from stickslip.dynamics.soft_bodies import SoftMotion
 from stickslip.jit import kernel
@@ -28,7 +29,8 @@ from stickslip.state import State
 
 SLIP_FRACTION = 1e-6
 """Slip slower than this share of the free constraint velocity |q| is the solver's noise and has no direction."""
-
+PUSHING = 1e-9
+"""Share of the largest normal impulse above which a contact pushes."""
 ROUNDING = 1e-12
 """Share of the momentum of bodies that is lost to rounding."""
 LEAST_GAIN = 1e-9
@@ -45,14 +47,15 @@ class EnergyLedger:
     kinetic: float
     potential: float
     elastic: float
+    """Of joints, soft bodies, and the springs of this step's compliant contacts."""
     work: float
     """Done by the user's forces, by drives and by bodies with prescribed motion."""
     friction: float
     """Dissipated by friction."""
     damping: float
-    """Dissipated by material and joint damping."""
+    """Dissipated by the damping of materials, joints and compliant contacts."""
     impact: float
-    """Dissipated by normal impulses (inelastic impact) and by breaking; negative where overlaps are pushed apart."""
+    """Dissipated by normal impulses of rigid contacts (inelastic impact) and by breaking; negative where overlaps are pushed apart."""
     numerical: float
     """What the time discretisation gained (positive) or lost (negative)."""
 
@@ -73,7 +76,7 @@ class Certificate:
     penetration: float
     """Deepest overlap at the configuration where contacts were found [m]."""
     velocity_violation: float
-    """Largest approach that the law forbids, max(0, -u_n) [m/s]."""
+    """Largest approach that the law forbids, max(0, -u_n), with u_n + compliance lam_n for u_n [m/s]."""
     cone_violation: float
     """Largest friction force outside its cone [N]."""
     direction_error: float
@@ -82,6 +85,9 @@ class Certificate:
     """Power with which friction feeds the motion, summed over contacts [W]; zero in the exact law."""
     natural_residual: float
     """Scaled natural-map residual (contact/residual.py), dimensionless."""
+    gliding_gap: float
+    """Widest gap at the end of the step across which a contact pushes [m]: what the convex law costs, in which sliding
+    bodies glide at the distance h mu |u_t|; zero in the exact law. Compliance counts: zero is where a spring is."""
     contacts: int
     iterations: int
     converged: bool
@@ -92,6 +98,11 @@ class Certificate:
     def penetration_mm(self) -> float:
         """Deepest overlap in millimetres."""
         return 1e3 * self.penetration
+
+    @property
+    def gliding_gap_mm(self) -> float:
+        """Widest gap across which a contact pushes, in millimetres."""
+        return 1e3 * self.gliding_gap
 
     def as_dict(self) -> dict[str, object]:
         """Plain nested dict, for JSON and recordings."""
@@ -108,11 +119,16 @@ def certify(
     h: float,
     soft: SoftMotion | None = None,
     filling: float = 0.0,
+    springs: NDArray[np.float64] | None = None,
+    horizon: float | None = None,
 ) -> Certificate:
     """Certificate of a step of length h from ``before`` to ``after``; gap (nc,) [m] of the contacts.
 
     soft: soft bodies at the start of the step; filling [J]: what cavities of given volume did.
+    springs (nc, 2): 1 / stiffness [m/N] and dissipation time [s] of the contacts, None where all are rigid; horizon
+    [s]: time from where contacts were found to the end of the step, h unless given.
     """
+    ahead = h if horizon is None else horizon
     lam, v = solution.lam, solution.v
     prescribed = np.zeros(problem.row_count) if problem.prescribed is None else problem.prescribed
     gap_bias = problem.bias - prescribed  # the part of the bias that is no velocity of a body
@@ -125,7 +141,7 @@ def certify(
     momentum, momentum_relative = _momentum_error(problem, v, impulse)
     still = SLIP_FRACTION * max(problem.free_speed, 1e-12)
     numbers = _contact_errors(problem.J.row_start, problem.laws, lam, u, u_before, gap_bias, problem.weight, still)
-    violation, cone, angle, feeding, friction_work, normal_work = (float(x) for x in numbers)
+    violation, cone, angle, feeding, friction_work, normal_work, gliding = (float(x) for x in numbers)
 
     kinetic_0, potential_0 = energies(model, before.q, before.v)
     kinetic, potential = energies(model, after.q, after.v)
@@ -140,6 +156,10 @@ def certify(
         potential_0, potential = potential_0 + own.potential[0], potential + own.potential[1]
         elastic_0, elastic = elastic_0 + own.elastic[0], elastic + own.elastic[1]
         work, damping = work + own.work + filling, damping + own.damping
+    if springs is not None and problem.contact_compliance is not None:
+        normal = problem.J.row_start[: len(gap)]
+        held = spring_energies(gap, springs, u_before[normal], u[normal], lam[normal], h, ahead)
+        elastic_0, elastic, damping = elastic_0 + held[0], elastic + held[1], damping + held[2]
     change = kinetic + potential + elastic - kinetic_0 - potential_0 - elastic_0
     numerical = change - work - friction_work - normal_work + damping + broken
     status = solution.status
@@ -155,6 +175,7 @@ def certify(
         direction_error=angle,
         wrong_dissipation=feeding / h,
         natural_residual=scaled_residual(problem, lam, u),
+        gliding_gap=ahead * gliding,
         contacts=len(gap),
         iterations=solution.iterations,
         converged=solution.converged and status != "diverged",
@@ -217,8 +238,13 @@ def _contact_errors(row_start, laws, lam, u, u_before, gap_bias, weight, still):
 
     ``still`` [m/s]: slip below it has no direction. Returns the largest forbidden approach, the largest cone
     violation [N s], the largest direction error [rad], the power-like impulse work with the wrong sign, the work of
-    friction, and that of normal impulses and limits.
+    friction, that of normal impulses of rigid contacts and of limits, and the fastest opening of contacts that push.
     """
+    largest = 0.0
+    for c in range(row_start.shape[0] - 1):
+        if laws.law[c] == CONTACT:
+            largest = max(largest, lam[row_start[c]])
+    gliding = 0.0
     violation = 0.0
     cone = 0.0
     angle = 0.0
@@ -232,7 +258,10 @@ def _contact_errors(row_start, laws, lam, u, u_before, gap_bias, weight, still):
             torsion = row_start[c + 1] - i > 3
             z = lam[i + 3] if torsion else 0.0
             mu1, mu2, mu3 = laws.friction[c, 0], laws.friction[c, 1], laws.friction[c, 2]
-            violation = max(violation, -u[i])
+            opening = u[i] + laws.compliance[i] * n
+            violation = max(violation, -opening)
+            if n > PUSHING * largest:
+                gliding = max(gliding, opening)
             # torsion counts as a force at the radius mu3 / mu1, where its bound is that of the first tangent
             radius = mu3 / mu1 if mu1 > 0.0 and mu3 > 0.0 else 1.0
             px, py, pz = project_scaled(laws.friction_set[c], x, y, z, radius, max(n, 0.0), mu1, mu2, mu3)
@@ -249,7 +278,8 @@ def _contact_errors(row_start, laws, lam, u, u_before, gap_bias, weight, still):
                 angle = max(angle, np.arccos(min(1.0, max(-1.0, cosine))))
             for k in range(i + 1, row_start[c + 1]):
                 friction_work += lam[k] * (0.5 * (u[k] + u_before[k]) - gap_bias[k])
-            normal_work += n * (0.5 * (u[i] + u_before[i]) - gap_bias[i])
+            if laws.compliance[i] == 0.0:  # springs and dampers of contacts are counted elsewhere
+                normal_work += n * (0.5 * (u[i] + u_before[i]) - gap_bias[i])
         else:
             for k in range(i, row_start[c + 1]):
                 bound = u[k] + laws.compliance[k] * lam[k]
@@ -260,4 +290,4 @@ def _contact_errors(row_start, laws, lam, u, u_before, gap_bias, weight, still):
                 # joints that hold do no work, but for the discretisation; springs and drives are counted elsewhere
                 if laws.law[c] == LIMIT:
                     normal_work += lam[k] * (0.5 * (u[k] + u_before[k]) - gap_bias[k])
-    return violation, cone, angle, feeding, friction_work, normal_work
+    return violation, cone, angle, feeding, friction_work, normal_work, gliding

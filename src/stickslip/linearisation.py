@@ -22,6 +22,7 @@ from stickslip.contact import delassus
 from stickslip.contact.problem import ContactProblem, Laws, contact_laws
 from stickslip.dynamics import contact_motion, contact_rows, joints, prescribed, rigid_bodies
 from stickslip.dynamics.cavities import volume
+from stickslip.dynamics.contact_springs import normal_compliance
 from stickslip.dynamics.joint_projection import tangent_velocity
 from stickslip.dynamics.joint_stiffness import geometric_stiffness
 from stickslip.dynamics.soft_rows import SoftRows
@@ -67,7 +68,8 @@ class Linearisation:
         self.model, self.state, self.contacts, self.q, self.v, self.options = model, state, contacts, q, v, options
         self.A = rigid_bodies.mass_blocks(model, q)
         self.v_free = rigid_bodies.free_velocity(model, q, v, state.force, options.dt)
-        self.laws = contact_laws(contacts.friction, model.contact_rows)
+        springs = normal_compliance(contacts.compliance, options, model.contact_rows)
+        self.laws = contact_laws(contacts.friction, model.contact_rows)._replace(compliance=springs)
         self.layout = joints.joint_layout(model, state.joint_broken) if model.joints.count else None
         self.radii: NDArray[np.float64] | None = None
         self.rigid_row_count = model.contact_rows * len(contacts)
@@ -198,7 +200,7 @@ class Linearisation:
         J, carried = self._contact_rows(self.contacts.point, self.q)
         u_before = block_rows.apply(J, self.v[self.model.dynamic].ravel()) + carried
         gaps = self.contacts.gap, self.contacts.restitution
-        self.gap_bias = contact_rows.gap_bias(*gaps, u_before, self.options)
+        self.gap_bias = contact_rows.gap_bias(*gaps, u_before, self.options, self.contacts.compliance)
         return Rows(J, carried + self.gap_bias, carried)
 
     def _moved_rows(self, v: NDArray[np.float64], q_end: NDArray[np.float64]) -> Rows:

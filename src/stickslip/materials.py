@@ -1,9 +1,10 @@
-"""Surfaces of bodies, and what two of them do together: friction along two axes, torsion, restitution."""
+"""Surfaces of bodies, and what two of them do together: friction along two axes, torsion, restitution, stiffness."""
 
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
+from math import inf, isnan
 from typing import NamedTuple
 
 import numpy as np
@@ -31,7 +32,8 @@ NO_AXIS, AXIS_OF_A, AXIS_OF_B = range(3)
 @dataclass(frozen=True)
 class Material:
     """Surface of a shape. ``friction`` holds along ``axis`` (in the body's frame) and across it, ``torsion`` [m]
-    about the normal; ``restitution`` is along the normal, ``tangential_restitution`` across it."""
+    about the normal; ``restitution`` is along the normal, ``tangential_restitution`` across it. Each contact point is a
+    spring of ``contact_stiffness`` [N/m], inf for rigid ones, with a damper of ``contact_dissipation`` [s] times it."""
 
     name: str
     friction: tuple[float, float] = (0.5, 0.5)
@@ -39,19 +41,24 @@ class Material:
     torsion: float = 0.0
     tangential_restitution: float = 0.0
     axis: tuple[float, float, float] = (1.0, 0.0, 0.0)
+    contact_stiffness: float = inf
+    contact_dissipation: float = 0.0
 
 
 @dataclass(frozen=True)
 class PairRule:
     """What two materials do together: numbers, or the name of a rule in COMBINE, for each coefficient.
 
-    Torsion and tangential restitution of a pair are the larger of the two unless a number is given.
+    Torsion and tangential restitution of a pair are the larger of the two unless a number is given; the springs of two
+    materials are in series and their dissipation times add up where those are None.
     """
 
     friction: tuple[float, float] | str
     restitution: float | str
     torsion: float | str = "max"
     tangential_restitution: float | str = "max"
+    contact_stiffness: float | None = None
+    contact_dissipation: float | None = None
 
 
 class PairTables(NamedTuple):
@@ -63,6 +70,8 @@ class PairTables(NamedTuple):
     """(nm, nm, 2) normal and tangential."""
     axis: NDArray[np.int32]
     """(nm, nm) NO_AXIS where friction is the same in all directions, else whose axis counts."""
+    compliance: NDArray[np.float64]
+    """(nm, nm, 2) of a contact point: 1 / stiffness [m/N], zero where it is rigid, and dissipation time [s]."""
 
 
 def material(
@@ -72,6 +81,8 @@ def material(
     torsion: float | None = None,
     tangential_restitution: float | None = None,
     friction_axis: ArrayLike | None = None,
+    contact_stiffness: float | None = None,
+    contact_dissipation: float | None = None,
     where: str | None = None,
 ) -> Material:
     """A checked material; what is None keeps its default, and ``where`` is what errors call it."""
@@ -95,6 +106,8 @@ def material(
             default.tangential_restitution if tangential_restitution is None else tangential_restitution,
         ),
         (x, y, z),
+        inf if contact_stiffness is None else stiffness(where, contact_stiffness),
+        0.0 if contact_dissipation is None else not_negative(where, "contact_dissipation", contact_dissipation),
     )
 
 
@@ -105,6 +118,8 @@ def changed_rule(
     restitution: float | str | None,
     torsion: float | None,
     tangential_restitution: float | None,
+    contact_stiffness: float | None = None,
+    contact_dissipation: float | None = None,
 ) -> PairRule:
     """The rule of a pair with what was given in the place of the old; wrong values raise an InputError."""
     new_friction, new_restitution = old.friction, old.restitution
@@ -123,6 +138,10 @@ def changed_rule(
         old.tangential_restitution
         if tangential_restitution is None
         else fraction(where, "tangential_restitution", tangential_restitution),
+        old.contact_stiffness if contact_stiffness is None else stiffness(where, contact_stiffness),
+        old.contact_dissipation
+        if contact_dissipation is None
+        else not_negative(where, "contact_dissipation", contact_dissipation),
     )
 
 
@@ -135,7 +154,7 @@ def pair_tables(
     differ more counts, at a draw that of the one added first.
     """
     count = len(materials)
-    friction, restitution = np.zeros((count, count, 3)), np.zeros((count, count, 2))
+    friction, restitution, compliance = (np.zeros((count, count, k)) for k in (3, 2, 2))
     axis = np.zeros((count, count), dtype=np.int32)
     for i, a in enumerate(materials):
         for j, b in enumerate(materials):
@@ -148,9 +167,15 @@ def pair_tables(
             restitution[i, j, 1] = _combined(
                 rule.tangential_restitution, a.tangential_restitution, b.tangential_restitution
             )
+            own, dissipation = rule.contact_stiffness, rule.contact_dissipation
+            # springs in series: a rigid one leaves the other's stiffness
+            series = 1.0 / a.contact_stiffness + 1.0 / b.contact_stiffness
+            compliance[i, j, 0] = series if own is None else 1.0 / own
+            both = a.contact_dissipation + b.contact_dissipation
+            compliance[i, j, 1] = both if dissipation is None else dissipation
             if friction[i, j, 0] != friction[i, j, 1]:
                 axis[i, j] = AXIS_OF_A if (_anisotropy(a), j) >= (_anisotropy(b), i) else AXIS_OF_B
-    return PairTables(friction, restitution, axis)
+    return PairTables(friction, restitution, axis, compliance)
 
 
 def _combined(rule: float | str, a: float, b: float) -> float:
@@ -177,6 +202,15 @@ def not_negative(where: str, what: str, value: float) -> float:
     if number < 0.0:
         raise InputError(f"{where}: {what} is {number}; it must be zero or positive")
     return number
+
+
+def stiffness(where: str, value: float) -> float:
+    """A stiffness of contacts [N/m], inf for rigid ones, or an error that names it."""
+    if isinstance(value, bool) or not isinstance(value, int | float | np.number) or isnan(value) or not value > 0.0:
+        raise InputError(
+            f"{where}: contact_stiffness is {value!r}; it must be positive [N/m], or left out (None) for rigid contacts"
+        )
+    return float(value)
 
 
 def fraction(where: str, what: str, value: float) -> float:

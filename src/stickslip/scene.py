@@ -73,6 +73,8 @@ class BodyOptions(TypedDict, total=False):
     torsion: float
     tangential_restitution: float
     friction_axis: ArrayLike
+    contact_stiffness: float
+    contact_dissipation: float
     velocity: ArrayLike
     angular_velocity: ArrayLike
     force: ArrayLike
@@ -113,11 +115,14 @@ class Scene(JointMethods, SoftMethods, RodMethods):
         torsion: float | None = None,
         tangential_restitution: float | None = None,
         friction_axis: ArrayLike | None = None,
+        contact_stiffness: float | None = None,
+        contact_dissipation: float | None = None,
     ) -> str:
         """Name a surface; bodies refer to it with ``material=name``. The rest is explained at :meth:`add_body`."""
         if any(known.name == name for known in self.materials):
             raise InputError(f"material {name!r} exists already; choose another name")
-        self.materials.append(material_of(name, friction, restitution, torsion, tangential_restitution, friction_axis))
+        given = friction, restitution, torsion, tangential_restitution, friction_axis
+        self.materials.append(material_of(name, *given, contact_stiffness, contact_dissipation))
         return name
 
     def set_pair(
@@ -128,12 +133,17 @@ class Scene(JointMethods, SoftMethods, RodMethods):
         restitution: float | str | None = None,
         torsion: float | None = None,
         tangential_restitution: float | None = None,
+        contact_stiffness: float | None = None,
+        contact_dissipation: float | None = None,
     ) -> None:
-        """Give two materials (by name) their own coefficients: numbers, or the name of a rule for the first two."""
+        """Give two materials (by name) their own coefficients: numbers, or the name of a rule for the first two.
+
+        contact_stiffness [N/m] (inf: rigid) and contact_dissipation [s] are those of the pair, of both together.
+        """
         i, j = sorted((self._material_index(a), self._material_index(b)))
         self.pair_rules[i, j] = changed_rule(
             f"material pair {a!r}, {b!r}", self.pair_rules.get((i, j), self.default_rule),
-            friction, restitution, torsion, tangential_restitution,
+            friction, restitution, torsion, tangential_restitution, contact_stiffness, contact_dissipation,
         )  # fmt: skip
 
     @property
@@ -264,6 +274,8 @@ class Scene(JointMethods, SoftMethods, RodMethods):
         torsion: float | None = None,
         tangential_restitution: float | None = None,
         friction_axis: ArrayLike | None = None,
+        contact_stiffness: float | None = None,
+        contact_dissipation: float | None = None,
         velocity: ArrayLike = (0, 0, 0),
         angular_velocity: ArrayLike = (0, 0, 0),
         force: ArrayLike = (0, 0, 0),
@@ -280,7 +292,9 @@ class Scene(JointMethods, SoftMethods, RodMethods):
         material: a name given to :meth:`add_material`; or directly friction (default 0.5), one coefficient or two,
         along friction_axis (3,) of the body's frame and across it (any way, where it is the contact's normal); torsion
         [m] (0), the friction coefficient about the normal; restitution and tangential_restitution (0), the shares of
-        velocity that an impact turns around.
+        velocity that an impact turns around; contact_stiffness [N/m] of each contact point (None: rigid), in series
+        with that of what it touches, and contact_dissipation [s] (0), which adds to that of what it touches: a point
+        that is pressed in by d pushes with stiffness (d + dissipation d'), never pulls, and then has no restitution.
         velocity (3,) [m/s] of the centre of mass, angular_velocity (3,) [rad/s], both in the world frame.
         force (3,) [N] at the centre of mass and torque (3,) [N m], world frame: constant until Simulation.set_force.
         """
@@ -309,6 +323,7 @@ class Scene(JointMethods, SoftMethods, RodMethods):
         surface = {
             "friction": friction, "restitution": restitution, "torsion": torsion,
             "tangential_restitution": tangential_restitution, "friction_axis": friction_axis,
+            "contact_stiffness": contact_stiffness, "contact_dissipation": contact_dissipation,
         }  # fmt: skip
         self.bodies.append(
             BodyDescription(

@@ -85,6 +85,11 @@ class Simulation(SoftReading):
             raise InputError(
                 f"stepping: stabilisation is {self.stepping.stabilisation}, but the scene has soft bodies; it must be 0"
             )
+        if self.model.pairs.compliance[:, :, 0].any() and self.stepping.stabilisation:
+            raise InputError(
+                f"stepping: stabilisation is {self.stepping.stabilisation}, but materials of the scene have a "
+                "contact_stiffness, whose springs need overlaps; it must be 0"
+            )
         self.elastic_rows = elastic_rows(self.solver, self.stepping)
         self.state = initial_state(self.model)
         self.last: StepResult | None = None
@@ -146,11 +151,14 @@ class Simulation(SoftReading):
             after = replace(after, q=stabilise(model, after.q, options))
         clock.append(time.perf_counter())
 
-        gap, motion, filling = contacts.gap, None, 0.0
+        gap, springs, motion, filling = contacts.gap, contacts.compliance, None, 0.0
         if soft is not None:
             gap, motion = np.concatenate([gap, soft.contacts.gap]), soft.motion
+            springs = np.concatenate([springs, soft.contacts.compliance])
             filling = linearisation.filling_work(solution.lam, after)
-        certificate = certify(model, replace(state, v=v), after, problem, solution, gap, h, motion, filling)
+        certificate = certify(
+            model, replace(state, v=v), after, problem, solution, gap, h, motion, filling, springs, options.horizon
+        )
         clock.append(time.perf_counter())
         stages = ("collide", "assemble", "solve", "integrate", "stabilise", "certify")
         timings = dict(zip(stages, np.diff(clock).tolist(), strict=True))

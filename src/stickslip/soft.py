@@ -55,15 +55,21 @@ class SoftMethods:
         material: str | None = None,
         friction: Friction | None = None,
         restitution: float | None = None,
+        contact_stiffness: float | None = None,
+        contact_dissipation: float | None = None,
         self_contact: bool = False,
+        plane_strain: bool = False,
         colour: tuple[float, float, float] | None = None,
     ) -> SoftBody:
         """Add a soft body: a tetrahedral mesh, at rest as it is, placed by position (3,) [m] and rotation (w, x, y, z).
 
         elastic: what :func:`stickslip.elastic` returned; several with ``region`` (elements,), the number of the one
         that each element has. velocity (3,) [m/s] and angular_velocity (3,) [rad/s] about ``position``.
-        material, or friction (default 0.5) and restitution (0): the surface, as for rigid bodies.
+        material, or friction (default 0.5), restitution (0), contact_stiffness [N/m] of each contact point (None:
+        rigid) and contact_dissipation [s] (0): the surface, as for rigid bodies.
         self_contact: whether the body can touch itself.
+        plane_strain: nothing depends on the z axis of the mesh, and no node moves along it: d/dz = 0 and F_zz = 1, as
+        in [han2023] sec. VII-A. Any thickness and number of layers will do; forces are those of the thickness.
         """
         if not isinstance(mesh, TetMesh):
             raise InputError(f"soft body: mesh is {mesh!r}; a stickslip.TetMesh is needed")
@@ -87,9 +93,17 @@ class SoftMethods:
         moving = vector(where, "velocity", velocity) + np.cross(spin, start - centre)
         if not isinstance(self_contact, bool):
             raise InputError(f"{where}: self_contact is {self_contact!r}; it must be True or False")
-        number = self._material_of(label, material, friction=friction, restitution=restitution)
+        if not isinstance(plane_strain, bool):
+            raise InputError(f"{where}: plane_strain is {plane_strain!r}; it must be True or False")
+        normal = _plane_normal(where, turns.matrix(unit_quaternion(where, rotation)), moving) if plane_strain else None
+        number = self._material_of(
+            label, material, friction=friction, restitution=restitution,
+            contact_stiffness=contact_stiffness, contact_dissipation=contact_dissipation,
+        )  # fmt: skip
         still = np.zeros_like(start)
-        described = SoftDescription(label, mesh, start, moving, still, materials, regions, number, self_contact, colour)
+        described = SoftDescription(
+            label, mesh, start, moving, still, materials, regions, number, self_contact, colour, normal
+        )
         self.soft_bodies.append(described)
         return SoftBody(len(self.soft_bodies) - 1, label)
 
@@ -160,6 +174,8 @@ class SoftMethods:
         """
         described = self._soft(body)
         where = f"soft body {body.name!r}, cavity"
+        if described.normal is not None:
+            raise InputError(f"{where}: the body is in plane strain, in which a cavity has no ends; fill bodies in 3D")
         faces = np.asarray(triangles)
         if faces.ndim != 2 or faces.shape[1] != 3 or not len(faces):
             raise InputError(f"{where}: triangles have shape {faces.shape}; (k, 3) is needed")
@@ -210,6 +226,16 @@ def _regions(where: str, region: ArrayLike | None, elements: int, materials: int
     if len(chosen) and not (chosen.min() >= 0 and chosen.max() < materials):
         raise InputError(f"{where}: region goes from {chosen.min()} to {chosen.max()}; there are {materials} materials")
     return chosen.astype(np.int32)
+
+
+def _plane_normal(where: str, turn: NDArray[np.float64], velocity: NDArray[np.float64]) -> NDArray[np.float64]:
+    """Where the z axis of a mesh points, freed of rounding; nodes that move along it raise an InputError."""
+    normal = np.where(np.abs(turn[:, 2]) < 1e-12, 0.0, turn[:, 2])
+    normal /= np.linalg.norm(normal)
+    out = float(np.abs(velocity @ normal).max(initial=0.0))
+    if out > 1e-9 * max(1e-300, float(np.abs(velocity).max(initial=0.0))):
+        raise InputError(f"{where}: nodes move with {out:.6g} m/s out of the plane of its strain; none may")
+    return normal
 
 
 def _indices(where: str, what: str, given: ArrayLike, count: int) -> NDArray[np.int32]:

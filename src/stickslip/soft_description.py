@@ -174,6 +174,8 @@ class SoftDescription:
     material: int
     self_contact: bool
     colour: tuple[float, float, float] | None
+    normal: NDArray[np.float64] | None = None
+    """(3,) of the plane in which it moves and is strained, in the world; None in three dimensions."""
     held: list[HeldNodes] = field(default_factory=list)
     welded: list[Welded] = field(default_factory=list)
     activations: list[Activation] = field(default_factory=list)

@@ -18,11 +18,12 @@ from stickslip.contact.laws import BILATERAL, ELASTIC
 from stickslip.contact.problem import Laws, contact_laws, joined_laws
 from stickslip.contact.soft_delassus import dense_delassus
 from stickslip.dynamics import contact_rows, soft_bodies, soft_rows
+from stickslip.dynamics.contact_springs import normal_compliance
 from stickslip.dynamics.soft_rows import SoftRows
 from stickslip.errors import InputError
 from stickslip.linalg import block_rows, inertia
 from stickslip.linalg.block_rows import BlockRows
-from stickslip.linalg.inertia import BlockDiagonal, Inertia, SparseInertia
+from stickslip.linalg.inertia import BlockDiagonal, Inertia, SparseInertia, parts_ending_with
 from stickslip.model import Model
 from stickslip.solvers.protocol import Solver
 from stickslip.state import State
@@ -91,6 +92,17 @@ class SoftLinearisation:
         self.momentum_size = 0.0
         self.volume_noise = 0.0
         self.response: NDArray[np.float64] | None = None
+        self.parts = parts_ending_with(model.soft_parts, self._touched())
+
+    def _touched(self) -> NDArray[np.bool_]:
+        """Which free nodes (nf,) rows can touch: those of contacts, welds and cavities whose volume is given."""
+        soft, contacts = self.soft, self.contacts
+        filled = [each.triangles.ravel() for each in soft.cavities if each.volume is not None]
+        nodes = np.concatenate([contacts.node_a.ravel(), contacts.node_b.ravel(), soft.weld_node, *filled])
+        block = soft.block[nodes[nodes >= 0]]
+        touched = np.zeros(len(soft.free), dtype=np.bool_)
+        touched[block[block >= 0]] = True
+        return touched
 
     @property
     def moves(self) -> bool:
@@ -116,7 +128,7 @@ class SoftLinearisation:
         if self.A is None or not self.soft.linear:
             at = soft_bodies.momentum(self.soft, self.motion, nodes)
             self.momentum_size = at.size
-            self.A = SparseInertia(rigid, self.model.soft_parts, at.matrix)
+            self.A = SparseInertia(rigid, self.parts, at.matrix)
             residual = np.concatenate([np.zeros(self.A.rigid_size), at.residual])
             self.free = nodes[self.soft.free].ravel() - inertia.solve(self.A, residual)[self.A.rigid_size :]
         return self.A.with_rigid(rigid), np.concatenate([v_free, self.free])
@@ -183,9 +195,10 @@ class SoftLinearisation:
         where = model, contacts, q, v, self.motion.v
         carried = soft_rows.contact_velocities(*where, prescribed_only=True)
         before = soft_rows.contact_velocities(*where, prescribed_only=False)
-        gaps = contact_rows.gap_bias(contacts.gap, contacts.restitution, before, self.options)
-        rows = SoftRows(J, carried + gaps, carried, np.zeros(J.row_count))
-        return Part(rows, contact_laws(contacts.friction))
+        gaps = contact_rows.gap_bias(contacts.gap, contacts.restitution, before, self.options, contacts.compliance)
+        springs = normal_compliance(contacts.compliance, self.options)
+        rows = SoftRows(J, carried + gaps, carried, springs)
+        return Part(rows, contact_laws(contacts.friction)._replace(compliance=springs))
 
 
 def _laws(law: int, rows: SoftRows) -> Laws:

@@ -49,6 +49,8 @@ class ElementTables(NamedTuple):
     """(nt, 5) [Pa] mu, lam, c1, c2, bulk."""
     beta: NDArray[np.float64]
     """(nt,) [s] damping by stiffness."""
+    normal: NDArray[np.float64]
+    """(nt, 3) third column of F in plane strain, where gradients have none; zero in three dimensions."""
     place: NDArray[np.int32]
     """(nt, 16) where the block of nodes (i, j) is in the matrix of free nodes, at 4 i + j; -1 where one is held."""
     chunk_start: NDArray[np.int32]
@@ -139,6 +141,18 @@ class SoftTables:
         way = np.diff(self.x_start[self.surface.edges], axis=1)[:, 0]
         return float(np.linalg.norm(way, axis=1).mean()) if len(way) else 0.0
 
+    @cached_property
+    def node_normal(self) -> NDArray[np.float64]:
+        """(nn, 3) of the plane that a node of a body in plane strain does not leave; zero of other nodes."""
+        normal = np.zeros((self.node_count, 3))
+        normal[self.elements.nodes] = self.elements.normal[:, None]
+        return normal
+
+    @cached_property
+    def plane_nodes(self) -> NDArray[np.intp]:
+        """(k,) nodes of bodies in plane strain."""
+        return np.flatnonzero(self.node_normal.any(axis=1))
+
     @property
     def linear(self) -> bool:
         """Whether the forces of all elements are linear in the velocities of a step, and all else is, too."""
@@ -167,6 +181,9 @@ def soft_tables(bodies: Sequence[SoftDescription], q_start: NDArray[np.float64])
 
     rest = _stacked([body.mesh.nodes for body in bodies], (0, 3))
     gradient, volume = _shape_gradients(rest[nodes])
+    planes = [np.zeros(3) if body.normal is None else body.normal for body in bodies]
+    normal = np.array(planes).reshape(-1, 3)[owner]
+    gradient[normal.any(axis=1), :, 2] = 0.0
     density = _joined([_by_region(body, "density") for body in bodies])
     alpha = _joined([_by_region(body, "alpha") for body in bodies])
     share = np.repeat(0.25 * density * volume, 4)
@@ -180,6 +197,7 @@ def soft_tables(bodies: Sequence[SoftDescription], q_start: NDArray[np.float64])
         model=_joined([_by_region(body, "code") for body in bodies])[order].astype(np.int32),
         parameter=_stacked([_by_region(body, "parameters") for body in bodies], (0, 5))[order],
         beta=_joined([_by_region(body, "beta") for body in bodies])[order],
+        normal=np.ascontiguousarray(normal[order]),
         place=places_of(pattern, block[nodes[order]]),
         chunk_start=chunk_start,
         colour_start=colour_start,
@@ -240,7 +258,7 @@ def soft_parts(soft: SoftTables) -> tuple[SoftPart, ...]:
             pattern.indices[low:high] - np.int32(first),
             pattern.diagonal[first:last] - np.int32(low),
         )
-        parts.append(SoftPart(first, low, high, local, eliminated(local)))
+        parts.append(SoftPart(first, low, high, local, eliminated(local), {}))
     return tuple(parts)
 
 

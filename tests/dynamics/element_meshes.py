@@ -31,6 +31,7 @@ def box_elements(
         model=np.full(count, code, dtype=np.int32),
         parameter=np.tile(material.parameters, (count, 1)),
         beta=np.full(count, beta),
+        normal=np.zeros((count, 3)),
         place=places_of(pattern, block[nodes]),
         chunk_start=chunk_start,
         colour_start=colour_start,

@@ -19,6 +19,7 @@ WIDTH = 200
 CERTIFICATE = {
     "residual": "natural_residual_max",
     "overlap\nmm": "penetration_max_mm",
+    "gliding\nmm": "gliding_gap_max_mm",
     "approach\nm/s": "velocity_violation_max_m_per_s",
     "outside\ncone N": "cone_violation_max_N",
     "momentum": "momentum_relative",
@@ -26,8 +27,8 @@ CERTIFICATE = {
 }
 """Columns of the certificate by their names in a summary."""
 LEGEND = (
-    "Times are medians of steps, compiling not counted. Residual (natural map of the exact law, scaled), overlap, "
-    "forbidden approach, friction outside its cone and momentum are the largest of all steps, whatever law a solver "
+    "Times are medians of steps, compiling not counted. Residual (natural map of the exact law, scaled), overlap, gap "
+    "across which a contact pushes (gliding), forbidden approach, friction outside its cone and momentum are the largest of all steps, whatever law a solver "
     "obeys; energy is the sum of what the time discretisation added."
 )
 

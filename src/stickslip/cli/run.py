@@ -20,7 +20,9 @@ if TYPE_CHECKING:
 
 def run(
     scene: Annotated[str, typer.Argument(help="Name of a scene; see: stickslip list scenes.")],
-    solver: Annotated[str, typer.Option(help="Name of a solver; see: stickslip list solvers.")] = "auto",
+    solver: Annotated[
+        str | None, typer.Option(help="Name of a solver; see: stickslip list solvers. Default: the scene's own.")
+    ] = None,
     set_: Annotated[
         list[str] | None,
         typer.Option("--set", metavar="KEY=VALUE", help="A parameter of the scene, or solver.X, or stepping.X."),
@@ -143,6 +145,7 @@ def _print_summary(summary: Summary, out: Path | None) -> None:
     lines = Table("", "", "", show_header=False, box=None, padding=(0, 2))
     lines.add_row("momentum", plain_number(c["momentum_relative"]), "of it was created or lost in the worst step")
     lines.add_row("overlap", f"{plain_number(c['penetration_max_mm'])} mm", "deepest")
+    lines.add_row("gliding gap", f"{plain_number(c['gliding_gap_max_mm'])} mm", "widest across which a contact pushes")
     lines.add_row("contact law", plain_number(c["natural_residual_max"]), "largest residual, relative")
     lines.add_row("friction", f"{plain_number(c['cone_violation_max_N'])} N", "most that a force left its cone")
     lines.add_row("energy", f"{plain_number(c['energy_gain_J'])} J", "added by the time discretisation, all steps")

@@ -54,6 +54,8 @@ class Contacts:
     """(nc, 3) coefficients along t1 and t2, and about the normal [m]."""
     restitution: NDArray[np.float64]
     """(nc, 2) coefficients, normal and tangential."""
+    compliance: NDArray[np.float64]
+    """(nc, 2) 1 / stiffness [m/N], zero where the contact is rigid, and dissipation time [s]."""
 
     def __len__(self) -> int:
         return len(self.key)
@@ -66,8 +68,9 @@ class Contacts:
 def no_contacts() -> Contacts:
     """None."""
     index, number, rows = np.zeros(0, dtype=np.int32), np.zeros(0), np.zeros((0, 3))
+    pairs = np.zeros((0, 2))
     return Contacts(
-        np.zeros(0, dtype=np.int64), index, index, index, index, rows, rows, number, rows, rows, np.zeros((0, 2))
+        np.zeros(0, dtype=np.int64), index, index, index, index, rows, rows, number, rows, rows, pairs, pairs
     )
 
 
@@ -126,6 +129,7 @@ def find_contacts(
         tangent,
         model.pairs.friction[materials],
         model.pairs.restitution[materials],
+        model.pairs.compliance[materials],
     )
     if known is None or changed is None:
         return found

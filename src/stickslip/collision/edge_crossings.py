@@ -12,6 +12,8 @@ from stickslip.linalg.vec3 import add, axpy, cross, dot, load3, neg, norm, norma
 
 TURNED = 0.3
 """Largest sine by which a way along a surface, out of its edge, may lead nearer to the other edge."""
+END = 1e-4
+"""Share of an edge at either end where its node is what touches, and nodes_on_faces sees it."""
 PARALLEL = 1e-3
 """Edges with a smaller sine between them do not cross."""
 REST = 1.0
@@ -38,7 +40,7 @@ def edge_edge_rows(
         if area2 <= PARALLEL * PARALLEL * dot(pq, pq) * dot(rs, rs):
             continue
         u, w = dot(cross(between, rs), n) / area2, dot(cross(between, pq), n) / area2
-        if u <= 0.0 or u >= 1.0 or w <= 0.0 or w >= 1.0:
+        if min(u, w) < END or max(u, w) > 1.0 - END:
             continue
         outward = sub(edge_normal(edge_triangles, at, e), edge_normal(edge_triangles, at, f))
         n = scale((1.0 if dot(n, outward) > 0.0 else -1.0) / sqrt(area2), n)

@@ -44,6 +44,8 @@ class SoftContacts:
     """(nc, 3) coefficients along t1 and t2, and zero."""
     restitution: NDArray[np.float64]
     """(nc, 2) coefficients, normal and tangential."""
+    compliance: NDArray[np.float64]
+    """(nc, 2) 1 / stiffness [m/N], zero where the contact is rigid, and dissipation time [s]."""
 
     def __len__(self) -> int:
         return len(self.key)
@@ -86,7 +88,7 @@ def find_soft_contacts(
 
 
 def _with_materials(model: Model, q: NDArray[np.float64], found: ContactSides) -> SoftContacts:
-    """Contacts with friction, restitution and tangents."""
+    """Contacts with friction, restitution, compliance and tangents."""
     materials = found.material_a, found.material_b
     friction = model.pairs.friction[materials]
     friction[:, 2] = 0.0
@@ -99,6 +101,7 @@ def _with_materials(model: Model, q: NDArray[np.float64], found: ContactSides) -
     return SoftContacts(
         found.key, found.body_a, found.body_b, found.node_a, found.node_b, found.weight_a, found.weight_b, found.point,
         found.normal, found.gap, tangent, friction, model.pairs.restitution[materials],
+        model.pairs.compliance[materials],
     )  # fmt: skip
 
 

@@ -34,6 +34,8 @@ REST = 1.2
 """Relative to a triangle's size: a node nearer to it at rest does not touch it, unless they face each other there."""
 ACROSS = 0.5
 """Smallest cosine of normals with the way between a node and a triangle that face each other at rest."""
+CORNER = 1e-4
+"""A place on a triangle whose other weights sum up to less is its corner."""
 NEARER = 1e-7
 """Sine by which a way along the surface must lead nearer for a point not to be the closest one."""
 
@@ -72,9 +74,12 @@ def crossing_edges(
 
 
 def _once(found: FeaturePairs) -> FeaturePairs:
-    """Of two nodes that are each the other's closest point, only the one that has the face with the lower number."""
+    """Of two nodes that are each the other's closest place, only the one that has the face with the lower number.
+
+    Where corners lie on corners, as in stacked blocks, rounding makes them beside each other as often as not.
+    """
     corner = found.values[:, :3].argmax(axis=1)
-    at = np.flatnonzero(found.values[np.arange(len(corner)), corner] == 1.0)
+    at = np.flatnonzero(found.values[np.arange(len(corner)), corner] > 1.0 - CORNER)
     both = np.sort(np.stack([found.ids[at, 2 + corner[at]], found.ids[at, 5]], axis=1), axis=1)
     pair = np.unique(both, axis=0, return_inverse=True)[1].ravel()
     order = np.lexsort((found.ids[at, 0], pair))

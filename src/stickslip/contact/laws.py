@@ -3,7 +3,8 @@
 ``contact``: Signorini and Coulomb. K = {lam : lam_n >= 0, lam_f in lam_n F}, F the friction set at unit
 normal impulse. ``bilateral``: u = 0. ``limit``: 0 <= u, 0 <= lam, u lam = 0. ``elastic``: a bilateral row
 with the compliance of a material. ``bounded``: |lam| <= bound, and u = 0 unless lam is at its bound and pushes against
-u (drives with limited force, dry friction in joints). With compliance, u + compliance lam takes the place of u.
+u (drives with limited force, dry friction in joints). With compliance, u + compliance lam takes the place of u; of
+contacts, in the normal row (dynamics/contact_springs.py).
 
 Two contact laws exist. *exact* (Signorini-Coulomb, [lee2023] eq. 11): lam_f maximises dissipation over its
 set and u_n >= 0. *convex* ([lee2023] eq. 28): the pair (u, lam) is that of a cone programme, so a sliding

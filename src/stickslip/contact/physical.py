@@ -1,7 +1,7 @@
 """What a solution does wrong in physical units, besides the natural map: the same function for every solver.
 
 Per contact, with impulses lam, velocities u of these impulses, and w = mean(diag W_cc), which turns an impulse into
-a velocity:
+a velocity (where a contact has compliance C, u_n stands for u_n + C lam_n, and C adds to W):
 
     Signorini        |min(u_n, w lam_n)| [m/s], and apart: -u_n [m/s], -lam_n [N s], |u_n lam_n| [J]
     cone             g(lam_f) - mu lam_n [N s] where positive
@@ -98,12 +98,12 @@ def physical_residual(
 ) -> PhysicalResidual:
     """Errors of the impulses lam (m,); v (nv,) are the velocities a solver returned with them, where there is one."""
     v_of_lam = problem.velocity(lam)
-    u = problem.constraint_velocity(v_of_lam)
+    u = problem.law_velocity(lam, problem.constraint_velocity(v_of_lam))
     row_start, laws = problem.J.row_start, problem.laws
     contacts = laws.law == CONTACT
     largest = float(np.abs(lam).max(initial=LEAST))
     table, state = np.zeros((problem.block_count, MEASURES)), np.full(problem.block_count, NO_CONTACT, dtype=np.int32)
-    _measure(row_start, laws, lam, u, problem.weight, problem.torsion_length, NO_IMPULSE * largest, table, state)
+    _measure(row_start, laws, lam, u, problem.law_weight, problem.torsion_length, NO_IMPULSE * largest, table, state)
     peak = np.maximum(table.max(axis=0, initial=0.0), 0.0)
     size = max(problem.free_speed * float(length(lam)), LEAST)
     count = np.bincount(state, minlength=NO_CONTACT + 1)

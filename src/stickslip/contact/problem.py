@@ -2,7 +2,7 @@
 
 A (v - v_free) = J^T lam            momentum
 u = J v + bias                      constraint-space velocity
-u_c, lam_c  obey  law_c             per constraint block
+u_c, lam_c  obey  law_c             per constraint block; where it has compliance, with u + compliance lam for u
 """
 
 from __future__ import annotations
@@ -17,6 +17,7 @@ from numpy.typing import ArrayLike, NDArray
 
 from stickslip.contact import delassus
 from stickslip.contact.laws import CONTACT, DISC, ELLIPSE, ELLIPSOID, FRICTION_SET_NAMES, LAW_NAMES, LIMIT
+from stickslip.contact.participating import Participating, participating
 from stickslip.contact.soft_delassus import dense_delassus, full_blocks, given_inverse
 from stickslip.errors import InputError
 from stickslip.jit import kernel
@@ -45,7 +46,7 @@ class Laws(NamedTuple):
     friction: NDArray[np.float64]
     """(n, 3) friction coefficients along t1 and t2, and about the normal [m]."""
     compliance: NDArray[np.float64]
-    """(m,) per row, of all laws but CONTACT: u + compliance lam takes the place of u."""
+    """(m,) [1/kg] per row: u + compliance lam takes the place of u; of contacts, on the normal row alone."""
     bound: NDArray[np.float64]
     """(m,) [N s] largest impulse of each row, read where the law is BOUNDED."""
 
@@ -93,6 +94,15 @@ class ContactProblem:
     def constraint_velocity(self, v: NDArray[np.float64]) -> NDArray[np.float64]:
         """u = J v + bias."""
         return block_rows.apply(self.J, v) + self.bias
+
+    def law_velocity(self, lam: NDArray[np.float64], u: NDArray[np.float64]) -> NDArray[np.float64]:
+        """u (m,) with compliance lam added on the normals of contacts: the velocity that their law is about."""
+        C = self.contact_compliance
+        if C is None:
+            return u
+        pressed, normal = u.copy(), self.J.row_start[:-1]
+        pressed[normal] += C * lam[normal]
+        return pressed
 
     # derived quantities that a solver and the judge both need; computed once, at first use
 
@@ -149,6 +159,13 @@ class ContactProblem:
         return found
 
     @cached_property
+    def participating(self) -> Participating:
+        """The unknowns that constraints touch ([han2023] sec. VI-A); an InputError where only A^-1 is known."""
+        if isinstance(self.A, GivenInverse):
+            raise InputError("problem: it was given by its Delassus matrix W, so no unknowns can be eliminated")
+        return participating(self.J, self.A)
+
+    @cached_property
     def delassus(self) -> BlockRows:
         """W = J A^-1 J^T (m, m) as block rows over the constraint blocks."""
         if isinstance(self.A, SparseInertia):
@@ -159,7 +176,9 @@ class ContactProblem:
     @cached_property
     def diagonal(self) -> NDArray[np.float64]:
         """diag W (m,) [1/kg]."""
-        return self.condensed.diagonal if isinstance(self.A, SparseInertia) else delassus.diagonal(self.J, self.A)
+        if isinstance(self.A, SparseInertia):
+            return self.participating.diagonal()
+        return delassus.diagonal(self.J, self.A)
 
     @cached_property
     def weight(self) -> NDArray[np.float64]:
@@ -167,6 +186,20 @@ class ContactProblem:
         weight = np.empty(self.block_count)
         _block_weight(self.J.row_start, self.diagonal, weight)
         return weight
+
+    @cached_property
+    def contact_compliance(self) -> NDArray[np.float64] | None:
+        """(n,) [1/kg] compliance of each contact along its normal, zero for rigid ones; None where all are rigid."""
+        if not self.laws.compliance.any():
+            return None
+        found = np.where(self.laws.law == CONTACT, self.laws.compliance[self.J.row_start[:-1]], 0.0)
+        return found if found.any() else None
+
+    @cached_property
+    def law_weight(self) -> NDArray[np.float64]:
+        """(n,) [1/kg] ``weight`` with the compliance of contacts: an impulse as a velocity that the law is about."""
+        C = self.contact_compliance
+        return self.weight if C is None else self.weight + C / 3.0
 
     @cached_property
     def torsion_length(self) -> NDArray[np.float64]:
@@ -288,6 +321,11 @@ def checked(problem: ContactProblem) -> ContactProblem:
     if (height < needed).any():
         c = int(np.argmax(height < needed))
         raise InputError(f"problem: block {c} has {height[c]} rows; its law needs {needed[c]}")
+    across = np.repeat(laws.law == CONTACT, height) & (laws.compliance > 0.0)
+    across[J.row_start[:-1]] = False
+    if across.any():
+        k = int(np.argmax(across))
+        raise InputError(f"problem: compliance of row {k} is {laws.compliance[k]}; contacts have one along normals only")
     return problem
 
 

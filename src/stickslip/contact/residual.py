@@ -6,6 +6,7 @@ Natural map of the exact (Signorini-Coulomb) law with De Saxce's change of varia
 
 *scaled*: rho_c = 1 / mean(diag W_cc), so that F is a velocity; divided by |q|, the free constraint velocity.
 *siconos*: rho_c = 1, divided by the largest of |q|, |lam|, |u| (it depends on units). [acary2018]
+The velocity of a compliant contact is u_n + C lam_n in the place of u_n, and C adds to its diagonal of W.
 Friction sets other than the disc use the proximal form of [erleben2017] eq. (14) for F_c, with torsion measured at
 the radius at which it moves the contact as easily as the tangents do (ContactProblem.torsion_length).
 """
@@ -53,6 +54,7 @@ def residual(
     if u is None:
         u = problem.constraint_velocity(problem.velocity(lam))
     velocity = scaled_map(problem, lam, u, law)
+    u = problem.law_velocity(lam, u)
     absolute = _map(problem, lam, u, np.ones(problem.block_count), law)
     free = problem.free_speed
     largest = max(free, float(length(lam)), float(length(u)))
@@ -65,7 +67,7 @@ def residual(
 
 def scaled_map(problem: ContactProblem, lam: NDArray[np.float64], u: NDArray[np.float64], law: Law = "exact") -> float:
     """|F| [m/s] with rho_c = 1 / mean(diag W_cc)."""
-    return _map(problem, lam, u, problem.weight, law)
+    return _map(problem, lam, problem.law_velocity(lam, u), problem.law_weight, law)
 
 
 def scaled_residual(
@@ -79,7 +81,7 @@ def scaled_residual(
 def _map(
     problem: ContactProblem, lam: NDArray[np.float64], u: NDArray[np.float64], weight: NDArray[np.float64], law: Law
 ) -> float:
-    """|F| with rho_c = 1 / weight_c."""
+    """|F| with rho_c = 1 / weight_c, at velocities u (m,) that the law is about."""
     laws = problem.laws
     if law == "box":
         boxes = np.where(laws.law == CONTACT, BOX_SET, laws.friction_set).astype(np.int32)

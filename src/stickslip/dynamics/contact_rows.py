@@ -122,7 +122,11 @@ def prescribed_bias(
 
 
 def gap_bias(
-    gap: NDArray[np.float64], restitution: NDArray[np.float64], u_before: NDArray[np.float64], stepping: Stepping
+    gap: NDArray[np.float64],
+    restitution: NDArray[np.float64],
+    u_before: NDArray[np.float64],
+    stepping: Stepping,
+    compliance: NDArray[np.float64] | None = None,
 ) -> NDArray[np.float64]:
     """Part of the bias (rows nc,) [m/s] that gaps and impacts make; u_before (rows nc,) velocities before the step.
 
@@ -130,7 +134,8 @@ def gap_bias(
     not faster than ``recovery_speed``. A contact that hits within the horizon, faster than ``restitution_speed``,
     leaves with e times its approach velocity, normal and tangential ([erleben2017] eq. 14). Gaps within ``slop``
     count as zero: a face that rests on four corners has gaps that differ by rounding, and a problem that took them
-    for real would let it stand on three.
+    for real would let it stand on three. Springs know nothing of all that: where ``compliance`` (nc, 2) is above zero,
+    see dynamics/contact_springs.py.
     """
     before = u_before.reshape(len(gap), -1) if len(gap) else np.zeros((0, 3))
     bias, speed = np.zeros_like(before), before[:, 0]
@@ -143,6 +148,10 @@ def gap_bias(
     impact = restitution[:, 0] * speed
     bias[:, 0] = np.where(hits & (impact < 0.0), np.minimum(closing, impact), closing)
     bias[:, 1:] = np.where(hits, restitution[:, 1], 0.0)[:, None] * before[:, 1:]
+    if compliance is not None:
+        soft = np.flatnonzero(compliance[:, 0] > 0.0)
+        bias[soft] = 0.0
+        bias[soft, 0] = gap[soft] / (stepping.horizon + compliance[soft, 1])
     return bias.ravel()
 
 

@@ -88,8 +88,19 @@ def strains_and_stresses(
 
 
 @inner_kernel
-def deformation_gradient(nodes, gradient, x, e):
-    """F = sum x_i g_i^T (9-tuple) of element e, with nodes at x; of velocities it makes dF/dt."""
+def deformation_gradient(nodes, gradient, normal, x, e):
+    """F = sum x_i g_i^T (9-tuple) of element e, with nodes at x; in plane strain its last column is the normal."""
+    f = gradient_rate(nodes, gradient, x, e)
+    return (
+        f[0], f[1], f[2] + normal[e, 0],
+        f[3], f[4], f[5] + normal[e, 1],
+        f[6], f[7], f[8] + normal[e, 2],
+    )  # fmt: skip
+
+
+@inner_kernel
+def gradient_rate(nodes, gradient, x, e):
+    """sum x_i g_i^T (9-tuple) of element e: dF/dt where x are velocities."""
     i, j, k, m = nodes[e, 0], nodes[e, 1], nodes[e, 2], nodes[e, 3]
     ox, oy, oz = x[i, 0], x[i, 1], x[i, 2]
     ax, ay, az = x[j, 0] - ox, x[j, 1] - oy, x[j, 2] - oz
@@ -106,10 +117,10 @@ def deformation_gradient(nodes, gradient, x, e):
 
 
 @inner_kernel
-def strain_rotation(nodes, gradient, model, x0, e):
+def strain_rotation(nodes, gradient, normal, model, x0, e):
     """The rotation that element e measures its strain by, where it is given: that of x0 if lagged, else none."""
     if model == LAGGED:
-        return polar_rotation(deformation_gradient(nodes, gradient, x0, e))
+        return polar_rotation(deformation_gradient(nodes, gradient, normal, x0, e))
     return IDENTITY
 
 
@@ -123,8 +134,8 @@ def element_parameters(parameter, e):
 def _assemble_serial(elements, x, x0, v, pressure, factor, project, force_out, A_out):
     """All chunks, one after the other."""
     _assemble_range(
-        elements.nodes, elements.gradient, elements.volume, elements.model, elements.parameter, elements.beta,
-        elements.place, 0, len(elements.nodes), x, x0, v, pressure, factor, project, force_out, A_out,
+        elements.nodes, elements.gradient, elements.normal, elements.volume, elements.model, elements.parameter,
+        elements.beta, elements.place, 0, len(elements.nodes), x, x0, v, pressure, factor, project, force_out, A_out,
     )  # fmt: skip
 
 
@@ -134,22 +145,22 @@ def _assemble_parallel(elements, x, x0, v, pressure, factor, project, force_out,
     for k in range(len(elements.colour_start) - 1):
         for c in prange(elements.colour_start[k], elements.colour_start[k + 1]):
             _assemble_range(
-                elements.nodes, elements.gradient, elements.volume, elements.model, elements.parameter, elements.beta,
-                elements.place, np.int64(elements.chunk_start[c]), np.int64(elements.chunk_start[c + 1]),
+                elements.nodes, elements.gradient, elements.normal, elements.volume, elements.model,
+                elements.parameter, elements.beta, elements.place, np.int64(elements.chunk_start[c]), np.int64(elements.chunk_start[c + 1]),
                 x, x0, v, pressure, factor, project, force_out, A_out,
             )  # fmt: skip
 
 
 @inner_kernel
 def _assemble_range(
-    nodes, gradient, volume, model, parameter, beta, place, begin, end,
+    nodes, gradient, normal, volume, model, parameter, beta, place, begin, end,
     x, x0, v, pressure, factor, project, force_out, A_out,
 ):  # fmt: skip
     """Elements begin to end, in their order. Arrays of their own: a call with a tuple of arrays copies all of it."""
     K = np.empty((10, 9))
     for e in range(begin, end):
-        f = deformation_gradient(nodes, gradient, x, e)
-        rate = deformation_gradient(nodes, gradient, v, e)
+        f = deformation_gradient(nodes, gradient, normal, x, e)
+        rate = gradient_rate(nodes, gradient, v, e)
         ga, gb, gc = load3(gradient[e], 0), load3(gradient[e], 1), load3(gradient[e], 2)
         w = factor[e] * volume[e]
         q = element_parameters(parameter, e)
@@ -175,7 +186,7 @@ def _assemble_range(
             if model[e] == COROTATIONAL:
                 R, T = corotational_twist(f, q, pressure[e], project)
             else:
-                R = strain_rotation(nodes, gradient, model[e], x0, e)
+                R = strain_rotation(nodes, gradient, normal, model[e], x0, e)
             d = mat_axpy(beta[e], rate, mat_axpy(-1.0, R, f))  # P and beta dP/dt are the same function
             P = mat_axpy(-pressure[e], R, rotated_linear(R, T, d, q[0], q[1]))
             if w != 0.0:
@@ -307,8 +318,8 @@ def add_blocks(place, e, K, A_out):
 def _energies(elements, x, x0, pressure, energy_out):
     """V Psi of every element."""
     for e in range(len(elements.nodes)):
-        f = deformation_gradient(elements.nodes, elements.gradient, x, e)
-        R = strain_rotation(elements.nodes, elements.gradient, elements.model[e], x0, e)
+        f = deformation_gradient(elements.nodes, elements.gradient, elements.normal, x, e)
+        R = strain_rotation(elements.nodes, elements.gradient, elements.normal, elements.model[e], x0, e)
         q = element_parameters(elements.parameter, e)
         energy_out[e] = elements.volume[e] * energy_density(elements.model[e], f, R, q, pressure[e])
 
@@ -317,8 +328,8 @@ def _energies(elements, x, x0, pressure, energy_out):
 def _strains(elements, x, pressure, strain_out, cauchy_out, mises_out):
     """Strains and stresses of every element."""
     for e in range(len(elements.nodes)):
-        f = deformation_gradient(elements.nodes, elements.gradient, x, e)
-        R = strain_rotation(elements.nodes, elements.gradient, elements.model[e], x, e)
+        f = deformation_gradient(elements.nodes, elements.gradient, elements.normal, x, e)
+        R = strain_rotation(elements.nodes, elements.gradient, elements.normal, elements.model[e], x, e)
         model = elements.model[e]
         sigma = stress(model, f, R, element_parameters(elements.parameter, e), pressure[e])
         if model != LINEAR:

@@ -37,6 +37,7 @@ from stickslip.dynamics.element_assembly import (
     store9,
     strain_rotation,
 )
+from stickslip.dynamics.plane_strain import project_gradients
 from stickslip.jit import inner_kernel, kernel
 from stickslip.linalg.mat3 import cofactors, determinant, mat_mat, mat_mat_t, mat_t_mat
 from stickslip.linalg.svd3 import svd3, symmetric_eigen3
@@ -81,6 +82,7 @@ def element_rows(
     rows = int(row_start[-1])
     gradient, ec, compliance = np.empty((rows, 4, 3)), np.empty(rows), np.empty(rows)
     _rows(elements, x, x0, pressure, row_start, gradient, ec, compliance)
+    project_gradients(elements, row_start, gradient)
     return ElementRows(row_start, gradient, ec, compliance)
 
 
@@ -103,7 +105,7 @@ def _rows(elements, x, x0, pressure, row_start, gradient_out, ec_out, compliance
     """All elements."""
     for e in range(len(elements.nodes)):
         model, volume, row = elements.model[e], elements.volume[e], row_start[e]
-        f = deformation_gradient(elements.nodes, elements.gradient, x, e)
+        f = deformation_gradient(elements.nodes, elements.gradient, elements.normal, x, e)
         q = element_parameters(elements.parameter, e)
         g = elements.gradient[e]
         if model >= NEO_HOOKEAN:
@@ -119,7 +121,7 @@ def _rows(elements, x, x0, pressure, row_start, gradient_out, ec_out, compliance
             if model == COROTATIONAL:
                 frame, inverse = _rotation_and_change(f)
             else:
-                frame = strain_rotation(elements.nodes, elements.gradient, model, x0, e)
+                frame = strain_rotation(elements.nodes, elements.gradient, elements.normal, model, x0, e)
             w = mat_t_mat(frame, f)
             strain = (
                 w[0] - 1.0, 0.5 * (w[1] + w[3]), 0.5 * (w[2] + w[6]), w[4] - 1.0, 0.5 * (w[5] + w[7]), w[8] - 1.0,
@@ -223,7 +225,7 @@ def _geometric_stiffness(elements, x, pressure, factor, A_out):
         model, w = elements.model[e], factor[e] * elements.volume[e]
         if model < NEO_HOOKEAN or w == 0.0:
             continue
-        U, s, V = svd3(deformation_gradient(elements.nodes, elements.gradient, x, e))
+        U, s, V = svd3(deformation_gradient(elements.nodes, elements.gradient, elements.normal, x, e))
         _, first, _ = invariant_derivatives(model, s, element_parameters(elements.parameter, e), pressure[e])
         flip, twist = flips_and_twists(s, first)
         flip = scale(0.5 * w, (max(flip[0], 0.0), max(flip[1], 0.0), max(flip[2], 0.0)))

@@ -17,7 +17,7 @@ from typing import NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
-from stickslip.dynamics import cavities
+from stickslip.dynamics import cavities, plane_strain
 from stickslip.dynamics.element_assembly import assemble
 from stickslip.errors import InputError
 from stickslip.geometry import rotation
@@ -119,6 +119,8 @@ def momentum(soft: SoftTables, motion: SoftMotion, v: NDArray[np.float64]) -> Mo
     factor = theta * h * (theta_vq * h + soft.elements.beta)
     assemble(soft.elements, x_theta, motion.turned, v_theta, motion.pressure, factor, not soft.linear, force, matrix)
     cavities.add_forces(soft, x_theta, motion.force_time, force)
+    plane_strain.project_forces(soft, force)
+    plane_strain.project_stiffness(soft, matrix)
     mass = soft.mass[:, None]
     residual = mass * (v - motion.v) - h * (force - soft.alpha[:, None] * mass * v_theta)
     inner = force - motion.external
@@ -140,6 +142,7 @@ def lumped_momentum(
     h, theta = motion.step, motion.theta
     force = motion.external.copy()
     cavities.add_forces(soft, theta * motion.positions(v) + (1.0 - theta) * motion.x, motion.force_time, force)
+    plane_strain.project_forces(soft, force)
     mass = ((1.0 + theta * h * soft.alpha) * soft.mass)[:, None]
     damped = (1.0 - (1.0 - theta) * h * soft.alpha)[:, None] * soft.mass[:, None]
     v_free = (damped * motion.v + h * force) / mass

@@ -14,6 +14,7 @@ from numpy.typing import NDArray
 from stickslip.collision.soft_contacts import SoftContacts
 from stickslip.dynamics.cavities import volume_rows
 from stickslip.dynamics.element_rows import element_rows
+from stickslip.dynamics.plane_strain import project_rows
 from stickslip.dynamics.soft_bodies import SoftMotion
 from stickslip.jit import kernel
 from stickslip.linalg.block_rows import BlockRows, summed
@@ -58,7 +59,7 @@ def contact_jacobian(model: Model, contacts: SoftContacts, q: NDArray[np.float64
         column, size, data,
     )  # fmt: skip
     kept = np.arange(18) < size[:, None]
-    return BlockRows(
+    J = BlockRows(
         row_start=3 * np.arange(len(contacts) + 1, dtype=np.int32),
         entry_start=entry_start,
         entry_column=column,
@@ -66,6 +67,7 @@ def contact_jacobian(model: Model, contacts: SoftContacts, q: NDArray[np.float64
         data=data[kept],
         column_start=columns(model),
     )
+    return project_rows(model, J)
 
 
 def contact_velocities(
@@ -109,7 +111,7 @@ def welds(
         node_velocity, horizon, ahead, entry_start, column, data_start, data, bias, carried,
     )  # fmt: skip
     J = BlockRows(3 * np.arange(count + 1, dtype=np.int32), entry_start, column, data_start, data, columns(model))
-    return SoftRows(J, bias.ravel(), carried.ravel(), np.zeros(3 * count))
+    return SoftRows(project_rows(model, J), bias.ravel(), carried.ravel(), np.zeros(3 * count))
 
 
 def volumes(

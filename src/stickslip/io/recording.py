@@ -33,6 +33,9 @@ from stickslip.soft_description import SoftBody
 from stickslip.soft_reading import ElementReport, body_elements
 from stickslip.state import LATER_FIELDS, State
 
+LATER = "gliding_gap"
+"""Entry of certificates that older recordings lack; read as not a number."""
+
 
 @dataclass(frozen=True, eq=False)
 class RecordedContacts:
@@ -211,7 +214,9 @@ def _check_format(file: h5py.File, path: Path) -> None:
 def _read(file: h5py.File, path: Path) -> Recording:
     attributes = file.attrs
     model, has_motion = read_model(file["model"])
-    certificate = {name: file[f"certificate/{name}"][()] for name in CERTIFICATE}
+    certificate = {name: file[f"certificate/{name}"][()] for name in CERTIFICATE if name != LATER}
+    stored = file["certificate"]
+    certificate[LATER] = stored[LATER][()] if LATER in stored else np.full(len(stored["contacts"]), np.nan)
     certificate["status"] = certificate["status"].astype(str)
     state: dict[str, Any] = {
         item.name: file[f"final_state/{item.name}"][()] for item in fields(State)

@@ -37,7 +37,7 @@ def contacts_and_joints(problem: ContactProblem, form: str) -> tuple[NDArray[np.
         (~contact & ~joint, "law"),
         (contact & (laws.friction_set != DISC), "friction set"),
         (contact & (rows != 3), "rows"),
-        (joint & compliant, "compliance"),
+        (compliant, "compliance"),
     ):
         if wrong.any():
             c = int(np.argmax(wrong))

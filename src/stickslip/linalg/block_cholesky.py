@@ -20,13 +20,13 @@ import numpy as np
 from numpy.typing import NDArray
 
 from stickslip.errors import DivergenceError, InputError
-from stickslip.linalg.elimination import Symbolic, analyse
+from stickslip.linalg.elimination import Symbolic, analyse, with_last
 from stickslip.linalg.lapack import routines
 from stickslip.linalg.multifrontal import CACHED, factorise_panels
 from stickslip.linalg.threads import one_blas_thread
-from stickslip.linalg.triangular import solve_lower, solve_upper
+from stickslip.linalg.triangular import extend_upwards, gather_squares, solve_lower, solve_upper
 
-__all__ = ["Factor", "analyse", "factorise", "forward", "schur", "solve"]
+__all__ = ["Factor", "analyse", "extended", "factorise", "forward", "schur", "solve", "with_last"]
 
 
 @dataclass(eq=False)
@@ -59,10 +59,10 @@ def factorise(symbolic: Symbolic, data: NDArray[np.float64], reuse: Factor | Non
     if reuse is not None and reuse.symbolic is not symbolic:
         raise InputError("reuse is a factor of another pattern")
     factor = reuse or Factor(
-        symbolic, np.empty(symbolic.value_count), np.empty(symbolic.work_size), np.empty(symbolic.kept_count)
+        symbolic, np.empty(symbolic.value_count), np.empty(symbolic.sizes.work), np.empty(symbolic.sizes.kept)
     )
     flat = np.ascontiguousarray(data, np.float64).reshape(-1)
-    with _blas(symbolic.largest_panel > CACHED):
+    with _blas(symbolic.sizes.largest_panel > CACHED):
         column = factorise_panels(symbolic.panels, flat, routines(), factor.work, factor.kept, factor.values)
     factor.failed = int(symbolic.order[column]) if column >= 0 else -1
     return factor
@@ -73,7 +73,7 @@ def solve(factor: Factor, b: NDArray[np.float64]) -> NDArray[np.float64]:
     x, columns = _permuted(factor, b)
     if b.size == 0:
         return b.copy()
-    work = np.empty(columns * factor.symbolic.rows_below)
+    work = np.empty(columns * factor.symbolic.sizes.rows_below)
     with _blas(columns > 1):
         solve_lower(factor.symbolic.panels, factor.values, routines(), columns, work, x)
         solve_upper(factor.symbolic.panels, factor.values, routines(), columns, work, x)
@@ -88,7 +88,7 @@ def forward(factor: Factor, b: NDArray[np.float64]) -> NDArray[np.float64]:
     x, columns = _permuted(factor, b)
     if b.size == 0:
         return b.copy()
-    work = np.empty(columns * factor.symbolic.rows_below)
+    work = np.empty(columns * factor.symbolic.sizes.rows_below)
     with _blas(columns > 1):
         solve_lower(factor.symbolic.panels, factor.values, routines(), columns, work, x)
     return x.reshape(b.shape)
@@ -102,24 +102,42 @@ def schur(factor: Factor) -> NDArray[np.float64]:
     """
     symbolic = factor.symbolic
     _check_positive(factor)
-    panels, last = symbolic.panels, symbolic.last
+    complement = np.zeros((3 * len(symbolic.last), 3 * len(symbolic.last)))
+    if symbolic.sizes.kept:
+        gather_squares(symbolic.panels, factor.kept, symbolic.place, symbolic.last, complement)
+    else:
+        _multiply_panels(factor, complement)
+    return complement
+
+
+def extended(factor: Factor, x_last: NDArray[np.float64]) -> NDArray[np.float64]:
+    """x (3 n,) with x_last (3 k,) on the nodes ``last`` of the analysis, in their order, and A x = 0 on all others.
+
+    Eq. 15 of [han2023]: x_n = -A_nn^-1 A_np x_p, by substitution through the panels of the other nodes alone.
+    """
+    symbolic = factor.symbolic
+    _check_positive(factor)
+    if x_last.shape != (3 * len(symbolic.last),):
+        raise InputError(f"x_last has the shape {x_last.shape}; the analysis has {len(symbolic.last)} last nodes")
+    x, work = np.empty(symbolic.size), np.empty(symbolic.sizes.rows_below + symbolic.size)
+    given = np.ascontiguousarray(x_last, np.float64)
+    extend_upwards(symbolic.panels, factor.values, symbolic.order, symbolic.place, symbolic.last, given, work, x)
+    return x
+
+
+def _multiply_panels(factor: Factor, complement: NDArray[np.float64]) -> None:
+    """Add L_pp L_pp^T, panel by panel."""
+    symbolic, panels = factor.symbolic, factor.symbolic.panels
     number = np.full(len(symbolic.order), -1, dtype=np.int64)
-    number[symbolic.place[last]] = np.arange(len(last))
-    complement = np.zeros((3 * len(last), 3 * len(last)))
-    for s in np.flatnonzero(number[panels.column_start[:-1]] >= 0):
-        width, kept = 3 * int(panels.column_start[s + 1] - panels.column_start[s]), panels.kept_start[s]
+    number[symbolic.place[symbolic.last]] = np.arange(len(symbolic.last))
+    for s in np.flatnonzero(panels.chosen):
+        width = 3 * int(panels.column_start[s + 1] - panels.column_start[s])
         rows = number[panels.rows[panels.row_start[s] : panels.row_start[s + 1]]]
         unknown = (3 * rows[:, None] + np.arange(3)).ravel()
-        if kept >= 0:
-            upper = np.triu(factor.kept[kept : kept + width * width].reshape(width, width))
-            square = upper + np.triu(upper, 1).T
-        else:
-            panel = factor.values[panels.panel_start[s] : panels.panel_start[s + 1]].reshape(width, -1).copy()
-            panel[:, :width] = np.triu(panel[:, :width])  # what stands above the diagonal of L is not part of it
-            with one_blas_thread():
-                square = panel.T @ panel
-        complement[np.ix_(unknown, unknown)] += square
-    return complement
+        panel = factor.values[panels.panel_start[s] : panels.panel_start[s + 1]].reshape(width, -1).copy()
+        panel[:, :width] = np.triu(panel[:, :width])  # what stands above the diagonal of L is not part of it
+        with one_blas_thread():
+            complement[np.ix_(unknown, unknown)] += panel.T @ panel
 
 
 def _permuted(factor: Factor, b: NDArray[np.float64]) -> tuple[NDArray[np.float64], int]:

@@ -16,7 +16,7 @@ from numpy.typing import NDArray
 
 from stickslip.jit import inner_kernel, kernel
 
-LEAF = 120
+LEAF = 60
 """Nodes of a part that is not cut any more."""
 COARSE = 80
 """Nodes at which merging ends."""

@@ -6,9 +6,7 @@ Neighbours in the tree are joined where a model of the time says that larger pan
 
 from __future__ import annotations
 
-from dataclasses import dataclass
-from functools import cached_property
-from typing import NamedTuple
+from dataclasses import dataclass, replace
 
 import numpy as np
 from numpy.typing import NDArray
@@ -16,55 +14,12 @@ from numpy.typing import NDArray
 from stickslip.errors import InputError
 from stickslip.jit import kernel
 from stickslip.linalg.dissection import dissected
-from stickslip.linalg.elimination_tree import (
-    children_of,
-    elimination_tree,
-    inverse_of,
-    join_columns,
-    postorder,
-    renumbered,
-)
+from stickslip.linalg.elimination_tree import inverse_places
 from stickslip.linalg.minimum_degree import minimum_degree
+from stickslip.linalg.panels import Panels, Sizes, make_panels
 
-DISSECT_FROM = 400
+DISSECT_FROM = 100
 """From so many nodes on, nested dissection is tried as well: below, minimum degree is as good."""
-
-
-class Panels(NamedTuple):
-    """Supernodes s = 0, 1, ... in the order of the numeric work, children before parents; all counts in blocks.
-
-    Rows of a supernode are places in the order of elimination: first its own columns, then the rows below. Its panel
-    is stored column by column, 3 rows times 3 columns numbers of it, from ``panel_start``.
-    """
-
-    column_start: NDArray[np.int32]
-    """(ns + 1,) columns of s: column_start[s] to column_start[s + 1]"""
-    row_start: NDArray[np.int32]
-    """(ns + 1,)"""
-    rows: NDArray[np.int32]
-    """(nr,) ascending within s"""
-    relative: NDArray[np.int32]
-    """(nr,) for a row below: its place among the rows of the parent"""
-    run_end: NDArray[np.int32]
-    """(nr,) for a row below: up to which of them places follow each other in the parent, counted from the first"""
-    panel_start: NDArray[np.int64]
-    """(ns + 1,)"""
-    parent: NDArray[np.int32]
-    """(ns,) or -1"""
-    first_child: NDArray[np.int32]
-    """(ns,) or -1"""
-    next_child: NDArray[np.int32]
-    """(ns,) next one of the same parent, or -1"""
-    update_start: NDArray[np.int64]
-    """(ns,) where in the work array stands what s subtracts from its ancestors: a square over the rows below"""
-    entry_start: NDArray[np.int32]
-    """(ns + 1,) blocks of A that go into the panel of s"""
-    entry_block: NDArray[np.int32]
-    """(ne,) which block of A"""
-    entry_place: NDArray[np.int64]
-    """(ne,) where in the array of panels its first number goes"""
-    kept_start: NDArray[np.int64]
-    """(ns,) where the square of s goes that is the Schur complement on its nodes, before it is factorised, or -1"""
 
 
 @dataclass(frozen=True, eq=False)
@@ -76,33 +31,18 @@ class Symbolic:
     place: NDArray[np.int32]
     """(n,) the inverse of order"""
     panels: Panels
-    work_size: int
-    """numbers that the factorisation needs beside the panels"""
+    sizes: Sizes
     last: NDArray[np.int32]
     """(k,) nodes that are eliminated after all others, as given"""
     entry_count: int
     """blocks of the pattern"""
+    base: NDArray[np.int32]
+    """(n,) the order that :func:`with_last` starts from"""
 
     @property
     def size(self) -> int:
         """Unknowns, three a node."""
         return 3 * len(self.order)
-
-    @cached_property
-    def rows_below(self) -> int:
-        """Unknowns below the square of the panel that has most of them."""
-        return 3 * int((np.diff(self.panels.row_start) - np.diff(self.panels.column_start)).max(initial=0))
-
-    @cached_property
-    def largest_panel(self) -> int:
-        """Numbers in the largest panel."""
-        return int(np.diff(self.panels.panel_start).max(initial=0))
-
-    @cached_property
-    def kept_count(self) -> int:
-        """Numbers of the squares that are kept for the Schur complement."""
-        width = 3 * np.diff(self.panels.column_start).astype(np.int64)
-        return int((width[self.panels.kept_start >= 0] ** 2).sum())
 
     @property
     def value_count(self) -> int:
@@ -139,9 +79,61 @@ def analyse(indptr: NDArray[np.int32], indices: NDArray[np.int32], last: NDArray
     for dissect in (False, True) if n - len(chosen) >= DISSECT_FROM else (False,):
         stage = dissected(indptr, indices, free) if dissect else np.zeros(n, dtype=np.int32)
         stage[chosen] = n
-        panels, order, work_size = _panels(indptr, indices, minimum_degree(indptr, indices, stage), free)
-        found.append(Symbolic(order, inverse_of(order), panels, work_size, chosen, len(indices)))
-    return min(found, key=lambda symbolic: symbolic.operations)
+        base = minimum_degree(indptr, indices, stage)
+        panels, sizes, order = make_panels(indptr, indices, base, chosen)
+        found.append(Symbolic(order, inverse_places(order), panels, sizes, chosen, len(indices), base))
+    best = min(found, key=lambda symbolic: symbolic.operations)
+    return replace(best, base=base)  # with its low tree, the dissected order suits other last nodes better
+
+
+def with_last(
+    symbolic: Symbolic, indptr: NDArray[np.int32], indices: NDArray[np.int32], last: NDArray[np.int32]
+) -> Symbolic:
+    """Order and panels of the pattern that ``symbolic`` was made of, for other nodes ``last`` (k,), none or some.
+
+    The others keep the order that nested dissection found for all nodes, so this takes a fraction of the time of an
+    analysis made for these nodes, and about the same fill.
+    """
+    if indptr.dtype != np.int32 or indices.dtype != np.int32 or len(indices) != symbolic.entry_count:
+        raise InputError(f"with_last needs the pattern of the analysis, of {symbolic.entry_count} blocks, as int32")
+    chosen = np.ascontiguousarray(last, np.int32)
+    if np.array_equal(chosen, symbolic.last):
+        return symbolic
+    panels, sizes, order, place = _reanalysed(indptr, indices, symbolic.base, chosen)
+    if not len(order) and len(symbolic.order):
+        raise InputError(f"last must name nodes 0 to {len(symbolic.order) - 1}, each at most once")
+    return Symbolic(order, place, panels, sizes, chosen, symbolic.entry_count, symbolic.base)
+
+
+def ordered(indptr: NDArray[np.int32], indices: NDArray[np.int32], order: NDArray[np.int32]) -> Symbolic:
+    """Panels of a symmetric pattern of n blocks for an order of elimination (n,) that the caller has found."""
+    chosen = np.zeros(0, np.int32)
+    panels, sizes, sorted_order = make_panels(indptr, indices, order, chosen)
+    return Symbolic(sorted_order, inverse_places(sorted_order), panels, sizes, chosen, len(indices), sorted_order)
+
+
+@kernel
+def _reanalysed(indptr, indices, base, last):
+    """Panels, their sizes, order and place for the base order without the last nodes, then those; empty if refused."""
+    order, end = np.empty(len(base), np.int32), len(base) - len(last)
+    free = np.ones(len(base), np.bool_)
+    good = end >= 0
+    for k in range(len(last)):
+        good = good and 0 <= last[k] < len(base) and free[last[k]]
+        if not good:
+            break
+        free[last[k]] = False
+        order[end + k] = last[k]
+    if not good:
+        indptr, order, last = np.zeros(1, np.int32), order[:0], last[:0]
+    else:
+        at = 0
+        for i in range(len(base)):
+            if free[base[i]]:
+                order[at] = base[i]
+                at += 1
+    panels, sizes, order = make_panels(indptr, indices, order, last)
+    return panels, sizes, order, inverse_places(order)
 
 
 def _check_pattern(indptr: NDArray[np.int32], indices: NDArray[np.int32], last: NDArray[np.int32]) -> None:
@@ -159,150 +151,3 @@ def _check_pattern(indptr: NDArray[np.int32], indices: NDArray[np.int32], last: 
         raise InputError("the pattern of a Cholesky factorisation must have all diagonal blocks")
     if len(last) and (last.min() < 0 or last.max() >= n or len(np.unique(last)) != len(last)):
         raise InputError(f"last must name nodes 0 to {n - 1}, each at most once")
-
-
-def _panels(
-    indptr: NDArray[np.int32], indices: NDArray[np.int32], order: NDArray[np.int32], free: NDArray[np.bool_]
-) -> tuple[Panels, NDArray[np.int32], int]:
-    """Supernodes for an order of elimination; with them that order, sorted by supernodes, and the size of the work.
-
-    Nodes that are ``free`` (n,) and those that come last share no supernode.
-    """
-    parent, counts = elimination_tree(indptr, indices, order, inverse_of(order))
-    sequence = postorder(parent)
-    order, counts, parent = order[sequence], counts[sequence], renumbered(parent, sequence)
-    owner, height = np.empty(len(order), dtype=np.int32), counts.astype(np.int64)
-    join_columns(parent, counts, free[order], owner, height)
-
-    # the last column stands for its supernode, and its parent is in the supernode above
-    last = np.flatnonzero(owner == np.arange(len(order)))
-    number = np.cumsum(owner == np.arange(len(order)), dtype=np.int32) - np.int32(1)
-    above = np.where(parent[last] < 0, -1, number[owner[parent[last]]]).astype(np.int32)
-    sequence = postorder(above)
-    above, height = renumbered(above, sequence), height[last][sequence]
-    owner = inverse_of(sequence)[number[owner]]
-    by_owner = np.argsort(owner, kind="stable")
-    order, owner = order[by_owner], owner[by_owner]
-    place = inverse_of(order)
-
-    width = np.bincount(owner, minlength=len(last)).astype(np.int64)
-    column_start, row_start = _summed(width).astype(np.int32), _summed(height).astype(np.int32)
-    panel_start = _summed(9 * height * width)
-    rows, relative, run_end = (np.zeros(row_start[-1], dtype=np.int32) for _ in range(3))
-    pattern = (indptr, indices, order, place)
-    _fill_rows(*pattern, column_start, owner, above, row_start, rows, relative, run_end)
-    first_child, next_child = children_of(above)
-    update_start, work_size = _update_places(above, first_child, 9 * (height - width) ** 2)
-    entries = np.count_nonzero(place[indices] <= np.repeat(place, np.diff(indptr)))
-    entry_start = np.zeros(len(last) + 1, dtype=np.int32)
-    entry_block, entry_place = np.empty(entries, dtype=np.int32), np.empty(entries, dtype=np.int64)
-    _fill_entries(*pattern, column_start, row_start, rows, panel_start, entry_start, entry_block, entry_place)
-    panels = Panels(
-        column_start, row_start, rows, relative, run_end, panel_start, above, first_child, next_child, update_start,
-        entry_start, entry_block, entry_place, _kept_places(~free[order[column_start[:-1]]], above, width),
-    )  # fmt: skip
-    return panels, order, int(work_size)
-
-
-def _kept_places(last: NDArray[np.bool_], parent: NDArray[np.int32], width: NDArray[np.int64]) -> NDArray[np.int64]:
-    """Places (ns,) of the squares of supernodes of the last nodes, where these are roots, all of them; else -1.
-
-    Only then no other of them has a part in the Schur complement. It is so where the other nodes hang together.
-    """
-    if (parent[last] >= 0).any():
-        return np.full(len(last), -1, dtype=np.int64)
-    return np.where(last, _summed(np.where(last, 9 * width**2, 0))[:-1], -1)
-
-
-def _summed(counts: NDArray[np.int64]) -> NDArray[np.int64]:
-    """Starts (m + 1,) of pieces of these lengths (m,)."""
-    return np.concatenate([np.zeros(1, dtype=np.int64), np.cumsum(counts)])
-
-
-@kernel
-def _fill_rows(
-    indptr, indices, order, place, column_start, owner, parent, row_start, rows_out, relative_out, run_end_out
-):
-    """Rows of each supernode, and for those below their place in the parent and their run there."""
-    ns = len(parent)
-    mark, filled = np.full(ns, -1, np.int32), np.empty(ns, np.int32)
-    for s in range(ns):
-        width = column_start[s + 1] - column_start[s]
-        filled[s] = row_start[s] + width
-        for k in range(width):
-            rows_out[row_start[s] + k] = column_start[s] + k
-    for i in range(len(order)):
-        mark[owner[i]] = i
-        for a in range(indptr[order[i]], indptr[order[i] + 1]):
-            k = place[indices[a]]
-            s = owner[k]
-            while k < i and mark[s] != i:
-                mark[s] = i
-                rows_out[filled[s]] = i
-                filled[s] += 1
-                s = parent[s]
-    for s in range(ns):
-        if parent[s] < 0:
-            continue
-        base, first = row_start[parent[s]], row_start[s] + column_start[s + 1] - column_start[s]
-        at = base
-        for k in range(first, row_start[s + 1]):
-            while rows_out[at] != rows_out[k]:
-                at += 1
-            relative_out[k] = at - base
-        end = row_start[s + 1]
-        for k in range(row_start[s + 1] - 1, first - 1, -1):
-            if k + 1 < end and relative_out[k + 1] != relative_out[k] + 1:
-                end = k + 1
-            run_end_out[k] = end - first
-
-
-@kernel
-def _update_places(parent, first_child, size):
-    """Places (ns,) of the updates in the work array, and its length.
-
-    Two stacks, by the parity of the depth: the children of a supernode lie on top of one while its own update goes to
-    the other. The second stands behind the first.
-    """
-    ns = len(parent)
-    parity = np.zeros(ns, np.int8)
-    for s in range(ns - 1, -1, -1):
-        if parent[s] >= 0:
-            parity[s] = 1 - parity[parent[s]]
-    place = np.zeros(ns, np.int64)
-    top, most = np.zeros(2, np.int64), np.zeros(2, np.int64)
-    for s in range(ns):
-        child = first_child[s]
-        k = parity[s]
-        place[s] = top[k]
-        top[k] += size[s]
-        most[k] = max(most[k], top[k])
-        if child >= 0:
-            top[1 - k] = place[child]
-    for s in range(ns):
-        place[s] += parity[s] * most[0]
-    return place, most[0] + most[1]
-
-
-@kernel
-def _fill_entries(
-    indptr, indices, order, place, column_start, row_start, rows, panel_start, start_out, block_out, place_out
-):
-    """Blocks of A on and below the diagonal, by supernodes, and where they go.
-
-    A block (i, j) is looked up in row j of the pattern; it is the block (j, i) of A, transposed, and A is symmetric.
-    """
-    at = 0
-    local = np.zeros(len(order), np.int32)
-    for s in range(len(start_out) - 1):
-        height = 3 * np.int64(row_start[s + 1] - row_start[s])
-        for k in range(row_start[s], row_start[s + 1]):
-            local[rows[k]] = k - row_start[s]
-        for j in range(column_start[s], column_start[s + 1]):
-            for a in range(indptr[order[j]], indptr[order[j] + 1]):
-                i = place[indices[a]]
-                if i >= j:
-                    block_out[at] = a
-                    place_out[at] = panel_start[s] + 3 * (j - column_start[s]) * height + 3 * local[i]
-                    at += 1
-        start_out[s + 1] = at

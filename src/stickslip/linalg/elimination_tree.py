@@ -3,25 +3,30 @@
 from __future__ import annotations
 
 import numpy as np
-from numpy.typing import NDArray
 
 from stickslip.jit import inner_kernel, kernel
 
-PATIENCE = 1.25
+PATIENCE = 2.0
 """So much longer the last nodes may take if they become one supernode: the Schur complement need not be multiplied."""
 
 
-def inverse_of(order: NDArray[np.integer]) -> NDArray[np.int32]:
+@kernel
+def inverse_places(order):
     """The permutation (n,) that undoes ``order`` (n,)."""
-    place = np.empty(len(order), dtype=np.int32)
-    place[order] = np.arange(len(order), dtype=np.int32)
+    place = np.empty(len(order), np.int32)
+    for i in range(len(order)):
+        place[order[i]] = i
     return place
 
 
-def renumbered(parent: NDArray[np.int32], sequence: NDArray[np.int32]) -> NDArray[np.int32]:
+@inner_kernel
+def renumbered(parent, sequence):
     """The same forest with its members in another sequence."""
-    old = parent[sequence]
-    return np.where(old < 0, np.int32(-1), inverse_of(sequence)[old])
+    place, changed = inverse_places(sequence), np.empty(len(parent), np.int32)
+    for i in range(len(parent)):
+        old = parent[sequence[i]]
+        changed[i] = -1 if old < 0 else place[old]
+    return changed
 
 
 @kernel
@@ -87,7 +92,7 @@ def _duration(width, height):
     return 300.0 + operations * (0.03 + 0.3 / w) + 0.25 * u * u + 0.2 * w * (w + u)
 
 
-@kernel
+@inner_kernel
 def join_columns(parent, counts, free, owner_out, height_out):
     """For each column the last column of its supernode: equal rows, then neighbours that are faster together.
 
@@ -110,12 +115,30 @@ def join_columns(parent, counts, free, owner_out, height_out):
             continue
         p = owner_out[parent[j]]
         together = _duration(width[j] + width[p], width[j] + height_out[p])
-        patience = 1.0 if free[j] else PATIENCE
-        if together <= patience * (_duration(width[j], height_out[j]) + _duration(width[p], height_out[p])):
+        if together <= _duration(width[j], height_out[j]) + _duration(width[p], height_out[p]):
             owner_out[j] = p
             width[p] += width[j]
             height_out[p] += width[j]
+    _join_last(parent, free, width, owner_out, height_out)
     _point_to_roots(owner_out)
+
+
+@inner_kernel
+def _join_last(parent, free, width, owner_out, height_out):
+    """Those that are not free become one supernode in each tree, unless it would have too many zeros."""
+    n = len(parent)
+    root, members, apart = np.empty(n, np.int32), np.zeros(n, np.int64), np.zeros(n)
+    for j in range(n - 1, -1, -1):
+        root[j] = j if parent[j] < 0 else root[parent[j]]
+        if not free[j] and owner_out[j] == j:
+            members[root[j]] += width[j]
+            apart[root[j]] += _duration(width[j], height_out[j])
+    for j in range(n):
+        if not free[j] and owner_out[j] == j:
+            size = members[root[j]]
+            if _duration(size, size) <= PATIENCE * apart[root[j]]:
+                owner_out[j] = root[j]
+                height_out[j] = size
 
 
 @inner_kernel

@@ -22,7 +22,11 @@ from stickslip.linalg import block_matrix
 from stickslip.linalg.block_factors import BlockFactors
 from stickslip.linalg.block_matrix import BlockPattern
 from stickslip.linalg.block_rows import all_six
-from stickslip.linalg.elimination import Symbolic
+from stickslip.linalg.elimination import Symbolic, with_last
+
+
+REMEMBERED = 16
+"""Plans kept of a soft body: while contacts stay, steps have the same one."""
 
 
 class BlockDiagonal(NamedTuple):
@@ -52,11 +56,37 @@ class SoftPart(NamedTuple):
     pattern: BlockPattern
     plan: Symbolic
     """The symbolic half of a factorisation, made once."""
+    plans: dict[bytes, Symbolic]
+    """The same for other last rows, by their marks: those of the latest steps."""
 
     @property
     def rows(self) -> slice:
         """Its unknowns among those of soft bodies."""
         return slice(3 * self.first, 3 * (self.first + self.pattern.size))
+
+
+def parts_ending_with(parts: tuple[SoftPart, ...], touched: NDArray[np.bool_]) -> tuple[SoftPart, ...]:
+    """The same parts with an order of elimination in which the ``touched`` block rows (nf,) of all come last.
+
+    The factorisation then passes the Schur complement on them ([han2023] sec. VI-B).
+    """
+    return tuple(
+        part._replace(plan=_plan_ending_with(part, touched[part.first : part.first + part.pattern.size]))
+        for part in parts
+    )
+
+
+def _plan_ending_with(part: SoftPart, touched: NDArray[np.bool_]) -> Symbolic:
+    """The plan of a part for these last rows (n,), from memory where they were the last ones not long ago."""
+    key = touched.tobytes()
+    plan = part.plans.get(key)
+    if plan is None:
+        last = np.flatnonzero(touched).astype(np.int32)
+        plan = with_last(part.plan, part.pattern.indptr, part.pattern.indices, last)
+        if len(part.plans) >= REMEMBERED:
+            del part.plans[next(iter(part.plans))]
+        part.plans[key] = plan
+    return plan
 
 
 @dataclass(frozen=True, eq=False)

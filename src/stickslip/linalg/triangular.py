@@ -73,6 +73,57 @@ def solve_upper(panels, values, blas, columns, work, x_out):
         call_fortran(blas.dtrsm, (RIGHT, LOWER, NO, NON_UNIT, columns, width, 1.0, panel, height, own, columns))
 
 
+@kernel
+def extend_upwards(panels, values, order, place, last, x_last, work, x_out):
+    """x (3 n,) by nodes, with x_last (3 k,) on the last nodes and L_nn^T x_n = -L_pn^T x_last on the others."""
+    x = work[len(work) - len(x_out) :]
+    x[:] = 0.0
+    for k in range(len(last)):
+        for y in range(3):
+            x[3 * place[last[k]] + y] = x_last[3 * k + y]
+    for s in range(len(panels.parent) - 1, -1, -1):
+        if panels.chosen[s] or panels.parent[s] < 0:  # given; nothing above, so zero
+            continue
+        width = 3 * (panels.column_start[s + 1] - panels.column_start[s])
+        height = 3 * (panels.row_start[s + 1] - panels.row_start[s])
+        first = panels.row_start[s] + width // 3
+        for i in range(panels.row_start[s + 1] - first):
+            source = 3 * panels.rows[first + i]
+            work[3 * i], work[3 * i + 1], work[3 * i + 2] = x[source], x[source + 1], x[source + 2]
+        panel = values[panels.panel_start[s] : panels.panel_start[s + 1]]
+        own = x[3 * panels.column_start[s] : 3 * panels.column_start[s + 1]]
+        _solve_one_upper(panel, width, height, own, work[: height - width])
+    for i in range(len(order)):
+        for y in range(3):
+            x_out[3 * order[i] + y] = x[3 * i + y]
+
+
+@kernel
+def gather_squares(panels, kept, place, last, square_out):
+    """The Schur complement (3 k, 3 k), zeros before, from the squares that were kept on the way."""
+    number = np.empty(len(place), np.int32)
+    for k in range(len(last)):
+        number[place[last[k]]] = k
+    for s in range(len(panels.parent)):
+        if not panels.chosen[s]:
+            continue
+        first, count = panels.column_start[s], panels.column_start[s + 1] - panels.column_start[s]
+        at = panels.kept_start[s]
+        for j in range(count):
+            left = 3 * number[first + j]
+            for x in range(3):
+                column = kept[at : at + 3 * count]
+                at += 3 * count
+                for y in range(x, 3):
+                    square_out[left + x, left + y] = column[3 * j + y]
+                    square_out[left + y, left + x] = column[3 * j + y]
+                for i in range(j + 1, count):
+                    right = 3 * number[first + i]
+                    for y in range(3):
+                        square_out[left + x, right + y] = column[3 * i + y]
+                        square_out[right + y, left + x] = column[3 * i + y]
+
+
 @inner_kernel
 def _solve_one_lower(panel, width, height, x_out, rest_out):
     """x = L^-1 x in place with a panel's square, and rest = L_below x; three columns at a time."""

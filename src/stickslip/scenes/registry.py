@@ -40,6 +40,7 @@ from stickslip.scenes import (
 )
 from stickslip.scenes.metrics import MetricsFactory
 from stickslip.scenes.parameters import Value, fitted
+from stickslip.solvers.registry import DEFAULT
 
 
 @dataclass(frozen=True)
@@ -55,6 +56,8 @@ class SceneEntry:
     duration: float
     """[s] simulated time."""
     metrics: MetricsFactory
+    method: str = DEFAULT
+    """Name of the solver that it runs with where none is named."""
     solver: Mapping[str, Value] = field(default_factory=lambda: MappingProxyType({}))
     """Options of the solver that differ from its defaults, where the solver has them."""
     stepping: Mapping[str, Value] = field(default_factory=lambda: MappingProxyType({}))

@@ -17,7 +17,7 @@ from stickslip.scenes.parameters import Value, fitted
 from stickslip.scenes.registry import SceneEntry, find_scene
 from stickslip.simulation import Simulation, StepResult
 from stickslip.solvers.protocol import Solver
-from stickslip.solvers.registry import DEFAULT, SOLVERS, make_solver
+from stickslip.solvers.registry import SOLVERS, make_solver
 from stickslip.stepping import Stepping
 
 Observer = Callable[[Simulation, StepResult], None]
@@ -95,7 +95,7 @@ class Summary:
 
 
 def prepare(
-    name: str, solver: str = DEFAULT, settings: Mapping[str, Value] | None = None, dt: float | None = None
+    name: str, solver: str | None = None, settings: Mapping[str, Value] | None = None, dt: float | None = None
 ) -> Run:
     """A scene by name, with its parameters, ``solver.*`` and ``stepping.*`` options from ``settings``.
 
@@ -103,7 +103,7 @@ def prepare(
     """
     entry = find_scene(name)
     own, solver_options, stepping_options = _split(name, settings or {})
-    made = solver_for(entry, solver, solver_options)
+    made = solver_for(entry, solver or entry.method, solver_options)
     stepping_defaults: dict[str, Any] = {item.name: item.default for item in fields(Stepping)}
     chosen: dict[str, Any] = fitted(
         "stepping", stepping_defaults, {"dt": entry.dt, **entry.stepping, **stepping_options}
@@ -234,6 +234,7 @@ class _Worst:
             "cone_violation_max_N": 0.0,
             "direction_error_max_rad": 0.0,
             "wrong_dissipation_max_W": 0.0,
+            "gliding_gap_max_mm": 0.0,
             "energy_gain_J": 0.0,
         }
 
@@ -248,6 +249,7 @@ class _Worst:
             ("cone_violation_max_N", c.cone_violation),
             ("direction_error_max_rad", c.direction_error),
             ("wrong_dissipation_max_W", c.wrong_dissipation),
+            ("gliding_gap_max_mm", c.gliding_gap_mm),
         ):
             self.values[name] = max(self.values[name], value)
         self.values["energy_gain_J"] += max(0.0, c.energy.numerical)

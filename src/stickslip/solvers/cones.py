@@ -56,7 +56,7 @@ def row_scale(problem: ContactProblem) -> NDArray[np.float64]:
 
 
 def row_compliance(problem: ContactProblem) -> NDArray[np.float64]:
-    """(m,) compliance of the rows whose law knows one; zero for contacts."""
+    """(m,) compliance of rows; zero for contacts, which solvers get as rigid ones (contact/cushions.py)."""
     of_contact = np.repeat(problem.laws.law == CONTACT, np.diff(problem.J.row_start))
     return np.where(of_contact, 0.0, problem.laws.compliance)
 

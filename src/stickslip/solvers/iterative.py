@@ -2,12 +2,15 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from collections.abc import Callable
+from dataclasses import dataclass, replace
+from functools import wraps
 from typing import ClassVar
 
 import numpy as np
 from numpy.typing import NDArray
 
+from stickslip.contact.cushions import cushioned, velocities, without_cushions
 from stickslip.contact.laws import CONTACT, DISC, FRICTION_SET_NAMES, Law
 from stickslip.contact.problem import ContactProblem
 from stickslip.contact.residual import residual, scaled_residual
@@ -29,6 +32,14 @@ class Iterative:
     nonlinear: ClassVar[bool] = False
     all_friction_sets: ClassVar[bool] = False
     """Whether it takes ellipses and torsion; else only discs of three rows."""
+    compliant_contacts: ClassVar[bool] = False
+    """Whether its ``solve`` knows the compliance of contacts; else it gets them as rigid ones (contact/cushions.py)."""
+
+    def __init_subclass__(cls) -> None:
+        """Let every solver take compliant contacts."""
+        super().__init_subclass__()
+        if "solve" in cls.__dict__ and not cls.compliant_contacts:
+            setattr(cls, "solve", _with_cushions(cls.__dict__["solve"]))  # noqa: B010
 
     tolerance: float = 1e-8
     """Residual at which to stop."""
@@ -85,6 +96,33 @@ class Iterative:
         if self.criterion == "siconos":
             return residual(problem, lam, u, self.law).siconos
         return scaled_residual(problem, lam, u, self.law)
+
+
+Solve = Callable[[Iterative, ContactProblem, NDArray[np.float64] | None, Relinearise | None], Solution]
+
+
+def _with_cushions(solve: Solve) -> Solve:
+    """A method that solves problems with compliant contacts by ``solve``, which takes rigid ones."""
+
+    @wraps(solve)
+    def solve_any(
+        self: Iterative,
+        problem: ContactProblem,
+        warm: NDArray[np.float64] | None = None,
+        relinearise: Relinearise | None = None,
+    ) -> Solution:
+        if problem.contact_compliance is None:
+            return solve(self, problem, warm, relinearise)
+
+        def nearby(v: NDArray[np.float64], lam: NDArray[np.float64] | None = None) -> ContactProblem:
+            assert relinearise is not None
+            return cushioned(relinearise(v[: len(problem.v_free)], lam))
+
+        found = solve(self, cushioned(problem), warm, None if relinearise is None else nearby)
+        last = None if found.problem is None else without_cushions(found.problem)
+        return replace(found, v=velocities(problem, found.v, found.lam), problem=last)
+
+    return solve_any
 
 
 class Watch:

@@ -18,6 +18,7 @@ from stickslip.solvers.protocol import Solver
 from stickslip.solvers.prox_gs import ProxGaussSeidel
 from stickslip.solvers.prox_jacobi import ProxJacobi
 from stickslip.solvers.proximal_point import ProximalPoint
+from stickslip.solvers.sap import Sap
 
 SOLVERS: dict[str, Any] = {
     solver.name: solver
@@ -33,6 +34,7 @@ SOLVERS: dict[str, Any] = {
         ADMM,
         APGD,
         LCP,
+        Sap,
     )
 }
 """Every solver class by its name on the command line."""

@@ -1,0 +1,110 @@
+"""Compliant contacts as rigid ones between bodies and cushions, for solvers that know only rigid contacts.
+
+The law of a compliant contact is about u_n + C lam_n ([castro2022] eq. 12-13). With one more unknown velocity w for
+each, a cushion of the mass 1 / C that nothing else touches, w = C lam_n is its momentum, and
+
+    u_n + C lam_n = J_n v + w + bias
+
+is the normal velocity of a rigid contact. Nothing is approximated: both problems have the same impulses. Where only W
+is given, C is added to its diagonal.
+"""
+
+from __future__ import annotations
+
+from dataclasses import replace
+
+import numpy as np
+from numpy.typing import NDArray
+
+from stickslip.contact.problem import ContactProblem
+from stickslip.linalg.block_rows import BlockRows, summed
+from stickslip.linalg.inertia import BlockDiagonal, GivenInverse, SparseInertia
+
+ORIGIN = "without_cushions"
+"""Where a cushioned problem keeps the one that it was made of."""
+
+
+def cushioned(problem: ContactProblem) -> ContactProblem:
+    """The same problem with rigid contacts: (nv + k,) unknowns for k compliant contacts, or W with its diagonal raised.
+
+    Without compliant contacts, the problem itself. Over impulses alone where bodies are soft.
+    """
+    given = problem.condensed
+    C = given.contact_compliance
+    if C is None:
+        return problem
+    chosen = np.flatnonzero(C)
+    normal = given.J.row_start[chosen]
+    compliance = given.laws.compliance.copy()
+    compliance[normal] = 0.0
+    laws = given.laws._replace(compliance=compliance)
+    if isinstance(given.A, GivenInverse):
+        found = replace(given, A=_raised(given.A, normal, C[chosen]), laws=laws)
+    else:
+        assert isinstance(given.A, BlockDiagonal)
+        v_free = np.concatenate([given.v_free, np.zeros(len(chosen))])
+        A, J = _with_masses(given.A, 1.0 / C[chosen]), _with_columns(given.J, chosen)
+        found = replace(given, A=A, v_free=v_free, J=J, laws=laws)
+    diagonal = given.diagonal.copy()
+    diagonal[normal] += C[chosen]
+    # the same measures of errors
+    found.__dict__.update(diagonal=diagonal, free_speed=problem.free_speed, momentum_size=problem.momentum_size)
+    found.__dict__[ORIGIN] = problem
+    return found
+
+
+def without_cushions(problem: ContactProblem) -> ContactProblem:
+    """The problem that a cushioned one was made of."""
+    origin: ContactProblem = problem.__dict__[ORIGIN]
+    return origin
+
+
+def velocities(problem: ContactProblem, v: NDArray[np.float64], lam: NDArray[np.float64]) -> NDArray[np.float64]:
+    """Velocities (nv,) of the bodies of ``problem`` from those v of its cushioned form and its impulses lam (m,)."""
+    if isinstance(problem.A, GivenInverse | SparseInertia):
+        return problem.velocity(lam)
+    return v[: len(problem.v_free)].copy()
+
+
+def _raised(A: GivenInverse, rows: NDArray[np.integer], C: NDArray[np.float64]) -> GivenInverse:
+    """A^-1 with C (k,) added to the diagonal in the given rows (k,)."""
+    from scipy.sparse import coo_array, csr_array
+
+    size = len(A.indptr) - 1
+    raised = csr_array((A.data, A.indices, A.indptr), shape=(size, size)) + coo_array((C, (rows, rows)), (size, size))
+    raised = csr_array(raised)
+    raised.sort_indices()
+    return GivenInverse(raised.data, raised.indices.astype(np.int32), raised.indptr.astype(np.int32))
+
+
+def _with_masses(A: BlockDiagonal, mass: NDArray[np.float64]) -> BlockDiagonal:
+    """A followed by blocks of one unknown, of masses (k,)."""
+    more = np.arange(1, len(mass) + 1, dtype=np.int32)
+    return BlockDiagonal(
+        np.concatenate([A.start, A.start[-1] + more]),
+        np.concatenate([A.data_start, A.data_start[-1] + more]),
+        np.concatenate([A.data, mass]),
+        np.concatenate([A.inverse, 1.0 / mass]),
+    )
+
+
+def _with_columns(J: BlockRows, chosen: NDArray[np.intp]) -> BlockRows:
+    """J with a column for each of the chosen blocks (k,), which is one in the first row of the block."""
+    columns = len(J.column_start) - 1
+    height, width = np.diff(J.row_start), np.diff(J.column_start)
+    more = np.zeros(J.block_count, dtype=np.int32)
+    more[chosen] = 1
+    entry_start = summed(np.diff(J.entry_start) + more)
+    new = entry_start[chosen + 1] - 1  # the last entry of its block
+    old = np.ones(int(entry_start[-1]), dtype=np.bool_)
+    old[new] = False
+    column = np.empty(len(old), dtype=np.int32)
+    column[old], column[new] = J.entry_column, columns + np.arange(len(chosen), dtype=np.int32)
+    owner = np.repeat(np.arange(J.block_count), np.diff(entry_start))
+    size = height[owner] * np.concatenate([width, np.ones(len(chosen), dtype=width.dtype)])[column]
+    data_start = summed(size)
+    data = np.zeros(int(data_start[-1]))
+    data[np.repeat(old, size)] = J.data
+    data[data_start[new]] = 1.0
+    ends = J.column_start[-1] + np.arange(1, len(chosen) + 1, dtype=np.int32)
+    return BlockRows(J.row_start, entry_start, column, data_start, data, np.concatenate([J.column_start, ends]))

@@ -1,0 +1,251 @@
+"""The unknowns that constraints touch, and the problem over them alone ([han2023] sec. VI-A, eq. 14-17).
+
+Contacts touch the surface of a soft body, mostly few of its nodes. With its other nodes eliminated, the momentum of
+these participating ones (p) is
+
+    A^ (v_p - v*_p) = J_p^T gamma,      A^ = A_pp - A_pn A_nn^-1 A_np                     (16)
+
+and A^ is what the factorisation of A has in hands when it arrives at them (linalg/block_cholesky.py, schur). Then
+
+    v_n = v*_n - A_nn^-1 A_np (v_p - v*_p)                                               (15)
+
+Rigid bodies take part whole where something touches them. A^ is block diagonal: a dense block, here called cluster, per
+body. Unknowns are counted in blocks of three; a body with another number of them is padded with ones that nothing moves.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+import numpy as np
+from numpy.typing import NDArray
+from scipy.linalg.lapack import dpotrf, dpotri
+from scipy.sparse import csr_array
+from scipy.sparse.csgraph import connected_components
+
+from stickslip.errors import DivergenceError
+from stickslip.jit import kernel
+from stickslip.linalg.block_cholesky import Factor, extended, schur
+from stickslip.linalg.block_rows import BlockRows, summed
+from stickslip.linalg.inertia import BlockDiagonal, GivenInverse, SparseInertia
+from stickslip.linalg.threads import one_blas_thread
+
+
+@dataclass(frozen=True, eq=False)
+class Participating:
+    """A^, J and places of the p blocks of three unknowns that constraints touch."""
+
+    A: BlockDiagonal
+    """Clusters, with inverses; ``start`` counts unknowns."""
+    J: BlockRows
+    """(m, 3 p), column blocks of three."""
+    unknown: NDArray[np.int64]
+    """(3 p,) which unknown of the problem each is, -1 where it pads."""
+    soft: tuple[tuple[Factor, slice, slice], ...]
+    """Of every soft body that takes part: its factor, its unknowns here, its unknowns in the problem."""
+
+    @property
+    def size(self) -> int:
+        """Unknowns 3 p."""
+        return len(self.unknown)
+
+    def taken(self, v: NDArray[np.float64]) -> NDArray[np.float64]:
+        """Of v (nv,) of the problem those that take part, (3 p,)."""
+        return np.where(self.unknown >= 0, v[self.unknown], 0.0)
+
+    def extended(self, v_free: NDArray[np.float64], change: NDArray[np.float64]) -> NDArray[np.float64]:
+        """v (nv,) of all unknowns, from the change (3 p,) of those that take part since v_free: eq. 15."""
+        v = v_free.copy()
+        real = self.unknown >= 0
+        v[self.unknown[real]] += change[real]
+        for factor, here, there in self.soft:
+            v[there] = v_free[there] + extended(factor, change[here])
+        return v
+
+    def diagonal(self) -> NDArray[np.float64]:
+        """diag W = diag J A^-1 J^T (m,)."""
+        found = np.zeros(self.J.row_count)
+        _diagonal(self.J, self.A, found)
+        return found
+
+
+def participating(J: BlockRows, A: BlockDiagonal | SparseInertia) -> Participating:
+    """What takes part in a problem with these rows; factors of soft bodies have their touched nodes last."""
+    touched = np.zeros(len(J.column_start) - 1, dtype=np.bool_)
+    touched[J.entry_column] = True
+    blocks = A.rigid if isinstance(A, SparseInertia) else A
+    chosen = np.flatnonzero(touched[: len(blocks.start) - 1]).astype(np.int32)
+    width = np.diff(blocks.start)[chosen]
+    sizes = [(width + 2) // 3]  # in blocks of three
+    first = np.full(len(touched), -1, dtype=np.int32)
+    first[chosen] = summed(sizes[0])[:-1]
+    unknown = [_padded_unknowns(blocks.start[chosen], width)]
+    soft: list[tuple[Factor, slice, slice]] = []
+    squares: list[NDArray[np.float64]] = []
+    if isinstance(A, SparseInertia):
+        rigid, base = len(blocks.start) - 1, int(sizes[0].sum())
+        for part, factors in zip(A.parts, A.factors, strict=True):
+            last = part.plan.last
+            if not touched[rigid + part.first : rigid + part.first + part.pattern.size].any():
+                continue
+            place = rigid + part.first + last
+            first[place] = base + np.arange(len(last), dtype=np.int32)
+            there = slice(A.rigid_size + part.rows.start, A.rigid_size + part.rows.stop)
+            unknown.append((there.start + 3 * last[:, None] + np.arange(3)).ravel().astype(np.int64))
+            soft.append((factors.factor, slice(3 * base, 3 * (base + len(last))), there))
+            squares.append(schur(factors.factor))
+            sizes.append(np.array([len(last)]))
+            base += len(last)
+    count = np.concatenate(sizes)
+    clusters = _clusters(blocks, chosen, 3 * count, squares)
+    return Participating(clusters, _threes(J, first), np.concatenate(unknown), tuple(soft))
+
+
+def given_participating(J: BlockRows, W: GivenInverse, added: NDArray[np.float64]) -> Participating:
+    """Unknowns u' = (W + diag(added)) lam + q of a problem that is given by W (m, m), with J = I; added (m,) > 0.
+
+    The inverse of that matrix takes the place of A, and is definite even where W is not. Blocks that W joins are a
+    cluster, each padded to a multiple of three rows.
+    """
+    m, height = len(added), np.diff(J.row_start)
+    matrix = csr_array((W.data, W.indices, W.indptr), shape=(m, m))
+    owner = np.repeat(np.arange(len(height)), height)
+    graph = csr_array((np.ones(len(W.data)), (np.repeat(owner, np.diff(W.indptr)), owner[W.indices])))
+    island = connected_components(graph, directed=False)[1]
+    order = np.argsort(island, kind="stable")
+    threes = (height[order] + 2) // 3
+    unknown = _padded_unknowns(J.row_start[order], height[order])
+    size = 3 * np.bincount(island[order], threes).astype(np.int32)
+    start, data_start = summed(size), np.concatenate([[0], np.cumsum(size.astype(np.int64) ** 2)])
+    data, inverse = np.zeros(int(data_start[-1])), np.zeros(int(data_start[-1]))
+    with one_blas_thread():
+        for k in range(len(size)):
+            rows = unknown[start[k] : start[k + 1]]
+            real = np.flatnonzero(rows >= 0)
+            square = np.eye(int(size[k]))
+            found = matrix[rows[real]][:, rows[real]].toarray()
+            square[np.ix_(real, real)] = 0.5 * (found + found.T) + np.diag(added[rows[real]])
+            inverse[data_start[k] : data_start[k + 1]] = square.ravel()
+            _invert(square, "problem: W", data[data_start[k] : data_start[k + 1]].reshape(square.shape))
+    first = np.empty(len(height), dtype=np.int32)
+    first[order] = summed(threes)[:-1]
+    return Participating(BlockDiagonal(start, data_start, data, inverse), _threes(J, first), unknown, ())
+
+
+def _invert(square: NDArray[np.float64], where: str, inverse_out: NDArray[np.float64]) -> None:
+    """The inverse of a positive definite matrix; a DivergenceError where it is none."""
+    found, failed = dpotrf(square, lower=1, clean=0)
+    if not failed:
+        found, failed = dpotri(found, lower=1, overwrite_c=1)
+    if failed:
+        raise DivergenceError(f"{where}: the matrix of what takes part is not positive definite")
+    _mirror(found, inverse_out)
+
+
+def _padded_unknowns(start: NDArray[np.int32], width: NDArray[np.int32]) -> NDArray[np.int64]:
+    """Unknowns of blocks, -1 up to the next multiple of three."""
+    padded = 3 * ((width + 2) // 3)
+    inside = np.arange(int(padded.sum())) - np.repeat(summed(padded)[:-1], padded)
+    return np.where(inside < np.repeat(width, padded), np.repeat(start, padded) + inside, -1).astype(np.int64)
+
+
+def _clusters(
+    blocks: BlockDiagonal, chosen: NDArray[np.int32], size: NDArray[np.int32], squares: list[NDArray[np.float64]]
+) -> BlockDiagonal:
+    """Dense blocks with inverses: the chosen ones of rigid bodies, then the Schur complements of soft ones."""
+    start, data_start = summed(size), np.concatenate([[0], np.cumsum(size.astype(np.int64) ** 2)])
+    data, inverse = np.zeros(int(data_start[-1])), np.zeros(int(data_start[-1]))
+    _copy_blocks(blocks, chosen, size, data_start, data, inverse)
+    with one_blas_thread():
+        for k, square in enumerate(squares, start=len(chosen)):
+            low, high = data_start[k], data_start[k + 1]
+            data[low:high] = square.ravel()
+            _invert(square, "soft body, whose step should be shorter", inverse[low:high].reshape(square.shape))
+    return BlockDiagonal(start, data_start, data, inverse)
+
+
+def _threes(J: BlockRows, first: NDArray[np.int32]) -> BlockRows:
+    """J over blocks of three, where column block b begins with the block first[b]."""
+    count = (np.diff(J.column_start) + 2) // 3
+    pieces = count[J.entry_column]
+    per_block = np.zeros(J.block_count + 1, dtype=np.int64)
+    owner = np.repeat(np.arange(J.block_count), np.diff(J.entry_start))
+    height = np.diff(J.row_start)[owner]
+    np.add.at(per_block, owner + 1, pieces)
+    total = int(pieces.sum())
+    column = np.repeat(first[J.entry_column], pieces)
+    column += (np.arange(total) - np.repeat(summed(pieces)[:-1], pieces)).astype(np.int32)
+    data_start = summed(np.repeat(3 * height, pieces))
+    data = np.zeros(int(data_start[-1]))
+    _copy_entries(J, owner, count, data)
+    size = int((count * (first >= 0)).sum())
+    return BlockRows(
+        J.row_start, np.cumsum(per_block).astype(np.int32), column, data_start, data,
+        3 * np.arange(size + 1, dtype=np.int32),
+    )  # fmt: skip
+
+
+@kernel
+def _copy_entries(J, owner, count, data_out):
+    """Entries of J cut into pieces of three columns, the last one padded with zeros."""
+    to = 0
+    for e in range(J.entry_column.shape[0]):
+        c = owner[e]
+        height = J.row_start[c + 1] - J.row_start[c]
+        width = J.column_start[J.entry_column[e] + 1] - J.column_start[J.entry_column[e]]
+        at = J.data_start[e]
+        for piece in range(count[J.entry_column[e]]):
+            for r in range(height):
+                for k in range(3):
+                    if 3 * piece + k < width:
+                        data_out[to + 3 * r + k] = J.data[at + width * r + 3 * piece + k]
+            to += 3 * height
+
+
+@kernel
+def _copy_blocks(blocks, chosen, size, data_start, data_out, inverse_out):
+    """Blocks and their inverses, with ones on the diagonal where a block is padded."""
+    for k in range(chosen.shape[0]):
+        b = chosen[k]
+        width, padded, at, to = blocks.start[b + 1] - blocks.start[b], size[k], blocks.data_start[b], data_start[k]
+        for i in range(width):
+            for j in range(width):
+                data_out[to + padded * i + j] = blocks.data[at + width * i + j]
+                inverse_out[to + padded * i + j] = blocks.inverse[at + width * i + j]
+        for i in range(width, padded):
+            data_out[to + (padded + 1) * i] = 1.0
+            inverse_out[to + (padded + 1) * i] = 1.0
+
+
+@kernel
+def _mirror(lower, full_out):
+    """The symmetric matrix whose lower triangle is given."""
+    for i in range(lower.shape[0]):
+        for j in range(i + 1):
+            full_out[i, j] = lower[i, j]
+            full_out[j, i] = lower[i, j]
+
+
+@kernel
+def _diagonal(J, A, diagonal_out):
+    """diag J A^-1 J^T: pairs of entries of a row that are in one cluster."""
+    cluster = np.empty(J.column_start.shape[0] - 1, np.int32)
+    for k in range(A.start.shape[0] - 1):
+        cluster[A.start[k] // 3 : A.start[k + 1] // 3] = k
+    for c in range(J.row_start.shape[0] - 1):
+        height = J.row_start[c + 1] - J.row_start[c]
+        for e in range(J.entry_start[c], J.entry_start[c + 1]):
+            k = cluster[J.entry_column[e]]
+            size = A.start[k + 1] - A.start[k]
+            row = A.data_start[k] + (3 * J.entry_column[e] - A.start[k]) * size - A.start[k]
+            for f in range(J.entry_start[c], J.entry_start[c + 1]):
+                if cluster[J.entry_column[f]] != k:
+                    continue
+                at = row + 3 * J.entry_column[f]
+                for r in range(height):
+                    left, right = J.data_start[e] + 3 * r, J.data_start[f] + 3 * r
+                    total = 0.0
+                    for i in range(3):
+                        for j in range(3):
+                            total += J.data[left + i] * A.inverse[at + size * i + j] * J.data[right + j]
+                    diagonal_out[J.row_start[c] + r] += total

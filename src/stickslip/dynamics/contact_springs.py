@@ -1,0 +1,54 @@
+"""Compliant contacts, [castro2022] sec. III: what their springs and dampers bring to the rows of a step, and hold.
+
+A contact point of stiffness k [N/m] and dissipation time tau [s] with the gap g pushes with
+
+    f = k max(0, -g - tau g')
+
+at the end of the step. With u = g' + g_0 / (T + tau), g_0 the gap where the contact was found, T the time from there to
+the end of the step and h the time over which the impulse lam = h f acts, that is
+
+    0 <= u + C lam,   0 <= lam,   (u + C lam) lam = 0,      C = 1 / (h k (T + tau))
+"""
+
+from __future__ import annotations
+
+import numpy as np
+from numpy.typing import NDArray
+
+from stickslip.stepping import Stepping
+
+
+def normal_compliance(compliance: NDArray[np.float64], stepping: Stepping, rows: int = 3) -> NDArray[np.float64]:
+    """C (rows nc,) [1/kg] of all rows of contacts of (nc, 2) 1 / k [m/N] and tau [s]; zero where k is infinite."""
+    found = np.zeros((len(compliance), rows))
+    found[:, 0] = compliance[:, 0] / (stepping.dt * (stepping.horizon + compliance[:, 1]))
+    return found.ravel()
+
+
+def spring_energies(
+    gap: NDArray[np.float64],
+    compliance: NDArray[np.float64],
+    u_before: NDArray[np.float64],
+    u: NDArray[np.float64],
+    lam: NDArray[np.float64],
+    h: float,
+    horizon: float,
+) -> tuple[float, float, float]:
+    """Energies [J] of the springs of a step's contacts before and after it, and what their dampers took.
+
+    gap (nc,) [m] where contacts were found, u_before and u (nc,) [m/s] normal rows before and after a step of h [s],
+    lam (nc,) [N s] normal impulses. Gaps at both ends follow from these velocities. A spring that is let go so fast
+    that its damper holds it back gives all it loses to the damper.
+    """
+    soft = np.flatnonzero(compliance[:, 0] > 0.0)
+    if not len(soft):
+        return 0.0, 0.0, 0.0
+    k, tau = 1.0 / compliance[soft, 0], compliance[soft, 1]
+    closing = gap[soft] / (horizon + tau)
+    rate_before, rate = u_before[soft] - closing, u[soft] - closing
+    start = np.minimum(gap[soft] - (h - horizon) * rate_before, 0.0)
+    end = np.minimum(gap[soft] + horizon * rate, 0.0)
+    before, after = 0.5 * k * start**2, 0.5 * k * end**2
+    held_back = np.where(tau > 0.0, np.maximum(before - after, 0.0), 0.0)
+    damped = np.where(lam[soft] > 0.0, h * k * tau * rate**2, held_back)
+    return float(before.sum()), float(after.sum()), float(damped.sum())

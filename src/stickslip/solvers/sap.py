@@ -1,0 +1,263 @@
+"""SAP: the semi-analytic primal method for convex contact, [castro2022], as [han2023] uses it for soft bodies.
+
+Legend: v velocities of the participating unknowns, v* those without constraints, A^ their matrix (contact/participating.py),
+w = v - v*, u = J w + q constraint velocities, R regularisation, gamma impulses, l_A + l_R the function, H its Hessian.
+
+    minimise  1/2 w^T A^ w + l_R(J w + q)        ([han2023] eq. 17, regularised; [castro2022] eq. 23)
+
+l_R has the derivative -gamma(u), where gamma is known in closed form (sap_laws.py), so the only unknowns are
+velocities and nothing is constrained. The function is strictly convex, and Newton's method with an exact line search
+arrives at its minimum from anywhere:
+
+    H dw = J^T gamma - A^ w,      H = A^ + J^T G J,      w <- w + t dw
+
+Regularisation, with w_c = mean(diag W_cc) of a contact: R_t = sigma w_c, R_n = max(beta^2 / (4 pi^2) w_c, 1 / (h k (h +
+tau))), the second where the contact has a stiffness k and a dissipation time tau. Without one it is near-rigid: as stiff
+as a step can resolve ([castro2022] eq. 30). Rows of joints, welds and drives are regularised in the same way.
+
+A step ends when momentum is met: |D (A^ w - J^T gamma)| <= tolerance max(|D A^ v|, |D J^T gamma|), D = diag(A^)^-1/2,
+in every island ([castro2022] eq. 34), and the natural map of the regularised law, by which a judge measures the
+impulses alone, is within the tolerance too.
+
+Differs from the paper: islands have line searches of their own; impulses of the last step give the velocities to start
+from, where Castro et al. take the velocities of the last step. Problems given by W alone become J = I, A = (W + R/2)^-1
+and R/2 in the place of R, which is the same: u + R gamma = (W + R/2) gamma + q + R/2 gamma.
+"""
+
+from __future__ import annotations
+
+import time
+from dataclasses import dataclass
+from math import pi
+from typing import ClassVar
+
+import numpy as np
+from numpy.typing import NDArray
+
+from stickslip.contact.laws import CONTACT, Law
+from stickslip.contact.participating import Participating, given_participating
+from stickslip.contact.problem import ContactProblem
+from stickslip.contact.residual import residual, scaled_residual
+from stickslip.jit import kernel
+from stickslip.linalg import block_rows, inertia
+from stickslip.linalg.block_cholesky import solve
+from stickslip.linalg.inertia import GivenInverse
+from stickslip.solvers.iterative import Iterative, require_discs
+from stickslip.solvers.protocol import Relinearise, Solution, Status
+from stickslip.solvers.sap_hessian import Structure, base_of, factorised, structure_of
+from stickslip.solvers.sap_laws import SapLaws, curvatures, impulses, line_search
+
+SEARCH = 1e-8
+"""Slope at which a line search ends, over the first one."""
+TIGHTER = 0.01
+"""Share of the tolerance for momentum where the natural map is not within it yet."""
+IDLE = 8
+"""Iterations without a lower error after which rounding has the word."""
+FLOOR = 1e-9
+"""Momentum of an island counts at least as this share of that of all."""
+
+
+@dataclass(frozen=True)
+class Sap(Iterative):
+    """Newton's method with exact line search on the regularised convex problem, Castro, Permenter and Han (2022)."""
+
+    name: ClassVar[str] = "sap"
+    law: ClassVar[Law] = "convex"
+    compliant_contacts: ClassVar[bool] = True
+
+    tolerance: float = 1e-6
+    max_iterations: int = 200
+    near_rigid: float = 0.1
+    """beta: contacts without a stiffness have the period of oscillation beta h; 1 in the papers."""
+    friction_share: float = 1e-3
+    """sigma: regularisation of friction over the mobility of the contact, which lets contacts at rest creep."""
+
+    def __post_init__(self) -> None:
+        super().__post_init__()
+        self._check_range("near_rigid", 0.0, 10.0)
+        self._check_range("friction_share", 0.0, 1.0)
+
+    def solve(
+        self,
+        problem: ContactProblem,
+        warm: NDArray[np.float64] | None = None,
+        relinearise: Relinearise | None = None,
+    ) -> Solution:
+        """Solve the regularised convex problem, from the velocities that ``warm`` (m,) leads to, or without impulses."""
+        require_discs(problem, self.name)
+        started = time.perf_counter()
+        if problem.block_count == 0:
+            return Solution(problem.v_free.copy(), np.zeros(0), "converged", 0, np.zeros((0, 2)))
+        R = self.regularisation(problem)
+        if isinstance(problem.A, GivenInverse):
+            part, R_own = given_participating(problem.J, problem.A, 0.5 * R), 0.5 * R
+        else:
+            part, R_own = problem.participating, R
+        laws = problem.laws
+        own = SapLaws(problem.J.row_start, laws.law, np.ascontiguousarray(laws.friction[:, 0]), laws.bound, R_own)
+        search = _Search(part, own, problem.free_constraint_velocity, part.taken(problem.v_free))
+        prepared = time.perf_counter()
+
+        search.start(warm)
+        tolerance, status = self.tolerance, "max-iterations"
+        for _ in range(self.max_iterations + 1):
+            if search.error <= tolerance or search.idle >= IDLE:
+                lam = search.gamma
+                u = search.u_of(lam) - ((R - R_own) * lam)
+                if search.error <= self.tolerance and self._map(problem, lam, u, R) <= self.tolerance:
+                    status = "converged"
+                    break
+                if search.idle >= IDLE or tolerance < TIGHTER * self.tolerance:
+                    status = "stalled"
+                    break
+                tolerance *= TIGHTER
+            if search.iterations == self.max_iterations:
+                break
+            search.step()
+        lam = search.gamma
+        v = problem.velocity(lam) if isinstance(problem.A, GivenInverse) else part.extended(problem.v_free, search.w)
+        timings = {"prepare": prepared - started, "iterate": time.perf_counter() - prepared}
+        found: Status = status  # type: ignore[assignment]
+        return Solution(
+            v, lam.copy(), found, search.iterations, np.array(search.history).reshape(-1, 2), timings,
+            counts={"islands": search.structure.island_count, "participating": part.size},
+        )  # fmt: skip
+
+    def residual(self, problem: ContactProblem, lam: NDArray[np.float64], u: NDArray[np.float64]) -> float:
+        """Natural map of the convex law with the regularisation as compliance, at lam and u (m,)."""
+        return self._map(problem, lam, u, self.regularisation(problem))
+
+    def _map(
+        self, problem: ContactProblem, lam: NDArray[np.float64], u: NDArray[np.float64], R: NDArray[np.float64]
+    ) -> float:
+        # the law's own compliance is in R, and the map adds it again
+        inner = u + (R - problem.laws.compliance) * lam
+        if self.criterion == "siconos":
+            return residual(problem, lam, inner, self.law).siconos
+        return scaled_residual(problem, lam, inner, self.law)
+
+    def regularisation(self, problem: ContactProblem) -> NDArray[np.float64]:
+        """R (m,) [1/kg], [castro2022] eq. 30."""
+        height = np.diff(problem.J.row_start)
+        contact = problem.laws.law == CONTACT
+        of_contact = np.repeat(contact, height)
+        mobility = np.where(of_contact, np.repeat(problem.weight, height), problem.diagonal)
+        moves = mobility > 0.0
+        mobility = np.where(moves, mobility, mobility[moves].mean() if moves.any() else 1.0)
+        R = np.maximum(self.near_rigid**2 / (4.0 * pi**2) * mobility, problem.laws.compliance)
+        tangent = of_contact.copy()
+        tangent[problem.J.row_start[:-1][contact]] = False
+        return np.where(tangent, self.friction_share * mobility, R)
+
+
+class _Search:
+    """One minimisation: the current w with all that belongs to it."""
+
+    def __init__(
+        self, part: Participating, laws: SapLaws, q: NDArray[np.float64], v_free: NDArray[np.float64]
+    ) -> None:
+        """Participating unknowns, laws, q (m,) constraint velocities without impulses, v* (3 p,)."""
+        self.part, self.laws, self.q = part, laws, q
+        self.structure: Structure = structure_of(part)
+        self.D = 1.0 / np.sqrt(_diagonal_of(part.A))
+        self.A_v_free = inertia.apply(part.A, v_free)
+        self.base: NDArray[np.float64] | None = None
+        self.factor = None
+        self.iterations, self.idle, self.best = 0, 0, np.inf
+        self.history: list[tuple[int, float]] = []
+        self.gamma = np.zeros(len(q))
+
+    def start(self, warm: NDArray[np.float64] | None) -> None:
+        """Begin where the impulses ``warm`` (m,) lead, or at v* where that is nearer to the minimum."""
+        self._arrive(np.zeros(self.part.size))
+        if warm is None or not np.isfinite(warm).all() or not warm.any():
+            return
+        at_free = self.w, self.A_w, self.u, self.gamma, self.gradient, self.error
+        f = block_rows.apply_transpose(self.part.J, warm)
+        self._arrive(inertia.solve(self.part.A, f))
+        if not self.error <= at_free[-1]:
+            self.w, self.A_w, self.u, self.gamma, self.gradient, self.error = at_free
+        self.best = self.error
+
+    def step(self) -> None:
+        """One Newton step."""
+        part, structure = self.part, self.structure
+        if self.base is None:
+            self.base = base_of(structure, part)
+            self.G = np.zeros((len(self.q), 3))
+        curvatures(self.laws, self.u, self.G)
+        self.factor = factorised(structure, part, self.base, self.laws, self.G, self.factor)
+        dw = solve(self.factor, -self.gradient)
+        A_dw, du = inertia.apply(part.A, dw), block_rows.apply(part.J, dw)
+        count = structure.island_count
+        linear, square, t = np.zeros(count), np.zeros(count), np.zeros(count)
+        _island_products(structure.island, dw, self.A_w, A_dw, linear, square)
+        line_search(self.laws, structure.block_start, structure.blocks, self.u, du, linear, square, SEARCH, t)
+        step = np.repeat(t[structure.island], 3)
+        self.iterations += 1
+        self._arrive(self.w + step * dw)
+        if self.error < 0.9 * self.best:
+            self.idle, self.best = 0, self.error
+        else:
+            self.idle += 1
+        self.history.append((self.iterations, self.error))
+
+    def u_of(self, gamma: NDArray[np.float64]) -> NDArray[np.float64]:
+        """Constraint velocities (m,) that impulses (m,) lead to."""
+        w = inertia.solve(self.part.A, block_rows.apply_transpose(self.part.J, gamma))
+        return block_rows.apply(self.part.J, w) + self.q
+
+    def _arrive(self, w: NDArray[np.float64]) -> None:
+        """Impulses, gradient and error at w (3 p,)."""
+        part = self.part
+        self.w, self.A_w = w, inertia.apply(part.A, w)
+        self.u = block_rows.apply(part.J, w) + self.q
+        self.gamma = np.empty(len(self.q))
+        impulses(self.laws, self.u, self.gamma)
+        impulse = block_rows.apply_transpose(part.J, self.gamma)
+        self.gradient = self.A_w - impulse
+        self.error = float(
+            _relative_error(
+                self.structure.island, self.structure.island_count, self.D, self.gradient,
+                self.A_w + self.A_v_free, impulse, FLOOR,
+            )
+        )  # fmt: skip
+
+
+@kernel
+def _diagonal_of(A):
+    """diag A of a block diagonal matrix."""
+    diagonal = np.empty(A.start[-1])
+    for k in range(A.start.shape[0] - 1):
+        size = A.start[k + 1] - A.start[k]
+        for i in range(size):
+            diagonal[A.start[k] + i] = A.data[A.data_start[k] + (size + 1) * i]
+    return diagonal
+
+
+@kernel
+def _relative_error(island, count, D, gradient, momentum, impulse, floor):
+    """The largest of |D gradient| / max(|D momentum|, |D impulse|) over islands."""
+    sums = np.zeros((count, 3))
+    for i in range(gradient.shape[0]):
+        k = island[i // 3]
+        sums[k, 0] += (D[i] * gradient[i]) ** 2
+        sums[k, 1] += (D[i] * momentum[i]) ** 2
+        sums[k, 2] += (D[i] * impulse[i]) ** 2
+    largest = 0.0
+    for k in range(count):
+        largest = max(largest, sums[k, 1], sums[k, 2])
+    worst = 0.0
+    for k in range(count):
+        size = max(sums[k, 1], sums[k, 2], floor * floor * largest)
+        if size > 0.0:
+            worst = max(worst, np.sqrt(sums[k, 0] / size))
+    return worst
+
+
+@kernel
+def _island_products(island, dw, A_w, A_dw, linear_out, square_out):
+    """dw . A w and dw . A dw of every island."""
+    for i in range(dw.shape[0]):
+        linear_out[island[i // 3]] += dw[i] * A_w[i]
+        square_out[island[i // 3]] += dw[i] * A_dw[i]
