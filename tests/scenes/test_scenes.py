@@ -24,6 +24,7 @@ SMALL = {
     "rope-bridge": {"planks": 3},
     "soft-ball": {"divisions": 1},
     "soft-stack": {"levels": 2, "divisions": 1},
+    "soft-arch": {"count": 3},
     "twist": {"cells": 4, "across": 1},
     "cable": {"links": 16},
     "pneunet": {"arches": 1},
@@ -65,6 +66,7 @@ METRICS = {
     "soft-ball": {"height_error_mm", "penetration_mm", "squeeze_force_N", "hertz_force_N"}
     | {"load_share", "creep_um_per_s", "slip_um"},
     "soft-stack": {"stands", "max_drift_mm", "height_m", "penetration_mm"},
+    "soft-arch": {"stands", "max_drift_mm", "overlap_max_mm"},
     "twist": {"turns", "self_contacts", "min_volume_ratio", "inverted", "penetration_mm"},
     "cable": {"sag_m", "sag_error_mm"},
     "pneunet": {"lifted_m", "holds", "slip_mm", "elements", "contacts_max", "penetration_mm"},

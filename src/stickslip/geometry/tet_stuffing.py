@@ -18,7 +18,7 @@ from numpy.typing import ArrayLike, NDArray
 
 from stickslip.errors import InputError
 from stickslip.geometry.shapes import positive, vector
-from stickslip.geometry.tet_checks import squared_edges
+from stickslip.geometry.tet_checks import squared_edges, text
 from stickslip.geometry.tet_mesh import TetMesh, volumes_of, without_unused
 
 Field = Callable[[NDArray[np.float64]], NDArray[np.float64]]
@@ -44,19 +44,19 @@ def fill_implicit(
         raise InputError(f"{where}: low is {lower}, high {upper}; each number of low must be below that of high")
     nodes, tets = _lattice(lower, upper, a)
     value = _values(field, nodes, where)
+    beyond = nodes[(value < 0.0) & ((nodes < lower) | (nodes > upper)).any(axis=1)]
+    if len(beyond):
+        raise InputError(f"{where}: its field is negative at {text(beyond[0])}, out of the box; enlarge low and high")
     edges, long = _edges(tets, nodes, a)
     nodes, value, cut = _warped(field, nodes, value, edges, long)
     points, stuffed = _stuffed(nodes, value, tets, cut)
     if not len(stuffed):
         raise InputError(f"{where}: no element of spacing {a} m lies inside; the field must be negative there")
-    points, stuffed = without_unused(points, stuffed)
-    box = _values(field, np.array(list(itertools.product(*zip(lower, upper, strict=True)))), where)
-    if (box < 0.0).any():
-        raise InputError(f"{where}: a corner of the box from {lower} to {upper} lies inside of the body; enlarge it")
-    return TetMesh(points, stuffed, where)
+    return TetMesh(*without_unused(points, stuffed), where)
 
 
 def _values(field: Field, points: NDArray[np.float64], where: str) -> NDArray[np.float64]:
+    """The field (n,) at points (n, 3), checked."""
     value = np.asarray(field(points), dtype=np.float64)
     if value.shape != (len(points),) or not np.isfinite(value).all():
         raise InputError(f"{where}: its field gave shape {value.shape} for {len(points)} points; finite (n,) is needed")

@@ -29,6 +29,7 @@ from stickslip.scenes import (
     pneunet,
     rolling,
     scale,
+    soft_arch,
     soft_ball,
     soft_stack,
     spinning,
@@ -210,6 +211,10 @@ _ENTRIES = (
     SceneEntry(
         "soft-stack", "soft and rigid boxes on top of each other", soft_stack.soft_stack,
         dt=0.005, duration=3.0, metrics=soft_stack.SoftStack,
+    ),
+    SceneEntry(
+        "soft-arch", "an arch of stiff soft blocks stands on two edges by friction (han2023 Fig. 5)", soft_arch.soft_arch,
+        dt=0.04, duration=10.0, metrics=soft_arch.SoftArch, method="sap",
     ),
     SceneEntry(
         "twist", "a bar is twisted until it touches itself", twist.twist,

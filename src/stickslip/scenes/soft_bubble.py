@@ -56,7 +56,7 @@ def soft_bubble(
     density: float = 300.0,
     damping: float = 0.01,
     friction: float = 0.8,
-    squeeze: float = 0.02,
+    squeeze: float = 0.014,
     lift: float = 0.12,
     shake: float = 0.012,
     cells: int = 10,
@@ -158,8 +158,8 @@ class Grasp:
     ``lifted_m``: height of its centre above the start, mean while it is shaken; ``slipped_mm``: way of its centre
     relative to the gripper from before to after shaking; ``sway_mm``: the furthest from there meanwhile;
     ``placed``: at the end it rests on the table where it started, within a tenth of its height, and nothing else
-    touches it; ``grip_N``: mean normal force of a drive while shaken; ``contacts_mean``, ``contacts_max``;
-    ``weld_error_max_m``; ``gliding_gap_mm``: largest of all steps; ``converged``: share of steps.
+    touches it; ``contacts_mean``, ``contacts_max``; ``weld_error_max_m``: most that a welded node was away from its
+    place on the finger; ``converged``: share of steps.
     """
 
     def __init__(self, sim: Simulation, parameters: Mapping[str, Any]) -> None:
@@ -169,7 +169,6 @@ class Grasp:
         self.height = float(parameters["height"])
         self.start = sim.soft_centre(self.teddy)
         self.raised: list[float] = []
-        self.forces: list[float] = []
         self.before: NDArray[np.float64] | None = None
         self.slip, self.sway, self.placed = math.nan, math.nan, False
         self.contacts: list[int] = []

@@ -42,6 +42,7 @@ from stickslip.jit import kernel
 from stickslip.linalg import block_rows, inertia
 from stickslip.linalg.block_cholesky import solve
 from stickslip.linalg.inertia import GivenInverse
+from stickslip.linalg.vectors import inner
 from stickslip.solvers.iterative import Iterative, require_discs
 from stickslip.solvers.protocol import Relinearise, Solution, Status
 from stickslip.solvers.sap_hessian import Structure, base_of, factorised, structure_of
@@ -51,8 +52,10 @@ SEARCH = 1e-8
 """Slope at which a line search ends, over the first one."""
 TIGHTER = 0.01
 """Share of the tolerance for momentum where the natural map is not within it yet."""
-IDLE = 8
-"""Iterations without a lower error after which rounding has the word."""
+IDLE = 3
+"""Iterations that lower neither the function nor the error, after which rounding has the word."""
+LEAST = 1e-14
+"""Share of the function by which an iteration should lower it."""
 FLOOR = 1e-9
 """Momentum of an island counts at least as this share of that of all."""
 
@@ -103,7 +106,7 @@ class Sap(Iterative):
         for _ in range(self.max_iterations + 1):
             if search.error <= tolerance or search.idle >= IDLE:
                 lam = search.gamma
-                u = search.u_of(lam) - ((R - R_own) * lam)
+                u = search.u_of(lam) if R_own is R else problem.constraint_velocity(problem.velocity(lam))
                 if search.error <= self.tolerance and self._map(problem, lam, u, R) <= self.tolerance:
                     status = "converged"
                     break
@@ -163,7 +166,7 @@ class _Search:
         self.A_v_free = inertia.apply(part.A, v_free)
         self.base: NDArray[np.float64] | None = None
         self.factor = None
-        self.iterations, self.idle, self.best = 0, 0, np.inf
+        self.iterations, self.idle = 0, 0
         self.history: list[tuple[int, float]] = []
         self.gamma = np.zeros(len(q))
 
@@ -172,12 +175,10 @@ class _Search:
         self._arrive(np.zeros(self.part.size))
         if warm is None or not np.isfinite(warm).all() or not warm.any():
             return
-        at_free = self.w, self.A_w, self.u, self.gamma, self.gradient, self.error
-        f = block_rows.apply_transpose(self.part.J, warm)
-        self._arrive(inertia.solve(self.part.A, f))
-        if not self.error <= at_free[-1]:
-            self.w, self.A_w, self.u, self.gamma, self.gradient, self.error = at_free
-        self.best = self.error
+        cost = self.cost
+        self._arrive(inertia.solve(self.part.A, block_rows.apply_transpose(self.part.J, warm)))
+        if not self.cost <= cost:
+            self._arrive(np.zeros(self.part.size))
 
     def step(self) -> None:
         """One Newton step."""
@@ -194,12 +195,10 @@ class _Search:
         _island_products(structure.island, dw, self.A_w, A_dw, linear, square)
         line_search(self.laws, structure.block_start, structure.blocks, self.u, du, linear, square, SEARCH, t)
         step = np.repeat(t[structure.island], 3)
+        cost, error = self.cost, self.error
         self.iterations += 1
         self._arrive(self.w + step * dw)
-        if self.error < 0.9 * self.best:
-            self.idle, self.best = 0, self.error
-        else:
-            self.idle += 1
+        self.idle = 0 if cost - self.cost > LEAST * abs(cost) or self.error < 0.9 * error else self.idle + 1
         self.history.append((self.iterations, self.error))
 
     def u_of(self, gamma: NDArray[np.float64]) -> NDArray[np.float64]:
@@ -213,7 +212,7 @@ class _Search:
         self.w, self.A_w = w, inertia.apply(part.A, w)
         self.u = block_rows.apply(part.J, w) + self.q
         self.gamma = np.empty(len(self.q))
-        impulses(self.laws, self.u, self.gamma)
+        self.cost = float(impulses(self.laws, self.u, self.gamma)) + 0.5 * float(inner(w, self.A_w))
         impulse = block_rows.apply_transpose(part.J, self.gamma)
         self.gradient = self.A_w - impulse
         self.error = float(

@@ -83,15 +83,20 @@ def _contact_curvature(gn, gx, gy, yr, state, mu, Rn, Rt):
 
 @kernel
 def impulses(laws, u, gamma_out):
-    """gamma(u) of all blocks."""
+    """gamma(u) of all blocks; returns the sum of l(u)."""
+    total = 0.0
     for c in range(laws.law.shape[0]):
         i = laws.row_start[c]
         if laws.law[c] == CONTACT:
             found = _contact(u[i], u[i + 1], u[i + 2], laws.mu[c], laws.R[i], laws.R[i + 1])
             gamma_out[i], gamma_out[i + 1], gamma_out[i + 2] = found[0], found[1], found[2]
+            total += 0.5 * (laws.R[i] * found[0] ** 2 + laws.R[i + 1] * (found[1] ** 2 + found[2] ** 2))
         else:
             for k in range(i, laws.row_start[c + 1]):
                 gamma_out[k] = project_row(laws.law[c], -u[k] / laws.R[k], laws.bound[k])
+                # inside R/2 gamma^2; beyond a bound l goes on in a straight line
+                total += -gamma_out[k] * u[k] - 0.5 * laws.R[k] * gamma_out[k] ** 2
+    return total
 
 
 @kernel
