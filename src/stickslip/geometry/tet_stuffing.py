@@ -25,7 +25,7 @@ Field = Callable[[NDArray[np.float64]], NDArray[np.float64]]
 """Takes points (n, 3) [m]; gives (n,) numbers, negative inside, about a distance [m] near the surface."""
 
 NEAR_LONG, NEAR_SHORT = 0.24999, 0.41189
-"""Share of a long and of a short lattice edge within which a cut moves the node onto the surface (the paper's table)."""
+"""Share of a long and of a short lattice edge within which a cut moves the node onto the surface, by the paper."""
 BISECTIONS = 40
 """Halvings of a lattice edge to find where the surface cuts it."""
 
@@ -89,7 +89,9 @@ def _lattice(
     return nodes, joined
 
 
-def _edges(tets: NDArray[np.int64], nodes: NDArray[np.float64], a: float) -> tuple[NDArray[np.int64], NDArray[np.bool_]]:
+def _edges(
+    tets: NDArray[np.int64], nodes: NDArray[np.float64], a: float
+) -> tuple[NDArray[np.int64], NDArray[np.bool_]]:
     """Edges (ne, 2), lower node first, and whether each is a long one."""
     pairs = np.sort(tets[:, list(itertools.combinations(range(4), 2))].reshape(-1, 2), axis=1)
     edges = np.unique(pairs, axis=0)

@@ -51,6 +51,6 @@ def teddy_field(points: NDArray[np.float64]) -> NDArray[np.float64]:
 
 @lru_cache(maxsize=4)
 def teddy(height: float, cells: int) -> TetMesh:
-    """Mesh of a bear of ``height`` [m] that sits on z = 0 and looks along -y; ``cells``: lattice cubes on its height."""
+    """Mesh of a bear of ``height`` [m] that sits on z = 0 and looks along -y; cells: lattice cubes on its height."""
     mesh = fill_implicit(teddy_field, LOW, HIGH, 1.0 / cells, where="teddy")
     return TetMesh(height * mesh.nodes, mesh.tets, "teddy")

@@ -18,8 +18,11 @@ def solve_once(
     warm: NDArray[np.float64] | None = None,
     relinearise: Relinearise | None = None,
 ) -> Solution:
-    """The solver's solution of a problem; where bodies are soft, of its condensed form, with the velocities of all."""
-    if not isinstance(problem.A, SparseInertia):
+    """The solver's solution of a problem; where bodies are soft, of its condensed form, with the velocities of all.
+
+    Solvers that are ``primal`` look for velocities and take the problem as it is.
+    """
+    if not isinstance(problem.A, SparseInertia) or getattr(solver, "primal", False):
         return solver.solve(problem, warm, relinearise)
     found = solver.solve(problem.condensed, warm)
     return replace(found, v=problem.velocity(found.lam), problem=None)

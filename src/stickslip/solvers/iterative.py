@@ -32,6 +32,8 @@ class Iterative:
     nonlinear: ClassVar[bool] = False
     all_friction_sets: ClassVar[bool] = False
     """Whether it takes ellipses and torsion; else only discs of three rows."""
+    primal: ClassVar[bool] = False
+    """Whether it looks for velocities, so that problems with soft bodies need not be condensed to impulses for it."""
     compliant_contacts: ClassVar[bool] = False
     """Whether its ``solve`` knows the compliance of contacts; else it gets them as rigid ones (contact/cushions.py)."""
 

@@ -67,6 +67,7 @@ class Sap(Iterative):
     name: ClassVar[str] = "sap"
     law: ClassVar[Law] = "convex"
     compliant_contacts: ClassVar[bool] = True
+    primal: ClassVar[bool] = True
 
     tolerance: float = 1e-6
     max_iterations: int = 200
