@@ -23,6 +23,7 @@ EXPECTED = {
     "shapes_and_materials.py": "hammer",
     "solve_a_problem.py": "[ 2.  -0.8  0. ]",
     "soft_body.py": "converged: True",
+    "soft_gripper.py": "converged: True",
     "tet_meshes.py": "read back the same: True",
 }
 

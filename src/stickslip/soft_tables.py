@@ -153,7 +153,7 @@ class SoftTables:
         """(k,) nodes of bodies in plane strain."""
         return np.flatnonzero(self.node_normal.any(axis=1))
 
-    @property
+    @cached_property
     def linear(self) -> bool:
         """Whether the forces of all elements are linear in the velocities of a step, and all else is, too."""
         codes = self.elements.model

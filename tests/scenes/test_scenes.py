@@ -24,6 +24,7 @@ SMALL = {
     "rope-bridge": {"planks": 3},
     "soft-ball": {"divisions": 1},
     "soft-stack": {"levels": 2, "divisions": 1},
+    "soft-bubble": {"cells": 6, "divisions": 2},
     "soft-arch": {"count": 3},
     "twist": {"cells": 4, "across": 1},
     "cable": {"links": 16},
@@ -67,6 +68,8 @@ METRICS = {
     | {"load_share", "creep_um_per_s", "slip_um"},
     "soft-stack": {"stands", "max_drift_mm", "height_m", "penetration_mm"},
     "soft-arch": {"stands", "max_drift_mm", "overlap_max_mm"},
+    "soft-bubble": {"lifted_m", "slipped_mm", "sway_mm", "placed", "contacts_mean", "contacts_max"}
+    | {"weld_error_max_m", "converged"},
     "twist": {"turns", "self_contacts", "min_volume_ratio", "inverted", "penetration_mm"},
     "cable": {"sag_m", "sag_error_mm"},
     "pneunet": {"lifted_m", "holds", "slip_mm", "elements", "contacts_max", "penetration_mm"},

@@ -74,6 +74,16 @@ def strain_energies(
     return energy
 
 
+def damping_work(
+    elements: ElementTables, x0: NDArray[np.float64], v: NDArray[np.float64], way: NDArray[np.float64]
+) -> float:
+    """way . beta K v [J] of all elements, where these are linear or lagged ones: what dampers take over a way.
+
+    x0, v and way (nn, 3): nodes whose rotation lagged elements take [m], velocities [m/s], displacements [m].
+    """
+    return float(_damping_work(elements, x0, v, way))
+
+
 def strains_and_stresses(
     elements: ElementTables, x: NDArray[np.float64], pressure: NDArray[np.float64]
 ) -> tuple[NDArray[np.float64], NDArray[np.float64], NDArray[np.float64]]:
@@ -146,7 +156,8 @@ def _assemble_parallel(elements, x, x0, v, pressure, factor, project, force_out,
         for c in prange(elements.colour_start[k], elements.colour_start[k + 1]):
             _assemble_range(
                 elements.nodes, elements.gradient, elements.normal, elements.volume, elements.model,
-                elements.parameter, elements.beta, elements.place, np.int64(elements.chunk_start[c]), np.int64(elements.chunk_start[c + 1]),
+                elements.parameter, elements.beta, elements.place,
+                np.int64(elements.chunk_start[c]), np.int64(elements.chunk_start[c + 1]),
                 x, x0, v, pressure, factor, project, force_out, A_out,
             )  # fmt: skip
 
@@ -322,6 +333,24 @@ def _energies(elements, x, x0, pressure, energy_out):
         R = strain_rotation(elements.nodes, elements.gradient, elements.normal, elements.model[e], x0, e)
         q = element_parameters(elements.parameter, e)
         energy_out[e] = elements.volume[e] * energy_density(elements.model[e], f, R, q, pressure[e])
+
+
+@kernel
+def _damping_work(elements, x0, v, way):
+    """Sum of beta V (2 mu e(v) : e(way) + lam tr e(v) tr e(way)), with strains e in the frame of each element."""
+    total = 0.0
+    for e in range(len(elements.nodes)):
+        if elements.beta[e] == 0.0:
+            continue
+        R = strain_rotation(elements.nodes, elements.gradient, elements.normal, elements.model[e], x0, e)
+        a = mat_t_mat(R, gradient_rate(elements.nodes, elements.gradient, v, e))
+        b = mat_t_mat(R, gradient_rate(elements.nodes, elements.gradient, way, e))
+        mu, lam = elements.parameter[e, 0], elements.parameter[e, 1]
+        straight = a[0] * b[0] + a[4] * b[4] + a[8] * b[8]
+        sheared = (a[1] + a[3]) * (b[1] + b[3]) + (a[2] + a[6]) * (b[2] + b[6]) + (a[5] + a[7]) * (b[5] + b[7])
+        swelled = (a[0] + a[4] + a[8]) * (b[0] + b[4] + b[8])
+        total += elements.beta[e] * elements.volume[e] * (mu * (2.0 * straight + sheared) + lam * swelled)
+    return total
 
 
 @kernel

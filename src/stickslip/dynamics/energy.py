@@ -3,12 +3,13 @@
 from __future__ import annotations
 
 from typing import NamedTuple
+from weakref import WeakKeyDictionary
 
 import numpy as np
 from numpy.typing import NDArray
 
 from stickslip.dynamics import cavities
-from stickslip.dynamics.element_assembly import assemble, strain_energies
+from stickslip.dynamics.element_assembly import assemble, damping_work, strain_energies
 from stickslip.dynamics.soft_bodies import SoftMotion
 from stickslip.jit import kernel
 from stickslip.linalg.vec3 import dot, load_matrix, mat_t_vec, mat_vec, quat_matrix
@@ -42,42 +43,62 @@ def soft_energies(
     """Energies of the soft bodies of a step; forces act over the way of the step."""
     free = soft.free
     way = after.node_position - before.node_position
-    inactive = np.zeros_like(motion.pressure)
 
     def of_state(state: State) -> tuple[float, float, float]:
         kinetic, potential = _node_energies(free, soft.mass, gravity, state.node_position, state.node_velocity)
-        # with the rotations of the state itself: what lagged elements gain or lose by theirs is of the numerics
-        stored = strain_energies(soft.elements, state.node_position, state.node_position, inactive)
-        return float(kinetic), float(potential), float(stored.sum())
+        return float(kinetic), float(potential), _stored(soft, state.node_position)
 
     x = motion.theta * after.node_position + (1.0 - motion.theta) * before.node_position
     v = motion.theta * after.node_velocity + (1.0 - motion.theta) * motion.v
-    no_matrix, no_factor = np.zeros((len(soft.pattern.indices), 3, 3)), np.zeros_like(inactive)
 
     def forces(velocity: NDArray[np.float64], pressure: NDArray[np.float64]) -> NDArray[np.float64]:
-        force = np.zeros_like(x)
+        force, no_matrix = np.zeros_like(x), np.zeros((len(soft.pattern.indices), 3, 3))
+        no_factor = np.zeros_like(pressure)
         assemble(soft.elements, x, motion.turned, velocity, pressure, no_factor, False, force, no_matrix)
         return force
 
     # as the step had them; what is not there is not computed, since a certificate must stay cheap
-    still = np.zeros_like(v)
-    damped, active, held = bool(soft.elements.beta.any()), bool(motion.pressure.any()), len(free) < soft.node_count
-    plain = forces(still, motion.pressure) if damped or active or held else still
-    all_forces = forces(v, motion.pressure) if damped else plain
+    still, pressure = np.zeros_like(v), motion.pressure
+    damped, active, held = bool(soft.elements.beta.any()), bool(pressure.any()), len(free) < soft.node_count
+    simple = soft.linear  # the work of dampers then needs no forces
+    plain = forces(still, pressure) if active or (damped and not simple) or (held and not damped) else still
+    all_forces = forces(v, pressure) if damped and (held or not simple) else plain
     filling = np.zeros_like(x)
     cavities.add_forces(soft, x, motion.force_time, filling)
-    damping = float(np.vdot(plain - all_forces, way)) if damped else 0.0
+    damping = 0.0
+    if damped:
+        damping = (
+            damping_work(soft.elements, motion.turned, v, way)
+            if simple
+            else float(np.vdot(plain - all_forces, way))
+        )
     if soft.alpha.any():
         damping += float(np.vdot((soft.alpha * soft.mass)[:, None] * v, way))
     work = float(np.vdot(before.node_force + filling, way))
     if active:
-        work += float(np.sum((plain - forces(still, inactive)) * way))
+        work += float(np.sum((plain - forces(still, np.zeros_like(pressure))) * way))
     if held:  # what it takes to move held nodes against their elements
         away = np.ones(soft.node_count, dtype=bool)
         away[free] = False
         work -= float(np.sum((all_forces * way)[away]))
     first, last = of_state(before), of_state(after)
     return SoftEnergies((first[0], last[0]), (first[1], last[1]), (first[2], last[2]), work, damping)
+
+
+_latest: WeakKeyDictionary[SoftTables, tuple[NDArray[np.float64], float]] = WeakKeyDictionary()
+"""Positions and stored energy at the end of the last step, at which the next one begins."""
+
+
+def _stored(soft: SoftTables, x: NDArray[np.float64]) -> float:
+    """Elastic energy [J] with nodes at x (nn, 3).
+
+    With the rotations at x: what lagged elements gain or lose by theirs is of the numerics.
+    """
+    known = _latest.get(soft)
+    if known is None or not np.array_equal(known[0], x):
+        known = x.copy(), float(strain_energies(soft.elements, x, x, np.zeros(len(soft.elements.volume))).sum())
+        _latest[soft] = known
+    return known[1]
 
 
 @kernel

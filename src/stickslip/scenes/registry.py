@@ -31,6 +31,8 @@ from stickslip.scenes import (
     scale,
     soft_arch,
     soft_ball,
+    soft_chain,
+    soft_bubble,
     soft_stack,
     spinning,
     tables,
@@ -213,8 +215,20 @@ _ENTRIES = (
         dt=0.005, duration=3.0, metrics=soft_stack.SoftStack,
     ),
     SceneEntry(
+        "soft-chain", "10 soft rings hang from a fixed one (han2023 Fig. 8)", soft_chain.soft_chain,
+        dt=0.02, duration=3.0, metrics=soft_chain.Hanging,
+    ),
+    SceneEntry(
+        "soft-torus", "a soft ring of 900 to 28800 unknowns hangs from a fixed one (han2023 Fig. 9)",
+        soft_chain.soft_torus, dt=0.02, duration=2.0, metrics=soft_chain.Hanging,
+    ),
+    SceneEntry(
         "soft-arch", "an arch of stiff soft blocks stands on two edges by friction (han2023 Fig. 5)", soft_arch.soft_arch,
         dt=0.04, duration=10.0, metrics=soft_arch.SoftArch, method="sap",
+    ),
+    SceneEntry(
+        "soft-bubble", "two bubbles grip a teddy bear: close, lift, shake, place (han2023 Fig. 6)",
+        soft_bubble.soft_bubble, dt=0.02, duration=6.4, metrics=soft_bubble.Grasp, method="sap",
     ),
     SceneEntry(
         "twist", "a bar is twisted until it touches itself", twist.twist,

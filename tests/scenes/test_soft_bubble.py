@@ -1,0 +1,97 @@
+"""The bubble gripper: its meshes, and a coarse bear that is taken, lifted, shaken and placed."""
+
+import math
+
+import numpy as np
+import pytest
+
+from stickslip.errors import InputError
+from stickslip.model import compile_scene
+from stickslip.scenes.running import execute, prepare
+from stickslip.scenes.soft_bubble import BULGE, LIFTED, RADIUS, bubble, soft_bubble
+from stickslip.soft_description import SoftBody
+
+COARSE = {"cells": 6, "divisions": 2}
+
+
+@pytest.mark.parametrize("divisions", [2, 4])
+def test_bubble_is_a_dome_on_a_flat_base(divisions: int):
+    mesh = bubble(divisions)
+    report = mesh.quality()
+    assert report.mean_ratio.min() > 0.5
+    assert report.euler == 2
+    base = mesh.nodes_on_plane("z", 0.0)
+    # rings of 4 k nodes about the middle
+    assert len(base) == 1 + 2 * divisions * (divisions + 1)
+    outer = np.setdiff1d(mesh.surface_nodes, base)
+    np.testing.assert_allclose(np.linalg.norm(mesh.nodes[outer] / [RADIUS, RADIUS, BULGE], axis=1), 1.0, rtol=1e-12)
+
+
+def test_size_is_about_that_of_the_paper():
+    model = compile_scene(soft_bubble())
+    assert model.dof_count == pytest.approx(2043, rel=0.05)  # [han2023] Table I
+    assert model.soft.elements.volume.min() > 0.0
+
+
+def test_nothing_touches_at_the_start():
+    prepared = prepare("soft-bubble", settings=COARSE)
+    result = prepared.sim.step()
+    soft = result.soft_contacts
+    assert soft is not None
+    # the bear sits on its table, and that is all
+    assert set(soft.body_a.tolist()) == {prepared.sim.model.body_names.index("table")}
+    assert result.certificate.penetration < 1e-9
+
+
+def test_bear_is_gripped_and_lifted():
+    prepared = prepare("soft-bubble", settings=COARSE)
+    summary = execute(prepared, prepared.step_count(duration=LIFTED))
+    assert summary.converged_fraction == 1.0
+    lifted = prepared.sim.soft_centre(SoftBody(0, "teddy"))[2] - prepared.metrics.start[2]
+    assert lifted == pytest.approx(0.12, abs=0.01)
+    # held at position level by `sap`, whose regularisation of joints lets them give way by less than a thousandth of the bubble
+    assert summary.metrics["weld_error_max_m"] < 1e-3 * BULGE
+    for index, side in ((1, "left"), (2, "right")):
+        report = prepared.sim.contacts(SoftBody(0, "teddy"), SoftBody(index, f"bubble-{side}"))
+        assert report.total_force[2] > 0.0  # friction carries
+
+
+@pytest.mark.slow
+def test_bear_is_shaken_and_placed():
+    prepared = prepare("soft-bubble", settings=COARSE)
+    metrics = execute(prepared, prepared.step_count()).metrics
+    assert metrics["converged"] == 1.0
+    assert metrics["placed"] is True
+    assert metrics["lifted_m"] == pytest.approx(0.12, abs=0.01)
+    assert metrics["slipped_mm"] < 2.0
+
+
+def test_without_friction_the_bear_stays():
+    prepared = prepare("soft-bubble", settings={**COARSE, "friction": 0.05})
+    execute(prepared, prepared.step_count(duration=LIFTED))
+    lifted = prepared.sim.soft_centre(SoftBody(0, "teddy"))[2] - prepared.metrics.start[2]
+    assert lifted < 0.03
+
+
+def test_values_of_a_short_run_are_unknown():
+    prepared = prepare("soft-bubble", settings=COARSE)
+    metrics = execute(prepared, 2).metrics
+    assert math.isnan(metrics["lifted_m"])
+    assert math.isnan(metrics["slipped_mm"])
+    assert metrics["placed"] is False
+
+
+@pytest.mark.parametrize(
+    ("settings", "message"),
+    [
+        ({"height": 0.0}, "height"),
+        ({"height": 0.1}, "above 0.110 m"),
+        ({"squeeze": -0.01}, "squeeze"),
+        ({"shake": -0.01}, "shake"),
+        ({"cells": 3}, "cells"),
+        ({"divisions": 0}, "divisions"),
+    ],
+)
+def test_nonsense_is_refused(settings: dict[str, float], message: str):
+    with pytest.raises(InputError, match=message):
+        soft_bubble(**settings)
