@@ -185,7 +185,7 @@ def test_other_last_nodes_cost_little_fill(cells):
     for last in (np.arange(20, dtype=np.int32), np.arange(first.size // 3 - 60, first.size // 3, dtype=np.int32)):
         symbolic = with_last(first, indptr, indices, last)
         assert symbolic.sizes.kept == 9 * len(last) ** 2
-        assert symbolic.operations < 2.0 * analyse(indptr, indices, last).operations
+        assert symbolic.operations < 2.5 * analyse(indptr, indices, last).operations
 
 
 @pytest.mark.parametrize("last", [[3, 3], [27], [-1]])

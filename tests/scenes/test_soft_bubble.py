@@ -85,7 +85,7 @@ def test_values_of_a_short_run_are_unknown():
     ("settings", "message"),
     [
         ({"height": 0.0}, "height"),
-        ({"height": 0.1}, "above 0.110 m"),
+        ({"height": 0.1}, "above 0.119 m"),
         ({"squeeze": -0.01}, "squeeze"),
         ({"shake": -0.01}, "shake"),
         ({"cells": 3}, "cells"),

@@ -110,7 +110,8 @@ def given_participating(J: BlockRows, W: GivenInverse, added: NDArray[np.float64
     m, height = len(added), np.diff(J.row_start)
     matrix = csr_array((W.data, W.indices, W.indptr), shape=(m, m))
     owner = np.repeat(np.arange(len(height)), height)
-    graph = csr_array((np.ones(len(W.data)), (np.repeat(owner, np.diff(W.indptr)), owner[W.indices])))
+    pairs = np.repeat(owner, np.diff(W.indptr)), owner[W.indices]
+    graph = csr_array((np.ones(len(W.data)), pairs), shape=(len(height), len(height)))
     island = connected_components(graph, directed=False)[1]
     order = np.argsort(island, kind="stable")
     threes = (height[order] + 2) // 3

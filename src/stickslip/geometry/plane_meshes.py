@@ -12,7 +12,6 @@ from math import pi
 import numpy as np
 from numpy.typing import NDArray
 
-from stickslip.errors import InputError
 from stickslip.geometry.shapes import positive
 from stickslip.geometry.tet_generators import _count, _swept
 from stickslip.geometry.tet_mesh import TetMesh
@@ -26,23 +25,21 @@ ROUND = 0.7
 def crossed_disc(radius: float, thickness: float, divisions: int, layers: int = 1) -> TetMesh:
     """Disc of ``radius`` [m] about the z axis, |z| <= thickness / 2 [m], of crossed quadrilaterals.
 
-    A core of n x n quadrilaterals, n = ``divisions`` (even), and four wings of n x n/2 about it; symmetric about x and
-    y, 4 n edges on the rim, nodes of which lie on the axes. Nodes: (6 n^2 + 2 n + 1) (layers + 1). Elements:
-    36 n^2 layers.
+    A core of n x n quadrilaterals, n = ``divisions``, and four wings of n x m about it, m = (n + 1) // 2; symmetric
+    about x and y. Of its 4 n edges on the rim four are cut by the axes in their middle where n is odd, so that it
+    stands on an edge; else nodes of the rim lie on the axes. Nodes: (2 n^2 + 2 n + 1 + 8 n m) (layers + 1). Elements:
+    12 (n^2 + 4 n m) layers.
     """
     positive("crossed disc", "radius", radius)
     positive("crossed disc", "thickness", thickness)
-    n = _count("crossed disc", "divisions", divisions, least=2)
-    if n % 2:
-        raise InputError(f"crossed disc: divisions is {divisions}; it must be even, so that nodes lie on the axes")
-    points, triangles = _crossed(*_disc_of_quads(n))
+    points, triangles = _crossed(*_disc_of_quads(_count("crossed disc", "divisions", divisions)))
     heights = thickness * np.linspace(-0.5, 0.5, 1 + _count("crossed disc", "layers", layers))
     stack = np.stack([np.column_stack([radius * points, np.full(len(points), z)]) for z in heights.tolist()])
     return _swept(stack, triangles, "crossed disc")
 
 
 def _disc_of_quads(n: int) -> tuple[NDArray[np.float64], NDArray[np.int64]]:
-    """Points (k, 2) and counter-clockwise quadrilaterals (3 n^2, 4) of a disc of radius 1."""
+    """Points (k, 2) and counter-clockwise quadrilaterals (n^2 + 4 n m, 4) of a disc of radius 1."""
     grid = np.arange(-n, n + 1, 2) / n
     y, x = (c.ravel() for c in np.meshgrid(grid, grid, indexing="ij"))
     s = np.maximum(np.abs(x), np.abs(y))
@@ -55,7 +52,7 @@ def _disc_of_quads(n: int) -> tuple[NDArray[np.float64], NDArray[np.int64]]:
     side = np.arange(n)
     rim = np.concatenate([side, n + side * (n + 1), (n + 1) ** 2 - 1 - side, (n - side) * (n + 1)])
     circle = _on_circle(x[rim], y[rim])
-    points, inner, wings = [core], rim, n // 2
+    points, inner, wings = [core], rim, (n + 1) // 2
     for ring in range(1, wings + 1):
         t = ring / wings
         points.append((1.0 - t) * core[rim] + t * circle)

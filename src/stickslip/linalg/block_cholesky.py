@@ -23,6 +23,7 @@ from stickslip.errors import DivergenceError, InputError
 from stickslip.linalg.elimination import Symbolic, analyse, with_last
 from stickslip.linalg.lapack import routines
 from stickslip.linalg.multifrontal import CACHED, factorise_panels
+from stickslip.linalg.storage import give_back, take
 from stickslip.linalg.threads import one_blas_thread
 from stickslip.linalg.triangular import extend_upwards, gather_squares, solve_lower, solve_upper
 
@@ -31,16 +32,19 @@ __all__ = ["Factor", "analyse", "extended", "factorise", "forward", "schur", "so
 
 @dataclass(eq=False)
 class Factor:
-    """L of one matrix, and the storage for the next one of the same pattern."""
+    """L of one matrix."""
 
     symbolic: Symbolic
     values: NDArray[np.float64]
     """all panels"""
-    work: NDArray[np.float64]
     kept: NDArray[np.float64]
     """squares of panels before they were factorised, for the Schur complement"""
     failed: int = -1
     """the node at whose pivot the matrix turned out not to be positive definite, or -1"""
+
+    def __del__(self) -> None:
+        values = [self.__dict__.pop("values")] if "values" in self.__dict__ else []
+        give_back(values)
 
     @property
     def positive(self) -> bool:
@@ -58,12 +62,12 @@ def factorise(symbolic: Symbolic, data: NDArray[np.float64], reuse: Factor | Non
         raise InputError(f"data has the shape {data.shape}; the pattern needs {(symbolic.entry_count, 3, 3)}")
     if reuse is not None and reuse.symbolic is not symbolic:
         raise InputError("reuse is a factor of another pattern")
-    factor = reuse or Factor(
-        symbolic, np.empty(symbolic.value_count), np.empty(symbolic.sizes.work), np.empty(symbolic.sizes.kept)
-    )
+    factor = reuse or Factor(symbolic, take(symbolic.value_count), np.empty(symbolic.sizes.kept))
     flat = np.ascontiguousarray(data, np.float64).reshape(-1)
+    work = [take(symbolic.sizes.work)]
     with _blas(symbolic.sizes.largest_panel > CACHED):
-        column = factorise_panels(symbolic.panels, flat, routines(), factor.work, factor.kept, factor.values)
+        column = factorise_panels(symbolic.panels, flat, routines(), work[0], factor.kept, factor.values)
+    give_back(work)
     factor.failed = int(symbolic.order[column]) if column >= 0 else -1
     return factor
 

@@ -1,21 +1,45 @@
-"""The matrix of a soft body, factorised: how A^-1 and B^T A^-1 B are made of our Cholesky factors."""
+"""The matrix of a soft body, factorised: how A^-1, B^T A^-1 B and Schur complements are made of Cholesky factors.
+
+Two libraries make them: ours (``own``) and MKL PARDISO (``mkl``, the extra of that name, for comparison).
+"""
 
 from __future__ import annotations
+
+from types import ModuleType
 
 import numpy as np
 from numpy.typing import NDArray
 
-from stickslip.errors import DivergenceError
-from stickslip.linalg.block_cholesky import factorise, forward, solve
+from stickslip.errors import DivergenceError, InputError
+from stickslip.linalg import block_cholesky, pardiso
 from stickslip.linalg.block_matrix import BlockPattern
-from stickslip.linalg.elimination import Symbolic, analyse
+from stickslip.linalg.elimination import Symbolic
+from stickslip.linalg.pardiso import PardisoSymbolic
+
+BACKENDS: dict[str, ModuleType] = {"own": block_cholesky, "mkl": pardiso}
+"""Who factorises: modules with analyse, with_last, factorise, solve, schur, extended."""
+Plan = Symbolic | PardisoSymbolic
+"""The half of a factorisation that depends on the pattern alone."""
+
+_chosen = "own"
+
+
+def choose_backend(name: str) -> None:
+    """Have soft bodies of models made from now on factorised by one of BACKENDS; ``own`` until then."""
+    global _chosen  # noqa: PLW0603  (one switch for a process: models are compared run by run)
+    if name not in BACKENDS:
+        raise InputError(f"backend is {name!r}; it must be one of {', '.join(BACKENDS)}")
+    if name == "mkl":
+        pardiso.require()
+    _chosen = name
 
 
 class BlockFactors:
     """A factorised matrix of n block rows."""
 
-    def __init__(self, symbolic: Symbolic, data: NDArray[np.float64]) -> None:
-        self.factor = factorise(symbolic, data)
+    def __init__(self, plan: Plan, data: NDArray[np.float64]) -> None:
+        self.backend = _backend_of(plan)
+        self.factor = self.backend.factorise(plan, data)
         if not self.factor.positive:
             raise DivergenceError(
                 f"soft body: the matrix of a step is not positive definite at free node {self.factor.failed}; a "
@@ -24,14 +48,33 @@ class BlockFactors:
 
     def solve(self, b: NDArray[np.float64]) -> NDArray[np.float64]:
         """x with matrix x = b; b (3 n,) or (3 n, k)."""
-        return solve(self.factor, b)
+        return self.backend.solve(self.factor, b)
 
     def inverse_product(self, B: NDArray[np.float64]) -> NDArray[np.float64]:
-        """B^T matrix^-1 B (k, k) for B (3 n, k): Y^T Y with Y = L^-1 P B."""
-        Y = forward(self.factor, B)
+        """B^T matrix^-1 B (k, k) for B (3 n, k): Y^T Y with Y = L^-1 P B, where L can be had."""
+        if self.backend is not block_cholesky:
+            return np.asarray(B.T @ self.solve(B))
+        Y = block_cholesky.forward(self.factor, B)
         return np.asarray(Y.T @ Y)
 
+    def schur(self) -> NDArray[np.float64]:
+        """The Schur complement (3 k, 3 k) on the last nodes of the plan."""
+        return self.backend.schur(self.factor)
 
-def eliminated(pattern: BlockPattern) -> Symbolic:
-    """The half of a factorisation that depends on the pattern alone."""
-    return analyse(pattern.indptr, pattern.indices)
+    def extended(self, x_last: NDArray[np.float64]) -> NDArray[np.float64]:
+        """x (3 n,) with x_last (3 k,) on the last nodes of the plan and matrix x = 0 on all others."""
+        return self.backend.extended(self.factor, x_last)
+
+
+def eliminated(pattern: BlockPattern, backend: str | None = None) -> Plan:
+    """The half of a factorisation that depends on the pattern alone, by the chosen backend or this one."""
+    return BACKENDS[backend or _chosen].analyse(pattern.indptr, pattern.indices)
+
+
+def ending_with(plan: Plan, pattern: BlockPattern, last: NDArray[np.int32]) -> Plan:
+    """The plan of the same pattern for other last nodes (k,)."""
+    return _backend_of(plan).with_last(plan, pattern.indptr, pattern.indices, last)
+
+
+def _backend_of(plan: Plan) -> ModuleType:
+    return pardiso if isinstance(plan, PardisoSymbolic) else block_cholesky

@@ -6,7 +6,8 @@ Neighbours in the tree are joined where a model of the time says that larger pan
 
 from __future__ import annotations
 
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
+from typing import Literal
 
 import numpy as np
 from numpy.typing import NDArray
@@ -15,6 +16,7 @@ from stickslip.errors import InputError
 from stickslip.jit import kernel
 from stickslip.linalg.dissection import dissected
 from stickslip.linalg.elimination_tree import inverse_places
+from stickslip.linalg.metis import metis_order
 from stickslip.linalg.minimum_degree import minimum_degree
 from stickslip.linalg.panels import Panels, Sizes, make_panels
 
@@ -63,27 +65,42 @@ class Symbolic:
         return float((width**3 / 3.0 + width**2 * below + width * below**2).sum())
 
 
-def analyse(indptr: NDArray[np.int32], indices: NDArray[np.int32], last: NDArray[np.int32] | None = None) -> Symbolic:
+def analyse(
+    indptr: NDArray[np.int32],
+    indices: NDArray[np.int32],
+    last: NDArray[np.int32] | None = None,
+    ordering: Literal["own", "metis"] = "own",
+) -> Symbolic:
     """Order and panels of a symmetric pattern of 3x3 blocks.
 
     indptr (n + 1,) and indices (nnzb,): all blocks, rows ascending, the diagonal among them. ``last`` (k,): nodes that
-    are eliminated after all others.
+    are eliminated after all others. ``ordering``: the better one of minimum degree and our nested dissection, or METIS
+    (the extra ``metis``).
     """
+    if ordering not in ("own", "metis"):
+        raise InputError(f"ordering is {ordering!r}; it must be 'own' or 'metis'")
     indptr, indices = np.ascontiguousarray(indptr, np.int32), np.ascontiguousarray(indices, np.int32)
     chosen = np.zeros(0, np.int32) if last is None else np.ascontiguousarray(last, np.int32)
-    n = len(indptr) - 1
     _check_pattern(indptr, indices, chosen)
-    free = np.ones(n, dtype=np.bool_)
-    free[chosen] = False
+    bases = [metis_order(indptr, indices, chosen)] if ordering == "metis" else _orders(indptr, indices, chosen)
     found = []
-    for dissect in (False, True) if n - len(chosen) >= DISSECT_FROM else (False,):
-        stage = dissected(indptr, indices, free) if dissect else np.zeros(n, dtype=np.int32)
-        stage[chosen] = n
-        base = minimum_degree(indptr, indices, stage)
+    for base in bases:
         panels, sizes, order = make_panels(indptr, indices, base, chosen)
-        found.append(Symbolic(order, inverse_places(order), panels, sizes, chosen, len(indices), base))
-    best = min(found, key=lambda symbolic: symbolic.operations)
-    return replace(best, base=base)  # with its low tree, the dissected order suits other last nodes better
+        found.append(Symbolic(order, inverse_places(order), panels, sizes, chosen, len(indices), bases[-1]))
+    return min(found, key=lambda symbolic: symbolic.operations)
+
+
+def _orders(indptr: NDArray[np.int32], indices: NDArray[np.int32], last: NDArray[np.int32]) -> list[NDArray[np.int32]]:
+    """Orders (n,) to choose from; the last one suits other last nodes best: a dissected order has a low tree."""
+    n = len(indptr) - 1
+    free = np.ones(n, dtype=np.bool_)
+    free[last] = False
+    found = []
+    for dissect in (False, True) if n - len(last) >= DISSECT_FROM else (False,):
+        stage = dissected(indptr, indices, free) if dissect else np.zeros(n, dtype=np.int32)
+        stage[last] = n
+        found.append(minimum_degree(indptr, indices, stage))
+    return found
 
 
 def with_last(

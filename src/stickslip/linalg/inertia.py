@@ -19,10 +19,9 @@ from numpy.typing import NDArray
 from stickslip.errors import InputError
 from stickslip.jit import kernel
 from stickslip.linalg import block_matrix
-from stickslip.linalg.block_factors import BlockFactors
+from stickslip.linalg.block_factors import BlockFactors, Plan, ending_with
 from stickslip.linalg.block_matrix import BlockPattern
 from stickslip.linalg.block_rows import all_six
-from stickslip.linalg.elimination import Symbolic, with_last
 
 
 REMEMBERED = 16
@@ -54,9 +53,9 @@ class SoftPart(NamedTuple):
     first_entry: int
     last_entry: int
     pattern: BlockPattern
-    plan: Symbolic
+    plan: Plan
     """The symbolic half of a factorisation, made once."""
-    plans: dict[bytes, Symbolic]
+    plans: dict[bytes, Plan]
     """The same for other last rows, by their marks: those of the latest steps."""
 
     @property
@@ -76,13 +75,13 @@ def parts_ending_with(parts: tuple[SoftPart, ...], touched: NDArray[np.bool_]) -
     )
 
 
-def _plan_ending_with(part: SoftPart, touched: NDArray[np.bool_]) -> Symbolic:
+def _plan_ending_with(part: SoftPart, touched: NDArray[np.bool_]) -> Plan:
     """The plan of a part for these last rows (n,), from memory where they were the last ones not long ago."""
     key = touched.tobytes()
     plan = part.plans.get(key)
     if plan is None:
         last = np.flatnonzero(touched).astype(np.int32)
-        plan = with_last(part.plan, part.pattern.indptr, part.pattern.indices, last)
+        plan = ending_with(part.plan, part.pattern, last)
         if len(part.plans) >= REMEMBERED:
             del part.plans[next(iter(part.plans))]
         part.plans[key] = plan

@@ -17,8 +17,8 @@ from stickslip.scenes.parameters import whole_number
 from stickslip.simulation import Simulation, StepResult
 from stickslip.soft_description import SoftBody, elastic
 
-DIVISIONS = (4, 8, 12, 16)
-"""Of the four meshes (geometry/plane_meshes.py)."""
+DIVISIONS = (5, 9, 13, 17)
+"""Of the four meshes (geometry/plane_meshes.py). Odd ones: a polygon that stands on a corner would roll over."""
 RADIUS, THICKNESS = 0.2, 0.02
 """[m] of the slice of the cylinder."""
 PLATE = (1.0, 0.03, 0.04)
@@ -48,11 +48,12 @@ def cylinder_press(
     scene.add_half_space(material=smooth, name="ground")
     disc = crossed_disc(RADIUS, THICKNESS, DIVISIONS[number], whole_number("cylinder-press", "layers", layers, 1))
     rubber = elastic(mooney=MOONEY, density=1000.0, beta=beta)
+    low = RADIUS * math.cos(0.25 * math.pi / DIVISIONS[number])  # the middle of an edge of the rim
     scene.add_soft(
-        disc, rubber, (0.0, 0.0, RADIUS), UPRIGHT, plane_strain=True, material=smooth, colour=RUBBER, name="cylinder"
+        disc, rubber, (0.0, 0.0, low), UPRIGHT, plane_strain=True, material=smooth, colour=RUBBER, name="cylinder"
     )
     plate = scene.add_box(
-        PLATE, (0.0, 0.0, 2.0 * RADIUS + 0.5 * PLATE[2]), mass=1.0, material=smooth, colour=STEEL, name="plate"
+        PLATE, (0.0, 0.0, 2.0 * low + 0.5 * PLATE[2]), mass=1.0, material=smooth, colour=STEEL, name="plate"
     )
     scene.add_prismatic(None, plate, (0.0, 0.0, -1.0), name="guide")
     return scene

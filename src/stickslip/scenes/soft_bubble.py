@@ -31,7 +31,7 @@ UP_AND_DOWN, TO_AND_FRO = 3.0, 2.0
 """[1/s] frequencies of shaking along z and along y; whole periods between SHAKE and SHAKEN."""
 RADIUS, BULGE = 0.03, 0.022
 """[m] radius of the flat base of a bubble, and its height over it."""
-CLEARANCE = 0.012
+CLEARANCE = 0.015
 """[m] between bubbles and bear at the start."""
 PLATE = 0.006
 """[m] thickness of the plates of the fingers."""
@@ -82,9 +82,9 @@ def soft_bubble(
     plush = elastic(bear_young, bear_poisson, density=bear_density, beta=damping)
     rubber = elastic(young, poisson, density=density, beta=damping)
     scene.add_soft(teddy(height, cells), plush, material=surface, colour=BEAR, name="teddy")
-    grip = np.array([0.0, 0.02 * height, 0.29 * height])
+    grip = np.array([0.0, 0.02 * height, 0.27 * height])
     if not grip[2] > RADIUS + 0.002:
-        raise InputError(f"soft-bubble: height is {height} m; it must be above {(RADIUS + 0.002) / 0.29:.3f} m")
+        raise InputError(f"soft-bubble: height is {height} m; it must be above {(RADIUS + 0.002) / 0.27:.3f} m")
     apart = HALF_WIDTH * height + CLEARANCE + BULGE
     gripper = scene.add_compound(
         _gripper_parts(apart), grip, kind="kinematic", motion=_motion(grip, 0.0, lift, shake),
@@ -155,9 +155,9 @@ def _gripper_parts(apart: float) -> list[Placed]:
 class Grasp:
     """How the bear fared.
 
-    ``lifted_m``: height of its centre above the start, mean while it is shaken; ``slipped_mm``: way of its centre
+    ``lifted_m``: height of its centre above where it sat, mean while it is shaken; ``slipped_mm``: way of its centre
     relative to the gripper from before to after shaking; ``sway_mm``: the furthest from there meanwhile;
-    ``placed``: at the end it rests on the table where it started, within a tenth of its height, and nothing else
+    ``placed``: at the end it sits on the table again, within a tenth of its height from where it sat, and nothing else
     touches it; ``contacts_mean``, ``contacts_max``; ``weld_error_max_m``: most that a welded node was away from its
     place on the finger; ``converged``: share of steps.
     """
@@ -182,6 +182,8 @@ class Grasp:
         self.contacts.append(result.certificate.contacts)
         self.converged.append(result.certificate.converged)
         self.weld_error = max(self.weld_error, weld_error(sim))
+        if time < CLOSE + half:
+            self.start = centre
         if SHAKE - half < time < PLACE + half:
             relative = centre - sim.position(self.gripper)
             if self.before is None:

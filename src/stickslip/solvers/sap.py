@@ -13,7 +13,9 @@ arrives at its minimum from anywhere:
 
 Regularisation, with w_c = mean(diag W_cc) of a contact: R_t = sigma w_c, R_n = max(beta^2 / (4 pi^2) w_c, 1 / (h k (h +
 tau))), the second where the contact has a stiffness k and a dissipation time tau. Without one it is near-rigid: as stiff
-as a step can resolve ([castro2022] eq. 30). Rows of joints, welds and drives are regularised in the same way.
+as a step can resolve ([castro2022] eq. 30). Rows of joints, welds and drives have their compliance for R, and at least
+a share of their mobility that is small, since it only has to choose between forces where joints are redundant: nothing
+of them is on or off, so stiff rows cost no iterations.
 
 A step ends when momentum is met: |D (A^ w - J^T gamma)| <= tolerance max(|D A^ v|, |D J^T gamma|), D = diag(A^)^-1/2,
 in every island ([castro2022] eq. 34), and the natural map of the regularised law, by which a judge measures the
@@ -38,24 +40,29 @@ from stickslip.contact.laws import CONTACT, Law
 from stickslip.contact.participating import Participating, given_participating
 from stickslip.contact.problem import ContactProblem
 from stickslip.contact.residual import residual, scaled_residual
+from stickslip.errors import DivergenceError
 from stickslip.jit import kernel
 from stickslip.linalg import block_rows, inertia
-from stickslip.linalg.block_cholesky import solve
+from stickslip.linalg.block_cholesky import Factor, solve
 from stickslip.linalg.inertia import GivenInverse
 from stickslip.linalg.vectors import inner
 from stickslip.solvers.iterative import Iterative, require_discs
 from stickslip.solvers.protocol import Relinearise, Solution, Status
 from stickslip.solvers.sap_hessian import Structure, base_of, factorised, structure_of
-from stickslip.solvers.sap_laws import SapLaws, curvatures, impulses, line_search
+from stickslip.solvers.sap_laws import SapLaws, curvatures, impulses, line_search, rest, times
 
 SEARCH = 1e-8
 """Slope at which a line search ends, over the first one."""
 TIGHTER = 0.01
 """Share of the tolerance for momentum where the natural map is not within it yet."""
+POLISHES = 3
+"""Corrections of impulses at most, where velocities are right and the last digits of impulses are not."""
 IDLE = 3
 """Iterations that lower neither the function nor the error, after which rounding has the word."""
 LEAST = 1e-14
 """Share of the function by which an iteration should lower it."""
+HOLDING = 1e-10
+"""R of rows of joints over their mobility at least."""
 FLOOR = 1e-9
 """Momentum of an island counts at least as this share of that of all."""
 
@@ -71,7 +78,7 @@ class Sap(Iterative):
 
     tolerance: float = 1e-6
     max_iterations: int = 200
-    near_rigid: float = 0.1
+    near_rigid: float = 0.01
     """beta: contacts without a stiffness have the period of oscillation beta h; 1 in the papers."""
     friction_share: float = 1e-3
     """sigma: regularisation of friction over the mobility of the contact, which lets contacts at rest creep."""
@@ -94,7 +101,10 @@ class Sap(Iterative):
             return Solution(problem.v_free.copy(), np.zeros(0), "converged", 0, np.zeros((0, 2)))
         R = self.regularisation(problem)
         if isinstance(problem.A, GivenInverse):
-            part, R_own = given_participating(problem.J, problem.A, 0.5 * R), 0.5 * R
+            try:
+                part, R_own = given_participating(problem.J, problem.A, 0.5 * R), 0.5 * R
+            except DivergenceError:  # W is not that of bodies: its symmetric part is indefinite, and nothing convex
+                return Solution(problem.v_free.copy(), np.zeros(problem.row_count), "stalled", 0, np.zeros((0, 2)))
         else:
             part, R_own = problem.participating, R
         laws = problem.laws
@@ -103,23 +113,32 @@ class Sap(Iterative):
         prepared = time.perf_counter()
 
         search.start(warm)
-        tolerance, status = self.tolerance, "max-iterations"
-        for _ in range(self.max_iterations + 1):
+        tolerance, polished, status = self.tolerance, 0, "max-iterations"
+        while True:
             if search.error <= tolerance or search.idle >= IDLE:
-                lam = search.gamma
-                u = search.u_of(lam) if R_own is R else problem.constraint_velocity(problem.velocity(lam))
-                if search.error <= self.tolerance and self._map(problem, lam, u, R) <= self.tolerance:
+                # as a judge sees it: by the impulses alone
+                w, u = search.led_to()
+                if R_own is not R:
+                    u = problem.constraint_velocity(problem.velocity(search.gamma))
+                value = self._map(problem, search.gamma, u, R)
+                if value <= self.tolerance:
                     status = "converged"
-                    break
-                if search.idle >= IDLE or tolerance < TIGHTER * self.tolerance:
+                elif polished < POLISHES and search.factor is not None:
+                    polished += 1
+                    search.polish(u if R_own is R else search.led_to()[1])
+                    continue
+                elif search.idle >= IDLE or tolerance < TIGHTER * self.tolerance:
                     status = "stalled"
-                    break
-                tolerance *= TIGHTER
+                else:
+                    tolerance, polished = TIGHTER * tolerance, 0
+                    continue
+                break
             if search.iterations == self.max_iterations:
+                w, u = search.led_to()
                 break
             search.step()
         lam = search.gamma
-        v = problem.velocity(lam) if isinstance(problem.A, GivenInverse) else part.extended(problem.v_free, search.w)
+        v = problem.velocity(lam) if isinstance(problem.A, GivenInverse) else part.extended(problem.v_free, w)
         timings = {"prepare": prepared - started, "iterate": time.perf_counter() - prepared}
         found: Status = status  # type: ignore[assignment]
         return Solution(
@@ -148,10 +167,18 @@ class Sap(Iterative):
         mobility = np.where(of_contact, np.repeat(problem.weight, height), problem.diagonal)
         moves = mobility > 0.0
         mobility = np.where(moves, mobility, mobility[moves].mean() if moves.any() else 1.0)
-        R = np.maximum(self.near_rigid**2 / (4.0 * pi**2) * mobility, problem.laws.compliance)
+        share = np.where(of_contact, self.near_rigid**2 / (4.0 * pi**2), HOLDING)
+        R = np.maximum(share * mobility, problem.laws.compliance)
         tangent = of_contact.copy()
         tangent[problem.J.row_start[:-1][contact]] = False
         return np.where(tangent, self.friction_share * mobility, R)
+
+
+def _times(laws: SapLaws, G: NDArray[np.float64], x: NDArray[np.float64]) -> NDArray[np.float64]:
+    """G x (m,)."""
+    y = np.empty(len(x))
+    times(laws, G, x, y)
+    return y
 
 
 class _Search:
@@ -166,7 +193,7 @@ class _Search:
         self.D = 1.0 / np.sqrt(_diagonal_of(part.A))
         self.A_v_free = inertia.apply(part.A, v_free)
         self.base: NDArray[np.float64] | None = None
-        self.factor = None
+        self.factor: Factor | None = None
         self.iterations, self.idle = 0, 0
         self.history: list[tuple[int, float]] = []
         self.gamma = np.zeros(len(q))
@@ -202,10 +229,21 @@ class _Search:
         self.idle = 0 if cost - self.cost > LEAST * abs(cost) or self.error < 0.9 * error else self.idle + 1
         self.history.append((self.iterations, self.error))
 
-    def u_of(self, gamma: NDArray[np.float64]) -> NDArray[np.float64]:
-        """Constraint velocities (m,) that impulses (m,) lead to."""
-        w = inertia.solve(self.part.A, block_rows.apply_transpose(self.part.J, gamma))
-        return block_rows.apply(self.part.J, w) + self.q
+    def led_to(self) -> tuple[NDArray[np.float64], NDArray[np.float64]]:
+        """w (3 p,) and u (m,) that the impulses lead to, momentum being met: A^ w = J^T gamma."""
+        w = inertia.solve(self.part.A, block_rows.apply_transpose(self.part.J, self.gamma))
+        return w, block_rows.apply(self.part.J, w) + self.q
+
+    def polish(self, u: NDArray[np.float64]) -> None:
+        """A Newton step for the impulses, which u (m,) belongs to: rows whose R is small get back their last digits.
+
+        Their impulse is -u / R, in which the rounding of u is large. Here r = u + R gamma is what is left to do, and
+        R d + W d = -r, by H dw = -J^T G r, d = -G (r + J dw).
+        """
+        left = np.zeros(len(u))
+        rest(self.laws, self.u, u, self.gamma, left)
+        dw = solve(self.factor, -block_rows.apply_transpose(self.part.J, _times(self.laws, self.G, left)))
+        self.gamma = self.gamma - _times(self.laws, self.G, left + block_rows.apply(self.part.J, dw))
 
     def _arrive(self, w: NDArray[np.float64]) -> None:
         """Impulses, gradient and error at w (3 p,)."""

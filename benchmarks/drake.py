@@ -1,0 +1,298 @@
+"""Soft bodies in stickslip and in Drake: same meshes, material, step and tolerance; one run, one table.
+
+``chain`` is the scene soft-chain, ``torus`` soft-torus ([han2023] sec. VII-F), ``resting`` balls and cubes that lie on
+the ground. Both engines run on one thread, SAP to a relative tolerance of 1e-6. Times are CPU milliseconds a step (the
+machine may have other work): medians of the first steps, and of those after the bodies have settled. Overlap is measured
+in the same way for both, from the nodes where they end: the deepest that a point of one surface is inside another body.
+"apart" in the place of an overlap: links have passed through each other.
+
+Drake makes a contact of every polygon in which two bodies overlap, and needs the overlap; its stiffness is 1e8 Pa/m
+times the area of the polygon, softened to what a step resolves (sap_near_rigid_threshold 1, near_rigid=1 here).
+stickslip's contacts are places of surfaces about to touch. Drake is the extra ``peers``; without it the table has
+stickslip's rows alone.
+
+    python benchmarks/drake.py [--only chain|torus|resting] [--quick] [--json]
+"""
+
+from __future__ import annotations
+
+import os
+
+os.environ.setdefault("OMP_NUM_THREADS", "1")
+os.environ.setdefault("NUMBA_NUM_THREADS", "1")
+
+import argparse
+import json
+import math
+import sys
+import tempfile
+import time
+from collections.abc import Callable
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from stickslip import Scene, Simulation, TetMesh, elastic, tet_generators
+from stickslip.geometry.rotation import matrix
+from stickslip.geometry.tet_files import write_tet_mesh
+from stickslip.scenes.soft_chain import ring_mesh, soft_chain, soft_torus
+from stickslip.solvers.sap import Sap
+
+# Drake imports a package named drake, which must not be this file
+sys.path[:] = [folder for folder in sys.path if Path(folder).resolve() != Path(__file__).resolve().parent]
+TOLERANCE = 1e-6
+FIRST = 5
+"""Steps that the times at the start are of."""
+RADIUS = 0.05
+Placed = tuple[NDArray[np.float64], TetMesh]
+"""Nodes (n, 3) [m] in the world, and the mesh they belong to."""
+
+
+@dataclass(frozen=True)
+class Case:
+    """A scene, how it is stepped, and the solid that does not move in it: the mesh of a ring, or the ground."""
+
+    name: str
+    scene: Scene
+    dt: float
+    settling: int
+    """Steps before the times at rest."""
+    steps: int
+    ring: TetMesh | None = None
+
+
+def chain(links: int, quick: bool) -> Case:
+    """The chain of [han2023] Fig. 8."""
+    return Case(f"chain of {links}", soft_chain(links), 0.02, 20 if quick else 80, 5 if quick else 20, ring_mesh())
+
+
+def torus(unknowns: int, quick: bool) -> Case:
+    """The single ring of [han2023] Fig. 9."""
+    return Case(f"torus {unknowns}", soft_torus(unknowns), 0.02, 8 if quick else 15, 3 if quick else 6, ring_mesh())
+
+
+def resting(name: str, mesh: TetMesh, quick: bool) -> Case:
+    """A body that lies on the ground."""
+    scene = Scene()
+    scene.add_half_space(friction=0.5)
+    rubber = elastic(1e5, 0.4, density=1000.0, beta=0.01)
+    scene.add_soft(mesh, rubber, position=(0.0, 0.0, RADIUS), friction=0.5, name=name)
+    return Case(f"resting {name}", scene, 0.01, 40 if quick else 100, 20 if quick else 100)
+
+
+BODIES: dict[str, Callable[[], TetMesh]] = {
+    "ball": lambda: tet_generators.sphere(RADIUS, (1, 1, 2, 2)),
+    "cube": lambda: tet_generators.box((2.0 * RADIUS,) * 3, 4),
+    "large ball": lambda: tet_generators.sphere(RADIUS, (1, 2, 3, 3, 4)),
+    "large cube": lambda: tet_generators.box((2.0 * RADIUS,) * 3, (7, 7, 5)),
+}
+"""Bodies of about 115 and 410 nodes."""
+KINDS: dict[str, Callable[[bool], list[Case]]] = {
+    "chain": lambda quick: [chain(links, quick) for links in (10, 25)],
+    "torus": lambda quick: [torus(unknowns, quick) for unknowns in (12000, 28800)],
+    "resting": lambda quick: [resting(name, make(), quick) for name, make in BODIES.items()],
+}
+
+
+# ---- the two engines ----------------------------------------------------------------------------------------
+
+
+def ours(case: Case, solver: Sap, label: str) -> dict[str, Any]:
+    """A row of stickslip."""
+    sim = Simulation(case.scene, dt=case.dt, solver=solver)
+    sim.step()  # loads kernels
+    sim = Simulation(sim.model, dt=case.dt, solver=solver)
+    used, converged = [], 0
+    for _ in range(case.settling + case.steps):
+        start = time.process_time()
+        result = sim.step()
+        used.append(time.process_time() - start)
+        converged += result.certificate.converged
+    soft = sim.model.soft
+    nodes = [result.state.node_position[a:b] for a, b in zip(soft.node_start, soft.node_start[1:], strict=False)]
+    return _row(case, label, used, result.certificate.contacts, nodes, converged / len(used))
+
+
+def drakes(case: Case, folder: Path) -> dict[str, Any]:
+    """A row of Drake: deformable bodies, SAP; it raises where it does not converge."""
+    from pydrake.geometry import Box, Mesh
+    from pydrake.math import RigidTransform, RotationMatrix
+    from pydrake.multibody.plant import AddMultibodyPlant, MultibodyPlantConfig
+    from pydrake.systems.analysis import Simulator
+    from pydrake.systems.framework import DiagramBuilder
+
+    builder = DiagramBuilder()
+    plant, _ = AddMultibodyPlant(
+        MultibodyPlantConfig(time_step=case.dt, discrete_contact_approximation="sap"), builder
+    )
+    below, shape = RigidTransform([0.0, 0.0, -0.5]), Box(4.0, 4.0, 1.0)
+    if case.ring is not None:
+        write_tet_mesh(folder / "ring.vtk", case.ring)
+        below = RigidTransform(RotationMatrix(matrix(case.scene.bodies[0].rotation)), case.scene.bodies[0].position)
+        shape = Mesh(str(folder / "ring.vtk"), 1.0)
+    plant.RegisterCollisionGeometry(plant.world_body(), below, shape, "fixed", _properties(case.scene, rigid=True))
+    model = plant.deformable_model()
+    bodies = [_deformable(model, case.scene, index, folder) for index in range(len(case.scene.soft_bodies))]
+    plant.Finalize()
+    simulator = Simulator(builder.Build())
+    simulator.Initialize()
+    used = []
+    for k in range(case.settling + case.steps):
+        start = time.process_time()
+        simulator.AdvanceTo((k + 1) * case.dt)
+        used.append(time.process_time() - start)
+    context = plant.GetMyContextFromRoot(simulator.get_context())
+    found = plant.get_contact_results_output_port().Eval(context)
+    contacts = sum(found.deformable_contact_info(i).contact_mesh().num_faces() for i in range(found.num_deformable_contacts()))
+    nodes = [np.array(model.GetPositions(context, body).T) for body in bodies]
+    return _row(case, "drake sap", used, contacts, nodes, 1.0)
+
+
+def _properties(scene: Scene, rigid: bool) -> Any:
+    """Friction of the scene's first material, for Drake."""
+    from pydrake.geometry import AddContactMaterial, AddRigidHydroelasticProperties, ProximityProperties
+    from pydrake.multibody.plant import CoulombFriction
+
+    properties = ProximityProperties()
+    AddContactMaterial(friction=CoulombFriction(0.5, 0.5), properties=properties)
+    if rigid:
+        AddRigidHydroelasticProperties(1.0, properties)
+    return properties
+
+
+def _deformable(model: Any, scene: Scene, index: int, folder: Path) -> Any:
+    """A soft body of the scene in Drake, its nodes where they start."""
+    from pydrake.geometry import GeometryInstance, Mesh
+    from pydrake.math import RigidTransform
+    from pydrake.multibody.fem import DeformableBodyConfig
+
+    body = scene.soft_bodies[index]
+    file = folder / f"soft-{index}.vtk"
+    write_tet_mesh(file, TetMesh(body.start, body.mesh.tets))
+    (made_of,) = body.elastic
+    config = DeformableBodyConfig()
+    poisson = made_of.lam / (2.0 * (made_of.lam + made_of.mu))
+    config.set_youngs_modulus(2.0 * made_of.mu * (1.0 + poisson))
+    config.set_poissons_ratio(poisson)
+    config.set_mass_density(made_of.density)
+    config.set_mass_damping_coefficient(made_of.alpha)
+    config.set_stiffness_damping_coefficient(made_of.beta)
+    geometry = GeometryInstance(RigidTransform(), Mesh(str(file), 1.0), body.name)
+    geometry.set_proximity_properties(_properties(scene, rigid=False))
+    return model.RegisterDeformableBody(geometry, config, 1.0)
+
+
+# ---- overlap ------------------------------------------------------------------------------------------------
+
+
+def overlap(a: Placed, b: Placed) -> float:
+    """[m] deepest that a node, a place on an edge or the middle of a triangle of one body is inside the other."""
+    return max(_depth(a, b), _depth(b, a))
+
+
+def _depth(of: Placed, within: Placed) -> float:
+    """[m] deepest that a place on the surface of the first is inside the second."""
+    (x, mesh), (y, other) = of, within
+    faces = mesh.surface
+    edges = np.unique(np.sort(faces[:, [0, 1, 1, 2, 2, 0]].reshape(-1, 2), axis=1), axis=0)
+    on_edges = [(1.0 - t) * x[edges[:, 0]] + t * x[edges[:, 1]] for t in (0.25, 0.5, 0.75)]
+    places = np.concatenate([x[np.unique(faces)], *on_edges, x[faces].mean(axis=1)])
+    places = places[((places >= y.min(axis=0)) & (places <= y.max(axis=0))).all(axis=1)]
+    origin = y[other.tets[:, 0]]
+    inverse = np.linalg.inv(np.stack([y[other.tets[:, k]] - origin for k in (1, 2, 3)], axis=2))
+    lower, upper = y[other.tets].min(axis=1), y[other.tets].max(axis=1)
+    deepest = 0.0
+    for place in places:
+        near = np.flatnonzero(((place >= lower) & (place <= upper)).all(axis=1))
+        weight = np.einsum("tij,tj->ti", inverse[near], place - origin[near])
+        if ((weight >= 0.0).all(axis=1) & (weight.sum(axis=1) <= 1.0)).any():
+            deepest = max(deepest, _distance(place, y[other.surface]))
+    return deepest
+
+
+def _distance(place: NDArray[np.float64], triangles: NDArray[np.float64]) -> float:
+    """[m] from a place (3,) to the nearest of triangles (n, 3, 3)."""
+    corner, nearest = [triangles[:, k] for k in range(3)], math.inf
+    normal = np.cross(corner[1] - corner[0], corner[2] - corner[0])
+    normal /= np.linalg.norm(normal, axis=1)[:, None]
+    away = ((place - corner[0]) * normal).sum(axis=1)
+    inside = np.ones(len(triangles), bool)
+    for k in range(3):
+        start, along = corner[k], corner[(k + 1) % 3] - corner[k]
+        inside &= (np.cross(along, place - start) * normal).sum(axis=1) >= 0.0
+        share = np.clip(((place - start) * along).sum(axis=1) / (along * along).sum(axis=1), 0.0, 1.0)
+        nearest = min(nearest, float(np.linalg.norm(place - start - share[:, None] * along, axis=1).min()))
+    return min(nearest, float(np.abs(away[inside]).min(initial=math.inf)))
+
+
+def _overlap_of(case: Case, nodes: list[NDArray[np.float64]]) -> float:
+    """[m] largest overlap of neighbours; NaN where links have come apart."""
+    if case.ring is None:
+        return max(0.0, -min(float(x[:, 2].min()) for x in nodes))
+    above = case.scene.bodies[0]
+    first = above.position + case.ring.nodes @ matrix(above.rotation).T
+    bodies = [(first, case.ring), *zip(nodes, (body.mesh for body in case.scene.soft_bodies), strict=True)]
+    height = [x[:, 2].mean() for x, _ in bodies]
+    size = np.ptp(case.ring.nodes[:, 0])
+    if -np.diff(height).min() > size:
+        return math.nan
+    return max(overlap(a, b) for a, b in zip(bodies, bodies[1:], strict=False))
+
+
+# ---- the table ----------------------------------------------------------------------------------------------
+
+
+def _row(
+    case: Case, engine: str, used: list[float], contacts: int, nodes: list[NDArray[np.float64]], converged: float
+) -> dict[str, Any]:
+    return {
+        "case": case.name, "engine": engine, "unknowns": 3 * sum(map(len, nodes)),
+        "ms_first": 1e3 * float(np.median(used[:FIRST])), "ms": 1e3 * float(np.median(used[case.settling :])),
+        "contacts": contacts, "overlap_mm": 1e3 * _overlap_of(case, nodes), "converged": converged,
+    }  # fmt: skip
+
+
+def main() -> None:
+    """Print the table."""
+    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
+    parser.add_argument("--only", choices=KINDS, help="one kind of scene")
+    parser.add_argument("--quick", action="store_true", help="fewer steps, the smaller of the scenes")
+    parser.add_argument("--no-drake", action="store_true", help="stickslip's rows alone")
+    parser.add_argument("--json", action="store_true")
+    options = parser.parse_args()
+    rows: list[dict[str, Any]] = []
+    for kind in [options.only] if options.only else KINDS:
+        cases = KINDS[kind](options.quick)
+        for case in cases[:1] if options.quick else cases:
+            for label, solver in (
+                ("stickslip sap", Sap(tolerance=TOLERANCE)),
+                ("near_rigid=1", Sap(tolerance=TOLERANCE, near_rigid=1.0)),
+            ):
+                _add(rows, ours(case, solver, label), options.json)
+            if not options.no_drake:
+                try:
+                    with tempfile.TemporaryDirectory() as folder:
+                        _add(rows, drakes(case, Path(folder)), options.json)
+                except ImportError as error:
+                    print(f"Drake cannot be imported ({error}): pip install stickslip[peers]", file=sys.stderr)
+    if options.json:
+        print(json.dumps(rows))
+
+
+def _add(rows: list[dict[str, Any]], row: dict[str, Any], quiet: bool) -> None:
+    """Keep a row, and print it."""
+    columns = ("case", "engine", "unknowns", "ms_first", "ms", "contacts", "overlap_mm", "converged")
+    if not rows and not quiet:
+        print(" ".join(f"{name:>18}" for name in columns))
+    rows.append({name: None if value != value else value for name, value in row.items()})
+    if not quiet:
+        shown = {name: "apart" if value is None else value for name, value in rows[-1].items()}
+        cells = (f"{shown[name]:.4g}" if isinstance(shown[name], float) else str(shown[name]) for name in columns)
+        print(" ".join(f"{cell:>18}" for cell in cells), flush=True)
+
+
+if __name__ == "__main__":
+    main()
