@@ -19,21 +19,23 @@ def ball_on_spring(stiffness: float, dissipation: float = 0.0, height: float = 0
     return ball, Simulation(scene, **options)
 
 
-@pytest.mark.parametrize("scheme", ["euler", "moreau"])
 @pytest.mark.parametrize("dt", [0.001, 0.01])
-@pytest.mark.parametrize("solver", ["auto", "newton", "apgd", "sap"])
-def test_ball_settles_at_weight_over_stiffness(solver: str, dt: float, scheme: str) -> None:
-    ball, sim = ball_on_spring(2e3, 0.1, dt=dt, solver=solver, stepping=Stepping(scheme=scheme))
-    sim.run(round(1.5 / dt))
+@pytest.mark.parametrize(
+    ("solver", "scheme"),
+    [("auto", "euler"), ("newton", "euler"), ("apgd", "euler"), ("sap", "euler"), ("auto", "moreau")],
+)
+def test_ball_settles_at_weight_over_stiffness(solver: str, scheme: str, dt: float) -> None:
+    ball, sim = ball_on_spring(2e4, 0.02, dt=dt, solver=solver, stepping=Stepping(scheme=scheme))
+    sim.run(300 if dt < 0.01 else 80)
     depth = 0.1 - sim.position(ball)[2]
-    assert depth == pytest.approx(3.0 * G / 2e3, rel=1e-6)
-    assert sim.contacts(ball).total_force[2] == pytest.approx(3.0 * G, rel=1e-6)
+    assert depth == pytest.approx(3.0 * G / 2e4, rel=1e-5)
+    assert sim.contacts(ball).total_force[2] == pytest.approx(3.0 * G, rel=1e-5)
     assert sim.last is not None
     certificate = sim.last.certificate
     assert certificate.converged
     assert certificate.velocity_violation < 1e-6
-    assert certificate.penetration == pytest.approx(depth, rel=1e-6)
-    assert certificate.energy.elastic == pytest.approx(0.5 * 2e3 * depth**2, rel=1e-5)
+    assert certificate.penetration == pytest.approx(depth, rel=1e-5)
+    assert certificate.energy.elastic == pytest.approx(0.5 * 2e4 * depth**2, rel=1e-4)
 
 
 @pytest.mark.parametrize("dissipation", [0.0, 0.004])
@@ -41,22 +43,23 @@ def test_impact_is_the_implicit_recurrence(dissipation: float) -> None:
     k, m, h = 5e4, 3.0, 0.002
     ball, sim = ball_on_spring(k, dissipation, 0.02, -1.0, dt=h)
     gap, v, lowest = 0.02, -1.0, 0.0
-    for _ in range(100):
-        free = v - G * h
-        pushed = (free - h * k / m * gap) / (1.0 + h * k * (h + dissipation) / m)
-        v = pushed if pushed > free else free  # never pulls
+    for _ in range(40):
+        free, C = v - G * h, 1.0 / (h * k * (h + dissipation))
+        bias = gap / h if gap > 0.0 else gap / (h + dissipation)
+        v = free + max(0.0, -(free + bias) / (m * C + 1.0))  # m v' = m v_free + lam, never pulls
         gap += h * v
         lowest = min(lowest, gap)
         sim.step()
         assert sim.position(ball)[2] - 0.1 == pytest.approx(gap, abs=1e-12)
         assert sim.velocity(ball)[2] == pytest.approx(v, abs=1e-9)
     assert lowest < -0.001
-    assert gap > 0.0
+    assert gap > 0.001
 
 
 def test_impact_is_the_damped_oscillator_at_small_steps() -> None:
     k, m, tau, speed = 5e4, 3.0, 0.002, 1.0
-    ball, sim = ball_on_spring(k, tau, 0.0, -speed, dt=5e-6, gravity=(0, 0, 0))
+    h = 2e-5
+    ball, sim = ball_on_spring(k, tau, 0.0, -speed, dt=h, gravity=(0, 0, 0))
     omega = sqrt(k / m)
     zeta = 0.5 * tau * omega
     s = sqrt(1.0 - zeta * zeta)
@@ -65,28 +68,28 @@ def test_impact_is_the_damped_oscillator_at_small_steps() -> None:
     leaving = -speed * exp(-zeta * omega * end) * (cos(phase) - zeta / s * sin(phase))
     deepest = speed / omega * exp(-zeta * atan2(s, zeta) / s)
     lowest, pushed, damped, numerical = 0.0, 0, 0.0, 0.0
-    for _ in range(round(1.2 * pi / omega / 5e-6)):
+    for _ in range(round(1.2 * pi / omega / h)):
         certificate = sim.step().certificate
         lowest = min(lowest, sim.position(ball)[2] - 0.1)
         pushed += bool(sim.last.solution.lam.any())
         damped += certificate.energy.damping
         numerical += certificate.energy.numerical
         assert certificate.energy.impact == 0.0
-    assert lowest == pytest.approx(-deepest, rel=2e-3)
-    assert pushed * 5e-6 == pytest.approx(end, rel=2e-3)
-    assert sim.velocity(ball)[2] == pytest.approx(leaving, rel=2e-3)
+    assert lowest == pytest.approx(-deepest, rel=5e-3)
+    assert pushed * h == pytest.approx(end, rel=5e-3)
+    assert sim.velocity(ball)[2] == pytest.approx(leaving, rel=5e-3)
     start = 0.5 * m * speed**2
     # the spring is still pressed in when it lets go of the ball; its damper takes that, as far as contacts are seen
     assert damped == pytest.approx(start - 0.5 * m * leaving**2, rel=0.01)
-    assert abs(numerical) < 0.005 * start
+    assert abs(numerical) < 0.01 * start
 
 
 def test_energy_of_undamped_springs_is_kept_but_for_numerics() -> None:
     ball, sim = ball_on_spring(5e4, 0.0, 0.0, -1.0, dt=2e-5, gravity=(0, 0, 0))
     total = []
-    sim.run(700, lambda result: total.append(result.certificate.energy.total))
+    sim.run(1300, lambda result: total.append(result.certificate.energy.total))
     assert sim.velocity(ball)[2] > 0.98
-    assert total == pytest.approx([1.5] * 700, rel=0.02)
+    assert total == pytest.approx([1.5] * 1300, rel=0.02)
 
 
 def test_springs_are_in_series_and_dissipation_adds() -> None:
@@ -193,8 +196,9 @@ def sliding_box(solver: str) -> Simulation:
     scene = Scene()
     scene.add_half_space(friction=0.4)
     scene.add_box((0.2, 0.2, 0.05), (0, 0, 0.025), friction=0.4, velocity=(2.0, 0, 0))
-    sim = Simulation(scene, dt=0.002, solver=solver)
-    sim.run(60)
+    # contacts that glide are seen
+    sim = Simulation(scene, solver=solver, stepping=Stepping(dt=0.002, margin=0.01))
+    sim.run(40)
     return sim
 
 

@@ -24,7 +24,7 @@ SMALL = {
     "rope-bridge": {"planks": 3},
     "soft-ball": {"divisions": 1},
     "soft-stack": {"levels": 2, "divisions": 1},
-    "soft-bubble": {"cells": 6, "divisions": 2},
+    "soft-bubble": {"cells": 8, "divisions": 2},
     "soft-arch": {"count": 3},
     "twist": {"cells": 4, "across": 1},
     "cable": {"links": 16},

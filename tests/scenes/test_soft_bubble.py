@@ -11,7 +11,7 @@ from stickslip.scenes.running import execute, prepare
 from stickslip.scenes.soft_bubble import BULGE, LIFTED, RADIUS, bubble, soft_bubble
 from stickslip.soft_description import SoftBody
 
-COARSE = {"cells": 6, "divisions": 2}
+COARSE = {"cells": 8, "divisions": 3}
 
 
 @pytest.mark.parametrize("divisions", [2, 4])

@@ -5,6 +5,7 @@ from __future__ import annotations
 import numpy as np
 from numpy.typing import NDArray
 
+from stickslip.dynamics.contact_springs import closing_speed
 from stickslip.jit import kernel
 from stickslip.linalg.block_rows import BlockRows
 from stickslip.linalg.vec3 import cross, dot, load3, sub
@@ -151,7 +152,7 @@ def gap_bias(
     if compliance is not None:
         soft = np.flatnonzero(compliance[:, 0] > 0.0)
         bias[soft] = 0.0
-        bias[soft, 0] = gap[soft] / (stepping.horizon + compliance[soft, 1])
+        bias[soft, 0] = closing_speed(gap[soft], compliance[soft, 1], stepping.horizon)
     return bias.ravel()
 
 

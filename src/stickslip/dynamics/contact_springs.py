@@ -1,13 +1,16 @@
 """Compliant contacts, [castro2022] sec. III: what their springs and dampers bring to the rows of a step, and hold.
 
-A contact point of stiffness k [N/m] and dissipation time tau [s] with the gap g pushes with
+A contact point of stiffness k [N/m] and dissipation time tau [s] that is pressed in by d = -g, g the gap, pushes with
 
-    f = k max(0, -g - tau g')
+    f = k max(0, d + tau d')
 
 at the end of the step. With u = g' + g_0 / (T + tau), g_0 the gap where the contact was found, T the time from there to
 the end of the step and h the time over which the impulse lam = h f acts, that is
 
     0 <= u + C lam,   0 <= lam,   (u + C lam) lam = 0,      C = 1 / (h k (T + tau))
+
+Where the gap is still open, g_0 > 0, u = g' + g_0 / T: the damper resists the part of the way on which bodies touch. With
+T + tau it would push bodies that have yet to meet, from as far away as contacts are looked for.
 """
 
 from __future__ import annotations
@@ -23,6 +26,13 @@ def normal_compliance(compliance: NDArray[np.float64], stepping: Stepping, rows:
     found = np.zeros((len(compliance), rows))
     found[:, 0] = compliance[:, 0] / (stepping.dt * (stepping.horizon + compliance[:, 1]))
     return found.ravel()
+
+
+def closing_speed(
+    gap: NDArray[np.float64], dissipation: NDArray[np.float64], horizon: float
+) -> NDArray[np.float64]:
+    """Part of the bias (nc,) [m/s] that the gaps (nc,) [m] of compliant contacts make."""
+    return gap / np.where(gap > 0.0, horizon, horizon + dissipation)
 
 
 def spring_energies(
@@ -44,11 +54,12 @@ def spring_energies(
     if not len(soft):
         return 0.0, 0.0, 0.0
     k, tau = 1.0 / compliance[soft, 0], compliance[soft, 1]
-    closing = gap[soft] / (horizon + tau)
+    closing = closing_speed(gap[soft], tau, horizon)
     rate_before, rate = u_before[soft] - closing, u[soft] - closing
     start = np.minimum(gap[soft] - (h - horizon) * rate_before, 0.0)
     end = np.minimum(gap[soft] + horizon * rate, 0.0)
     before, after = 0.5 * k * start**2, 0.5 * k * end**2
     held_back = np.where(tau > 0.0, np.maximum(before - after, 0.0), 0.0)
-    damped = np.where(lam[soft] > 0.0, h * k * tau * rate**2, held_back)
+    pressing = (end - np.minimum(gap[soft], 0.0)) / horizon
+    damped = np.where(lam[soft] > 0.0, h * k * tau * pressing**2, held_back)
     return float(before.sum()), float(after.sum()), float(damped.sum())

@@ -18,7 +18,7 @@ from numpy.typing import ArrayLike, NDArray
 
 from stickslip.errors import InputError
 from stickslip.geometry.shapes import positive, vector
-from stickslip.geometry.tet_checks import squared_edges, text
+from stickslip.geometry.tet_checks import matched_faces, pieces, squared_edges, text
 from stickslip.geometry.tet_mesh import TetMesh, volumes_of, without_unused
 
 Field = Callable[[NDArray[np.float64]], NDArray[np.float64]]
@@ -36,7 +36,7 @@ def fill_implicit(
     """Tetrahedral mesh of where ``field`` is negative, within the box from low to high (3,) [m].
 
     spacing: [m] edge of the cubes of the lattice, whose shorter edges are 0.87 of it.
-    The body must be inside of the box; parts thinner than the spacing may be lost.
+    The body must be inside of the box; parts thinner than the spacing may be lost, or grow together.
     """
     lower, upper = vector(where, "low", low), vector(where, "high", high)
     a = positive(where, "spacing", spacing)
@@ -52,7 +52,7 @@ def fill_implicit(
     points, stuffed = _stuffed(nodes, value, tets, cut)
     if not len(stuffed):
         raise InputError(f"{where}: no element of spacing {a} m lies inside; the field must be negative there")
-    return TetMesh(*without_unused(points, stuffed), where)
+    return TetMesh(*without_unused(points, _held_by_faces(stuffed, len(points))), where)
 
 
 def _values(field: Field, points: NDArray[np.float64], where: str) -> NDArray[np.float64]:
@@ -169,6 +169,17 @@ def _stuffed(
             parts += max(choices, key=lambda pair: float(_mean_ratio(points, _turned(points, np.array(pair))).min()))
     cut_tets = _turned(points, np.array(parts, dtype=np.int64).reshape(-1, 4))
     return points, np.concatenate([whole, cut_tets])
+
+
+def _held_by_faces(tets: NDArray[np.int64], node_count: int) -> NDArray[np.int64]:
+    """Elements without the parts that hang on larger ones by a node or an edge alone."""
+    corners = tets.astype(np.int32)
+    faces = matched_faces(corners, node_count)
+    part, body = (pieces(corners, faces, node_count, by) for by in ("faces", "nodes"))
+    size = np.bincount(part)
+    largest = np.zeros(body.max() + 1, dtype=np.int64)
+    np.maximum.at(largest, body, size[part])
+    return tets[size[part] == largest[body]]
 
 
 def _turned(points: NDArray[np.float64], tets: NDArray[np.int64]) -> NDArray[np.int64]:

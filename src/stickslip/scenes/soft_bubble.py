@@ -74,14 +74,15 @@ def soft_bubble(
         positive("soft-bubble", name, value)
     if not shake >= 0.0:
         raise InputError(f"soft-bubble: shake is {shake} m; it must be zero or positive")
-    whole_number("soft-bubble", "cells", cells, 6)
+    whole_number("soft-bubble", "cells", cells, 8)
     whole_number("soft-bubble", "divisions", divisions, 1)
     scene = Scene()
     surface = scene.add_material("plush and rubber", friction)
     scene.add_half_space(material=surface, colour=TABLE, name="table")
     plush = elastic(bear_young, bear_poisson, density=bear_density, beta=damping)
     rubber = elastic(young, poisson, density=density, beta=damping)
-    scene.add_soft(teddy(height, cells), plush, material=surface, colour=BEAR, name="teddy")
+    bear = teddy(height, cells)
+    scene.add_soft(bear, plush, (0.0, 0.0, -bear.nodes[:, 2].min()), material=surface, colour=BEAR, name="teddy")
     grip = np.array([0.0, 0.02 * height, 0.27 * height])
     if not grip[2] > RADIUS + 0.002:
         raise InputError(f"soft-bubble: height is {height} m; it must be above {(RADIUS + 0.002) / 0.27:.3f} m")

@@ -30,7 +30,7 @@ HALF_WIDTH = 0.225
 """Of the belly, over the bear's height."""
 BLEND = 0.05
 """Width of the blending of two parts, over the bear's height."""
-LOW, HIGH = (-0.56, -0.60, -0.06), (0.56, 0.36, 1.06)
+LOW, HIGH = (-0.56, -0.65, -0.06), (0.56, 0.36, 1.06)
 """Of a box around it."""
 
 

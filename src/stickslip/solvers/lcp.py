@@ -102,7 +102,8 @@ class LCP(Iterative):
     def residual(self, problem: ContactProblem, lam: NDArray[np.float64], u: NDArray[np.float64]) -> float:
         """Natural map of the pyramid law, scaled as the residuals of contact/residual.py are."""
         siconos = self.criterion == "siconos"
-        weight = np.ones(problem.block_count) if siconos else problem.weight
+        u = problem.law_velocity(lam, u)
+        weight = np.ones(problem.block_count) if siconos else problem.law_weight
         value = float(_natural_map(problem.J.row_start, problem.laws, lam, u, weight, self.facets))
         scale = problem.free_speed
         if siconos:

@@ -61,7 +61,7 @@ IDLE = 3
 """Iterations that lower neither the function nor the error, after which rounding has the word."""
 LEAST = 1e-14
 """Share of the function by which an iteration should lower it."""
-HOLDING = 1e-10
+HOLDING = 1e-8
 """R of rows of joints over their mobility at least."""
 FLOOR = 1e-9
 """Momentum of an island counts at least as this share of that of all."""

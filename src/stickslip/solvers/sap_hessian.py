@@ -81,7 +81,10 @@ def _structure(cluster_start: bytes, entry_start: bytes, entry_column: bytes) ->
     _places(entries, column, start, cluster, indptr, indices, symbolic.place, own, pair_start, pair_place)
 
     island = island_of[cluster]
-    block_island = island[column[entries[:-1]]]  # every constraint block touches something, or it were none
+    # blocks between bodies that cannot move have no part in any search; the first island is as good as another
+    block_island = np.zeros(len(entries) - 1, dtype=np.int32)
+    moved = np.diff(entries) > 0
+    block_island[moved] = island[column[entries[:-1][moved]]]
     blocks = np.argsort(block_island, kind="stable").astype(np.int32)
     block_start = summed(np.bincount(block_island, minlength=int(island_of.max(initial=-1)) + 1))
     return Structure(symbolic, own, indptr, pair_start, pair_place, island, block_start, blocks)
