@@ -55,7 +55,8 @@ class EnergyLedger:
     damping: float
     """Dissipated by the damping of materials, joints and compliant contacts."""
     impact: float
-    """Dissipated by normal impulses of rigid contacts (inelastic impact) and by breaking; negative where overlaps are pushed apart."""
+    """Dissipated by normal impulses of rigid contacts (inelastic impact) and by breaking; negative where overlaps are
+    pushed apart."""
     numerical: float
     """What the time discretisation gained (positive) or lost (negative)."""
 

@@ -139,5 +139,5 @@ def test_files_keep_compliance_or_refuse(tmp_path) -> None:
 def test_compliance_across_the_normal_is_refused() -> None:
     problem = groove()
     laws = contact_laws(problem.laws.friction[:, 0])._replace(compliance=np.full(problem.row_count, 0.1))
-    with pytest.raises(InputError, match="row 1 is 0.1; contacts have one along normals only"):
+    with pytest.raises(InputError, match=r"row 1 is 0\.1; contacts have one along normals only"):
         checked(replace(problem, laws=laws))

@@ -24,7 +24,12 @@ def box_mesh(cells: tuple[int, int, int]) -> tuple[np.ndarray, np.ndarray]:
 def elastic_box(*cells: int, mass: float = 1e-2, seed: int = 0) -> Blocks:
     """Stiffness for Lame constants of 1 plus ``mass`` at every node, of a box with nodes moved at random."""
     nodes, tets = box_mesh(cells)
-    nodes += np.random.default_rng(seed).uniform(-0.1, 0.1, nodes.shape)
+    return elastic(nodes + np.random.default_rng(seed).uniform(-0.1, 0.1, nodes.shape), tets, mass)
+
+
+def elastic(nodes: np.ndarray, tets: np.ndarray, mass: float = 1e-2) -> Blocks:
+    """Stiffness for Lame constants of 1 plus ``mass`` at every node, of nodes (n, 3) and tetrahedra (k, 4)."""
+    tets = tets.astype(np.int64)
     edges = nodes[tets[:, 1:]] - nodes[tets[:, :1]]
     inverse = np.linalg.inv(edges)
     gradient = np.concatenate([-inverse.sum(axis=2, keepdims=True), inverse], axis=2).transpose(0, 2, 1)
@@ -34,8 +39,8 @@ def elastic_box(*cells: int, mass: float = 1e-2, seed: int = 0) -> Blocks:
     stiffness *= np.abs(np.linalg.det(edges))[:, None, None, None, None] / 6.0
     n = len(nodes)
     key, place = np.unique((tets[:, :, None] * n + tets[:, None, :]).ravel(), return_inverse=True)
-    data = np.zeros((len(key), 3, 3))
-    np.add.at(data, place, stiffness.reshape(-1, 3, 3))
+    entries = stiffness.reshape(-1, 9)
+    data = np.stack([np.bincount(place, entries[:, c], len(key)) for c in range(9)], axis=1).reshape(-1, 3, 3)
     data[key % n == key // n] += mass * np.eye(3)
     return np.searchsorted(key, n * np.arange(n + 1)).astype(np.int32), (key % n).astype(np.int32), data
 
@@ -53,3 +58,30 @@ def as_sparse(blocks: Blocks) -> csc_array:
     """The same as a matrix of numbers."""
     indptr, indices, data = blocks
     return csc_array(bsr_array((data, indices, indptr)))
+
+
+def random_blocks(nodes: int, edges: int, seed: int) -> Blocks:
+    """Diagonally dominant blocks on a random graph, parts of which may stand alone."""
+    rng = np.random.default_rng(seed)
+    dense = np.zeros((nodes, nodes, 3, 3))
+    for i, j in rng.integers(0, nodes, (edges, 2)):
+        if i != j:
+            dense[i, j] = rng.normal(size=(3, 3))
+            dense[j, i] = dense[i, j].T
+    for i in range(nodes):
+        dense[i, i] = np.diag(np.abs(dense[i]).sum(axis=(0, 2)) + 0.1)
+    present = np.abs(dense).sum(axis=(2, 3)) > 0
+    i, j = np.nonzero(present)
+    return np.searchsorted(i, np.arange(nodes + 1)).astype(np.int32), j.astype(np.int32), dense[i, j]
+
+
+MATRICES: dict[str, Blocks] = {
+    "one node": (np.array([0, 1], np.int32), np.array([0], np.int32), 2.0 * np.eye(3)[None]),
+    "no edges": random_blocks(7, 0, 0),
+    "sparse": random_blocks(40, 30, 1),
+    "random": random_blocks(60, 150, 2),
+    "full": random_blocks(20, 2000, 3),
+    "box": elastic_box(3, 3, 3),
+    "bar": elastic_box(12, 2, 1),
+    "two boxes": several(elastic_box(2, 2, 2), elastic_box(3, 2, 1, seed=1)),
+}

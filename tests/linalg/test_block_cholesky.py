@@ -7,30 +7,12 @@ import sys
 
 import numpy as np
 import pytest
-from elastic_boxes import Blocks, as_sparse, elastic_box, several
+from elastic_boxes import MATRICES, as_sparse, elastic_box, random_blocks, several
 
 from stickslip.errors import DivergenceError, InputError
 from stickslip.linalg import elimination
-from stickslip.linalg.block_cholesky import Factor, analyse, extended, factorise, forward, schur, solve, with_last
-from stickslip.linalg.dissection import dissected
-from stickslip.linalg.elimination_tree import elimination_tree, inverse_places
-from stickslip.linalg.minimum_degree import minimum_degree
+from stickslip.linalg.block_cholesky import Factor, analyse, factorise, forward, schur, solve
 from stickslip.linalg.threads import one_blas_thread
-
-
-def random_blocks(nodes: int, edges: int, seed: int) -> Blocks:
-    """Diagonally dominant blocks on a random graph, parts of which may stand alone."""
-    rng = np.random.default_rng(seed)
-    dense = np.zeros((nodes, nodes, 3, 3))
-    for i, j in rng.integers(0, nodes, (edges, 2)):
-        if i != j:
-            dense[i, j] = rng.normal(size=(3, 3))
-            dense[j, i] = dense[i, j].T
-    for i in range(nodes):
-        dense[i, i] = np.diag(np.abs(dense[i]).sum(axis=(0, 2)) + 0.1)
-    present = np.abs(dense).sum(axis=(2, 3)) > 0
-    i, j = np.nonzero(present)
-    return np.searchsorted(i, np.arange(nodes + 1)).astype(np.int32), j.astype(np.int32), dense[i, j]
 
 
 def lower(factor: Factor) -> np.ndarray:
@@ -43,18 +25,6 @@ def lower(factor: Factor) -> np.ndarray:
         columns = 3 * panels.column_start[s] + np.arange(panel.shape[1])
         L[np.ix_((3 * rows[:, None] + np.arange(3)).ravel(), columns)] = panel
     return np.tril(L)
-
-
-MATRICES: dict[str, Blocks] = {
-    "one node": (np.array([0, 1], np.int32), np.array([0], np.int32), 2.0 * np.eye(3)[None]),
-    "no edges": random_blocks(7, 0, 0),
-    "sparse": random_blocks(40, 30, 1),
-    "random": random_blocks(60, 150, 2),
-    "full": random_blocks(20, 2000, 3),
-    "box": elastic_box(3, 3, 3),
-    "bar": elastic_box(12, 2, 1),
-    "two boxes": several(elastic_box(2, 2, 2), elastic_box(3, 2, 1, seed=1)),
-}
 
 
 @pytest.mark.parametrize("blocks", MATRICES.values(), ids=MATRICES)
@@ -144,78 +114,6 @@ def test_schur_complement_is_read_off_where_the_other_nodes_hang_together():
     np.testing.assert_allclose(schur(factor), expected, rtol=0.0, atol=1e-13 * np.abs(expected).max())
 
 
-@pytest.mark.parametrize(
-    "blocks",
-    [
-        elastic_box(5, 5, 5),
-        elastic_box(2, 2, 1),
-        random_blocks(60, 150, 5),
-        several(elastic_box(3, 2, 2), elastic_box(2, 2, 4)),
-    ],
-    ids=["box", "small box", "random", "two boxes"],
-)
-@pytest.mark.parametrize("share", [0.0, 0.02, 0.3, 1.0])
-def test_other_last_nodes_from_the_same_analysis(blocks, share):
-    indptr, indices, data = blocks
-    n = len(indptr) - 1
-    last = np.random.default_rng(0).permutation(n)[: int(np.ceil(share * n))].astype(np.int32)
-    first = analyse(indptr, indices, np.array([1, 0]))
-    symbolic = with_last(first, indptr, indices, last)
-    assert sorted(symbolic.order) == list(range(n))
-    factor = factorise(symbolic, data)
-    expected = schur(factorise(analyse(indptr, indices, last), data))
-    np.testing.assert_allclose(schur(factor), expected, rtol=0.0, atol=1e-11 * np.abs(expected).max(initial=0.0))
-    A = as_sparse(blocks)
-    b = np.random.default_rng(1).normal(size=3 * n)
-    np.testing.assert_allclose(A @ solve(factor, b), b, rtol=0.0, atol=1e-10)
-    again = with_last(symbolic, indptr, indices, np.array([1, 0], np.int32))
-    np.testing.assert_allclose(A @ solve(factorise(again, data), b), b, rtol=0.0, atol=1e-10)
-
-
-def test_the_same_last_nodes_need_no_analysis():
-    indptr, indices, _ = elastic_box(3, 3, 3)
-    symbolic = analyse(indptr, indices)
-    assert with_last(symbolic, indptr, indices, np.zeros(0, np.int32)) is symbolic
-
-
-@pytest.mark.parametrize("cells", [(8, 8, 8), (40, 2, 2), (12, 12, 3)])
-def test_other_last_nodes_cost_little_fill(cells):
-    indptr, indices, _ = elastic_box(*cells)
-    first = analyse(indptr, indices)
-    for last in (np.arange(20, dtype=np.int32), np.arange(first.size // 3 - 60, first.size // 3, dtype=np.int32)):
-        symbolic = with_last(first, indptr, indices, last)
-        assert symbolic.sizes.kept == 9 * len(last) ** 2
-        assert symbolic.operations < 2.5 * analyse(indptr, indices, last).operations
-
-
-@pytest.mark.parametrize("last", [[3, 3], [27], [-1]])
-def test_last_nodes_that_are_refused(last):
-    indptr, indices, _ = elastic_box(2, 2, 2)
-    symbolic = analyse(indptr, indices)
-    with pytest.raises(InputError, match="nodes 0 to 26"):
-        with_last(symbolic, indptr, indices, np.array(last))
-    with pytest.raises(InputError, match="pattern"):
-        with_last(symbolic, indptr, indices[:-1], np.array([0]))
-
-
-@pytest.mark.parametrize("share", [0.0, 0.05, 1.0])
-@pytest.mark.parametrize("blocks", MATRICES.values(), ids=MATRICES)
-def test_last_nodes_determine_the_others(blocks, share):
-    indptr, indices, data = blocks
-    n = len(indptr) - 1
-    last = np.random.default_rng(0).permutation(n)[: int(np.ceil(share * n))].astype(np.int32)
-    factor = factorise(analyse(indptr, indices, last), data)
-    chosen = (3 * last[:, None] + np.arange(3)).ravel()
-    given = np.random.default_rng(1).normal(size=3 * len(last))
-    x = extended(factor, given)
-    np.testing.assert_array_equal(x[chosen], given)
-    force = as_sparse(blocks) @ x
-    np.testing.assert_allclose(np.delete(force, chosen), 0.0, atol=1e-12)
-    np.testing.assert_allclose(force[chosen], schur(factor) @ given, rtol=0.0, atol=1e-11)
-    with pytest.raises(InputError, match="last nodes"):
-        extended(factor, np.zeros(3 * len(last) + 1))
-
-
 def test_nothing_to_solve():
     indptr, indices, data = elastic_box(1, 1, 1)
     factor = factorise(analyse(indptr, indices), data)
@@ -280,60 +178,6 @@ def test_shapes_that_are_refused():
         solve(factor, np.zeros(23))
     with pytest.raises(InputError, match="another pattern"):
         factorise(analyse(indptr, indices), data, reuse=factor)
-
-
-# Orders
-
-
-@pytest.mark.parametrize("seed", range(5))
-def test_minimum_degree_is_a_permutation_that_keeps_stages(seed):
-    indptr, indices, _ = random_blocks(80, 60 * seed, seed)
-    stage = np.random.default_rng(seed).integers(0, 4, 80).astype(np.int32)
-    order = minimum_degree(indptr, indices, stage)
-    assert sorted(order) == list(range(80))
-    assert (np.diff(stage[order]) >= 0).all()
-
-
-def test_minimum_degree_of_a_tree_makes_no_fill():
-    rng = np.random.default_rng(0)
-    n = 200
-    parent = np.array([rng.integers(0, i) for i in range(1, n)])
-    i, j = (
-        np.concatenate([np.arange(n), np.arange(1, n), parent]),
-        np.concatenate([np.arange(n), parent, np.arange(1, n)]),
-    )
-    by_row = np.lexsort((j, i))
-    indptr, indices = np.searchsorted(i[by_row], np.arange(n + 1)).astype(np.int32), j[by_row].astype(np.int32)
-    order = minimum_degree(indptr, indices, np.zeros(n, dtype=np.int32))
-    counts = elimination_tree(indptr, indices, order, inverse_places(order))[1]
-    assert counts.sum() == 2 * n - 1
-
-
-def test_separators_keep_parts_apart():
-    indptr, indices, _ = elastic_box(9, 7, 6)
-    n = len(indptr) - 1
-    among = np.arange(n) % 11 != 0
-    stage = dissected(indptr, indices, among)
-    assert (stage[~among] == -1).all()
-    assert stage[among].min() == 0
-    last = stage == stage.max()
-    row = np.repeat(np.arange(n), np.diff(indptr))
-    assert np.count_nonzero(last) <= 56, "a plane across the box"
-    # without the last separator nothing leads from one half to the other
-    from scipy.sparse import csr_array
-    from scipy.sparse.csgraph import connected_components
-
-    kept = among[row] & among[indices] & ~last[row] & ~last[indices]
-    graph = csr_array((np.ones(kept.sum()), (row[kept], indices[kept])), shape=(n, n))
-    label = connected_components(graph)[1][among & ~last]
-    assert np.bincount(label).max() <= 0.6 * n
-
-
-def test_dissection_makes_fewer_operations_on_a_cube(monkeypatch):
-    indptr, indices, _ = elastic_box(10, 10, 10)
-    chosen = analyse(indptr, indices).operations
-    monkeypatch.setattr(elimination, "DISSECT_FROM", 10**9)
-    assert chosen < 0.85 * analyse(indptr, indices).operations
 
 
 # Same bits whatever runs beside

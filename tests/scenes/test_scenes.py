@@ -24,6 +24,7 @@ SMALL = {
     "rope-bridge": {"planks": 3},
     "soft-ball": {"divisions": 1},
     "soft-stack": {"levels": 2, "divisions": 1},
+    "soft-chain": {"links": 2},
     "soft-bubble": {"cells": 8, "divisions": 2},
     "soft-arch": {"count": 3},
     "twist": {"cells": 4, "across": 1},
@@ -34,6 +35,7 @@ SMALL = {
 }
 """Parameters that make a scene quick to step."""
 PILE = {"kinetic_energy_J", "rms_speed_m_per_s", "penetration_mean_mm", "penetration_max_mm", "settled"}
+HANGING = {"hangs", "overlap_max_mm", "sag_m", "bottom_m", "contacts", "iterations_max", "speed_m_per_s"}
 METRICS = {
     "demo": {"bricks_moved", "dominoes_fallen", "kinetic_energy_J"},
     "box-slope": {"creep_um_per_s"},
@@ -67,6 +69,8 @@ METRICS = {
     "soft-ball": {"height_error_mm", "penetration_mm", "squeeze_force_N", "hertz_force_N"}
     | {"load_share", "creep_um_per_s", "slip_um"},
     "soft-stack": {"stands", "max_drift_mm", "height_m", "penetration_mm"},
+    "soft-chain": HANGING,
+    "soft-torus": HANGING,
     "soft-arch": {"stands", "max_drift_mm", "overlap_max_mm"},
     "soft-bubble": {"lifted_m", "slipped_mm", "sway_mm", "placed", "contacts_mean", "contacts_max"}
     | {"weld_error_max_m", "converged"},

@@ -49,8 +49,8 @@ def test_bear_is_gripped_and_lifted():
     assert summary.converged_fraction == 1.0
     lifted = prepared.sim.soft_centre(SoftBody(0, "teddy"))[2] - prepared.metrics.start[2]
     assert lifted == pytest.approx(0.12, abs=0.01)
-    # held at position level by `sap`, whose regularisation of joints lets them give way by less than a thousandth of the bubble
-    assert summary.metrics["weld_error_max_m"] < 1e-3 * BULGE
+    # `sap` regularises welds: they give way, by some hundredths of a millimetre
+    assert summary.metrics["weld_error_max_m"] < 1e-4
     for index, side in ((1, "left"), (2, "right")):
         report = prepared.sim.contacts(SoftBody(0, "teddy"), SoftBody(index, f"bubble-{side}"))
         assert report.total_force[2] > 0.0  # friction carries

@@ -28,8 +28,8 @@ CERTIFICATE = {
 """Columns of the certificate by their names in a summary."""
 LEGEND = (
     "Times are medians of steps, compiling not counted. Residual (natural map of the exact law, scaled), overlap, gap "
-    "across which a contact pushes (gliding), forbidden approach, friction outside its cone and momentum are the largest of all steps, whatever law a solver "
-    "obeys; energy is the sum of what the time discretisation added."
+    "across which a contact pushes (gliding), forbidden approach, friction outside its cone and momentum are the "
+    "largest of all steps, whatever law a solver obeys; energy is the sum of what the time discretisation added."
 )
 
 

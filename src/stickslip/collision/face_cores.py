@@ -43,15 +43,24 @@ SAME = 1e-9
 
 
 @kernel
-def surface_frames(x, reach, triangles, edges, frame_out, face_grow_out, edge_grow_out):
-    """Outward unit normal and longest side of triangles, (nf, 4), and how far around triangles and edges to look."""
+def surface_frames(
+    x, reach, triangles, triangle_body, edges, edge_body, wanted, frame_out, face_grow_out, edge_grow_out
+):  # fmt: skip
+    """Outward unit normal and longest side of triangles, (nf, 4), and how far around triangles and edges to look.
+
+    Those of wanted bodies (nb,) alone.
+    """
     for t in range(triangles.shape[0]):
+        if not wanted[triangle_body[t]]:
+            continue
         i, j, k = triangles[t, 0], triangles[t, 1], triangles[t, 2]
         a, b, c = load3(x, i), load3(x, j), load3(x, k)
         store3(frame_out, t, normalize(cross(sub(b, a), sub(c, a))))
         frame_out[t, SIZE] = max(norm(sub(b, a)), norm(sub(c, b)), norm(sub(a, c)))
         face_grow_out[t] = max(reach[i], reach[j], reach[k]) + DEEP * frame_out[t, SIZE]
     for e in range(edges.shape[0]):
+        if not wanted[edge_body[e]]:
+            continue
         i, j = edges[e, 0], edges[e, 1]
         edge_grow_out[e] = max(reach[i], reach[j]) + EDGE_DEEP * norm(sub(load3(x, i), load3(x, j)))
 

@@ -303,9 +303,11 @@ def mesh_distances(rows, point, outward, shape, position, rotation, limit, mesh_
 
 
 @kernel
-def node_normals(x, triangles, normal_out):
-    """Unit normals (nn, 3) of nodes, into zeros: those of the triangles around, weighted by sines of angles."""
+def node_normals(x, triangles, triangle_body, wanted, normal_out):
+    """Unit normals (nn, 3) of nodes of wanted bodies (nb,), into zeros: of triangles around, by sines of angles."""
     for t in range(triangles.shape[0]):
+        if not wanted[triangle_body[t]]:
+            continue
         for k in range(3):
             v = load3(x, triangles[t, k])
             e = normalize(sub(load3(x, triangles[t, (k + 1) % 3]), v))

@@ -36,7 +36,8 @@ class Items(NamedTuple):
         count = np.bincount(self.owner, minlength=shapes)
         after = np.arange(1, shapes + 1)
         links = np.stack([after, np.cumsum(count) - count, count], axis=1).astype(np.int32)
-        everywhere = np.tile([-np.inf] * 3 + [np.inf] * 3, (shapes, 1))
+        everywhere = np.full((shapes, 6), np.inf)
+        everywhere[:, :3] = -np.inf
         order = np.arange(len(self.owner), dtype=np.int32)
         return Forest(np.append(0, after).astype(np.int32), links, order, self.item, everywhere, self.boxes)
 

@@ -108,23 +108,30 @@ def soft_rigid_candidates(
     weld = np.full(len(x), -1, np.int32)
     weld[model.soft.weld_node] = model.soft.weld_body
     outward = np.zeros_like(x)
-    node_normals(x, model.soft.surface.triangles, outward)
     now = _Instant(model, position, rotation, x, node_reach, body_reach, outward, weld)
     lower, upper = np.empty_like(position), np.empty_like(position)
     sizes = model.shape_size, model.shape_hull, model.hulls
     bounds(model.shape_type, position, rotation, *sizes, body_reach[model.shape_body], lower, upper)
     pairs = _near_pairs(now, lower, upper)
+    node_normals(x, model.soft.surface.triangles, model.soft.surface.triangle_body, _among(now, pairs), outward)
     groups = [_nodes_on_shapes(now, pairs, lower, upper)]
     # above a plane no place is lower than the nodes around it
     bounded = pairs[model.shape_type[pairs[:, 0]] != HALF_SPACE]
-    if len(bounded):
-        between = _joined(_between_nodes(now, bounded))
+    if len(bounded) and (places := _between_nodes(now, bounded)):
+        between = _joined(places)
         groups.append(between.take(_nearer_than_nodes(now, between)))
     found = _joined(groups)
     kept = np.empty(len(found.gap), np.bool_)
     body = model.soft.node_body[found.node[:, 0]]
     ways_out(found.shape, body, found.kind, found.point, found.normal, found.gap, kept)
     return found.take(kept)
+
+
+def _among(now: _Instant, pairs: NDArray[np.int32]) -> NDArray[np.bool_]:
+    """Which soft bodies (nb,) are in pairs (np, 2) of a shape and a soft body."""
+    wanted = np.zeros(now.model.soft.count, np.bool_)
+    wanted[pairs[:, 1]] = True
+    return wanted
 
 
 def _near_pairs(now: _Instant, lower: NDArray[np.float64], upper: NDArray[np.float64]) -> NDArray[np.int32]:
@@ -167,9 +174,12 @@ def _between_nodes(now: _Instant, pairs: NDArray[np.int32]) -> list[SoftRigid]:
     triangles, (faces, lines, edges) = surface.triangles, _surfaces(model)
     frame, still = np.empty((len(triangles), 4)), np.zeros_like(x)
     around_faces, around_edges = np.empty(len(triangles)), np.empty(len(edges))
-    surface_frames(x, now.node_reach, triangles, edges, frame, around_faces, around_edges)
-    refit(faces, x, still, around_faces)
-    refit(lines, x, still, around_edges)
+    wanted = _among(now, pairs)
+    own = np.flatnonzero(wanted).astype(np.int32)
+    bodies_of = triangles, surface.triangle_body, edges, surface.edge_body, wanted
+    surface_frames(x, now.node_reach, *bodies_of, frame, around_faces, around_edges)
+    refit(faces, x, still, around_faces, own)
+    refit(lines, x, still, around_edges, own)
 
     features = rigid_features(model)
     near, local = np.unique(pairs[:, 0], return_inverse=True)
@@ -177,9 +187,10 @@ def _between_nodes(now: _Instant, pairs: NDArray[np.int32]) -> list[SoftRigid]:
     placed = near.astype(np.intp), now.position, now.rotation, now.body_reach[model.shape_body]
     corners, sides = corner_items(features, *placed), edge_items(features, *placed)
     # the axis of a cylinder looks after its rims
-    ends = corners.take(model.shape_type[corners.item[:, 0]] != CYLINDER)
+    rims = model.shape_type[corners.item[:, 0]] == CYLINDER
+    ends = corners.take(~rims) if rims.any() else corners
     thick = features.edge[sides.item[:, 1], THICK] > 0.0
-    sharp, tubes = sides.take(~thick), sides.take(thick)
+    sharp, tubes = (sides.take(~thick), sides.take(thick)) if thick.any() else (sides, sides.take(thick))
 
     cones = now.rotation, features.corner, features.cone_start, features.cone
     poses = now.position, now.rotation, features.edge
@@ -189,12 +200,13 @@ def _between_nodes(now: _Instant, pairs: NDArray[np.int32]) -> list[SoftRigid]:
     on_faces = corners.point, *cones, x, triangles, surface.triangle_body, frame
     ends_on_edges = ends.point, *cones, x, edges, triangles
     sides_on_edges = *poses, x, edges, triangles
-    return [
+    found = (
         _search(now, CORE_FACE, corners, faces, bodies, corners_on_faces, on_faces),
         _search(now, CORE_EDGE, ends, lines, bodies, corners_on_edges, ends_on_edges, after=after),
         _search(now, CORE_EDGE, sharp, lines, bodies, edges_on_edges, (*sides_on_edges, frame)),
         _search(now, CORE_EDGE, tubes, lines, bodies, tubes_on_edges, sides_on_edges, copies=2),
-    ]
+    )
+    return [group for group in found if group is not None]
 
 
 def _search(
@@ -207,19 +219,21 @@ def _search(
     arguments: tuple[Any, ...],
     copies: int = 1,
     after: NDArray[np.int32] | None = None,
-) -> SoftRigid:
-    """Candidates of corners or edges with the triangles or edges of a forest.
+) -> SoftRigid | None:
+    """Candidates of corners or edges with the triangles or edges of a forest; None where no boxes meet.
 
     touch: called with pairs (k, 2) of an item and a soft one, the gaps (k,) up to which they matter, the items (n, 2),
     the arguments, and room for whether they touch (copies k,) and weights, normal, gap (copies k, 7). after (ns,):
     added to the numbers of the items.
     """
-    shapes = int(bodies[:, 0].max()) + 1
-    pairs = overlapping_pairs(items.forest(shapes), soft, bodies)
+    if not len(items.item):
+        return None
+    pairs = overlapping_pairs(items.forest(int(bodies[:, 0].max()) + 1), soft, bodies)
+    if not len(pairs):
+        return None
     shape, nodes = items.item[pairs[:, 0], 0], soft.items[pairs[:, 1]]
     valid, values = np.zeros(copies * len(pairs), np.bool_), np.zeros((copies * len(pairs), 7))
-    if len(pairs):
-        touch(pairs, now.limits(shape, nodes), items.item, *arguments, valid, values)
+    touch(pairs, now.limits(shape, nodes), items.item, *arguments, valid, values)
     row = np.flatnonzero(valid)
     pair = row // copies
     feature = (copies * items.number[pairs[pair, 0]] + row % copies).astype(np.int32)

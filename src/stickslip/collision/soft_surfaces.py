@@ -80,8 +80,10 @@ def _once(found: FeaturePairs) -> FeaturePairs:
     """
     corner = found.values[:, :3].argmax(axis=1)
     at = np.flatnonzero(found.values[np.arange(len(corner)), corner] > 1.0 - CORNER)
-    both = np.sort(np.stack([found.ids[at, 2 + corner[at]], found.ids[at, 5]], axis=1), axis=1)
-    pair = np.unique(both, axis=0, return_inverse=True)[1].ravel()
+    if not len(at):
+        return found
+    node, other = found.ids[at, 2 + corner[at]].astype(np.int64), found.ids[at, 5]
+    pair = np.unique((np.minimum(node, other) << 32) + np.maximum(node, other), return_inverse=True)[1]
     order = np.lexsort((found.ids[at, 0], pair))
     first = order[np.searchsorted(pair[order], np.arange(pair.max(initial=-1) + 1))]
     kept = np.ones(len(corner), bool)

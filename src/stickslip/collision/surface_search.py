@@ -35,6 +35,8 @@ from stickslip.dynamics.rigid_bodies import advance
 from stickslip.model import Model
 
 _SOFT: WeakKeyDictionary[Model, MovingSurfaces] = WeakKeyDictionary()
+_WANTED: WeakKeyDictionary[Model, tuple[NDArray[np.int64], NDArray[np.bool_]]] = WeakKeyDictionary()
+"""Which soft surfaces may touch, and the ignored pairs that it was made for."""
 _ALL: WeakKeyDictionary[Model, tuple[MovingSurfaces, RigidSurfaces]] = WeakKeyDictionary()
 
 
@@ -49,8 +51,9 @@ def surface_contacts(
         faces = soft.surface.triangles, soft.surface.triangle_body
         _SOFT[model] = moving_surfaces(*faces, soft.node_body, soft.count, soft.x_start)
     surfaces = _SOFT[model]
-    bodies = model.body_count + np.arange(soft.count)
-    at, motion, nodes, edges = _near(surfaces, x, motion, margin, _may_touch(model, bodies, ignored))
+    if model not in _WANTED or not np.array_equal(_WANTED[model][0], ignored):
+        _WANTED[model] = ignored, _may_touch(model, model.body_count + np.arange(soft.count), ignored)
+    at, motion, nodes, edges = _near(surfaces, x, motion, margin, _WANTED[model][1])
     return [
         _soft_sides(model, NODE_FACE, nodes_on_faces(surfaces, at, motion, margin, nodes), x),
         _soft_sides(model, SOFT_EDGES, crossing_edges(surfaces, at, motion, margin, edges), x),
@@ -143,15 +146,8 @@ def _blend(array: NDArray[np.float64], nodes: NDArray[np.int32], weight: NDArray
 def _soft_sides(model: Model, kind: int, pairs: FeaturePairs, x: NDArray[np.float64]) -> ContactSides:
     """Contacts of soft features, of those pairs that have a free node and are not welded to one body together."""
     soft = model.soft
-    weight = pairs.values[:, :6]
-    nodes = pairs.ids[:, 2:8]
-    weld = np.full(soft.node_count, -1, np.int32)
-    weld[soft.weld_node] = soft.weld_body
-    taken = weight > 0.0
-    free = ((soft.block[nodes] >= 0) & taken).any(axis=1)
-    lowest = np.where(taken, weld[nodes], model.body_count).min(axis=1)
-    highest = np.where(taken, weld[nodes], -1).max(axis=1)
-    pairs = _rows(pairs, free & ((lowest < 0) | (lowest != highest)))
+    if len(soft.free) < soft.node_count or len(soft.weld_node):
+        pairs = _rows(pairs, _can_move(model, pairs))
     ids, values = pairs
     a, b = soft.node_body[ids[:, 2]], soft.node_body[ids[:, 5]]
     on_a, on_b = _blend(x, ids[:, 2:5], values[:, :3]), _blend(x, ids[:, 5:8], values[:, 3:6])
@@ -169,6 +165,17 @@ def _soft_sides(model: Model, kind: int, pairs: FeaturePairs, x: NDArray[np.floa
         soft.material[a],
         soft.material[b],
     )
+
+
+def _can_move(model: Model, pairs: FeaturePairs) -> NDArray[np.bool_]:
+    """Which pairs (k,) have a free node and are not welded to one body together."""
+    soft, nodes, taken = model.soft, pairs.ids[:, 2:8], pairs.values[:, :6] > 0.0
+    weld = np.full(soft.node_count, -1, np.int32)
+    weld[soft.weld_node] = soft.weld_body
+    free = ((soft.block[nodes] >= 0) & taken).any(axis=1)
+    lowest = np.where(taken, weld[nodes], model.body_count).min(axis=1)
+    highest = np.where(taken, weld[nodes], -1).max(axis=1)
+    return np.asarray(free & ((lowest < 0) | (lowest != highest)))
 
 
 def _rigid_sides(

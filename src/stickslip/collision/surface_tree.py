@@ -59,16 +59,24 @@ def build_forest(items: NDArray[np.int32], body: NDArray[np.int32], bodies: int,
 
 
 def refit(
-    forest: Forest, x: NDArray[np.float64], motion: NDArray[np.float64], reach: NDArray[np.float64]
+    forest: Forest,
+    x: NDArray[np.float64],
+    motion: NDArray[np.float64],
+    reach: NDArray[np.float64],
+    bodies: NDArray[np.int32] | None = None,
 ) -> NDArray[np.float64]:
-    """Fit all boxes, in place, to what items sweep from x to x + motion (nn, 3) [m], with ``reach`` (n,) [m] around.
+    """Fit boxes, in place, to what items sweep from x to x + motion (nn, 3) [m], with ``reach`` (n,) [m] around.
 
-    Returns the box (nb, 6) of each body; that of a body without items is empty (lower above upper).
+    Those of some ``bodies`` (k,), or of all. Returns the box (nb, 6) of each body; that of a body without items, and of
+    one that is left out, is empty (lower above upper).
     """
-    _refit(forest.links, forest.order, forest.items, x, motion, reach, forest.bounds, forest.boxes)
-    whole = np.tile([np.inf] * 3 + [-np.inf] * 3, (len(forest.start) - 1, 1))
-    filled = forest.start[1:] > forest.start[:-1]
-    whole[filled] = forest.bounds[forest.start[:-1][filled]]
+    which = np.arange(len(forest.start) - 1, dtype=np.int32) if bodies is None else bodies
+    whole = np.empty((len(forest.start) - 1, 6))
+    whole[:, :3], whole[:, 3:] = np.inf, -np.inf
+    _refit(
+        which, forest.start, forest.links, forest.order, forest.items, x, motion, reach, forest.bounds, forest.boxes,
+        whole,
+    )  # fmt: skip
     return whole
 
 
@@ -97,28 +105,32 @@ def overlapping_bodies(first: NDArray[np.float64], second: NDArray[np.float64]) 
 
 
 @kernel
-def _refit(links, order, items, x, motion, reach, bounds_out, boxes_out):
+def _refit(which, start, links, order, items, x, motion, reach, bounds_out, boxes_out, whole_out):
     """Boxes of items from nodes, of leaves from items, of inner boxes from their two children, last to first."""
-    for i in range(items.shape[0]):
-        for k in range(3):
-            low, high = np.inf, -np.inf
-            for j in range(items.shape[1]):
-                at, move = x[items[i, j], k], motion[items[i, j], k]
-                low, high = min(low, at + min(move, 0.0)), max(high, at + max(move, 0.0))
-            boxes_out[i, k], boxes_out[i, 3 + k] = low - reach[i], high + reach[i]
-    for node in range(links.shape[0] - 1, -1, -1):
-        first, length = links[node, 1], links[node, 2]
-        for k in range(3):
-            if length == 0:
-                # the first child is the next box, the second one the box after the first one's subtree
-                one, other = node + 1, links[node + 1, 0]
-                low = min(bounds_out[one, k], bounds_out[other, k])
-                high = max(bounds_out[one, 3 + k], bounds_out[other, 3 + k])
-            else:
-                low, high = np.inf, -np.inf
-                for i in range(first, first + length):
-                    low, high = min(low, boxes_out[order[i], k]), max(high, boxes_out[order[i], 3 + k])
-            bounds_out[node, k], bounds_out[node, 3 + k] = low, high
+    for b in range(which.shape[0]):
+        body = which[b]
+        for node in range(start[body + 1] - 1, start[body] - 1, -1):
+            first, length = links[node, 1], links[node, 2]
+            for k in range(3):
+                if length == 0:
+                    # the first child is the next box, the second one the box after the first one's subtree
+                    one, other = node + 1, links[node + 1, 0]
+                    low = min(bounds_out[one, k], bounds_out[other, k])
+                    high = max(bounds_out[one, 3 + k], bounds_out[other, 3 + k])
+                else:
+                    low, high = np.inf, -np.inf
+                    for place in range(first, first + length):
+                        i = order[place]
+                        lower, upper = np.inf, -np.inf
+                        for j in range(items.shape[1]):
+                            at, move = x[items[i, j], k], motion[items[i, j], k]
+                            lower, upper = min(lower, at + min(move, 0.0)), max(upper, at + max(move, 0.0))
+                        boxes_out[i, k], boxes_out[i, 3 + k] = lower - reach[i], upper + reach[i]
+                        low, high = min(low, boxes_out[i, k]), max(high, boxes_out[i, 3 + k])
+                bounds_out[node, k], bounds_out[node, 3 + k] = low, high
+        if start[body] < start[body + 1]:
+            for k in range(6):
+                whole_out[body, k] = bounds_out[start[body], k]
 
 
 @inner_kernel

@@ -325,7 +325,9 @@ def checked(problem: ContactProblem) -> ContactProblem:
     across[J.row_start[:-1]] = False
     if across.any():
         k = int(np.argmax(across))
-        raise InputError(f"problem: compliance of row {k} is {laws.compliance[k]}; contacts have one along normals only")
+        raise InputError(
+            f"problem: compliance of row {k} is {laws.compliance[k]}; contacts have one along normals only"
+        )
     return problem
 
 

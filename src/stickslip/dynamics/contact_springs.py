@@ -1,4 +1,4 @@
-"""Compliant contacts, [castro2022] sec. III: what their springs and dampers bring to the rows of a step, and hold.
+"""Compliant contacts, [castro2022]: what their springs and dampers bring to the rows of a step, and hold.
 
 A contact point of stiffness k [N/m] and dissipation time tau [s] that is pressed in by d = -g, g the gap, pushes with
 
@@ -9,8 +9,8 @@ the end of the step and h the time over which the impulse lam = h f acts, that i
 
     0 <= u + C lam,   0 <= lam,   (u + C lam) lam = 0,      C = 1 / (h k (T + tau))
 
-Where the gap is still open, g_0 > 0, u = g' + g_0 / T: the damper resists the part of the way on which bodies touch. With
-T + tau it would push bodies that have yet to meet, from as far away as contacts are looked for.
+Where the gap is still open, g_0 > 0, u = g' + g_0 / T: the damper resists the part of the way on which bodies touch.
+With T + tau it would push bodies that have yet to meet, from as far away as contacts are looked for.
 """
 
 from __future__ import annotations
@@ -28,9 +28,7 @@ def normal_compliance(compliance: NDArray[np.float64], stepping: Stepping, rows:
     return found.ravel()
 
 
-def closing_speed(
-    gap: NDArray[np.float64], dissipation: NDArray[np.float64], horizon: float
-) -> NDArray[np.float64]:
+def closing_speed(gap: NDArray[np.float64], dissipation: NDArray[np.float64], horizon: float) -> NDArray[np.float64]:
     """Part of the bias (nc,) [m/s] that the gaps (nc,) [m] of compliant contacts make."""
     return gap / np.where(gap > 0.0, horizon, horizon + dissipation)
 

@@ -91,8 +91,8 @@ def _read(group: h5py.Group, name: str) -> Any:
     if name in NAMES:
         return tuple(stored.asstr()[()].tolist())
     if name == "pairs" and "compliance" not in stored:  # a file from before contacts had one
-        tables = [_read(stored, field) for field in PairTables._fields[:-1]]
-        return PairTables(*tables, np.zeros_like(tables[1]))
+        older = {field: _read(stored, field) for field in PairTables._fields if field != "compliance"}
+        return PairTables(**older, compliance=np.zeros_like(older["restitution"]))
     if name in TABLES:
         return TABLES[name](*(_read(stored, field) for field in _field_names(TABLES[name])))
     if name in DRIVEN:

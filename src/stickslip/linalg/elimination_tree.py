@@ -8,6 +8,8 @@ from stickslip.jit import inner_kernel, kernel
 
 PATIENCE = 2.0
 """So much longer the last nodes may take if they become one supernode: the Schur complement need not be multiplied."""
+MULTIPLIED = 2e4
+"""Time [ns] that it takes to multiply a panel for it."""
 
 
 @kernel
@@ -132,7 +134,7 @@ def _join_last(parent, free, width, owner_out, height_out):
         root[j] = j if parent[j] < 0 else root[parent[j]]
         if not free[j] and owner_out[j] == j:
             members[root[j]] += width[j]
-            apart[root[j]] += _duration(width[j], height_out[j])
+            apart[root[j]] += _duration(width[j], height_out[j]) + MULTIPLIED
     for j in range(n):
         if not free[j] and owner_out[j] == j:
             size = members[root[j]]

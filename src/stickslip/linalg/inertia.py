@@ -23,7 +23,6 @@ from stickslip.linalg.block_factors import BlockFactors, Plan, ending_with
 from stickslip.linalg.block_matrix import BlockPattern
 from stickslip.linalg.block_rows import all_six
 
-
 REMEMBERED = 16
 """Plans kept of a soft body: while contacts stay, steps have the same one."""
 

@@ -26,5 +26,5 @@ def metis_order(indptr: NDArray[np.int32], indices: NDArray[np.int32], last: NDA
     row = np.repeat(np.arange(n), np.diff(indptr))
     inside = (number[row] >= 0) & (number[indices] >= 0) & (row != indices)
     start = np.concatenate([[0], np.cumsum(np.bincount(number[row[inside]], minlength=len(nodes)))])
-    found, _ = pymetis.nested_dissection(xadj=start, adjncy=number[indices[inside]])
+    found, _ = pymetis.nested_dissection(adjacency=pymetis.CSRAdjacency(start, number[indices[inside]]))
     return np.concatenate([nodes[np.asarray(found)], last]).astype(np.int32)

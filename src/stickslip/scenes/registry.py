@@ -216,11 +216,12 @@ _ENTRIES = (
     ),
     SceneEntry(
         "soft-chain", "10 soft rings hang from a fixed one (han2023 Fig. 8)", soft_chain.soft_chain,
-        dt=0.02, duration=3.0, metrics=soft_chain.Hanging, method="sap",
+        dt=0.02, duration=3.0, metrics=soft_chain.Hanging, method="sap", stepping=soft_chain.STEPPING,
     ),
     SceneEntry(
         "soft-torus", "a soft ring of 900 to 28800 unknowns hangs from a fixed one (han2023 Fig. 9)",
         soft_chain.soft_torus, dt=0.02, duration=2.0, metrics=soft_chain.Hanging, method="sap",
+        stepping=soft_chain.STEPPING,
     ),
     SceneEntry(
         "soft-arch", "an arch of stiff soft blocks stands on two edges by friction (han2023 Fig. 5)",

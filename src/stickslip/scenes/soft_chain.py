@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Mapping
+from types import MappingProxyType
 from typing import Any
 
 import numpy as np
@@ -26,8 +27,10 @@ YOUNG, POISSON, DENSITY, DAMPING = 1e7, 0.4, 500.0, 0.05
 CORNERS, SECTORS = 4, 60
 FLAT = math.pi / CORNERS
 """[rad] turns a flat side of the cross-section inwards: rings of four corners then lie on two edges each."""
-START = 5e-4
-"""[m] distance of neighbours at the start."""
+MARGIN = 1e-3
+"""[m] gap up to which resting contacts are seen. What gravity could close in steps of 20 ms is 8 mm, a third of a link's
+thickness: 2.6 times the contacts, and the same end to ten digits."""
+STEPPING = MappingProxyType({"margin": MARGIN})
 MOST_LINKS = 100
 SETTLED = 1.0
 """[s] when the first swing is over."""
@@ -44,7 +47,7 @@ def ring_mesh(major: float = MAJOR, minor: float = MINOR, rings: int = 1, sector
 
 
 def pitch(upper: TetMesh, lower: TetMesh) -> float:
-    """[m] how far below the centre of a ring the centre of the next one is when they touch.
+    """[m] how far below the centre of a ring the centre of the next one can be without overlap, up to a chord's sagitta.
 
     Both are meshes of ``ring_mesh``, the lower one turned by 90 degrees.
     """
@@ -76,11 +79,12 @@ def soft_chain(
     density: float = DENSITY,
     damping: float = DAMPING,
     friction: float = 0.5,
+    gap: float = 5e-4,
 ) -> Scene:
     """A chain of ``links`` soft rings of 300 nodes and 720 elements each, hung from a rigid ring ([han2023] Fig. 8).
 
     Radii ``major`` of the ring and ``minor`` of its cross-section [m], young [Pa], poisson, density [kg/m^3] and
-    damping [s] by stiffness. Neighbours are turned by 90 degrees, and almost touch at the start.
+    damping [s] by stiffness. Neighbours are turned by 90 degrees, and ``gap`` [m] apart at the start.
     """
     if whole_number("soft-chain", "links", links, 1) > MOST_LINKS:
         raise InputError(f"soft-chain: links is {links}; it must be at most {MOST_LINKS}")
@@ -90,7 +94,7 @@ def soft_chain(
     surface = scene.add_material("rings", friction)
     _add_fixed(scene, mesh, surface)
     rubber = elastic(young, poisson, density=density, beta=damping)
-    step = pitch(mesh, mesh) - START
+    step = pitch(mesh, mesh) - gap
     for k in range(1, links + 1):
         place = (0.0, 0.0, -k * step)
         scene.add_soft(mesh, rubber, place, TURNS[k % 2], material=surface, colour=LINKS[k % 2], name=f"link-{k}")
@@ -106,6 +110,7 @@ def soft_torus(
     density: float = DENSITY,
     damping: float = DAMPING,
     friction: float = 0.5,
+    gap: float = 5e-4,
 ) -> Scene:
     """One soft ring of 900, 3003, 12000 or 28800 ``unknowns``, hung from a rigid ring ([han2023] Fig. 9).
 
@@ -119,7 +124,7 @@ def soft_torus(
     surface = scene.add_material("rings", friction)
     _add_fixed(scene, above, surface)
     rubber = elastic(young, poisson, density=density, beta=damping)
-    place = (0.0, 0.0, START - pitch(above, mesh))
+    place = (0.0, 0.0, gap - pitch(above, mesh))
     scene.add_soft(mesh, rubber, place, TURNS[1], material=surface, colour=LINKS[1], name="link-1")
     return scene
 
