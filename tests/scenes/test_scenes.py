@@ -32,6 +32,7 @@ SMALL = {
     "pneunet": {"arches": 1},
     "cantilever": {"divisions": (8.0, 1.0, 1.0)},
     "extension": {"divisions": (4.0, 2.0, 2.0)},
+    "cylinder-press": {"mesh": 0},
 }
 """Parameters that make a scene quick to step."""
 PILE = {"kinetic_energy_J", "rms_speed_m_per_s", "penetration_mean_mm", "penetration_max_mm", "settled"}
@@ -79,6 +80,8 @@ METRICS = {
     "pneunet": {"lifted_m", "holds", "slip_mm", "elements", "contacts_max", "penetration_mm"},
     "cantilever": {"tip_deflection_m", "beam_theory_m", "deflection_error", "tip_speed_m_per_s"},
     "extension": {"stretch", "volume_ratio", "waist_ratio"},
+    "cylinder-press": {"displacement_m", "force_N_per_m", "displacement_error", "overlap_max_mm"}
+    | {"out_of_plane_m_per_s"},
 }
 
 

@@ -1,8 +1,8 @@
 """Meshes for plane strain: plane figures of triangles, extruded along z.
 
 Linear triangles lock where volume is kept: there is a constraint for every triangle and but half as many nodes. In a
-quadrilateral that both of its diagonals cut one of the four constraints follows from the others (Nagtegaal, Parks, Rice
-1974), so that crossed meshes deform freely.
+quadrilateral that both of its diagonals cut one of the four constraints follows from the others ([nagtegaal1974]), so
+that crossed meshes deform freely.
 """
 
 from __future__ import annotations

@@ -13,6 +13,7 @@ BLAS runs on one thread, so that results do not depend on their number.
 
 from __future__ import annotations
 
+import sys
 from contextlib import AbstractContextManager, nullcontext
 from dataclasses import dataclass
 
@@ -22,7 +23,7 @@ from numpy.typing import NDArray
 from stickslip.errors import DivergenceError, InputError
 from stickslip.linalg.elimination import Symbolic, analyse, with_last
 from stickslip.linalg.lapack import routines
-from stickslip.linalg.multifrontal import CACHED, factorise_panels
+from stickslip.linalg.multifrontal import CACHED, SQUARED, factorise_panels
 from stickslip.linalg.storage import give_back, take
 from stickslip.linalg.threads import one_blas_thread
 from stickslip.linalg.triangular import extend_upwards, gather_squares, solve_lower, solve_upper
@@ -43,8 +44,8 @@ class Factor:
     """the node at whose pivot the matrix turned out not to be positive definite, or -1"""
 
     def __del__(self) -> None:
-        values = [self.__dict__.pop("values")] if "values" in self.__dict__ else []
-        give_back(values)
+        if "values" in self.__dict__ and sys is not None and not sys.is_finalizing():
+            give_back([self.__dict__.pop("values")])
 
     @property
     def positive(self) -> bool:
@@ -65,7 +66,8 @@ def factorise(symbolic: Symbolic, data: NDArray[np.float64], reuse: Factor | Non
     factor = reuse or Factor(symbolic, take(symbolic.value_count), np.empty(symbolic.sizes.kept))
     flat = np.ascontiguousarray(data, np.float64).reshape(-1)
     work = [take(symbolic.sizes.work)]
-    with _blas(symbolic.sizes.largest_panel > CACHED):
+    sizes = symbolic.sizes
+    with _blas(sizes.largest_panel > CACHED or sizes.largest_below > SQUARED):
         column = factorise_panels(symbolic.panels, flat, routines(), work[0], factor.kept, factor.values)
     give_back(work)
     factor.failed = int(symbolic.order[column]) if column >= 0 else -1

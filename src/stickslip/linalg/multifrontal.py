@@ -1,7 +1,7 @@
 """Kernels of the multifrontal Cholesky factorisation: panels of three columns a node, stored column by column.
 
 Up to about a hundred rows everything is done in tiles that stay in registers (jit.subtract_tile), which is up to three
-times as fast there as BLAS; beyond that the bulk goes to dsyrk and dgemm.
+times as fast there as BLAS; beyond that the bulk goes to dsyrk and dgemm, squares first.
 """
 
 from __future__ import annotations
@@ -13,6 +13,8 @@ from stickslip.linalg.lapack import LOWER, NO, TRANSPOSED
 
 CACHED = 32768
 """Numbers of a panel that tiles are faster for than BLAS: those that fit into the second cache."""
+SQUARED = 6144
+"""The same for the square that a panel subtracts from its ancestors: BLAS copies what it reads into one piece."""
 BLOCK = 48
 """Columns of a larger panel that are factorised at once."""
 
@@ -35,7 +37,8 @@ def factorise_panels(panels, data, blas, work, kept_out, values_out):
         child = panels.first_child[s]
         old = 0.0 if child < 0 else 1.0
         if child >= 0:
-            update[:] = 0.0
+            for j in range(below):
+                update[j * below + j : (j + 1) * below] = 0.0
         while child >= 0:
             _assemble(panels, child, width, height, work, panel, update)
             child = panels.next_child[child]
@@ -139,7 +142,7 @@ def _factorise_columns(panel, first, last, height):
 def _subtract_square(panel, width, height, blas, old, update_out):
     """update = old update - L_below L_below^T, the lower triangle, for ``old`` 0 (whatever is there) or 1."""
     below = height - width
-    if width * height > CACHED:
+    if width * height > SQUARED:
         rest = panel[width:]
         call_fortran(blas.dsyrk, (LOWER, NO, below, width, -1.0, rest, height, old, update_out, below))
         return

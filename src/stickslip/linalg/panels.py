@@ -68,6 +68,8 @@ class Sizes(NamedTuple):
     """unknowns below the square of the panel that has most of them"""
     largest_panel: int
     """numbers in the largest panel"""
+    largest_below: int
+    """numbers in the largest panel that has rows below its square"""
 
 
 @kernel
@@ -104,11 +106,13 @@ def make_panels(indptr, indices, order, last):
         if owner[j] == j:
             row_start[s + 1] = height_of[j]
     panel_start, square = np.zeros(ns + 1, np.int64), np.empty(ns, np.int64)
-    rows_below, largest = np.int64(0), np.int64(0)
+    rows_below, largest, largest_below = np.int64(0), np.int64(0), np.int64(0)
     for s in range(ns):
         width, height = np.int64(column_start[s + 1]), np.int64(row_start[s + 1])
         square[s] = 9 * (height - width) ** 2
         rows_below, largest = max(rows_below, 3 * (height - width)), max(largest, 9 * width * height)
+        if height > width:
+            largest_below = max(largest_below, 9 * width * height)
         column_start[s + 1] += column_start[s]
         row_start[s + 1] += row_start[s]
         panel_start[s + 1] = panel_start[s] + 9 * width * height
@@ -139,7 +143,7 @@ def make_panels(indptr, indices, order, last):
         column_start, row_start, rows, relative, run_end, panel_start, above, first_child, next_child, update_start,
         entry_start, entry_block, entry_place, kept_start, chosen,
     )  # fmt: skip
-    return panels, Sizes(work, kept, rows_below, largest), order
+    return panels, Sizes(work, kept, rows_below, largest, largest_below), order
 
 
 @inner_kernel

@@ -19,6 +19,7 @@ from stickslip.scenes import (
     chains,
     colosseum,
     cube_of_balls,
+    cylinder_press,
     demo,
     extension,
     four_bar,
@@ -244,6 +245,11 @@ _ENTRIES = (
     SceneEntry(
         "cantilever", "a clamped soft beam bends under its weight, as beam theory says (han2023 Fig. 7)",
         cantilever.cantilever, dt=0.05, duration=6.0, metrics=cantilever.Deflection,
+    ),
+    SceneEntry(
+        "cylinder-press", "a rubber cylinder is pressed flat between smooth plates (han2023 Fig. 3 and 4)",
+        cylinder_press.cylinder_press, dt=1.0, duration=500.0, metrics=cylinder_press.Press,
+        solver={"tolerance": 1e-6},
     ),
     SceneEntry(
         "extension", "a soft bar pulled to twice its length: is its volume kept? (macklin2019 Fig. 13)",
