@@ -128,7 +128,7 @@ class SoftLinearisation:
         if self.A is None or not self.soft.linear:
             at = soft_bodies.momentum(self.soft, self.motion, nodes)
             self.momentum_size = at.size
-            self.A = SparseInertia(rigid, self.parts, at.matrix)
+            self.A = SparseInertia(rigid, self.parts, at.matrix, self.soft.pattern)
             residual = np.concatenate([np.zeros(self.A.rigid_size), at.residual])
             self.free = nodes[self.soft.free].ravel() - inertia.solve(self.A, residual)[self.A.rigid_size :]
         return self.A.with_rigid(rigid), np.concatenate([v_free, self.free])
@@ -141,7 +141,7 @@ class SoftLinearisation:
         if self.response is None:
             at = soft_bodies.momentum(self.soft, self.motion, nodes)
             self.momentum_size = at.size
-            A = SparseInertia(rigid, self.model.soft_parts, at.matrix)
+            A = SparseInertia(rigid, self.model.soft_parts, at.matrix, self.soft.pattern)
             self.response = np.diagonal(dense_delassus(J, A)[0]).copy()
         return self.response
 

@@ -125,7 +125,8 @@ def test_threads_give_the_same_bits(code: int) -> None:
     results = []
     for walk in (element_assembly._assemble_serial, element_assembly._assemble_parallel):
         force, data = np.zeros_like(x), np.zeros((len(pattern.indices), 3, 3))
-        walk(elements, x, rest, v, np.full(count, 0.1), np.full(count, 2.0), True, force, data)
+        turn = element_assembly.rotations(elements, rest)
+        walk(elements, x, turn, v, np.full(count, 0.1), np.full(count, 2.0), True, force, data)
         results.append((force, data))
     assert (results[0][0] == results[1][0]).all()
     assert (results[0][1] == results[1][1]).all()

@@ -22,7 +22,7 @@ def test_the_single_ring_has_the_unknowns_that_it_says(unknowns: int):
 
 
 def test_neighbours_touch_at_the_pitch():
-    # the pitch counts with edges at their middles, nearest to the axis: elsewhere there is up to 2 R (1 - cos 3 deg) more
+    # the pitch takes edges at their middles, nearest to the axis: elsewhere there is up to 2 R (1 - cos 3 deg) more
     for gap in (1e-5, -5e-4):
         sim = Simulation(soft_chain(2, gap=gap), dt=0.02)
         found = sim.step().soft_contacts

@@ -169,19 +169,16 @@ def _threes(J: BlockRows, first: NDArray[np.int32]) -> BlockRows:
     """J over blocks of three, where column block b begins with the block first[b]."""
     count = (np.diff(J.column_start) + 2) // 3
     pieces = count[J.entry_column]
-    per_block = np.zeros(J.block_count + 1, dtype=np.int64)
     owner = np.repeat(np.arange(J.block_count), np.diff(J.entry_start))
     height = np.diff(J.row_start)[owner]
-    np.add.at(per_block, owner + 1, pieces)
-    total = int(pieces.sum())
-    column = np.repeat(first[J.entry_column], pieces)
-    column += (np.arange(total) - np.repeat(summed(pieces)[:-1], pieces)).astype(np.int32)
+    before = summed(pieces)
+    column = np.repeat(first[J.entry_column] - before[:-1], pieces) + np.arange(int(before[-1]), dtype=np.int32)
     data_start = summed(np.repeat(3 * height, pieces))
     data = np.zeros(int(data_start[-1]))
     _copy_entries(J, owner, count, data)
     size = int((count * (first >= 0)).sum())
     return BlockRows(
-        J.row_start, np.cumsum(per_block).astype(np.int32), column, data_start, data,
+        J.row_start, before[J.entry_start], column.astype(np.int32), data_start, data,
         3 * np.arange(size + 1, dtype=np.int32),
     )  # fmt: skip
 

@@ -53,35 +53,50 @@ def assemble(
     project: bool,
     force_out: NDArray[np.float64],
     A_out: NDArray[np.float64],
+    turn: NDArray[np.float64] | None = None,
 ) -> None:
     """Add f(x) - beta K v of all elements to ``force_out`` (nn, 3) [N], and factor K to blocks ``A_out`` (nb, 3, 3).
 
     x (nn, 3) [m] and v (nn, 3) [m/s] of nodes; x0 (nn, 3) the positions whose rotation "lagged-corotational" takes;
     pressure (nt,) [Pa] activation, positive swells; factor (nt,) of K, elements where it is zero leave A alone.
-    ``project``: with the Hessian of every element projected to positive semi-definiteness.
+    ``project``: with the Hessian of every element projected to positive semi-definiteness. ``turn``: the rotations of
+    x0, where they are known (:func:`rotations`).
     """
+    turn = rotations(elements, x0) if turn is None else turn
     parallel = len(elements.nodes) >= PARALLEL_ELEMENTS and thread_count() > 1
     walk = _assemble_parallel if parallel else _assemble_serial
-    walk(elements, x, x0, v, pressure, factor, project, force_out, A_out)
+    walk(elements, x, turn, v, pressure, factor, project, force_out, A_out)
+
+
+def rotations(elements: ElementTables, x: NDArray[np.float64]) -> NDArray[np.float64]:
+    """Rotations (nt, 9) of elements with nodes at x (nn, 3) that lagged elements measure their strain by.
+
+    Rows of other elements are not written; without lagged ones there are none.
+    """
+    turn = np.empty((len(elements.nodes) if (elements.model == LAGGED).any() else 0, 9))
+    if len(turn):
+        _rotations(elements, x, turn)
+    return turn
 
 
 def strain_energies(
-    elements: ElementTables, x: NDArray[np.float64], x0: NDArray[np.float64], pressure: NDArray[np.float64]
-) -> NDArray[np.float64]:
+    elements: ElementTables, x: NDArray[np.float64], x0: NDArray[np.float64], pressure: NDArray[np.float64],
+    turn: NDArray[np.float64] | None = None,
+) -> NDArray[np.float64]:  # fmt: skip
     """Energy (nt,) [J] of every element, that of its activation included (zeros (nt,) leave it out)."""
     energy = np.empty(len(elements.nodes))
-    _energies(elements, x, x0, pressure, energy)
+    _energies(elements, x, rotations(elements, x0) if turn is None else turn, pressure, energy)
     return energy
 
 
 def damping_work(
-    elements: ElementTables, x0: NDArray[np.float64], v: NDArray[np.float64], way: NDArray[np.float64]
+    elements: ElementTables, turn: NDArray[np.float64], v: NDArray[np.float64], way: NDArray[np.float64]
 ) -> float:
     """way . beta K v [J] of all elements, where these are linear or lagged ones: what dampers take over a way.
 
-    x0, v and way (nn, 3): nodes whose rotation lagged elements take [m], velocities [m/s], displacements [m].
+    turn (nt, 9) as of :func:`rotations`; v [m/s] and way [m] (nn, 3) of nodes.
     """
-    return float(_damping_work(elements, x0, v, way))
+    return float(_damping_work(elements, turn, v, way))
 
 
 def strains_and_stresses(
@@ -135,22 +150,41 @@ def strain_rotation(nodes, gradient, normal, model, x0, e):
 
 
 @inner_kernel
+def _given_rotation(turn, model, e):
+    """The same where rotations (nt, 9) are known."""
+    if model == LAGGED:
+        r = turn[e]
+        return r[0], r[1], r[2], r[3], r[4], r[5], r[6], r[7], r[8]
+    return IDENTITY
+
+
+@kernel
+def _rotations(elements, x, turn_out):
+    """Rotations of lagged elements."""
+    for e in range(len(elements.nodes)):
+        if elements.model[e] == LAGGED:
+            R = polar_rotation(deformation_gradient(elements.nodes, elements.gradient, elements.normal, x, e))
+            for k in range(9):
+                turn_out[e, k] = R[k]
+
+
+@inner_kernel
 def element_parameters(parameter, e):
     """mu, lam, c1, c2, bulk [Pa] of element e."""
     return parameter[e, 0], parameter[e, 1], parameter[e, 2], parameter[e, 3], parameter[e, 4]
 
 
 @kernel
-def _assemble_serial(elements, x, x0, v, pressure, factor, project, force_out, A_out):
+def _assemble_serial(elements, x, turn, v, pressure, factor, project, force_out, A_out):
     """All chunks, one after the other."""
     _assemble_range(
         elements.nodes, elements.gradient, elements.normal, elements.volume, elements.model, elements.parameter,
-        elements.beta, elements.place, 0, len(elements.nodes), x, x0, v, pressure, factor, project, force_out, A_out,
+        elements.beta, elements.place, 0, len(elements.nodes), x, turn, v, pressure, factor, project, force_out, A_out,
     )  # fmt: skip
 
 
 @parallel_kernel
-def _assemble_parallel(elements, x, x0, v, pressure, factor, project, force_out, A_out):
+def _assemble_parallel(elements, x, turn, v, pressure, factor, project, force_out, A_out):
     """Colour by colour, the chunks of one colour on all threads: they share no nodes, and so no blocks."""
     for k in range(len(elements.colour_start) - 1):
         for c in prange(elements.colour_start[k], elements.colour_start[k + 1]):
@@ -158,14 +192,14 @@ def _assemble_parallel(elements, x, x0, v, pressure, factor, project, force_out,
                 elements.nodes, elements.gradient, elements.normal, elements.volume, elements.model,
                 elements.parameter, elements.beta, elements.place,
                 np.int64(elements.chunk_start[c]), np.int64(elements.chunk_start[c + 1]),
-                x, x0, v, pressure, factor, project, force_out, A_out,
+                x, turn, v, pressure, factor, project, force_out, A_out,
             )  # fmt: skip
 
 
 @inner_kernel
 def _assemble_range(
     nodes, gradient, normal, volume, model, parameter, beta, place, begin, end,
-    x, x0, v, pressure, factor, project, force_out, A_out,
+    x, turn, v, pressure, factor, project, force_out, A_out,
 ):  # fmt: skip
     """Elements begin to end, in their order. Arrays of their own: a call with a tuple of arrays copies all of it."""
     K = np.empty((10, 9))
@@ -197,7 +231,7 @@ def _assemble_range(
             if model[e] == COROTATIONAL:
                 R, T = corotational_twist(f, q, pressure[e], project)
             else:
-                R = strain_rotation(nodes, gradient, normal, model[e], x0, e)
+                R = _given_rotation(turn, model[e], e)
             d = mat_axpy(beta[e], rate, mat_axpy(-1.0, R, f))  # P and beta dP/dt are the same function
             P = mat_axpy(-pressure[e], R, rotated_linear(R, T, d, q[0], q[1]))
             if w != 0.0:
@@ -326,23 +360,23 @@ def add_blocks(place, e, K, A_out):
 
 
 @kernel
-def _energies(elements, x, x0, pressure, energy_out):
+def _energies(elements, x, turn, pressure, energy_out):
     """V Psi of every element."""
     for e in range(len(elements.nodes)):
         f = deformation_gradient(elements.nodes, elements.gradient, elements.normal, x, e)
-        R = strain_rotation(elements.nodes, elements.gradient, elements.normal, elements.model[e], x0, e)
+        R = _given_rotation(turn, elements.model[e], e)
         q = element_parameters(elements.parameter, e)
         energy_out[e] = elements.volume[e] * energy_density(elements.model[e], f, R, q, pressure[e])
 
 
 @kernel
-def _damping_work(elements, x0, v, way):
+def _damping_work(elements, turn, v, way):
     """Sum of beta V (2 mu e(v) : e(way) + lam tr e(v) tr e(way)), with strains e in the frame of each element."""
     total = 0.0
     for e in range(len(elements.nodes)):
         if elements.beta[e] == 0.0:
             continue
-        R = strain_rotation(elements.nodes, elements.gradient, elements.normal, elements.model[e], x0, e)
+        R = _given_rotation(turn, elements.model[e], e)
         a = mat_t_mat(R, gradient_rate(elements.nodes, elements.gradient, v, e))
         b = mat_t_mat(R, gradient_rate(elements.nodes, elements.gradient, way, e))
         mu, lam = elements.parameter[e, 0], elements.parameter[e, 1]

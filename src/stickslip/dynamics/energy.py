@@ -10,7 +10,7 @@ from numpy.typing import NDArray
 
 from stickslip.dynamics import cavities
 from stickslip.dynamics.element_assembly import assemble, damping_work, strain_energies
-from stickslip.dynamics.soft_bodies import SoftMotion
+from stickslip.dynamics.soft_bodies import SoftMotion, element_rotations
 from stickslip.jit import kernel
 from stickslip.linalg.vec3 import dot, load_matrix, mat_t_vec, mat_vec, quat_matrix
 from stickslip.model import Model
@@ -54,7 +54,10 @@ def soft_energies(
     def forces(velocity: NDArray[np.float64], pressure: NDArray[np.float64]) -> NDArray[np.float64]:
         force, no_matrix = np.zeros_like(x), np.zeros((len(soft.pattern.indices), 3, 3))
         no_factor = np.zeros_like(pressure)
-        assemble(soft.elements, x, motion.turned, velocity, pressure, no_factor, False, force, no_matrix)
+        assemble(
+            soft.elements, x, motion.turned, velocity, pressure, no_factor, False, force, no_matrix,
+            element_rotations(soft, motion.turned),
+        )  # fmt: skip
         return force
 
     # as the step had them; what is not there is not computed, since a certificate must stay cheap
@@ -68,7 +71,7 @@ def soft_energies(
     damping = 0.0
     if damped:
         damping = (
-            damping_work(soft.elements, motion.turned, v, way)
+            damping_work(soft.elements, element_rotations(soft, motion.turned), v, way)
             if simple
             else float(np.vdot(plain - all_forces, way))
         )
@@ -96,7 +99,8 @@ def _stored(soft: SoftTables, x: NDArray[np.float64]) -> float:
     """
     known = _latest.get(soft)
     if known is None or not np.array_equal(known[0], x):
-        known = x.copy(), float(strain_energies(soft.elements, x, x, np.zeros(len(soft.elements.volume))).sum())
+        inactive, turn = np.zeros(len(soft.elements.volume)), element_rotations(soft, x)
+        known = x.copy(), float(strain_energies(soft.elements, x, x, inactive, turn).sum())
         _latest[soft] = known
     return known[1]
 

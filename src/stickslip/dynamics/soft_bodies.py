@@ -13,12 +13,13 @@ from __future__ import annotations
 
 from math import sqrt
 from typing import NamedTuple
+from weakref import WeakKeyDictionary
 
 import numpy as np
 from numpy.typing import NDArray
 
 from stickslip.dynamics import cavities, plane_strain
-from stickslip.dynamics.element_assembly import assemble
+from stickslip.dynamics.element_assembly import assemble, rotations
 from stickslip.errors import InputError
 from stickslip.geometry import rotation
 from stickslip.geometry.shapes import finite, unit_quaternion, vector
@@ -110,6 +111,24 @@ def put_held(soft: SoftTables, x: NDArray[np.float64], time: float) -> NDArray[n
     return x
 
 
+_turns: WeakKeyDictionary[SoftTables, list[tuple[NDArray[np.float64], NDArray[np.float64]]]] = WeakKeyDictionary()
+"""Of the last two positions that were asked for, the rotations of elements."""
+
+
+def element_rotations(soft: SoftTables, x: NDArray[np.float64]) -> NDArray[np.float64]:
+    """Rotations (nt, 9) that lagged elements measure their strain by, with nodes at x (nn, 3).
+
+    A step asks for those at its start and at its end, which is the start of the next one: they are remembered.
+    """
+    known = _turns.setdefault(soft, [])
+    for at, turn in known:
+        if np.array_equal(at, x):
+            return turn
+    turn = rotations(soft.elements, x)
+    known[:] = [(x.copy(), turn), *known[:1]]
+    return turn
+
+
 def momentum(soft: SoftTables, motion: SoftMotion, v: NDArray[np.float64]) -> Momentum:
     """m(v) and A at velocities v (nn, 3) of all nodes."""
     h, theta, theta_vq = motion.step, motion.theta, motion.theta_vq
@@ -117,7 +136,10 @@ def momentum(soft: SoftTables, motion: SoftMotion, v: NDArray[np.float64]) -> Mo
     x_theta = theta * motion.positions(v) + (1.0 - theta) * motion.x
     force, matrix = motion.external.copy(), np.zeros((len(soft.pattern.indices), 3, 3))
     factor = theta * h * (theta_vq * h + soft.elements.beta)
-    assemble(soft.elements, x_theta, motion.turned, v_theta, motion.pressure, factor, not soft.linear, force, matrix)
+    assemble(
+        soft.elements, x_theta, motion.turned, v_theta, motion.pressure, factor, not soft.linear, force, matrix,
+        element_rotations(soft, motion.turned),
+    )  # fmt: skip
     cavities.add_forces(soft, x_theta, motion.force_time, force)
     plane_strain.project_forces(soft, force)
     plane_strain.project_stiffness(soft, matrix)

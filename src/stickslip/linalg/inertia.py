@@ -95,6 +95,8 @@ class SparseInertia:
     parts: tuple[SoftPart, ...]
     data: NDArray[np.float64]
     """(nnzb, 3, 3) blocks of all soft bodies."""
+    pattern: BlockPattern
+    """Where they are, all bodies together."""
 
     @property
     def rigid_size(self) -> int:
@@ -108,7 +110,7 @@ class SparseInertia:
 
     def with_rigid(self, rigid: BlockDiagonal) -> SparseInertia:
         """The same with other blocks of the rigid bodies; factors that exist are kept."""
-        changed = SparseInertia(rigid, self.parts, self.data)
+        changed = SparseInertia(rigid, self.parts, self.data, self.pattern)
         if "factors" in self.__dict__:
             changed.__dict__["factors"] = self.factors
         return changed
@@ -152,8 +154,7 @@ def apply(inertia: Inertia, v: NDArray[np.float64]) -> NDArray[np.float64]:
         f = np.empty(len(v))
         n = inertia.rigid_size
         f[:n] = _product(inertia.rigid, inertia.rigid.data, v[:n])
-        for part in inertia.parts:
-            f[n:][part.rows] = block_matrix.product(part.pattern, inertia.blocks(part), v[n:][part.rows])
+        f[n:] = block_matrix.product(inertia.pattern, inertia.data, v[n:])
         return f
     return _product(inertia, inertia.data, v)
 

@@ -28,8 +28,8 @@ CORNERS, SECTORS = 4, 60
 FLAT = math.pi / CORNERS
 """[rad] turns a flat side of the cross-section inwards: rings of four corners then lie on two edges each."""
 MARGIN = 1e-3
-"""[m] gap up to which resting contacts are seen. What gravity could close in steps of 20 ms is 8 mm, a third of a link's
-thickness: 2.6 times the contacts, and the same end to ten digits."""
+"""[m] gap up to which resting contacts are seen. What gravity could close in steps of 20 ms is 8 mm, a third of a
+link's thickness: 2.6 times the contacts, and the same end to ten digits."""
 STEPPING = MappingProxyType({"margin": MARGIN})
 MOST_LINKS = 100
 SETTLED = 1.0
@@ -47,7 +47,7 @@ def ring_mesh(major: float = MAJOR, minor: float = MINOR, rings: int = 1, sector
 
 
 def pitch(upper: TetMesh, lower: TetMesh) -> float:
-    """[m] how far below the centre of a ring the centre of the next one can be without overlap, up to a chord's sagitta.
+    """[m] how far below the centre of a ring that of the next one can be without overlap, up to a chord's sagitta.
 
     Both are meshes of ``ring_mesh``, the lower one turned by 90 degrees.
     """

@@ -49,7 +49,7 @@ from stickslip.linalg.vectors import inner
 from stickslip.solvers.iterative import Iterative, require_discs
 from stickslip.solvers.protocol import Relinearise, Solution, Status
 from stickslip.solvers.sap_hessian import Structure, base_of, factorised, structure_of
-from stickslip.solvers.sap_laws import SapLaws, curvatures, impulses, line_search, rest, times
+from stickslip.solvers.sap_laws import SapLaws, curvatures, impulses, line_search, times
 
 SEARCH = 1e-8
 """Slope at which a line search ends, over the first one."""
@@ -63,6 +63,8 @@ LEAST = 1e-14
 """Share of the function by which an iteration should lower it."""
 HOLDING = 1e-8
 """R of rows of joints over their mobility at least."""
+NEAR = 0.01
+"""Error of momentum at which a warm start is taken without a look at what a cold one would be."""
 FLOOR = 1e-9
 """Momentum of an island counts at least as this share of that of all."""
 
@@ -114,30 +116,35 @@ class Sap(Iterative):
 
         search.start(warm)
         tolerance, polished, status = self.tolerance, 0, "max-iterations"
+        best, best_value = search.gamma, np.inf
         while True:
-            if search.error <= tolerance or search.idle >= IDLE:
+            last = search.iterations == self.max_iterations
+            if search.error <= tolerance or search.idle >= IDLE or last:
                 # as a judge sees it: by the impulses alone
-                w, u = search.led_to()
+                u = led = search.led_to()[1]
                 if R_own is not R:
                     u = problem.constraint_velocity(problem.velocity(search.gamma))
                 value = self._map(problem, search.gamma, u, R)
+                if value < best_value:
+                    best, best_value = search.gamma, value
                 if value <= self.tolerance:
                     status = "converged"
                 elif polished < POLISHES and search.factor is not None:
                     polished += 1
-                    search.polish(u if R_own is R else search.led_to()[1])
+                    search.polish(led, polished > 1)
                     continue
+                elif last:
+                    status = "max-iterations"
                 elif search.idle >= IDLE or tolerance < TIGHTER * self.tolerance:
                     status = "stalled"
                 else:
                     tolerance, polished = TIGHTER * tolerance, 0
                     continue
                 break
-            if search.iterations == self.max_iterations:
-                w, u = search.led_to()
-                break
             search.step()
-        lam = search.gamma
+        search.gamma = best
+        w = search.led_to()[0]
+        lam = best
         v = problem.velocity(lam) if isinstance(problem.A, GivenInverse) else part.extended(problem.v_free, w)
         timings = {"prepare": prepared - started, "iterate": time.perf_counter() - prepared}
         found: Status = status  # type: ignore[assignment]
@@ -199,23 +206,24 @@ class _Search:
         self.gamma = np.zeros(len(q))
 
     def start(self, warm: NDArray[np.float64] | None) -> None:
-        """Begin where the impulses ``warm`` (m,) lead, or at v* where that is nearer to the minimum."""
-        self._arrive(np.zeros(self.part.size))
-        if warm is None or not np.isfinite(warm).all() or not warm.any():
-            return
-        cost = self.cost
-        self._arrive(inertia.solve(self.part.A, block_rows.apply_transpose(self.part.J, warm)))
-        if not self.cost <= cost:
+        """Begin where the impulses ``warm`` (m,) lead, or at v* where the function is lower."""
+        if warm is not None and np.isfinite(warm).all() and warm.any():
+            self._arrive(inertia.solve(self.part.A, block_rows.apply_transpose(self.part.J, warm)))
+            if self.error < NEAR:
+                return
+            cost, w = self.cost, self.w
+            self._arrive(np.zeros(self.part.size))
+            if self.cost <= cost:
+                return
+            self._arrive(w)
+        else:
             self._arrive(np.zeros(self.part.size))
 
     def step(self) -> None:
         """One Newton step."""
         part, structure = self.part, self.structure
-        if self.base is None:
-            self.base = base_of(structure, part)
-            self.G = np.zeros((len(self.q), 3))
-        curvatures(self.laws, self.u, self.G)
-        self.factor = factorised(structure, part, self.base, self.laws, self.G, self.factor)
+        if not self._factorise(self.u):
+            return
         dw = solve(self.factor, -self.gradient)
         A_dw, du = inertia.apply(part.A, dw), block_rows.apply(part.J, dw)
         count = structure.island_count
@@ -234,16 +242,31 @@ class _Search:
         w = inertia.solve(self.part.A, block_rows.apply_transpose(self.part.J, self.gamma))
         return w, block_rows.apply(self.part.J, w) + self.q
 
-    def polish(self, u: NDArray[np.float64]) -> None:
-        """A Newton step for the impulses, which u (m,) belongs to: rows whose R is small get back their last digits.
+    def polish(self, u: NDArray[np.float64], again: bool) -> None:
+        """A Newton step for the impulses, to which u (m,) belongs: rows whose R is small get back their last digits.
 
-        Their impulse is -u / R, in which the rounding of u is large. Here r = u + R gamma is what is left to do, and
-        R d + W d = -r, by H dw = -J^T G r, d = -G (r + J dw).
+        Their impulse is -u / R, in which the rounding of u is large. F = gamma - gamma(u) is what is left to do, and
+        d + G W d = -F, by H dw = -J^T F, d = -F - G J dw. ``again``: with G and H of this u, where those of the last
+        step were not good enough.
         """
-        left = np.zeros(len(u))
-        rest(self.laws, self.u, u, self.gamma, left)
-        dw = solve(self.factor, -block_rows.apply_transpose(self.part.J, _times(self.laws, self.G, left)))
-        self.gamma = self.gamma - _times(self.laws, self.G, left + block_rows.apply(self.part.J, dw))
+        left = np.empty(len(u))
+        impulses(self.laws, u, left)
+        left = self.gamma - left
+        if again and not self._factorise(u):
+            return
+        dw = solve(self.factor, -block_rows.apply_transpose(self.part.J, left))
+        self.gamma = self.gamma - left - _times(self.laws, self.G, block_rows.apply(self.part.J, dw))
+
+    def _factorise(self, u: NDArray[np.float64]) -> bool:
+        """G and H at u (m,); False where rounding leaves H indefinite, which is the end of the search."""
+        if self.base is None:
+            self.base = base_of(self.structure, self.part)
+            self.G = np.zeros((len(self.q), 3))
+        curvatures(self.laws, u, self.G)
+        self.factor = factorised(self.structure, self.part, self.base, self.laws, self.G, self.factor)
+        if not self.factor.positive:
+            self.factor, self.idle = None, IDLE
+        return self.factor is not None
 
     def _arrive(self, w: NDArray[np.float64]) -> None:
         """Impulses, gradient and error at w (3 p,)."""

@@ -126,22 +126,6 @@ def _row_curvature(law, u, bound, R):
 
 
 @kernel
-def rest(laws, u_law, u, gamma, rest_out):
-    """r = u + R gamma of rows whose impulse follows their velocity at u_law; zero where it is at a bound."""
-    for c in range(laws.law.shape[0]):
-        i = laws.row_start[c]
-        if laws.law[c] == CONTACT:
-            state = _contact(u_law[i], u_law[i + 1], u_law[i + 2], laws.mu[c], laws.R[i], laws.R[i + 1])[4]
-            if state == 2:
-                for k in range(i, i + 3):
-                    rest_out[k] = u[k] + laws.R[k] * gamma[k]
-        else:
-            for k in range(i, laws.row_start[c + 1]):
-                if _row_curvature(laws.law[c], u_law[k], laws.bound[k], laws.R[k]) > 0.0:
-                    rest_out[k] = u[k] + laws.R[k] * gamma[k]
-
-
-@kernel
 def times(laws, G, x, y_out):
     """y = G x, with G as of :func:`curvatures`."""
     for c in range(laws.law.shape[0]):
