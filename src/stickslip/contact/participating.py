@@ -25,7 +25,7 @@ from scipy.sparse.csgraph import connected_components
 
 from stickslip.errors import DivergenceError
 from stickslip.jit import kernel
-from stickslip.linalg.block_cholesky import Factor, extended, schur
+from stickslip.linalg.block_factors import BlockFactors
 from stickslip.linalg.block_rows import BlockRows, summed
 from stickslip.linalg.inertia import BlockDiagonal, GivenInverse, SparseInertia
 from stickslip.linalg.threads import one_blas_thread
@@ -41,8 +41,8 @@ class Participating:
     """(m, 3 p), column blocks of three."""
     unknown: NDArray[np.int64]
     """(3 p,) which unknown of the problem each is, -1 where it pads."""
-    soft: tuple[tuple[Factor, slice, slice], ...]
-    """Of every soft body that takes part: its factor, its unknowns here, its unknowns in the problem."""
+    soft: tuple[tuple[BlockFactors, slice, slice], ...]
+    """Of every soft body that takes part: its factors, its unknowns here, its unknowns in the problem."""
 
     @property
     def size(self) -> int:
@@ -58,8 +58,8 @@ class Participating:
         v = v_free.copy()
         real = self.unknown >= 0
         v[self.unknown[real]] += change[real]
-        for factor, here, there in self.soft:
-            v[there] = v_free[there] + extended(factor, change[here])
+        for factors, here, there in self.soft:
+            v[there] = v_free[there] + factors.extended(change[here])
         return v
 
     def diagonal(self) -> NDArray[np.float64]:
@@ -80,7 +80,7 @@ def participating(J: BlockRows, A: BlockDiagonal | SparseInertia) -> Participati
     first = np.full(len(touched), -1, dtype=np.int32)
     first[chosen] = summed(sizes[0])[:-1]
     unknown = [_padded_unknowns(blocks.start[chosen], width)]
-    soft: list[tuple[Factor, slice, slice]] = []
+    soft: list[tuple[BlockFactors, slice, slice]] = []
     squares: list[NDArray[np.float64]] = []
     if isinstance(A, SparseInertia):
         rigid, base = len(blocks.start) - 1, int(sizes[0].sum())
@@ -92,8 +92,8 @@ def participating(J: BlockRows, A: BlockDiagonal | SparseInertia) -> Participati
             first[place] = base + np.arange(len(last), dtype=np.int32)
             there = slice(A.rigid_size + part.rows.start, A.rigid_size + part.rows.stop)
             unknown.append((there.start + 3 * last[:, None] + np.arange(3)).ravel().astype(np.int64))
-            soft.append((factors.factor, slice(3 * base, 3 * (base + len(last))), there))
-            squares.append(schur(factors.factor))
+            soft.append((factors, slice(3 * base, 3 * (base + len(last))), there))
+            squares.append(factors.schur())
             sizes.append(np.array([len(last)]))
             base += len(last)
     count = np.concatenate(sizes)

@@ -9,6 +9,7 @@ at first use.
 
 from __future__ import annotations
 
+from collections.abc import Iterator
 from dataclasses import dataclass
 from functools import cached_property
 from typing import NamedTuple
@@ -103,16 +104,23 @@ class SparseInertia:
         """Number of unknowns of rigid bodies."""
         return int(self.rigid.start[-1])
 
+    @property
+    def factors(self) -> Iterator[BlockFactors]:
+        """One factorisation per soft body, each made at its first use."""
+        for k, part in enumerate(self.parts):
+            if k == len(self._made):
+                self._made.append(BlockFactors(part.plan, self.blocks(part)))
+            yield self._made[k]
+
     @cached_property
-    def factors(self) -> tuple[BlockFactors, ...]:
-        """One factorisation per soft body."""
-        return tuple(BlockFactors(part.plan, self.blocks(part)) for part in self.parts)
+    def _made(self) -> list[BlockFactors]:
+        """Factors of the first bodies, up to all."""
+        return []
 
     def with_rigid(self, rigid: BlockDiagonal) -> SparseInertia:
-        """The same with other blocks of the rigid bodies; factors that exist are kept."""
+        """The same with other blocks of the rigid bodies; factors are shared."""
         changed = SparseInertia(rigid, self.parts, self.data, self.pattern)
-        if "factors" in self.__dict__:
-            changed.__dict__["factors"] = self.factors
+        changed.__dict__["_made"] = self._made
         return changed
 
     def blocks(self, part: SoftPart) -> NDArray[np.float64]:
@@ -138,6 +146,7 @@ def solve(inertia: Inertia, f: NDArray[np.float64]) -> NDArray[np.float64]:
         x = np.empty(len(f))
         n = inertia.rigid_size
         x[:n] = _product(inertia.rigid, inertia.rigid.inverse, f[:n])
+        # a body's factors are made and used while they are in the cache
         for part, factors in zip(inertia.parts, inertia.factors, strict=True):
             x[n:][part.rows] = factors.solve(f[n:][part.rows])
         return x
