@@ -63,7 +63,7 @@ def test_bear_is_shaken_and_placed():
     assert metrics["converged"] == 1.0
     assert metrics["placed"] is True
     assert metrics["lifted_m"] == pytest.approx(0.12, abs=0.01)
-    # 2.5 mm, most of it the creep of regularised friction: 0.8 and 0.5 mm with friction_share 1e-4 and 1e-5 in the place
+    # 2.5 mm, most of it the creep of regularised friction: 0.8 and 0.5 mm with friction_share 1e-4 and 1e-5 in place
     # of 1e-3, 0.4 mm with the exact law of `auto`
     assert metrics["slipped_mm"] < 4.0
 

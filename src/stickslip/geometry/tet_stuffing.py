@@ -6,6 +6,7 @@ no cut leaves a sliver. The same arguments give the same bits.
 
 Differs from the paper: elements have one size everywhere, and where a cut leaves a quadrilateral between two elements,
 its diagonal begins at the node that lies deeper in the body, for both; the paper goes by parities of the lattice.
+Its bounds of the angles between faces are therefore not ours: 9.8 degrees were found where it promises 10.7.
 """
 
 from __future__ import annotations

@@ -160,7 +160,8 @@ class Grasp:
     relative to the gripper from before to after shaking; ``sway_mm``: the furthest from there meanwhile;
     ``placed``: at the end it sits on the table again, within a tenth of its height from where it sat, and nothing else
     touches it; ``contacts_mean``, ``contacts_max``; ``weld_error_max_m``: most that a welded node was away from its
-    place on the finger; ``converged``: share of steps.
+    place on the finger; ``converged``: share of steps. With `sap`, most of the slip is the
+    creep of regularised friction, which falls with its option friction_share.
     """
 
     def __init__(self, sim: Simulation, parameters: Mapping[str, Any]) -> None:
