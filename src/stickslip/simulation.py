@@ -23,6 +23,7 @@ from stickslip.geometry.shapes import finite, unit_quaternion, vector
 from stickslip.joint_tables import NOTHING
 from stickslip.joints import Joint
 from stickslip.linalg.inertia import SparseInertia
+from stickslip.linalg.threads import one_blas_thread
 from stickslip.linearisation import Linearisation
 from stickslip.model import DYNAMIC, KINEMATIC, STATIC, Model, compile_scene
 from stickslip.scene import KINDS, Body, Scene
@@ -94,6 +95,7 @@ class Simulation(SoftReading):
         self.state = initial_state(self.model)
         self.last: StepResult | None = None
 
+    @one_blas_thread()
     def step(self) -> StepResult:
         """Advance by one step: find contacts, assemble the problem, solve it, integrate, stabilise, certify."""
         model, state, options = self.model, self.state, self.stepping

@@ -9,7 +9,7 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
 from stickslip.dynamics import cavities
-from stickslip.dynamics.element_assembly import strain_energies, strains_and_stresses
+from stickslip.dynamics.element_energies import strain_energies, strains_and_stresses
 from stickslip.dynamics.soft_bodies import soft_motion
 from stickslip.errors import InputError
 from stickslip.model import Model

@@ -5,7 +5,8 @@ import pytest
 from element_meshes import box_elements, deformed
 
 from stickslip.dynamics import element_assembly
-from stickslip.dynamics.element_assembly import assemble, strain_energies, strains_and_stresses
+from stickslip.dynamics.element_assembly import assemble
+from stickslip.dynamics.element_energies import strain_energies, strains_and_stresses
 from stickslip.linalg.block_matrix import to_csr
 from stickslip.soft_description import COROTATIONAL, LAGGED, LINEAR, MODELS
 

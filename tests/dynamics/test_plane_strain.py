@@ -6,7 +6,8 @@ from scipy.sparse import bsr_array
 
 from stickslip import Scene, Simulation, elastic
 from stickslip.dynamics import plane_strain
-from stickslip.dynamics.element_assembly import assemble, strain_energies, strains_and_stresses
+from stickslip.dynamics.element_assembly import assemble
+from stickslip.dynamics.element_energies import strain_energies, strains_and_stresses
 from stickslip.dynamics.element_rows import element_rows
 from stickslip.errors import InputError
 from stickslip.geometry.plane_meshes import crossed_disc

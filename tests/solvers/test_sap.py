@@ -98,12 +98,12 @@ def test_convergence_is_quadratic_at_the_end() -> None:
     search = search_of(problem, Sap())
     search.start(None)
     errors = [search.error]
-    while errors[-1] > 1e-13 and len(errors) < 60:
+    for _ in range(14):
         search.step()
         errors.append(search.error)
-    small = [k for k, error in enumerate(errors) if error < 1e-3]
-    assert len(small) <= 3  # 1e-3, 1e-6, 1e-12
-    assert errors[-1] <= 1e-11
+    first = next(k for k, error in enumerate(errors) if error < 1e-2)
+    assert errors[first + 1] <= 10.0 * errors[first] ** 2
+    assert min(errors) <= 1e-9  # rounding, with R at 2.5e-6 of the mobility
 
 
 def test_islands_at_rest_are_solved_beside_fast_ones() -> None:
@@ -132,7 +132,10 @@ def test_known_solutions_where_nothing_slides(name: str) -> None:
     known = GALLERY[name]()
     found = Sap(**STIFF).solve(known.problem)
     assert found.converged
-    assert found.v == pytest.approx(known.v, abs=1e-6 * (1.0 + np.abs(known.v).max()))
+    # what is regularised yields by R gamma
+    yielding = np.abs(Sap(**STIFF).regularisation(known.problem) * found.lam).sum()
+    assert yielding < 2e-3
+    assert found.v == pytest.approx(known.v, abs=1e-6 * (1.0 + np.abs(known.v).max()) + yielding)
 
 
 @pytest.mark.parametrize("seed", range(8))
@@ -232,7 +235,8 @@ def test_one_iteration_is_not_enough_for_a_pile() -> None:
 def test_a_converged_start_takes_no_iteration() -> None:
     for problem in (mixed_problem(2), given_by_delassus(2)):
         first = Sap().solve(problem)
-        again = Sap(tolerance=1e-5).solve(problem, first.lam)
+        again = Sap().solve(problem, first.lam)
+        assert np.array_equal(again.lam, first.lam)
         assert again.converged
         assert again.iterations == 0
         assert first.iterations > 0

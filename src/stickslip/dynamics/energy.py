@@ -9,7 +9,8 @@ import numpy as np
 from numpy.typing import NDArray
 
 from stickslip.dynamics import cavities
-from stickslip.dynamics.element_assembly import assemble, damping_work, strain_energies
+from stickslip.dynamics.element_assembly import assemble
+from stickslip.dynamics.element_energies import damping_work, strain_energies
 from stickslip.dynamics.soft_bodies import SoftMotion, element_rotations
 from stickslip.jit import kernel
 from stickslip.linalg.vec3 import dot, load_matrix, mat_t_vec, mat_vec, quat_matrix

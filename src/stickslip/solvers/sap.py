@@ -80,7 +80,7 @@ class Sap(Iterative):
 
     tolerance: float = 1e-6
     max_iterations: int = 200
-    near_rigid: float = 0.01
+    near_rigid: float = 0.03
     """beta: contacts without a stiffness have the period of oscillation beta h; 1 in the papers."""
     friction_share: float = 1e-3
     """sigma: regularisation of friction over the mobility of the contact, which lets contacts at rest creep."""
@@ -114,37 +114,37 @@ class Sap(Iterative):
         search = _Search(part, own, problem.free_constraint_velocity, part.taken(problem.v_free))
         prepared = time.perf_counter()
 
-        search.start(warm)
+        def judged(gamma: NDArray[np.float64], u: NDArray[np.float64]) -> float:
+            """The natural map of impulses that lead to u (m,), as a judge sees it."""
+            return self._map(
+                problem, gamma, u if R_own is R else problem.constraint_velocity(problem.velocity(gamma)), R
+            )
+
         tolerance, polished, status = self.tolerance, 0, "max-iterations"
-        best, best_value = search.gamma, np.inf
-        while True:
+        lam, w, least = search.gamma, search.w, np.inf
+        if search.start(warm) and warm is not None and judged(warm, search.u) <= tolerance:
+            lam, w, status = warm, search.w, "converged"  # impulses of the last step do as they are
+        while status != "converged":
             last = search.iterations == self.max_iterations
             if search.error <= tolerance or search.idle >= IDLE or last:
-                # as a judge sees it: by the impulses alone
-                u = led = search.led_to()[1]
-                if R_own is not R:
-                    u = problem.constraint_velocity(problem.velocity(search.gamma))
-                value = self._map(problem, search.gamma, u, R)
-                if value < best_value:
-                    best, best_value = search.gamma, value
+                there, u = search.led_to()
+                value = judged(search.gamma, u)
+                if value < least:
+                    lam, w, least = search.gamma, there, value
                 if value <= self.tolerance:
                     status = "converged"
                 elif polished < POLISHES and search.factor is not None:
                     polished += 1
-                    search.polish(led, polished > 1)
-                    continue
+                    search.polish(u, polished > 1)
                 elif last:
-                    status = "max-iterations"
+                    break
                 elif search.idle >= IDLE or tolerance < TIGHTER * self.tolerance:
                     status = "stalled"
+                    break
                 else:
                     tolerance, polished = TIGHTER * tolerance, 0
-                    continue
-                break
-            search.step()
-        search.gamma = best
-        w = search.led_to()[0]
-        lam = best
+            else:
+                search.step()
         v = problem.velocity(lam) if isinstance(problem.A, GivenInverse) else part.extended(problem.v_free, w)
         timings = {"prepare": prepared - started, "iterate": time.perf_counter() - prepared}
         found: Status = status  # type: ignore[assignment]
@@ -191,9 +191,7 @@ def _times(laws: SapLaws, G: NDArray[np.float64], x: NDArray[np.float64]) -> NDA
 class _Search:
     """One minimisation: the current w with all that belongs to it."""
 
-    def __init__(
-        self, part: Participating, laws: SapLaws, q: NDArray[np.float64], v_free: NDArray[np.float64]
-    ) -> None:
+    def __init__(self, part: Participating, laws: SapLaws, q: NDArray[np.float64], v_free: NDArray[np.float64]) -> None:
         """Participating unknowns, laws, q (m,) constraint velocities without impulses, v* (3 p,)."""
         self.part, self.laws, self.q = part, laws, q
         self.structure: Structure = structure_of(part)
@@ -201,23 +199,25 @@ class _Search:
         self.A_v_free = inertia.apply(part.A, v_free)
         self.base: NDArray[np.float64] | None = None
         self.factor: Factor | None = None
-        self.iterations, self.idle = 0, 0
+        self.iterations, self.idle, self.least = 0, 0, np.inf
         self.history: list[tuple[int, float]] = []
-        self.gamma = np.zeros(len(q))
+        self.gamma, self.w = np.zeros(len(q)), np.zeros(part.size)
 
-    def start(self, warm: NDArray[np.float64] | None) -> None:
-        """Begin where the impulses ``warm`` (m,) lead, or at v* where the function is lower."""
-        if warm is not None and np.isfinite(warm).all() and warm.any():
+    def start(self, warm: NDArray[np.float64] | None) -> bool:
+        """Begin where the impulses ``warm`` (m,) lead, or at v* where that is nearer to the minimum.
+
+        Whether it is the first.
+        """
+        self._arrive(np.zeros(self.part.size))
+        if warm is None or not np.isfinite(warm).all() or not warm.any():
+            return False
+        cost = self.cost
+        with np.errstate(over="ignore", invalid="ignore"):  # whatever was given
             self._arrive(inertia.solve(self.part.A, block_rows.apply_transpose(self.part.J, warm)))
-            if self.error < NEAR:
-                return
-            cost, w = self.cost, self.w
-            self._arrive(np.zeros(self.part.size))
-            if self.cost <= cost:
-                return
-            self._arrive(w)
-        else:
-            self._arrive(np.zeros(self.part.size))
+        if self.cost <= cost:
+            return True
+        self._arrive(np.zeros(self.part.size))
+        return False
 
     def step(self) -> None:
         """One Newton step."""
@@ -231,10 +231,11 @@ class _Search:
         _island_products(structure.island, dw, self.A_w, A_dw, linear, square)
         line_search(self.laws, structure.block_start, structure.blocks, self.u, du, linear, square, SEARCH, t)
         step = np.repeat(t[structure.island], 3)
-        cost, error = self.cost, self.error
+        cost = self.cost
+        self.least = min(self.least, self.error)
         self.iterations += 1
         self._arrive(self.w + step * dw)
-        self.idle = 0 if cost - self.cost > LEAST * abs(cost) or self.error < 0.9 * error else self.idle + 1
+        self.idle = 0 if cost - self.cost > LEAST * abs(cost) or self.error < 0.9 * self.least else self.idle + 1
         self.history.append((self.iterations, self.error))
 
     def led_to(self) -> tuple[NDArray[np.float64], NDArray[np.float64]]:
@@ -246,12 +247,14 @@ class _Search:
         """A Newton step for the impulses, to which u (m,) belongs: rows whose R is small get back their last digits.
 
         Their impulse is -u / R, in which the rounding of u is large. F = gamma - gamma(u) is what is left to do, and
-        d + G W d = -F, by H dw = -J^T F, d = -F - G J dw. ``again``: with G and H of this u, where those of the last
-        step were not good enough.
+        d + G W d = -F, by H dw = -J^T F, d = -F - G J dw. At first the law is linearised at the velocities of the search,
+        whose rounding says nothing of who sticks; ``again``: as it is at u.
         """
-        left = np.empty(len(u))
-        impulses(self.laws, u, left)
-        left = self.gamma - left
+        law = np.empty(len(u))
+        impulses(self.laws, u if again else self.u, law)
+        left = self.gamma - law
+        if not again:
+            left += _times(self.laws, self.G, u - self.u)
         if again and not self._factorise(u):
             return
         dw = solve(self.factor, -block_rows.apply_transpose(self.part.J, left))

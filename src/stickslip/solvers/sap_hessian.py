@@ -55,9 +55,7 @@ class Structure:
 def structure_of(part: Participating) -> Structure:
     """The structure of H of these participating unknowns."""
     J = part.J
-    return _structure(
-        (part.A.start // 3).astype(np.int32).tobytes(), J.entry_start.tobytes(), J.entry_column.tobytes()
-    )
+    return _structure((part.A.start // 3).astype(np.int32).tobytes(), J.entry_start.tobytes(), J.entry_column.tobytes())
 
 
 @lru_cache(maxsize=REMEMBERED)

@@ -194,4 +194,3 @@ def line_search(laws, block_start, blocks, u, du, linear, square, tolerance, t_o
             first, second = _slope(laws, own, u, du, t)
             first, second = first + a + t * b, second + b
         t_out[island] = t
-
