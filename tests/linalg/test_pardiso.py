@@ -109,7 +109,7 @@ def test_factors_of_either_library(backend, monkeypatch):
     np.testing.assert_allclose(A @ factors.solve(B), B, rtol=0.0, atol=1e-11)
     np.testing.assert_allclose(factors.inverse_product(B), np.linalg.inv(A)[10:14, 10:14], rtol=0.0, atol=1e-11)
     force = A @ factors.extended(np.arange(6.0))
-    np.testing.assert_allclose(force[[15, 16, 17, 6, 7, 8]], factors.schur() @ np.arange(6.0), rtol=0.0, atol=1e-11)
+    np.testing.assert_allclose(force[[15, 16, 17, 6, 7, 8]], factors.schur @ np.arange(6.0), rtol=0.0, atol=1e-11)
 
 
 def test_a_backend_that_does_not_exist():

@@ -101,9 +101,9 @@ def test_convergence_is_quadratic_at_the_end() -> None:
     for _ in range(14):
         search.step()
         errors.append(search.error)
-    first = next(k for k, error in enumerate(errors) if error < 1e-2)
-    assert errors[first + 1] <= 10.0 * errors[first] ** 2
-    assert min(errors) <= 1e-9  # rounding, with R at 2.5e-6 of the mobility
+    first = next(k for k, error in enumerate(errors) if error < 1e-3)
+    assert min(errors[first + 1], errors[first + 2]) <= 10.0 * errors[first] ** 2  # one more where a contact changes
+    assert min(errors) <= 1e-9  # rounding, with R at 1e-5 of the mobility
 
 
 def test_islands_at_rest_are_solved_beside_fast_ones() -> None:
@@ -133,7 +133,8 @@ def test_known_solutions_where_nothing_slides(name: str) -> None:
     found = Sap(**STIFF).solve(known.problem)
     assert found.converged
     # what is regularised yields by R gamma
-    yielding = np.abs(Sap(**STIFF).regularisation(known.problem) * found.lam).sum()
+    added = Sap(**STIFF).regularisation(known.problem) - known.problem.laws.compliance
+    yielding = np.abs(added * found.lam).sum()
     assert yielding < 2e-3
     assert found.v == pytest.approx(known.v, abs=1e-6 * (1.0 + np.abs(known.v).max()) + yielding)
 
@@ -301,7 +302,8 @@ def test_bad_options_are_named(option: str, value: object) -> None:
 
 
 @pytest.mark.parametrize(("options", "words"), [
-    ({"torsion": 0.01}, "4 rows and the friction set 'ellipsoid'"), ({"friction": (0.2, 0.6)}, "friction set 'ellipse'"),
+    ({"torsion": 0.01}, "4 rows and the friction set 'ellipsoid'"),
+    ({"friction": (0.2, 0.6)}, "the friction set 'ellipse'"),
 ])  # fmt: skip
 def test_torsion_and_ellipses_are_refused(options: dict, words: str) -> None:
     scene = Scene()

@@ -79,7 +79,9 @@ def test_factors_and_islands_against_dense_algebra(seed: int) -> None:
     # islands: clusters that blocks join
     cluster = np.repeat(np.arange(len(part.A.start) - 1), np.diff(part.A.start) // 3)
     owner = np.repeat(np.arange(part.J.block_count), np.diff(part.J.entry_start))
-    touches = csr_array((np.ones(len(owner)), (owner, cluster[part.J.entry_column])), shape=(part.J.block_count, cluster[-1] + 1))
+    touches = csr_array(
+        (np.ones(len(owner)), (owner, cluster[part.J.entry_column])), shape=(part.J.block_count, cluster[-1] + 1)
+    )
     count, wanted = connected_components(touches.T @ touches, directed=False)
     assert structure.island_count == count
     of_block = wanted[cluster]

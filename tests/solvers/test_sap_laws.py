@@ -60,7 +60,8 @@ def closest(y: np.ndarray, mu: float, R: np.ndarray) -> np.ndarray:
         (
             minimize(
                 distance, [start, 0.5 * mu * start], method="SLSQP", bounds=[(0, None), (0, None)],
-                constraints={"type": "ineq", "fun": lambda x: mu * x[0] - x[1]}, options={"ftol": 1e-15, "maxiter": 500},
+                constraints={"type": "ineq", "fun": lambda x: mu * x[0] - x[1]},
+                options={"ftol": 1e-15, "maxiter": 500},
             )
             for start in (0.0, 1.0)
         ),

@@ -10,7 +10,7 @@ and A^ is what the factorisation of A has in hands when it arrives at them (lina
     v_n = v*_n - A_nn^-1 A_np (v_p - v*_p)                                               (15)
 
 Rigid bodies take part whole where something touches them. A^ is block diagonal: a dense block, here called cluster, per
-body. Unknowns are counted in blocks of three; a body with another number of them is padded with ones that nothing moves.
+body. Unknowns are counted in blocks of three; a body with another number of them is padded by some that nothing moves.
 """
 
 from __future__ import annotations
@@ -19,13 +19,12 @@ from dataclasses import dataclass
 
 import numpy as np
 from numpy.typing import NDArray
-from scipy.linalg.lapack import dpotrf, dpotri
 from scipy.sparse import csr_array
 from scipy.sparse.csgraph import connected_components
 
-from stickslip.errors import DivergenceError
+from stickslip.errors import InputError
 from stickslip.jit import kernel
-from stickslip.linalg.block_factors import BlockFactors
+from stickslip.linalg.block_factors import BlockFactors, inverted
 from stickslip.linalg.block_rows import BlockRows, summed
 from stickslip.linalg.inertia import BlockDiagonal, GivenInverse, SparseInertia
 from stickslip.linalg.threads import one_blas_thread
@@ -81,7 +80,6 @@ def participating(J: BlockRows, A: BlockDiagonal | SparseInertia) -> Participati
     first[chosen] = summed(sizes[0])[:-1]
     unknown = [_padded_unknowns(blocks.start[chosen], width)]
     soft: list[tuple[BlockFactors, slice, slice]] = []
-    squares: list[NDArray[np.float64]] = []
     if isinstance(A, SparseInertia):
         rigid, base = len(blocks.start) - 1, int(sizes[0].sum())
         for part, factors in zip(A.parts, A.factors, strict=True):
@@ -93,11 +91,12 @@ def participating(J: BlockRows, A: BlockDiagonal | SparseInertia) -> Participati
             there = slice(A.rigid_size + part.rows.start, A.rigid_size + part.rows.stop)
             unknown.append((there.start + 3 * last[:, None] + np.arange(3)).ravel().astype(np.int64))
             soft.append((factors, slice(3 * base, 3 * (base + len(last))), there))
-            squares.append(factors.schur())
             sizes.append(np.array([len(last)]))
             base += len(last)
+        if (first[touched] < 0).any():
+            raise InputError("problem: rows touch nodes that are not among the last ones of their body's factorisation")
     count = np.concatenate(sizes)
-    clusters = _clusters(blocks, chosen, 3 * count, squares)
+    clusters = _clusters(blocks, chosen, 3 * count, [factors for factors, _, _ in soft])
     return Participating(clusters, _threes(J, first), np.concatenate(unknown), tuple(soft))
 
 
@@ -127,20 +126,10 @@ def given_participating(J: BlockRows, W: GivenInverse, added: NDArray[np.float64
             found = matrix[rows[real]][:, rows[real]].toarray()
             square[np.ix_(real, real)] = 0.5 * (found + found.T) + np.diag(added[rows[real]])
             inverse[data_start[k] : data_start[k + 1]] = square.ravel()
-            _invert(square, "problem: W", data[data_start[k] : data_start[k + 1]].reshape(square.shape))
+            data[data_start[k] : data_start[k + 1]] = inverted(square, "problem: W").ravel()
     first = np.empty(len(height), dtype=np.int32)
     first[order] = summed(threes)[:-1]
     return Participating(BlockDiagonal(start, data_start, data, inverse), _threes(J, first), unknown, ())
-
-
-def _invert(square: NDArray[np.float64], where: str, inverse_out: NDArray[np.float64]) -> None:
-    """The inverse of a positive definite matrix; a DivergenceError where it is none."""
-    found, failed = dpotrf(square, lower=1, clean=0)
-    if not failed:
-        found, failed = dpotri(found, lower=1, overwrite_c=1)
-    if failed:
-        raise DivergenceError(f"{where}: the matrix of what takes part is not positive definite")
-    _mirror(found, inverse_out)
 
 
 def _padded_unknowns(start: NDArray[np.int32], width: NDArray[np.int32]) -> NDArray[np.int64]:
@@ -151,17 +140,16 @@ def _padded_unknowns(start: NDArray[np.int32], width: NDArray[np.int32]) -> NDAr
 
 
 def _clusters(
-    blocks: BlockDiagonal, chosen: NDArray[np.int32], size: NDArray[np.int32], squares: list[NDArray[np.float64]]
+    blocks: BlockDiagonal, chosen: NDArray[np.int32], size: NDArray[np.int32], soft: list[BlockFactors]
 ) -> BlockDiagonal:
     """Dense blocks with inverses: the chosen ones of rigid bodies, then the Schur complements of soft ones."""
     start, data_start = summed(size), np.concatenate([[0], np.cumsum(size.astype(np.int64) ** 2)])
     data, inverse = np.zeros(int(data_start[-1])), np.zeros(int(data_start[-1]))
     _copy_blocks(blocks, chosen, size, data_start, data, inverse)
     with one_blas_thread():
-        for k, square in enumerate(squares, start=len(chosen)):
+        for k, factors in enumerate(soft, start=len(chosen)):
             low, high = data_start[k], data_start[k + 1]
-            data[low:high] = square.ravel()
-            _invert(square, "soft body, whose step should be shorter", inverse[low:high].reshape(square.shape))
+            data[low:high], inverse[low:high] = factors.schur.ravel(), factors.schur_inverse.ravel()
     return BlockDiagonal(start, data_start, data, inverse)
 
 
@@ -213,15 +201,6 @@ def _copy_blocks(blocks, chosen, size, data_start, data_out, inverse_out):
         for i in range(width, padded):
             data_out[to + (padded + 1) * i] = 1.0
             inverse_out[to + (padded + 1) * i] = 1.0
-
-
-@kernel
-def _mirror(lower, full_out):
-    """The symmetric matrix whose lower triangle is given."""
-    for i in range(lower.shape[0]):
-        for j in range(i + 1):
-            full_out[i, j] = lower[i, j]
-            full_out[j, i] = lower[i, j]
 
 
 @kernel

@@ -5,12 +5,15 @@ Two libraries make them: ours (``own``) and MKL PARDISO (``mkl``, the extra of t
 
 from __future__ import annotations
 
+from functools import cached_property
 from types import ModuleType
 
 import numpy as np
 from numpy.typing import NDArray
+from scipy.linalg.lapack import dpotrf, dpotri
 
 from stickslip.errors import DivergenceError, InputError
+from stickslip.jit import kernel
 from stickslip.linalg import block_cholesky, pardiso
 from stickslip.linalg.block_matrix import BlockPattern
 from stickslip.linalg.elimination import Symbolic
@@ -57,13 +60,40 @@ class BlockFactors:
         Y = block_cholesky.forward(self.factor, B)
         return np.asarray(Y.T @ Y)
 
+    @cached_property
     def schur(self) -> NDArray[np.float64]:
         """The Schur complement (3 k, 3 k) on the last nodes of the plan."""
-        return self.backend.schur(self.factor)
+        return np.asarray(self.backend.schur(self.factor))
+
+    @cached_property
+    def schur_inverse(self) -> NDArray[np.float64]:
+        """Its inverse, which is the inverse of the whole matrix on these nodes."""
+        return inverted(self.schur, "soft body, whose step should be shorter")
 
     def extended(self, x_last: NDArray[np.float64]) -> NDArray[np.float64]:
         """x (3 n,) with x_last (3 k,) on the last nodes of the plan and matrix x = 0 on all others."""
         return self.backend.extended(self.factor, x_last)
+
+
+def inverted(square: NDArray[np.float64], where: str) -> NDArray[np.float64]:
+    """The inverse of a positive definite matrix (n, n); a DivergenceError that names ``where`` if it is none."""
+    found, failed = dpotrf(square, lower=1, clean=0)
+    if not failed:
+        found, failed = dpotri(found, lower=1, overwrite_c=1)
+    if failed:
+        raise DivergenceError(f"{where}: the matrix of what takes part is not positive definite")
+    inverse = np.empty_like(square)
+    _mirror(found, inverse)
+    return inverse
+
+
+@kernel
+def _mirror(lower, full_out):
+    """The symmetric matrix whose lower triangle is given."""
+    for i in range(lower.shape[0]):
+        for j in range(i + 1):
+            full_out[i, j] = lower[i, j]
+            full_out[j, i] = lower[i, j]
 
 
 def eliminated(pattern: BlockPattern, backend: str | None = None) -> Plan:

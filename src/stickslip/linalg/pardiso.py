@@ -98,7 +98,7 @@ def analyse(
     options[1] = 2  # order by METIS
     options[17] = -1  # count the entries of L
     options[35] = 2 if len(nodes) else 0  # the Schur complement, and a factor to solve with
-    weakref.finalize(symbolic, _release, symbolic.handle, options, 3 * n)
+    weakref.finalize(symbolic, _release, _library(), symbolic.handle, options, 3 * n)
     nothing = np.zeros(1)
     error = symbolic.call(ANALYSE, np.ones(len(columns)), nothing, nothing) if n else 0
     if error:
@@ -231,18 +231,31 @@ def _library() -> Any:
 def _call(phase: int, symbolic: PardisoSymbolic, values: Any, columns: int, b: Any, x: Any) -> int:
     """PARDISO itself."""
     return _pardiso(
-        symbolic.handle, symbolic.options, phase, symbolic.size, values, symbolic.start, symbolic.columns,
+        _library(), symbolic.handle, symbolic.options, phase, symbolic.size, values, symbolic.start, symbolic.columns,
         symbolic.chosen, columns, b, x,
     )  # fmt: skip
 
 
-def _release(handle: NDArray[np.int64], options: NDArray[np.int32], size: int) -> None:
+def _release(library: Any, handle: NDArray[np.int64], options: NDArray[np.int32], size: int) -> None:
     """Give PARDISO's memory back."""
     one = np.ones(1, np.int32)
-    _pardiso(handle, options, RELEASE, size, np.zeros(1), one, one, one, 1, np.zeros(1), np.zeros(1))
+    _pardiso(library, handle, options, RELEASE, size, np.zeros(1), one, one, one, 1, np.zeros(1), np.zeros(1))
 
 
-def _pardiso(handle, options, phase, size, values, start, columns, chosen, count, b, x) -> int:  # type: ignore[no-untyped-def]
+def _pardiso(
+    library: Any,
+    handle: NDArray[np.int64],
+    options: NDArray[np.int32],
+    phase: int,
+    size: int,
+    values: NDArray[np.float64],
+    start: NDArray[np.int32],
+    columns: NDArray[np.int32],
+    chosen: NDArray[np.int32],
+    count: int,
+    b: NDArray[np.float64],
+    x: NDArray[np.float64],
+) -> int:
     """Its arguments as the C interface takes them; returns the error."""
 
     def whole(value: int) -> Any:
@@ -252,7 +265,7 @@ def _pardiso(handle, options, phase, size, values, start, columns, chosen, count
         return ctypes.c_void_p(array.ctypes.data)
 
     error = ctypes.c_int(0)
-    _library().PARDISO(
+    library.PARDISO(
         data(handle), whole(1), whole(1), whole(2), whole(phase), whole(size), data(values), data(start), data(columns),
         data(chosen), whole(count), data(options), whole(0), data(b), data(x), ctypes.byref(error),
     )  # fmt: skip

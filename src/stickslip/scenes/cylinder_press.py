@@ -27,6 +27,7 @@ from stickslip.scenes.parameters import whole_number
 from stickslip.simulation import Simulation, StepResult
 from stickslip.soft_description import elastic
 from stickslip.solvers.registry import make_solver
+from stickslip.stepping import Stepping
 
 DIVISIONS = (5, 9, 13, 17)
 """Of the four meshes (geometry/plane_meshes.py). Odd ones stand on an edge."""
@@ -38,6 +39,8 @@ MOONEY = (0.293e6, 0.177e6, 1410e6)
 """[Pa] C1, C2 and bulk modulus."""
 NEAR_RIGID = 1e-4
 """Of the solver sap. What contacts give way by grows with its square: 6 mm at the usual 0.01, with steps of 1 s."""
+MARGIN = 0.006
+"""[m] gap up to which contacts are looked for: flanks of the cylinder roll onto the plates from rest."""
 UPRIGHT = (math.sqrt(0.5), math.sqrt(0.5), 0.0, 0.0)
 """Rotation that lays the axis of the cylinder along y."""
 RUBBER, STEEL = (0.20, 0.45, 0.62), (0.62, 0.64, 0.66)
@@ -173,7 +176,8 @@ def press_curve(
     count = whole_number("cylinder-press", "steps", steps, 1)
     scene = cylinder_press(mesh, **settings)
     options = {"tolerance": tolerance, **({"near_rigid": NEAR_RIGID} if solver == "sap" else {})}
-    sim = Simulation(scene, dt=settings["ramp"] / count, solver=make_solver(solver, **options))
+    stepping = Stepping(dt=settings["ramp"] / count, margin=MARGIN)
+    sim = Simulation(scene, solver=make_solver(solver, **options), stepping=stepping)
     press = Press(sim, settings)
     contacts, momentum, converged, cpu = [], [], [], []
     for _ in range(max(1, round(share * count))):

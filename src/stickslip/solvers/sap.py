@@ -1,6 +1,6 @@
 """SAP: the semi-analytic primal method for convex contact, [castro2022], as [han2023] uses it for soft bodies.
 
-Legend: v velocities of the participating unknowns, v* those without constraints, A^ their matrix (contact/participating.py),
+Legend: v velocities of the participating unknowns (contact/participating.py), v* without constraints, A^ their matrix,
 w = v - v*, u = J w + q constraint velocities, R regularisation, gamma impulses, l_A + l_R the function, H its Hessian.
 
     minimise  1/2 w^T A^ w + l_R(J w + q)        ([han2023] eq. 17, regularised; [castro2022] eq. 23)
@@ -12,7 +12,7 @@ arrives at its minimum from anywhere:
     H dw = J^T gamma - A^ w,      H = A^ + J^T G J,      w <- w + t dw
 
 Regularisation, with w_c = mean(diag W_cc) of a contact: R_t = sigma w_c, R_n = max(beta^2 / (4 pi^2) w_c, 1 / (h k (h +
-tau))), the second where the contact has a stiffness k and a dissipation time tau. Without one it is near-rigid: as stiff
+tau))), the second where the contact has a stiffness k and a dissipation time tau. Without it is near-rigid: as stiff
 as a step can resolve ([castro2022] eq. 30). Rows of joints, welds and drives have their compliance for R, and at least
 a share of their mobility that is small, since it only has to choose between forces where joints are redundant: nothing
 of them is on or off, so stiff rows cost no iterations.
@@ -96,7 +96,7 @@ class Sap(Iterative):
         warm: NDArray[np.float64] | None = None,
         relinearise: Relinearise | None = None,
     ) -> Solution:
-        """Solve the regularised convex problem, from the velocities that ``warm`` (m,) leads to, or without impulses."""
+        """Solve the regularised convex problem, from velocities that ``warm`` (m,) leads to, or without impulses."""
         require_discs(problem, self.name)
         started = time.perf_counter()
         if problem.block_count == 0:
@@ -208,13 +208,16 @@ class _Search:
 
         Whether it is the first.
         """
-        self._arrive(np.zeros(self.part.size))
-        if warm is None or not np.isfinite(warm).all() or not warm.any():
-            return False
-        cost = self.cost
-        with np.errstate(over="ignore", invalid="ignore"):  # whatever was given
-            self._arrive(inertia.solve(self.part.A, block_rows.apply_transpose(self.part.J, warm)))
-        if self.cost <= cost:
+        if warm is not None and np.isfinite(warm).all() and warm.any():
+            with np.errstate(over="ignore", invalid="ignore"):  # whatever was given
+                self._arrive(inertia.solve(self.part.A, block_rows.apply_transpose(self.part.J, warm)))
+            if self.error < NEAR:
+                return True
+            cost, w = self.cost, self.w
+            self._arrive(np.zeros(self.part.size))
+            if not cost < self.cost:
+                return False
+            self._arrive(w)
             return True
         self._arrive(np.zeros(self.part.size))
         return False
@@ -247,8 +250,8 @@ class _Search:
         """A Newton step for the impulses, to which u (m,) belongs: rows whose R is small get back their last digits.
 
         Their impulse is -u / R, in which the rounding of u is large. F = gamma - gamma(u) is what is left to do, and
-        d + G W d = -F, by H dw = -J^T F, d = -F - G J dw. At first the law is linearised at the velocities of the search,
-        whose rounding says nothing of who sticks; ``again``: as it is at u.
+        d + G W d = -F, by H dw = -J^T F, d = -F - G J dw. At first the law is linearised at the velocities of the
+        search, with the factors of its last step, since rounding of u says nothing of who sticks; ``again``: at u.
         """
         law = np.empty(len(u))
         impulses(self.laws, u if again else self.u, law)
@@ -314,8 +317,9 @@ def _relative_error(island, count, D, gradient, momentum, impulse, floor):
     worst = 0.0
     for k in range(count):
         size = max(sums[k, 1], sums[k, 2], floor * floor * largest)
-        if size > 0.0:
-            worst = max(worst, np.sqrt(sums[k, 0] / size))
+        if not size <= 0.0:
+            error = np.sqrt(sums[k, 0] / size)
+            worst = max(worst, error if error == error else np.inf)
     return worst
 
 
