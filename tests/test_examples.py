@@ -11,6 +11,7 @@ FOLDER = Path(__file__).resolve().parent.parent / "examples"
 EXPECTED = {
     "box_on_a_slope.py": "moved",
     "contact_forces.py": "slip",
+    "convex_contact.py": "friction over normal force 0.400",
     "exchange_problems.py": "FCLIB: 12 contacts, converged",
     "friction_sets.py": "it stops at 0.816 s",
     "impacts.py": "super-ball: up 1.800 m/s, along 0.4",

@@ -24,7 +24,7 @@ def test_first_steps_follow_the_reference_and_stay_in_the_plane():
     # 0.0242 MN/m press it by 20 mm; a coarse mesh, and the foot of the curve
     assert way[-1] == pytest.approx(0.020 * force[-1] / 0.02415e6, rel=0.35)
     assert summary["converged"] == 1.0
-    assert summary["overlap_max_mm"] < 0.02
+    assert summary["overlap_max_mm"] < 0.1  # near-rigid contacts
 
 
 def test_metrics_push_the_plate():
