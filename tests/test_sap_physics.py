@@ -53,7 +53,9 @@ def test_near_rigid_contacts_rest_at_the_depth_of_their_regularisation() -> None
         sim.run(60)
         share = sim.last.problem.weight[0] * 3.0  # the tangents of a ball move more easily than its normal
         spring = G * (beta * h / (2 * np.pi)) ** 2
-        assert 0.1 - sim.position(ball)[2] == pytest.approx(share * spring / sim.stepping.recovery, rel=1e-4)
+        assert 0.1 - sim.position(ball)[2] == pytest.approx(
+            share * spring / sim.stepping.recovery + sim.stepping.slop, rel=1e-5
+        )
 
 
 def test_a_sliding_box_glides_at_the_gap_of_the_convex_law() -> None:
@@ -169,16 +171,16 @@ def stack(count: int = 5) -> Scene:
     return scene
 
 
-def soft_ball() -> Scene:
-    """A soft ball on the ground."""
+def soft_cube() -> Scene:
+    """A soft cube on the ground."""
     scene = Scene()
     scene.add_half_space(friction=0.5)
-    mesh = tet_generators.sphere(0.05, 2)
-    scene.add_soft(mesh, elastic(1e5, 0.3, beta=0.02), (0, 0, 0.0495), friction=0.5)
+    mesh = tet_generators.box((0.1, 0.1, 0.1), 3)
+    scene.add_soft(mesh, elastic(1e5, 0.3, beta=0.02), (0, 0, 0.05), friction=0.5)
     return scene
 
 
-@pytest.mark.parametrize("make", [stack, soft_ball])
+@pytest.mark.parametrize("make", [stack, soft_cube])
 def test_bodies_at_rest_take_an_iteration_at_most(make) -> None:
     work = {}
     for warm in (True, False):

@@ -20,7 +20,7 @@ from stickslip.contact.soft_delassus import dense_delassus
 from stickslip.dynamics import contact_rows, soft_bodies, soft_rows
 from stickslip.dynamics.contact_springs import normal_compliance
 from stickslip.dynamics.soft_rows import SoftRows
-from stickslip.errors import InputError
+from stickslip.errors import DivergenceError, InputError
 from stickslip.linalg import block_rows, inertia
 from stickslip.linalg.block_rows import BlockRows
 from stickslip.linalg.inertia import BlockDiagonal, Inertia, SparseInertia, parts_ending_with
@@ -31,6 +31,10 @@ from stickslip.stepping import Stepping
 
 NEAR = 0.005
 """Share of the edges of surfaces up to which gaps of soft bodies at rest are seen, unless the user says otherwise."""
+
+
+CONVEX = (0.0, 0.1, 0.3, 1.0)
+"""Shares of projected Hessians to try, in this order: exact ones converge fastest, where they are definite."""
 
 
 class Part(NamedTuple):
@@ -91,6 +95,7 @@ class SoftLinearisation:
         self.free = np.zeros(0)
         self.momentum_size = 0.0
         self.volume_noise = 0.0
+        self.convex = 0
         self.response: NDArray[np.float64] | None = None
         self.parts = parts_ending_with(model.soft_parts, self._touched())
 
@@ -126,12 +131,24 @@ class SoftLinearisation:
             mass, free = soft_bodies.lumped_momentum(self.soft, self.motion, nodes)
             return soft_bodies.with_particles(rigid, mass), np.concatenate([v_free, free])
         if self.A is None or not self.soft.linear:
-            at = soft_bodies.momentum(self.soft, self.motion, nodes)
-            self.momentum_size = at.size
-            self.A = SparseInertia(rigid, self.parts, at.matrix, self.soft.pattern)
-            residual = np.concatenate([np.zeros(self.A.rigid_size), at.residual])
-            self.free = nodes[self.soft.free].ravel() - inertia.solve(self.A, residual)[self.A.rigid_size :]
+            self.A, self.free = self._linearised(rigid, nodes)
         return self.A.with_rigid(rigid), np.concatenate([v_free, self.free])
+
+    def _linearised(
+        self, rigid: BlockDiagonal, nodes: NDArray[np.float64]
+    ) -> tuple[SparseInertia, NDArray[np.float64]]:
+        """A and the free velocities (3 nf,) at velocities (nn, 3), with as little projection as A needs to be definite."""
+        while True:
+            at = soft_bodies.momentum(self.soft, self.motion, nodes, CONVEX[self.convex])
+            self.momentum_size = at.size
+            A = SparseInertia(rigid, self.parts, at.matrix, self.soft.pattern)
+            residual = np.concatenate([np.zeros(A.rigid_size), at.residual])
+            try:
+                return A, nodes[self.soft.free].ravel() - inertia.solve(A, residual)[A.rigid_size :]
+            except DivergenceError:
+                if self.soft.linear or self.convex + 1 == len(CONVEX):
+                    raise
+                self.convex += 1
 
     def contact_response(self, rigid: BlockDiagonal, J: BlockRows, nodes: NDArray[np.float64]) -> NDArray[np.float64]:
         """diag W (m,) of contact rows J with the stiffness of elements in A; found once a step, for all linearisations.

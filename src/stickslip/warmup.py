@@ -119,6 +119,8 @@ def _stages() -> Iterator[tuple[str, Callable[[], None]]]:
     for model in MODELS[:-1]:
         yield f"{model} elements, solver newton", partial(_step, _soft_stack(model=model), solver="newton")
     yield "soft bodies on each other", partial(_step, _soft_stack(twice=True), stepping=Stepping(continuous=True))
+    yield "joints, solver sap", partial(_step_joints, "sap")
+    yield "soft box on box, solver sap", partial(_step, _soft_stack("box"), solver="sap")
     yield "soft bodies, scheme moreau", partial(_step, _soft_stack("box"), stepping=Stepping(scheme="moreau"))
     yield "soft body, picture", partial(_draw, _soft_stack())
     for torsion in (0.0, 0.01):

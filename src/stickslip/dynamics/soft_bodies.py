@@ -129,17 +129,26 @@ def element_rotations(soft: SoftTables, x: NDArray[np.float64]) -> NDArray[np.fl
     return turn
 
 
-def momentum(soft: SoftTables, motion: SoftMotion, v: NDArray[np.float64]) -> Momentum:
-    """m(v) and A at velocities v (nn, 3) of all nodes."""
+def momentum(soft: SoftTables, motion: SoftMotion, v: NDArray[np.float64], convex: float = 1.0) -> Momentum:
+    """m(v) and A at velocities v (nn, 3) of all nodes.
+
+    ``convex``: share, 0 to 1, of the projected Hessians of nonlinear elements in A, the rest being the exact ones. With
+    1, A is positive definite. Under pressure the projection adds stiffness that nothing has: the pressures of
+    neighbours cancel each other in the exact sum, and each element alone is indefinite.
+    """
     h, theta, theta_vq = motion.step, motion.theta, motion.theta_vq
     v_theta = theta * v + (1.0 - theta) * motion.v
     x_theta = theta * motion.positions(v) + (1.0 - theta) * motion.x
     force, matrix = motion.external.copy(), np.zeros((len(soft.pattern.indices), 3, 3))
     factor = theta * h * (theta_vq * h + soft.elements.beta)
-    assemble(
-        soft.elements, x_theta, motion.turned, v_theta, motion.pressure, factor, not soft.linear, force, matrix,
-        element_rotations(soft, motion.turned),
-    )  # fmt: skip
+    where = soft.elements, x_theta, motion.turned, v_theta, motion.pressure, factor
+    turn = element_rotations(soft, motion.turned)
+    exact = soft.linear or convex == 0.0
+    assemble(*where, not exact, force, matrix, turn)
+    if not exact and convex < 1.0:
+        sharp = np.zeros_like(matrix)
+        assemble(*where, False, np.zeros_like(force), sharp, turn)
+        matrix += (1.0 - convex) * (sharp - matrix)
     cavities.add_forces(soft, x_theta, motion.force_time, force)
     plane_strain.project_forces(soft, force)
     plane_strain.project_stiffness(soft, matrix)

@@ -1,4 +1,4 @@
-"""Runs of scenes for [han2023]: CPU time a step and of its stages, constraints, iterations, who is coupled with whom."""
+"""Runs of scenes for [han2023]: CPU time a step and of its stages, constraints, iterations, who touches whom."""
 
 from __future__ import annotations
 
@@ -34,6 +34,8 @@ class Case:
     approach: int = 0
     """Steps before those that are measured, of the size ``approach_dt`` [s]."""
     approach_dt: float = 0.0
+    settle: int = 0
+    """Steps between those two, of the size ``dt``: impulses of larger steps are a bad start."""
 
     def but(self, **settings: Value) -> Case:
         """The same with other settings; two underscores stand for a dot."""
@@ -99,20 +101,21 @@ def measure(case: Case, progress: Progress) -> Measured:
     """Run a case on one thread, with the clock of stages."""
     settings = {"solver.tolerance": TOLERANCE, **dict(case.settings)}
     run = prepare(case.scene, "sap", settings, case.approach_dt if case.approach else case.dt)
-    total, sim, lost = case.approach + case.steps, run.sim, ""
+    before = case.approach + case.settle
+    total, sim, lost = before + case.steps, run.sim, ""
     label = ", ".join([case.scene, *(f"{name} {value}" for name, value in case.settings)])
     constraints, iterations, converged, kept = [], [], [], dict.fromkeys(NAMES, 0.0)
     pairs, density = np.zeros(2, dtype=np.int64), float("nan")
     with one_blas_thread():
-        for k in range(case.approach):
+        for k in range(before):
             progress(k, total, label)
+            if k == case.approach and case.dt is not None:
+                sim.stepping = replace(sim.stepping, dt=case.dt)
             run.metrics.observe(sim, sim.step())
-        if case.approach and case.dt is not None:
-            sim.stepping = replace(sim.stepping, dt=case.dt)
         tally = Tally(run)
         with StageClock() as clock:
             for k in range(case.steps):
-                progress(case.approach + k, total, label)
+                progress(before + k, total, label)
                 clock.reset()
                 try:
                     result = tally.step()

@@ -33,8 +33,8 @@ STAGES: Mapping[str, tuple[str, ...]] = {
     "SAP, all else": ("stickslip.solvers.sap:Sap.solve",),
     "certificate": ("stickslip.simulation:certify",),
 }
-"""Functions by stage, as module:name where they are looked up. Elements: forces, stiffness and their sum A. Cholesky and
-Schur: orders of elimination, factors of A, free motion (eq. 10), A^ with its inverse (eq. 16), and eq. 15."""
+"""Functions by stage, as module:name where they are looked up. Elements: forces, stiffness and their sum A. Cholesky
+and Schur: orders of elimination, factors of A, free motion (eq. 10), A^ with its inverse (eq. 16), and eq. 15."""
 NAMES = (*STAGES, OTHER)
 
 

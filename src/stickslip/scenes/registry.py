@@ -250,7 +250,7 @@ _ENTRIES = (
         "cylinder-press", "a rubber cylinder is pressed flat between smooth plates (han2023 Fig. 3 and 4)",
         cylinder_press.cylinder_press, dt=1.0, duration=500.0, metrics=cylinder_press.Press,
         method="sap", solver={"tolerance": 1e-6, "near_rigid": cylinder_press.NEAR_RIGID},
-        stepping={"margin": cylinder_press.MARGIN},
+        stepping=cylinder_press.STEPPING,
     ),
     SceneEntry(
         "extension", "a soft bar pulled to twice its length: is its volume kept? (macklin2019 Fig. 13)",

@@ -22,7 +22,7 @@ in every island ([castro2022] eq. 34), and the natural map of the regularised la
 impulses alone, is within the tolerance too.
 
 Differs from the paper: islands have line searches of their own; impulses of the last step give the velocities to start
-from, where Castro et al. take the velocities of the last step. Problems given by W alone become J = I, A = (W + R/2)^-1
+from, and who sticks there, where Castro et al. take the velocities of the last step. Problems given by W alone become J = I, A = (W + R/2)^-1
 and R/2 in the place of R, which is the same: u + R gamma = (W + R/2) gamma + q + R/2 gamma.
 """
 
@@ -49,7 +49,7 @@ from stickslip.linalg.vectors import inner
 from stickslip.solvers.iterative import Iterative, require_discs
 from stickslip.solvers.protocol import Relinearise, Solution, Status
 from stickslip.solvers.sap_hessian import Structure, base_of, factorised, structure_of
-from stickslip.solvers.sap_laws import SapLaws, curvatures, impulses, line_search, times
+from stickslip.solvers.sap_laws import SapLaws, curvatures, held_curvatures, impulses, line_search, times
 
 SEARCH = 1e-8
 """Slope at which a line search ends, over the first one."""
@@ -201,6 +201,7 @@ class _Search:
         self.factor: Factor | None = None
         self.iterations, self.idle, self.least = 0, 0, np.inf
         self.history: list[tuple[int, float]] = []
+        self.warm: NDArray[np.float64] | None = None
         self.gamma, self.w = np.zeros(len(q)), np.zeros(part.size)
 
     def start(self, warm: NDArray[np.float64] | None) -> bool:
@@ -218,6 +219,7 @@ class _Search:
             if not cost < self.cost:
                 return False
             self._arrive(w)
+            self.warm = warm
             return True
         self._arrive(np.zeros(self.part.size))
         return False
@@ -225,6 +227,9 @@ class _Search:
     def step(self) -> None:
         """One Newton step."""
         part, structure = self.part, self.structure
+        if self.warm is not None:
+            self._resume(self.warm)
+            return
         if not self._factorise(self.u):
             return
         dw = solve(self.factor, -self.gradient)
@@ -239,6 +244,22 @@ class _Search:
         self.iterations += 1
         self._arrive(self.w + step * dw)
         self.idle = 0 if cost - self.cost > LEAST * abs(cost) or self.error < 0.9 * self.least else self.idle + 1
+        self.history.append((self.iterations, self.error))
+
+    def _resume(self, warm: NDArray[np.float64]) -> None:
+        """The Newton step from a warm start: impulses ``warm`` (m,) say who sticks, not the velocities they lead to.
+
+        Where impulses changed a little, these velocities are off by more than R gamma, and contacts seem open that
+        are not. A w = J^T gamma holds here, so H dw = -J^T F with F = gamma - gamma(u) of the law that goes on as it was.
+        """
+        self.warm, left = None, np.zeros(len(self.q))
+        if not self._factorise(self.u, warm, left):
+            return
+        w, cost = self.w, self.cost
+        self.iterations += 1
+        self._arrive(w + solve(self.factor, -block_rows.apply_transpose(self.part.J, left)))
+        if not self.cost <= cost:
+            self._arrive(w)
         self.history.append((self.iterations, self.error))
 
     def led_to(self) -> tuple[NDArray[np.float64], NDArray[np.float64]]:
@@ -263,12 +284,23 @@ class _Search:
         dw = solve(self.factor, -block_rows.apply_transpose(self.part.J, left))
         self.gamma = self.gamma - left - _times(self.laws, self.G, block_rows.apply(self.part.J, dw))
 
-    def _factorise(self, u: NDArray[np.float64]) -> bool:
-        """G and H at u (m,); False where rounding leaves H indefinite, which is the end of the search."""
+    def _factorise(
+        self,
+        u: NDArray[np.float64],
+        warm: NDArray[np.float64] | None = None,
+        left_out: NDArray[np.float64] | None = None,
+    ) -> bool:
+        """G and H at u (m,), or where impulses ``warm`` (m,) put it; False where rounding leaves H indefinite.
+
+        That is the end of the search.
+        """
         if self.base is None:
             self.base = base_of(self.structure, self.part)
             self.G = np.zeros((len(self.q), 3))
-        curvatures(self.laws, u, self.G)
+        if warm is None:
+            curvatures(self.laws, u, self.G)
+        else:
+            held_curvatures(self.laws, warm, u, self.G, left_out)
         self.factor = factorised(self.structure, self.part, self.base, self.laws, self.G, self.factor)
         if not self.factor.positive:
             self.factor, self.idle = None, IDLE

@@ -26,6 +26,8 @@ from stickslip.jit import inner_kernel, kernel
 
 LONGEST = 1.5
 """Newton steps are made longer by this factor at most."""
+ON_CONE = 1e-6
+"""Impulses of a warm start that are this close to the cone, relative, slide."""
 MOST_TRIES = 60
 """Evaluations of a line search; bisection alone arrives at rounding with fewer."""
 
@@ -107,13 +109,19 @@ def curvatures(laws, u, G_out):
         if laws.law[c] == CONTACT:
             mu, Rn, Rt = laws.mu[c], laws.R[i], laws.R[i + 1]
             gn, gx, gy, yr, state = _contact(u[i], u[i + 1], u[i + 2], mu, Rn, Rt)
-            nn, nx, ny, xx, xy, yy = _contact_curvature(gn, gx, gy, yr, state, mu, Rn, Rt)
-            G_out[i, 0], G_out[i, 1], G_out[i, 2] = nn, nx, ny
-            G_out[i + 1, 0], G_out[i + 1, 1], G_out[i + 1, 2] = nx, xx, xy
-            G_out[i + 2, 0], G_out[i + 2, 1], G_out[i + 2, 2] = ny, xy, yy
+            _store_curvature(_contact_curvature(gn, gx, gy, yr, state, mu, Rn, Rt), i, G_out)
         else:
             for k in range(i, laws.row_start[c + 1]):
                 G_out[k, 0] = _row_curvature(laws.law[c], u[k], laws.bound[k], laws.R[k])
+
+
+@inner_kernel
+def _store_curvature(curvature, i, G_out):
+    """Rows i to i + 2 of G."""
+    nn, nx, ny, xx, xy, yy = curvature
+    G_out[i, 0], G_out[i, 1], G_out[i, 2] = nn, nx, ny
+    G_out[i + 1, 0], G_out[i + 1, 1], G_out[i + 1, 2] = nx, xx, xy
+    G_out[i + 2, 0], G_out[i + 2, 1], G_out[i + 2, 2] = ny, xy, yy
 
 
 @inner_kernel
@@ -123,6 +131,30 @@ def _row_curvature(law, u, bound, R):
     if (law == LIMIT and y <= 0.0) or (law == BOUNDED and abs(y) >= bound):
         return 0.0
     return 1.0 / R
+
+
+@kernel
+def held_curvatures(laws, gamma, u, G_out, left_out):
+    """G where impulses gamma say who sticks, and what is left of the law there: gamma + u / R of rows that follow.
+
+    Contacts whose impulse is on the cone slide as fast as u says, and have nothing left.
+    """
+    for c in range(laws.law.shape[0]):
+        i = laws.row_start[c]
+        if laws.law[c] == CONTACT:
+            mu, Rn, Rt = laws.mu[c], laws.R[i], laws.R[i + 1]
+            gn, gx, gy = gamma[i], gamma[i + 1], gamma[i + 2]
+            state = 0
+            if gn > 0.0:
+                state = 2 if sqrt(gx * gx + gy * gy) < (1.0 - ON_CONE) * mu * gn else 1
+            yr = max(sqrt(u[i + 1] * u[i + 1] + u[i + 2] * u[i + 2]) / Rt, mu * gn)
+            _store_curvature(_contact_curvature(gn, gx, gy, yr, state, mu, Rn, Rt), i, G_out)
+            for k in range(i, i + 3):
+                left_out[k] = gamma[k] + u[k] / laws.R[k] if state == 2 else 0.0
+        else:
+            for k in range(i, laws.row_start[c + 1]):
+                G_out[k, 0] = _row_curvature(laws.law[c], -laws.R[k] * gamma[k], laws.bound[k], laws.R[k])
+                left_out[k] = gamma[k] + u[k] / laws.R[k] if G_out[k, 0] > 0.0 else 0.0
 
 
 @kernel
