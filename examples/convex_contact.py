@@ -1,4 +1,4 @@
-"""A soft block is pushed over a table by the convex method `sap`: stiffness of contacts in N/m, and what the law costs."""
+"""A soft block is pushed over a table by the convex method `sap`: contacts with stiffness, and what its law costs."""
 
 from stickslip import Scene, Simulation, Stepping, elastic, tet_generators
 

@@ -191,7 +191,9 @@ def test_bodies_at_rest_take_an_iteration_at_most(make) -> None:
         assert sim.last.certificate.converged
         work[warm] = used
     assert max(work[True]) <= 1
-    assert sum(work[True]) < sum(work[False])
+    # from nothing, what only sticks takes one, too
+    assert sum(work[True]) <= sum(work[False])
+    assert make is soft_cube or sum(work[True]) == 0
 
 
 SLIDING = """

@@ -22,8 +22,8 @@ in every island ([castro2022] eq. 34), and the natural map of the regularised la
 impulses alone, is within the tolerance too.
 
 Differs from the paper: islands have line searches of their own; impulses of the last step give the velocities to start
-from, and who sticks there, where Castro et al. take the velocities of the last step. Problems given by W alone become J = I, A = (W + R/2)^-1
-and R/2 in the place of R, which is the same: u + R gamma = (W + R/2) gamma + q + R/2 gamma.
+from, and who sticks there, where Castro et al. take the velocities of the last step. Problems given by W alone become
+J = I, A = (W + R/2)^-1 and R/2 in the place of R, which is the same: u + R gamma = (W + R/2) gamma + q + R/2 gamma.
 """
 
 from __future__ import annotations
@@ -249,11 +249,12 @@ class _Search:
     def _resume(self, warm: NDArray[np.float64]) -> None:
         """The Newton step from a warm start: impulses ``warm`` (m,) say who sticks, not the velocities they lead to.
 
-        Where impulses changed a little, these velocities are off by more than R gamma, and contacts seem open that
-        are not. A w = J^T gamma holds here, so H dw = -J^T F with F = gamma - gamma(u) of the law that goes on as it was.
+        Where impulses changed a little, these velocities are off by more than R gamma, and contacts seem open that are
+        not. A w = J^T gamma holds here, so H dw = -J^T F with F = gamma - gamma(u) of the law that goes on as it was.
         """
         self.warm, left = None, np.zeros(len(self.q))
         if not self._factorise(self.u, warm, left):
+            self.idle = 0  # whatever was given
             return
         w, cost = self.w, self.cost
         self.iterations += 1

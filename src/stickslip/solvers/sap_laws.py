@@ -144,9 +144,11 @@ def held_curvatures(laws, gamma, u, G_out, left_out):
         if laws.law[c] == CONTACT:
             mu, Rn, Rt = laws.mu[c], laws.R[i], laws.R[i + 1]
             gn, gx, gy = gamma[i], gamma[i + 1], gamma[i + 2]
-            state = 0
+            gr, state = sqrt(gx * gx + gy * gy), 0
             if gn > 0.0:
-                state = 2 if sqrt(gx * gx + gy * gy) < (1.0 - ON_CONE) * mu * gn else 1
+                state = 2 if gr < (1.0 - ON_CONE) * mu * gn else 1
+            if state == 1 and gr > 0.0:  # on the cone, whatever was given
+                gx, gy = mu * gn * gx / gr, mu * gn * gy / gr
             yr = max(sqrt(u[i + 1] * u[i + 1] + u[i + 2] * u[i + 2]) / Rt, mu * gn)
             _store_curvature(_contact_curvature(gn, gx, gy, yr, state, mu, Rn, Rt), i, G_out)
             for k in range(i, i + 3):
