@@ -143,3 +143,13 @@ def test_recordings_from_before_there_were_soft_bodies_open(tmp_path: Path) -> N
     assert recording.model.soft.count == 0
     np.testing.assert_array_equal(recording.contacts(0).node_a, [[-1, -1, -1]])
     assert recording.final_state.digest() == sim.state.digest()
+
+
+def test_recordings_from_before_there_was_plane_strain_open(tmp_path: Path) -> None:
+    sim, _, _ = record(tmp_path / "run.h5")
+    with h5py.File(tmp_path / "run.h5", "r+") as file:
+        del file["model/soft/elements/normal"]
+    recording = read_recording(tmp_path / "run.h5")
+    np.testing.assert_array_equal(recording.model.soft.elements.normal, np.zeros((len(sim.model.soft.element_body), 3)))
+    np.testing.assert_array_equal(recording.node_position[-1], sim.state.node_position)
+    assert not len(recording.model.soft.plane_nodes)

@@ -214,6 +214,13 @@ def test_impulses_of_sliding_contacts_are_polished(seed: int) -> None:
     assert found.converged
 
 
+@pytest.mark.parametrize("seed", [576, 868, 1355])
+def test_starts_far_outside_their_cones(seed: int) -> None:
+    drawn = random_problem(seed)
+    assert drawn.warm is not None
+    assert Sap().solve(drawn.problem, drawn.warm).converged
+
+
 @pytest.mark.parametrize("limit", [1, 2, 4])
 @pytest.mark.parametrize("seed", range(12))
 def test_cut_off_early_it_says_so_and_velocities_stay_sane(seed: int, limit: int) -> None:

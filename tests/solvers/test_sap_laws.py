@@ -5,7 +5,7 @@ import pytest
 from scipy.optimize import minimize
 
 from stickslip.contact.laws import BILATERAL, BOUNDED, CONTACT, ELASTIC, LIMIT
-from stickslip.solvers.sap_laws import LONGEST, SapLaws, curvatures, impulses, line_search, times
+from stickslip.solvers.sap_laws import LONGEST, SapLaws, curvatures, held_curvatures, impulses, line_search, times
 
 OTHERS = [BILATERAL, LIMIT, ELASTIC, BOUNDED]
 
@@ -143,6 +143,32 @@ def test_rows_of_other_laws() -> None:
     assert gamma.tolist() == [-2.0, 2.0, 0.0, 2.0, -2.0, 3.0]
     # 1/2 R gamma^2 inside; beyond the bound a straight line with the slope of the bound
     assert value == pytest.approx(0.25 * (4 + 4 + 0 + 4 + 4) + (3.0 * 4.0 - 0.25 * 9.0))
+
+
+@pytest.mark.parametrize("seed", range(10))
+def test_impulses_alone_say_who_sticks(seed: int) -> None:
+    """At impulses that belong to u nothing is left and G is that of u; next to them, what sticks still does."""
+    rng = np.random.default_rng(seed)
+    laws = all_laws(rng, contacts=10)
+    u = rng.normal(size=len(laws.R))
+    gamma = gamma_of(laws, u)[1]
+    wanted, G = np.zeros((len(u), 3)), np.full((len(u), 3), np.nan)
+    curvatures(laws, u, wanted)
+    left = np.full(len(u), np.nan)
+    held_curvatures(laws, gamma, u, G, left)
+    single = np.repeat(laws.law, np.diff(laws.row_start)) != CONTACT
+    G[single, 1:] = 0.0
+    assert G == pytest.approx(wanted, rel=1e-9, abs=1e-9 * np.abs(wanted).max())
+    assert left == pytest.approx(np.zeros(len(u)), abs=1e-9 * np.abs(gamma).max())
+    # velocities that are off by more than R gamma: the same rows follow
+    moved = np.full((len(u), 3), np.nan)
+    held_curvatures(laws, gamma, u + 10.0, moved, left)
+    assert np.array_equal(moved[:, 0] > 0.0, G[:, 0] > 0.0)
+    # impulses outside their cones: G is none the less positive semidefinite
+    held_curvatures(laws, 3.0 * rng.normal(size=len(u)), u, moved, left)
+    for c in np.flatnonzero(laws.law == CONTACT):
+        block = moved[3 * c : 3 * c + 3]
+        assert np.linalg.eigvalsh(block).min() >= -1e-12 * np.abs(block).max()
 
 
 @pytest.mark.parametrize("seed", range(20))

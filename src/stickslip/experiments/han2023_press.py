@@ -11,9 +11,9 @@ from dataclasses import dataclass
 import numpy as np
 from numpy.typing import NDArray
 
+from stickslip.experiments.macklin2019_table import one_thread
 from stickslip.experiments.processes import Progress
 from stickslip.experiments.report import Claim, Row
-from stickslip.linalg.threads import one_blas_thread
 from stickslip.scenes.cylinder_press import DIVISIONS, FULL_LOAD, REFERENCE, ReferencePoint, press_curve
 
 NEAR = 0.02
@@ -57,32 +57,37 @@ def measure(quick: bool, progress: Progress, workers: int | None = None) -> dict
 
 
 def _curve(mesh: int, share: float) -> Curve:
-    with one_blas_thread():
+    with one_thread():
         return Curve(*press_curve(mesh, STEPS, share=share))
 
 
 def rows(experiment: str, found: Mapping[int, Curve]) -> list[Row]:
-    """Displacements at the forces of the reference points; the paper has its curves in a picture only."""
-    lines = []
-    for point in REFERENCE:
-        lines += [
-            Row(
-                experiment,
-                f"mesh {mesh}: displacement at {1e-6 * point.force:.4g} MN/m, against {point.displacement:g} m, "
-                f"{point.source}", None, point.displacement * (1.0 + curve.error(point)), "m",
-            )
-            for mesh, curve in found.items()
-            if np.isfinite(curve.error(point))
-        ]  # fmt: skip
+    """Displacements of the finest mesh at the forces of the reference points, errors of all meshes at full load.
+
+    The paper has its curves in a picture only.
+    """
+    finest = max(found)
+    lines = [
+        Row(
+            experiment,
+            f"mesh {finest}: displacement at {1e-6 * point.force:.4g} MN/m, against {point.displacement:g} m, "
+            f"{point.source}", None, point.displacement * (1.0 + found[finest].error(point)), "m",
+        )
+        for point in REFERENCE
+        if np.isfinite(found[finest].error(point))
+    ]  # fmt: skip
     for mesh, curve in found.items():
         error = curve.error(FULL_LOAD)
         if np.isfinite(error):
             name = f"mesh {mesh}: error of the displacement at full load"
             lines.append(Row(experiment, name, None, 100.0 * error, "%"))
-        for name, unit, factor in (
-            ("unknowns", "", 1.0), ("overlap_max_mm", "mm", 1.0), ("converged", "%", 100.0), ("cpu_ms", "ms", 1.0),
-        ):  # fmt: skip
-            lines.append(Row(experiment, f"mesh {mesh}: {name}", None, factor * curve.summary[name], unit))
+        seen = curve.summary
+        lines += [
+            Row(experiment, f"mesh {mesh}: unknowns", None, int(seen["unknowns"]), ""),
+            Row(experiment, f"mesh {mesh}: deepest overlap", None, seen["overlap_max_mm"], "mm"),
+            Row(experiment, f"mesh {mesh}: steps that converged", None, 100.0 * seen["converged"], "%"),
+            Row(experiment, f"mesh {mesh}: time a step, median", None, seen["cpu_ms"], "ms"),
+        ]
     return lines
 
 
@@ -106,7 +111,7 @@ def claims(experiment: str, found: Mapping[int, Curve]) -> list[Claim]:
         verdicts.append(
             Claim(
                 experiment, f"The finest mesh is within {100 * NEAR:g} % of the reference at full load",
-                "curves coincide in Fig. 4", f"{100 * errors[-1]:.2g} %", errors[-1] < NEAR,
+                "convergence is attained", f"{100 * errors[-1]:.2g} %", errors[-1] < NEAR,
             )
         )  # fmt: skip
     return verdicts

@@ -9,10 +9,10 @@ from numpy.typing import NDArray
 from scipy.sparse import csr_array
 
 from stickslip.errors import DivergenceError
+from stickslip.experiments.macklin2019_table import one_thread
 from stickslip.experiments.processes import Progress
 from stickslip.experiments.stage_clock import NAMES, OTHER, STAGES, StageClock
 from stickslip.linalg.inertia import GivenInverse
-from stickslip.linalg.threads import one_blas_thread
 from stickslip.scenes.metrics import Values
 from stickslip.scenes.parameters import Value
 from stickslip.scenes.running import Tally, prepare
@@ -106,7 +106,7 @@ def measure(case: Case, progress: Progress) -> Measured:
     label = ", ".join([case.scene, *(f"{name} {value}" for name, value in case.settings)])
     constraints, iterations, converged, kept = [], [], [], dict.fromkeys(NAMES, 0.0)
     pairs, density = np.zeros(2, dtype=np.int64), float("nan")
-    with one_blas_thread():
+    with one_thread():
         for k in range(before):
             progress(k, total, label)
             if k == case.approach and case.dt is not None:

@@ -93,6 +93,9 @@ def _read(group: h5py.Group, name: str) -> Any:
     if name == "pairs" and "compliance" not in stored:  # a file from before contacts had one
         older = {field: _read(stored, field) for field in PairTables._fields if field != "compliance"}
         return PairTables(**older, compliance=np.zeros_like(older["restitution"]))
+    if name == "elements" and "normal" not in stored:  # a file from before there was plane strain
+        older = {field: _read(stored, field) for field in ElementTables._fields if field != "normal"}
+        return ElementTables(**older, normal=np.zeros((len(older["volume"]), 3)))
     if name in TABLES:
         return TABLES[name](*(_read(stored, field) for field in _field_names(TABLES[name])))
     if name in DRIVEN:

@@ -65,6 +65,8 @@ HOLDING = 1e-8
 """R of rows of joints over their mobility at least."""
 NEAR = 0.01
 """Error of momentum at which a warm start is taken without a look at what a cold one would be."""
+FAR = 0.6
+"""Error of momentum at which impulses of a warm start know better than its velocities who sticks."""
 FLOOR = 1e-9
 """Momentum of an island counts at least as this share of that of all."""
 
@@ -219,7 +221,7 @@ class _Search:
             if not cost < self.cost:
                 return False
             self._arrive(w)
-            self.warm = warm
+            self.warm = warm if self.error > FAR else None
             return True
         self._arrive(np.zeros(self.part.size))
         return False
