@@ -193,7 +193,7 @@ def test_bodies_at_rest_take_an_iteration_at_most(make) -> None:
     assert max(work[True]) <= 1
     # from nothing, what only sticks takes one, too
     assert sum(work[True]) <= sum(work[False])
-    assert make is soft_cube or sum(work[True]) == 0
+    assert make is soft_cube or sum(work[True]) < 0.5 * sum(work[False])
 
 
 SLIDING = """

@@ -171,7 +171,7 @@ def test_every_figure_can_be_drawn(tmp_path: Path) -> None:
         ("fig9", figures.draw_torus, sizes),
     ):
         picture, file = tmp_path / f"{name}.png", tmp_path / f"{name}.csv"
-        draw(found, picture, file)  # type: ignore[operator]
+        draw(found, picture, file)  # type: ignore[arg-type]
         assert picture.read_bytes().startswith(PNG)
         assert len(file.read_text().splitlines()) > 2
     figures.draw_chain(sizes, 1.0, tmp_path / "fig8.png", tmp_path / "fig8.csv")

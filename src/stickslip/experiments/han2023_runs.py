@@ -63,7 +63,7 @@ class Measured:
     neighbours: float
     """Share of contacts between soft bodies that join bodies next to each other in the order of the scene."""
     density: float
-    """Share of the Hessian's entries within bodies and between those that touch, in the last step."""
+    """Share of the Hessian's entries within bodies and between those that touch, in the step with most constraints."""
     values: Values
     """Metrics of the scene."""
     lost: str = ""
@@ -127,12 +127,12 @@ def measure(case: Case, progress: Progress) -> Measured:
                     # what metrics and books of the run take is not of the step
                     used[OTHER] = tally.cpu_seconds[-1] - sum(used[name] for name in STAGES)
                     kept = {name: kept[name] + used[name] for name in NAMES}
+                if result.problem.block_count > max(constraints, default=0):
+                    density = hessian_density(result)
                 constraints.append(result.problem.block_count)
                 iterations.append(result.solution.iterations)
                 converged.append(result.certificate.converged)
                 pairs += neighbours(sim, result)
-        if sim.last is not None:
-            density = hessian_density(sim.last)
     count = max(1, len(tally.loaded) - sum(tally.loaded))
     return Measured(
         sim.model.dof_count, sim.stepping.dt, np.array(tally.cpu_seconds), ~np.array(tally.loaded, dtype=np.bool_),

@@ -77,7 +77,8 @@ def claims(experiment: str, found: Shares) -> list[Claim]:
         ),
         Claim(
             experiment, "The problem of the teddy bear is very close to dense", "very close to dense",
-            f"{100 * teddy.density:.3g} % of the Hessian, by bodies", teddy.density > DENSE,
+            f"{100 * teddy.density:.3g} % of the Hessian, by bodies, in the step with most constraints",
+            teddy.density > DENSE,
         ),
         Claim(
             experiment, "With the teddy bear, factorisations of SAP are the bottleneck", "become the bottleneck",

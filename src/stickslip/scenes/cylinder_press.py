@@ -6,6 +6,9 @@ elements along the axis instead of two, which changes nothing but the work; mesh
 paper's are not given; two nodes on the vertical axis slide in guides, since a cylinder between smooth plates rolls
 without resistance, and a polygon may even gain by it. By symmetry the guides carry nothing. Rubber is the form with
 J^(-2/3), stress-free at rest; at J = 1 within 1e-3 all forms of the model are the same incompressible one.
+
+The paper's reference is a figure: the curve here is that of an independent static solution with mixed elements,
+``benchmarks/press_reference.py --divisions 6``, and passes through the published points.
 """
 
 from __future__ import annotations
@@ -13,6 +16,7 @@ from __future__ import annotations
 import math
 import time
 from collections.abc import Mapping
+from types import MappingProxyType
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -36,16 +40,16 @@ RADIUS, THICKNESS = 0.2, 0.02
 PLATE = (1.0, 0.03, 0.04)
 """[m] full edges of the upper plate: wider than the cylinder gets."""
 PLATE_MASS = 1e5
-"""[kg] so that in steps of a second the plate is no lighter to push than the rubber: regularisation of contacts and joints
-goes by what is lightest. What its inertia takes of the load is of the order of 1e-6."""
+"""[kg] so that in steps of a second the plate is no lighter to push than the rubber: regularisation of contacts and
+joints goes by what is lightest. What its inertia takes of the load is of the order of 1e-6."""
 MOONEY = (0.293e6, 0.177e6, 1410e6)
 """[Pa] C1, C2 and bulk modulus."""
 NEAR_RIGID = 3e-4
 """Of the solver sap. A cylinder that nothing but plates holds moves as freely as its mass lets it, 2.5 kg in steps of
 seconds, and near-rigid contacts go by that: they would give way by centimetres at the usual 0.03."""
-STEPPING = {"margin": 0.015, "recovery": 1.0, "recovery_speed": 10.0}
-"""[m] gap up to which contacts are looked for: flanks of the cylinder roll onto the plates from rest. Whole overlaps are
-removed in a step, which contacts with a stiffness can bear: they are a fifth then of what they are with the default."""
+STEPPING: Mapping[str, Any] = MappingProxyType({"margin": 0.015, "recovery": 1.0, "recovery_speed": 10.0})
+"""[m] gap up to which contacts are looked for: flanks of the cylinder roll onto the plates from rest. Whole overlaps
+are removed in a step, which contacts with a stiffness can bear: they are a fifth then of what they are by default."""
 UPRIGHT = (math.sqrt(0.5), math.sqrt(0.5), 0.0, 0.0)
 """Rotation that lays the axis of the cylinder along y."""
 RUBBER, STEEL = (0.20, 0.45, 0.62), (0.62, 0.64, 0.66)
@@ -63,7 +67,7 @@ class ReferencePoint(NamedTuple):
 
 FEM = "finite elements in [bijelonja2005], as digitised for the solids4foam tutorial cylinderCrush"
 ANSYS = "target of VM201 [ansysvm201], read there from a graph of [sussman1987]"
-OWN = "own static solution: 108 elements with 9 nodes and 3 pressures [sussman1987] on a quarter, active set of nodes"
+OWN = "own static solution: 108 elements with 9 nodes and 3 pressures [sussman1987], benchmarks/press_reference.py"
 REFERENCE = (
     ReferencePoint(0.056e6, 0.038, FEM),
     ReferencePoint(0.136e6, 0.072, FEM),

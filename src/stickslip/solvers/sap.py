@@ -232,9 +232,10 @@ class _Search:
         if self.warm is not None:
             self._resume(self.warm)
             return
-        if not self._factorise(self.u):
+        factor = self._factorise(self.u)
+        if factor is None:
             return
-        dw = solve(self.factor, -self.gradient)
+        dw = solve(factor, -self.gradient)
         A_dw, du = inertia.apply(part.A, dw), block_rows.apply(part.J, dw)
         count = structure.island_count
         linear, square, t = np.zeros(count), np.zeros(count), np.zeros(count)
@@ -255,12 +256,13 @@ class _Search:
         not. A w = J^T gamma holds here, so H dw = -J^T F with F = gamma - gamma(u) of the law that goes on as it was.
         """
         self.warm, left = None, np.zeros(len(self.q))
-        if not self._factorise(self.u, warm, left):
+        factor = self._factorise(self.u, warm, left)
+        if factor is None:
             self.idle = 0  # whatever was given
             return
         w, cost = self.w, self.cost
         self.iterations += 1
-        self._arrive(w + solve(self.factor, -block_rows.apply_transpose(self.part.J, left)))
+        self._arrive(w + solve(factor, -block_rows.apply_transpose(self.part.J, left)))
         if not self.cost <= cost:
             self._arrive(w)
         self.history.append((self.iterations, self.error))
@@ -282,9 +284,10 @@ class _Search:
         left = self.gamma - law
         if not again:
             left += _times(self.laws, self.G, u - self.u)
-        if again and not self._factorise(u):
+        factor = self._factorise(u) if again else self.factor
+        if factor is None:
             return
-        dw = solve(self.factor, -block_rows.apply_transpose(self.part.J, left))
+        dw = solve(factor, -block_rows.apply_transpose(self.part.J, left))
         self.gamma = self.gamma - left - _times(self.laws, self.G, block_rows.apply(self.part.J, dw))
 
     def _factorise(
@@ -292,10 +295,10 @@ class _Search:
         u: NDArray[np.float64],
         warm: NDArray[np.float64] | None = None,
         left_out: NDArray[np.float64] | None = None,
-    ) -> bool:
-        """G and H at u (m,), or where impulses ``warm`` (m,) put it; False where rounding leaves H indefinite.
+    ) -> Factor | None:
+        """Factors of H with G at u (m,), or where impulses ``warm`` (m,) put it.
 
-        That is the end of the search.
+        None where rounding leaves H indefinite, which is the end of the search.
         """
         if self.base is None:
             self.base = base_of(self.structure, self.part)
@@ -307,7 +310,7 @@ class _Search:
         self.factor = factorised(self.structure, self.part, self.base, self.laws, self.G, self.factor)
         if not self.factor.positive:
             self.factor, self.idle = None, IDLE
-        return self.factor is not None
+        return self.factor
 
     def _arrive(self, w: NDArray[np.float64]) -> None:
         """Impulses, gradient and error at w (3 p,)."""

@@ -112,7 +112,7 @@ def curvatures(laws, u, G_out):
             _store_curvature(_contact_curvature(gn, gx, gy, yr, state, mu, Rn, Rt), i, G_out)
         else:
             for k in range(i, laws.row_start[c + 1]):
-                G_out[k, 0] = _row_curvature(laws.law[c], u[k], laws.bound[k], laws.R[k])
+                G_out[k, 0] = _row_curvature(laws.law[c], -u[k] / laws.R[k], laws.bound[k], laws.R[k])
 
 
 @inner_kernel
@@ -125,9 +125,8 @@ def _store_curvature(curvature, i, G_out):
 
 
 @inner_kernel
-def _row_curvature(law, u, bound, R):
-    """1/R where the impulse follows the velocity, zero where it is at a bound."""
-    y = -u / R
+def _row_curvature(law, y, bound, R):
+    """1/R where the impulse follows y = -u / R, zero where it is at a bound."""
     if (law == LIMIT and y <= 0.0) or (law == BOUNDED and abs(y) >= bound):
         return 0.0
     return 1.0 / R
@@ -155,7 +154,7 @@ def held_curvatures(laws, gamma, u, G_out, left_out):
                 left_out[k] = gamma[k] + u[k] / laws.R[k] if state == 2 else 0.0
         else:
             for k in range(i, laws.row_start[c + 1]):
-                G_out[k, 0] = _row_curvature(laws.law[c], -laws.R[k] * gamma[k], laws.bound[k], laws.R[k])
+                G_out[k, 0] = _row_curvature(laws.law[c], gamma[k], laws.bound[k], laws.R[k])
                 left_out[k] = gamma[k] + u[k] / laws.R[k] if G_out[k, 0] > 0.0 else 0.0
 
 
@@ -188,9 +187,9 @@ def _slope(laws, blocks, u, du, t):
             curvature += nn * dn * dn + xx * dx * dx + yy * dy * dy + 2.0 * (nx * dn * dx + ny * dn * dy + xy * dx * dy)
         else:
             for k in range(i, laws.row_start[c + 1]):
-                here = u[k] + t * du[k]
-                slope -= project_row(laws.law[c], -here / laws.R[k], laws.bound[k]) * du[k]
-                curvature += _row_curvature(laws.law[c], here, laws.bound[k], laws.R[k]) * du[k] * du[k]
+                y = -(u[k] + t * du[k]) / laws.R[k]
+                slope -= project_row(laws.law[c], y, laws.bound[k]) * du[k]
+                curvature += _row_curvature(laws.law[c], y, laws.bound[k], laws.R[k]) * du[k] * du[k]
     return slope, curvature
 
 
