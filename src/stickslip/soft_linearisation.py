@@ -34,7 +34,8 @@ NEAR = 0.005
 
 
 CONVEX = (0.0, 0.1, 0.3, 1.0)
-"""Shares of projected Hessians to try, in this order: exact ones converge fastest, where they are definite."""
+"""Shares of projected Hessians to try for nearly incompressible bodies, in this order: exact ones converge fastest where
+pressure is high, if they are definite. For other bodies the projected ones take fewer rounds."""
 
 
 class Part(NamedTuple):
@@ -95,7 +96,7 @@ class SoftLinearisation:
         self.free = np.zeros(0)
         self.momentum_size = 0.0
         self.volume_noise = 0.0
-        self.convex = 0
+        self.convex = 0 if model.soft.nearly_incompressible else len(CONVEX) - 1
         self.response: NDArray[np.float64] | None = None
         self.parts = parts_ending_with(model.soft_parts, self._touched())
 

@@ -34,6 +34,10 @@ CHUNK = 64
 """Elements of a chunk: enough that threads seldom meet, few enough that small meshes have several."""
 
 
+INCOMPRESSIBLE = 100.0
+"""Ratio of bulk and shear modulus above which a material counts as nearly incompressible; rubber has a thousand."""
+
+
 class ElementTables(NamedTuple):
     """nt linear tetrahedra."""
 
@@ -152,6 +156,12 @@ class SoftTables:
     def plane_nodes(self) -> NDArray[np.intp]:
         """(k,) nodes of bodies in plane strain."""
         return np.flatnonzero(self.node_normal.any(axis=1))
+
+    @cached_property
+    def nearly_incompressible(self) -> bool:
+        """Whether a nonlinear element resists changes of volume more than INCOMPRESSIBLE times as much as shear."""
+        mu, lam, c1, c2, bulk = self.elements.parameter[self.elements.model > LAGGED].T
+        return bool((np.maximum(lam, bulk) > INCOMPRESSIBLE * np.maximum(mu, 2.0 * (c1 + c2))).any())
 
     @cached_property
     def linear(self) -> bool:

@@ -104,7 +104,7 @@ def torus_claims(experiment: str, found: Mapping[int, Measured]) -> list[Claim]:
     return [
         *([grows] if many >= LARGE else []),
         Claim(
-            experiment, "That is due to the Cholesky factorisation", "due to it",
+            experiment, "What grows most is the Cholesky factorisation", "superlinear due to it",
             f"its share of the time is {shares[0]:.3g} % at {few} unknowns, {shares[1]:.3g} % at {many}",
             shares[1] > shares[0],
         ),
