@@ -34,8 +34,8 @@ NEAR = 0.005
 
 
 CONVEX = (0.0, 0.1, 0.3, 1.0)
-"""Shares of projected Hessians to try for nearly incompressible bodies, in this order: exact ones converge fastest where
-pressure is high, if they are definite. For other bodies the projected ones take fewer rounds."""
+"""Shares of projected Hessians to try for nearly incompressible bodies, in this order: exact ones converge fastest
+where pressure is high, if they are definite. For other bodies the projected ones take fewer rounds."""
 
 
 class Part(NamedTuple):
@@ -138,7 +138,7 @@ class SoftLinearisation:
     def _linearised(
         self, rigid: BlockDiagonal, nodes: NDArray[np.float64]
     ) -> tuple[SparseInertia, NDArray[np.float64]]:
-        """A and the free velocities (3 nf,) at velocities (nn, 3), with as little projection as A needs to be definite."""
+        """A and free velocities (3 nf,) at velocities (nn, 3), with as little projection as A needs to be definite."""
         while True:
             at = soft_bodies.momentum(self.soft, self.motion, nodes, CONVEX[self.convex])
             self.momentum_size = at.size
