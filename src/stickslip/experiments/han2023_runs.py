@@ -104,7 +104,8 @@ def measure(case: Case, progress: Progress) -> Measured:
     before = case.approach + case.settle
     total, sim, lost = before + case.steps, run.sim, ""
     label = ", ".join([case.scene, *(f"{name} {value}" for name, value in case.settings)])
-    constraints, iterations, converged, kept = [], [], [], dict.fromkeys(NAMES, 0.0)
+    constraints: list[int] = []
+    iterations, converged, kept = [], [], dict.fromkeys(NAMES, 0.0)
     pairs, density = np.zeros(2, dtype=np.int64), float("nan")
     with one_thread():
         for k in range(before):

@@ -48,9 +48,21 @@ def chain_rows(experiment: str, found: Mapping[int, Measured]) -> list[Row]:
         paper = table.PAPER[table.CHAIN] if links == 100 else None
         label = f"{links} links"
         lines += [
-            Row(experiment, f"{label}: time a step", paper and 1e3 * paper.seconds, 1e3 * seen.seconds, "ms"),
-            Row(experiment, f"{label}: constraints, mean", paper and paper.mean, float(seen.constraints.mean()), ""),
-            Row(experiment, f"{label}: constraints, most", paper and paper.most, int(seen.constraints.max()), ""),
+            Row(experiment, f"{label}: time a step", 1e3 * paper.seconds if paper else None, 1e3 * seen.seconds, "ms"),
+            Row(
+                experiment,
+                f"{label}: constraints, mean",
+                paper.mean if paper else None,
+                float(seen.constraints.mean()),
+                "",
+            ),
+            Row(
+                experiment,
+                f"{label}: constraints, most",
+                paper.most if paper else None,
+                int(seen.constraints.max()),
+                "",
+            ),
             Row(experiment, f"{label}: iterations, mean", None, float(seen.iterations.mean()), ""),
             Row(experiment, f"{label}: deepest overlap", None, float(seen.values["overlap_max_mm"]), "mm"),
         ]
@@ -80,13 +92,13 @@ def torus_rows(experiment: str, found: Mapping[int, Measured]) -> list[Row]:
     lines = []
     for size, seen in found.items():
         paper = table.PAPER[table.TORUS] if size == table.PAPER[table.TORUS].dofs else None
-        theirs = paper and 1e3 * paper.seconds
+        theirs = 1e3 * paper.seconds if paper else None
         lines.append(Row(experiment, f"{size} unknowns: time a step", theirs, 1e3 * seen.seconds, "ms"))
         cholesky = 1e3 * seen.stages[CHOLESKY]
         lines.append(Row(experiment, f"{size} unknowns: time a step of Cholesky and Schur", None, cholesky, "ms"))
     lines.append(Row(experiment, "exponent of time over unknowns", None, exponent(found), ""))
-    cholesky = [found[size].stages[CHOLESKY] for size in found]
-    power = float(np.polyfit(np.log(list(found)), np.log(cholesky), 1)[0])
+    spent = [seen.stages[CHOLESKY] for seen in found.values()]
+    power = float(np.polyfit(np.log(list(found)), np.log(spent), 1)[0])
     lines.append(Row(experiment, "exponent of Cholesky and Schur over unknowns", None, power, ""))
     return lines
 
