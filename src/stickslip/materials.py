@@ -206,7 +206,7 @@ def not_negative(where: str, what: str, value: float) -> float:
 
 def stiffness(where: str, value: float) -> float:
     """A stiffness of contacts [N/m], inf for rigid ones, or an error that names it."""
-    if isinstance(value, bool) or not isinstance(value, int | float | np.number) or isnan(value) or not value > 0.0:
+    if isinstance(value, bool) or not isinstance(value, int | float | np.number) or isnan(value) or not value > 1e-100:
         raise InputError(
             f"{where}: contact_stiffness is {value!r}; it must be positive [N/m], or left out (None) for rigid contacts"
         )

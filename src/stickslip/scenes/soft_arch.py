@@ -21,6 +21,9 @@ from stickslip.scenes.parameters import whole_number
 from stickslip.simulation import Simulation, StepResult
 from stickslip.soft_description import elastic
 
+STEEPEST = 1000.0
+"""Rise over span at most: beyond, a catenary is two walls."""
+
 
 def soft_arch(
     count: int = 9,
@@ -60,6 +63,8 @@ def catenary_stones(count: int, span: float, rise: float, thickness: float) -> l
     count = whole_number("soft-arch", "count", count, 2)
     for name, value in (("span", span), ("rise", rise), ("thickness", thickness)):
         positive("soft-arch", name, value)
+    if rise > STEEPEST * span:
+        raise InputError(f"soft-arch: rise is {rise}, span {span} m; the rise must be at most {STEEPEST:g} spans")
     # cosh(u) - 1 = 2 (rise / span) u at u = span / (2 a); the root is below asinh(4 rise / span) + 2
     steep = 2.0 * rise / span
     u = brentq(lambda u: math.cosh(u) - 1.0 - steep * u, 1e-9, math.asinh(2.0 * steep) + 2.0, xtol=1e-15)

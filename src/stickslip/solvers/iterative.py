@@ -57,12 +57,13 @@ class Iterative:
 
     def _check_whole(self, name: str, least: int) -> None:
         value = getattr(self, name)
-        if not isinstance(value, int) or value < least:
+        if not isinstance(value, int | np.integer) or isinstance(value, bool) or value < least:
             raise InputError(f"solver {self.name}: {name} is {value!r}; it must be a whole number, at least {least}")
 
     def _check_range(self, name: str, low: float, high: float) -> None:
         value = getattr(self, name)
-        if not isinstance(value, int | float) or not low < value < high:
+        number = isinstance(value, int | float | np.integer | np.floating) and not isinstance(value, bool)
+        if not number or not low < value < high:
             raise InputError(f"solver {self.name}: {name} is {value!r}; it must be above {low:g} and below {high:g}")
 
     def _check_choice(self, name: str, known: tuple[str, ...]) -> None:

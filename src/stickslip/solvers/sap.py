@@ -46,6 +46,7 @@ from stickslip.linalg import block_rows, inertia
 from stickslip.linalg.block_cholesky import Factor, solve
 from stickslip.linalg.inertia import GivenInverse
 from stickslip.linalg.vectors import inner
+from stickslip.solvers.cones import project_cones, scaled_cones
 from stickslip.solvers.iterative import Iterative, require_discs
 from stickslip.solvers.protocol import Relinearise, Solution, Status
 from stickslip.solvers.sap_hessian import Structure, base_of, factorised, structure_of
@@ -67,6 +68,8 @@ NEAR = 0.01
 """Error of momentum at which a warm start is taken without a look at what a cold one would be."""
 FAR = 0.6
 """Error of momentum at which impulses of a warm start know better than its velocities who sticks."""
+ROUNDING = 1e-9
+"""Share of the largest impulse by which impulses may be outside of their cones."""
 FLOOR = 1e-9
 """Momentum of an island counts at least as this share of that of all."""
 
@@ -89,8 +92,9 @@ class Sap(Iterative):
 
     def __post_init__(self) -> None:
         super().__post_init__()
-        self._check_range("near_rigid", 0.0, 10.0)
-        self._check_range("friction_share", 0.0, 1.0)
+        # below, impulses are rounding errors of velocities
+        self._check_range("near_rigid", 1e-6, 10.0)
+        self._check_range("friction_share", 1e-13, 1.0)
 
     def solve(
         self,
@@ -122,6 +126,8 @@ class Sap(Iterative):
                 problem, gamma, u if R_own is R else problem.constraint_velocity(problem.velocity(gamma)), R
             )
 
+        if warm is not None:
+            warm = _allowed(problem, warm)
         tolerance, polished, status = self.tolerance, 0, "max-iterations"
         lam, w, least = search.gamma, search.w, np.inf
         if search.start(warm) and warm is not None and judged(warm, search.u) <= tolerance:
@@ -147,6 +153,8 @@ class Sap(Iterative):
                     tolerance, polished = TIGHTER * tolerance, 0
             else:
                 search.step()
+        if status != "converged" and judged(np.zeros_like(lam), search.q) < least:
+            lam, w = np.zeros_like(lam), np.zeros(part.size)  # a search that led astray is worse than none
         v = problem.velocity(lam) if isinstance(problem.A, GivenInverse) else part.extended(problem.v_free, w)
         timings = {"prepare": prepared - started, "iterate": time.perf_counter() - prepared}
         found: Status = status  # type: ignore[assignment]
@@ -181,6 +189,16 @@ class Sap(Iterative):
         tangent = of_contact.copy()
         tangent[problem.J.row_start[:-1][contact]] = False
         return np.where(tangent, self.friction_share * mobility, R)
+
+
+def _allowed(problem: ContactProblem, lam: NDArray[np.float64]) -> NDArray[np.float64]:
+    """The impulses closest to lam (m,) that friction and bounds allow: contacts of the last step may have changed."""
+    allowed = np.empty(len(lam))
+    given = np.asarray(lam, np.float64)
+    project_cones(scaled_cones(problem, np.ones(len(lam))), given, allowed)
+    # what rounding put outside is left as it is: impulses that solve the problem go on solving it
+    outside = np.abs(allowed - given).max(initial=0.0) > ROUNDING * np.abs(given).max(initial=0.0)
+    return allowed if outside else given
 
 
 def _times(laws: SapLaws, G: NDArray[np.float64], x: NDArray[np.float64]) -> NDArray[np.float64]:
