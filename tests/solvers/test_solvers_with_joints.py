@@ -129,7 +129,8 @@ def test_solvers_agree(seed: int) -> None:
         assert solution.converged, (name, solution.status, solution.history[-1:])
         found[name] = solution.v
     for name, v in found.items():
-        np.testing.assert_allclose(v, found["auto"], atol=1e-6, err_msg=name)
+        # near-rigid contacts give way, by R = beta^2 / (4 pi^2) = 2e-5 of what moves them
+        np.testing.assert_allclose(v, found["auto"], atol=3e-5 if name == "sap" else 1e-6, err_msg=name)
 
 
 @pytest.mark.parametrize("solver", SOLVERS)
