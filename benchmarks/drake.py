@@ -109,7 +109,7 @@ BODIES: dict[str, Callable[[], TetMesh]] = {
 """Bodies of about 115 and 410 nodes."""
 KINDS: dict[str, Callable[[bool], list[Case]]] = {
     "chain": lambda quick: [chain(links, quick) for links in (10, 25)],
-    "torus": lambda quick: [torus(unknowns, quick) for unknowns in (12000, 28800)],
+    "torus": lambda quick: [torus(unknowns, quick) for unknowns in (12000, 12054, 28800, 28914)],
     "resting": lambda quick: [resting(name, make(), quick) for name, make in BODIES.items()],
 }
 

@@ -6,7 +6,7 @@ import pytest
 from stickslip.errors import InputError
 from stickslip.model import compile_scene
 from stickslip.scenes.running import execute, prepare
-from stickslip.scenes.soft_chain import DIVISIONS, pitch, ring_mesh, soft_chain, soft_torus
+from stickslip.scenes.soft_chain import COMPACT, DIVISIONS, pitch, ring_mesh, soft_chain, soft_torus
 from stickslip.simulation import Simulation
 from stickslip.soft_description import SoftBody
 
@@ -16,7 +16,7 @@ def test_a_link_has_the_nodes_and_elements_of_the_paper():
     assert (len(mesh.nodes), len(mesh.tets), len(mesh.surface)) == (300, 720, 480)
 
 
-@pytest.mark.parametrize("unknowns", DIVISIONS)
+@pytest.mark.parametrize("unknowns", [*DIVISIONS, *COMPACT])
 def test_the_single_ring_has_the_unknowns_that_it_says(unknowns: int):
     assert compile_scene(soft_torus(unknowns)).dof_count == unknowns
 

@@ -36,6 +36,8 @@ SETTLED = 1.0
 """[s] when the first swing is over."""
 DIVISIONS = {900: (1, 60), 3003: (2, 77), 12000: (3, 160), 28800: (3, 384)}
 """Rings and sectors of the mesh of a single ring, by its unknowns."""
+COMPACT = {12054: (4, 98), 28914: (5, 158)}
+"""The same with elements as long as they are wide: fewer and larger sections, and so more fill in the factorisation."""
 TURNS = (0.5**0.5, 0.5**0.5, 0.0, 0.0), (0.5**0.5, 0.0, 0.5**0.5, 0.0)
 """Rotations that turn the axis of a ring from z to -y, of the fixed one and every other one, and to x."""
 FIXED, LINKS = (0.93, 0.93, 0.91), ((0.20, 0.45, 0.70), (0.88, 0.52, 0.18))
@@ -114,12 +116,15 @@ def soft_torus(
 ) -> Scene:
     """One soft ring of 900, 3003, 12000 or 28800 ``unknowns``, hung from a rigid ring ([han2023] Fig. 9).
 
+    With 12054 or 28914 its elements are as long as wide.
+
     The fixed ring has the mesh of 900 unknowns; parameters otherwise as for ``soft_chain``.
     """
-    if unknowns not in DIVISIONS:
-        raise InputError(f"soft-torus: unknowns is {unknowns}; it must be one of {', '.join(map(str, DIVISIONS))}")
+    known = DIVISIONS | COMPACT
+    if unknowns not in known:
+        raise InputError(f"soft-torus: unknowns is {unknowns}; it must be one of {', '.join(map(str, known))}")
     _check_radii("soft-torus", major, minor)
-    above, mesh = ring_mesh(major, minor), ring_mesh(major, minor, *DIVISIONS[unknowns])
+    above, mesh = ring_mesh(major, minor), ring_mesh(major, minor, *known[unknowns])
     scene = Scene()
     surface = scene.add_material("rings", friction)
     _add_fixed(scene, above, surface)
