@@ -3,7 +3,7 @@
 Legend: v velocities of the participating unknowns (contact/participating.py), v* without constraints, A^ their matrix,
 w = v - v*, u = J w + q constraint velocities, R regularisation, gamma impulses, l_A + l_R the function, H its Hessian.
 
-    minimise  1/2 w^T A^ w + l_R(J w + q)        ([han2023] eq. 17, regularised; [castro2022] eq. 23)
+    minimise  1/2 w^T A^ w + l_R(J w + q)        ([han2023] eq. 17, regularised; [castro2022])
 
 l_R has the derivative -gamma(u), where gamma is known in closed form (sap_laws.py), so the only unknowns are
 velocities and nothing is constrained. The function is strictly convex, and Newton's method with an exact line search
@@ -13,12 +13,12 @@ arrives at its minimum from anywhere:
 
 Regularisation, with w_c = mean(diag W_cc) of a contact: R_t = sigma w_c, R_n = max(beta^2 / (4 pi^2) w_c, 1 / (h k (h +
 tau))), the second where the contact has a stiffness k and a dissipation time tau. Without it is near-rigid: as stiff
-as a step can resolve ([castro2022] eq. 30). Rows of joints, welds and drives have their compliance for R, and at least
+as a step can resolve ([castro2022]). Rows of joints, welds and drives have their compliance for R, and at least
 a share of their mobility that is small, since it only has to choose between forces where joints are redundant: nothing
 of them is on or off, so stiff rows cost no iterations.
 
 A step ends when momentum is met: |D (A^ w - J^T gamma)| <= tolerance max(|D A^ v|, |D J^T gamma|), D = diag(A^)^-1/2,
-in every island ([castro2022] eq. 34), and the natural map of the regularised law, by which a judge measures the
+in every island ([castro2022]), and the natural map of the regularised law, by which a judge measures the
 impulses alone, is within the tolerance too.
 
 Differs from the paper: islands have line searches of their own; impulses of the last step give the velocities to start
@@ -128,7 +128,8 @@ class Sap(Iterative):
 
         if warm is not None:
             warm = _allowed(problem, warm)
-        tolerance, polished, status = self.tolerance, 0, "max-iterations"
+        status: Status = "max-iterations"
+        tolerance, polished = self.tolerance, 0
         lam, w, least = search.gamma, search.w, np.inf
         if search.start(warm) and warm is not None and judged(warm, search.u) <= tolerance:
             lam, w, status = warm, search.w, "converged"  # impulses of the last step do as they are
@@ -157,9 +158,8 @@ class Sap(Iterative):
             lam, w = np.zeros_like(lam), np.zeros(part.size)  # a search that led astray is worse than none
         v = problem.velocity(lam) if isinstance(problem.A, GivenInverse) else part.extended(problem.v_free, w)
         timings = {"prepare": prepared - started, "iterate": time.perf_counter() - prepared}
-        found: Status = status  # type: ignore[assignment]
         return Solution(
-            v, lam.copy(), found, search.iterations, np.array(search.history).reshape(-1, 2), timings,
+            v, lam.copy(), status, search.iterations, np.array(search.history).reshape(-1, 2), timings,
             counts={"islands": search.structure.island_count, "participating": part.size},
         )  # fmt: skip
 
@@ -177,7 +177,7 @@ class Sap(Iterative):
         return scaled_residual(problem, lam, inner, self.law)
 
     def regularisation(self, problem: ContactProblem) -> NDArray[np.float64]:
-        """R (m,) [1/kg], [castro2022] eq. 30."""
+        """R (m,) [1/kg], [castro2022]."""
         height = np.diff(problem.J.row_start)
         contact = problem.laws.law == CONTACT
         of_contact = np.repeat(contact, height)

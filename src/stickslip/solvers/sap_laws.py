@@ -4,7 +4,7 @@ With y = -R^-1 u, an impulse is the point of its set closest to y in the norm of
 
     gamma = P(y),     l(u) = 1/2 gamma^T R gamma,     dl/du = -gamma,     G = d2l/du2 = dP/dy R^-1
 
-Contacts ([castro2022] eq. 24-27), R = (R_n, R_t, R_t), mu^ = mu R_t / R_n, mu~^2 = mu mu^:
+Contacts ([castro2022]), R = (R_n, R_t, R_t), mu^ = mu R_t / R_n, mu~^2 = mu mu^:
 
     stiction     |y_t| <= mu y_n                  gamma = y
     sliding      -mu^ |y_t| < y_n < |y_t| / mu    gamma_n = (y_n + mu^ |y_t|) / (1 + mu~^2),  gamma_t = mu gamma_n t
