@@ -11,9 +11,9 @@ from dataclasses import dataclass
 import numpy as np
 from numpy.typing import NDArray
 
-from stickslip.experiments.macklin2019_table import one_thread
 from stickslip.experiments.processes import Progress
 from stickslip.experiments.report import Claim, Row
+from stickslip.linalg.threads import one_thread
 from stickslip.scenes.cylinder_press import DIVISIONS, FULL_LOAD, REFERENCE, ReferencePoint, press_curve
 
 NEAR = 0.02

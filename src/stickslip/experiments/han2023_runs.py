@@ -9,10 +9,10 @@ from numpy.typing import NDArray
 from scipy.sparse import csr_array
 
 from stickslip.errors import DivergenceError
-from stickslip.experiments.macklin2019_table import one_thread
 from stickslip.experiments.processes import Progress
 from stickslip.experiments.stage_clock import NAMES, OTHER, STAGES, StageClock
 from stickslip.linalg.inertia import GivenInverse
+from stickslip.linalg.threads import one_thread
 from stickslip.scenes.metrics import Values
 from stickslip.scenes.parameters import Value
 from stickslip.scenes.running import Tally, prepare

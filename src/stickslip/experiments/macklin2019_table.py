@@ -6,8 +6,7 @@ timed step is then solved again with the paper's counts.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator, Mapping
-from contextlib import contextmanager
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass, replace
 from functools import partial
 from itertools import pairwise
@@ -21,7 +20,7 @@ from stickslip.experiments.macklin2019_steps import STEP, Beside, Moment, Stage,
 from stickslip.experiments.processes import Progress
 from stickslip.experiments.report import Claim, Row
 from stickslip.linalg.islands import find_islands
-from stickslip.linalg.threads import one_blas_thread
+from stickslip.linalg.threads import one_thread
 from stickslip.scenes.registry import find_scene
 from stickslip.simulation import Simulation, StepResult
 from stickslip.stepping import Stepping
@@ -140,18 +139,6 @@ def _begin(scene: str) -> tuple[Simulation, Callable[[], tuple[StepResult, Momen
 def _watched_step(sim: Simulation, watched: Watched) -> tuple[StepResult, Moment]:
     result = sim.step()
     return result, watched.last
-
-
-@contextmanager
-def one_thread() -> Iterator[None]:
-    """One thread for kernels and for dense algebra, as long as this lasts."""
-    threads = jit.numba.get_num_threads()  # type: ignore[attr-defined]
-    jit.numba.set_num_threads(1)  # type: ignore[attr-defined]
-    try:
-        with one_blas_thread():
-            yield
-    finally:
-        jit.numba.set_num_threads(threads)  # type: ignore[attr-defined]
 
 
 def rows(experiment: str, found: Mapping[str, Timed]) -> list[Row]:

@@ -1,4 +1,4 @@
-"""Dense factorisations on one thread: the bits of BLAS depend on its number of threads, results must not."""
+"""Work on one thread: the bits of BLAS depend on its number of threads, results must not; and times are compared."""
 
 from __future__ import annotations
 
@@ -7,6 +7,8 @@ from contextlib import contextmanager
 from functools import cache
 
 from threadpoolctl import ThreadpoolController
+
+from stickslip import jit
 
 _depth = 0
 """Contexts that are open: only the outermost one talks to the libraries, which takes 20 us."""
@@ -25,6 +27,18 @@ def one_blas_thread() -> Iterator[None]:
             yield
         finally:
             _depth -= 1
+
+
+@contextmanager
+def one_thread() -> Iterator[None]:
+    """One thread for kernels and for dense algebra, as long as this lasts."""
+    threads = jit.numba.get_num_threads()  # type: ignore[attr-defined]
+    jit.numba.set_num_threads(1)  # type: ignore[attr-defined]
+    try:
+        with one_blas_thread():
+            yield
+    finally:
+        jit.numba.set_num_threads(threads)  # type: ignore[attr-defined]
 
 
 @cache

@@ -43,16 +43,19 @@ def row_mobility(problem: ContactProblem) -> NDArray[np.float64]:
     return np.where(of_contact, np.repeat(problem.weight, height), problem.diagonal)
 
 
+def positive_mobility(problem: ContactProblem) -> NDArray[np.float64]:
+    """(m,) [1/kg] the same, where rows that nothing moves (W_ii = 0) take the mean of the others."""
+    mobility = row_mobility(problem)
+    moves = mobility > 0.0
+    return np.where(moves, mobility, float(mobility[moves].mean()) if moves.any() else 1.0)
+
+
 def row_scale(problem: ContactProblem) -> NDArray[np.float64]:
     """(m,) [kg^1/2] S with diag(S W S) about 1: S = weight^-1/2 of a contact, W_ii^-1/2 of another row.
 
-    Impulses S x and velocities S^-1 u make a problem in x that is the same in any units. Rows that nothing moves
-    (W_ii = 0) take the mean of the others.
+    Impulses S x and velocities S^-1 u make a problem in x that is the same in any units.
     """
-    mobility = row_mobility(problem)
-    moves = mobility > 0.0
-    mean = float(mobility[moves].mean()) if moves.any() else 1.0
-    return 1.0 / np.sqrt(np.where(moves, mobility, mean))
+    return 1.0 / np.sqrt(positive_mobility(problem))
 
 
 def row_compliance(problem: ContactProblem) -> NDArray[np.float64]:

@@ -46,7 +46,7 @@ from stickslip.linalg import block_rows, inertia
 from stickslip.linalg.block_cholesky import Factor, solve
 from stickslip.linalg.inertia import GivenInverse
 from stickslip.linalg.vectors import inner
-from stickslip.solvers.cones import project_cones, scaled_cones
+from stickslip.solvers.cones import positive_mobility, project_cones, scaled_cones
 from stickslip.solvers.iterative import Iterative, require_discs
 from stickslip.solvers.protocol import Relinearise, Solution, Status
 from stickslip.solvers.sap_hessian import Structure, base_of, factorised, structure_of
@@ -180,10 +180,7 @@ class Sap(Iterative):
         """R (m,) [1/kg], [castro2022]."""
         height = np.diff(problem.J.row_start)
         contact = problem.laws.law == CONTACT
-        of_contact = np.repeat(contact, height)
-        mobility = np.where(of_contact, np.repeat(problem.weight, height), problem.diagonal)
-        moves = mobility > 0.0
-        mobility = np.where(moves, mobility, mobility[moves].mean() if moves.any() else 1.0)
+        of_contact, mobility = np.repeat(contact, height), positive_mobility(problem)
         share = np.where(of_contact, self.near_rigid**2 / (4.0 * pi**2), HOLDING)
         R = np.maximum(share * mobility, problem.laws.compliance)
         tangent = of_contact.copy()
