@@ -127,8 +127,6 @@ def test_islands_at_rest_are_solved_beside_fast_ones() -> None:
     "drive-holds", "drive-saturates", "short-chain", "heavy-chain",
 ])  # fmt: skip
 def test_known_solutions_where_nothing_slides(name: str) -> None:
-    if name not in GALLERY:
-        pytest.skip("not in the gallery")
     known = GALLERY[name]()
     found = Sap(**STIFF).solve(known.problem)
     assert found.converged
