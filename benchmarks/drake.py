@@ -1,8 +1,9 @@
 """Soft bodies in stickslip and in Drake: same meshes, material, step and tolerance; one run, one table.
 
 ``chain`` is the scene soft-chain, ``torus`` soft-torus ([han2023] sec. VII-F), ``resting`` balls and cubes that lie on
-the ground. Both engines run on one thread, SAP to a relative tolerance of 1e-6. Times are CPU milliseconds a step (the
-machine may have other work): medians of the first steps, and of those after the bodies have settled.
+the ground; ``ball`` is ball-grip, with columns of its own (drake_ball.py). Both engines run on one thread, SAP to a
+relative tolerance of 1e-6. Times are CPU milliseconds a step (the machine may have other work): medians of the first
+steps, and of those after the bodies have settled.
 
 Overlap is measured in the same way for both, from the nodes where they end: the deepest contact that stickslip's
 collision code finds there, or the deepest that a place on one surface is inside another body, whichever is more; the
@@ -17,7 +18,7 @@ times the area of the polygon, softened to what a step resolves (sap_near_rigid_
 stickslip's contacts are places of surfaces about to touch. Drake is the extra ``peers``; without it the table has
 stickslip's rows alone.
 
-    python benchmarks/drake.py [--only chain|torus|resting] [--quick] [--json]
+    python benchmarks/drake.py [--only chain|torus|resting|ball] [--quick] [--json]
 """
 
 from __future__ import annotations
@@ -28,12 +29,13 @@ os.environ.setdefault("OMP_NUM_THREADS", "1")
 os.environ.setdefault("NUMBA_NUM_THREADS", "1")
 
 import argparse
+import importlib.util
 import json
 import math
 import sys
 import tempfile
 import time
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
@@ -41,6 +43,8 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
+import drake_ball
+from drake_bodies import deformable, properties
 from stickslip import Scene, Simulation, TetMesh, elastic, tet_generators
 from stickslip.collision.soft_contacts import find_soft_contacts
 from stickslip.geometry.rotation import matrix
@@ -157,10 +161,11 @@ def drakes(case: Case, folder: Path) -> dict[str, Any]:
         write_tet_mesh(folder / "ring.vtk", case.ring)
         below = RigidTransform(RotationMatrix(matrix(case.scene.bodies[0].rotation)), case.scene.bodies[0].position)
         shape = Mesh(str(folder / "ring.vtk"), 1.0)
-    plant.RegisterCollisionGeometry(plant.world_body(), below, shape, "fixed", _properties(rigid=True))
+    plant.RegisterCollisionGeometry(plant.world_body(), below, shape, "fixed", properties(rigid=True))
     model = plant.deformable_model()
     scene = case.in_drake or case.scene
-    bodies = [_deformable(model, scene, index, folder) for index in range(len(scene.soft_bodies))]
+    soft = properties(rigid=False)
+    bodies = [deformable(model, scene, index, folder, soft) for index in range(len(scene.soft_bodies))]
     plant.Finalize()
     simulator = Simulator(builder.Build())
     simulator.Initialize()
@@ -181,40 +186,6 @@ def drakes(case: Case, folder: Path) -> dict[str, Any]:
     )
     nodes = [np.array(model.GetPositions(context, body).T) for body in bodies]
     return _row(case, "drake sap", used, contacts, nodes, len(used) / (case.settling + case.steps))
-
-
-def _properties(rigid: bool) -> Any:
-    """Friction of 0.5, as in all scenes here, for Drake."""
-    from pydrake.geometry import AddContactMaterial, AddRigidHydroelasticProperties, ProximityProperties
-    from pydrake.multibody.plant import CoulombFriction
-
-    properties = ProximityProperties()
-    AddContactMaterial(friction=CoulombFriction(0.5, 0.5), properties=properties)
-    if rigid:
-        AddRigidHydroelasticProperties(1.0, properties)
-    return properties
-
-
-def _deformable(model: Any, scene: Scene, index: int, folder: Path) -> Any:
-    """A soft body of the scene in Drake, its nodes where they start."""
-    from pydrake.geometry import GeometryInstance, Mesh
-    from pydrake.math import RigidTransform
-    from pydrake.multibody.fem import DeformableBodyConfig
-
-    body = scene.soft_bodies[index]
-    file = folder / f"soft-{index}.vtk"
-    write_tet_mesh(file, TetMesh(body.start, body.mesh.tets))
-    (made_of,) = body.elastic
-    config = DeformableBodyConfig()
-    poisson = made_of.lam / (2.0 * (made_of.lam + made_of.mu))
-    config.set_youngs_modulus(2.0 * made_of.mu * (1.0 + poisson))
-    config.set_poissons_ratio(poisson)
-    config.set_mass_density(made_of.density)
-    config.set_mass_damping_coefficient(made_of.alpha)
-    config.set_stiffness_damping_coefficient(made_of.beta)
-    geometry = GeometryInstance(RigidTransform(), Mesh(str(file), 1.0), body.name)
-    geometry.set_proximity_properties(_properties(rigid=False))
-    return model.RegisterDeformableBody(geometry, config, 1.0)
 
 
 # ---- overlap ------------------------------------------------------------------------------------------------
@@ -280,6 +251,8 @@ def _overlap_of(case: Case, nodes: list[NDArray[np.float64]]) -> float:
 
 # ---- the table ----------------------------------------------------------------------------------------------
 
+COLUMNS = ("case", "engine", "unknowns", "ms_first", "ms", "contacts", "overlap_mm", "converged")
+
 
 def _row(
     case: Case, engine: str, used: list[float], contacts: int, nodes: list[NDArray[np.float64]], converged: float
@@ -295,39 +268,50 @@ def _row(
 def main() -> None:
     """Print the table."""
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
-    parser.add_argument("--only", choices=KINDS, help="one kind of scene")
+    parser.add_argument("--only", choices=[*KINDS, "ball"], help="one kind of scene")
     parser.add_argument("--quick", action="store_true", help="fewer steps, the smaller of the scenes")
     parser.add_argument("--no-drake", action="store_true", help="stickslip's rows alone")
     parser.add_argument("--json", action="store_true")
     options = parser.parse_args()
-    rows: list[dict[str, Any]] = []
-    for kind in [options.only] if options.only else KINDS:
-        cases = KINDS[kind](options.quick)
-        for case in cases[:1] if options.quick else cases:
-            for label, solver in SOLVERS.items():
-                if label != "stickslip auto" or kind == "resting":
-                    _add(rows, ours(case, solver, label), options.json)
-            if not options.no_drake:
-                try:
-                    with tempfile.TemporaryDirectory() as folder:
-                        _add(rows, drakes(case, Path(folder)), options.json)
-                except ImportError as error:
-                    print(f"Drake cannot be imported ({error}): pip install stickslip[peers]", file=sys.stderr)
+    with_drake = not options.no_drake and importlib.util.find_spec("pydrake") is not None
+    if not (with_drake or options.no_drake):
+        print("Drake is not installed: pip install stickslip[peers]", file=sys.stderr)
+    kept: list[dict[str, Any]] = []
+    for kind in [options.only] if options.only else [*KINDS, "ball"]:
+        columns = drake_ball.COLUMNS if kind == "ball" else COLUMNS
+        if not options.json:
+            print(" ".join(f"{name:>18}" for name in columns))
+        with tempfile.TemporaryDirectory() as folder:
+            for row in rows(kind, options.quick, with_drake, Path(folder)):
+                kept.append({name: None if value != value else value for name, value in row.items()})
+                if not options.json:
+                    _show(kept[-1], columns)
     if options.json:
-        print(json.dumps(rows))
+        print(json.dumps(kept))
 
 
-def _add(rows: list[dict[str, Any]], row: dict[str, Any], quiet: bool) -> None:
-    """Keep a row, and print it."""
-    columns = ("case", "engine", "unknowns", "ms_first", "ms", "contacts", "overlap_mm", "converged")
-    if not rows and not quiet:
-        print(" ".join(f"{name:>18}" for name in columns))
-    rows.append({name: None if value != value else value for name, value in row.items()})
-    if not quiet:
-        missing = {"overlap_mm": "apart"}
-        shown = {name: missing.get(name, "-") if value is None else value for name, value in rows[-1].items()}
-        cells = (f"{shown[name]:.4g}" if isinstance(shown[name], float) else str(shown[name]) for name in columns)
-        print(" ".join(f"{cell:>18}" for cell in cells), flush=True)
+def rows(kind: str, quick: bool, with_drake: bool, folder: Path) -> Iterator[dict[str, Any]]:
+    """Rows of a kind of scene, as they are measured."""
+    if kind == "ball":
+        yield from drake_ball.rows(quick, with_drake, folder)
+        return
+    cases = KINDS[kind](quick)
+    for case in cases[:1] if quick else cases:
+        for label, solver in SOLVERS.items():
+            if label != "stickslip auto" or kind == "resting":
+                yield ours(case, solver, label)
+        if with_drake:
+            yield drakes(case, folder)
+
+
+def _show(row: dict[str, Any], columns: tuple[str, ...]) -> None:
+    """Print a row."""
+    missing = {"overlap_mm": "apart"}
+    shown = {name: missing.get(name, "-") if value is None else value for name, value in row.items()}
+    cells = (f"{shown[name]:.4g}" if isinstance(shown[name], float) else str(shown[name]) for name in columns)
+    print(" ".join(f"{cell:>18}" for cell in cells), flush=True)
+    if row.get("timings"):
+        print(f"{'':>18} ms of wall time a step:", ", ".join(f"{k} {v:.1f}" for k, v in row["timings"].items()))
 
 
 if __name__ == "__main__":

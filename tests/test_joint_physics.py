@@ -12,7 +12,7 @@ from stickslip import Body, Drive, Joint, Scene, Simulation, Stepping
 from stickslip.geometry.rotation import about_axis, matrix
 
 G = 9.81
-SCHEMES = ("euler", "moreau")
+SCHEMES = ("euler", "moreau", "passive")
 MASS, LENGTH = 2.0, 1.0
 
 

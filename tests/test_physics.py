@@ -7,7 +7,7 @@ from stickslip import Scene, Simulation, Stepping
 from stickslip.geometry.rotation import about_axis, matrix
 
 G = 9.81
-SCHEMES = ("euler", "moreau")
+SCHEMES = ("euler", "moreau", "passive")
 
 
 def ground(friction: float = 0.5, restitution: float = 0.0) -> Scene:

@@ -18,6 +18,7 @@ from stickslip.contact.residual import scaled_residual
 from stickslip.dynamics import joints
 from stickslip.dynamics.contact_springs import spring_energies
 from stickslip.dynamics.energy import energies, soft_energies
+from stickslip.dynamics.rigid_bodies import scatter
 from stickslip.dynamics.soft_bodies import SoftMotion
 from stickslip.jit import kernel
 from stickslip.linalg import block_rows, inertia
@@ -137,7 +138,9 @@ def certify(
     v_before = before.v[model.dynamic].ravel()
     if soft is not None:
         v_before = np.concatenate([v_before, soft.v[model.soft.free].ravel()])
-    u_before = problem.constraint_velocity(v_before)
+    # where solvers give mean velocities, and others for the end, impulses act over these; else over means of both ends
+    meant = solution.v_end is not None
+    u_before = u if meant else problem.constraint_velocity(v_before)
     impulse = block_rows.apply_transpose(problem.J, lam)
     momentum, momentum_relative = _momentum_error(problem, v, impulse)
     still = SLIP_FRACTION * max(problem.free_speed, 1e-12)
@@ -146,9 +149,9 @@ def certify(
 
     kinetic_0, potential_0 = energies(model, before.q, before.v)
     kinetic, potential = energies(model, after.q, after.v)
-    elastic_0, elastic, damping, drive_work, broken = _joint_energies(model, before, after, h)
+    mean = scatter(model, before.v, v) if meant else 0.5 * (before.v + after.v)
+    elastic_0, elastic, damping, drive_work, broken = _joint_energies(model, before, after, mean, h)
     # user forces act over the mean velocity of the step; contact impulses do, too (see docs/notation.md)
-    mean = 0.5 * (before.v + after.v)
     work = h * float(np.sum(before.force[model.dynamic] * mean[model.dynamic]))
     work += drive_work - float(inner(lam, prescribed))
     if soft is not None:
@@ -195,12 +198,16 @@ def certify(
     )
 
 
-def _joint_energies(model: Model, before: State, after: State, h: float) -> tuple[float, float, float, float, float]:
-    """Elastic energy of joints before and after a step of h, what dampers took, drives gave and breaking lost [J]."""
+def _joint_energies(
+    model: Model, before: State, after: State, mean: NDArray[np.float64], h: float
+) -> tuple[float, float, float, float, float]:
+    """Elastic energy of joints before and after a step of h, what dampers took, drives gave and breaking lost [J].
+
+    mean (nb, 6): velocities over which forces act.
+    """
     if not model.joints.count:
         return 0.0, 0.0, 0.0, 0.0, 0.0
     broken = before.joint_broken
-    mean = 0.5 * (before.v + after.v)
     stored = joints.elastic_energy(model, after.q, broken)
     elastic = joints.elastic_energy(model, after.q, after.joint_broken)
     return (
@@ -219,7 +226,7 @@ def _momentum_error(
     if isinstance(problem.A, GivenInverse):
         gained, caused = v - problem.v_free, inertia.solve(problem.A, impulse)
     else:
-        gained, caused = inertia.apply(problem.A, v - problem.v_free), impulse
+        gained, caused = problem.momentum_gain(v), impulse
     error = float(length(gained - caused))
     size = float(length(gained) + length(caused)) + problem.momentum_size
     # where nothing pushes, what is lost of the momentum that bodies have is rounding

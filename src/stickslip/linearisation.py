@@ -5,7 +5,8 @@ linearised at the start; a method that is nonlinear in positions ([macklin2019] 
 its iterates: J and bias are then such that u = J v + bias is exact at that v. Contacts come first, then joints.
 
 Forces act along the rows at the end of the step (eq. 46), which damps; with the midpoint rule along those at its
-middle, so that joints, which are held at both ends of the step, do no work.
+middle, so that joints, which are held at both ends of the step, do no work. Where the unknowns are mean velocities of
+the step (scheme "passive"), they lead from its start to its end, and forces act at the middle of that way.
 """
 
 from __future__ import annotations
@@ -19,7 +20,7 @@ from numpy.typing import NDArray
 from stickslip.collision.contacts import Contacts
 from stickslip.collision.matching import match
 from stickslip.contact import delassus
-from stickslip.contact.problem import ContactProblem, Laws, contact_laws
+from stickslip.contact.problem import ContactProblem, Laws, Unsolved, contact_laws
 from stickslip.dynamics import contact_motion, contact_rows, joints, prescribed, rigid_bodies
 from stickslip.dynamics.cavities import volume
 from stickslip.dynamics.contact_springs import normal_compliance
@@ -30,10 +31,12 @@ from stickslip.linalg import block_rows, inertia
 from stickslip.linalg.block_rows import BlockRows
 from stickslip.linalg.inertia import BlockDiagonal, Inertia, SparseInertia, block_diagonal
 from stickslip.model import Model
+from stickslip.settling import settle
 from stickslip.soft_linearisation import Part, SoftLinearisation, joined_parts, over_all
-from stickslip.solvers.protocol import Solution
+from stickslip.solvers.protocol import Solution, Travelled
 from stickslip.state import State
 from stickslip.stepping import Stepping
+from stickslip.substeps import take_substeps
 
 ROUNDING = 1e-6
 """Share of the bodies' distances from the origin; with a tolerance of 1e-8 the rounding of positions is below it."""
@@ -66,8 +69,14 @@ class Linearisation:
         """Contacts found at q (nb, 7), velocities v (nb, 6) before the step, with those that are prescribed for it."""
         self.soft = soft
         self.model, self.state, self.contacts, self.q, self.v, self.options = model, state, contacts, q, v, options
-        self.A = rigid_bodies.mass_blocks(model, q)
-        self.v_free = rigid_bodies.free_velocity(model, q, v, state.force, options.dt)
+        self.passive = options.scheme == "passive"
+        self.middle = rigid_bodies.advance(q, v, 0.5 * options.dt) if self.passive else q
+        self.A = rigid_bodies.mass_blocks(model, self.middle)
+        self.v_free = rigid_bodies.free_velocity(model, self.middle, v, state.force, options.dt)
+        if self.passive:  # of the mean velocity, which gains half of what that at the end does
+            self.A = self.A._replace(data=options.gain * self.A.data, inverse=self.A.inverse / options.gain)
+            before = v[model.dynamic].ravel()
+            self.v_free = before + (self.v_free - before) / options.gain
         springs = normal_compliance(contacts.compliance, options, model.contact_rows)
         self.laws = contact_laws(contacts.friction, model.contact_rows)._replace(compliance=springs)
         self.layout = joints.joint_layout(model, state.joint_broken) if model.joints.count else None
@@ -80,7 +89,9 @@ class Linearisation:
     def at_start(self, lam: NDArray[np.float64] | None = None) -> ContactProblem:
         """The problem with its rows at q; with lam (m,), joint forces of about that size turn with the bodies."""
         problem = self._problem(self.first, self.q, self.v, None)
-        return self._stiffened(problem, self.q, np.zeros_like(problem.v_free), lam)
+        # where the rows are, as if nothing moved; with mean velocities they are where those before the step lead
+        about = self.start if self.passive else np.zeros(problem.unknown_count)
+        return self._stiffened(problem, self.q, about, lam)
 
     def at(self, v: NDArray[np.float64], lam: NDArray[np.float64] | None = None) -> ContactProblem:
         """The problem with all rows at the configuration to which v (nv,) leads; see protocol.Relinearise."""
@@ -92,6 +103,10 @@ class Linearisation:
         """The same with contacts as they are at q."""
         v_all, q_end = self._end(v)
         return self._stiffened(self._problem(self.first, q_end, v_all, v), q_end, v, lam)
+
+    def substeps(self, count: int) -> Travelled:
+        """The step taken in ``count`` small ones; see protocol.Step."""
+        return take_substeps(self, count)
 
     @property
     def start(self) -> NDArray[np.float64]:
@@ -135,17 +150,35 @@ class Linearisation:
         grown = [volume(each, after.node_position) - volume(each, self.state.node_position) for each in filled]
         return float(pressure @ np.array(grown)) if filled else 0.0
 
-    def settled(self, after: State) -> State:
-        """The state at the end of the step, with velocities along which rigid joints hold (midpoint rule)."""
+    def settled(self, after: State, problem: ContactProblem, solution: Solution) -> State:
+        """The state at the end of the step, with velocities along which rigid joints hold (midpoint rule).
+
+        Where the unknowns are mean velocities, along which sticking contacts and welds hold, too.
+        """
+        if self.passive:
+            return settle(self.model, self.layout, after, problem, solution.lam)
         if self.layout is None or self.options.scheme != "moreau":
             return after
         return replace(after, v=tangent_velocity(self.model, self.layout, after.q, after.v))
+
+    def with_end(self, solution: Solution) -> Solution:
+        """The solution with the velocities at the end of the step, where its unknowns are the mean ones."""
+        if not self.passive or solution.v_end is not None:
+            return solution
+        v_end = self.start + self.options.gain * (solution.v - self.start)
+        # spins belong to the middle of the step, and turn on with the bodies; their energy is the same
+        rigid = slice(0, self.model.rigid_dof_count)
+        _, q_end = self._end(solution.v)
+        v_end[rigid] = rigid_bodies.carried_along(self.model, self.middle, q_end, v_end[rigid])
+        return replace(solution, v_end=v_end)
 
     def soft_state(self, after: State, solution: Solution) -> State:
         """The state at the end of the step, with its soft bodies."""
         soft = self.soft
         assert soft is not None
         velocity, position = soft.end(solution.v)
+        if solution.v_end is not None:
+            velocity = soft.all_velocities(solution.v_end)
         own = solution.lam[self.rigid_row_count : self.contact_row_count]
         return replace(
             after,
@@ -163,10 +196,18 @@ class Linearisation:
         moved = rigid_bodies.advance(self.q, v_all, self.options.horizon)
         return v_all, prescribed.positions(self.model, moved, self.state.time + self.options.dt)
 
-    def _free(self, q: NDArray[np.float64], ahead: bool) -> tuple[BlockDiagonal, NDArray[np.float64]]:
+    def _halfway(self, v: NDArray[np.float64]) -> NDArray[np.float64]:
+        """The configuration (nb, 7) half a step from its start with v (nb, 6)."""
+        return rigid_bodies.advance(self.q, v, 0.5 * self.options.dt)
+
+    def _free(
+        self, q: NDArray[np.float64], at: NDArray[np.float64] | None
+    ) -> tuple[BlockDiagonal, NDArray[np.float64]]:
         """A and v_free where forces act; arms and inertia of different q would spin thin links about their axes."""
-        if not ahead or self.options.scheme == "moreau":
+        if at is None or self.options.scheme == "moreau":
             return self.A, self.v_free
+        if self.passive:
+            return self.A, rigid_bodies.spun(self.model, self.A, self.v_free, at, self.options.dt)
         v_free = rigid_bodies.carried_along(self.model, self.q, q, self.v_free)
         return rigid_bodies.mass_blocks(self.model, q), v_free
 
@@ -180,7 +221,12 @@ class Linearisation:
         """The problem with the turning of joint forces in its A, about v (nv,) and lam (m,)."""
         if lam is None or self.layout is None or self.options.scheme == "moreau" or not np.isfinite(lam).all():
             return problem
-        K = geometric_stiffness(self.model, q_end, self.joint_impulses(lam), self.options.horizon)
+        q_force, tau = q_end, self.options.horizon
+        if self.passive:
+            v_all = rigid_bodies.scatter(self.model, self.v, v)
+            q_force, tau = self._halfway(v_all), 0.5 * tau
+        summed = self.options.geometric == "column-sums"
+        K = geometric_stiffness(self.model, q_force, self.joint_impulses(lam), tau, summed)
         # a solver that diverges must not lose the masses in rounding
         rigid = problem.A.rigid if isinstance(problem.A, SparseInertia) else problem.A
         masses = rigid.data[: 36 * len(K)].reshape(-1, 6, 6)
@@ -190,8 +236,9 @@ class Linearisation:
         inverses = 0.5 * (inverses + np.swapaxes(inverses, 1, 2))
         H = _with_rigid(problem.A, block_diagonal(blocks, inverses))
         # H (v' - v_free') - J^T lam' = A (v - v_free) + H (v' - v) - J^T lam'
-        v_free = v - inertia.solve(H, inertia.apply(problem.A, v - problem.v_free))
-        stiff = replace(problem, A=H, v_free=v_free)
+        missing = -problem.momentum_gain(v)
+        solved = problem.unsolved is None
+        stiff = replace(problem, A=H, v_free=v + inertia.solve(H, missing) if solved else Unsolved(v, missing))
         stiff.__dict__.update(free_speed=problem.free_speed, momentum_size=problem.momentum_size)  # the same measures
         return stiff
 
@@ -233,11 +280,12 @@ class Linearisation:
         With None for ``at``, at the start of the step.
         """
         ahead, h = at is not None, self.options.dt
-        A, v_free = self._free(q, ahead)
+        A, v_free = self._free(q, at)
         part = Part(SoftRows(rows.J, rows.bias, rows.prescribed, np.zeros(len(rows.bias))), self.laws)
         after: list[Part] = []
         response: NDArray[np.float64] | None = None
         inertia_of_all: Inertia = A
+        v_free: NDArray[np.float64] | Unsolved
         if self.soft is not None:
             part = part._replace(rows=part.rows._replace(J=over_all(rows.J, self.model)))
             own = self.soft.contact_part
@@ -245,13 +293,16 @@ class Linearisation:
             nodes, x = (self.soft.motion.v, self.soft.x) if at is None else self.soft.end(at)
             inertia_of_all, v_free = self.soft.inertia(A, v_free, nodes)
             response = self.soft.contact_response(A, part.rows.J, nodes) if self.soft.as_rows else None
-            after = self.soft.parts_after_joints(q, v, nodes, x, ahead)
+            after = self.soft.parts_after_joints(q, v, nodes, x, ahead, self._halfway(v) if self.passive else None)
         if self.layout is not None:
             part = joined_parts(part, self._joints(q, v, ahead))
         for each in after:
             part = joined_parts(part, each)
         found, laws = part
-        problem = ContactProblem(inertia_of_all, v_free, found.J, found.bias, laws, h, found.prescribed)
+        gap = self.contacts.gap if self.soft is None else np.concatenate([self.contacts.gap, self.soft.contacts.gap])
+        problem = ContactProblem(
+            inertia_of_all, v_free, found.J, found.bias, laws, h, found.prescribed, v_before=self.start, gap=gap
+        )
         if self.soft is not None:
             problem.__dict__["momentum_size"] = self.soft.momentum_size
             if response is not None:
@@ -269,9 +320,10 @@ class Linearisation:
         """Rows of joints at q (nb, 7) with v (nb, 6)."""
         state, options, layout = self.state, self.options, self.layout
         assert layout is not None
+        q_force = self.q if options.scheme == "moreau" else self._halfway(v) if self.passive else None
         found = joints.joint_part(
             self.model, layout, state.joint_angle, state.joint_target, q, v, options.dt, options.horizon, ahead,
-            self.q if options.scheme == "moreau" else None,
+            q_force, self.v if self.passive else None,
         )  # fmt: skip
         blocks = len(found.law)
         laws = Laws(found.law, np.zeros(blocks, np.int32), np.zeros((blocks, 3)), found.compliance, found.bound)

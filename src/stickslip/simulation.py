@@ -5,6 +5,7 @@ from __future__ import annotations
 import time
 from collections.abc import Callable
 from dataclasses import dataclass, field, replace
+from typing import cast
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
@@ -31,7 +32,7 @@ from stickslip.soft_description import SoftBody
 from stickslip.soft_linearisation import elastic_rows, soft_step
 from stickslip.soft_reading import SoftReading
 from stickslip.solvers.condensed import solve_once
-from stickslip.solvers.protocol import Solution, Solver
+from stickslip.solvers.protocol import Solution, Solver, StepsItself
 from stickslip.solvers.registry import DEFAULT, make_solver
 from stickslip.solvers.repeated import solve_repeatedly
 from stickslip.stabilisation import stabilise
@@ -107,7 +108,9 @@ class Simulation(SoftReading):
         v = prescribed.velocities(model, state, h)
         q = rigid_bodies.advance(state.q, v, 0.5 * h) if options.scheme == "moreau" else state.q
         contacts = contacts_of_step(model, q, v, options, model.ignored_pairs(state.joint_broken))
-        soft = soft_step(model, state, q, v, options, self.elastic_rows) if model.soft.count else None
+        soft = None
+        if model.soft.count:
+            soft = soft_step(model, state, q, v, options, self.elastic_rows, getattr(self.solver, "matrix_free", False))
         clock.append(time.perf_counter())
 
         # the problem of this step
@@ -118,21 +121,24 @@ class Simulation(SoftReading):
 
         # solvers that are nonlinear in positions linearise again themselves; joints and elements hold at position level
         # with all
-        if getattr(self.solver, "nonlinear", False) and not isinstance(problem.A, SparseInertia):
+        if getattr(self.solver, "steps_itself", False):
+            solution = cast(StepsItself, self.solver).advance(linearisation, problem, warm)
+        elif getattr(self.solver, "nonlinear", False) and not isinstance(problem.A, SparseInertia):
             solution = self.solver.solve(problem, warm, linearisation.at)
-        elif linearisation.moves:
+        elif linearisation.moves and not getattr(self.solver, "once", False):
             solution = solve_repeatedly(self.solver, problem, warm, linearisation.joints_at, linearisation.start)
         else:
             solution = solve_once(self.solver, problem, warm)
         problem = solution.problem or problem
         clock.append(time.perf_counter())
 
-        v_end = rigid_bodies.scatter(model, v, solution.v)
+        solution = linearisation.with_end(solution)
+        v_mean = rigid_bodies.scatter(model, v, solution.v)
         after = State(
             time=state.time + h,
             steps=state.steps + 1,
-            q=prescribed.positions(model, rigid_bodies.advance(q, v_end, options.horizon), state.time + h),
-            v=v_end,
+            q=prescribed.positions(model, rigid_bodies.advance(q, v_mean, options.horizon), state.time + h),
+            v=v_mean if solution.v_end is None else rigid_bodies.scatter(model, v, solution.v_end),
             force=state.force,
             contact_key=contacts.key,
             contact_impulse=remember(contacts, solution.lam[: linearisation.rigid_row_count]),
@@ -143,8 +149,9 @@ class Simulation(SoftReading):
         )
         if soft is not None:
             after = linearisation.soft_state(after, solution)
+        after = linearisation.settled(after, problem, solution)
         if model.joints.count:
-            after = joints.after_step(model, state, linearisation.settled(after), h)
+            after = joints.after_step(model, state, after, h)
         check_finite(model, after, contacts, solution.lam)
         clock.append(time.perf_counter())
 

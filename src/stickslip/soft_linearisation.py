@@ -15,10 +15,11 @@ from numpy.typing import NDArray
 from stickslip.collision.matching import match_same, remember
 from stickslip.collision.soft_contacts import SoftContacts, find_soft_contacts
 from stickslip.contact.laws import BILATERAL, ELASTIC
-from stickslip.contact.problem import Laws, contact_laws, joined_laws
+from stickslip.contact.problem import Laws, Unsolved, contact_laws, joined_laws
 from stickslip.contact.soft_delassus import dense_delassus
 from stickslip.dynamics import contact_rows, soft_bodies, soft_rows
 from stickslip.dynamics.contact_springs import normal_compliance
+from stickslip.dynamics.mean_velocity import AHEAD
 from stickslip.dynamics.soft_rows import SoftRows
 from stickslip.errors import DivergenceError, InputError
 from stickslip.linalg import block_rows, inertia
@@ -48,9 +49,13 @@ class Part(NamedTuple):
 def elastic_rows(solver: Solver, options: Stepping) -> bool:
     """Whether elements are rows: where the solver is nonlinear in positions, unless the user says otherwise."""
     chosen = options.elasticity
-    as_rows = chosen == "rows" or (chosen == "auto" and getattr(solver, "nonlinear", False) and options.theta[0] > 0.0)
-    if as_rows and not options.theta[0] > 0.0:
-        raise InputError(f"stepping: elasticity is 'rows', scheme {options.scheme!r}; rows need implicit forces")
+    able = options.theta[0] > 0.0 and options.gain == 1.0
+    as_rows = chosen == "rows" or (chosen == "auto" and getattr(solver, "nonlinear", False) and able)
+    if as_rows and not able:
+        raise InputError(
+            f"stepping: elasticity is 'rows', scheme {options.scheme!r}; rows need implicit forces and velocities at "
+            "the end of a step: 'euler' or 'moreau'"
+        )
     return as_rows
 
 
@@ -61,16 +66,21 @@ def soft_step(
     v: NDArray[np.float64],
     options: Stepping,
     as_rows: bool,
+    matrix_free: bool = False,
 ) -> SoftLinearisation:
-    """The soft bodies of a step, with their contacts at q (nb, 7) where rigid bodies have velocities v (nb, 6)."""
+    """The soft bodies of a step, with their contacts at q (nb, 7) where rigid bodies have velocities v (nb, 6).
+
+    ``matrix_free``: the solver takes no factorisation of A, so none is prepared.
+    """
     motion = soft_bodies.soft_motion(model, state, options)
     x = state.node_position + (options.dt - options.horizon) * motion.v
     margin = options.margin_under(float(np.linalg.norm(model.gravity)))
     if options.margin is None:  # what pushes a soft body may be anything; gravity says little
         margin = max(margin, NEAR * model.soft.edge_length)
     ahead = options.horizon if options.lookahead or options.continuous else 0.0
+    ahead *= AHEAD if options.scheme == "passive" else 1.0
     contacts = find_soft_contacts(model, q, x, v, motion.v, ahead, margin, options.continuous)
-    return SoftLinearisation(model, state, contacts, q, x, v, motion, options, as_rows)
+    return SoftLinearisation(model, state, contacts, q, x, v, motion, options, as_rows, matrix_free)
 
 
 class SoftLinearisation:
@@ -87,10 +97,11 @@ class SoftLinearisation:
         motion: soft_bodies.SoftMotion,
         options: Stepping,
         as_rows: bool,
+        matrix_free: bool = False,
     ) -> None:
         """Contacts found at q (nb, 7) and x (nn, 3), with velocities v (nb, 6) of rigid bodies before the step."""
         self.model, self.soft, self.state, self.contacts = model, model.soft, state, contacts
-        self.x, self.motion, self.options, self.as_rows = x, motion, options, as_rows
+        self.x, self.motion, self.options, self.as_rows, self.matrix_free = x, motion, options, as_rows, matrix_free
         self.contact_part = self._contacts(q, v)
         self.A: SparseInertia | None = None
         self.free = np.zeros(0)
@@ -98,7 +109,7 @@ class SoftLinearisation:
         self.volume_noise = 0.0
         self.convex = 0 if model.soft.nearly_incompressible else len(CONVEX) - 1
         self.response: NDArray[np.float64] | None = None
-        self.parts = parts_ending_with(model.soft_parts, self._touched())
+        self.parts = model.soft_parts if matrix_free else parts_ending_with(model.soft_parts, self._touched())
 
     def _touched(self) -> NDArray[np.bool_]:
         """Which free nodes (nf,) rows can touch: those of contacts, welds and cavities whose volume is given."""
@@ -120,17 +131,23 @@ class SoftLinearisation:
         return soft_bodies.scatter(self.soft, self.motion.v, v[self.model.rigid_dof_count :])
 
     def end(self, v: NDArray[np.float64]) -> tuple[NDArray[np.float64], NDArray[np.float64]]:
-        """Velocities and positions (nn, 3) of all nodes at the end of the step, for the unknowns v (nv,)."""
+        """Velocities (nn, 3) of all nodes, from the unknowns v (nv,), and where they lead by the end of the step."""
         nodes = self.all_velocities(v)
         return nodes, soft_bodies.put_held(self.soft, self.motion.positions(nodes), self.motion.time)
 
     def inertia(
         self, rigid: BlockDiagonal, v_free: NDArray[np.float64], nodes: NDArray[np.float64]
-    ) -> tuple[Inertia, NDArray[np.float64]]:
+    ) -> tuple[Inertia, NDArray[np.float64] | Unsolved]:
         """A and v_free of all unknowns, from those of rigid bodies and linearised at velocities (nn, 3) of nodes."""
         if self.as_rows:
             mass, free = soft_bodies.lumped_momentum(self.soft, self.motion, nodes)
             return soft_bodies.with_particles(rigid, mass), np.concatenate([v_free, free])
+        if self.matrix_free:
+            at = soft_bodies.momentum(self.soft, self.motion, nodes)
+            self.momentum_size = at.size
+            A = SparseInertia(rigid, self.parts, at.matrix, self.soft.pattern)
+            missing = np.concatenate([np.zeros(A.rigid_size), -at.residual])
+            return A, Unsolved(np.concatenate([v_free, nodes[self.soft.free].ravel()]), missing)
         if self.A is None or not self.soft.linear:
             self.A, self.free = self._linearised(rigid, nodes)
         return self.A.with_rigid(rigid), np.concatenate([v_free, self.free])
@@ -147,7 +164,7 @@ class SoftLinearisation:
             try:
                 return A, nodes[self.soft.free].ravel() - inertia.solve(A, residual)[A.rigid_size :]
             except DivergenceError:
-                if self.soft.linear or self.convex + 1 == len(CONVEX):
+                if self.soft.linear or self.motion.column_sums or self.convex + 1 == len(CONVEX):
                     raise
                 self.convex += 1
 
@@ -165,12 +182,20 @@ class SoftLinearisation:
 
     def parts_after_joints(
         self, q: NDArray[np.float64], v: NDArray[np.float64], nodes: NDArray[np.float64], x: NDArray[np.float64],
-        ahead: bool,
+        ahead: bool, q_force: NDArray[np.float64] | None = None,
     ) -> list[Part]:  # fmt: skip
-        """Welds, cavities and elements at q (nb, 7), x (nn, 3) with velocities v (nb, 6) and nodes (nn, 3)."""
+        """Welds, cavities and elements at q (nb, 7), x (nn, 3) with velocities v (nb, 6) and nodes (nn, 3).
+
+        Welds pull at the arms that they have at q_force (nb, 7), where it is given.
+        """
         parts, horizon = [], self.options.horizon
         if len(self.soft.weld_node):
             rows = soft_rows.welds(self.model, q, v, x, nodes, horizon, ahead)
+            if q_force is not None:
+                turned = soft_rows.welds(self.model, q_force, v, x, nodes, horizon, ahead).J
+                unknowns = np.concatenate([v[self.model.dynamic].ravel(), nodes[self.soft.free].ravel()])
+                moved = block_rows.apply(rows.J, unknowns) - block_rows.apply(turned, unknowns) if ahead else 0.0
+                rows = rows._replace(J=turned, bias=rows.bias + moved)
             parts.append(Part(rows, _laws(BILATERAL, rows)))
         if any(cavity.volume is not None for cavity in self.soft.cavities):
             rows = soft_rows.volumes(self.model, x, nodes, self.motion, horizon, ahead)

@@ -8,7 +8,8 @@ from typing import TYPE_CHECKING
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
-from stickslip.dynamics import cavities
+from stickslip.dynamics import cavities, plane_strain
+from stickslip.dynamics.element_assembly import assemble
 from stickslip.dynamics.element_energies import strain_energies, strains_and_stresses
 from stickslip.dynamics.soft_bodies import soft_motion
 from stickslip.errors import InputError
@@ -47,6 +48,17 @@ def element_report(model: Model, state: State, stepping: Stepping) -> ElementRep
     return ElementReport(
         *strains_and_stresses(elements, x, pressure), strain_energies(elements, x, x, np.zeros_like(pressure))
     )
+
+
+def internal_forces(model: Model, state: State, stepping: Stepping) -> NDArray[np.float64]:
+    """Elastic forces (nn, 3) [N] of the elements on all nodes, activation included, damping not."""
+    soft, x = model.soft, state.node_position
+    pressure = soft_motion(model, state, stepping).pressure
+    force = np.zeros_like(x)
+    none = np.zeros(len(pressure))  # no stiffness is asked for, so there is no matrix
+    assemble(soft.elements, x, x, np.zeros_like(x), pressure, none, False, force, np.zeros((0, 3, 3)))
+    plane_strain.project_forces(soft, force)
+    return force
 
 
 def body_elements(soft: SoftTables, body: int) -> NDArray[np.intp]:
@@ -91,6 +103,11 @@ class SoftReading:
     def elements(self, body: SoftBody) -> ElementReport:
         """Strain, stress and energy of the elements of a soft body now."""
         return element_report(self.model, self.state, self.stepping).take(self._elements_of(body))
+
+    def internal_forces(self, body: SoftBody) -> NDArray[np.float64]:
+        """Elastic force (n, 3) [N] on each node of a soft body now, damping not included; their sum is zero."""
+        own = self._nodes_of(body)
+        return internal_forces(self.model, self.state, self.stepping)[own]
 
     def soft_centre(self, body: SoftBody) -> NDArray[np.float64]:
         """Centre of mass (3,) [m] of a soft body."""

@@ -8,9 +8,13 @@ from typing import Literal
 from stickslip.errors import InputError
 from stickslip.geometry.shapes import finite, positive
 
-Scheme = Literal["euler", "symplectic", "moreau"]
-SCHEMES: dict[Scheme, tuple[float, float]] = {"euler": (1.0, 1.0), "symplectic": (0.0, 1.0), "moreau": (0.5, 0.5)}
+Scheme = Literal["euler", "symplectic", "moreau", "passive"]
+SCHEMES: dict[Scheme, tuple[float, float]] = {
+    "euler": (1.0, 1.0), "symplectic": (0.0, 1.0), "moreau": (0.5, 0.5), "passive": (0.5, 1.0),
+}  # fmt: skip
 """theta and theta_vq of each scheme ([han2023] eq. 1): where forces of soft bodies act, and how positions advance."""
+Geometric = Literal["projected", "column-sums"]
+GEOMETRIC: tuple[Geometric, ...] = ("projected", "column-sums")
 Elasticity = Literal["auto", "matrix", "rows"]
 ELASTICITIES: tuple[Elasticity, ...] = ("auto", "matrix", "rows")
 
@@ -23,7 +27,8 @@ class Stepping:
     """[s] step size h."""
     scheme: Scheme = "euler"
     """"euler": semi-implicit for rigid bodies, backward Euler for soft ones. "symplectic": the same with explicit
-    forces of soft bodies. "moreau": the midpoint rule, contacts at the midpoint ([erleben2017] eq. 41-42)."""
+    forces of soft bodies. "moreau": the midpoint rule, contacts at the midpoint ([erleben2017] eq. 41-42). "passive":
+    the midpoint rule for the mean velocity of the step, contacts at its start ([lee2023] eq. 4-9)."""
     margin: float | None = None
     """[m] gap up to which resting contacts are seen; None: what gravity closes in two steps, at least 1 um; for soft
     bodies half a percent of their edges."""
@@ -48,6 +53,9 @@ class Stepping:
     elasticity: Elasticity = "auto"
     """How soft bodies enter: "matrix", their stiffness is in A; "rows", each element has compliant rows ([macklin2019]
     sec. 9); "auto": as the solver wants it."""
+    geometric: Geometric = "projected"
+    """How A stays definite where forces turn with bodies: "projected", negative eigenvalues of each element and body
+    are left out; "column-sums", the turning enters as a diagonal of absolute column sums ([lee2023] sec. II-A)."""
 
     def __post_init__(self) -> None:
         positive("stepping", "dt", self.dt)
@@ -56,6 +64,9 @@ class Stepping:
         if self.elasticity not in ELASTICITIES:
             known = ", ".join(ELASTICITIES)
             raise InputError(f"stepping: elasticity is {self.elasticity!r}; it must be one of {known}")
+        if self.geometric not in GEOMETRIC:
+            known = ", ".join(GEOMETRIC)
+            raise InputError(f"stepping: geometric is {self.geometric!r}; it must be one of {known}")
         for name in ("margin", "slop", "recovery", "recovery_speed", "restitution_speed"):
             value = getattr(self, name)
             if value is not None and finite("stepping", name, value) < 0.0:
@@ -72,6 +83,11 @@ class Stepping:
     def theta(self) -> tuple[float, float]:
         """theta and theta_vq of the scheme."""
         return SCHEMES[self.scheme]
+
+    @property
+    def gain(self) -> float:
+        """v_end - v_start over v - v_start, v the unknown velocities of a step: 2 where they are the mean ones."""
+        return 2.0 if self.scheme == "passive" else 1.0
 
     @property
     def horizon(self) -> float:

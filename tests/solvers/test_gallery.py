@@ -8,7 +8,7 @@ from stickslip.contact.residual import residual
 from stickslip.errors import InputError
 from stickslip.solvers.registry import SOLVERS, make_solver
 
-TOO_HARD = {(solver, name) for solver in ("prox-jacobi", "nsgs") for name in ("mass-ratio", "heavy-chain")}
+TOO_HARD = {(solver, name) for solver in ("prox-jacobi", "nsgs", "xpbd") for name in ("mass-ratio", "heavy-chain")}
 """First-order methods need as many iterations as masses differ, and more; they say that they stalled."""
 OTHER_SETS = ("ellipse-slips", "disc-spins", "disc-stops", "disc-with-load")
 """Problems with friction sets other than discs of three rows."""

@@ -21,7 +21,7 @@ from stickslip.solvers.registry import SOLVERS, make_solver
 from stickslip.solvers.verdict import judge_solution
 
 JOINTS = ("pendulum", "drive-holds", "drive-saturates", "four-bar", "short-chain", "heavy-chain")
-FIRST_ORDER = ("prox-jacobi", "nsgs", "pgs", "apgd")
+FIRST_ORDER = ("prox-jacobi", "nsgs", "pgs", "apgd", "xpbd")
 """Methods that need as many iterations as masses differ, times the square of the length of a chain."""
 TOO_HARD = {(solver, "heavy-chain") for solver in FIRST_ORDER}
 
@@ -33,7 +33,8 @@ def test_known_solution(solver: str, name: str) -> None:
     if (solver, name) in TOO_HARD:
         pytest.skip("a first-order method on a long chain with a heavy end")
     # regularised by a share of what moves each row, a chain gives way under a load of 10,000 times its links
-    close = 1e-3 if (solver, name) == ("sap", "heavy-chain") else 1e-7
+    regularised = solver in ("sap", "penalty")
+    close = 1e-3 if regularised and name == "heavy-chain" else 1e-7
     known = GALLERY[name]()
     method = make_solver(solver, tolerance=1e-9)
     solution = method.solve(known.problem)
@@ -56,7 +57,9 @@ def test_a_chain_that_is_too_hard_is_not_called_solved(solver: str) -> None:
     assert judge_solution(method, known.problem, solution).honest
 
 
-@pytest.mark.parametrize("solver", [name for name in SOLVERS if SOLVERS[name].all_friction_sets and name != "newton"])
+@pytest.mark.parametrize(
+    "solver", [name for name in SOLVERS if SOLVERS[name].all_friction_sets and name not in ("newton", "penalty")]
+)
 def test_torsion_and_a_joint(solver: str) -> None:
     known = GALLERY["disc-with-load"]()
     solution = make_solver(solver, tolerance=1e-10).solve(known.problem)
@@ -124,6 +127,8 @@ def test_solvers_agree(seed: int) -> None:
     problem = mixed(seed)
     found = {}
     for name in SOLVERS:
+        if SOLVERS[name].law == "penalty":  # contacts without overlap bear nothing
+            continue
         method = make_solver(name, tolerance=1e-10, **({} if name == "lcp" else {"max_iterations": 100_000}))
         solution = method.solve(replace(problem))
         assert solution.converged, (name, solution.status, solution.history[-1:])

@@ -71,7 +71,7 @@ def _solvers() -> list[dict[str, Any]]:
             "name": name,
             "summary": f"{(solver.__doc__ or '').splitlines()[0]} Law: {solver.law}.",
             "law": solver.law,
-            "settings": {item.name: item.default for item in fields(solver)},
+            "settings": {item.name: item.default for item in fields(solver) if item.init},
         }
         for name, solver in SOLVERS.items()
     ]

@@ -9,7 +9,8 @@ contacts, in the normal row (dynamics/contact_springs.py).
 Two contact laws exist. *exact* (Signorini-Coulomb, [lee2023] eq. 11): lam_f maximises dissipation over its
 set and u_n >= 0. *convex* ([lee2023] eq. 28): the pair (u, lam) is that of a cone programme, so a sliding
 contact opens at the rate mu |u_t|. Two more exist because methods in use need them: *box* and *pyramid* put a box or a
-regular polygon in the place of the friction set. Each solver declares which law it obeys.
+regular polygon in the place of the friction set, *penalty* springs and dampers in the place of it all. Each solver
+declares which law it obeys.
 """
 
 from math import sqrt
@@ -26,7 +27,7 @@ LAW_NAMES = {
 DISC, ELLIPSE, ELLIPSOID, BOX_SET = range(4)
 FRICTION_SET_NAMES = {DISC: "disc", ELLIPSE: "ellipse", ELLIPSOID: "ellipsoid", BOX_SET: "box"}
 
-Law = Literal["exact", "convex", "box", "pyramid"]
+Law = Literal["exact", "convex", "box", "pyramid", "penalty"]
 
 
 @kernel

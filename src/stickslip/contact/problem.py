@@ -10,7 +10,7 @@ from __future__ import annotations
 from dataclasses import dataclass
 from functools import cached_property
 from math import sqrt
-from typing import TYPE_CHECKING, NamedTuple
+from typing import TYPE_CHECKING, ClassVar, NamedTuple
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
@@ -51,6 +51,15 @@ class Laws(NamedTuple):
     """(m,) [N s] largest impulse of each row, read where the law is BOUNDED."""
 
 
+class Unsolved(NamedTuple):
+    """Free velocities that nobody has computed yet: A (v_free - v) = impulse. Solvers of velocities never need them."""
+
+    v: NDArray[np.float64]
+    """(nv,) velocities at which momentum was linearised."""
+    impulse: NDArray[np.float64]
+    """(nv,) [N s] that is missing there."""
+
+
 def joined_laws(first: Laws, second: Laws) -> Laws:
     """Laws of the blocks of ``first``, followed by those of ``second``."""
     return Laws(*(np.concatenate([getattr(first, name), getattr(second, name)]) for name in Laws._fields))
@@ -62,6 +71,7 @@ class ContactProblem:
 
     A: Inertia
     v_free: NDArray[np.float64]
+    """(nv,) velocities without constraints; given as Unsolved, they are computed when somebody asks for them."""
     J: BlockRows
     bias: NDArray[np.float64]
     laws: Laws
@@ -71,6 +81,34 @@ class ContactProblem:
     """(m,) [m/s] part of the bias that is the velocity of bodies with prescribed motion; None where nothing says."""
     soft: bool = False
     """Whether W is that of soft bodies, whose contacts do not determine each other; a hint for solvers that choose."""
+    v_before: NDArray[np.float64] | None = None
+    """(nv,) velocities at the start of the step, from which solvers of velocities begin; None where nothing says."""
+    gap: NDArray[np.float64] | None = None
+    """(nc,) [m] gaps of the contacts where they were found, which the bias holds capped; None where nothing says."""
+
+    def __post_init__(self) -> None:
+        given = self.__dict__["v_free"]
+        self.__dict__["unsolved"] = given if isinstance(given, Unsolved) else None
+        if isinstance(given, Unsolved):
+            del self.__dict__["v_free"]
+
+    if TYPE_CHECKING:
+        unsolved: ClassVar[Unsolved | None]
+    else:
+
+        def __getattr__(self, name: str) -> NDArray[np.float64]:
+            """Solve for the free velocities at their first use."""
+            unsolved = self.__dict__.get("unsolved")
+            if name != "v_free" or unsolved is None:
+                raise AttributeError(f"{type(self).__name__!r} object has no attribute {name!r}")
+            found = unsolved.v + inertia.solve(self.A, unsolved.impulse)
+            self.__dict__["v_free"] = found
+            return found
+
+    @property
+    def unknown_count(self) -> int:
+        """Number of velocities nv."""
+        return self.J.column_count
 
     @property
     def block_count(self) -> int:
@@ -89,7 +127,16 @@ class ContactProblem:
 
     def velocity(self, lam: NDArray[np.float64]) -> NDArray[np.float64]:
         """v = v_free + A^-1 J^T lam."""
-        return self.v_free + inertia.solve(self.A, block_rows.apply_transpose(self.J, lam))
+        impulse = block_rows.apply_transpose(self.J, lam)
+        if self.unsolved is not None and "v_free" not in self.__dict__:  # one solve in the place of two
+            return self.unsolved.v + inertia.solve(self.A, self.unsolved.impulse + impulse)
+        return self.v_free + inertia.solve(self.A, impulse)
+
+    def momentum_gain(self, v: NDArray[np.float64]) -> NDArray[np.float64]:
+        """A (v - v_free) [N s], for which nothing is solved; an InputError where only A^-1 is known."""
+        if self.unsolved is None:
+            return inertia.apply(self.A, v - self.v_free)
+        return inertia.apply(self.A, v - self.unsolved.v) - self.unsolved.impulse
 
     def constraint_velocity(self, v: NDArray[np.float64]) -> NDArray[np.float64]:
         """u = J v + bias."""
@@ -111,6 +158,24 @@ class ContactProblem:
         """q = J v_free + bias (m,) [m/s]: the constraint velocity without impulses."""
         return self.constraint_velocity(self.v_free)
 
+    @property
+    def _rough(self) -> bool:
+        """Whether what residuals are measured by comes from the diagonal blocks of A: nothing is factorised for it."""
+        return isinstance(self.A, SparseInertia) and self.unsolved is not None
+
+    @cached_property
+    def _blocks(self) -> BlockDiagonal:
+        """The diagonal blocks of A, of which each is a body or a node."""
+        assert isinstance(self.A, SparseInertia)
+        return inertia.diagonal_blocks(self.A)
+
+    @cached_property
+    def _rough_constraint_velocity(self) -> NDArray[np.float64]:
+        """What ``free_constraint_velocity`` were if nodes moved one by one."""
+        assert self.unsolved is not None
+        v, missing = self.unsolved
+        return self.constraint_velocity(v + inertia.solve(self._blocks, missing))
+
     @cached_property
     def free_speed(self) -> float:
         """|q| [m/s], which scales residuals; spins that friction resists count at ``torsion_length``, others not.
@@ -118,7 +183,7 @@ class ContactProblem:
         Limits count where they would be passed: far from them q is the way to go over the step, and says nothing. Where
         joints move together, q is rounding; it counts at least as NOISE of the free velocities.
         """
-        q = self.free_constraint_velocity
+        q = self._rough_constraint_velocity if self._rough else self.free_constraint_velocity
         if self.row_count == 3 * self.block_count and (self.laws.law == CONTACT).all():
             return float(length(q))  # the common case: contacts without torsion
         joined = bool((self.laws.law != CONTACT).any())
@@ -128,7 +193,8 @@ class ContactProblem:
         if len(turning):
             resisted = self.laws.friction[turning, 2] > 0.0
             q[self.J.row_start[turning] + 3] *= np.where(resisted, self.torsion_length[turning], 0.0)
-        return max(float(length(q)), NOISE * float(length(self.v_free)) if joined else 0.0)
+        v = self.v_free if self.unsolved is None or not self._rough else self.unsolved.v
+        return max(float(length(q)), NOISE * float(length(v)) if joined else 0.0)
 
     @cached_property
     def momentum_size(self) -> float:
@@ -175,7 +241,9 @@ class ContactProblem:
 
     @cached_property
     def diagonal(self) -> NDArray[np.float64]:
-        """diag W (m,) [1/kg]."""
+        """diag W (m,) [1/kg]; where nobody solves with A, by the diagonal blocks of A alone, which is less."""
+        if self._rough:
+            return delassus.diagonal(self.J, self._blocks)
         if isinstance(self.A, SparseInertia):
             return self.participating.diagonal()
         return delassus.diagonal(self.J, self.A)

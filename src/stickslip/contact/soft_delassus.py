@@ -1,18 +1,28 @@
 """W = J A^-1 J^T where bodies are soft: a dense block for the rows that touch each of them ([han2023] sec. VI-A).
 
-With A = L L^T of a soft body and B = J^T its columns, the block is Y^T Y with Y = L^-1 B. Rigid bodies add their
-J_b A_b^-1 J_b^T.
+With A = L L^T of a soft body and B = J^T its columns, the block is Y^T Y with Y = L^-1 B, which is cheap where the
+touched nodes are few and eliminated last. Where they are many, a factorisation in an order that knows nothing of them
+has a small part of the entries, and columns of A^-1 are found by substitution (linalg/inverse_columns.py). Whichever
+has less to do is taken. Rigid bodies add their J_b A_b^-1 J_b^T.
 """
 
 from __future__ import annotations
+
+from itertools import islice
 
 import numpy as np
 from numpy.typing import NDArray
 
 from stickslip.jit import kernel
+from stickslip.linalg.block_factors import BlockFactors, Plan
 from stickslip.linalg.block_rows import BlockRows, rows_of, summed
-from stickslip.linalg.inertia import GivenInverse, SparseInertia
+from stickslip.linalg.elimination import Symbolic
+from stickslip.linalg.inertia import GivenInverse, SoftPart, SparseInertia, plan_ending_with
+from stickslip.linalg.inverse_columns import inverse_columns, inverse_columns_work
 from stickslip.linalg.threads import one_blas_thread
+
+SLOWER = 2.0
+"""Time of an operation in a substitution over that in a product of large dense matrices, measured."""
 
 
 def dense_delassus(J: BlockRows, A: SparseInertia) -> tuple[NDArray[np.float64], NDArray[np.bool_]]:
@@ -28,7 +38,7 @@ def dense_delassus(J: BlockRows, A: SparseInertia) -> tuple[NDArray[np.float64],
         _add_rigid(J, order, owner, bounds, A.rigid.data_start, A.rigid.inverse, W, meet)
     height = np.diff(J.row_start)
     with one_blas_thread():
-        for part, factors in zip(A.parts, A.factors, strict=True):
+        for k, part in enumerate(A.parts):
             first = rigid + part.first
             low, high = np.searchsorted(column, (first, first + part.pattern.size))
             if low == high:
@@ -38,10 +48,17 @@ def dense_delassus(J: BlockRows, A: SparseInertia) -> tuple[NDArray[np.float64],
             touched[owner[entries]] = True
             own, used = np.flatnonzero(touched), touched * height
             whole = len(own) == blocks
-            place: NDArray[np.int32] = (np.cumsum(used) - used).astype(np.int32)
-            B = np.zeros((3 * part.pattern.size, int(used.sum())))
-            _columns_of(J, entries, owner, place, first, B)
-            found = factors.inverse_product(B)
+            nodes = np.zeros(part.pattern.size, dtype=np.bool_)
+            nodes[column[low:high] - first] = True
+            plan = _best_plan(A, k, nodes, int(used.sum()))
+            factors = _factors(A, k, plan)
+            if isinstance(plan, Symbolic) and not len(plan.last):
+                found = inverse_columns(factors.factor, _rows_over(J, np.sort(entries), owner, own, first))
+            else:
+                place: NDArray[np.int32] = (np.cumsum(used) - used).astype(np.int32)
+                B = np.zeros((3 * part.pattern.size, int(used.sum())))
+                _columns_of(J, entries, owner, place, first, B)
+                found = factors.inverse_product(B)
             if whole:
                 W += found
                 meet[:] = True
@@ -53,6 +70,70 @@ def dense_delassus(J: BlockRows, A: SparseInertia) -> tuple[NDArray[np.float64],
         return W, np.ones((count, count), dtype=np.bool_)
     block = np.repeat(np.arange(blocks), height)
     return W, meet[np.ix_(block, block)]
+
+
+def assembling(J: BlockRows, A: SparseInertia) -> SparseInertia:
+    """A in the orders of elimination with which factorising it and assembling W cost least; A itself if they are so."""
+    rigid = len(A.rigid.start) - 1
+    parts = []
+    for k, part in enumerate(A.parts):
+        first = rigid + part.first
+        inside = (J.entry_column >= first) & (J.entry_column < first + part.pattern.size)
+        nodes = np.zeros(part.pattern.size, dtype=np.bool_)
+        nodes[J.entry_column[inside] - first] = True
+        owner = np.repeat(np.arange(J.block_count), np.diff(J.entry_start))[inside]
+        rows = int(np.diff(J.row_start)[np.unique(owner)].sum())
+        parts.append(part._replace(plan=_best_plan(A, k, nodes, rows)))
+    same = all(new.plan is old.plan for new, old in zip(parts, A.parts, strict=True))
+    return A if same else SparseInertia(A.rigid, tuple(parts), A.data, A.pattern)
+
+
+def _best_plan(A: SparseInertia, k: int, nodes: NDArray[np.bool_], rows: int) -> Plan:
+    """The plan of the k-th soft body for so many rows on these ``nodes`` (n,): with them last, or with none.
+
+    What is factorised already costs nothing.
+    """
+    part = A.parts[k]
+    free, last = _plan(part, nodes & False), _plan(part, nodes)
+    if not isinstance(free, Symbolic) or not isinstance(last, Symbolic):
+        return part.plan
+    made, size = A.made(k), 3.0 * len(last.last)
+    substitution = SLOWER * inverse_columns_work(free, rows) + (0.0 if made and part.plan is free else free.operations)
+    products = size * rows * (size + rows) + (0.0 if made and part.plan is last else last.operations)
+    return free if substitution < products else last
+
+
+def _plan(part: SoftPart, nodes: NDArray[np.bool_]) -> Plan:
+    """The plan of a part with these nodes (n,) last: its own, where they are among the last already."""
+    own = part.plan
+    if not isinstance(own, Symbolic) or (nodes.any() and nodes[own.last].sum() == nodes.sum()):
+        return own
+    return plan_ending_with(part, nodes)
+
+
+def _factors(A: SparseInertia, k: int, plan: Plan) -> BlockFactors:
+    """Factors of the k-th soft body by this plan: those that A keeps, where it is their plan."""
+    part = A.parts[k]
+    return next(islice(A.factors, k, None)) if part.plan is plan else BlockFactors(plan, A.blocks(part))
+
+
+def _rows_over(
+    J: BlockRows, entries: NDArray[np.int32], owner: NDArray[np.int32], own: NDArray[np.intp], first: int
+) -> BlockRows:
+    """The constraint blocks ``own`` over the nodes of one soft body, whose entries these are, in order."""
+    if len(entries) == len(J.entry_column):
+        return J._replace(entry_column=J.entry_column - np.int32(first))
+    size = np.diff(J.data_start)[entries]
+    data_start = summed(size)
+    at = np.repeat(J.data_start[:-1][entries] - data_start[:-1], size) + np.arange(int(data_start[-1]))
+    return BlockRows(
+        summed(np.diff(J.row_start)[own]),
+        summed(np.bincount(owner[entries], minlength=J.block_count)[own]),
+        J.entry_column[entries] - np.int32(first),
+        data_start,
+        J.data[at],
+        J.column_start,
+    )
 
 
 def given_inverse(W: NDArray[np.float64], used: NDArray[np.bool_]) -> GivenInverse:

@@ -5,6 +5,7 @@ from __future__ import annotations
 import numpy as np
 from numpy.typing import NDArray
 
+from stickslip.dynamics import mean_velocity
 from stickslip.dynamics.contact_springs import closing_speed
 from stickslip.jit import kernel
 from stickslip.linalg.block_rows import BlockRows
@@ -135,8 +136,8 @@ def gap_bias(
     not faster than ``recovery_speed``. A contact that hits within the horizon, faster than ``restitution_speed``,
     leaves with e times its approach velocity, normal and tangential ([erleben2017] eq. 14). Gaps within ``slop``
     count as zero: a face that rests on four corners has gaps that differ by rounding, and a problem that took them
-    for real would let it stand on three. Springs know nothing of all that: where ``compliance`` (nc, 2) is above zero,
-    see dynamics/contact_springs.py.
+    for real would let it stand on three. Where the unknowns are mean velocities, see dynamics/mean_velocity.py. Springs
+    know nothing of all that: where ``compliance`` (nc, 2) is above zero, see dynamics/contact_springs.py.
     """
     before = u_before.reshape(len(gap), -1) if len(gap) else np.zeros((0, 3))
     bias, speed = np.zeros_like(before), before[:, 0]
@@ -149,6 +150,8 @@ def gap_bias(
     impact = restitution[:, 0] * speed
     bias[:, 0] = np.where(hits & (impact < 0.0), np.minimum(closing, impact), closing)
     bias[:, 1:] = np.where(hits, restitution[:, 1], 0.0)[:, None] * before[:, 1:]
+    if stepping.scheme == "passive":
+        bias = mean_velocity.gap_bias(gap, restitution, before, stepping)
     if compliance is not None:
         soft = np.flatnonzero(compliance[:, 0] > 0.0)
         bias[soft] = 0.0

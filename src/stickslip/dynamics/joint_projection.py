@@ -19,6 +19,7 @@ from stickslip.dynamics.joint_rows import measure_rows, row_speed
 from stickslip.dynamics.joints import JointLayout
 from stickslip.joint_tables import BILATERAL
 from stickslip.linalg import block_rows, inertia
+from stickslip.linalg.block_rows import BlockRows
 from stickslip.linalg.direct import direct
 from stickslip.linalg.schur_system import schur_system
 from stickslip.model import Model
@@ -28,17 +29,23 @@ def tangent_velocity(
     model: Model, layout: JointLayout, q: NDArray[np.float64], v: NDArray[np.float64]
 ) -> NDArray[np.float64]:
     """v (nb, 6) at q (nb, 7) without what it has across rigid joints; only dynamic bodies change."""
-    tables = model.joints
-    law = np.repeat(tables.block_law, np.diff(tables.block_start))
-    rigid = ((law == BILATERAL) & np.isinf(tables.row_stiffness))[layout.row]
+    rows, speed, rigid = rigid_rows(model, layout, q, v)
     if not rigid.any():
         return v
-    _, J = measure_rows(tables, q, v, np.zeros((tables.count, 2)), 0.0)
-    speed = row_speed(tables, tables.row_joint, J, v)[layout.row]
-    rows = block_rows.without(layout.block_rows(J), ~rigid)
     A = rigid_bodies.mass_blocks(model, q)
-    system = schur_system(rows, A, np.where(rigid, 0.0, 1.0))
-    mu = direct(system, np.where(rigid, -speed, 0.0)).x
+    mu = direct(schur_system(rows, A, np.where(rigid, 0.0, 1.0)), -speed).x
     out = v.copy()
     out[model.dynamic] += inertia.solve(A, block_rows.apply_transpose(rows, mu)).reshape(-1, 6)
     return out
+
+
+def rigid_rows(
+    model: Model, layout: JointLayout, q: NDArray[np.float64], v: NDArray[np.float64]
+) -> tuple[BlockRows, NDArray[np.float64], NDArray[np.bool_]]:
+    """Rows of joints at q (nb, 7), their speeds (m,) with v (nb, 6), and which are rigid; all others are zero."""
+    tables = model.joints
+    law = np.repeat(tables.block_law, np.diff(tables.block_start))
+    rigid = ((law == BILATERAL) & np.isinf(tables.row_stiffness))[layout.row]
+    _, J = measure_rows(tables, q, v, np.zeros((tables.count, 2)), 0.0)
+    speed = row_speed(tables, tables.row_joint, J, v)[layout.row]
+    return block_rows.without(layout.block_rows(J), ~rigid), np.where(rigid, speed, 0.0), rigid

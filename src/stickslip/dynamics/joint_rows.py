@@ -83,7 +83,7 @@ def _measured(
     passed: float,
 ) -> tuple[NDArray[np.float64], NDArray[np.float64]]:
     value, J = np.zeros(len(joint)), np.zeros((len(joint), 2, 6))
-    _measure_all(tables, joint, measure, coordinate, q, v, angle, passed, value, J)
+    measure_all(tables, joint, measure, coordinate, q, v, angle, passed, value, J)
     return value, J
 
 
@@ -100,7 +100,7 @@ def _placed(body, anchor, frame, j, q):
 
 
 @kernel
-def _rotation_vector(r):
+def quat_rotation_vector(r):
     """Axis times angle of a unit quaternion, angle at most pi."""
     sign = -1.0 if r[0] < 0.0 else 1.0
     s = sqrt(r[1] * r[1] + r[2] * r[2] + r[3] * r[3])
@@ -178,7 +178,7 @@ def _measure(code, i, j, Ra, Rb, turn, d):
 
 
 @kernel
-def _measure_all(tables, joint, measure, coordinate, q, v, angle, passed, value_out, J_out):
+def measure_all(tables, joint, measure, coordinate, q, v, angle, passed, value_out, J_out):
     """Measures and Jacobians of rows; neighbours of the same joint share its frames."""
     last = -1
     arm_a, arm_b, d, turn = NONE, NONE, NONE, NONE
@@ -194,7 +194,7 @@ def _measure_all(tables, joint, measure, coordinate, q, v, angle, passed, value_
             arm_a, point_a, ra = _placed(tables.body_a, tables.anchor_a, tables.frame_a, m, q)
             arm_b, point_b, rb = _placed(tables.body_b, tables.anchor_b, tables.frame_b, m, q)
             Ra, Rb, d = quat_matrix(ra), quat_matrix(rb), sub(point_b, point_a)
-            turn = _rotation_vector(quat_multiply((ra[0], -ra[1], -ra[2], -ra[3]), rb))
+            turn = quat_rotation_vector(quat_multiply((ra[0], -ra[1], -ra[2], -ra[3]), rb))
         x, e, g = _measure(code, measure[k, 1], measure[k, 2], Ra, Rb, turn, d)
         a, b = tables.body_a[m], tables.body_b[m]
         if code in (ANGLE, OTHER_ANGLE):

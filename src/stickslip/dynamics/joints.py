@@ -8,7 +8,9 @@ u + bias + compliance lam = 0 with
 
 c0 = c+ - tau u the value where the row would have started in a straight line, w the velocity that a drive aims at.
 Rigid rows are the limit of large s: c0 / tau and 0. Limits that the first half of a step of the midpoint rule has
-passed are rows of velocities: they stop what moves, and take the overlap back slowly.
+passed are rows of velocities: they stop what moves, and take the overlap back slowly. Where the unknowns are mean
+velocities of the step, springs push with the mean of their values, s tau / 2 + d in the place of s tau + d, and limits
+stop as contacts do (dynamics/mean_velocity.py).
 """
 
 from __future__ import annotations
@@ -20,6 +22,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from stickslip.dynamics.joint_rows import measure_coordinates, measure_rows, row_speed
+from stickslip.dynamics.mean_velocity import allowed_approach
 from stickslip.jit import kernel
 from stickslip.joint_tables import ANGLE, DISTANCE, LIMIT, OTHER_ANGLE, POINT
 from stickslip.linalg.block_rows import BlockRows, summed
@@ -106,12 +109,14 @@ def joint_part(
     tau: float,
     ahead: bool = False,
     q_force: NDArray[np.float64] | None = None,
+    v_before: NDArray[np.float64] | None = None,
 ) -> JointPart:
     """The joints' part of the problem of a step of h, linearised at q (nb, 7), with velocities v (nb, 6) of all bodies.
 
     q is the configuration ``tau`` before the end of the step; or, with ``ahead``, the one at its end to which v leads:
     then u = J v + bias is exact at this v. Forces act along J at q, or at q_force (nb, 7) where one is given. angle
-    (nj, 2) at the start of the step and target (nj, 2, 2) are those of the state.
+    (nj, 2) at the start of the step and target (nj, 2, 2) are those of the state. v_before (nb, 6): velocities at the
+    start of the step, where the unknowns are mean velocities.
     """
     tables = model.joints
     value, J = measure_rows(tables, q, v, angle, h if ahead else h - tau)
@@ -119,7 +124,10 @@ def joint_part(
         _, J = measure_rows(tables, q_force, v, angle, h - tau)
     rows = tables.row_count
     bias, prescribed, compliance, bound = np.empty(rows), np.empty(rows), np.empty(rows), np.empty(rows)
-    _linearise(tables, model.block, value, J, target, v, h, tau, ahead, bias, prescribed, compliance, bound)
+    first, mean = (v, False) if v_before is None else (v_before, True)
+    _linearise(
+        tables, model.block, value, J, target, v, h, tau, ahead, first, mean, bias, prescribed, compliance, bound
+    )
     own = layout.row
     return JointPart(
         layout.block_rows(J),
@@ -254,7 +262,8 @@ def _side_speed(J, k, side, v, i):
 
 @kernel
 def _linearise(
-    tables, block, value, J, target, v, h, tau, ahead, bias_out, prescribed_out, compliance_out, bound_out
+    tables, block, value, J, target, v, h, tau, ahead, v_before, mean, bias_out, prescribed_out, compliance_out,
+    bound_out,
 ):  # fmt: skip
     """Bias, its prescribed part, compliance and bound of every row; J gets the signs of the rows, in place."""
     for k in range(value.shape[0]):
@@ -267,12 +276,14 @@ def _linearise(
             for t in range(6):
                 J[k, side, t] *= sign
         speed = 0.0
+        before = 0.0
         prescribed = 0.0
         for side in range(2):
             i = tables.body_a[m] if side == 0 else tables.body_b[m]
             if i >= 0:
                 part = _side_speed(J, k, side, v, i)
                 speed += part
+                before += _side_speed(J, k, side, v_before, i)
                 if block[i] < 0:
                     prescribed += part
         start = sign * (value[k] - offset)
@@ -283,10 +294,13 @@ def _linearise(
             limit = tables.row_coordinate[k] >= 0 and not tables.row_driven[k]
             # to be back within a limit after half a step would take the speed of the way there: it would bounce
             late = limit and tau < h and start < 0.0
-            bias_out[k] = (RECOVERY * start / h if late else start / tau) + prescribed
+            closing = RECOVERY * start / h if late else start / tau
+            if limit and mean:
+                closing = allowed_approach(start, before, h, RECOVERY, np.inf)
+            bias_out[k] = closing + prescribed
             compliance_out[k] = 0.0
         else:
-            gain = stiffness * tau + damping
+            gain = stiffness * (0.5 * tau if mean else tau) + damping
             bias_out[k] = (stiffness * start - damping * wanted) / gain + prescribed
             compliance_out[k] = 1.0 / (h * gain)
         prescribed_out[k] = prescribed

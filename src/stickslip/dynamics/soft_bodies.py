@@ -7,6 +7,11 @@
 
 v_k is where the problem is linearised; with linear and lagged corotational elements any v_k gives the same. Held nodes
 have a velocity that is given, and no row.
+
+Where the unknown is the mean velocity of the step, v = (v_0 + v_end) / 2 ([lee2023] eq. 4), positions advance with it,
+theta_vq = 1, and velocities gain twice of what it does: v_end - v_0 = g (v - v_0), v^theta = v_0 + g theta (v - v_0)
+with g = 2. Then A = g (1 + alpha theta h) M + theta h (theta_vq h + g beta) K, which is 2 M + h^2 K / 2 without damping
+(eq. 9). In all other schemes g = 1.
 """
 
 from __future__ import annotations
@@ -19,6 +24,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from stickslip.dynamics import cavities, plane_strain
+from stickslip.dynamics.column_sums import bounded_stiffness
 from stickslip.dynamics.element_assembly import assemble, rotations
 from stickslip.errors import InputError
 from stickslip.geometry import rotation
@@ -52,6 +58,14 @@ class SoftMotion(NamedTuple):
     """[s]"""
     theta: float
     theta_vq: float
+    gain: float = 1.0
+    """g = (v_end - v_0) / (v - v_0) of the unknown velocities v."""
+    column_sums: bool = False
+    """Whether geometric stiffness enters A by its absolute column sums (dynamics/column_sums.py)."""
+
+    def end_velocities(self, v: NDArray[np.float64]) -> NDArray[np.float64]:
+        """Velocities (nn, 3) at the end of the step for the unknown ones v (nn, 3)."""
+        return v if self.gain == 1.0 else self.v + self.gain * (v - self.v)
 
     @property
     def force_time(self) -> float:
@@ -68,7 +82,7 @@ class SoftMotion(NamedTuple):
         return self.x + 0.5 * self.step * self.v if self.theta == 0.5 else self.x
 
     def positions(self, v: NDArray[np.float64]) -> NDArray[np.float64]:
-        """x_end (nn, 3) for the velocities v (nn, 3) at the end of the step, eq. (4)."""
+        """x_end (nn, 3) for the unknown velocities v (nn, 3), eq. (4)."""
         return self.x + self.step * (self.theta_vq * v + (1.0 - self.theta_vq) * self.v)
 
 
@@ -93,7 +107,9 @@ def soft_motion(model: Model, state: State, options: Stepping) -> SoftMotion:
     at = state.time + theta * h
     for each in soft.activations:
         pressure[each.elements] += _number("activation", each.stress(at), at)
-    return SoftMotion(state.node_position, held_velocities(soft, state, h), external, pressure, end, h, theta, theta_vq)
+    v = held_velocities(soft, state, h)
+    summed = options.geometric == "column-sums"
+    return SoftMotion(state.node_position, v, external, pressure, end, h, theta, theta_vq, options.gain, summed)
 
 
 def held_velocities(soft: SoftTables, state: State, h: float) -> NDArray[np.float64]:
@@ -133,19 +149,24 @@ def momentum(soft: SoftTables, motion: SoftMotion, v: NDArray[np.float64], conve
     """m(v) and A at velocities v (nn, 3) of all nodes.
 
     ``convex``: share, 0 to 1, of the projected Hessians of nonlinear elements in A, the rest being the exact ones. With
-    1, A is positive definite. Under pressure the projection adds stiffness that nothing has: the pressures of
+    1, A is positive definite; so it is with column sums, whatever the share. Under pressure the projection adds stiffness that nothing has: the pressures of
     neighbours cancel each other in the exact sum, and each element alone is indefinite.
     """
-    h, theta, theta_vq = motion.step, motion.theta, motion.theta_vq
-    v_theta = theta * v + (1.0 - theta) * motion.v
+    h, theta, theta_vq, gain = motion.step, motion.theta, motion.theta_vq, motion.gain
+    share = gain * theta
+    v_theta = share * v + (1.0 - share) * motion.v
     x_theta = theta * motion.positions(v) + (1.0 - theta) * motion.x
     force, matrix = motion.external.copy(), np.zeros((len(soft.pattern.indices), 3, 3))
-    factor = theta * h * (theta_vq * h + soft.elements.beta)
+    factor = theta * h * (theta_vq * h + gain * soft.elements.beta)
     where = soft.elements, x_theta, motion.turned, v_theta, motion.pressure, factor
     turn = element_rotations(soft, motion.turned)
-    exact = soft.linear or convex == 0.0
+    summed = motion.column_sums and not soft.linear
+    # of projected Hessians the dampers of elements, which must not feed them
+    exact = soft.linear or convex == 0.0 or (summed and not soft.elements.beta.any())
     assemble(*where, not exact, force, matrix, turn)
-    if not exact and convex < 1.0:
+    if summed:
+        matrix = bounded_stiffness(soft, *where[1:], turn, matrix if exact else None)
+    elif not exact and convex < 1.0:
         sharp = np.zeros_like(matrix)
         assemble(*where, False, np.zeros_like(force), sharp, turn)
         matrix += (1.0 - convex) * (sharp - matrix)
@@ -153,10 +174,10 @@ def momentum(soft: SoftTables, motion: SoftMotion, v: NDArray[np.float64], conve
     plane_strain.project_forces(soft, force)
     plane_strain.project_stiffness(soft, matrix)
     mass = soft.mass[:, None]
-    residual = mass * (v - motion.v) - h * (force - soft.alpha[:, None] * mass * v_theta)
+    residual = gain * mass * (v - motion.v) - h * (force - soft.alpha[:, None] * mass * v_theta)
     inner = force - motion.external
     size = h * (sqrt(np.vdot(motion.external, motion.external)) + sqrt(np.vdot(inner, inner)))
-    inertia = ((1.0 + theta * h * soft.alpha) * soft.mass)[soft.free]
+    inertia = (gain * (1.0 + theta * h * soft.alpha) * soft.mass)[soft.free]
     stiffness = _add_masses(soft.pattern.diagonal, inertia, matrix)
     # at rest without load, forces are what the rounding of positions makes of stiffness
     size += ROUNDING * stiffness * float(np.abs(x_theta).max(initial=0.0)) / h

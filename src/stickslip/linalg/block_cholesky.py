@@ -82,7 +82,7 @@ def solve(factor: Factor, b: NDArray[np.float64]) -> NDArray[np.float64]:
     work = np.empty(columns * factor.symbolic.sizes.rows_below)
     with _blas(columns > 1):
         solve_lower(factor.symbolic.panels, factor.values, routines(), columns, work, x)
-        solve_upper(factor.symbolic.panels, factor.values, routines(), columns, work, x)
+        solve_upper(factor.symbolic.panels, factor.values, routines(), columns, work, 0, x)
     return x.reshape(-1, 3 * columns)[factor.symbolic.place].reshape(b.shape)
 
 

@@ -23,6 +23,7 @@ from stickslip.linalg import block_matrix
 from stickslip.linalg.block_factors import BlockFactors, Plan, ending_with
 from stickslip.linalg.block_matrix import BlockPattern
 from stickslip.linalg.block_rows import all_six
+from stickslip.linalg.small_inverse import invert_small
 
 REMEMBERED = 16
 """Plans kept of a soft body: while contacts stay, steps have the same one."""
@@ -70,12 +71,19 @@ def parts_ending_with(parts: tuple[SoftPart, ...], touched: NDArray[np.bool_]) -
     The factorisation then passes the Schur complement on them ([han2023] sec. VI-B).
     """
     return tuple(
-        part._replace(plan=_plan_ending_with(part, touched[part.first : part.first + part.pattern.size]))
+        part._replace(plan=plan_ending_with(part, touched[part.first : part.first + part.pattern.size]))
         for part in parts
     )
 
 
-def _plan_ending_with(part: SoftPart, touched: NDArray[np.bool_]) -> Plan:
+def least_fill(A: SparseInertia) -> SparseInertia:
+    """A in orders of elimination that put no rows last, in which solving with it is cheapest; A itself if it is so."""
+    parts = parts_ending_with(A.parts, np.zeros(A.pattern.size, dtype=np.bool_))
+    same = all(new.plan is old.plan for new, old in zip(parts, A.parts, strict=True))
+    return A if same else SparseInertia(A.rigid, parts, A.data, A.pattern)
+
+
+def plan_ending_with(part: SoftPart, touched: NDArray[np.bool_]) -> Plan:
     """The plan of a part for these last rows (n,), from memory where they were the last ones not long ago."""
     key = touched.tobytes()
     plan = part.plans.get(key)
@@ -111,6 +119,10 @@ class SparseInertia:
             if k == len(self._made):
                 self._made.append(BlockFactors(part.plan, self.blocks(part)))
             yield self._made[k]
+
+    def made(self, k: int) -> bool:
+        """Whether the k-th soft body is factorised."""
+        return k < len(self._made)
 
     @cached_property
     def _made(self) -> list[BlockFactors]:
@@ -168,6 +180,22 @@ def apply(inertia: Inertia, v: NDArray[np.float64]) -> NDArray[np.float64]:
     return _product(inertia, inertia.data, v)
 
 
+def diagonal_blocks(inertia: SparseInertia) -> BlockDiagonal:
+    """The blocks of A on its diagonal, with their inverses: those of rigid bodies, then those of nodes."""
+    rigid = inertia.rigid
+    nodes = inertia.data[inertia.pattern.diagonal].ravel()
+    inverse = nodes.copy()
+    _invert_blocks(inverse)
+    count = inertia.pattern.size + 1
+    after = np.arange(1, count, dtype=np.int32)
+    return BlockDiagonal(
+        np.concatenate([rigid.start, rigid.start[-1] + 3 * after]),
+        np.concatenate([rigid.data_start, rigid.data_start[-1] + 9 * after]),
+        np.concatenate([rigid.data, nodes]),
+        np.concatenate([rigid.inverse, inverse]),
+    )
+
+
 def rigid_inverses(inertia: Inertia) -> NDArray[np.float64] | None:
     """A^-1 of free rigid bodies (nb, 7): 1/m and the entries xx, xy, xz, yy, yz, zz of the inverse inertia; else None.
 
@@ -188,6 +216,14 @@ def _product(inertia: BlockDiagonal, data: NDArray[np.float64], x: NDArray[np.fl
     else:
         _block_product(inertia.start, inertia.data_start, data, x, y)
     return y
+
+
+@kernel
+def _invert_blocks(blocks_out):
+    """Blocks of three by three, one after the other, inverted in place."""
+    diagonal = np.empty(3)
+    for k in range(blocks_out.shape[0] // 9):
+        invert_small(3, 9 * k, blocks_out, diagonal)
 
 
 @kernel

@@ -48,9 +48,9 @@ def solve_lower(panels, values, blas, columns, work, x_out):
 
 
 @kernel
-def solve_upper(panels, values, blas, columns, work, x_out):
-    """x = L^-T x in place, x (3 n, columns) flat."""
-    for s in range(len(panels.parent) - 1, -1, -1):
+def solve_upper(panels, values, blas, columns, work, last, x_out):
+    """x = L^-T x in place, x (3 n, columns) flat, from the highest supernode down to ``last``; others are left."""
+    for s in range(len(panels.parent) - 1, last - 1, -1):
         own = x_out[3 * columns * panels.column_start[s] : 3 * columns * panels.column_start[s + 1]]
         width = 3 * (panels.column_start[s + 1] - panels.column_start[s])
         height = 3 * (panels.row_start[s + 1] - panels.row_start[s])

@@ -1,4 +1,4 @@
-"""Boxes on slopes, pushed boxes, and stacks of boxes."""
+"""Boxes on slopes, and stacks of boxes."""
 
 from __future__ import annotations
 
@@ -7,13 +7,11 @@ from collections.abc import Mapping
 from typing import Any
 
 import numpy as np
-from numpy.typing import NDArray
 
 from stickslip.errors import InputError
 from stickslip.geometry.rotation import about_axis
 from stickslip.geometry.shapes import positive
 from stickslip.scene import Scene
-from stickslip.scenes.closed_forms import Scheme, positions_under_constant_acceleration, pushed_block_acceleration
 from stickslip.scenes.metrics import DRIFT_START, Values, after
 from stickslip.simulation import Simulation, StepResult
 
@@ -57,47 +55,6 @@ class Creep:
         """``creep_um_per_s``, NaN for a run of less than two seconds."""
         moved = not math.isnan(self.since) and self.time > 0.0
         return {"creep_um_per_s": 1e6 * self.way / self.time if moved else math.nan}
-
-
-def box_slide(friction: float = 0.2, force: float = 2.0, edge: float = 0.2, mass: float = 0.5) -> Scene:
-    """A cube on the floor, pushed along y by a constant force at its centre, [lee2023] sec. V-B.
-
-    The paper gives edge [m], mass [kg] and friction, not the force [N]; 2 N let the cube slide from rest.
-    """
-    scene = Scene()
-    scene.add_half_space(friction=friction, name="floor")
-    centre = (0.0, 0.0, 0.5 * edge)
-    scene.add_box(
-        (edge, edge, edge), centre, mass=mass, friction=friction, force=(0.0, force, 0.0), colour=LIGHT, name="box"
-    )
-    return scene
-
-
-class SlideError:
-    """``position_error_mm``: mean over steps of the distance to the analytic solution of the same scheme."""
-
-    def __init__(self, sim: Simulation, parameters: Mapping[str, Any]) -> None:
-        self.body = int(sim.model.dynamic[0])
-        self.start = sim.state.q[self.body, :3].copy()
-        gravity = float(np.linalg.norm(sim.model.gravity))
-        mu, force, mass = parameters["friction"], parameters["force"], parameters["mass"]
-        self.acceleration = math.copysign(pushed_block_acceleration(abs(force), mass, mu, gravity), force)
-        self.dt = sim.stepping.dt
-        # the midpoint scheme moves with the mean of two velocities, and so follows the continuous solution
-        self.scheme: Scheme = "continuous" if sim.stepping.scheme == "moreau" else "semi-implicit"
-        self.moved: list[NDArray[np.float64]] = []
-
-    def observe(self, sim: Simulation, result: StepResult) -> None:
-        """Keep the position."""
-        self.moved.append(result.state.q[self.body, :3] - self.start)
-
-    def values(self) -> Values:
-        """``position_error_mm``."""
-        if not self.moved:
-            return {"position_error_mm": math.nan}
-        error = np.array(self.moved)
-        error[:, 1] -= positions_under_constant_acceleration(self.acceleration, self.dt, len(error), self.scheme)[1:]
-        return {"position_error_mm": 1e3 * float(np.linalg.norm(error, axis=1).mean())}
 
 
 def heavy_stack(

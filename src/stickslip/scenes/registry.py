@@ -12,9 +12,11 @@ from stickslip.scene import Scene
 from stickslip.scenes import (
     arch,
     ball_drop,
+    ball_grip,
     beam,
     blocks,
     cable,
+    cable_winding,
     cantilever,
     chains,
     colosseum,
@@ -30,10 +32,13 @@ from stickslip.scenes import (
     pneunet,
     rolling,
     scale,
+    slides,
     soft_arch,
     soft_ball,
     soft_bubble,
     soft_chain,
+    soft_gripper,
+    soft_mat,
     soft_stack,
     spinning,
     tables,
@@ -96,8 +101,12 @@ _ENTRIES = (
         dt=0.002, duration=12.0, metrics=blocks.Creep,
     ),
     SceneEntry(
-        "box-slide", "a pushed box slides; its way has a closed form (lee2023 sec. V-B)", blocks.box_slide,
-        dt=0.01, duration=2.0, metrics=blocks.SlideError,
+        "box-slide", "a pushed box slides; its way has a closed form (lee2023 sec. V-B)", slides.box_slide,
+        dt=0.01, duration=1.0, metrics=slides.SlideError,
+    ),
+    SceneEntry(
+        "anisotropic-slide", "a box slides on a floor with elliptic friction cones (lee2023 sec. V-G)",
+        slides.anisotropic_slide, dt=0.01, duration=1.5, metrics=slides.DissipationError,
     ),
     SceneEntry(
         "heavy-stack", "cubes of 8 to 32768 kg, heaviest on top (macklin2019 sec. 10.1.5)", blocks.heavy_stack,
@@ -168,6 +177,11 @@ _ENTRIES = (
         dt=0.005, duration=3.0, metrics=cable.Cable, solver={"tolerance": 1e-6},
     ),
     SceneEntry(
+        "cable-winding", "a robot's hand winds a cable of 320 links onto a cylinder (lee2023 Fig. 9)",
+        cable_winding.cable_winding, dt=0.01, duration=7.0, metrics=cable_winding.Winding,
+        solver={"tolerance": 1e-6},
+    ),
+    SceneEntry(
         "four-bar", "a crank drives a follower; its angle has a closed form (Freudenstein)", four_bar.four_bar,
         dt=0.002, duration=3.0, metrics=four_bar.FourBar,
     ),
@@ -233,6 +247,18 @@ _ENTRIES = (
     SceneEntry(
         "soft-bubble", "two bubbles grip a teddy bear: close, lift, shake, place (han2023 Fig. 6)",
         soft_bubble.soft_bubble, dt=0.02, duration=6.4, metrics=soft_bubble.Grasp, method="sap",
+    ),
+    SceneEntry(
+        "soft-mat", "a gripper folds a soft mat on a table (lee2023 Fig. 7 and 11, Table II)", soft_mat.soft_mat,
+        dt=0.01, duration=2.4, metrics=soft_mat.Folding, method="sap",
+    ),
+    SceneEntry(
+        "soft-gripper", "two soft fingers close on an object on a force sensor (lee2023 Fig. 10, Table VI)",
+        soft_gripper.soft_gripper, dt=0.01, duration=2.0, metrics=soft_gripper.GripForce, method="sap",
+    ),
+    SceneEntry(
+        "ball-grip", "two prismatic fingers grip a soft ball of 1,415 nodes, lift and hold it (lee2023 sec. V-C)",
+        ball_grip.ball_grip, dt=0.01, duration=1.3, metrics=ball_grip.Held,
     ),
     SceneEntry(
         "twist", "a bar is twisted until it touches itself", twist.twist,

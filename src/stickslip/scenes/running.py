@@ -120,7 +120,7 @@ def solver_for(entry: SceneEntry, name: str, options: Mapping[str, Value]) -> So
     """The solver of that name as a scene wants it; unknown names and options raise an InputError."""
     if name not in SOLVERS:
         make_solver(name)  # raises, and lists the known ones
-    defaults: dict[str, Any] = {item.name: item.default for item in fields(SOLVERS[name])}
+    defaults: dict[str, Any] = {item.name: item.default for item in fields(SOLVERS[name]) if item.init}
     # a scene's own solver options are hints: a solver that lacks one ignores it
     hints = {key: value for key, value in entry.solver.items() if key in defaults}
     return make_solver(name, **fitted(f"solver {name}", defaults, {**hints, **options}))

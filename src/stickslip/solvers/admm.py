@@ -19,6 +19,8 @@ Differs from the paper: contacts are scaled by the square root of their weight, 
 the same in any units; f is over-relaxed (``relaxation``); t is extrapolated by Anderson's method, taken back where the
 step of the iteration then grows (``memory`` 0: never); rho changes at growing intervals, since each change costs a
 factorisation and the memory; equality rows have no copy, since nothing is projected there.
+
+With ``splitting="nodes"`` it is the contact constraint splitting of [daviet2020] instead, over velocities (ccs.py).
 """
 
 from __future__ import annotations
@@ -26,7 +28,7 @@ from __future__ import annotations
 import time
 from dataclasses import dataclass
 from math import sqrt
-from typing import ClassVar
+from typing import ClassVar, Literal, get_args
 
 import numpy as np
 from numpy.typing import NDArray
@@ -34,15 +36,18 @@ from numpy.typing import NDArray
 from stickslip.contact import delassus
 from stickslip.contact.laws import BILATERAL, CONTACT, ELASTIC, Law, project_cone, project_row
 from stickslip.contact.problem import ContactProblem
+from stickslip.errors import InputError
 from stickslip.jit import kernel
 from stickslip.linalg.threads import one_blas_thread
 from stickslip.linalg.vectors import length
 from stickslip.solvers.anderson import Anderson
+from stickslip.solvers.ccs import solve_by_nodes
 from stickslip.solvers.cones import project_cones, row_compliance, row_scale, scaled_cones
-from stickslip.solvers.iterative import Iterative, Watch, require_discs
+from stickslip.solvers.iterative import Iterative, Watch, require_discs, with_cushions
 from stickslip.solvers.protocol import Relinearise, Solution
 from stickslip.solvers.shifted_delassus import ShiftedDelassus
 
+Splitting = Literal["impulses", "nodes"]
 RATIO = 10.0
 """Ratio of primal and dual residual at which rho changes, as in the paper."""
 POWER_STEP = 0.05
@@ -66,8 +71,17 @@ class ADMM(Iterative):
 
     name: ClassVar[str] = "admm"
     law: ClassVar[Law] = "exact"
+    criteria: ClassVar[tuple[str, ...]] = ("scaled", "siconos", "velocity")
+    compliant_contacts: ClassVar[bool] = True
 
     max_iterations: int = 5000
+    criterion: str = "scaled"
+    """"scaled" or "siconos": the residual of contact/residual.py that the tolerance is for. "velocity", where nodes are
+    split: the change of velocities in an iteration, and the difference of both copies, in m/s."""
+    splitting: Splitting = "impulses"
+    """Of what there are two copies: "impulses", or the velocities of "nodes" ([daviet2020])."""
+    penalty: float = 0.1
+    """Where nodes are split: rho over what a contact weighs with the diagonal of A alone."""
     proximal: float = 1e-6
     """eta, relative to the mean of diag W."""
     power: float = 0.1
@@ -83,6 +97,22 @@ class ADMM(Iterative):
         self._check_range("power", -1.0, 1.0)
         self._check_range("relaxation", 0.0, 2.0)
         self._check_whole("memory", 0)
+        self._check_range("penalty", 0.0, np.inf)
+        self._check_choice("splitting", get_args(Splitting))
+        if self.splitting == "nodes":
+            object.__setattr__(self, "primal", True)
+        elif self.criterion == "velocity":
+            raise InputError("solver admm: criterion 'velocity' needs splitting 'nodes', where there are velocities")
+
+    @property
+    def once(self) -> bool:
+        """Whether a step is linearised once, as in [lee2023]: where its criterion is that paper's."""
+        return self.criterion == "velocity"
+
+    @property
+    def matrix_free(self) -> bool:
+        """Whether it factorises by itself, in the order that suits it."""
+        return self.splitting == "nodes"
 
     def solve(
         self,
@@ -92,6 +122,18 @@ class ADMM(Iterative):
     ) -> Solution:
         """Solve for the impulses, starting from ``warm`` (m,) or zero."""
         require_discs(problem, self.name)
+        if self.splitting == "nodes":
+            with one_blas_thread():
+                return solve_by_nodes(self, problem, warm)
+        return self._by_impulses(problem, warm, relinearise)
+
+    @with_cushions
+    def _by_impulses(
+        self,
+        problem: ContactProblem,
+        warm: NDArray[np.float64] | None = None,
+        relinearise: Relinearise | None = None,
+    ) -> Solution:
         started = time.perf_counter()
         lam, v, value = self.start(problem, warm)
         if problem.block_count == 0 or value <= self.tolerance:

@@ -10,31 +10,37 @@ opens. Only products with N are needed: one in each iteration and one for each d
 the lines of the paper's listing.
 
 Differs from the paper: contacts are scaled by the square root of their weight, which keeps cones and makes iterations
-the same in any units. The test of the step is written as d^T N d > L |d|^2, d = gamma - y, to which it reduces for a
-quadratic function and which rounding does not spoil near the solution. The residual is that of
-contact/residual.py, looked at in every tenth iteration. A W that is not quite symmetric has no function to
+the same in any units. Compliance is part of N. The test of the step is written as d^T N d > L |d|^2, d = gamma - y,
+to which it reduces for a quadratic function and which rounding does not spoil near the solution. The residual is that
+of contact/residual.py, looked at in every tenth iteration. A W that is not quite symmetric has no function to
 minimise; the iteration then solves the variational inequality with W as it is.
+
+Where bodies are soft, N is *assembled*, or *factorised*: N x by y = J^T x, A z = y, w = J z with a sparse factorisation
+of A, W never made ([lee2023] sec. V-C.1). z is then at hand, and with it the criterion "velocity", |z^(l+1) - z^l|, for
+nothing; with an assembled W it takes a solve (velocity_change.py).
 """
 
 from __future__ import annotations
 
 import time
-from collections.abc import Callable
 from dataclasses import dataclass
 from math import sqrt
-from typing import ClassVar
+from typing import ClassVar, Literal, get_args
 
 import numpy as np
 from numpy.typing import NDArray
 
-from stickslip.contact import delassus
 from stickslip.contact.laws import Law
 from stickslip.contact.problem import ContactProblem
 from stickslip.jit import kernel
+from stickslip.linalg.threads import one_blas_thread
 from stickslip.linalg.vectors import length
-from stickslip.solvers.cones import project_cones, row_compliance, row_scale, scaled_cones
+from stickslip.solvers.cones import project_cones, scaled_cones
 from stickslip.solvers.iterative import Iterative, Watch, require_discs
+from stickslip.solvers.products import Products, products_of
 from stickslip.solvers.protocol import Relinearise, Solution
+
+Operator = Literal["assembled", "factorised"]
 
 CHECK_EVERY = 10
 """Iterations between computations of the residual."""
@@ -54,8 +60,30 @@ class APGD(Iterative):
 
     name: ClassVar[str] = "apgd"
     law: ClassVar[Law] = "convex"
+    criteria: ClassVar[tuple[str, ...]] = ("scaled", "siconos", "velocity")
+    compliant_contacts: ClassVar[bool] = True
+    primal: ClassVar[bool] = True
 
     max_iterations: int = 10000
+    criterion: str = "scaled"
+    """"scaled" or "siconos": the residual of contact/residual.py that the tolerance is for. "velocity": the change of
+    velocities |A^-1 J^T d gamma| [m/s] in an iteration, as [lee2023] has it."""
+    operator: Operator = "assembled"
+    """Where bodies are soft: "assembled" or "factorised"."""
+
+    def __post_init__(self) -> None:
+        super().__post_init__()
+        self._check_choice("operator", get_args(Operator))
+
+    @property
+    def once(self) -> bool:
+        """Whether a step is linearised once, as in [lee2023]: where its criterion is that paper's."""
+        return self.criterion == "velocity"
+
+    @property
+    def matrix_free(self) -> bool:
+        """Whether it factorises by itself, in the order that suits it."""
+        return self.operator == "factorised" or self.criterion == "velocity"
 
     def solve(
         self,
@@ -65,27 +93,34 @@ class APGD(Iterative):
     ) -> Solution:
         """Solve the cone complementarity problem, starting from ``warm`` (m,) or zero."""
         require_discs(problem, self.name)
+        if problem.block_count == 0:
+            return Solution(problem.velocity(np.zeros(0)), np.zeros(0), "converged", 0, np.zeros((0, 2)))
+        with one_blas_thread():
+            return self._iterate(
+                products_of(problem, self.operator == "factorised", self.criterion != "velocity"), warm
+            )
+
+    def _iterate(self, N: Products, warm: NDArray[np.float64] | None) -> Solution:
         started = time.perf_counter()
-        lam, v, best = self.start(problem, warm)
-        if problem.block_count == 0 or best <= self.tolerance:
-            return Solution(v, lam, "converged", 0, np.zeros((0, 2)))
-        S = row_scale(problem)
-        cones = scaled_cones(problem, S)
-        compliance, r = row_compliance(problem), -S * problem.free_constraint_velocity
-
-        def N(x: NDArray[np.float64]) -> NDArray[np.float64]:
-            impulse = S * x
-            return S * (delassus.apply(problem.J, problem.A, impulse) + compliance * impulse)
-
+        problem, S, by_velocity = N.problem, N.S, self.criterion == "velocity"
+        if by_velocity:
+            given = warm is not None and bool(np.isfinite(warm).all())
+            lam, best = np.array(warm, dtype=np.float64) if given else np.zeros(problem.row_count), np.inf
+        else:
+            lam, v, best = self.start(problem, warm)
+            if best <= self.tolerance:
+                return Solution(v, lam, "converged", 0, np.zeros((0, 2)), N.timings)
+        cones, r = scaled_cones(problem, S), -S * problem.free_constraint_velocity
         gamma = np.empty_like(lam)
         project_cones(cones, lam / S, gamma)  # 1
         N_gamma = N(gamma)
+        moved = N.moved
         y, N_y, theta = gamma, N_gamma, 1.0  # 3, 4
         L = _lipschitz(N, gamma)  # 5, 6
         new = np.empty_like(gamma)
         counts = {"restarts": 0, "doublings": 0}
         watch = Watch(self, problem, lam, best, STALL_ITERATIONS)
-        prepared = time.perf_counter()
+        prepared, measured = time.perf_counter(), 0.0
 
         iterations = 0
         while watch.status == "max-iterations" and iterations < self.max_iterations:  # 7
@@ -106,18 +141,27 @@ class APGD(Iterative):
                 counts["restarts"] += 1
             else:
                 y, N_y, theta = new + beta * (new - gamma), N_new + beta * (N_new - N_gamma), theta_new  # 17
-            gamma, new, N_gamma = new, gamma, N_new
+            looked = time.perf_counter()
+            if by_velocity:
+                change = N.velocity_change(new, gamma, N_new, N_gamma, moved, self.tolerance)
+                if change is not None:
+                    watch.note(S * new, change, iterations)
+            gamma, new, N_gamma, moved = new, gamma, N_new, N.moved
             L = max(SHRINK * L, FLOOR)  # 30, 31
-            if iterations % CHECK_EVERY == 0 or iterations == self.max_iterations:
+            if not by_velocity and (iterations % CHECK_EVERY == 0 or iterations == self.max_iterations):
                 watch.look(S * gamma, iterations)  # 18-25
-        lam = watch.best_lam
-        timings = {"prepare": prepared - started, "iterate": time.perf_counter() - prepared}
+            measured += time.perf_counter() - looked
+        ended = time.perf_counter()
+        finite = bool(np.isfinite(gamma).all())
+        lam = S * gamma if by_velocity and finite else watch.best_lam
+        timings = {"prepare": prepared - started, "iterate": ended - prepared - measured, "measure": measured}
         return Solution(
-            problem.velocity(lam), lam, watch.status, iterations, np.array(watch.history), timings, counts=counts
-        )  # 33
+            problem.velocity(lam), lam, watch.status, iterations, np.array(watch.history).reshape(-1, 2),
+            {**N.timings, **timings}, counts=counts | N.counts,
+        )  # fmt: skip
 
 
-def _lipschitz(N: Callable[[NDArray[np.float64]], NDArray[np.float64]], gamma: NDArray[np.float64]) -> float:
+def _lipschitz(N: Products, gamma: NDArray[np.float64]) -> float:
     """|N (gamma_0 - gamma^)| / |gamma_0 - gamma^| with gamma^ = 1, lines 2 and 5; 1 where that is nothing."""
     d = gamma - 1.0
     size, answer = float(length(d)), 0.0

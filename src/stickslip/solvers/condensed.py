@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
+import time
 from dataclasses import replace
+from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
@@ -24,5 +26,17 @@ def solve_once(
     """
     if not isinstance(problem.A, SparseInertia) or getattr(solver, "primal", False):
         return solver.solve(problem, warm, relinearise)
-    found = solver.solve(problem.condensed, warm)
-    return replace(found, v=problem.velocity(found.lam), problem=None)
+    started = time.perf_counter()
+    condensed = problem.condensed
+    timings = {"assemble": time.perf_counter() - started}
+    found = solver.solve(condensed, warm)
+    return replace(found, v=problem.velocity(found.lam), problem=None, timings=timings | found.timings)
+
+
+def measured_by(problem: ContactProblem, A: SparseInertia, diagonal: NDArray[np.float64]) -> ContactProblem:
+    """The problem with A in another order of elimination, and with diag W (m,), which who assembled W knows."""
+    free: Any = problem.unsolved or problem.v_free
+    same = replace(problem, A=A, v_free=free)
+    found = replace(same, v_free=same.v_free)  # solved for, by the factors of A
+    found.__dict__.update(diagonal=diagonal, momentum_size=problem.momentum_size)
+    return found

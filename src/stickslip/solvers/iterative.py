@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable
 from dataclasses import dataclass, replace
 from functools import wraps
-from typing import ClassVar
+from typing import ClassVar, TypeVar
 
 import numpy as np
 from numpy.typing import NDArray
@@ -41,7 +41,7 @@ class Iterative:
         """Let every solver take compliant contacts."""
         super().__init_subclass__()
         if "solve" in cls.__dict__ and not cls.compliant_contacts:
-            setattr(cls, "solve", _with_cushions(cls.__dict__["solve"]))  # noqa: B010
+            setattr(cls, "solve", with_cushions(cls.__dict__["solve"]))  # noqa: B010
 
     tolerance: float = 1e-8
     """Residual at which to stop."""
@@ -101,15 +101,16 @@ class Iterative:
         return scaled_residual(problem, lam, u, self.law)
 
 
-Solve = Callable[[Iterative, ContactProblem, NDArray[np.float64] | None, Relinearise | None], Solution]
+S = TypeVar("S", bound=Iterative)
+Solve = Callable[[S, ContactProblem, NDArray[np.float64] | None, Relinearise | None], Solution]
 
 
-def _with_cushions(solve: Solve) -> Solve:
+def with_cushions(solve: Solve[S]) -> Solve[S]:
     """A method that solves problems with compliant contacts by ``solve``, which takes rigid ones."""
 
     @wraps(solve)
     def solve_any(
-        self: Iterative,
+        self: S,
         problem: ContactProblem,
         warm: NDArray[np.float64] | None = None,
         relinearise: Relinearise | None = None,

@@ -42,7 +42,7 @@ from stickslip.solvers.iterative import WANDERED, Iterative
 from stickslip.solvers.ncp import NCP_FUNCTIONS
 from stickslip.solvers.newton_rows import LARGE, row_terms
 from stickslip.solvers.protocol import Relinearise, Solution, Status
-from stickslip.solvers.repeated import nonlinear_residual
+from stickslip.solvers.verdict import nonlinear_residual
 
 SCALINGS = ("effective-mass", "timestep", "identity")
 HALVINGS = 10

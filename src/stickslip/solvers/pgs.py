@@ -3,21 +3,33 @@
 Friction boxes in the contact frame in the place of the friction sets, local r-factors (eq. 39), never adapted.
 ``relaxation`` other than 1 gives PSOR. It obeys the box law: friction along one tangent knows nothing of the other, so
 a body that slides along a diagonal is held by up to sqrt(2) times its friction. Its tolerance is for that law; the
-certificate of a step judges by the exact one.
+certificate of a step judges by the exact one. With ``friction="disc"`` it projects on Coulomb's discs, as [lee2023] and
+[horak2019] do, and obeys the exact law.
+
+Where bodies are soft, A is factorised and W assembled from it, dense; sweeps go over W (assembled_pgs.py). Their times
+are apart in Solution.timings: "factorise", "assemble", "iterate".
 """
 
 from __future__ import annotations
 
+import time
 from dataclasses import dataclass, replace
-from typing import ClassVar
+from typing import ClassVar, Literal, get_args
 
 import numpy as np
 from numpy.typing import NDArray
 
+from stickslip.contact.cushions import cushioned, velocities
 from stickslip.contact.laws import BOX_SET, CONTACT, Law
 from stickslip.contact.problem import ContactProblem
-from stickslip.solvers.protocol import Relinearise, Solution
-from stickslip.solvers.prox_gs import ProxGaussSeidel
+from stickslip.errors import InputError
+from stickslip.linalg.inertia import SparseInertia
+from stickslip.linalg.vectors import length
+from stickslip.solvers.assembled_pgs import AssembledSweeps, takes
+from stickslip.solvers.protocol import Relinearise, Solution, Status
+from stickslip.solvers.prox_gs import ProxGaussSeidel, Sweeps
+
+Friction = Literal["box", "disc"]
 
 NEVER = 1e300
 """Growth of the change of lam that no iteration reaches: factors stay what they are."""
@@ -31,13 +43,14 @@ class ProjectedGaussSeidel:
     law: ClassVar[Law] = "box"
     nonlinear: ClassVar[bool] = False
     all_friction_sets: ClassVar[bool] = True
+    primal: ClassVar[bool] = True
 
     tolerance: float = 1e-8
-    """Residual of the box law at which to stop."""
+    """Residual of the law at which to stop; with the criterion "velocity" in m/s."""
     max_iterations: int = 2000
     """Sweeps at most."""
     criterion: str = "scaled"
-    """As for prox-gs."""
+    """As for prox-gs, or "velocity": |A^-1 J^T d lam| of a sweep, as [lee2023] has it (velocity_change.py)."""
     relative: float = 1e-3
     """As for prox-gs."""
     relaxation: float = 1.0
@@ -45,13 +58,31 @@ class ProjectedGaussSeidel:
     record_every: int = 0
     """Compute and keep the residual every so many sweeps; 0: only when it may have converged."""
 
+    friction: Friction = "box"
+    """"box": friction along one tangent knows nothing of the other; "disc": the friction sets as they are."""
+
     def __post_init__(self) -> None:
         self.as_prox()  # checks the options
+        if self.friction not in get_args(Friction):
+            raise InputError(f"solver pgs: friction is {self.friction!r}; it must be 'box' or 'disc'")
+        if self.friction == "disc":
+            object.__setattr__(self, "law", "exact")
+
+    @property
+    def once(self) -> bool:
+        """Whether a step is linearised once, as in [lee2023]: where its criterion is that paper's."""
+        return self.criterion == "velocity"
+
+    @property
+    def matrix_free(self) -> bool:
+        """Whether it factorises by itself, in the order that suits W."""
+        return self.criterion == "velocity"
 
     def as_prox(self) -> ProxGaussSeidel:
         """The PROX Gauss-Seidel that this is."""
         return ProxGaussSeidel(
-            tolerance=self.tolerance, max_iterations=self.max_iterations, criterion=self.criterion, plain=True,
+            tolerance=self.tolerance, max_iterations=self.max_iterations,
+            criterion="scaled" if self.criterion == "velocity" else self.criterion, plain=self.friction == "box",
             relative=self.relative, relaxation=self.relaxation, growth=NEVER, subspace=0,
             record_every=self.record_every,
         )  # fmt: skip
@@ -62,7 +93,38 @@ class ProjectedGaussSeidel:
         warm: NDArray[np.float64] | None = None,
         relinearise: Relinearise | None = None,
     ) -> Solution:
-        """Solve the problem with boxes for friction sets, starting from ``warm`` (m,) or zero."""
+        """Solve the problem with the friction sets of the option, starting from ``warm`` (m,) or zero."""
+        by_velocity = self.criterion == "velocity"
+        if takes(problem) and self.criterion != "step" and not self.record_every:
+            sweeps = AssembledSweeps(problem, self.friction == "box", self.relaxation)
+            return sweeps.solve(self.as_prox(), by_velocity, warm)
+        if isinstance(problem.A, SparseInertia):
+            found = self.solve(problem.condensed, warm)
+            return replace(found, v=problem.velocity(found.lam), problem=None)
         laws = problem.laws
-        boxes = np.where(laws.law == CONTACT, BOX_SET, laws.friction_set).astype(np.int32)
-        return self.as_prox().solve(replace(problem, laws=laws._replace(friction_set=boxes)), warm)
+        if self.friction == "box":
+            boxes = np.where(laws.law == CONTACT, BOX_SET, laws.friction_set).astype(np.int32)
+            problem = replace(problem, laws=laws._replace(friction_set=boxes))
+        return self._by_velocity(problem, warm) if by_velocity else self.as_prox().solve(problem, warm)
+
+    def _by_velocity(self, problem: ContactProblem, warm: NDArray[np.float64] | None) -> Solution:
+        """Sweep until one changes the velocities, which it keeps, by at most the tolerance."""
+        started = time.perf_counter()
+        inner, prox = cushioned(problem), self.as_prox()
+        lam, v, _ = prox.start(inner, warm)
+        sweeps = Sweeps(prox, inner, None)
+        history: list[tuple[int, float]] = []
+        status: Status = "max-iterations" if inner.block_count else "converged"
+        prepared = time.perf_counter()
+        while status == "max-iterations" and len(history) < self.max_iterations:
+            before, lam_before = v.copy(), lam.copy()
+            sweeps.run(1, 0.0, lam, v)
+            theta = float(length(v - before))
+            history.append((len(history) + 1, theta))
+            if not np.isfinite(theta):
+                lam, status = lam_before, "diverged"
+            elif theta <= self.tolerance:
+                status = "converged"
+        timings = {"prepare": prepared - started, "iterate": time.perf_counter() - prepared}
+        v = velocities(problem, inner.velocity(lam), lam)
+        return Solution(v, lam, status, len(history), np.array(history).reshape(-1, 2), timings)

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import dataclass, field
-from typing import ClassVar, Literal, Protocol
+from typing import ClassVar, Literal, NamedTuple, Protocol
 
 import numpy as np
 from numpy.typing import NDArray
@@ -50,11 +50,44 @@ class Solution:
     """Further numbers per iteration, by name, where a solver keeps them."""
     problem: ContactProblem | None = None
     """The problem at the last linearisation, where the solver made its own; ``lam`` and ``v`` belong to it."""
+    v_end: NDArray[np.float64] | None = None
+    """(nv,) velocities that the state keeps, where they differ from ``v``, the mean ones with which positions advance."""
 
     @property
     def converged(self) -> bool:
         """Whether the residual asked for was reached."""
         return self.status == "converged"
+
+
+class Travelled(NamedTuple):
+    """Where a step in many small ones has led."""
+
+    v: NDArray[np.float64]
+    """(nv,) mean velocities of the step."""
+    v_end: NDArray[np.float64]
+    """(nv,) velocities at its end."""
+    lam: NDArray[np.float64]
+    """(m,) impulses [N s] of the rows of the step's problem, summed."""
+    problem: ContactProblem
+    """The problem at the end of the step, whose momentum is that of ``v_end`` and whose laws are for ``v``."""
+    seconds: float
+    """[s] that the small steps took."""
+
+
+class Step(Protocol):
+    """A step before it is taken: for methods that are not about one linear problem."""
+
+    def substeps(self, count: int) -> Travelled:
+        """Take it in ``count`` parts, one Gauss-Seidel pass over all constraints at position level in each."""
+        ...
+
+
+class StepsItself(Protocol):
+    """A solver with ``steps_itself``: it moves the bodies in its own way."""
+
+    def advance(self, step: Step, problem: ContactProblem, warm: NDArray[np.float64] | None) -> Solution:
+        """The step, whose problem is linearised at its start."""
+        ...
 
 
 class Solver(Protocol):

@@ -85,7 +85,7 @@ class ProxGaussSeidel(Prox):
         lam, v, best = self.start(problem, warm)
         if problem.block_count == 0:
             return Solution(v, lam, "converged", 0, np.zeros((0, 2)))
-        sweeps = _Sweeps(self, problem, slabs)
+        sweeps = Sweeps(self, problem, slabs)
         prepared = time.perf_counter()
         if self.criterion == "step":
             status, iterations, history = self._by_step(sweeps, lam, v)
@@ -96,7 +96,7 @@ class ProxGaussSeidel(Prox):
         return Solution(v, lam, status, iterations, history, timings, int(sweeps.progress[ROLLBACKS]))
 
     def _by_step(
-        self, sweeps: _Sweeps, lam: NDArray[np.float64], v: NDArray[np.float64]
+        self, sweeps: Sweeps, lam: NDArray[np.float64], v: NDArray[np.float64]
     ) -> tuple[Status, int, NDArray[np.float64]]:
         """Iterate until lam changes little, in absolute or relative terms; lam is changed in place."""
         iterations = sweeps.run(self.max_iterations, 0.0, lam, v)
@@ -113,7 +113,7 @@ class ProxGaussSeidel(Prox):
     def _by_residual(
         self,
         problem: ContactProblem,
-        sweeps: _Sweeps,
+        sweeps: Sweeps,
         lam: NDArray[np.float64],
         v: NDArray[np.float64],
         best: float,
@@ -181,7 +181,7 @@ class ProxGaussSeidel(Prox):
         return lam, v, value, value < start
 
 
-class _Sweeps:
+class Sweeps:
     """The sweeps of one solve: the loop that suits the problem, factors, progress, and room to roll back to."""
 
     def __init__(self, options: Prox, problem: ContactProblem, slabs: Slabs | None) -> None:

@@ -9,16 +9,19 @@ from stickslip.errors import InputError
 from stickslip.solvers.admm import ADMM
 from stickslip.solvers.apgd import APGD
 from stickslip.solvers.auto import Automatic
+from stickslip.solvers.cond import Cond
 from stickslip.solvers.implicit import ImplicitComplementarity
 from stickslip.solvers.lcp import LCP
 from stickslip.solvers.newton import NonsmoothNewton
 from stickslip.solvers.nsgs import NonsmoothGaussSeidel
+from stickslip.solvers.penalty import Penalty
 from stickslip.solvers.pgs import ProjectedGaussSeidel
 from stickslip.solvers.protocol import Solver
 from stickslip.solvers.prox_gs import ProxGaussSeidel
 from stickslip.solvers.prox_jacobi import ProxJacobi
 from stickslip.solvers.proximal_point import ProximalPoint
 from stickslip.solvers.sap import Sap
+from stickslip.solvers.xpbd import Xpbd
 
 SOLVERS: dict[str, Any] = {
     solver.name: solver
@@ -35,6 +38,9 @@ SOLVERS: dict[str, Any] = {
         APGD,
         LCP,
         Sap,
+        Cond,
+        Penalty,
+        Xpbd,
     )
 }
 """Every solver class by its name on the command line."""
@@ -47,7 +53,7 @@ def make_solver(name: str, **options: object) -> Solver:
     """The solver of that name with the given options; unknown names and options raise an InputError."""
     if name not in SOLVERS:
         raise InputError(f"solver {name!r} is unknown; known: {', '.join(SOLVERS)}")
-    known = [field.name for field in fields(SOLVERS[name])]
+    known = [field.name for field in fields(SOLVERS[name]) if field.init]
     for option in options:
         if option not in known:
             raise InputError(f"solver {name}: option {option!r} is unknown; known: {', '.join(known)}")

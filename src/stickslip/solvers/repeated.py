@@ -12,14 +12,14 @@ from typing import Any, cast
 import numpy as np
 from numpy.typing import NDArray
 
-from stickslip.contact.problem import NOISE, ContactProblem
+from stickslip.contact.problem import ContactProblem
 from stickslip.errors import DivergenceError
 from stickslip.linalg import block_rows, inertia
 from stickslip.linalg.inertia import SparseInertia
 from stickslip.linalg.vectors import inner, length
 from stickslip.solvers.condensed import solve_once
 from stickslip.solvers.protocol import Relinearise, Solution, Solver
-from stickslip.solvers.verdict import law_residual, tolerance_of
+from stickslip.solvers.verdict import nonlinear_residual, tolerance_of
 
 MOST_ROUNDS = 40
 """Linearisations of a step at most, after the first one."""
@@ -86,7 +86,7 @@ def _shortened(
         slope = size = np.inf
         try:
             nearby = relinearise(v, solution.lam)
-            error = inertia.apply(nearby.A, v - nearby.v_free) - block_rows.apply_transpose(nearby.J, solution.lam)
+            error = nearby.momentum_gain(v) - block_rows.apply_transpose(nearby.J, solution.lam)
             slope, size = float(inner(d, error)), float(length(error))
         except DivergenceError:
             pass
@@ -95,22 +95,6 @@ def _shortened(
         # where a parabola through both slopes has its bottom
         t *= float(np.clip(slope_0 / (slope_0 + slope), 0.1, 0.5)) if 0.0 < slope < np.inf else 0.25
     return v, relinearise(v, solution.lam)
-
-
-def nonlinear_residual(
-    solver: Solver, problem: ContactProblem, lam: NDArray[np.float64], v: NDArray[np.float64]
-) -> float:
-    """Residual of impulses lam (m,) and velocities v (nv,) of a problem linearised at them: of laws and of momentum.
-
-    Momentum counts by its share that was created or lost, as in the certificate of a step.
-    """
-    impulse = block_rows.apply_transpose(problem.J, lam)
-    gained = inertia.apply(problem.A, v - problem.v_free)
-    # where nothing pushes, what is lost of the momentum that bodies have is rounding
-    size = float(length(gained) + length(impulse)) + NOISE * float(length(inertia.apply(problem.A, v)))
-    size += problem.momentum_size
-    lost = float(length(gained - impulse)) / size if size > 0.0 else 0.0
-    return max(law_residual(solver, problem, lam, problem.constraint_velocity(v)), lost)
 
 
 def _after(first: Solution, second: Solution) -> Solution:

@@ -1,0 +1,73 @@
+"""The loop over small steps: predict, one Gauss-Seidel pass, velocities ([macklin2019small]).
+
+Passes go through joints, elements and contacts in this order, so that contacts have the last word, and always forwards:
+turned around every other time they would leave other errors each time, and bodies at rest would shake.
+"""
+
+from __future__ import annotations
+
+import numpy as np
+
+from stickslip.dynamics.xpbd_bodies import predict_bodies, velocities_of_bodies
+from stickslip.dynamics.xpbd_contacts import bounce, push_contacts
+from stickslip.dynamics.xpbd_elements import damp_elements, predict_nodes, push_elements, velocities_of_nodes
+from stickslip.dynamics.xpbd_joints import damp_joints, push_joints
+from stickslip.dynamics.xpbd_rods import damp_sections, push_sections
+from stickslip.dynamics.xpbd_soft_contacts import push_soft_contacts, push_welds
+from stickslip.jit import kernel
+
+
+@kernel
+def rigid_steps(
+    bodies, tables, blocks, sections, coordinate, angle, target, points, least, h, count, room, joint_impulse_out,
+    contact_impulse_out,
+):  # fmt: skip
+    """A step of h [s] in ``count`` small ones, without soft bodies; bodies move, impulses are added up."""
+    s, response, pushed = h / count, np.empty((6, 12)), np.zeros_like(joint_impulse_out)
+    for k in range(count):
+        predict_bodies(bodies, s)
+        push_joints(
+            bodies, tables, blocks, coordinate, angle, target, (k + 1) * s, s, room, pushed,
+            joint_impulse_out,
+        )  # fmt: skip
+        push_sections(bodies.mass, bodies.mobility, bodies.q, sections, s, response, room.K, room.p, joint_impulse_out)
+        push_contacts(bodies, points, (k + 1) / count, s, contact_impulse_out)
+        velocities_of_bodies(bodies, s)
+        damp_joints(
+            bodies, tables, blocks, coordinate, angle, target, (k + 1) * s, s, room, pushed,
+            joint_impulse_out,
+        )  # fmt: skip
+        damp_sections(bodies.mass, bodies.mobility, bodies.v, sections, s, joint_impulse_out)
+        bounce(bodies, points, least, contact_impulse_out)
+
+
+@kernel
+def mixed_steps(
+    bodies, nodes, tables, blocks, sections, coordinate, angle, target, elements, pressure, weld_node, weld_body, weld_point,
+    points, soft_points, least, h, count, room, element_room, joint_impulse_out, weld_impulse_out, contact_impulse_out,
+    soft_impulse_out,
+):  # fmt: skip
+    """The same with soft bodies."""
+    s, response, pushed = h / count, np.empty((6, 12)), np.zeros_like(joint_impulse_out)
+    for k in range(count):
+        share = (k + 1) / count
+        predict_bodies(bodies, s)
+        predict_nodes(nodes, s)
+        push_joints(
+            bodies, tables, blocks, coordinate, angle, target, (k + 1) * s, s, room, pushed,
+            joint_impulse_out,
+        )  # fmt: skip
+        push_sections(bodies.mass, bodies.mobility, bodies.q, sections, s, response, room.K, room.p, joint_impulse_out)
+        push_elements(nodes, elements, pressure, s, element_room)
+        push_welds(bodies, nodes, weld_node, weld_body, weld_point, s, room.K, room.p, weld_impulse_out)
+        push_contacts(bodies, points, share, s, contact_impulse_out)
+        push_soft_contacts(bodies, nodes, soft_points, share, s, soft_impulse_out)
+        velocities_of_bodies(bodies, s)
+        velocities_of_nodes(nodes, s)
+        damp_elements(nodes, elements, pressure, s, element_room)
+        damp_joints(
+            bodies, tables, blocks, coordinate, angle, target, (k + 1) * s, s, room, pushed,
+            joint_impulse_out,
+        )  # fmt: skip
+        damp_sections(bodies.mass, bodies.mobility, bodies.v, sections, s, joint_impulse_out)
+        bounce(bodies, points, least, contact_impulse_out)

@@ -1,0 +1,309 @@
+"""COND: velocity fixed-point iteration over nodal contacts, [lee2023] Algorithms 1 to 3.
+
+Legend: v velocities with those of virtual nodes (cond_nodes.py), A v = b + J_c^T lam, W step-size matrix (cond_steps.py),
+Gamma_c = J_c W J_c^T surrogate Delassus operator, eta_c = J_c v*, theta = |v^(l+1) - v^l|, nu and rho of Chebyshev.
+
+    v*      <- v^l - W (A v^l - b)                       surrogate dynamics                        (20)
+    lam     <- Project(-(Gamma_c)^-1 (eta_c + phi_c))    each contact for itself, Gamma_c diagonal (23), Algorithm 2
+    v**     <- v* + W J_c^T lam                                                                    (24)
+    v^(l+1) <- nu (u (v** - v^l) + v^l - v^(l-1)) + v^(l-1)                                        (38), Algorithm 3
+
+Every iterate obeys the contact law exactly with its impulses; what is left of the error is momentum, and falls with the
+iterations. Nothing is factorised and nothing dense: an iteration reads A once (cond_iterations.py). The operator
+*strict* has the exact law for its fixed point, *proximal* the convex one, whose solution is unique (Prop. 4 and 5).
+With Omega_c added to Gamma_c the law is that of sec. III-E, where velocities alone tell the impulses
+(``impulses_from_velocities``).
+
+Differs from the paper: virtual nodes carry, beside the force k_v (y - J_v v), the impulse they had in the last step and
+after every ``REFRESH`` iterations the one they have found (multipliers), so that the law is exact for any k_v; rows of
+joints, which are stiff potentials in the paper, do so too. Barzilai-Borwein step sizes scale the W of the Frobenius norm
+and not the identity, which would add metres to radians. Where iterations are lost, W is halved.
+"""
+
+from __future__ import annotations
+
+import time
+from dataclasses import dataclass, field
+from typing import Any, ClassVar
+
+import numpy as np
+from numpy.typing import NDArray
+
+from stickslip import jit
+from stickslip.contact.laws import CONTACT, ELLIPSOID, FRICTION_SET_NAMES, Law
+from stickslip.contact.problem import ContactProblem
+from stickslip.contact.residual import scaled_residual
+from stickslip.errors import DivergenceError, InputError
+from stickslip.jit import kernel
+from stickslip.linalg import block_rows
+from stickslip.linalg.inertia import GivenInverse, SparseInertia
+from stickslip.solvers.cond_given import given_problem_over_nodes
+from stickslip.solvers.cond_iterations import LOST, SETTLED, Iterate, iterate, one_contact
+from stickslip.solvers.cond_nodes import Nodal, nodalised, virtual_velocities
+from stickslip.solvers.cond_steps import RowSums, Steps, frobenius_steps, row_sums
+from stickslip.solvers.iterative import Iterative
+from stickslip.solvers.protocol import Relinearise, Solution, Status
+from stickslip.solvers.verdict import nonlinear_residual
+
+OPERATORS: dict[str, Law] = {"strict": "exact", "proximal": "convex"}
+RULES = {"frobenius": 0, "bb1": 1, "bb2": 2, "bb": 3}
+REFRESH = 10
+"""Iterations after which multipliers follow the impulses."""
+CHECK = 25
+"""Iterations between looks at the residual."""
+STALL = 1000
+"""Iterations without a tenth of progress after which no more are made."""
+MOST_ROLLBACKS = 4
+THREADED = 3000
+"""Block rows of soft bodies from which products go over threads: below, waking them costs what they save."""
+
+
+@dataclass(frozen=True)
+class Cond(Iterative):
+    """Velocity fixed-point iteration with nodal contacts, Lee, Lee and Lee (2023)."""
+
+    name: ClassVar[str] = "cond"
+    criteria: ClassVar[tuple[str, ...]] = ("scaled", "step")
+    compliant_contacts: ClassVar[bool] = True
+    primal: ClassVar[bool] = True
+    matrix_free: ClassVar[bool] = True
+
+    tolerance: float = 1e-6
+    """Of the residual of laws and of momentum; with the criterion "step" theta_th [m/s]."""
+    max_iterations: int = 3000
+    operator: str = "strict"
+    """"strict": the exact law; "proximal": the convex one (eq. 26)."""
+    step_size: str = "frobenius"
+    """"frobenius", or Barzilai-Borwein's: "bb1", "bb2", or both in turn, "bb"."""
+    reuse: int = 1
+    """Steps for which the sums over A that W is made of are used."""
+    chebyshev: bool = True
+    delay: int = 5
+    """l_s: iterations before acceleration begins."""
+    relaxation: float = 1.0
+    """u: share of each step of the plain iteration that is taken."""
+    gain: float | None = None
+    """k_v [N s/m] of virtual nodes; None: as stiff as the nodes they meet."""
+    multipliers: bool = True
+    """Whether virtual nodes and joints carry impulses; without, they are as soft as their gains (the paper's)."""
+    regularisation: float = 0.0
+    """Omega_c [1/kg] of all contacts: 0, or the invertible model of sec. III-E."""
+    _known: dict[str, Any] = field(default_factory=dict, init=False, repr=False, compare=False)
+
+    def __post_init__(self) -> None:
+        super().__post_init__()
+        self._check_choice("operator", tuple(OPERATORS))
+        self._check_choice("step_size", tuple(RULES))
+        self._check_whole("reuse", 1)
+        self._check_whole("delay", 1)
+        self._check_range("relaxation", 0.0, 1.0 + 1e-12)
+        for name in ("chebyshev", "multipliers"):
+            if not isinstance(getattr(self, name), bool):
+                raise InputError(f"solver cond: {name} is {getattr(self, name)!r}; it must be True or False")
+        if self.gain is not None:
+            self._check_range("gain", 0.0, np.inf)
+        self._check_range("regularisation", -1e-300, np.inf)
+        if OPERATORS[self.operator] != self.law:
+            object.__setattr__(self, "law", OPERATORS[self.operator])
+
+    @property
+    def once(self) -> bool:
+        """Whether a step is linearised once, as in the paper: where its criterion is the paper's."""
+        return self.criterion == "step"
+
+    def solve(
+        self,
+        problem: ContactProblem,
+        warm: NDArray[np.float64] | None = None,
+        relinearise: Relinearise | None = None,
+    ) -> Solution:
+        """Solve one problem from the velocities before the step; ``warm`` (m,) is what virtual nodes carry."""
+        _require_three_rows(problem)
+        started = time.perf_counter()
+        warm = warm if warm is not None and np.isfinite(warm).all() else None
+        if isinstance(problem.A, GivenInverse):
+            try:
+                nodal, v = given_problem_over_nodes(problem)
+            except DivergenceError:  # W is not that of bodies: its symmetric part is indefinite
+                return Solution(problem.v_free.copy(), np.zeros(problem.row_count), "stalled", 0, np.zeros((0, 2)))
+        else:
+            nodal, v = problem, _first_velocities(problem, warm)
+        N = nodalised(nodal, self.gain)
+        W = frobenius_steps(N, self._row_sums(N))
+        run = _Run(self, problem, N, W, v, warm)
+        prepared = time.perf_counter()
+        run.go()
+        timings = {"prepare": prepared - started, "iterate": time.perf_counter() - prepared}
+        count = run.count
+        history = np.column_stack([np.arange(1, count + 1), run.at.steps[:count]])
+        return Solution(
+            run.v, run.lam, run.status, count, history, timings, rollbacks=run.rollbacks,
+            counts={"virtual nodes": N.virtual, "real nodes": len(N.node)},
+        )  # fmt: skip
+
+    def residual(self, problem: ContactProblem, lam: NDArray[np.float64], u: NDArray[np.float64]) -> float:
+        """Natural map of the operator's law, with Omega_c as compliance of contacts, at lam and u (m,)."""
+        if self.regularisation:
+            contact = np.repeat(problem.laws.law == CONTACT, np.diff(problem.J.row_start))
+            u = u + np.where(contact, self.regularisation * lam, 0.0)
+        return scaled_residual(problem, lam, u, self.law)
+
+    def impulses_from_velocities(self, problem: ContactProblem, v: NDArray[np.float64]) -> NDArray[np.float64]:
+        """Impulses (m,) of contacts that the velocities v (nv,) tell, lam = SOL(J v, Omega) (eq. 37); others zero."""
+        if not self.regularisation > 0.0:
+            raise InputError(
+                f"solver cond: regularisation is {self.regularisation}; impulses follow from velocities where it is "
+                "above 0"
+            )
+        lam = np.zeros(problem.row_count)
+        u = problem.constraint_velocity(v)
+        _invert(problem.J.row_start, problem.laws, u, self.regularisation, self.operator == "strict", lam)
+        return lam
+
+    def _row_sums(self, N: Nodal) -> RowSums:
+        """Sums over the rows of A, made anew after ``reuse`` problems of one pattern."""
+        if self.reuse == 1:
+            return row_sums(N)
+        known = self._known
+        if known.get("pattern") is not N.pattern.indices or known["age"] >= self.reuse:
+            known.update(pattern=N.pattern.indices, age=0, sums=row_sums(N))
+        known["age"] += 1
+        sums: RowSums = known["sums"]
+        return sums
+
+
+class _Run:
+    """One solve: iterates, and what was the best of them."""
+
+    def __init__(
+        self, solver: Cond, problem: ContactProblem, N: Nodal, W: Steps, v: NDArray[np.float64],
+        warm: NDArray[np.float64] | None,
+    ) -> None:  # fmt: skip
+        """Begin at velocities v (nv,), with the impulses ``warm`` (m,) carried."""
+        self.solver, self.problem, self.N, self.W = solver, problem, N, W
+        self.given = isinstance(problem.A, GivenInverse)
+        x = np.concatenate([v, virtual_velocities(N, v)])
+        carried = np.zeros(problem.row_count) if warm is None or not solver.multipliers else warm.copy()
+        steps = np.zeros(solver.max_iterations)
+        self.at = Iterate(x, x.copy(), x.copy(), np.zeros_like(x), np.zeros_like(carried), carried, steps, x.copy())
+        self.first = x.copy(), carried.copy()
+        self.progress = np.array([1.0, 0.0, 0.0, np.inf])
+        self.count, self.rollbacks = 0, 0
+        self.status: Status = "max-iterations"
+        self.v, self.lam = problem.v_free if self.given else v, np.zeros_like(carried)
+
+    def go(self) -> None:
+        """Iterate until the solver's criterion is met, or it will not be."""
+        solver, by_step = self.solver, self.solver.criterion == "step"
+        best, mark, marked_at = np.inf, np.inf, 0
+        while self.count < solver.max_iterations:
+            left = solver.max_iterations - self.count
+            ended = self._iterate(left if by_step else min(CHECK, left), solver.tolerance if by_step else 0.0)
+            if ended == LOST:
+                if self.rollbacks == MOST_ROLLBACKS:
+                    self.status = "diverged"
+                    break
+                self._roll_back()
+                continue
+            v, lam = self._found()
+            if by_step:
+                self.v, self.lam = v.copy(), lam.copy()
+                self.status = "converged" if ended == SETTLED else "max-iterations"
+                break
+            value = self._residual(v, lam)
+            if value < best:
+                best, self.v, self.lam = value, v.copy(), lam.copy()
+            if value <= solver.tolerance:
+                self.status = "converged"
+                break
+            if value < 0.9 * mark:
+                mark, marked_at = value, self.count
+            elif self.count - marked_at >= STALL:
+                self.status = "stalled"
+                break
+
+    def _iterate(self, count: int, tolerance: float) -> int:
+        solver, N = self.solver, self.N
+        refresh = REFRESH if solver.multipliers and (N.virtual or len(N.row)) else 0
+        threads = jit.thread_count() > 1 and N.pattern.size >= THREADED  # asked first: it starts the threads that a
+        # kernel from the cache takes for started
+        made, ended = iterate(
+            N, self.W, self.at, self.progress, self.count, count, tolerance, RULES[solver.step_size],
+            solver.operator == "strict", solver.regularisation, solver.chebyshev, solver.delay, solver.relaxation,
+            refresh, threads,
+        )  # fmt: skip
+        self.count += made
+        return int(ended)
+
+    def _roll_back(self) -> None:
+        """Begin again with half of the steps."""
+        self.rollbacks += 1
+        self.W = Steps(*(0.5 * each for each in self.W))
+        self.W = self.W._replace(rigid_inverse=4.0 * self.W.rigid_inverse)
+        x, carried = self.first
+        for each in (self.at.x, self.at.before, self.at.found):
+            each[:] = x
+        self.at.carried[:] = carried
+        self.progress[:] = 1.0, 0.0, 0.0, np.inf
+
+    def _found(self) -> tuple[NDArray[np.float64], NDArray[np.float64]]:
+        """Velocities (nv,) and impulses (m,) of the last surrogate problem; where W is given, what the impulses do."""
+        lam = self.at.lam
+        return (self.problem.velocity(lam) if self.given else self.at.found[: self.N.unknowns]), lam
+
+    def _residual(self, v: NDArray[np.float64], lam: NDArray[np.float64]) -> float:
+        if self.given:
+            return self.solver.residual(self.problem, lam, self.problem.constraint_velocity(v))
+        return nonlinear_residual(self.solver, self.problem, lam, v)
+
+
+def _first_velocities(problem: ContactProblem, warm: NDArray[np.float64] | None) -> NDArray[np.float64]:
+    """Where iterations begin: at the velocities before the step, else where the impulses of the last one lead."""
+    if problem.v_before is not None:
+        return _in_flight(problem, problem.v_before)
+    if problem.unsolved is not None:
+        return problem.unsolved.v.copy()
+    return problem.v_free.copy() if warm is None else problem.velocity(warm)
+
+
+def _in_flight(problem: ContactProblem, v: NDArray[np.float64]) -> NDArray[np.float64]:
+    """Velocities v (nv,) where soft bodies that nothing touches have the acceleration that each has as a whole.
+
+    Iterations bring news from node to node, and a step that is small says little of what all nodes have in common.
+    """
+    out, A, J = np.array(v, dtype=np.float64), problem.A, problem.J
+    if not isinstance(A, SparseInertia):
+        return out
+    bodies = len(A.rigid.start) - 1
+    touched = np.zeros(bodies + A.pattern.size, dtype=np.bool_)
+    touched[J.entry_column] = True
+    free = [p for p in A.parts if not touched[bodies + p.first : bodies + p.first + p.pattern.size].any()]
+    missing = -problem.momentum_gain(v) if free else out
+    for part in free:
+        here = slice(A.rigid_size + part.rows.start, A.rigid_size + part.rows.stop)
+        whole = A.blocks(part).sum(axis=0)
+        out[here].reshape(-1, 3)[:] += np.linalg.solve(whole, missing[here].reshape(-1, 3).sum(axis=0))
+    return out
+
+
+def _require_three_rows(problem: ContactProblem) -> None:
+    """Raise an InputError where contacts resist spins, which nodes do not have."""
+    laws = problem.laws
+    foreign = (laws.law == CONTACT) & ((laws.friction_set == ELLIPSOID) | (np.diff(problem.J.row_start) != 3))
+    if foreign.any():
+        c = int(np.argmax(foreign))
+        raise InputError(
+            f"solver cond: contact {c} has {np.diff(problem.J.row_start)[c]} rows and the friction set "
+            f"{FRICTION_SET_NAMES[int(laws.friction_set[c])]!r}; nodes do not spin, so it takes contacts of three rows. "
+            "prox-gs and auto solve the others"
+        )
+
+
+@kernel
+def _invert(row_start, laws, u, regularisation, strict, lam_out):
+    """Impulses of contacts at velocities u: Algorithm 2 with Omega_c in the place of Gamma_c."""
+    for c in range(row_start.shape[0] - 1):
+        i = row_start[c]
+        if laws.law[c] != CONTACT:
+            continue
+        one_contact(laws, c, i, u[i], u[i + 1], u[i + 2], regularisation, strict, lam_out)

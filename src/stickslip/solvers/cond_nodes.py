@@ -1,0 +1,220 @@
+"""Contact nodalisation: every contact as one between nodes, real or virtual ([lee2023] sec. III-A, eq. 13-18).
+
+A contact sees a real node where an entry of its rows is a rotation, J_cm = +-R (eq. 13), or s R with the share s of a
+point in a face or on an edge: J_c W J_c^T is a multiple of I there as well, if the nodes of the contact have one w. No
+two contacts have the same real node. All else that moves the contact point - rigid bodies, and nodes that another
+contact has already - is tied to a virtual node without mass, which lives as long as the problem:
+
+    f_v = -k_v (J_v v - y)                                                                                   (14)
+
+y (3,) is its velocity in the frame of the contact, so that J_v are the entries of the contact's rows themselves. One
+virtual node stands for all that is not a real node: where both sides are bodies it moves as one does against the other.
+So a node is in one contact at most, a virtual node in exactly one, and the surrogate Delassus operator stays diagonal
+(eq. 25); see docs/decisions/0010-nodal-contacts.md.
+
+Rows of joints are potentials (sec. II-A): u + C lam = 0 is the force -(J v + bias) / C; rows with a law of their own
+(limits, bounded drives) the projection of that force.
+"""
+
+from __future__ import annotations
+
+from math import sqrt
+from typing import NamedTuple
+
+import numpy as np
+from numpy.typing import NDArray
+
+from stickslip.contact.laws import CONTACT
+from stickslip.contact.problem import ContactProblem, Laws
+from stickslip.jit import kernel
+from stickslip.linalg import inertia
+from stickslip.linalg.block_matrix import BlockPattern
+from stickslip.linalg.block_rows import BlockRows, summed
+from stickslip.linalg.inertia import BlockDiagonal, SparseInertia
+
+ROTATION = 1e-9
+"""Deviation from a rotation up to which an entry of a contact's rows is one."""
+SHARE = 0.5
+"""k_v over the diagonal of A at the nodes that a virtual node meets; stiffer ones are closer, and converge slower."""
+HOLDING = 1e-2
+"""C of rows of joints over their mobility at least; what is missing to less comes from multipliers."""
+
+
+class Nodal(NamedTuple):
+    """A problem over real unknowns x[:nv] and virtual nodes x[nv:], contact by contact and row by row."""
+
+    rigid: BlockDiagonal
+    """Blocks of the first unknowns."""
+    pattern: BlockPattern
+    soft: NDArray[np.float64]
+    """(nnzb, 3, 3) blocks of the unknowns after those."""
+    b: NDArray[np.float64]
+    """(nv,) [N s] right-hand side of A v = b + J^T lam."""
+    J: BlockRows
+    laws: Laws
+    bias: NDArray[np.float64]
+    contact: NDArray[np.int32]
+    """(nc,) blocks that are contacts."""
+    node_start: NDArray[np.int32]
+    """(nc + 1,)"""
+    node: NDArray[np.int32]
+    """Entries of J that are the real nodes of each contact."""
+    tied: NDArray[np.int32]
+    """(nc,) number of the virtual node, -1 where there is none."""
+    tie_start: NDArray[np.int32]
+    """(virtual + 1,)"""
+    tie: NDArray[np.int32]
+    """Entries of J that each virtual node is tied to."""
+    gain: NDArray[np.float64]
+    """(virtual,) [kg] k_v, times the step."""
+    row: NDArray[np.int32]
+    """Blocks that are no contacts."""
+    stiffness: NDArray[np.float64]
+    """(m,) [kg] 1 / C of their rows."""
+
+    @property
+    def unknowns(self) -> int:
+        """Real unknowns nv."""
+        return len(self.b)
+
+    @property
+    def virtual(self) -> int:
+        """Number of virtual nodes."""
+        return len(self.gain)
+
+
+def nodalised(problem: ContactProblem, gain: float | None) -> Nodal:
+    """The problem with virtual nodes of this gain k_v [N s/m]; None: as stiff as the nodes they touch."""
+    J, laws, A = problem.J, problem.laws, problem.A
+    assert not isinstance(A, inertia.GivenInverse)
+    contact = np.flatnonzero(laws.law == CONTACT).astype(np.int32)
+    row = np.flatnonzero(laws.law != CONTACT).astype(np.int32)
+    real = np.zeros(len(J.entry_column), dtype=np.bool_)
+    _find_nodes(J, contact, np.zeros(len(J.column_start) - 1, dtype=np.bool_), real)
+    nodes, rest = np.zeros(len(contact), dtype=np.int32), np.zeros(len(contact), dtype=np.int32)
+    _count(J, contact, real, nodes, rest)
+    tied = np.where(rest > 0, np.cumsum(rest > 0) - 1, -1).astype(np.int32)
+    node_start, tie_start = summed(nodes), summed(rest[rest > 0])
+    node, tie = np.empty(int(node_start[-1]), dtype=np.int32), np.empty(int(tie_start[-1]), dtype=np.int32)
+    _list(J, contact, real, tied, node_start, tie_start, node, tie)
+    nothing = BlockPattern(np.zeros(1, np.int32), np.zeros(0, np.int32), np.zeros(0, np.int32))
+    mobility = problem.diagonal
+    stiffness = 1.0 / np.maximum(np.maximum(laws.compliance, HOLDING * mobility), np.finfo(float).tiny)
+    nodal = Nodal(
+        A.rigid if isinstance(A, SparseInertia) else A,
+        A.pattern if isinstance(A, SparseInertia) else nothing,
+        A.data if isinstance(A, SparseInertia) else np.zeros((0, 3, 3)),
+        -problem.momentum_gain(np.zeros(problem.unknown_count)),
+        J, laws, problem.bias, contact, node_start, node, tied, tie_start, tie,
+        np.full(len(tie_start) - 1, 0.0 if gain is None else gain * problem.step), row, stiffness,
+    )  # fmt: skip
+    if gain is None and nodal.virtual:
+        blocks = inertia.diagonal_blocks(A) if isinstance(A, SparseInertia) else A
+        _own_gains(nodal, blocks.start, blocks.data_start, blocks.data, blocks.inverse, nodal.gain)
+    return nodal
+
+
+def virtual_velocities(nodal: Nodal, v: NDArray[np.float64]) -> NDArray[np.float64]:
+    """y (3 virtual,) of virtual nodes that move with what they are tied to, which has velocities v (nv,)."""
+    y = np.zeros(3 * nodal.virtual)
+    _virtual_velocities(nodal, v, y)
+    return y
+
+
+@kernel
+def _virtual_velocities(N, v, y_out):
+    """J_v v."""
+    J = N.J
+    for p in range(N.gain.shape[0]):
+        for t in range(N.tie_start[p], N.tie_start[p + 1]):
+            e = N.tie[t]
+            first = J.column_start[J.entry_column[e]]
+            width = J.column_start[J.entry_column[e] + 1] - first
+            for i in range(3):
+                for j in range(width):
+                    y_out[3 * p + i] += J.data[J.data_start[e] + i * width + j] * v[first + j]
+
+
+@kernel
+def _scale(J, e):
+    """s where entry e is s R with a rotation R, at a node; else zero."""
+    column, at = J.entry_column[e], J.data_start[e]
+    if J.column_start[column + 1] - J.column_start[column] != 3:
+        return 0.0
+    square = J.data[at] ** 2 + J.data[at + 1] ** 2 + J.data[at + 2] ** 2
+    for i in range(3):
+        for j in range(i + 1):
+            total = 0.0
+            for d in range(3):
+                total += J.data[at + 3 * i + d] * J.data[at + 3 * j + d]
+            if abs(total - (square if i == j else 0.0)) > ROTATION * square:
+                return 0.0
+    return sqrt(square)
+
+
+@kernel
+def _find_nodes(J, contact, used_out, real_out):
+    """Entries of contacts that are real nodes: whole nodes first, then those that share a point with others."""
+    for whole in (True, False):
+        for k in range(contact.shape[0]):
+            for e in range(J.entry_start[contact[k]], J.entry_start[contact[k] + 1]):
+                if real_out[e] or used_out[J.entry_column[e]]:
+                    continue
+                s = _scale(J, e)
+                if s > 0.0 and (abs(s - 1.0) <= ROTATION) == whole:
+                    used_out[J.entry_column[e]] = True
+                    real_out[e] = True
+
+
+@kernel
+def _count(J, contact, real, node_out, tie_out):
+    """How many real nodes each contact has, and how many other entries."""
+    for k in range(contact.shape[0]):
+        for e in range(J.entry_start[contact[k]], J.entry_start[contact[k] + 1]):
+            if real[e]:
+                node_out[k] += 1
+            else:
+                tie_out[k] += 1
+
+
+@kernel
+def _list(J, contact, real, tied, node_start, tie_start, node_out, tie_out):
+    """Entries that are real nodes by contact, the others by virtual node."""
+    for k in range(contact.shape[0]):
+        to, there = node_start[k], tie_start[max(tied[k], 0)]
+        for e in range(J.entry_start[contact[k]], J.entry_start[contact[k] + 1]):
+            if real[e]:
+                node_out[to] = e
+                to += 1
+            else:
+                tie_out[there] = e
+                there += 1
+
+
+@kernel
+def _own_gains(N, start, data_start, data, inverse, gain_out):
+    """k_v of each virtual node: the mean diagonal of A at its real nodes, else what moves the point it is tied to."""
+    J = N.J
+    for k in range(N.contact.shape[0]):
+        if N.tied[k] < 0:
+            continue
+        total, count = 0.0, 0.0
+        for n in range(N.node_start[k], N.node_start[k + 1]):
+            b = J.entry_column[N.node[n]]
+            at = data_start[b]
+            total += data[at] + data[at + 4] + data[at + 8]
+            count += 3.0
+        if count == 0.0:
+            total = 3.0
+            for t in range(N.tie_start[N.tied[k]], N.tie_start[N.tied[k] + 1]):
+                e = N.tie[t]
+                b = J.entry_column[e]
+                width = start[b + 1] - start[b]
+                for r in range(3):
+                    for i in range(width):
+                        for j in range(width):
+                            count += (
+                                J.data[J.data_start[e] + r * width + i] * inverse[data_start[b] + i * width + j]
+                                * J.data[J.data_start[e] + r * width + j]
+                            )  # fmt: skip
+        gain_out[N.tied[k]] = SHARE * total / count if count > 0.0 else 1.0

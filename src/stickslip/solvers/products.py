@@ -1,0 +1,148 @@
+"""Products with N = S (W + C) S for methods over impulses: W as it is, assembled, or by solves with a factorised A.
+
+Legend: S (m,) scale of the rows, C compliance, z = A^-1 J^T S x the velocities that scaled impulses x cause.
+"""
+
+from __future__ import annotations
+
+import time
+from dataclasses import replace
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+from scipy.linalg.blas import dsymv
+
+from stickslip.contact import delassus
+from stickslip.contact.laws import CONTACT
+from stickslip.contact.problem import ContactProblem
+from stickslip.contact.soft_delassus import assembling, dense_delassus
+from stickslip.linalg import block_rows, inertia
+from stickslip.linalg.inertia import SparseInertia
+from stickslip.linalg.vectors import length
+from stickslip.solvers.condensed import measured_by
+from stickslip.solvers.velocity_change import VelocityChange
+
+
+class Products:
+    """N x, by solves with A: y = J^T x, A z = y, w = J z."""
+
+    def __init__(
+        self, problem: ContactProblem, diagonal: NDArray[np.float64], timings: dict[str, float], name: str
+    ) -> None:
+        """``diagonal`` (m,): diag W, or what stands for it in the scale of rows."""
+        self.problem, self.timings, self._name = problem, timings, name
+        self.compliance = problem.laws.compliance
+        self.S = _scale(problem, diagonal)
+        self.products = 0
+        self.moved = np.zeros(0)
+        """z of the last product."""
+
+    def __call__(self, x: NDArray[np.float64]) -> NDArray[np.float64]:
+        """N x for x (m,)."""
+        self.products += 1
+        impulse = self.S * x
+        return self.S * (self._delassus(impulse) + self.compliance * impulse)
+
+    def _delassus(self, impulse: NDArray[np.float64]) -> NDArray[np.float64]:
+        """W impulse."""
+        J, A = self.problem.J, self.problem.A
+        self.moved = inertia.solve(A, block_rows.apply_transpose(J, impulse))
+        return block_rows.apply(J, self.moved)
+
+    @property
+    def counts(self) -> dict[str, int]:
+        """How many products there were, by what they took."""
+        return {self._name: self.products}
+
+    def velocity_change(
+        self,
+        new: NDArray[np.float64],
+        old: NDArray[np.float64],
+        N_new: NDArray[np.float64],
+        N_old: NDArray[np.float64],
+        moved: NDArray[np.float64],
+        tolerance: float,
+    ) -> float | None:
+        """|z - moved| [m/s] of two impulses (m,), the product with ``new`` the last one; None: above the tolerance."""
+        return float(length(self.moved - moved))
+
+
+class DenseProducts(Products):
+    """N x with W assembled."""
+
+    def __init__(self, problem: ContactProblem, W: NDArray[np.float64], timings: dict[str, float]) -> None:
+        super().__init__(problem, problem.diagonal, timings, "products")
+        self.W, self.theta = W.T, VelocityChange(problem)
+
+    def _delassus(self, impulse: NDArray[np.float64]) -> NDArray[np.float64]:
+        return np.asarray(dsymv(1.0, self.W, impulse, lower=1))
+
+    @property
+    def counts(self) -> dict[str, int]:
+        """Products, and solves for the criterion "velocity"."""
+        return {"products": self.products, "measurements": self.theta.solves}
+
+    def velocity_change(
+        self,
+        new: NDArray[np.float64],
+        old: NDArray[np.float64],
+        N_new: NDArray[np.float64],
+        N_old: NDArray[np.float64],
+        moved: NDArray[np.float64],
+        tolerance: float,
+    ) -> float | None:
+        """By a solve, where the change of constraint velocities does not rule it out."""
+        d = self.S * (new - old)
+        du = (N_new - N_old) / self.S - self.compliance * d
+        return None if float(length(du)) > tolerance * self.theta.bound else self.theta(d)
+
+
+def products_of(problem: ContactProblem, factorised: bool, measured: bool) -> Products:
+    """Products for a problem; where bodies are soft, of a W that is assembled or by solves with a factorised A.
+
+    ``measured``: whether residuals are asked for.
+    """
+    A = problem.A
+    if not isinstance(A, SparseInertia):
+        return Products(problem, problem.diagonal, {}, "products")
+    started = time.perf_counter()
+    if factorised:
+        free = inertia.least_fill(A)
+        for _ in free.factors:
+            pass
+        timings = {"factorise": time.perf_counter() - started}
+        rough = delassus.diagonal(problem.J, inertia.diagonal_blocks(A))
+        return Products(refactorised(problem, free, measured), rough, timings, "solves")
+    own = assembling(problem.J, A)
+    for _ in own.factors:
+        pass
+    between = time.perf_counter()
+    W = dense_delassus(problem.J, own)[0]
+    timings = {"factorise": between - started, "assemble": time.perf_counter() - between}
+    return DenseProducts(measured_by(problem, own, np.diagonal(W).copy()), W, timings)
+
+
+def refactorised(problem: ContactProblem, A: SparseInertia, measured: bool) -> ContactProblem:
+    """The problem with A in another order of elimination.
+
+    ``measured``: with diag W for residuals, where it is not known to be rough; that takes the order that it had.
+    """
+    if A is problem.A:
+        return problem
+    free: Any = problem.unsolved or problem.v_free
+    found = replace(problem, A=A, v_free=free)
+    found.__dict__["momentum_size"] = problem.momentum_size
+    if measured and problem.unsolved is None:
+        found.__dict__["diagonal"] = problem.diagonal
+    return found
+
+
+def _scale(problem: ContactProblem, diagonal: NDArray[np.float64]) -> NDArray[np.float64]:
+    """S (m,): one over the root of the mobility of rows with their compliance, one number for a contact."""
+    height = np.diff(problem.J.row_start)
+    mobility = diagonal + problem.laws.compliance
+    mean = np.add.reduceat(mobility, problem.J.row_start[:-1]) / height
+    mobility = np.where(np.repeat(problem.laws.law == CONTACT, height), np.repeat(mean, height), mobility)
+    moves = mobility > 0.0
+    return np.asarray(1.0 / np.sqrt(np.where(moves, mobility, float(mobility[moves].mean()) if moves.any() else 1.0)))

@@ -1,0 +1,75 @@
+"""Position-based dynamics with compliance and small steps, the baseline of [lee2023] sec. V-E-2 (its ref. 68).
+
+A step of h is taken in ``substeps`` parts, each with one nonlinear Gauss-Seidel pass over all constraints at the
+positions of now ([macklin2016], [macklin2019small]); dynamics/xpbd_*.py are the kernels. What it finds is not the
+solution of the step's problem: the smaller the parts, the nearer are joints, elements and contacts to their laws, and
+the time discretisation is finer than that of all other methods. Its status says how well the problem of the whole step
+is met where it ends, with mean velocities and summed impulses: "converged" within ``tolerance``, else "max-iterations".
+
+A problem that comes alone, without bodies, is linear; there the same is a Gauss-Seidel iteration over rows, that of
+prox-gs without its subspace steps.
+"""
+
+from __future__ import annotations
+
+import time
+from dataclasses import dataclass
+from typing import ClassVar
+
+import numpy as np
+from numpy.typing import NDArray
+
+from stickslip.contact.problem import ContactProblem
+from stickslip.solvers.iterative import Iterative, require_discs
+from stickslip.solvers.protocol import Relinearise, Solution, Status, Step
+from stickslip.solvers.prox_gs import ProxGaussSeidel
+from stickslip.solvers.verdict import nonlinear_residual
+
+
+@dataclass(frozen=True)
+class Xpbd(Iterative):
+    """Extended position-based dynamics with small steps, Macklin et al. (2019)."""
+
+    name: ClassVar[str] = "xpbd"
+    steps_itself: ClassVar[bool] = True
+    matrix_free: ClassVar[bool] = True
+    """Nobody needs the free velocities of soft bodies before the step is judged."""
+
+    max_iterations: int = 10000
+    """Sweeps at most over a problem that comes alone."""
+    substeps: int = 50
+    """Parts of a step."""
+
+    def __post_init__(self) -> None:
+        super().__post_init__()
+        self._check_whole("substeps", 1)
+
+    def advance(self, step: Step, problem: ContactProblem, warm: NDArray[np.float64] | None) -> Solution:
+        """Take the step; impulses of the last one are of no use to it."""
+        require_discs(problem, self.name)
+        with np.errstate(all="ignore"):
+            found = step.substeps(self.substeps)
+        started = time.perf_counter()
+        status: Status = "diverged"
+        value = np.inf
+        if all(np.isfinite(part).all() for part in (found.v, found.v_end, found.lam)):
+            value = nonlinear_residual(self, found.problem, found.lam, found.v)
+            status = "converged" if value <= self.tolerance else "max-iterations"
+        timings = {"iterate": found.seconds, "judge": time.perf_counter() - started}
+        history = np.array([[self.substeps, value]])
+        return Solution(
+            found.v, found.lam, status, self.substeps, history, timings, problem=found.problem, v_end=found.v_end
+        )
+
+    def solve(
+        self,
+        problem: ContactProblem,
+        warm: NDArray[np.float64] | None = None,
+        relinearise: Relinearise | None = None,
+    ) -> Solution:
+        """Solve one linear problem by Gauss-Seidel sweeps, from ``warm`` (m,) or zero."""
+        require_discs(problem, self.name)
+        sweeps = ProxGaussSeidel(
+            tolerance=self.tolerance, max_iterations=self.max_iterations, criterion=self.criterion, subspace=0
+        )
+        return sweeps.solve(problem, warm)

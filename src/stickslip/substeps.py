@@ -1,0 +1,145 @@
+"""A step in many small ones, by position-based dynamics: what solvers/xpbd.py asks of a step.
+
+Contacts are those of the step. Bodies with prescribed motion move evenly through it.
+"""
+
+from __future__ import annotations
+
+import time
+from dataclasses import replace
+from typing import TYPE_CHECKING
+
+import numpy as np
+from numpy.typing import NDArray
+
+from stickslip.contact.problem import ContactProblem, Unsolved
+from stickslip.dynamics import rigid_bodies
+from stickslip.dynamics.xpbd_bodies import Bodies, mean_velocities
+from stickslip.dynamics.xpbd_contacts import contact_points
+from stickslip.dynamics.xpbd_elements import Nodes, element_room
+from stickslip.dynamics.xpbd_joints import joint_room, other_blocks
+from stickslip.dynamics.xpbd_rods import sections_of
+from stickslip.dynamics.xpbd_soft_contacts import soft_points
+from stickslip.dynamics.xpbd_steps import mixed_steps, rigid_steps
+from stickslip.errors import InputError
+from stickslip.linalg import inertia
+from stickslip.model import DYNAMIC, STATIC
+from stickslip.soft_description import MOONEY_RIVLIN
+from stickslip.solvers.protocol import Travelled
+
+if TYPE_CHECKING:
+    from stickslip.linearisation import Linearisation
+
+ROUNDING = 1e-7
+"""Share of the bodies' distances from the origin; with a tolerance of 1e-8 the rounding of positions is below it."""
+
+
+def take_substeps(step: Linearisation, count: int) -> Travelled:
+    """The step in ``count`` small ones, with one Gauss-Seidel pass over all constraints in each."""
+    _check_features(step)
+    started = time.perf_counter()
+    model, state, h = step.model, step.state, step.options.dt
+    bodies = _bodies(step)
+    tables = model.joints
+    joint_impulse, impulse = np.zeros(tables.row_count), np.zeros((len(step.contacts), 3))
+    coordinate = np.maximum(tables.row_coordinate, 0)
+    points = contact_points(model, step.contacts, step.q, step.options)
+    broken = state.joint_broken
+    joints = (
+        tables, other_blocks(tables, broken), sections_of(tables, broken), coordinate, state.joint_angle,
+        state.joint_target,
+    )  # fmt: skip
+    least = step.options.restitution_speed
+    v = np.empty_like(bodies.v)
+    lam, mean, end = [impulse.ravel()], [v], [bodies.v]
+    if step.soft is None:
+        rigid_steps(bodies, *joints, points, least, h, count, joint_room(), joint_impulse, impulse)
+    else:
+        soft, own, motion = model.soft, step.soft, step.soft.motion
+        nodes = _nodes(step)
+        touching = soft_points(model, own.contacts, step.q, motion.x, step.options)
+        welds = soft.weld_node, soft.weld_body, soft.weld_point
+        weld_impulse, soft_impulse = np.zeros((len(soft.weld_node), 3)), np.zeros((len(own.contacts), 3))
+        mixed_steps(
+            bodies, nodes, *joints, soft.elements, motion.pressure, *welds, points, touching, least, h, count,
+            joint_room(), element_room(), joint_impulse, weld_impulse, impulse, soft_impulse,
+        )  # fmt: skip
+        lam.append(soft_impulse.ravel())
+        mean.append((nodes.x - motion.x) / h)
+        end.append(nodes.v)
+    mean_velocities(step.q, bodies.q, bodies.turned, h, v)
+    if step.layout is not None:
+        lam.append(joint_impulse[step.layout.row])
+    if step.soft is not None:
+        lam.append(weld_impulse.ravel())
+    unknown = [model.dynamic] if step.soft is None else [model.dynamic, model.soft.free]
+    v_mean = np.concatenate([part[rows].ravel() for part, rows in zip(mean, unknown, strict=True)])
+    v_end = np.concatenate([part[rows].ravel() for part, rows in zip(end, unknown, strict=True)])
+    seconds = time.perf_counter() - started
+    return Travelled(v_mean, v_end, np.concatenate(lam), _judged(step, v_mean, v_end, h / count), seconds)
+
+
+def _judged(
+    step: Linearisation, v_mean: NDArray[np.float64], v_end: NDArray[np.float64], small: float
+) -> ContactProblem:
+    """The problem at the end of the step: its laws are for mean velocities, its momentum is that of v_end (nv,)."""
+    if not (np.isfinite(v_mean).all() and np.isfinite(v_end).all()):
+        return step.at_start()
+    problem = step.joints_at(v_mean)
+    q_end = rigid_bodies.advance(step.q, rigid_bodies.scatter(step.model, step.v, v_mean), step.options.dt)
+    gain, rigid = v_end - v_mean, step.model.rigid_dof_count
+    gain[:rigid] = inertia.apply(rigid_bodies.mass_blocks(step.model, q_end), gain[:rigid])
+    if step.soft is not None:
+        gain[rigid:] *= np.repeat(step.model.soft.mass[step.model.soft.free], 3)
+    missing = Unsolved(v_mean, -problem.momentum_gain(v_mean) - gain)
+    judged = replace(problem, v_free=missing)  # type: ignore[arg-type]
+    # velocities are differences of positions over a ``small`` step [s], and have their rounding
+    distance = step.model.mass * np.linalg.norm(q_end[:, :3], axis=1)
+    judged.__dict__["momentum_size"] = problem.momentum_size + ROUNDING * float(np.linalg.norm(distance)) / small
+    judged.__dict__["free_speed"] = problem.free_speed
+    return judged
+
+
+def _bodies(step: Linearisation) -> Bodies:
+    """The rigid bodies at the start of the step."""
+    model, count = step.model, step.model.body_count
+    dynamic = model.body_kind == DYNAMIC
+    inverse = np.zeros((count, 3, 3))
+    inverse[dynamic] = np.linalg.inv(model.inertia[dynamic])
+    force = step.state.force.copy()
+    force[:, :3] += model.mass[:, None] * model.gravity
+    return Bodies(
+        np.where(dynamic, model.mass, 0.0), model.inertia, inverse, force, model.body_kind != STATIC, step.q.copy(),
+        step.q.copy(), step.v.copy(), step.v.copy(), np.zeros((count, 9)), np.zeros((count, 3)),
+    )  # fmt: skip
+
+
+def _nodes(step: Linearisation) -> Nodes:
+    """The nodes at the start of the step."""
+    assert step.soft is not None
+    soft, motion = step.model.soft, step.soft.motion
+    mobility = np.where(soft.block >= 0, 1.0 / soft.mass, 0.0)
+    acceleration = motion.external / soft.mass[:, None]
+    return Nodes(mobility, acceleration, soft.alpha, motion.x.copy(), motion.x.copy(), motion.v.copy())
+
+
+def _check_features(step: Linearisation) -> None:
+    """Raise an InputError that names what position-based dynamics does not know here."""
+    options, model, where = step.options, step.model, "solver xpbd"
+    if options.scheme != "euler":
+        raise InputError(f"{where}: scheme is {options.scheme!r}; it has its own, so the scheme must be 'euler'")
+    if len(step.contacts) and step.contacts.restitution[:, 1].any():
+        raise InputError(f"{where}: a material has a tangential restitution; it takes normal restitution alone")
+    if step.soft is None:
+        return
+    soft, contacts = model.soft, step.soft.contacts
+    if step.soft.as_rows:
+        raise InputError(f"{where}: elasticity is 'rows'; it has rows of its own, so elasticity must be 'auto'")
+    if soft.cavities:
+        raise InputError(f"{where}: the scene has {len(soft.cavities)} cavities; it takes none")
+    if len(soft.plane_nodes):
+        raise InputError(f"{where}: a soft body is in plane strain; it takes bodies in three dimensions")
+    if (soft.elements.model == MOONEY_RIVLIN).any():
+        raise InputError(f"{where}: a soft body has the model 'mooney-rivlin'; it takes all other models")
+    if len(contacts) and contacts.restitution.any():
+        raise InputError(f"{where}: a soft body in contact has a restitution; it takes that of rigid bodies alone")
