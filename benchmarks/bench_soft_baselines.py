@@ -1,11 +1,11 @@
 """Methods for soft bodies with many contacts, against each other: milliseconds and iterations of one step.
 
-A soft mat of 0.3 x 0.3 x 0.01 m slides on the floor. All methods get the same problem, which a run with ``sap`` has come
-to, from the same impulses and velocities of the step before, with nothing factorised, and stop by the threshold on the
-change of velocities in an iteration, |v^(l+1) - v^l| <= 1e-4 m/s ([lee2023] sec. V-C.1); ``sap`` and ``admm`` over
+A soft mat of 0.3 x 0.3 x 0.01 m slides on the floor. All methods get the same problem, which a run with ``apgd`` has
+come to, from the same impulses and velocities of the step before, with nothing factorised, and stop by the threshold on
+the change of velocities in an iteration, |v^(l+1) - v^l| <= 1e-4 m/s ([lee2023] sec. V-C.1); ``sap`` and ``admm`` over
 impulses, which have no such measure, at a residual of 1e-4. Times are of the processor, one thread, the smallest of all
-runs: of the whole solve, without what the measure took; assembling is the share of W in it, factorising that of the
-sparse Cholesky factors. error: of velocities against the exact solution of law (|v - v*| / |v*|); laws differ.
+runs: of the whole solve, without what the measure took, and its parts: sparse Cholesky factors, the Delassus matrix,
+iterations. error: |v - v*| / |v*| against the exact law; boxes and the convex law (apgd, sap) have other solutions.
 
 Run: python benchmarks/bench_soft_baselines.py [--nodes 1500,5000] [--runs 3] [--json]
 """

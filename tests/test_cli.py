@@ -52,8 +52,8 @@ def test_run_prints_the_fields_that_scripts_rely_on(capsys):
     assert err == ""
     assert found.keys() >= RUN_FIELDS
     assert found["certificate"].keys() >= CERTIFICATE_FIELDS
-    assert found["metrics"].keys() == {"position_error_mm"}
-    assert (found["scene"], found["solver"], found["law"]) == ("box-slide", "auto", "exact")
+    assert found["metrics"].keys() == {"position_error_mm", "x_error_mm", "y_error_mm", "z_error_mm"}
+    assert (found["scene"], found["solver"], found["law"]) == ("box-slide", "cond", "exact")
     assert (found["dt"], found["steps"], found["bodies"], found["dofs"]) == (0.01, 5, 2, 6)
     assert found["converged_fraction"] == 1.0
 

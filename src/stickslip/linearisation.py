@@ -20,7 +20,7 @@ from numpy.typing import NDArray
 from stickslip.collision.contacts import Contacts
 from stickslip.collision.matching import match
 from stickslip.contact import delassus
-from stickslip.contact.problem import ContactProblem, Laws, Unsolved, contact_laws
+from stickslip.contact.problem import ContactProblem, Laws, contact_laws, solved_later
 from stickslip.dynamics import contact_motion, contact_rows, joints, prescribed, rigid_bodies
 from stickslip.dynamics.cavities import volume
 from stickslip.dynamics.contact_springs import normal_compliance
@@ -238,7 +238,7 @@ class Linearisation:
         # H (v' - v_free') - J^T lam' = A (v - v_free) + H (v' - v) - J^T lam'
         missing = -problem.momentum_gain(v)
         solved = problem.unsolved is None
-        stiff = replace(problem, A=H, v_free=v + inertia.solve(H, missing) if solved else Unsolved(v, missing))
+        stiff = replace(problem, A=H, v_free=v + inertia.solve(H, missing) if solved else solved_later(v, missing))
         stiff.__dict__.update(free_speed=problem.free_speed, momentum_size=problem.momentum_size)  # the same measures
         return stiff
 
@@ -285,7 +285,6 @@ class Linearisation:
         after: list[Part] = []
         response: NDArray[np.float64] | None = None
         inertia_of_all: Inertia = A
-        v_free: NDArray[np.float64] | Unsolved
         if self.soft is not None:
             part = part._replace(rows=part.rows._replace(J=over_all(rows.J, self.model)))
             own = self.soft.contact_part

@@ -14,6 +14,7 @@ from stickslip.certificate import Certificate, certify
 from stickslip.collision.contacts import Contacts
 from stickslip.collision.matching import remember
 from stickslip.collision.soft_contacts import SoftContacts
+from stickslip.contact.potentials import Known
 from stickslip.contact.problem import ContactProblem
 from stickslip.contact_report import ContactReport, report_contacts
 from stickslip.divergence import check_finite
@@ -31,7 +32,7 @@ from stickslip.scene import KINDS, Body, Scene
 from stickslip.soft_description import SoftBody
 from stickslip.soft_linearisation import elastic_rows, soft_step
 from stickslip.soft_reading import SoftReading
-from stickslip.solvers.condensed import solve_once
+from stickslip.solvers.condensed import solve_once, solve_with_potentials
 from stickslip.solvers.protocol import Solution, Solver, StepsItself
 from stickslip.solvers.registry import DEFAULT, make_solver
 from stickslip.solvers.repeated import solve_repeatedly
@@ -93,6 +94,7 @@ class Simulation(SoftReading):
                 "contact_stiffness, whose springs need overlaps; it must be 0"
             )
         self.elastic_rows = elastic_rows(self.solver, self.stepping)
+        self.potentials: Known = {}
         self.state = initial_state(self.model)
         self.last: StepResult | None = None
 
@@ -110,7 +112,9 @@ class Simulation(SoftReading):
         contacts = contacts_of_step(model, q, v, options, model.ignored_pairs(state.joint_broken))
         soft = None
         if model.soft.count:
-            soft = soft_step(model, state, q, v, options, self.elastic_rows, getattr(self.solver, "matrix_free", False))
+            # what factorises A with joints in it has no use for factors without them
+            unsolved = getattr(self.solver, "matrix_free", False) or options.joints == "potentials"
+            soft = soft_step(model, state, q, v, options, self.elastic_rows, unsolved)
         clock.append(time.perf_counter())
 
         # the problem of this step
@@ -120,9 +124,11 @@ class Simulation(SoftReading):
         clock.append(time.perf_counter())
 
         # solvers that are nonlinear in positions linearise again themselves; joints and elements hold at position level
-        # with all
+        # with all, unless joints are potentials
         if getattr(self.solver, "steps_itself", False):
             solution = cast(StepsItself, self.solver).advance(linearisation, problem, warm)
+        elif options.joints == "potentials":
+            solution = solve_with_potentials(self.solver, problem, warm, self.potentials)
         elif getattr(self.solver, "nonlinear", False) and not isinstance(problem.A, SparseInertia):
             solution = self.solver.solve(problem, warm, linearisation.at)
         elif linearisation.moves and not getattr(self.solver, "once", False):

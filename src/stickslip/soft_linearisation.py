@@ -15,7 +15,7 @@ from numpy.typing import NDArray
 from stickslip.collision.matching import match_same, remember
 from stickslip.collision.soft_contacts import SoftContacts, find_soft_contacts
 from stickslip.contact.laws import BILATERAL, ELASTIC
-from stickslip.contact.problem import Laws, Unsolved, contact_laws, joined_laws
+from stickslip.contact.problem import Laws, contact_laws, joined_laws, solved_later
 from stickslip.contact.soft_delassus import dense_delassus
 from stickslip.dynamics import contact_rows, soft_bodies, soft_rows
 from stickslip.dynamics.contact_springs import normal_compliance
@@ -47,10 +47,14 @@ class Part(NamedTuple):
 
 
 def elastic_rows(solver: Solver, options: Stepping) -> bool:
-    """Whether elements are rows: where the solver is nonlinear in positions, unless the user says otherwise."""
+    """Whether elements are rows: where the solver is nonlinear in positions, unless the user says otherwise.
+
+    Not where joints are potentials, which enter A with the elements.
+    """
     chosen = options.elasticity
     able = options.theta[0] > 0.0 and options.gain == 1.0
-    as_rows = chosen == "rows" or (chosen == "auto" and getattr(solver, "nonlinear", False) and able)
+    wanted = getattr(solver, "nonlinear", False) and options.joints == "rows"
+    as_rows = chosen == "rows" or (chosen == "auto" and wanted and able)
     if as_rows and not able:
         raise InputError(
             f"stepping: elasticity is 'rows', scheme {options.scheme!r}; rows need implicit forces and velocities at "
@@ -137,7 +141,7 @@ class SoftLinearisation:
 
     def inertia(
         self, rigid: BlockDiagonal, v_free: NDArray[np.float64], nodes: NDArray[np.float64]
-    ) -> tuple[Inertia, NDArray[np.float64] | Unsolved]:
+    ) -> tuple[Inertia, NDArray[np.float64]]:
         """A and v_free of all unknowns, from those of rigid bodies and linearised at velocities (nn, 3) of nodes."""
         if self.as_rows:
             mass, free = soft_bodies.lumped_momentum(self.soft, self.motion, nodes)
@@ -147,7 +151,7 @@ class SoftLinearisation:
             self.momentum_size = at.size
             A = SparseInertia(rigid, self.parts, at.matrix, self.soft.pattern)
             missing = np.concatenate([np.zeros(A.rigid_size), -at.residual])
-            return A, Unsolved(np.concatenate([v_free, nodes[self.soft.free].ravel()]), missing)
+            return A, solved_later(np.concatenate([v_free, nodes[self.soft.free].ravel()]), missing)
         if self.A is None or not self.soft.linear:
             self.A, self.free = self._linearised(rigid, nodes)
         return self.A.with_rigid(rigid), np.concatenate([v_free, self.free])

@@ -17,10 +17,9 @@ from numpy.typing import NDArray
 from stickslip.geometry.element_chunks import element_chunks
 from stickslip.geometry.rotation import matrix
 from stickslip.geometry.tet_mesh import edges_of
-from stickslip.linalg.block_factors import eliminated
 from stickslip.linalg.block_matrix import BlockPattern, block_pattern, places_of
 from stickslip.linalg.block_rows import summed
-from stickslip.linalg.inertia import SoftPart
+from stickslip.linalg.inertia import SoftPart, part_of
 from stickslip.soft_description import (
     LAGGED,
     LINEAR,
@@ -261,14 +260,7 @@ def soft_parts(soft: SoftTables) -> tuple[SoftPart, ...]:
         free = own[own >= 0]
         if not len(free):
             continue
-        first, last = int(free.min()), int(free.max()) + 1
-        low, high = int(pattern.indptr[first]), int(pattern.indptr[last])
-        local = BlockPattern(
-            pattern.indptr[first : last + 1] - np.int32(low),
-            pattern.indices[low:high] - np.int32(first),
-            pattern.diagonal[first:last] - np.int32(low),
-        )
-        parts.append(SoftPart(first, low, high, local, eliminated(local), {}))
+        parts.append(part_of(pattern, int(free.min()), int(free.max()) + 1))
     return tuple(parts)
 
 

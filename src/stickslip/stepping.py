@@ -17,6 +17,8 @@ Geometric = Literal["projected", "column-sums"]
 GEOMETRIC: tuple[Geometric, ...] = ("projected", "column-sums")
 Elasticity = Literal["auto", "matrix", "rows"]
 ELASTICITIES: tuple[Elasticity, ...] = ("auto", "matrix", "rows")
+Holding = Literal["rows", "potentials"]
+HOLDINGS: tuple[Holding, ...] = ("rows", "potentials")
 
 
 @dataclass(frozen=True)
@@ -57,6 +59,10 @@ class Stepping:
     """How A stays definite where forces turn with bodies: "projected", negative eigenvalues of each element and body
     are left out; "column-sums", the turning enters as a diagonal of absolute column sums ([lee2023] sec. II-A)."""
 
+    joints: Holding = "rows"
+    """How joints, rods and welds enter: "rows", beside the contacts, at position level; "potentials", their stiffness is
+    in A and a step is linearised once ([lee2023] eq. 7-9, contact/potentials.py)."""
+
     def __post_init__(self) -> None:
         positive("stepping", "dt", self.dt)
         if self.scheme not in SCHEMES:
@@ -67,6 +73,8 @@ class Stepping:
         if self.geometric not in GEOMETRIC:
             known = ", ".join(GEOMETRIC)
             raise InputError(f"stepping: geometric is {self.geometric!r}; it must be one of {known}")
+        if self.joints not in HOLDINGS:
+            raise InputError(f"stepping: joints is {self.joints!r}; it must be one of {', '.join(HOLDINGS)}")
         for name in ("margin", "slop", "recovery", "recovery_speed", "restitution_speed"):
             value = getattr(self, name)
             if value is not None and finite("stepping", name, value) < 0.0:

@@ -53,21 +53,23 @@ def take_substeps(step: Linearisation, count: int) -> Travelled:
     v = np.empty_like(bodies.v)
     lam, mean, end = [impulse.ravel()], [v], [bodies.v]
     if step.soft is None:
-        rigid_steps(bodies, *joints, points, least, h, count, joint_room(), joint_impulse, impulse)
+        rigid_steps(  # type: ignore[no-untyped-call]
+            bodies, *joints, points, least, h, count, joint_room(), joint_impulse, impulse
+        )
     else:
         soft, own, motion = model.soft, step.soft, step.soft.motion
         nodes = _nodes(step)
         touching = soft_points(model, own.contacts, step.q, motion.x, step.options)
         welds = soft.weld_node, soft.weld_body, soft.weld_point
         weld_impulse, soft_impulse = np.zeros((len(soft.weld_node), 3)), np.zeros((len(own.contacts), 3))
-        mixed_steps(
+        mixed_steps(  # type: ignore[no-untyped-call]
             bodies, nodes, *joints, soft.elements, motion.pressure, *welds, points, touching, least, h, count,
             joint_room(), element_room(), joint_impulse, weld_impulse, impulse, soft_impulse,
         )  # fmt: skip
         lam.append(soft_impulse.ravel())
         mean.append((nodes.x - motion.x) / h)
         end.append(nodes.v)
-    mean_velocities(step.q, bodies.q, bodies.turned, h, v)
+    mean_velocities(step.q, bodies.q, bodies.turned, h, v)  # type: ignore[no-untyped-call]
     if step.layout is not None:
         lam.append(joint_impulse[step.layout.row])
     if step.soft is not None:

@@ -113,6 +113,7 @@ def _stages() -> Iterator[tuple[str, Callable[[], None]]]:
     yield "joints", partial(_step_joints, DEFAULT)
     yield "joints, solver newton", partial(_step_joints, "newton")
     yield "joints, scheme moreau", partial(_step_joints, DEFAULT, Stepping(scheme="moreau"))
+    yield "scheme passive", partial(_step, _stack("box", "sphere"), stepping=Stepping(scheme="passive"))
     yield "linear solvers", _linear_solvers
     for name in SHAPES:
         yield f"soft box on {name}", partial(_step, _soft_stack(name))
@@ -121,6 +122,7 @@ def _stages() -> Iterator[tuple[str, Callable[[], None]]]:
     yield "soft bodies on each other", partial(_step, _soft_stack(twice=True), stepping=Stepping(continuous=True))
     yield "joints, solver sap", partial(_step_joints, "sap")
     yield "soft box on box, solver sap", partial(_step, _soft_stack("box"), solver="sap")
+    yield "soft box on box, solver xpbd", partial(_step, _soft_stack("box"), solver="xpbd")
     yield "soft bodies, scheme moreau", partial(_step, _soft_stack("box"), stepping=Stepping(scheme="moreau"))
     yield "soft body, picture", partial(_draw, _soft_stack())
     for torsion in (0.0, 0.01):

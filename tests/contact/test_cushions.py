@@ -6,8 +6,9 @@ import numpy as np
 import pytest
 
 from stickslip import Scene, Simulation
+from stickslip.contact.checks import checked
 from stickslip.contact.cushions import cushioned, without_cushions
-from stickslip.contact.problem import ContactProblem, checked, contact_laws, from_delassus
+from stickslip.contact.problem import ContactProblem, contact_laws, from_delassus
 from stickslip.contact.random_problems import random_problem
 from stickslip.contact.residual import residual
 from stickslip.errors import FileError, InputError
@@ -61,10 +62,13 @@ def test_solvers_agree_with_a_dense_iteration(name: str) -> None:
     solver = make_solver(name, tolerance=1e-10, max_iterations=20_000)
     given = from_delassus(to_dense(problem.delassus), problem.free_constraint_velocity, problem.laws.friction[:, 0])
     for each in (problem, replace(given, laws=problem.laws)):
+        if name == "cond" and each is not problem:
+            continue  # it needs the inverse of W, and there are more rows than velocities here
         found = solver.solve(each)
         assert found.converged
         assert found.lam == pytest.approx(wanted, abs=1e-7 * wanted.max())
-        assert found.v == pytest.approx(each.velocity(found.lam), abs=1e-12)
+        # cond never solves with A: velocities follow from impulses up to the tolerance
+        assert found.v == pytest.approx(each.velocity(found.lam), abs=1e-9 if name == "cond" else 1e-12)
         assert judge_solution(solver, each, found).honest
 
 

@@ -10,10 +10,11 @@ from scipy.sparse import csr_array, random_array
 
 from stickslip import InputError, make_solver
 from stickslip.contact import delassus
+from stickslip.contact.checks import checked
 from stickslip.contact.gallery import GALLERY, contact
 from stickslip.contact.gallery import assemble as problem_of
 from stickslip.contact.laws import ELLIPSE
-from stickslip.contact.problem import ContactProblem, Laws, checked, contact_laws, from_delassus
+from stickslip.contact.problem import ContactProblem, Laws, contact_laws, from_delassus
 from stickslip.contact.residual import residual, scaled_residual
 from stickslip.linalg import block_rows, inertia
 from stickslip.linalg.block_rows import BlockRows, to_dense

@@ -119,5 +119,5 @@ def test_a_swinging_joint_moves_the_same(scheme: str) -> None:
 
 
 def test_unknown_names_are_refused() -> None:
-    with pytest.raises(InputError, match="geometric is 'none'.*projected, column-sums"):
+    with pytest.raises(InputError, match=r"geometric is 'none'.*projected, column-sums"):
         Stepping(geometric="none")  # type: ignore[arg-type]

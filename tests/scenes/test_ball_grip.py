@@ -9,7 +9,7 @@ from stickslip.errors import InputError
 from stickslip.model import compile_scene
 from stickslip.scene import Body
 from stickslip.scenes.ball_grip import LIFT, LIFTED, ball_grip, drawn
-from stickslip.scenes.running import Run, execute, prepare
+from stickslip.scenes.running import Run, Summary, execute, prepare
 from stickslip.soft_description import SoftBody
 
 COARSE = {"divisions": 3}
@@ -87,6 +87,39 @@ def test_fingers_are_symmetric(held: tuple[Run, dict[str, float | bool]]):
     np.testing.assert_allclose(left[1:], right[1:], atol=1e-6)
     # the palm is held by springs: pushes of the fingers can differ only by what these take
     assert metrics["grip_difference_N"] < 1e-3 * metrics["grip_force_N"]
+
+
+@pytest.fixture(scope="module")
+def by_cond() -> Summary:
+    """The coarse ball at the end of a run as the scene is meant to run."""
+    prepared = prepare("ball-grip", settings=COARSE)
+    return execute(prepared, prepared.step_count())
+
+
+def test_cond_finds_the_same(by_cond: Summary, held: tuple[Run, dict[str, float | bool]]):
+    _, expected = held
+    assert by_cond.solver == "cond"
+    assert by_cond.metrics["held"] is True
+    for name in ("grip_force_N", "carried_N", "internal_force_N", "lifted_m"):
+        assert by_cond.metrics[name] == pytest.approx(expected[name], rel=1e-3), name
+    assert by_cond.metrics["penetration_max_mm"] < 1e-3
+    assert by_cond.metrics["slip_um"] < 1.0
+
+
+@pytest.mark.xfail(reason="some steps of the coarse ball, nearly at rest, stall above the tolerance", strict=False)
+def test_cond_converges_in_every_step(by_cond: Summary):
+    assert by_cond.converged_fraction == 1.0
+    assert by_cond.certificate["natural_residual_max"] <= 1e-6
+
+
+def test_threshold_of_the_paper_is_as_exact_as_the_paper(held: tuple[Run, dict[str, float | bool]]):
+    _, expected = held
+    settings = {**COARSE, "solver.criterion": "step", "solver.tolerance": 1e-5}
+    prepared = prepare("ball-grip", "cond", settings)
+    metrics = execute(prepared, prepared.step_count()).metrics
+    # [lee2023] Table III: 0.0058 mm of penetration, 0.156 N of internal force, means over steps and trials
+    assert metrics["penetration_mean_mm"] < 0.0058
+    assert metrics["internal_force_N"] == pytest.approx(expected["internal_force_N"], abs=0.156)
 
 
 def test_without_friction_the_ball_stays():

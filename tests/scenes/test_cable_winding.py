@@ -71,7 +71,7 @@ def test_the_hand_pulls_and_winds(solver: str) -> None:
 
 
 def test_a_cable_that_is_too_short_is_refused() -> None:
-    with pytest.raises(InputError, match="cable-winding: length is 0.5 m, too little for 2 windings"):
+    with pytest.raises(InputError, match=r"cable-winding: length is 0\.5 m, too little for 2 windings"):
         cable_winding(length=0.5)
     with pytest.raises(InputError, match="links is 3"):
         cable_winding(links=3)

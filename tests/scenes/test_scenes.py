@@ -80,6 +80,10 @@ METRICS = {
     "soft-arch": {"stands", "max_drift_mm", "overlap_max_mm"},
     "soft-bubble": {"lifted_m", "slipped_mm", "sway_mm", "placed", "contacts_mean", "contacts_max"}
     | {"weld_error_max_m", "converged"},
+    "soft-mat": {"folded", "edge_x_mm", "edge_height_mm", "internal_force_N", "internal_force_mean_N"}
+    | {"below_table_mm", "penetration_mm", "contacts_mean", "contacts_max", "self_contacts_max", "converged"},
+    "soft-gripper": {"force_x_N", "force_y_N", "force_z_N", "squeeze_N", "sensor_error_N", "marker_displacement_mm"}
+    | {"penetration_mm", "contacts_mean", "contacts_max", "converged"},
     "ball-grip": {"penetration_max_mm", "penetration_mean_mm", "lifted_m", "held", "slip_um", "grip_force_N"}
     | {"grip_difference_N", "load_share", "carried_N", "internal_force_N", "contacts"},
     "twist": {"turns", "self_contacts", "min_volume_ratio", "inverted", "penetration_mm"},

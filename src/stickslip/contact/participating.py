@@ -22,11 +22,11 @@ from numpy.typing import NDArray
 from scipy.sparse import csr_array
 from scipy.sparse.csgraph import connected_components
 
-from stickslip.errors import InputError
 from stickslip.jit import kernel
 from stickslip.linalg.block_factors import BlockFactors, inverted
 from stickslip.linalg.block_rows import BlockRows, summed
-from stickslip.linalg.inertia import BlockDiagonal, GivenInverse, SparseInertia
+from stickslip.linalg.column_blocks import cut_columns
+from stickslip.linalg.inertia import BlockDiagonal, GivenInverse, SparseInertia, parts_ending_with
 from stickslip.linalg.threads import one_blas_thread
 
 
@@ -93,8 +93,9 @@ def participating(J: BlockRows, A: BlockDiagonal | SparseInertia) -> Participati
             soft.append((factors, slice(3 * base, 3 * (base + len(last))), there))
             sizes.append(np.array([len(last)]))
             base += len(last)
-        if (first[touched] < 0).any():
-            raise InputError("problem: rows touch nodes that are not among the last ones of their body's factorisation")
+        if (first[touched] < 0).any():  # nobody has planned for these rows
+            parts = parts_ending_with(A.parts, touched[rigid:])
+            return participating(J, SparseInertia(A.rigid, parts, A.data, A.pattern))
     count = np.concatenate(sizes)
     clusters = _clusters(blocks, chosen, 3 * count, [factors for factors, _, _ in soft])
     return Participating(clusters, _threes(J, first), np.concatenate(unknown), tuple(soft))
@@ -156,36 +157,8 @@ def _clusters(
 def _threes(J: BlockRows, first: NDArray[np.int32]) -> BlockRows:
     """J over blocks of three, where column block b begins with the block first[b]."""
     count = (np.diff(J.column_start) + 2) // 3
-    pieces = count[J.entry_column]
-    owner = np.repeat(np.arange(J.block_count), np.diff(J.entry_start))
-    height = np.diff(J.row_start)[owner]
-    before = summed(pieces)
-    column = np.repeat(first[J.entry_column] - before[:-1], pieces) + np.arange(int(before[-1]), dtype=np.int32)
-    data_start = summed(np.repeat(3 * height, pieces))
-    data = np.zeros(int(data_start[-1]))
-    _copy_entries(J, owner, count, data)
     size = int((count * (first >= 0)).sum())
-    return BlockRows(
-        J.row_start, before[J.entry_start], column.astype(np.int32), data_start, data,
-        3 * np.arange(size + 1, dtype=np.int32),
-    )  # fmt: skip
-
-
-@kernel
-def _copy_entries(J, owner, count, data_out):
-    """Entries of J cut into pieces of three columns, the last one padded with zeros."""
-    to = 0
-    for e in range(J.entry_column.shape[0]):
-        c = owner[e]
-        height = J.row_start[c + 1] - J.row_start[c]
-        width = J.column_start[J.entry_column[e] + 1] - J.column_start[J.entry_column[e]]
-        at = J.data_start[e]
-        for piece in range(count[J.entry_column[e]]):
-            for r in range(height):
-                for k in range(3):
-                    if 3 * piece + k < width:
-                        data_out[to + 3 * r + k] = J.data[at + width * r + 3 * piece + k]
-            to += 3 * height
+    return cut_columns(J, first, count, 3 * np.arange(size + 1, dtype=np.int32))
 
 
 @kernel

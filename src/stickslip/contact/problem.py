@@ -10,13 +10,14 @@ from __future__ import annotations
 from dataclasses import dataclass
 from functools import cached_property
 from math import sqrt
-from typing import TYPE_CHECKING, ClassVar, NamedTuple
+from typing import TYPE_CHECKING, ClassVar, NamedTuple, cast
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
 from stickslip.contact import delassus
-from stickslip.contact.laws import CONTACT, DISC, ELLIPSE, ELLIPSOID, FRICTION_SET_NAMES, LAW_NAMES, LIMIT
+from stickslip.contact.checks import checked
+from stickslip.contact.laws import CONTACT, DISC, ELLIPSE, ELLIPSOID, LIMIT
 from stickslip.contact.participating import Participating, participating
 from stickslip.contact.soft_delassus import dense_delassus, full_blocks, given_inverse
 from stickslip.errors import InputError
@@ -32,8 +33,6 @@ if TYPE_CHECKING:
 NOISE = 1e-6
 """Constraint velocities of joints below this share of the free velocities are rounding, when residuals are scaled: what
 a tolerance of 1e-8 then asks for is 1e-14 of the velocities."""
-LARGEST = 1e100
-"""Numbers beyond it overflow when they are squared and multiplied with masses."""
 
 
 class Laws(NamedTuple):
@@ -60,6 +59,11 @@ class Unsolved(NamedTuple):
     """(nv,) [N s] that is missing there."""
 
 
+def solved_later(v: NDArray[np.float64], impulse: NDArray[np.float64]) -> NDArray[np.float64]:
+    """Free velocities of a problem whose momentum lacks ``impulse`` (nv,) at v (nv,), solved for at their first use."""
+    return cast("NDArray[np.float64]", Unsolved(v, impulse))
+
+
 def joined_laws(first: Laws, second: Laws) -> Laws:
     """Laws of the blocks of ``first``, followed by those of ``second``."""
     return Laws(*(np.concatenate([getattr(first, name), getattr(second, name)]) for name in Laws._fields))
@@ -71,7 +75,7 @@ class ContactProblem:
 
     A: Inertia
     v_free: NDArray[np.float64]
-    """(nv,) velocities without constraints; given as Unsolved, they are computed when somebody asks for them."""
+    """(nv,) velocities without constraints; by ``solved_later`` they are computed when somebody asks for them."""
     J: BlockRows
     bias: NDArray[np.float64]
     laws: Laws
@@ -354,58 +358,6 @@ def _identity_rows(row_start: NDArray[np.int32]) -> BlockRows:
     inside = np.arange(int(row_start[-1])) - np.repeat(row_start[:-1], height)
     ones[np.repeat(data_start[:-1], height) + inside * (np.repeat(height, height) + 1)] = 1.0
     return BlockRows(row_start, each, each[:-1].copy(), data_start, ones, row_start)
-
-
-def checked(problem: ContactProblem) -> ContactProblem:
-    """The problem itself, or an InputError that names what is not finite, negative or of the wrong shape."""
-    J, laws = problem.J, problem.laws
-    blocks, rows = J.block_count, J.row_count
-    for name, array, shape in (
-        ("v_free", problem.v_free, (J.column_count,)),
-        ("bias", problem.bias, (rows,)),
-        ("laws.law", laws.law, (blocks,)),
-        ("laws.friction_set", laws.friction_set, (blocks,)),
-        ("laws.friction", laws.friction, (blocks, 3)),
-        ("laws.compliance", laws.compliance, (rows,)),
-        ("laws.bound", laws.bound, (rows,)),
-    ):
-        if array.shape != shape:
-            raise InputError(f"problem: {name} has shape {array.shape}; it must be {shape}")
-        _check_numbers(name, array)
-    matrices = [("J", J.data), ("A", problem.A.data)]
-    if isinstance(problem.A, BlockDiagonal):
-        matrices.append(("A^-1", problem.A.inverse))
-    for name, array in matrices:
-        _check_numbers(name, array)
-    for name, array in (("friction", laws.friction), ("compliance", laws.compliance), ("bound", laws.bound)):
-        if (array < 0).any():
-            raise InputError(f"problem: {name} {array[array < 0][0]} is negative; it must be zero or positive")
-    for name, array, known in (("law", laws.law, LAW_NAMES), ("friction set", laws.friction_set, FRICTION_SET_NAMES)):
-        unknown = ~np.isin(array, list(known))
-        if unknown.any():
-            raise InputError(f"problem: {name} code {array[unknown][0]} is unknown; known: {known}")
-    height = np.diff(J.row_start)
-    needed = np.where(laws.law == CONTACT, np.where(laws.friction_set == ELLIPSOID, 4, 3), 1)
-    if (height < needed).any():
-        c = int(np.argmax(height < needed))
-        raise InputError(f"problem: block {c} has {height[c]} rows; its law needs {needed[c]}")
-    across = np.repeat(laws.law == CONTACT, height) & (laws.compliance > 0.0)
-    across[J.row_start[:-1]] = False
-    if across.any():
-        k = int(np.argmax(across))
-        raise InputError(
-            f"problem: compliance of row {k} is {laws.compliance[k]}; contacts have one along normals only"
-        )
-    return problem
-
-
-def _check_numbers(name: str, array: NDArray[np.generic]) -> None:
-    """Raise an InputError where an entry is not finite, or so large that squares of it would not be."""
-    wrong = ~(np.abs(array) <= LARGEST)
-    if wrong.any():
-        raise InputError(
-            f"problem: {name} has the entry {array[wrong][0]}; all must be finite, and at most {LARGEST:g} in size"
-        )
 
 
 @kernel

@@ -8,8 +8,9 @@ from dataclasses import dataclass
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
+from stickslip.contact.checks import checked
 from stickslip.contact.laws import BILATERAL, CONTACT, DISC, ELLIPSOID
-from stickslip.contact.problem import ContactProblem, Laws, checked
+from stickslip.contact.problem import ContactProblem, Laws
 from stickslip.linalg.block_rows import BlockRows
 from stickslip.linalg.inertia import block_diagonal
 

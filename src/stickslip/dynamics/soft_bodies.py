@@ -149,8 +149,8 @@ def momentum(soft: SoftTables, motion: SoftMotion, v: NDArray[np.float64], conve
     """m(v) and A at velocities v (nn, 3) of all nodes.
 
     ``convex``: share, 0 to 1, of the projected Hessians of nonlinear elements in A, the rest being the exact ones. With
-    1, A is positive definite; so it is with column sums, whatever the share. Under pressure the projection adds stiffness that nothing has: the pressures of
-    neighbours cancel each other in the exact sum, and each element alone is indefinite.
+    1, A is positive definite; with column sums it always is. Under pressure the projection adds stiffness that nothing
+    has: the pressures of neighbours cancel each other in the exact sum, and each element alone is indefinite.
     """
     h, theta, theta_vq, gain = motion.step, motion.theta, motion.theta_vq, motion.gain
     share = gain * theta

@@ -6,7 +6,8 @@ Points of the cores of both shapes are fixed in their bodies, normals stay what 
                                                                                   along the tangents of this small step.
 
 ``lift`` is zero; an overlap that was there before is taken back evenly over the step, not faster than recovery_speed:
-pushed out at once it would leave with the speed of that push. Restitution is a change of velocities after the small step ([muller2020]).
+pushed out at once it would leave with the speed of that push. Restitution is a change of velocities after the small
+step ([muller2020]).
 """
 
 from __future__ import annotations
@@ -82,9 +83,11 @@ def points_in_frames(q: NDArray[np.float64], body: NDArray[np.int32], x: NDArray
 
 
 @kernel
-def push_contacts(bodies, points, share, s, impulse_out):
+def push_contacts(bodies, points, share, s, backwards, impulse_out):
     """One pass over all contacts, at the ``share`` of the step that is done by now; impulses (nc, 3) are added up."""
-    for c in range(points.base.shape[0]):
+    count = points.base.shape[0]
+    for each in range(count):
+        c = count - 1 - each if backwards else each
         a, b = points.body_a[c], points.body_b[c]
         n = load3(points.normal, c)
         at_a, arm_a = carried_point(bodies, a, load3(points.local_a, c))

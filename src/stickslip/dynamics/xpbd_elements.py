@@ -2,9 +2,10 @@
 
 Six rows a strain component each, solved together: sym(R^T F) - I with the polar rotation R of F (linear: R = I), whose
 change does not count as it does not change the energy; Green's strain for St. Venant and Kirchhoff. Compliances are
-those of dynamics/element_rows.py, and so is the basis of strains. Neo-Hookean elements have the two rows of [macklin2021]:
+those of dynamics/element_rows.py, and so is the basis of strains. Neo-Hookean elements have the two rows of
+[macklin2021], with alpha = 1 + mu / (mu + lam):
 
-    C_D = |F|,  energy mu / 2 V C_D^2;      C_H = det F - alpha,  energy (mu + lam) / 2 V C_H^2,  alpha = 1 + mu / (mu + lam).
+    C_D = |F|,  energy mu / 2 V C_D^2;      C_H = det F - alpha,  energy (mu + lam) / 2 V C_H^2.
 
 Damping by stiffness is a pass of its own over velocities, see dynamics/xpbd_rods.py.
 """
@@ -17,11 +18,12 @@ from typing import NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
-from stickslip.dynamics.element_assembly import deformation_gradient, element_parameters, polar_rotation
+from stickslip.dynamics.element_assembly import deformation_gradient, element_parameters
 from stickslip.dynamics.element_rows import BASIS
 from stickslip.jit import inner_kernel, kernel
 from stickslip.linalg.mat3 import cofactors, determinant, mat_mat, mat_t_mat
 from stickslip.linalg.small_solve import solve_small
+from stickslip.linalg.svd3 import polar_rotation
 from stickslip.linalg.vec3 import load3, mat_vec
 from stickslip.soft_description import LINEAR, NEO_HOOKEAN, ST_VENANT_KIRCHHOFF
 

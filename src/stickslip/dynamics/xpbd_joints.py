@@ -5,9 +5,10 @@ p = s^2 force and c+ = c + K p, K = J M^-1 J^T ([macklin2016]):
 
     (K + C) p = -c,     C = 1 / (s^2 k),
 
-C = 0 of rigid rows. Differs from the paper: the rows of a joint are solved together, by a matrix of at most 6 x 6, which
-converges faster than one row at a time; and dampers d, also those of drives, which aim at a speed w, are a pass of their
-own over velocities, (K + 1 / (s d)) p = w - J v (see dynamics/xpbd_rods.py for why). Sections of rods are there, too.
+C = 0 of rigid rows. Differs from the paper: the rows of a joint are solved together, by a matrix of at most 6 x 6,
+which converges faster than one row at a time; and dampers d, also those of drives, which aim at a speed w, are a pass
+of their own over velocities, (K + 1 / (s d)) p = w - J v (see dynamics/xpbd_rods.py for why). Sections of rods are
+there, too.
 """
 
 from __future__ import annotations

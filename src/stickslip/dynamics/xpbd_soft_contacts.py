@@ -68,9 +68,11 @@ def soft_points(
 
 
 @kernel
-def push_soft_contacts(bodies, nodes, points, share, s, impulse_out):
+def push_soft_contacts(bodies, nodes, points, share, s, backwards, impulse_out):
     """One pass over all contacts of nodes, at the ``share`` of the step that is done; impulses (nc, 3) are added up."""
-    for c in range(points.base.shape[0]):
+    count = points.base.shape[0]
+    for each in range(count):
+        c = count - 1 - each if backwards else each
         n = load3(points.normal, c)
         at_a, way_a, arm_a = _side(bodies, nodes, points, c, 0)
         at_b, way_b, arm_b = _side(bodies, nodes, points, c, 1)

@@ -168,7 +168,8 @@ def slide(line: Formulation) -> Slide:
     warm = [k for k, loaded in enumerate(tally.loaded) if not loaded] or range(len(solving))
     assert isinstance(run.metrics, SlideError)
     return Slide(
-        line.dt * np.arange(len(solving) + 1), np.array([np.zeros(3), *run.metrics.moved]), run.metrics.errors(),
+        line.dt * np.arange(len(solving) + 1, dtype=np.float64),
+        np.array([np.zeros(3), *run.metrics.moved]), run.metrics.errors(),
         statistics.median(tally.cpu_seconds[k] for k in warm), statistics.median(solving[k] for k in warm),
         statistics.fmean(converged),
     )  # fmt: skip

@@ -78,6 +78,28 @@ _PAPERS = (
         ),
     ),
     Paper(
+        "lee2023",
+        "Large-Dimensional Multibody Dynamics Simulation Using Contact Nodalization and Diagonalization: COND",
+        "stickslip.experiments.lee2023",
+        MappingProxyType(
+            {
+                "table1": "a pushed box on virtual nodes and on springs: errors against the closed form",
+                "table2": "a mat is folded: COND against PGS and APGD",
+                "table3": "a ball is gripped: COND against PGS and APGD",
+                "table4": "iterations by the stiffness of the ball",
+                "table5": "a cable is wound: COND against PGS and APGD",
+                "table6": "soft fingers close on an object: COND against PGS and APGD",
+                "table7": "COND against contact constraint splitting on the mat",
+                "table8": "COND against position-based dynamics on the cable",
+                "table9": "iterations without and with Chebyshev acceleration",
+                "fig6": "the pushed box over time",
+                "fig11": "solver time of COND, PGS and APGD over unknowns of the mat",
+                "fig13": "contact forces from the solver and from its velocities: the invertible model",
+                "fig14": "ways of a box where friction depends on the direction",
+            }
+        ),
+    ),
+    Paper(
         "macklin2019",
         "Non-Smooth Newton Methods for Deformable Multi-Body Dynamics: scaling, solvers, soft bodies, accuracy, time",
         "stickslip.experiments.macklin2019",

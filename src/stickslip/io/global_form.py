@@ -13,7 +13,8 @@ from typing import TYPE_CHECKING
 import numpy as np
 from numpy.typing import NDArray
 
-from stickslip.contact.problem import ContactProblem, checked
+from stickslip.contact.checks import checked
+from stickslip.contact.problem import ContactProblem
 from stickslip.errors import InputError
 from stickslip.io.definiteness import ASYMMETRY_REFUSED, ASYMMETRY_WARNED, examine
 from stickslip.io.local_form import from_local, joints_of, mixed_laws, row_starts

@@ -11,7 +11,8 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from stickslip.contact.problem import ContactProblem, Laws, checked
+from stickslip.contact.checks import checked
+from stickslip.contact.problem import ContactProblem, Laws
 from stickslip.errors import InputError
 from stickslip.io.definiteness import examine
 from stickslip.io.global_form import require_definite

@@ -85,11 +85,12 @@ def _over_bodies(rows: BlockRows) -> bool:
 
 
 def reordered(rows: BlockRows, order: NDArray[np.int32]) -> BlockRows:
-    """J with its constraint blocks in the given order (n,), the data of neighbours side by side in memory."""
+    """J with its constraint blocks in the given order (n,), or some of them; neighbours' data side by side in memory."""
 
     row_start, entry_start = (summed(np.diff(start)[order]) for start in (rows.row_start, rows.entry_start))
-    column, size = np.empty_like(rows.entry_column), np.empty_like(rows.entry_column)
-    data = np.empty_like(rows.data)
+    column, size = (np.empty(int(entry_start[-1]), dtype=np.int32) for _ in range(2))
+    bounds = rows.data_start[rows.entry_start]
+    data = np.empty(int(np.diff(bounds)[order].sum()))
     _reorder(rows, order, entry_start, column, size, data)
     return BlockRows(row_start, entry_start, column, summed(size), data, rows.column_start)
 

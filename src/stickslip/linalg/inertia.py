@@ -20,7 +20,7 @@ from numpy.typing import NDArray
 from stickslip.errors import InputError
 from stickslip.jit import kernel
 from stickslip.linalg import block_matrix
-from stickslip.linalg.block_factors import BlockFactors, Plan, ending_with
+from stickslip.linalg.block_factors import BlockFactors, Plan, eliminated, ending_with
 from stickslip.linalg.block_matrix import BlockPattern
 from stickslip.linalg.block_rows import all_six
 from stickslip.linalg.small_inverse import invert_small
@@ -63,6 +63,17 @@ class SoftPart(NamedTuple):
     def rows(self) -> slice:
         """Its unknowns among those of soft bodies."""
         return slice(3 * self.first, 3 * (self.first + self.pattern.size))
+
+
+def part_of(pattern: BlockPattern, first: int, last: int) -> SoftPart:
+    """The block rows first:last of a pattern, which no block joins with others, with their order of elimination."""
+    low, high = int(pattern.indptr[first]), int(pattern.indptr[last])
+    own = BlockPattern(
+        pattern.indptr[first : last + 1] - np.int32(low),
+        pattern.indices[low:high] - np.int32(first),
+        pattern.diagonal[first:last] - np.int32(low),
+    )
+    return SoftPart(first, low, high, own, eliminated(own), {})
 
 
 def parts_ending_with(parts: tuple[SoftPart, ...], touched: NDArray[np.bool_]) -> tuple[SoftPart, ...]:

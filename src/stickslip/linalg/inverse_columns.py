@@ -19,7 +19,10 @@ from stickslip.linalg.threads import one_blas_thread
 from stickslip.linalg.triangular import solve_lower, solve_upper
 
 GROUP = 128
-"""Columns at a time: measured best from 1,500 to 5,000 nodes, where half and twice as many take up to a tenth more."""
+"""Columns at a time. Not tuned: from 24 to 192 times differed by less than those of a busy machine do."""
+
+TILE = 32
+"""Rows and columns of the tiles in which W is mirrored."""
 
 
 def inverse_columns_work(symbolic: Symbolic, columns: int) -> float:
@@ -45,12 +48,18 @@ def inverse_columns(factor: Factor, B: BlockRows) -> NDArray[np.float64]:
     x, work = np.empty(symbolic.size * most), np.empty(most * max(symbolic.sizes.rows_below, 1))
     with one_blas_thread():
         _columns(panels, factor.values, routines(), B, place, order, supernode, column_of, group, work, x, W)
+    rank = np.empty(len(order), dtype=np.int32)
+    rank[order] = np.arange(len(order), dtype=np.int32)
+    _mirror(np.repeat(rank, np.diff(B.row_start)), W)
     return W
 
 
 @kernel
 def _columns(panels, values, blas, B, place, order, supernode, column_of, group, work, x, W_out):
-    """Both triangles of W, group by group; x (unknowns times the columns of the largest group,) is scratch."""
+    """Rows of W of the blocks of each group and of later ones, for the columns of the group.
+
+    x (unknowns times the columns of the largest group,) is scratch.
+    """
     size = 3 * panels.column_start[len(panels.column_start) - 1]
     for g in range(len(group) - 1):
         low, high = group[g], group[g + 1]
@@ -83,6 +92,18 @@ def _columns(panels, values, blas, B, place, order, supernode, column_of, group,
                 for j in range(low, high):
                     left = B.row_start[order[j]]
                     for s in range(B.row_start[order[j] + 1] - left):
-                        value = row[column_of[j] - column_of[low] + s]
-                        W_out[i, left + s] = value
-                        W_out[left + s, i] = value
+                        W_out[i, left + s] = row[column_of[j] - column_of[low] + s]
+
+
+@kernel
+def _mirror(rank, W):
+    """W_ji = W_ij where row i is of a later block, or as late, in place; by tiles that stay in the cache."""
+    n = W.shape[0]
+    for i0 in range(0, n, TILE):
+        for j0 in range(0, i0 + 1, TILE):
+            for i in range(i0, min(i0 + TILE, n)):
+                for j in range(j0, min(j0 + TILE, i)):
+                    if rank[i] >= rank[j]:
+                        W[j, i] = W[i, j]
+                    else:
+                        W[i, j] = W[j, i]

@@ -29,9 +29,9 @@ FINGER, PALM, WRIST = (0.012, 0.05, 0.125), (0.2, 0.06, 0.03), (0.04, 0.04, 0.02
 FINGER_MASS, PALM_MASS = 0.2, 1.0
 CLOSING_DAMPING = 1000.0
 """[N s/m] of the drives of the fingers: it lets them close within some tenths of a second."""
-ARM = {"stiffness": 5e4, "damping": 1e3}
+ARM_STIFFNESS, ARM_DAMPING = 5e4, 1e3
 """[N/m, N s/m] by which the wrist holds the palm, as the controller of a robot arm does,"""
-ARM_BENDING = {"bending_stiffness": 500.0, "bending_damping": 10.0}
+BENDING_STIFFNESS, BENDING_DAMPING = 500.0, 10.0
 """and [N m/rad, N m s/rad]."""
 BALL, STEEL, DARK, TABLE = (0.86, 0.30, 0.22), (0.55, 0.58, 0.62), (0.25, 0.27, 0.30), (0.72, 0.66, 0.56)
 STILL = (1.0, 0.0, 0.0, 0.0)
@@ -101,7 +101,10 @@ def _add_gripper(scene: Scene, surface: str, reach: float, height: float, lift: 
         material=surface, colour=DARK, name="wrist",
     )  # fmt: skip
     palm = scene.add_box(PALM, palm_place, mass=PALM_MASS, material=surface, colour=STEEL, name="palm")
-    scene.add_fixed(wrist, palm, palm_place, name="arm", **ARM, **ARM_BENDING)
+    scene.add_fixed(
+        wrist, palm, palm_place, stiffness=ARM_STIFFNESS, damping=ARM_DAMPING,
+        bending_stiffness=BENDING_STIFFNESS, bending_damping=BENDING_DAMPING, name="arm",
+    )  # fmt: skip
     for side, label in ((-1.0, "left"), (1.0, "right")):
         place = (side * (reach + 0.5 * FINGER[0]), 0.0, middle)
         finger = scene.add_box(

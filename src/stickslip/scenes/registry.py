@@ -68,7 +68,7 @@ class SceneEntry:
     method: str = DEFAULT
     """Name of the solver that it runs with where none is named."""
     solver: Mapping[str, Value] = field(default_factory=lambda: MappingProxyType({}))
-    """Options of the solver that differ from its defaults, where the solver has them."""
+    """Options of the solver that differ from its defaults, where it has them; of its method, where it names one."""
     stepping: Mapping[str, Value] = field(default_factory=lambda: MappingProxyType({}))
     """Options of Stepping that differ from its defaults."""
 
@@ -102,11 +102,12 @@ _ENTRIES = (
     ),
     SceneEntry(
         "box-slide", "a pushed box slides; its way has a closed form (lee2023 sec. V-B)", slides.box_slide,
-        dt=0.01, duration=1.0, metrics=slides.SlideError,
+        dt=0.01, duration=1.0, metrics=slides.SlideError, method="cond", solver={"tolerance": 1e-8},
     ),
     SceneEntry(
         "anisotropic-slide", "a box slides on a floor with elliptic friction cones (lee2023 sec. V-G)",
         slides.anisotropic_slide, dt=0.01, duration=1.5, metrics=slides.DissipationError,
+        method="cond", solver={"tolerance": 1e-8},
     ),
     SceneEntry(
         "heavy-stack", "cubes of 8 to 32768 kg, heaviest on top (macklin2019 sec. 10.1.5)", blocks.heavy_stack,
@@ -250,15 +251,17 @@ _ENTRIES = (
     ),
     SceneEntry(
         "soft-mat", "a gripper folds a soft mat on a table (lee2023 Fig. 7 and 11, Table II)", soft_mat.soft_mat,
-        dt=0.01, duration=2.4, metrics=soft_mat.Folding, method="sap",
+        dt=0.01, duration=2.4, metrics=soft_mat.Folding, method="cond",
+        solver={"criterion": "step", "tolerance": 1e-4},
     ),
     SceneEntry(
         "soft-gripper", "two soft fingers close on an object on a force sensor (lee2023 Fig. 10, Table VI)",
-        soft_gripper.soft_gripper, dt=0.01, duration=2.0, metrics=soft_gripper.GripForce, method="sap",
+        soft_gripper.soft_gripper, dt=0.01, duration=2.0, metrics=soft_gripper.GripForce, method="cond",
+        solver={"criterion": "step", "tolerance": 1e-6},
     ),
     SceneEntry(
         "ball-grip", "two prismatic fingers grip a soft ball of 1,415 nodes, lift and hold it (lee2023 sec. V-C)",
-        ball_grip.ball_grip, dt=0.01, duration=1.3, metrics=ball_grip.Held,
+        ball_grip.ball_grip, dt=0.01, duration=1.3, metrics=ball_grip.Held, method="cond",
     ),
     SceneEntry(
         "twist", "a bar is twisted until it touches itself", twist.twist,

@@ -17,7 +17,7 @@ from stickslip.scenes.parameters import Value, fitted
 from stickslip.scenes.registry import SceneEntry, find_scene
 from stickslip.simulation import Simulation, StepResult
 from stickslip.solvers.protocol import Solver
-from stickslip.solvers.registry import SOLVERS, make_solver
+from stickslip.solvers.registry import DEFAULT, SOLVERS, make_solver
 from stickslip.stepping import Stepping
 
 Observer = Callable[[Simulation, StepResult], None]
@@ -121,8 +121,9 @@ def solver_for(entry: SceneEntry, name: str, options: Mapping[str, Value]) -> So
     if name not in SOLVERS:
         make_solver(name)  # raises, and lists the known ones
     defaults: dict[str, Any] = {item.name: item.default for item in fields(SOLVERS[name]) if item.init}
-    # a scene's own solver options are hints: a solver that lacks one ignores it
-    hints = {key: value for key, value in entry.solver.items() if key in defaults}
+    # a scene's own solver options are hints: a solver that lacks one ignores it; with a method of its own, for that one
+    meant = entry.method in (DEFAULT, name)
+    hints = {key: value for key, value in entry.solver.items() if meant and key in defaults}
     return make_solver(name, **fitted(f"solver {name}", defaults, {**hints, **options}))
 
 

@@ -215,7 +215,7 @@ class DissipationError:
         """Ways (steps + 1, 2) [m] under maximal dissipation: of the time stepping, and of continuous time."""
         steps = len(self.way) - 1
         given = self.friction, self.speed, self.gravity
-        exact = continuous_dissipation(*given, self.dt * np.arange(steps + 1))
+        exact = continuous_dissipation(*given, self.dt * np.arange(steps + 1, dtype=np.float64))
         return stepwise_dissipation(*given, self.dt, steps, self.scheme), exact
 
     def values(self) -> Values:

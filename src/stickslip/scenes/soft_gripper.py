@@ -28,11 +28,11 @@ YOUNGS, POISSONS, FRICTIONS = (50e3, 100e3), (0.4, 0.49), (0.5, 2.1)
 """Ranges of its randomised trials."""
 CLOSED, PULL, PULLED = 0.8, 1.0, 1.6
 """[s] when the gripper has closed, when it begins to pull, and has pulled."""
-LENGTH, WIDTH, THICK, TIP = 0.09, 0.03, 0.03, 0.6
+LENGTH, WIDTH, THICK, TIP = 0.14, 0.03, 0.03, 0.75
 """[m] of a finger, along z, y and x at its base; its thickness at the tip, as a share of that."""
-RADIUS, WIDE, HEIGHT = 0.02, 0.05, 0.06
+RADIUS, WIDE, HEIGHT = 0.025, 0.05, 0.08
 """[m] of the object, a lying cylinder: radius, length, and height of its axis over the floor."""
-ABOVE, CLEARANCE = 0.06, 0.005
+ABOVE, CLEARANCE = 0.09, 0.005
 """[m] from the axis of the object to the bases of the fingers, and between it and each finger at the start."""
 CELLS = (7, 7, 37)
 """Cells of a finger along x, y and z."""
@@ -50,8 +50,8 @@ def soft_gripper(
     poisson: float = POISSON,
     friction: float = FRICTION,
     density: float = 1070.0,
-    damping: float = 0.005,
-    squeeze: float = 0.015,
+    damping: float = 0.001,
+    squeeze: float = 0.02,
     pull: tuple[float, ...] = (0.0, 0.004, 0.006),
     offset: float = 0.003,
     scale: float = 1.0,

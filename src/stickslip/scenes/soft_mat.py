@@ -44,7 +44,7 @@ def soft_mat(
     poisson: float = 0.35,
     friction: float = 0.3,
     density: float = 1070.0,
-    damping: float = 0.002,
+    damping: float = 0.001,
     grip: float = 0.2,
     divisions: int = 38,
     layers: int = 0,

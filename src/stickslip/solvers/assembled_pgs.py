@@ -20,7 +20,7 @@ from stickslip.solvers.protocol import Solution, Status
 from stickslip.solvers.velocity_change import VelocityChange
 
 CHECK_EVERY = 5
-"""Sweeps between residuals, which cost half of one."""
+"""Sweeps between residuals, each of which takes a product with W."""
 STALL_SWEEPS = 500
 """Sweeps without a tenth of progress after which more of them are no use."""
 SLACK = 2.0

@@ -1,4 +1,4 @@
-"""Contact constraint splitting: alternating directions over velocities, [daviet2020] as [lee2023] sec. V-E.1 uses it.
+"""Contact constraint splitting: alternating directions over velocities, as [lee2023] sec. V-E.1 describes [daviet2020].
 
 Legend: A (v - v_free) = J^T lam, s = J v + bias constraint velocities, z their copy that obeys the laws, R = diag rho,
 w = s - lam / rho the point from which z is found.
@@ -11,7 +11,8 @@ At a fixed point z = s, and momentum and the exact law hold. W is never assemble
 has the pattern of A, and z is the node's velocity in the frame of the contact; contacts of faces and of rigid bodies
 are split where they touch, which couples what they join (nodal_penalty.py).
 
-Differs from the paper: w is over-relaxed and extrapolated by Anderson's method (options of ADMM; relaxation 1 and
+Written after that description, without the paper of Daviet. Beyond it: w is
+over-relaxed and extrapolated by Anderson's method (options of ADMM; relaxation 1 and
 memory 0 are plain), and rho is changed a few times, at growing intervals, where one of the residuals outweighs the
 other. All laws of rows are taken, since each is a closed form.
 """

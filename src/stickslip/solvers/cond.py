@@ -1,6 +1,6 @@
 """COND: velocity fixed-point iteration over nodal contacts, [lee2023] Algorithms 1 to 3.
 
-Legend: v velocities with those of virtual nodes (cond_nodes.py), A v = b + J_c^T lam, W step-size matrix (cond_steps.py),
+Legend: v velocities with those of virtual nodes (cond_nodes.py), A v = b + J_c^T lam, W step sizes (cond_steps.py),
 Gamma_c = J_c W J_c^T surrogate Delassus operator, eta_c = J_c v*, theta = |v^(l+1) - v^l|, nu and rho of Chebyshev.
 
     v*      <- v^l - W (A v^l - b)                       surrogate dynamics                        (20)
@@ -16,8 +16,9 @@ With Omega_c added to Gamma_c the law is that of sec. III-E, where velocities al
 
 Differs from the paper: virtual nodes carry, beside the force k_v (y - J_v v), the impulse they had in the last step and
 after every ``REFRESH`` iterations the one they have found (multipliers), so that the law is exact for any k_v; rows of
-joints, which are stiff potentials in the paper, do so too. Barzilai-Borwein step sizes scale the W of the Frobenius norm
-and not the identity, which would add metres to radians. Where iterations are lost, W is halved.
+joints, which are stiff potentials in the paper, do so too. W has coarse levels (cond_levels.py). Barzilai-Borwein step
+sizes scale the W of the Frobenius norm and not the identity, which would add metres to radians. Where iterations are
+lost, W is halved.
 """
 
 from __future__ import annotations
@@ -35,12 +36,12 @@ from stickslip.contact.problem import ContactProblem
 from stickslip.contact.residual import scaled_residual
 from stickslip.errors import DivergenceError, InputError
 from stickslip.jit import kernel
-from stickslip.linalg import block_rows
 from stickslip.linalg.inertia import GivenInverse, SparseInertia
 from stickslip.solvers.cond_given import given_problem_over_nodes
 from stickslip.solvers.cond_iterations import LOST, SETTLED, Iterate, iterate, one_contact
+from stickslip.solvers.cond_levels import coarse_levels, no_levels
 from stickslip.solvers.cond_nodes import Nodal, nodalised, virtual_velocities
-from stickslip.solvers.cond_steps import RowSums, Steps, frobenius_steps, row_sums
+from stickslip.solvers.cond_steps import RowSums, Steps, frobenius_steps, row_sums, scaled
 from stickslip.solvers.iterative import Iterative
 from stickslip.solvers.protocol import Relinearise, Solution, Status
 from stickslip.solvers.verdict import nonlinear_residual
@@ -82,6 +83,8 @@ class Cond(Iterative):
     """l_s: iterations before acceleration begins."""
     relaxation: float = 1.0
     """u: share of each step of the plain iteration that is taken."""
+    levels: bool = True
+    """Whether groups of nodes take steps together; without, W is the diagonal matrix of the paper."""
     gain: float | None = None
     """k_v [N s/m] of virtual nodes; None: as stiff as the nodes they meet."""
     multipliers: bool = True
@@ -97,7 +100,7 @@ class Cond(Iterative):
         self._check_whole("reuse", 1)
         self._check_whole("delay", 1)
         self._check_range("relaxation", 0.0, 1.0 + 1e-12)
-        for name in ("chebyshev", "multipliers"):
+        for name in ("chebyshev", "levels", "multipliers"):
             if not isinstance(getattr(self, name), bool):
                 raise InputError(f"solver cond: {name} is {getattr(self, name)!r}; it must be True or False")
         if self.gain is not None:
@@ -180,7 +183,9 @@ class _Run:
         warm: NDArray[np.float64] | None,
     ) -> None:  # fmt: skip
         """Begin at velocities v (nv,), with the impulses ``warm`` (m,) carried."""
-        self.solver, self.problem, self.N, self.W = solver, problem, N, W
+        self.solver, self.problem, self.N = solver, problem, N
+        self.L = coarse_levels(N) if solver.levels and solver.step_size == "frobenius" else no_levels(N)
+        self.W = W._replace(soft=np.where(np.repeat(self.L.free, 3), self.L.share, 1.0) * W.soft)
         self.given = isinstance(problem.A, GivenInverse)
         x = np.concatenate([v, virtual_velocities(N, v)])
         carried = np.zeros(problem.row_count) if warm is None or not solver.multipliers else warm.copy()
@@ -228,7 +233,7 @@ class _Run:
         threads = jit.thread_count() > 1 and N.pattern.size >= THREADED  # asked first: it starts the threads that a
         # kernel from the cache takes for started
         made, ended = iterate(
-            N, self.W, self.at, self.progress, self.count, count, tolerance, RULES[solver.step_size],
+            N, self.W, self.L, self.at, self.progress, self.count, count, tolerance, RULES[solver.step_size],
             solver.operator == "strict", solver.regularisation, solver.chebyshev, solver.delay, solver.relaxation,
             refresh, threads,
         )  # fmt: skip
@@ -238,8 +243,7 @@ class _Run:
     def _roll_back(self) -> None:
         """Begin again with half of the steps."""
         self.rollbacks += 1
-        self.W = Steps(*(0.5 * each for each in self.W))
-        self.W = self.W._replace(rigid_inverse=4.0 * self.W.rigid_inverse)
+        self.W, self.L = scaled(self.W, 0.5), self.L._replace(weight=0.5 * self.L.weight)
         x, carried = self.first
         for each in (self.at.x, self.at.before, self.at.found):
             each[:] = x
@@ -294,7 +298,7 @@ def _require_three_rows(problem: ContactProblem) -> None:
         c = int(np.argmax(foreign))
         raise InputError(
             f"solver cond: contact {c} has {np.diff(problem.J.row_start)[c]} rows and the friction set "
-            f"{FRICTION_SET_NAMES[int(laws.friction_set[c])]!r}; nodes do not spin, so it takes contacts of three rows. "
+            f"{FRICTION_SET_NAMES[int(laws.friction_set[c])]!r}; nodes do not spin, so it takes three rows. "
             "prox-gs and auto solve the others"
         )
 

@@ -1,7 +1,7 @@
 """Problems that are given by their Delassus matrix W alone, for a method that needs A.
 
-Their constraint velocities are taken for nodes: u = W lam + q is A (u - q) = lam with A = (W + added)^-1, block by block
-of those that W joins, which is dense and factorised here, outside of the method. ``added`` keeps A finite.
+Their constraint velocities are taken for nodes: u = W lam + q is A (u - q) = lam, A = (W + added)^-1, block by block of
+those that W joins, which is dense and factorised here, outside of the method. ``added`` keeps A finite.
 """
 
 from __future__ import annotations

@@ -13,6 +13,7 @@ from numpy.typing import NDArray
 
 from stickslip.contact.laws import DISC, project_cone, project_friction, project_row
 from stickslip.jit import kernel, parallel_kernel, prange
+from stickslip.solvers.cond_levels import apply_levels
 
 CHUNK = 64
 """Block rows that a thread takes at a time."""
@@ -46,24 +47,25 @@ class Iterate(NamedTuple):
 
 
 @kernel
-def _soft_rows(indptr, indices, soft, x, first, last, y_out):
+def _soft_rows(indptr, indices, soft, x, b, first, last, y_out):
+    """y = A x - b at some nodes."""
     for i in range(first, last):
-        a, b, c = 0.0, 0.0, 0.0
+        s, t, u = -b[3 * i], -b[3 * i + 1], -b[3 * i + 2]
         for k in range(indptr[i], indptr[i + 1]):
             j = 3 * indices[k]
             p, q, r = x[j], x[j + 1], x[j + 2]
-            a += soft[k, 0, 0] * p + soft[k, 0, 1] * q + soft[k, 0, 2] * r
-            b += soft[k, 1, 0] * p + soft[k, 1, 1] * q + soft[k, 1, 2] * r
-            c += soft[k, 2, 0] * p + soft[k, 2, 1] * q + soft[k, 2, 2] * r
-        y_out[3 * i], y_out[3 * i + 1], y_out[3 * i + 2] = a, b, c
+            s += soft[k, 0, 0] * p + soft[k, 0, 1] * q + soft[k, 0, 2] * r
+            t += soft[k, 1, 0] * p + soft[k, 1, 1] * q + soft[k, 1, 2] * r
+            u += soft[k, 2, 0] * p + soft[k, 2, 1] * q + soft[k, 2, 2] * r
+        y_out[3 * i], y_out[3 * i + 1], y_out[3 * i + 2] = s, t, u
 
 
 @parallel_kernel
-def _soft_product(indptr, indices, soft, x, y_out):
-    """y = A x over threads."""
+def _soft_product(indptr, indices, soft, x, b, y_out):
+    """y = A x - b over threads."""
     size = indptr.shape[0] - 1
     for chunk in prange((size + CHUNK - 1) // CHUNK):
-        _soft_rows(indptr, indices, soft, x, chunk * CHUNK, min(size, (chunk + 1) * CHUNK), y_out)
+        _soft_rows(indptr, indices, soft, x, b, chunk * CHUNK, min(size, (chunk + 1) * CHUNK), y_out)
 
 
 @kernel
@@ -107,14 +109,13 @@ def _gradient(N, at, threads):
     J, x, g = N.J, at.x, at.gradient
     nv, bodies = N.b.shape[0], N.rigid.start[-1]
     _blocks_product(N.rigid.start, N.rigid.data_start, N.rigid.data, x, g)
-    if threads:
-        _soft_product(N.pattern.indptr, N.pattern.indices, N.soft, x[bodies:], g[bodies:])
-    else:
-        _soft_rows(
-            N.pattern.indptr, N.pattern.indices, N.soft, x[bodies:], 0, N.pattern.indptr.shape[0] - 1, g[bodies:]
-        )
-    for i in range(nv):
+    for i in range(bodies):
         g[i] -= N.b[i]
+    indptr, indices = N.pattern.indptr, N.pattern.indices
+    if threads:
+        _soft_product(indptr, indices, N.soft, x[bodies:], N.b[bodies:], g[bodies:])
+    else:
+        _soft_rows(indptr, indices, N.soft, x[bodies:], N.b[bodies:], 0, indptr.shape[0] - 1, g[bodies:])
     for q in range(N.row.shape[0]):
         c = N.row[q]
         for r in range(J.row_start[c], J.row_start[c + 1]):
@@ -139,7 +140,7 @@ def _gradient(N, at, threads):
 
 
 @kernel
-def _surrogate(N, W, scale, at):
+def _surrogate(N, W, L, scale, at):
     """v* = v - W (A v - b), eq. (20)."""
     x, g, found = at.x, at.gradient, at.found
     nv, bodies = N.b.shape[0], N.rigid.start[-1]
@@ -148,6 +149,7 @@ def _surrogate(N, W, scale, at):
         found[i] = x[i] - scale * found[i]
     for i in range(bodies, nv):
         found[i] = x[i] - scale * W.soft[i - bodies] * g[i]
+    apply_levels(L, g[bodies:], scale, found[bodies:])
     for p in range(N.gain.shape[0]):
         for i in range(nv + 3 * p, nv + 3 * p + 3):
             found[i] = x[i] - scale * W.virtual[p] * g[i]
@@ -228,7 +230,7 @@ def _barzilai_borwein(N, W, at, rule, turn):
 
 
 @kernel
-def iterate(N, W, at, progress, done, count, tolerance, rule, strict, regularisation, chebyshev, delay, relaxation,
+def iterate(N, W, L, at, progress, done, count, tolerance, rule, strict, regularisation, chebyshev, delay, relaxation,
             refresh, threads):  # fmt: skip
     """Up to ``count`` iterations after the first ``done``, until a step is within ``tolerance``.
 
@@ -243,7 +245,7 @@ def iterate(N, W, at, progress, done, count, tolerance, rule, strict, regularisa
         if rule and l > 0:
             alpha = _barzilai_borwein(N, W, at, rule, l)
             scale = min(max(alpha, LEAST_SCALE), MOST_SCALE) if alpha > 0.0 else 1.0
-        _surrogate(N, W, scale, at)
+        _surrogate(N, W, L, scale, at)
         _contacts(N, W, scale, regularisation, strict, at)
         # Algorithm 3; nu = 1 is the plain iteration
         nu, rho, last, least = progress
@@ -263,10 +265,11 @@ def iterate(N, W, at, progress, done, count, tolerance, rule, strict, regularisa
         at.steps[l] = step
         rho = min(step / last, 1.0) if last > 0.0 else 0.0  # eq. (39)
         progress[0], progress[1], progress[2], progress[3] = nu, rho, step, min(step, least)
-        if step <= tolerance:
+        if step <= tolerance and tolerance > 0.0:
             return l + 1 - done, SETTLED
-        if not step < ASTRAY * least:
+        if not step <= ASTRAY * max(least, 1e-12 * at.steps[0]):
             return l + 1 - done, LOST
         if refresh and (l + 1) % refresh == 0:
             at.carried[:] = at.lam
+            progress[3] = np.inf  # another problem from here on: its first step may be as long as it likes
     return count, RUNNING

@@ -32,10 +32,12 @@ from stickslip.linalg.block_matrix import BlockPattern
 from stickslip.linalg.block_rows import BlockRows, summed
 from stickslip.linalg.inertia import BlockDiagonal, SparseInertia
 
+TIED, REAL, EMPTY = range(3)
 ROTATION = 1e-9
 """Deviation from a rotation up to which an entry of a contact's rows is one."""
-SHARE = 0.5
-"""k_v over the diagonal of A at the nodes that a virtual node meets; stiffer ones are closer, and converge slower."""
+SOFT_SHARE, SHARE = 0.3, 10.0
+"""k_v over the diagonal of A at the nodes that a virtual node meets, else over what moves its point: where a node meets
+a rigid body, which many nodes hold at once, and elsewhere. Stiffer ones are closer, and converge slower."""
 HOLDING = 1e-2
 """C of rows of joints over their mobility at least; what is missing to less comes from multipliers."""
 
@@ -89,7 +91,7 @@ def nodalised(problem: ContactProblem, gain: float | None) -> Nodal:
     assert not isinstance(A, inertia.GivenInverse)
     contact = np.flatnonzero(laws.law == CONTACT).astype(np.int32)
     row = np.flatnonzero(laws.law != CONTACT).astype(np.int32)
-    real = np.zeros(len(J.entry_column), dtype=np.bool_)
+    real = np.zeros(len(J.entry_column), dtype=np.int8)
     _find_nodes(J, contact, np.zeros(len(J.column_start) - 1, dtype=np.bool_), real)
     nodes, rest = np.zeros(len(contact), dtype=np.int32), np.zeros(len(contact), dtype=np.int32)
     _count(J, contact, real, nodes, rest)
@@ -154,16 +156,24 @@ def _scale(J, e):
 
 @kernel
 def _find_nodes(J, contact, used_out, real_out):
-    """Entries of contacts that are real nodes: whole nodes first, then those that share a point with others."""
+    """Which entries of contacts are real nodes: whole nodes first, then those that share a point with others.
+
+    REAL, TIED, or EMPTY where the share is zero.
+    """
     for whole in (True, False):
         for k in range(contact.shape[0]):
             for e in range(J.entry_start[contact[k]], J.entry_start[contact[k] + 1]):
-                if real_out[e] or used_out[J.entry_column[e]]:
+                empty = True
+                for i in range(J.data_start[e], J.data_start[e + 1]):
+                    empty = empty and J.data[i] == 0.0
+                if empty:
+                    real_out[e] = EMPTY
+                if real_out[e] != TIED or used_out[J.entry_column[e]]:
                     continue
                 s = _scale(J, e)
                 if s > 0.0 and (abs(s - 1.0) <= ROTATION) == whole:
                     used_out[J.entry_column[e]] = True
-                    real_out[e] = True
+                    real_out[e] = REAL
 
 
 @kernel
@@ -171,9 +181,9 @@ def _count(J, contact, real, node_out, tie_out):
     """How many real nodes each contact has, and how many other entries."""
     for k in range(contact.shape[0]):
         for e in range(J.entry_start[contact[k]], J.entry_start[contact[k] + 1]):
-            if real[e]:
+            if real[e] == REAL:
                 node_out[k] += 1
-            else:
+            elif real[e] == TIED:
                 tie_out[k] += 1
 
 
@@ -183,10 +193,10 @@ def _list(J, contact, real, tied, node_start, tie_start, node_out, tie_out):
     for k in range(contact.shape[0]):
         to, there = node_start[k], tie_start[max(tied[k], 0)]
         for e in range(J.entry_start[contact[k]], J.entry_start[contact[k] + 1]):
-            if real[e]:
+            if real[e] == REAL:
                 node_out[to] = e
                 to += 1
-            else:
+            elif real[e] == TIED:
                 tie_out[there] = e
                 there += 1
 
@@ -198,7 +208,10 @@ def _own_gains(N, start, data_start, data, inverse, gain_out):
     for k in range(N.contact.shape[0]):
         if N.tied[k] < 0:
             continue
-        total, count = 0.0, 0.0
+        total, count, share = 0.0, 0.0, SHARE
+        for t in range(N.tie_start[N.tied[k]], N.tie_start[N.tied[k] + 1]):
+            if J.entry_column[N.tie[t]] < N.rigid.start.shape[0] - 1 and N.node_start[k + 1] > N.node_start[k]:
+                share = SOFT_SHARE
         for n in range(N.node_start[k], N.node_start[k + 1]):
             b = J.entry_column[N.node[n]]
             at = data_start[b]
@@ -217,4 +230,4 @@ def _own_gains(N, start, data_start, data, inverse, gain_out):
                                 J.data[J.data_start[e] + r * width + i] * inverse[data_start[b] + i * width + j]
                                 * J.data[J.data_start[e] + r * width + j]
                             )  # fmt: skip
-        gain_out[N.tied[k]] = SHARE * total / count if count > 0.0 else 1.0
+        gain_out[N.tied[k]] = share * total / count if count > 0.0 else 1.0

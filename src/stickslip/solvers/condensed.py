@@ -1,4 +1,7 @@
-"""Solving problems with soft bodies: over impulses alone, u = W lam + q, by solvers that know nothing of elements."""
+"""Solving problems with soft bodies: over impulses alone, u = W lam + q, by solvers that know nothing of elements.
+
+The same for problems whose joints are potentials, which make soft bodies of what they join.
+"""
 
 from __future__ import annotations
 
@@ -9,6 +12,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
+from stickslip.contact.potentials import Known, is_held, with_potentials
 from stickslip.contact.problem import ContactProblem
 from stickslip.linalg.inertia import SparseInertia
 from stickslip.solvers.protocol import Relinearise, Solution, Solver
@@ -31,6 +35,19 @@ def solve_once(
     timings = {"assemble": time.perf_counter() - started}
     found = solver.solve(condensed, warm)
     return replace(found, v=problem.velocity(found.lam), problem=None, timings=timings | found.timings)
+
+
+def solve_with_potentials(
+    solver: Solver, problem: ContactProblem, warm: NDArray[np.float64] | None = None, known: Known | None = None
+) -> Solution:
+    """The solver's solution of a problem whose joints are potentials in A; ``known`` keeps structures for later steps."""
+    if not is_held(problem.laws.law).any():
+        return solve_once(solver, problem, warm)
+    started = time.perf_counter()
+    stiff, recover = with_potentials(problem, warm, known, getattr(solver, "matrix_free", False))
+    timings = {"stiffen": time.perf_counter() - started}
+    found = recover(solve_once(solver, stiff, None if warm is None else warm[recover.rows]))
+    return replace(found, timings=timings | found.timings)
 
 
 def measured_by(problem: ContactProblem, A: SparseInertia, diagonal: NDArray[np.float64]) -> ContactProblem:

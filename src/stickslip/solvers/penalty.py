@@ -1,4 +1,4 @@
-"""Penalty contact: springs and dampers in the place of the law, the baseline of [lee2023] sec. V-B (its ref. 22).
+"""Penalty contact: springs and dampers in the place of the law, the baseline of [lee2023] sec. V-B.
 
 Legend: d overlap, u_n, u_t velocities of a contact, k, c stiffness and damping along the normal, c_t damping along the
 tangents, h step, w mobility of a contact, n contacts of its busiest body.
@@ -9,10 +9,10 @@ All of it at the start of the step (ContactProblem.gap, .v_before), so that noth
 then v = v_free + A^-1 J^T h f. Contacts do not know of each other, forces are late by a step, and so gains that are too
 large for the step shake bodies off the floor: k h^2 n w and c h n w must stay below about one.
 
-Friction is that of a damper which the friction set caps, "proportional to the sliding velocity" ([lee2023] sec. I).
-Models of the kind of ref. 22 add a spring from the point where sticking began. That needs a memory of its own for every
-contact; impulses of the last step do not hold it, being the sum of spring and damper. Without it bodies that should
-stick creep, at f_t / c_t.
+Friction is that of a damper which the friction set caps, "proportional to the sliding velocity" ([lee2023] sec. I; its
+reference for the model, [yamane2006], was not at hand, nor are its gains in the paper). Other models add a spring from
+the point where sticking began. That needs a memory of its own for every contact; impulses of the last step do not hold
+it, being the sum of spring and damper. Without it bodies that should stick creep, at f_t / c_t.
 
 Joints, limits, drives and elements are spring-dampers as stiff as numbers allow, in implicit form: the rows of ``sap``,
 whose regularisation is 1e-8 of their mobility. They see the contact forces of the step.

@@ -3,8 +3,8 @@
 Friction boxes in the contact frame in the place of the friction sets, local r-factors (eq. 39), never adapted.
 ``relaxation`` other than 1 gives PSOR. It obeys the box law: friction along one tangent knows nothing of the other, so
 a body that slides along a diagonal is held by up to sqrt(2) times its friction. Its tolerance is for that law; the
-certificate of a step judges by the exact one. With ``friction="disc"`` it projects on Coulomb's discs, as [lee2023] and
-[horak2019] do, and obeys the exact law.
+certificate of a step judges by the exact one. With ``friction="disc"`` it projects on Coulomb's discs, as [lee2023]
+describes the method (sec. I), and obeys the exact law.
 
 Where bodies are soft, A is factorised and W assembled from it, dense; sweeps go over W (assembled_pgs.py). Their times
 are apart in Solution.timings: "factorise", "assemble", "iterate".

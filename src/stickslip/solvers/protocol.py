@@ -51,7 +51,7 @@ class Solution:
     problem: ContactProblem | None = None
     """The problem at the last linearisation, where the solver made its own; ``lam`` and ``v`` belong to it."""
     v_end: NDArray[np.float64] | None = None
-    """(nv,) velocities that the state keeps, where they differ from ``v``, the mean ones with which positions advance."""
+    """(nv,) velocities that the state keeps, where they differ from ``v``, the mean ones by which positions advance."""
 
     @property
     def converged(self) -> bool:

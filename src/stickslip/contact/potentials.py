@@ -1,0 +1,205 @@
+"""Joints, rods and welds as potentials: their rows leave the problem, and their stiffness enters its A ([lee2023] eq. 7-9).
+
+Legend: r rows of the laws BILATERAL and ELASTIC, K = 1 / C their stiffness over a step.
+
+    u_r + C lam_r = 0,  u_r = J_r v + bias_r      is      lam_r = -K (J_r v + bias_r),     so
+    A' = A + J_r^T K J_r,      b' = b - J_r^T K bias_r,      A' v = b' + J'^T lam'
+
+Implicit damping is in C already (dynamics/joints.py), geometric stiffness in A (linearisation.py). What is left are
+contacts, limits and drives of limited force. Rigid joints have no finite K; they get one that is HOLDING^-1 times as
+stiff as what they join is heavy, and open by that share of what they hold back.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, replace
+from typing import TYPE_CHECKING
+
+import numpy as np
+from numpy.typing import NDArray
+
+from stickslip.contact import delassus
+from stickslip.contact.laws import BILATERAL, ELASTIC
+from stickslip.contact.potential_blocks import PotentialBlocks, potential_blocks
+from stickslip.contact.problem import ContactProblem, Laws, Unsolved
+from stickslip.errors import InputError
+from stickslip.jit import kernel
+from stickslip.linalg import block_rows, inertia
+from stickslip.linalg.block_rows import BlockRows, summed
+from stickslip.linalg.column_blocks import cut_columns
+from stickslip.linalg.inertia import BlockDiagonal, GivenInverse, SparseInertia, parts_ending_with
+from stickslip.linalg.vectors import length
+
+if TYPE_CHECKING:
+    from stickslip.solvers.protocol import Solution
+
+HOLDING = 1e-6
+"""C of rows over their mobility at least: a rigid joint opens by this share of the velocity that it takes away. Smaller
+ones cost as many digits of A'."""
+REMEMBERED = 4
+"""Structures kept: the same from step to step while no joint breaks."""
+
+Known = dict[bytes, PotentialBlocks]
+"""Structures of the latest problems, by what they were made of."""
+
+
+@dataclass(frozen=True, eq=False)
+class Recover:
+    """What became of a problem, and how its solution follows from that of the one without potentials."""
+
+    rows: NDArray[np.intp]
+    """Rows of the problem that are left, by their old numbers."""
+    held_rows: NDArray[np.intp]
+    """The others."""
+    held: BlockRows
+    """J_r over the old unknowns."""
+    bias: NDArray[np.float64]
+    stiffness: NDArray[np.float64]
+    """(r,) [kg] K."""
+    unknown: NDArray[np.int64]
+    """(nv,) which old unknown each new one is."""
+
+    def impulses(self, v: NDArray[np.float64]) -> NDArray[np.float64]:
+        """lam_r (r,) at the old unknowns v (nv,)."""
+        return -self.stiffness * (block_rows.apply(self.held, v) + self.bias)
+
+    def velocities(self, v: NDArray[np.float64]) -> NDArray[np.float64]:
+        """The old unknowns (nv,) of the new ones."""
+        old = np.empty_like(v)
+        old[self.unknown] = v
+        return old
+
+    def __call__(self, solution: Solution) -> Solution:
+        """The solution of the problem as it was, from that of the one with potentials."""
+        v = self.velocities(solution.v)
+        lam = np.empty(len(self.rows) + len(self.held_rows))
+        lam[self.rows], lam[self.held_rows] = solution.lam, self.impulses(v)
+        return replace(solution, v=v, lam=lam, problem=None)
+
+
+def is_held(law: NDArray[np.int32]) -> NDArray[np.bool_]:
+    """Which blocks (n,) of these laws can be potentials."""
+    return (law == BILATERAL) | (law == ELASTIC)
+
+
+def with_potentials(
+    problem: ContactProblem,
+    lam: NDArray[np.float64] | None = None,
+    known: Known | None = None,
+    matrix_free: bool = False,
+) -> tuple[ContactProblem, Recover]:
+    """The problem with its BILATERAL and ELASTIC rows in A, and how to recover its solution.
+
+    ``lam`` (m,): about the impulses, by which errors of momentum are measured. ``known`` keeps the structure of A' for
+    later problems. ``matrix_free``: the solver takes no factorisation of A', so that no order of elimination with the
+    touched unknowns last is prepared.
+    """
+    A, J, laws = problem.A, problem.J, problem.laws
+    if isinstance(A, GivenInverse):
+        raise InputError("problem: it was given by its Delassus matrix W, so nothing can be added to A = W^-1")
+    chosen = is_held(laws.law)
+    kept, held = (np.flatnonzero(each).astype(np.int32) for each in (~chosen, chosen))
+    rows, held_rows = block_rows.rows_of(J, kept), block_rows.rows_of(J, held)
+    J_held, J_kept = block_rows.reordered(J, held), block_rows.reordered(J, kept)
+    bias = problem.bias[held_rows]
+    blocks, sparse = (A, None) if isinstance(A, BlockDiagonal) else (A.rigid, A)
+    diagonal = blocks if sparse is None else inertia.diagonal_blocks(sparse)
+    C = np.maximum(laws.compliance[held_rows], HOLDING * delassus.diagonal(J_held, diagonal))
+    K = np.divide(1.0, C, out=np.zeros_like(C), where=C > 0.0)  # rows that move nothing hold nothing
+
+    to = _structure(J_held, blocks, sparse, {} if known is None else known)
+    recover = Recover(rows, held_rows, J_held, bias, K, to.unknown)
+    here = cut_columns(J_kept, to.first, to.count, to.column_start)
+    parts = to.parts
+    if not matrix_free:
+        touched = np.zeros(to.pattern.size, dtype=np.bool_)
+        nodes = here.entry_column - len(to.free)
+        touched[nodes[nodes >= 0]] = True
+        parts = parts_ending_with(parts, touched)
+    data = np.zeros((len(to.pattern.indices), 3, 3))
+    _put_bodies(to.own, blocks.start, blocks.data_start, blocks.data, to.body_place, data)
+    if sparse is not None:
+        data[to.node_place] += sparse.data
+    there = cut_columns(J_held, to.first, to.count, to.column_start)
+    _add_rows(there.row_start, there.entry_start, there.data_start, there.data, K, to.row_place, data)
+    stiff = SparseInertia(_blocks_of(blocks, to.free), parts, data, to.pattern)
+
+    v, missing = (problem.v_free, 0.0) if problem.unsolved is None else problem.unsolved
+    pulled = missing + block_rows.apply_transpose(J_held, recover.impulses(v))
+    found = ContactProblem(
+        stiff,
+        Unsolved(v[to.unknown], pulled[to.unknown]),  # type: ignore[arg-type]
+        here,
+        problem.bias[rows],
+        Laws(laws.law[kept], laws.friction_set[kept], laws.friction[kept], laws.compliance[rows], laws.bound[rows]),
+        problem.step,
+        None if problem.prescribed is None else problem.prescribed[rows],
+        v_before=None if problem.v_before is None else problem.v_before[to.unknown],
+        gap=problem.gap,
+    )
+    # measured as the problem with rows is: speeds by all of them, mobilities without what joints add
+    size = problem.momentum_size
+    if problem.v_before is not None:
+        size += float(length(problem.momentum_gain(problem.v_before)))
+    if lam is not None and np.isfinite(lam).all():
+        size += float(length(block_rows.apply_transpose(J_held, lam[held_rows])))
+    found.__dict__.update(
+        free_speed=problem.free_speed, momentum_size=size, diagonal=delassus.diagonal(J_kept, diagonal)
+    )
+    return found, recover
+
+
+def _structure(held: BlockRows, blocks: BlockDiagonal, sparse: SparseInertia | None, known: Known) -> PotentialBlocks:
+    """The structure for these rows, from memory where it was the same not long ago."""
+    made_of = [held.entry_start, held.entry_column, held.column_start, blocks.start]
+    if sparse is not None:
+        made_of += [sparse.pattern.indptr, sparse.pattern.indices]
+    key = b"".join(each.tobytes() for each in made_of)
+    found = known.get(key)
+    if found is None:
+        found = potential_blocks(held, blocks, None if sparse is None else sparse.pattern)
+        if len(known) >= REMEMBERED:
+            del known[next(iter(known))]
+        known[key] = found
+    return found
+
+
+def _blocks_of(blocks: BlockDiagonal, chosen: NDArray[np.int32]) -> BlockDiagonal:
+    """Some of the blocks."""
+    size = np.diff(blocks.data_start)[chosen]
+    data_start = summed(size)
+    at = np.repeat(blocks.data_start[:-1][chosen] - data_start[:-1], size) + np.arange(int(data_start[-1]))
+    return BlockDiagonal(summed(np.diff(blocks.start)[chosen]), data_start, blocks.data[at], blocks.inverse[at])
+
+
+@kernel
+def _put_bodies(own, start, data_start, data, place, data_out):
+    """The blocks of bodies, cut into 3x3 blocks."""
+    p = 0
+    for k in range(own.shape[0]):
+        at, width = data_start[own[k]], start[own[k] + 1] - start[own[k]]
+        for i in range(0, width, 3):
+            for j in range(0, width, 3):
+                to = data_out[place[p]]
+                p += 1
+                for r in range(3):
+                    for c in range(3):
+                        to[r, c] += data[at + width * (i + r) + j + c]
+
+
+@kernel
+def _add_rows(row_start, entry_start, data_start, data, stiffness, place, data_out):
+    """J^T K J of each constraint block, whose entries are three columns wide."""
+    p = 0
+    for c in range(row_start.shape[0] - 1):
+        for e in range(entry_start[c], entry_start[c + 1]):
+            for f in range(entry_start[c], entry_start[c + 1]):
+                to = data_out[place[p]]
+                p += 1
+                left, right = data_start[e], data_start[f]
+                for r in range(row_start[c], row_start[c + 1]):
+                    for i in range(3):
+                        for j in range(3):
+                            to[i, j] += data[left + i] * data[right + j] * stiffness[r]
+                    left += 3
+                    right += 3
