@@ -176,11 +176,12 @@ def test_velocities_tell_the_forces_of_the_regularised_model() -> None:
     # up to what virtual nodes and bodies are apart, theta_th / Omega = 0.1 N a contact
     assert found.inverse == pytest.approx(found.forward, rel=0.1, abs=0.1)
     assert found.strict.shape == (12,)
+    assert found.fine_error < 0.2 * found.error
 
 
 def forces(jitter: float) -> Forces:
     forward = 10.0 + jitter * np.tile([1.0, -1.0], 10)
-    return Forces(forward, forward + 1e-6, np.full(20, 10.0), 0.01)
+    return Forces(forward, forward + 1e-6, np.full(20, 10.0), 0.01, 0.1)
 
 
 def test_claims_of_forces_follow_the_numbers() -> None:

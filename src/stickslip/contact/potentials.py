@@ -6,7 +6,9 @@ Legend: r rows of the laws BILATERAL and ELASTIC, K = 1 / C their stiffness over
     A' = A + J_r^T K J_r,      b' = b - J_r^T K bias_r,      A' v = b' + J'^T lam'
 
 Implicit damping is in C already (dynamics/joints.py), geometric stiffness in A (linearisation.py). What is left are
-contacts, limits and drives of limited force. Rigid joints have no finite K; they get one that is HOLDING^-1 times as
+contacts, limits and drives of limited force. Angular velocities of joined bodies are measured at the radius at which
+A' resists them as it does linear ones, so that all unknowns are [m/s]: methods that step by a diagonal of A', and
+criteria that add changes of velocities, would else add metres to radians. Rigid joints have no finite K; they get one that is HOLDING^-1 times as
 stiff as what they join is heavy, and open by that share of what they hold back.
 """
 
@@ -58,6 +60,8 @@ class Recover:
     """(r,) [kg] K."""
     unknown: NDArray[np.int64]
     """(nv,) which old unknown each new one is."""
+    unit: NDArray[np.float64]
+    """(nv,) old unknowns over new ones: 1, or 1 over a radius [1/m]."""
 
     def impulses(self, v: NDArray[np.float64]) -> NDArray[np.float64]:
         """lam_r (r,) at the old unknowns v (nv,)."""
@@ -66,8 +70,16 @@ class Recover:
     def velocities(self, v: NDArray[np.float64]) -> NDArray[np.float64]:
         """The old unknowns (nv,) of the new ones."""
         old = np.empty_like(v)
-        old[self.unknown] = v
+        old[self.unknown] = self.unit * v
         return old
+
+    def new_velocities(self, v: NDArray[np.float64]) -> NDArray[np.float64]:
+        """The new unknowns (nv,) of the old ones."""
+        return v[self.unknown] / self.unit
+
+    def new_impulses(self, f: NDArray[np.float64]) -> NDArray[np.float64]:
+        """Impulses (nv,) on the new unknowns, from those on the old ones."""
+        return f[self.unknown] * self.unit
 
     def __call__(self, solution: Solution) -> Solution:
         """The solution of the problem as it was, from that of the one with potentials."""
@@ -108,7 +120,6 @@ def with_potentials(
     K = np.divide(1.0, C, out=np.zeros_like(C), where=C > 0.0)  # rows that move nothing hold nothing
 
     to = _structure(J_held, blocks, sparse, {} if known is None else known)
-    recover = Recover(rows, held_rows, J_held, bias, K, to.unknown)
     here = cut_columns(J_kept, to.first, to.count, to.column_start)
     parts = to.parts
     if not matrix_free:
@@ -122,27 +133,33 @@ def with_potentials(
         data[to.node_place] += sparse.data
     there = cut_columns(J_held, to.first, to.count, to.column_start)
     _add_rows(there.row_start, there.entry_start, there.data_start, there.data, K, to.row_place, data)
+    unit = _units(to, blocks, data)
+    block_row = np.repeat(np.arange(to.pattern.size), np.diff(to.pattern.indptr))
+    of_nodes = unit[len(to.free) :]
+    data *= (of_nodes[block_row] * of_nodes[to.pattern.indices])[:, None, None]
+    here = here._replace(data=here.data * np.repeat(unit[here.entry_column], np.diff(here.data_start)))
+    recover = Recover(rows, held_rows, J_held, bias, K, to.unknown, np.repeat(unit, np.diff(to.column_start)))
     stiff = SparseInertia(_blocks_of(blocks, to.free), parts, data, to.pattern)
 
     v, missing = (problem.v_free, 0.0) if problem.unsolved is None else problem.unsolved
     pulled = missing + block_rows.apply_transpose(J_held, recover.impulses(v))
     found = ContactProblem(
         stiff,
-        Unsolved(v[to.unknown], pulled[to.unknown]),  # type: ignore[arg-type]
+        Unsolved(recover.new_velocities(v), recover.new_impulses(pulled)),  # type: ignore[arg-type]
         here,
         problem.bias[rows],
         Laws(laws.law[kept], laws.friction_set[kept], laws.friction[kept], laws.compliance[rows], laws.bound[rows]),
         problem.step,
         None if problem.prescribed is None else problem.prescribed[rows],
-        v_before=None if problem.v_before is None else problem.v_before[to.unknown],
+        v_before=None if problem.v_before is None else recover.new_velocities(problem.v_before),
         gap=problem.gap,
     )
     # measured as the problem with rows is: speeds by all of them, mobilities without what joints add
     size = problem.momentum_size
     if problem.v_before is not None:
-        size += float(length(problem.momentum_gain(problem.v_before)))
+        size += float(length(recover.new_impulses(problem.momentum_gain(problem.v_before))))
     if lam is not None and np.isfinite(lam).all():
-        size += float(length(block_rows.apply_transpose(J_held, lam[held_rows])))
+        size += float(length(recover.new_impulses(block_rows.apply_transpose(J_held, lam[held_rows]))))
     found.__dict__.update(
         free_speed=problem.free_speed, momentum_size=size, diagonal=delassus.diagonal(J_kept, diagonal)
     )
@@ -162,6 +179,16 @@ def _structure(held: BlockRows, blocks: BlockDiagonal, sparse: SparseInertia | N
             del known[next(iter(known))]
         known[key] = found
     return found
+
+
+def _units(to: PotentialBlocks, blocks: BlockDiagonal, data: NDArray[np.float64]) -> NDArray[np.float64]:
+    """(columns,) 1, and for angular velocities of joined bodies 1 over the radius [m] at which A' resists them alike."""
+    unit = np.ones(len(to.column_start) - 1)
+    linear = to.first[to.own[np.diff(blocks.start)[to.own] == 6]]
+    trace = np.trace(data[to.pattern.diagonal], axis1=1, axis2=2)
+    at = linear - len(to.free)
+    unit[linear + 1] = np.sqrt(trace[at] / trace[at + 1])
+    return unit
 
 
 def _blocks_of(blocks: BlockDiagonal, chosen: NDArray[np.int32]) -> BlockDiagonal:

@@ -153,8 +153,11 @@ def _bars(axis: Any, names: Sequence[str], ours: Sequence[float], theirs: Sequen
     place = np.arange(len(names))
     axis.barh(place - 0.2, ours, 0.38, color=OURS, label="here")
     axis.barh(place + 0.2, theirs, 0.38, color=THEIRS, label="paper")
-    if any(value > 0.0 for value in (*ours, *theirs)):
-        axis.set_xscale("log")
+    positive = [value for value in (*ours, *theirs) if value > 0.0]
+    if positive:  # whole decades, so that their marks suffice
+        low, high = np.floor(np.log10(0.9 * min(positive))), np.ceil(np.log10(1.1 * max(positive)))
+        axis.set(xscale="log", xlim=(10.0**low, 10.0**high))
+        axis.xaxis.set_minor_formatter("")
     axis.set(yticks=place, yticklabels=names, xlabel=label)
     axis.invert_yaxis()
     axis.grid(alpha=0.3, axis="x")

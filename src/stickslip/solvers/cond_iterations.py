@@ -174,30 +174,37 @@ def one_contact(laws, c, row, n, s, t, gamma, strict, lam_out):
 @kernel
 def _contacts(N, W, scale, regularisation, strict, at):
     """Contacts of the surrogate problem, each for itself (Algorithm 2, eq. 26), and v** of eq. (24)."""
-    J, laws, found, lam = N.J, N.laws, at.found, at.lam
+    J, R, laws, found, lam = N.J, N.J.data, N.laws, at.found, at.lam
     nv = N.b.shape[0]
     for k in range(N.contact.shape[0]):
         c = N.contact[k]
-        row, p, w = J.row_start[c], N.tied[k], scale * W.contact[k]
-        gamma = regularisation
+        row, p = J.row_start[c], N.tied[k]
         n, s, t = N.bias[row], N.bias[row + 1], N.bias[row + 2]
         for i in range(N.node_start[k], N.node_start[k + 1]):
-            e = N.node[i]
-            at_e = J.data_start[e]
-            gamma += w * (J.data[at_e] ** 2 + J.data[at_e + 1] ** 2 + J.data[at_e + 2] ** 2)
-            n += _moved(J, e, 0, found)
-            s += _moved(J, e, 1, found)
-            t += _moved(J, e, 2, found)
+            e = J.data_start[N.node[i]]
+            first = J.column_start[J.entry_column[N.node[i]]]
+            x, y, z = found[first], found[first + 1], found[first + 2]
+            n += R[e] * x + R[e + 1] * y + R[e + 2] * z
+            s += R[e + 3] * x + R[e + 4] * y + R[e + 5] * z
+            t += R[e + 6] * x + R[e + 7] * y + R[e + 8] * z
         if p >= 0:
-            gamma += w
-            y = nv + 3 * p
-            n, s, t = n + found[y], s + found[y + 1], t + found[y + 2]
-        one_contact(laws, c, row, n, s, t, gamma, strict, lam)
+            first = nv + 3 * p
+            n, s, t = n + found[first], s + found[first + 1], t + found[first + 2]
+        one_contact(laws, c, row, n, s, t, scale * W.gamma[k] + regularisation, strict, lam)
+        w = scale * W.contact[k]
+        n, s, t = w * lam[row], w * lam[row + 1], w * lam[row + 2]
         for i in range(N.node_start[k], N.node_start[k + 1]):
-            _push(J, N.node[i], 3, lam, row, found, w)
+            e = J.data_start[N.node[i]]
+            first = J.column_start[J.entry_column[N.node[i]]]
+            for j in range(3):
+                found[first + j] += R[e + j] * n + R[e + 3 + j] * s + R[e + 6 + j] * t
         if p >= 0:
-            for i in range(3):
-                found[nv + 3 * p + i] += w * lam[row + i]
+            first = nv + 3 * p
+            found[first], found[first + 1], found[first + 2] = (
+                found[first] + n,
+                found[first + 1] + s,
+                found[first + 2] + t,
+            )
 
 
 @kernel

@@ -33,6 +33,8 @@ class Steps(NamedTuple):
     """(virtual,)"""
     contact: NDArray[np.float64]
     """(nc,) of the nodes of each contact, which are all equal."""
+    gamma: NDArray[np.float64]
+    """(nc,) [1/kg] gamma_c of eq. (25): Gamma_c = gamma_c I."""
 
 
 def scaled(steps: Steps, share: float) -> Steps:
@@ -63,8 +65,8 @@ def frobenius_steps(nodal: Nodal, sums: RowSums) -> Steps:
     diagonal, square = sums.diagonal.copy(), sums.square.copy()
     _add_rows(nodal, rigid, outside, diagonal, square)
     _add_ties(nodal, rigid, outside, diagonal, square)
-    virtual, contact = np.empty(nodal.virtual), np.empty(len(nodal.contact))
-    steps = Steps(np.empty_like(rigid), np.empty_like(rigid), np.empty_like(diagonal), virtual, contact)
+    virtual, contact, gamma = np.empty(nodal.virtual), np.empty(len(nodal.contact)), np.empty(len(nodal.contact))
+    steps = Steps(np.empty_like(rigid), np.empty_like(rigid), np.empty_like(diagonal), virtual, contact, gamma)
     room = np.empty(4 * int(np.diff(nodal.rigid.start).max(initial=1)) ** 2)
     _steps(nodal, rigid, outside, diagonal, square, room, *steps)
     return steps
@@ -178,7 +180,9 @@ def _add_ties(N, rigid_out, outside_out, diagonal_out, square_out):
 
 
 @kernel
-def _steps(N, rigid, outside, diagonal, square, room, rigid_out, inverse_out, soft_out, virtual_out, contact_out):
+def _steps(
+    N, rigid, outside, diagonal, square, room, rigid_out, inverse_out, soft_out, virtual_out, contact_out, gamma_out
+):
     """W from a_ii and |A_i*|^2."""
     J, start = N.J, N.rigid.start
     bodies = start.shape[0] - 1
@@ -227,10 +231,14 @@ def _steps(N, rigid, outside, diagonal, square, room, rigid_out, inverse_out, so
             squares += N.gain[p] * N.gain[p] * (3.0 + moved)
         w = total / squares
         contact_out[k] = w
+        gamma_out[k] = 0.0
         if p >= 0:
             virtual_out[p] = w
+            gamma_out[k] = w
         for n in range(N.node_start[k], N.node_start[k + 1]):
             b = J.entry_column[N.node[n]]
+            e = J.data_start[N.node[n]]  # s R: its first row has the length s
+            gamma_out[k] += w * (J.data[e] ** 2 + J.data[e + 1] ** 2 + J.data[e + 2] ** 2)
             for d in range(3):
                 if b < bodies:
                     for j in range(3):
