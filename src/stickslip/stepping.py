@@ -60,8 +60,8 @@ class Stepping:
     are left out; "column-sums", the turning enters as a diagonal of absolute column sums ([lee2023] sec. II-A)."""
 
     joints: Holding = "rows"
-    """How joints, rods and welds enter: "rows", beside the contacts, at position level; "potentials", their stiffness is
-    in A and a step is linearised once ([lee2023] eq. 7-9, contact/potentials.py)."""
+    """How joints, rods and welds enter: "rows", beside the contacts, at position level; "potentials", their stiffness
+    is in A and a step is linearised once ([lee2023] eq. 7-9, contact/potentials.py)."""
 
     def __post_init__(self) -> None:
         positive("stepping", "dt", self.dt)

@@ -20,7 +20,7 @@ from stickslip.solvers.registry import make_solver
 
 SOLVERS = {
     "auto": (make_solver("auto"), 1e-5),
-    "sap": (make_solver("sap"), 1e-3),  # its contacts give way
+    "sap": (make_solver("sap"), 2e-3),  # its contacts give way, with rows as much
     "pgs": (make_solver("pgs", tolerance=1e-9, max_iterations=20000), 1e-5),
     "apgd": (make_solver("apgd", tolerance=1e-9, max_iterations=20000), 1e-5),
     "apgd factorised": (make_solver("apgd", operator="factorised", tolerance=1e-9, max_iterations=20000), 1e-5),
@@ -134,7 +134,7 @@ def test_the_same_velocities_as_with_rows(name: str, make) -> None:
         assert make is not rod  # rigid joints are too stiff for steps by a diagonal, and it says so
         return
     assert found.converged
-    size = np.abs(rows.v).max()
+    size = max(problem.free_speed, np.abs(rows.v).max())
     assert found.v == pytest.approx(rows.v, abs=close * size)
     # momentum is met with the impulses of all rows, those of joints among them
     error = problem.momentum_gain(found.v) - apply_transpose(problem.J, found.lam)
@@ -172,7 +172,7 @@ def test_structures_are_kept_while_joints_hold() -> None:
     scene = Scene()
     chain = [scene.add_sphere(0.05, (0.2 * k, 0, 0), mass=1.0) for k in range(4)]
     for a, b in zip(chain[:-1], chain[1:], strict=True):
-        scene.add_ball(a, b, scene.bodies[b.index].position, break_force=50.0 if b is chain[-1] else None)
+        joint = scene.add_ball(a, b, scene.bodies[b.index].position, break_force=50.0 if b is chain[-1] else None)
     sim = Simulation(scene, stepping=Stepping(dt=0.005, joints="potentials"))
     sim.run(5)
     assert len(sim.potentials) == 1
@@ -180,7 +180,7 @@ def test_structures_are_kept_while_joints_hold() -> None:
     assert [part.pattern.size for part in structure.parts] == [8]
     sim.set_force(chain[-1], (200.0, 0, 0))
     sim.run(3)
-    assert sim.joint_broken(scene.joints[-1]) if hasattr(scene.joints[-1], "index") else True
+    assert sim.joint_broken(joint)
     assert len(sim.potentials) == 2
     assert sorted(part.pattern.size for part in list(sim.potentials.values())[-1].parts) == [6]
 
@@ -190,7 +190,9 @@ def test_momentum_is_conserved(scheme) -> None:
     """A spinning dumb-bell with a spring between two pairs, in free flight."""
     scene = Scene(gravity=(0, 0, 0))
     a, b, c = (
-        scene.add_box((0.2, 0.1, 0.1), (0.3 * k, 0, 0), mass=1.0 + k, velocity=(0.0, 0.2 * k, 0.1), angular_velocity=(0, 0, 1))
+        scene.add_box(
+            (0.2, 0.1, 0.1), (0.3 * k, 0, 0), mass=1.0 + k, velocity=(0.0, 0.2 * k, 0.1), angular_velocity=(0, 0, 1)
+        )
         for k in range(3)
     )
     scene.add_ball(a, b, (0.15, 0, 0))

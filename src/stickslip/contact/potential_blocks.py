@@ -30,7 +30,7 @@ class PotentialBlocks(NamedTuple):
     """The others."""
     first: NDArray[np.int32]
     """(columns,) first new column block of each old one."""
-    count: NDArray[np.int32]
+    pieces: NDArray[np.int32]
     """(columns,) how many it becomes."""
     column_start: NDArray[np.int32]
     """Where the new column blocks start."""
@@ -97,7 +97,7 @@ def potential_blocks(held: BlockRows, blocks: BlockDiagonal, nodes: BlockPattern
     )
 
 
-def _counted(start: NDArray[np.int32], stride: int, count: NDArray[np.integer]) -> NDArray[np.int64]:
+def _counted(start: NDArray[np.integer], stride: int, count: NDArray[np.integer]) -> NDArray[np.int64]:
     """start, start + stride, ... of each (n,), count (n,) of them."""
     inside = np.arange(int(count.sum())) - np.repeat(summed(count)[:-1], count)
     return np.asarray(np.repeat(start, count) + stride * inside, dtype=np.int64)

@@ -85,7 +85,7 @@ def _over_bodies(rows: BlockRows) -> bool:
 
 
 def reordered(rows: BlockRows, order: NDArray[np.int32]) -> BlockRows:
-    """J with its constraint blocks in the given order (n,), or some of them; neighbours' data side by side in memory."""
+    """J with its constraint blocks in the given order (n,), or some of them; data of neighbours side by side."""
 
     row_start, entry_start = (summed(np.diff(start)[order]) for start in (rows.row_start, rows.entry_start))
     column, size = (np.empty(int(entry_start[-1]), dtype=np.int32) for _ in range(2))

@@ -35,9 +35,9 @@ from stickslip.linalg.inertia import BlockDiagonal, SparseInertia
 TIED, REAL, EMPTY = range(3)
 ROTATION = 1e-9
 """Deviation from a rotation up to which an entry of a contact's rows is one."""
-SOFT_SHARE, SHARE = 0.3, 10.0
-"""k_v over the diagonal of A at the nodes that a virtual node meets, else over what moves its point: where a node meets
-a rigid body, which many nodes hold at once, and elsewhere. Stiffer ones are closer, and converge slower."""
+SOFT_SHARE, BODY_SHARE, SHARE = 0.5, 6.0, 10.0
+"""k_v where a node meets a rigid body, which many nodes hold at once: over the diagonal of A at the node at most, and
+times the mobility of both at most. Elsewhere: times that mobility. Stiffer ones are closer, and converge slower."""
 HOLDING = 1e-2
 """C of rows of joints over their mobility at least; what is missing to less comes from multipliers."""
 
@@ -203,31 +203,27 @@ def _list(J, contact, real, tied, node_start, tie_start, node_out, tie_out):
 
 @kernel
 def _own_gains(N, start, data_start, data, inverse, gain_out):
-    """k_v of each virtual node: the mean diagonal of A at its real nodes, else what moves the point it is tied to."""
-    J = N.J
+    """k_v of each virtual node: over the mobility of its real nodes and of the point it is tied to, by blocks of A."""
+    J, bodies = N.J, N.rigid.start.shape[0] - 1
     for k in range(N.contact.shape[0]):
         if N.tied[k] < 0:
             continue
-        total, count, share = 0.0, 0.0, SHARE
-        for t in range(N.tie_start[N.tied[k]], N.tie_start[N.tied[k] + 1]):
-            if J.entry_column[N.tie[t]] < N.rigid.start.shape[0] - 1 and N.node_start[k + 1] > N.node_start[k]:
-                share = SOFT_SHARE
+        mobility, held, most = 0.0, False, 0.0
         for n in range(N.node_start[k], N.node_start[k + 1]):
-            b = J.entry_column[N.node[n]]
-            at = data_start[b]
-            total += data[at] + data[at + 4] + data[at + 8]
-            count += 3.0
-        if count == 0.0:
-            total = 3.0
-            for t in range(N.tie_start[N.tied[k]], N.tie_start[N.tied[k] + 1]):
-                e = N.tie[t]
-                b = J.entry_column[e]
-                width = start[b + 1] - start[b]
-                for r in range(3):
-                    for i in range(width):
-                        for j in range(width):
-                            count += (
-                                J.data[J.data_start[e] + r * width + i] * inverse[data_start[b] + i * width + j]
-                                * J.data[J.data_start[e] + r * width + j]
-                            )  # fmt: skip
-        gain_out[N.tied[k]] = share * total / count if count > 0.0 else 1.0
+            at = data_start[J.entry_column[N.node[n]]]
+            mean = (data[at] + data[at + 4] + data[at + 8]) / 3.0
+            mobility, most = mobility + 3.0 / mean, max(most, SOFT_SHARE * mean)
+        for t in range(N.tie_start[N.tied[k]], N.tie_start[N.tied[k] + 1]):
+            e = N.tie[t]
+            b = J.entry_column[e]
+            held = held or b < bodies
+            width = start[b + 1] - start[b]
+            for r in range(3):
+                for i in range(width):
+                    for j in range(width):
+                        mobility += (
+                            J.data[J.data_start[e] + r * width + i] * inverse[data_start[b] + i * width + j]
+                            * J.data[J.data_start[e] + r * width + j]
+                        )  # fmt: skip
+        gain = 3.0 * SHARE / mobility if mobility > 0.0 else 1.0
+        gain_out[N.tied[k]] = min(most, gain * BODY_SHARE / SHARE) if held and most > 0.0 else gain

@@ -40,7 +40,7 @@ def solve_once(
 def solve_with_potentials(
     solver: Solver, problem: ContactProblem, warm: NDArray[np.float64] | None = None, known: Known | None = None
 ) -> Solution:
-    """The solver's solution of a problem whose joints are potentials in A; ``known`` keeps structures for later steps."""
+    """The solver's solution of a problem whose joints become potentials in A; ``known`` is kept for later steps."""
     if not is_held(problem.laws.law).any():
         return solve_once(solver, problem, warm)
     started = time.perf_counter()
