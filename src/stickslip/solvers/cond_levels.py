@@ -80,6 +80,8 @@ def coarse_levels(nodal: Nodal) -> Levels:
         return no_levels(nodal)
     groups = grouped(_Pattern(pattern))
     count = len(groups.diagonal)
+    if count == 0:
+        return no_levels(nodal)
     blocks, weight = np.zeros((len(groups.row), 3, 3)), np.zeros((count, 3))
     _coarse_matrices(pattern.indptr, pattern.indices, nodal.soft, free, groups, blocks)
     _weights(groups, blocks, np.zeros((count, 3)), weight)

@@ -35,7 +35,7 @@ from stickslip.contact.problem import ContactProblem, Laws, Unsolved, given_prob
 from stickslip.jit import kernel
 from stickslip.linalg import block_rows
 from stickslip.linalg.block_rows import BlockRows
-from stickslip.linalg.inertia import GivenInverse
+from stickslip.linalg.inertia import GivenInverse, SparseInertia
 from stickslip.linalg.vectors import length
 from stickslip.solvers.iterative import Iterative
 from stickslip.solvers.protocol import Relinearise, Solution
@@ -203,13 +203,21 @@ def _taken(J: BlockRows, order: NDArray[np.int32]) -> BlockRows:
 
 
 def _shared_mass(problem: ContactProblem) -> NDArray[np.float64]:
-    """1 / (n w) (n,) [kg]: the mass that a contact moves, where all contacts of its busiest body share that."""
-    J = problem.J
-    entries = np.diff(J.entry_start)
-    of_contact = np.repeat(problem.laws.law == CONTACT, entries)
-    busy = np.bincount(J.entry_column[of_contact], minlength=len(J.column_start) - 1)
+    """1 / (n w) (n,) [kg]: the mass that a contact moves, where all contacts of its busiest body share that.
+
+    Nodes of a soft body count together: springs that each node could bear would throw the body up as a whole.
+    """
+    J, A = problem.J, problem.A
+    body = np.arange(len(J.column_start) - 1)
+    if isinstance(A, SparseInertia):
+        first = len(A.rigid.start) - 1
+        for part in A.parts:
+            body[first + part.first : first + part.first + part.pattern.size] = first + part.first
+    owner, touched = np.repeat(np.arange(problem.block_count), np.diff(J.entry_start)), body[J.entry_column]
+    once = np.unique(np.column_stack([owner, touched])[(problem.laws.law == CONTACT)[owner]], axis=0)
+    busy = np.bincount(once[:, 1], minlength=len(body))
     shared = np.ones(problem.block_count)
-    np.maximum.at(shared, np.repeat(np.arange(problem.block_count), entries), busy[J.entry_column])
+    np.maximum.at(shared, owner, busy[touched])
     mobility = shared * problem.weight
     return np.divide(1.0, mobility, out=np.zeros_like(mobility), where=mobility > 0.0)
 
