@@ -94,7 +94,7 @@ class Cond(Iterative):
     levels: bool = True
     """Whether groups of nodes take steps together; without, W is the diagonal matrix of the paper."""
     gain: float | None = None
-    """k_v [N s/m] of virtual nodes; None: as stiff as the nodes they meet."""
+    """k_v [N s/m] of virtual nodes; None: from the mobility of what meets (cond_nodes.py)."""
     multipliers: bool = True
     """Whether virtual nodes and joints carry impulses; without, they are as soft as their gains (the paper's)."""
     regularisation: float = 0.0
@@ -223,11 +223,15 @@ class _Run:
             v, lam = self._found()
             if by_step:
                 self.v, self.lam = v.copy(), lam.copy()
-                if ended == SETTLED and threshold > ROUNDING and not self._lost_by_bodies(v, lam) <= NET:
-                    threshold *= 0.1  # a small step says little of what all nodes of a stiff body have in common
-                    continue
-                self.status = "converged" if ended == SETTLED else "max-iterations"
-                break
+                if ended != SETTLED:
+                    break
+                # a small step says little of what all nodes of a stiff body have in common
+                met = self._lost_by_bodies(v, lam) <= NET
+                if met or threshold <= ROUNDING:
+                    self.status = "converged" if met else "stalled"
+                    break
+                threshold *= 0.1
+                continue
             value = self._residual(v, lam)
             if value < best:
                 best, self.v, self.lam = value, v.copy(), lam.copy()
@@ -241,6 +245,7 @@ class _Run:
                 break
 
     def _iterate(self, count: int, tolerance: float) -> int:
+        """Some iterations, until a step is within the tolerance; how they ended."""
         solver, N = self.solver, self.N
         refresh = REFRESH if solver.multipliers and (N.virtual or len(N.row)) else 0
         threads = jit.thread_count() > 1 and N.pattern.size >= THREADED  # asked first: it starts the threads that a
@@ -269,6 +274,7 @@ class _Run:
         return (self.problem.velocity(lam) if self.given else self.at.found[: self.N.unknowns]), lam
 
     def _residual(self, v: NDArray[np.float64], lam: NDArray[np.float64]) -> float:
+        """Of laws and momentum, of nodes and of bodies as a whole."""
         if self.given:
             return self.solver.residual(self.problem, lam, self.problem.constraint_velocity(v))
         return max(nonlinear_residual(self.solver, self.problem, lam, v), NET_SHARE * self._lost_by_bodies(v, lam))
