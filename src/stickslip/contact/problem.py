@@ -168,7 +168,7 @@ class ContactProblem:
         return isinstance(self.A, SparseInertia) and self.unsolved is not None
 
     @cached_property
-    def _blocks(self) -> BlockDiagonal:
+    def diagonal_blocks(self) -> BlockDiagonal:
         """The diagonal blocks of A, of which each is a body or a node."""
         assert isinstance(self.A, SparseInertia)
         return inertia.diagonal_blocks(self.A)
@@ -178,7 +178,7 @@ class ContactProblem:
         """What ``free_constraint_velocity`` were if nodes moved one by one."""
         assert self.unsolved is not None
         v, missing = self.unsolved
-        return self.constraint_velocity(v + inertia.solve(self._blocks, missing))
+        return self.constraint_velocity(v + inertia.solve(self.diagonal_blocks, missing))
 
     @cached_property
     def free_speed(self) -> float:
@@ -247,7 +247,7 @@ class ContactProblem:
     def diagonal(self) -> NDArray[np.float64]:
         """diag W (m,) [1/kg]; where nobody solves with A, by the diagonal blocks of A alone, which is less."""
         if self._rough:
-            return delassus.diagonal(self.J, self._blocks)
+            return delassus.diagonal(self.J, self.diagonal_blocks)
         if isinstance(self.A, SparseInertia):
             return self.participating.diagonal()
         return delassus.diagonal(self.J, self.A)

@@ -138,7 +138,7 @@ def _rows(elements, x, x0, pressure, row_start, gradient_out, ec_out, compliance
                 b = i[1] * t[0] + i[3] * t[1] + i[4] * t[2]
                 c = i[2] * t[0] + i[4] * t[1] + i[5] * t[2]
                 M = (M[0], M[1] + c, M[2] - b, M[3] - c, M[4], M[5] + a, M[6] + b, M[7] - a, M[8])
-            _store_gradient(mat_mat(frame, M), g, gradient_out, row + k)
+            store_gradient(mat_mat(frame, M), g, gradient_out, row + k)
             ec_out[row + k] = _contract(B, strain) - _contract(B, swell) / stiffness
             compliance_out[row + k] = 1.0 / (volume * stiffness)
 
@@ -191,8 +191,8 @@ def _axial_of_product(B, s):
 
 
 @inner_kernel
-def _store_gradient(M, g, gradient_out, row):
-    """ds/dx_i = M g_i with M = ds/dF."""
+def store_gradient(M, g, gradient_out, row):
+    """ds/dx_i = M g_i of a strain s or constraint with M = ds/dF."""
     a, b, c = mat_vec(M, load3(g, 0)), mat_vec(M, load3(g, 1)), mat_vec(M, load3(g, 2))
     for k in range(3):
         gradient_out[row, 0, k] = -(a[k] + b[k] + c[k])
@@ -212,7 +212,7 @@ def _stretch_rows(model, f, q, pressure, volume, g, row, gradient_out, ec_out, c
         x, y, z = Q[k], Q[3 + k], Q[6 + k]
         stiffness = max(e[k], LEAST_EIGENVALUE * 2.0 * q[0])
         M = mat_mat_t((x * U[0], y * U[1], z * U[2], x * U[3], y * U[4], z * U[5], x * U[6], y * U[7], z * U[8]), V)
-        _store_gradient(M, g, gradient_out, row + k)
+        store_gradient(M, g, gradient_out, row + k)
         ec_out[row + k] = (x * p[0] + y * p[1] + z * p[2]) / stiffness
         compliance_out[row + k] = 1.0 / (volume * stiffness)
 

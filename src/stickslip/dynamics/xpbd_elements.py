@@ -19,12 +19,11 @@ import numpy as np
 from numpy.typing import NDArray
 
 from stickslip.dynamics.element_assembly import deformation_gradient, element_parameters
-from stickslip.dynamics.element_rows import BASIS
+from stickslip.dynamics.element_rows import BASIS, store_gradient
 from stickslip.jit import inner_kernel, kernel
 from stickslip.linalg.mat3 import cofactors, determinant, mat_mat, mat_t_mat
 from stickslip.linalg.small_solve import solve_small
 from stickslip.linalg.svd3 import polar_rotation
-from stickslip.linalg.vec3 import load3, mat_vec
 from stickslip.soft_description import LINEAR, NEO_HOOKEAN, ST_VENANT_KIRCHHOFF
 
 IDENTITY = (1.0, 0.0, 0.0, 0.0, 1.0, 0.0, 0.0, 0.0, 1.0)
@@ -148,7 +147,7 @@ def _strains(model, f, q, pressure, volume, g, room):
         c = B[0] * x + B[3] * y + B[5] * z + B[1] * xy + B[2] * xz + B[4] * yz
         room.c[k] = c - pressure * (B[0] + B[3] + B[5]) / stiffness
         room.compliance[k] = 1.0 / (volume * stiffness)
-        _store_gradient(mat_mat(frame, (B[0], B[1], B[2], B[1], B[3], B[4], B[2], B[4], B[5])), g, room.gradient, k)
+        store_gradient(mat_mat(frame, (B[0], B[1], B[2], B[1], B[3], B[4], B[2], B[4], B[5])), g, room.gradient, k)
     return 6
 
 
@@ -162,25 +161,14 @@ def _pair(f, q, pressure, volume, g, room):
     t = 1.0 / size if size > 0.0 else 0.0
     room.c[0] = size
     room.compliance[0] = 1.0 / (volume * q[0])
-    _store_gradient(
+    store_gradient(
         (t * f[0], t * f[1], t * f[2], t * f[3], t * f[4], t * f[5], t * f[6], t * f[7], t * f[8]), g, room.gradient, 0
     )
     bulk = q[0] + q[1]
     room.c[1] = determinant(f) - 1.0 - (q[0] + pressure) / bulk
     room.compliance[1] = 1.0 / (volume * bulk)
-    _store_gradient(cofactors(f), g, room.gradient, 1)
+    store_gradient(cofactors(f), g, room.gradient, 1)
     return 2
-
-
-@inner_kernel
-def _store_gradient(M, g, gradient_out, row):
-    """dc/dx_i = M g_i with M = dc/dF."""
-    a, b, c = mat_vec(M, load3(g, 0)), mat_vec(M, load3(g, 1)), mat_vec(M, load3(g, 2))
-    for k in range(3):
-        gradient_out[row, 0, k] = -(a[k] + b[k] + c[k])
-        gradient_out[row, 1, k] = a[k]
-        gradient_out[row, 2, k] = b[k]
-        gradient_out[row, 3, k] = c[k]
 
 
 @inner_kernel

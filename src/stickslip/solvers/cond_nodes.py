@@ -27,10 +27,9 @@ from numpy.typing import NDArray
 from stickslip.contact.laws import CONTACT
 from stickslip.contact.problem import ContactProblem, Laws
 from stickslip.jit import kernel
-from stickslip.linalg import inertia
 from stickslip.linalg.block_matrix import BlockPattern
 from stickslip.linalg.block_rows import BlockRows, summed
-from stickslip.linalg.inertia import BlockDiagonal, SparseInertia
+from stickslip.linalg.inertia import BlockDiagonal, GivenInverse, SparseInertia
 
 TIED, REAL, EMPTY = range(3)
 ROTATION = 1e-9
@@ -88,7 +87,7 @@ class Nodal(NamedTuple):
 def nodalised(problem: ContactProblem, gain: float | None) -> Nodal:
     """The problem with virtual nodes of this gain k_v [N s/m]; None: as stiff as the nodes they touch."""
     J, laws, A = problem.J, problem.laws, problem.A
-    assert not isinstance(A, inertia.GivenInverse)
+    assert not isinstance(A, GivenInverse)
     contact = np.flatnonzero(laws.law == CONTACT).astype(np.int32)
     row = np.flatnonzero(laws.law != CONTACT).astype(np.int32)
     real = np.zeros(len(J.entry_column), dtype=np.int8)
@@ -111,7 +110,7 @@ def nodalised(problem: ContactProblem, gain: float | None) -> Nodal:
         np.full(len(tie_start) - 1, 0.0 if gain is None else gain * problem.step), row, stiffness,
     )  # fmt: skip
     if gain is None and nodal.virtual:
-        blocks = inertia.diagonal_blocks(A) if isinstance(A, SparseInertia) else A
+        blocks = problem.diagonal_blocks if isinstance(A, SparseInertia) else A
         _own_gains(nodal, blocks.start, blocks.data_start, blocks.data, blocks.inverse, nodal.gain)
     return nodal
 
