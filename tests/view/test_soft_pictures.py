@@ -14,7 +14,8 @@ from stickslip.io.recording import Recorder
 from stickslip.soft_description import elastic
 from stickslip.view.camera import frame_camera, look_at
 from stickslip.view.picture import render_frame
-from stickslip.view.soft_surfaces import QUANTITIES, element_values, soft_surfaces
+from stickslip.view.soft_colours import QUANTITIES, element_values
+from stickslip.view.soft_surfaces import soft_surfaces
 
 RUBBER = elastic(1e5, 0.3)
 MESH = box((1, 1, 1), 2)
@@ -130,7 +131,7 @@ def test_recordings_of_soft_bodies_are_rendered(tmp_path: Path, capsys: pytest.C
     sim = Simulation(scene, dt=0.005)
     with Recorder(tmp_path / "run.h5", sim) as recorder:
         sim.run(3, recorder)
-    for quantity in QUANTITIES:
+    for quantity in QUANTITIES.keys() - {"speed"}:
         assert (element_values(sim.elements(body), quantity, sim.model.soft.elements.volume) >= 0.0).all()
     file, options = str(tmp_path / "run.h5"), ["--width", "48"]
     assert main(["render", file, str(tmp_path / "plain.png"), *options]) == 0

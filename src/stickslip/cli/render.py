@@ -49,7 +49,7 @@ def render(
     if not -len(recorded) <= index < len(recorded):
         raise InputError(f"frame {index} does not exist; {recording} has {len(recorded)} frames")
     from stickslip.view.picture import render_frame, save_picture
-    from stickslip.view.soft_surfaces import element_values
+    from stickslip.view.soft_colours import element_values
 
     model, values = recorded.model, None
     if colour_by is not None:

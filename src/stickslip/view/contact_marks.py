@@ -7,16 +7,15 @@ from typing import Protocol
 import numpy as np
 from numpy.typing import NDArray
 
-from stickslip.contact_report import OPEN, SLIP, STICK
 from stickslip.geometry.rotation import between, matrix
 from stickslip.geometry.shapes import CAPSULE
 from stickslip.view.bounding_tree import bounding_tree
 from stickslip.view.camera import Camera
+from stickslip.view.marks import STATUS_COLOURS
 from stickslip.view.ray_tracer import TracedScene
 from stickslip.view.shading import lay_over
 from stickslip.view.traced_scene import linear
 
-COLOURS = {OPEN: (0.55, 0.55, 0.55), STICK: (0.10, 0.45, 0.85), SLIP: (0.93, 0.25, 0.12)}
 LONGEST, THICKNESS = 0.10, 0.0016
 """Length of the bar of the largest force, and radius of all, relative to the camera's distance."""
 
@@ -65,7 +64,7 @@ def draw_contacts(image: NDArray[np.float64], contacts: ContactMarks, view: Came
         mesh_links=np.zeros((0, 3), dtype=np.int32),
         mesh_corners=np.zeros((0, 9)),
         mesh_paint=np.zeros((0, 9)),
-        colour=linear([COLOURS[int(code)] for code in contacts.status]),
+        colour=linear([STATUS_COLOURS[int(code)] for code in contacts.status]),
         planes=np.zeros(0, dtype=np.int32),
     )
     tree = bounding_tree(centre - extent, centre + extent, np.arange(count, dtype=np.int32))

@@ -18,7 +18,7 @@ from stickslip.errors import FileError, InputError, MissingDependencyError
 from stickslip.files import whole_file
 from stickslip.model import Model
 from stickslip.view.camera import Camera, frame_camera
-from stickslip.view.soft_surfaces import node_colours
+from stickslip.view.soft_colours import node_means, value_colours, value_limits
 
 if TYPE_CHECKING:
     from stickslip.view.contact_marks import ContactMarks
@@ -62,7 +62,10 @@ def render_frame(
     if x.shape != (model.soft.node_count, 3) or not np.isfinite(x).all():
         raise InputError(f"picture: nodes have shape {x.shape}; finite numbers {(model.soft.node_count, 3)} are needed")
     view = camera or frame_camera(model, q, width, height, azimuth, elevation, zoom, x)
-    paint = None if values is None else node_colours(model.soft, values, limits)
+    paint = None
+    if values is not None:
+        of_nodes = values if values.shape == (model.soft.node_count,) else node_means(model.soft, values)
+        paint = value_colours(of_nodes, limits or value_limits(of_nodes))
     return _traced(model, q, x, paint, view, width, height, samples, contacts)
 
 

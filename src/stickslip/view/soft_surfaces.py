@@ -2,24 +2,13 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Literal, NamedTuple, get_args
+from typing import NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
 
-from stickslip.errors import InputError
 from stickslip.geometry.mesh_tree import build_tree
 from stickslip.soft_tables import SoftTables
-
-if TYPE_CHECKING:
-    from stickslip.soft_reading import ElementReport
-
-Quantity = Literal["von-mises", "strain", "energy"]
-QUANTITIES: tuple[Quantity, ...] = get_args(Quantity)
-SCALE = np.array(
-    [(0.267, 0.005, 0.329), (0.229, 0.322, 0.546), (0.128, 0.567, 0.551), (0.369, 0.789, 0.383), (0.993, 0.906, 0.144)]
-)
-"""sRGB colours from the least to the largest value."""
 
 
 class SoftSurfaces(NamedTuple):
@@ -54,35 +43,3 @@ def soft_surfaces(soft: SoftTables, x: NDArray[np.float64], tree_nodes: int, tri
         nodes.append(own[tree.order])
         tree_nodes, triangles = tree_nodes + len(tree.bounds), triangles + len(own)
     return SoftSurfaces(lower, upper, start, np.concatenate(bounds), np.concatenate(links), np.concatenate(nodes))
-
-
-def element_values(report: ElementReport, quantity: str, volume: NDArray[np.float64]) -> NDArray[np.float64]:
-    """One number (nt,) an element: von Mises' stress [Pa], the largest principal strain, or strain energy [J/m^3]."""
-    match quantity:
-        case "von-mises":
-            return report.von_mises
-        case "strain":
-            return np.abs(np.linalg.eigvalsh(report.strain)).max(axis=1)
-        case "energy":
-            return report.energy / volume
-    raise InputError(f"picture: colour by {quantity!r} is unknown; it must be one of {', '.join(QUANTITIES)}")
-
-
-def node_colours(
-    soft: SoftTables, values: NDArray[np.float64], limits: tuple[float, float] | None
-) -> NDArray[np.float64]:
-    """sRGB (nn, 3) of the nodes, for values (nt,) of elements: at a node their mean, weighted by volume.
-
-    limits: values of the first and the last colour; where None, zero (or the least, if negative) and the largest.
-    """
-    elements = soft.elements
-    if values.shape != elements.volume.shape or not np.isfinite(values).all():
-        raise InputError(f"picture: values have shape {values.shape}; {elements.volume.shape} finite ones are needed")
-    share = np.repeat(elements.volume, 4)
-    total = np.bincount(elements.nodes.ravel(), share, soft.node_count)
-    mean = np.bincount(elements.nodes.ravel(), share * np.repeat(values, 4), soft.node_count)
-    mean = np.divide(mean, total, out=np.zeros(soft.node_count), where=total > 0.0)
-    low, high = limits or (min(0.0, float(mean.min())), float(mean.max()))
-    place = np.clip((mean - low) / max(high - low, 1e-300), 0.0, 1.0)
-    anchors = np.linspace(0.0, 1.0, len(SCALE))
-    return np.stack([np.interp(place, anchors, SCALE[:, k]) for k in range(3)], axis=1)

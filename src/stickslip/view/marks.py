@@ -1,0 +1,91 @@
+"""Forces, friction cones and joints as lines and cones for viewers; their colours and sizes."""
+
+from __future__ import annotations
+
+from typing import NamedTuple
+
+import numpy as np
+from numpy.typing import NDArray
+
+from stickslip.contact_report import OPEN, SLIP, STICK
+from stickslip.joint_description import WORLD
+from stickslip.model import Model
+from stickslip.view.frame import FrameContacts
+
+STATUS_COLOURS = {OPEN: (0.55, 0.55, 0.55), STICK: (0.10, 0.45, 0.85), SLIP: (0.93, 0.25, 0.12)}
+"""sRGB of contacts that are open, stick or slip."""
+_COLOUR_ROWS = np.array([STATUS_COLOURS[code] for code in sorted(STATUS_COLOURS)])
+JOINT_COLOUR, BROKEN_COLOUR = (0.58, 0.25, 0.72), (0.75, 0.75, 0.75)
+
+
+def status_colours(contacts: FrameContacts) -> NDArray[np.float64]:
+    """(k, 3) sRGB by open, stick or slip."""
+    return _COLOUR_ROWS[contacts.status]
+
+
+def force_arrows(contacts: FrameContacts, metres_per_newton: float) -> NDArray[np.float64]:
+    """(k, 2, 3) [m] from each contact point along the force on body b."""
+    return np.stack([contacts.point, contacts.point + metres_per_newton * contacts.force], axis=1)
+
+
+class Cones(NamedTuple):
+    """k cones with their tips at contact points; the mesh is shape_meshes.cone()."""
+
+    position: NDArray[np.float64]
+    """(k, 3) [m]"""
+    wxyz: NDArray[np.float64]
+    """(k, 4) turns z to the normal."""
+    scale: NDArray[np.float64]
+    """(k, 3) [m] friction along two tangents times the height, and the height; without elliptic axes both are equal."""
+
+
+def friction_cones(contacts: FrameContacts, height: float) -> Cones:
+    """Cones of admissible forces, all ``height`` [m] high; of an ellipse the mean coefficient."""
+    n = contacts.normal
+    # half-way construction of the shortest turn from z; straight down, it is a half turn about x
+    wxyz = np.column_stack([1.0 + n[:, 2], -n[:, 1], n[:, 0], np.zeros(len(n))])
+    wxyz[wxyz[:, 0] < 1e-9] = (0.0, 1.0, 0.0, 0.0)
+    wxyz /= np.linalg.norm(wxyz, axis=1, keepdims=True)
+    radius = np.maximum(contacts.friction[:, :2].mean(axis=1), 1e-3) * height
+    return Cones(contacts.point, wxyz, np.stack([radius, radius, np.full(len(n), height)], axis=1))
+
+
+class JointMarks(NamedTuple):
+    """nj joints: where they hold each body, and the way there from the centres of mass."""
+
+    anchors: NDArray[np.float64]
+    """(nj, 2, 3) [m] points of a and b; equal while a joint without length is closed."""
+    lines: NDArray[np.float64]
+    """(nj, 3, 2, 3) [m] from the centre of a to its point, between the points, to the centre of b; from the world a
+    line of no length."""
+    axis: NDArray[np.float64]
+    """(nj, 3) unit, world: the axis of the joint, as a has it."""
+
+
+def joint_marks(model: Model, q: NDArray[np.float64]) -> JointMarks:
+    """Joints at q (nb, 7)."""
+    tables = model.joints
+    at_a, centre_a = _anchor(tables.body_a, tables.anchor_a, q)
+    at_b, centre_b = _anchor(tables.body_b, tables.anchor_b, q)
+    lines = np.stack([np.stack([centre_a, at_a], 1), np.stack([at_a, at_b], 1), np.stack([at_b, centre_b], 1)], axis=1)
+    w, x, y, z = tables.frame_a.T
+    local = np.stack([2.0 * (x * z + w * y), 2.0 * (y * z - w * x), 1.0 - 2.0 * (x * x + y * y)], axis=1)
+    fixed = (tables.body_a == WORLD)[:, None]
+    axis = np.where(fixed, local, _turned(q[tables.body_a, 3:], local))
+    return JointMarks(np.stack([at_a, at_b], axis=1), lines, axis)
+
+
+def _anchor(
+    body: NDArray[np.int32], anchor: NDArray[np.float64], q: NDArray[np.float64]
+) -> tuple[NDArray[np.float64], NDArray[np.float64]]:
+    """World points (nj, 3) of anchors, and the centres of mass of their bodies; of the world the anchors twice."""
+    fixed = (body == WORLD)[:, None]
+    centre = q[body, :3]
+    point = np.where(fixed, anchor, centre + _turned(q[body, 3:], anchor))
+    return point, np.where(fixed, point, centre)
+
+
+def _turned(wxyz: NDArray[np.float64], vector: NDArray[np.float64]) -> NDArray[np.float64]:
+    """Vectors (k, 3) turned by quaternions (k, 4)."""
+    across = 2.0 * np.cross(wxyz[:, 1:], vector)
+    return vector + wxyz[:, :1] * across + np.cross(wxyz[:, 1:], across)
