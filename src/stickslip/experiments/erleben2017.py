@@ -18,7 +18,6 @@ import numpy as np
 
 from stickslip.contact.gallery import GALLERY
 from stickslip.experiments import erleben2017_claims as claims
-from stickslip.experiments.drawing import needed_packages
 from stickslip.experiments.erleben2017_figures import FIGURES, Draw
 from stickslip.experiments.erleben2017_statistics import (
     COMPARED,
@@ -32,6 +31,7 @@ from stickslip.experiments.processes import Progress, record_runs
 from stickslip.experiments.report import Claim, Figure, Report, Row, ready_folder, write_report
 from stickslip.experiments.solver_runs import RunSpec
 from stickslip.solvers.registry import make_solver
+from stickslip.view.drawing import needed_packages
 
 TITLE = "Erleben (2017), Rigid Body Contact Problems using Proximal Operators, measured again"
 STEPS, QUICK_STEPS = 450, 100

@@ -9,7 +9,6 @@ from typing import Any
 
 import numpy as np
 
-from stickslip.experiments.drawing import canvas, save
 from stickslip.experiments.erleben2017_statistics import (
     COMPARED,
     LEAST_MERIT,
@@ -21,6 +20,7 @@ from stickslip.experiments.erleben2017_statistics import (
 )
 from stickslip.experiments.report import write_table
 from stickslip.experiments.solver_runs import ABSOLUTE, NONE, RELATIVE, RunRecord
+from stickslip.view.drawing import canvas, save
 
 Draw = Callable[[Runs, Path, Path], None]
 """Draws the runs into a picture and writes its table."""

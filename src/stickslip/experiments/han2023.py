@@ -17,10 +17,10 @@ from stickslip.experiments import han2023_press as press
 from stickslip.experiments import han2023_scaling as scaling
 from stickslip.experiments import han2023_shares as shares
 from stickslip.experiments import han2023_table as lines
-from stickslip.experiments.drawing import needed_packages
 from stickslip.experiments.han2023_runs import TOLERANCE, Runs
 from stickslip.experiments.processes import Progress
 from stickslip.experiments.report import Claim, Figure, Report, Row, ready_folder, write_report
+from stickslip.view.drawing import needed_packages
 
 TITLE = "Han, Masterjohn and Castro (2023), A Convex Formulation of Frictional Contact, measured again"
 

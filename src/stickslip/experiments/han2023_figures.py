@@ -8,7 +8,6 @@ from pathlib import Path
 import numpy as np
 
 from stickslip.experiments import han2023_table as table
-from stickslip.experiments.drawing import canvas, save
 from stickslip.experiments.han2023_beam import LAGGED, POLAR, SHOWN, Beams
 from stickslip.experiments.han2023_press import Curve
 from stickslip.experiments.han2023_runs import Measured
@@ -16,6 +15,7 @@ from stickslip.experiments.han2023_shares import Shares
 from stickslip.experiments.report import write_table
 from stickslip.experiments.stage_clock import NAMES
 from stickslip.scenes.cylinder_press import REFERENCE
+from stickslip.view.drawing import canvas, save
 
 OURS, THEIRS = "#2166ac", "#b2182b"
 STAGE_COLOURS = ("#66a61e", "#e6ab02", "#7570b3", "#b2182b", "#e7298a", "#a6cee3", "0.75")

@@ -20,10 +20,10 @@ from stickslip.experiments import lee2023_slide_figures as slide_figures
 from stickslip.experiments import lee2023_slides as slides
 from stickslip.experiments import lee2023_tables as tables
 from stickslip.experiments import lee2023_variants as variants
-from stickslip.experiments.drawing import needed_packages
 from stickslip.experiments.lee2023_trials import CONVERGED, Runs
 from stickslip.experiments.processes import Progress
 from stickslip.experiments.report import Claim, Figure, Report, Row, ready_folder, write_report
+from stickslip.view.drawing import needed_packages
 
 TITLE = "Lee, Lee and Lee (2023), Large-Dimensional Multibody Dynamics Simulation, measured again"
 

@@ -11,11 +11,11 @@ import numpy as np
 from stickslip.experiments import lee2023_growth as growth
 from stickslip.experiments import lee2023_tables as tables
 from stickslip.experiments import lee2023_variants as variants
-from stickslip.experiments.drawing import canvas, save
 from stickslip.experiments.lee2023_cable import Table8
 from stickslip.experiments.lee2023_inverse import Forces
 from stickslip.experiments.lee2023_trials import Trials
 from stickslip.experiments.report import write_table
+from stickslip.view.drawing import canvas, save
 
 OURS, THEIRS = "#2166ac", "#b2182b"
 COLOURS = {"COND": "#b2182b", "PGS": "#2166ac", "APGD": "#1b9e77", "PBD": "#7570b3", "CCS": "#e6ab02"}

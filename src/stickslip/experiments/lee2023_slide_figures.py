@@ -7,9 +7,9 @@ from pathlib import Path
 
 import numpy as np
 
-from stickslip.experiments.drawing import canvas, save
 from stickslip.experiments.lee2023_slides import SHOWN, TABLE, Slide, Way
 from stickslip.experiments.report import write_table
+from stickslip.view.drawing import canvas, save
 
 OURS, THEIRS = "#2166ac", "#b2182b"
 LINES = {

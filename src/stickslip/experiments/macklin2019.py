@@ -24,10 +24,10 @@ from stickslip.experiments import macklin2019_sheet as sheets
 from stickslip.experiments import macklin2019_soft_figures as soft_figures
 from stickslip.experiments import macklin2019_systems as systems
 from stickslip.experiments import macklin2019_table as times
-from stickslip.experiments.drawing import needed_packages
 from stickslip.experiments.macklin2019_steps import STEP
 from stickslip.experiments.processes import Progress
 from stickslip.experiments.report import Claim, Figure, Report, Row, ready_folder, write_report
+from stickslip.view.drawing import needed_packages
 
 TITLE = "Macklin et al. (2019), Non-Smooth Newton Methods for Deformable Multi-Body Dynamics, measured again"
 

@@ -9,11 +9,11 @@ import numpy as np
 from numpy.typing import NDArray
 
 from stickslip.experiments import macklin2019_functions as functions
-from stickslip.experiments.drawing import canvas, save
 from stickslip.experiments.macklin2019_courses import Panel
 from stickslip.experiments.macklin2019_quartiles import Curves
 from stickslip.experiments.macklin2019_table import PAPER, Timed
 from stickslip.experiments.report import write_table
+from stickslip.view.drawing import canvas, save
 
 Vector = NDArray[np.float64]
 COLOURS = {"minimum map": "#2166ac", "Fischer-Burmeister": "#1b7837"}

@@ -8,11 +8,11 @@ from typing import Any
 
 import numpy as np
 
-from stickslip.experiments.drawing import canvas, save
 from stickslip.experiments.macklin2019_courses import CONVERGED
 from stickslip.experiments.macklin2019_extension import Pull
 from stickslip.experiments.macklin2019_sheet import SETTINGS, Look, hard_look
 from stickslip.experiments.report import write_table
+from stickslip.view.drawing import canvas, save
 
 COLOURS = {True: "#2166ac", False: "#b2182b"}
 MODEL_COLOURS = {"corotational": "#b2182b", "neo-hookean": "#2166ac"}

@@ -8,7 +8,7 @@ import numpy as np
 
 from stickslip.errors import InputError
 from stickslip.experiments.comparison import Comparison
-from stickslip.experiments.drawing import canvas, needed_packages, save
+from stickslip.view.drawing import canvas, needed_packages, save
 
 FORMATS = (".png", ".svg", ".pdf")
 DASHES = ("-", "--", "-.", ":")

@@ -18,13 +18,13 @@ from typing import Any
 from stickslip.experiments import todorov2010_drop as fall
 from stickslip.experiments import todorov2010_solvers as comparison
 from stickslip.experiments import todorov2010_table as table
-from stickslip.experiments.drawing import needed_packages
 from stickslip.experiments.processes import Progress, record_runs
 from stickslip.experiments.report import Claim, Figure, Report, Row, ready_folder, write_report
 from stickslip.experiments.solver_runs import RunRecord, RunSpec
 from stickslip.experiments.todorov2010_figures import draw_cells, draw_drop
 from stickslip.scenes.registry import TOUCHING
 from stickslip.solvers.registry import make_solver
+from stickslip.view.drawing import needed_packages
 
 TITLE = "Todorov (2010), Implicit nonlinear complementarity, measured again"
 SOLVER = "implicit"

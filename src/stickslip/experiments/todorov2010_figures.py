@@ -6,10 +6,10 @@ from pathlib import Path
 
 import numpy as np
 
-from stickslip.experiments.drawing import canvas, save
 from stickslip.experiments.report import write_table
 from stickslip.experiments.todorov2010_drop import Drop
 from stickslip.experiments.todorov2010_table import BALLS, FRICTIONS, PAPER, PAPER_CONTACTS, Cells
+from stickslip.view.drawing import canvas, save
 
 COLOURS = {5: "#1b7837", 10: "#2166ac", 15: "#b2182b"}
 

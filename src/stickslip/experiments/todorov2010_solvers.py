@@ -13,7 +13,6 @@ import numpy as np
 
 from stickslip.contact.problem import ContactProblem
 from stickslip.contact.residual import scaled_residual
-from stickslip.experiments.drawing import canvas, save
 from stickslip.experiments.processes import Progress
 from stickslip.experiments.report import Claim, Row, write_table
 from stickslip.experiments.solver_runs import RunSpec
@@ -22,6 +21,7 @@ from stickslip.scenes.registry import find_scene
 from stickslip.simulation import Simulation
 from stickslip.solvers.registry import make_solver
 from stickslip.stepping import Stepping
+from stickslip.view.drawing import canvas, save
 
 COMPARED = ("implicit", "prox-gs", "nsgs", "lcp", "auto")
 COLOURS = ("#b2182b", "#2166ac", "#1b7837", "#762a83", "0.4")

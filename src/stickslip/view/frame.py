@@ -7,13 +7,19 @@ from typing import TYPE_CHECKING, NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
+from stickslip.model import DYNAMIC, Model
+
 if TYPE_CHECKING:
+    from stickslip.contact_report import StepContacts
     from stickslip.io.recording import RecordedContacts, Recording
     from stickslip.simulation import Simulation
 
 
 class FrameContacts(NamedTuple):
-    """k contacts; the normal points from body a to body b, the force acts on b."""
+    """k contacts; the normal points from body a to body b, the force acts on b.
+
+    Of two bodies of which one can move, b is that one: what is drawn lies above the ground and not below it.
+    """
 
     body_a: NDArray[np.int32]
     """(k,) rigid body, or Model.body_count + soft body."""
@@ -54,12 +60,13 @@ class Frame(NamedTuple):
 
 def recorded_frame(recording: Recording, number: int) -> Frame:
     """A frame of a recording, read from its file."""
+    contacts = recording.contacts(number)
     return Frame(
         time=float(recording.time[number]),
         q=recording.q[number],
         nodes=recording.node_position[number],
         node_speed=np.linalg.norm(recording.node_velocity[number], axis=1),
-        contacts=_recorded_contacts(recording.contacts(number)),
+        contacts=_on_moving(recording.model, contacts, contacts.force),
         joint_broken=recording.joint_broken[number],
     )
 
@@ -72,15 +79,22 @@ def live_frame(sim: Simulation) -> Frame:
         from stickslip.contact_report import contacts_of  # holds kernels
 
         found = contacts_of(sim.last)
-        force = found.impulse[:, :3] / sim.stepping.dt
-        contacts = FrameContacts(
-            found.body_a, found.body_b, found.point, found.normal, force, found.friction, found.status
-        )
+        contacts = _on_moving(sim.model, found, found.impulse[:, :3] / sim.stepping.dt)
     speed = np.linalg.norm(state.node_velocity, axis=1)
     return Frame(state.time, state.q, state.node_position, speed, contacts, state.joint_broken)
 
 
-def _recorded_contacts(found: RecordedContacts) -> FrameContacts:
+def _on_moving(model: Model, found: StepContacts | RecordedContacts, force: NDArray[np.float64]) -> FrameContacts:
+    """Contacts with forces (k, 3) [N] on b, turned around where only a can move."""
+    moves = np.append(model.body_kind == DYNAMIC, np.ones(model.soft.count, dtype=bool))
+    turned = moves[found.body_a] & ~moves[found.body_b]
+    sign = np.where(turned, -1.0, 1.0)[:, None]
     return FrameContacts(
-        found.body_a, found.body_b, found.point, found.normal, found.force, found.friction, found.status
+        body_a=np.where(turned, found.body_b, found.body_a),
+        body_b=np.where(turned, found.body_a, found.body_b),
+        point=found.point,
+        normal=sign * found.normal,
+        force=sign * force,
+        friction=found.friction,
+        status=found.status,
     )

@@ -1,4 +1,4 @@
-"""What pictures of experiments share: the canvas and how it is written."""
+"""What plots share: the canvas and how it is written."""
 
 from __future__ import annotations
 
