@@ -13,7 +13,9 @@ import pytest
 
 from stickslip.cli import main
 from stickslip.contact.problem import from_delassus
+from stickslip.errors import FileError
 from stickslip.io.problem_file import save_problem
+from stickslip.io.recording import read_recording
 
 RUN_FIELDS = {
     "scene", "solver", "law", "dt", "steps", "bodies", "dofs", "contacts_mean", "contacts_max", "ms_per_step",
@@ -93,8 +95,8 @@ def test_recording_and_problem_dump(capsys, tmp_path):
         capsys, "run", "box-slide", "--steps", "4", "--out", recording, "--dump-problem", "3", problem, "--json"
     )
     assert code == 0
-    with h5py.File(recording) as file:
-        assert file.attrs["state_digest"] == json.loads(out)["state_hash"]
+    with read_recording(recording) as recorded:
+        assert recorded.state_digest == json.loads(out)["state_hash"]
     code, out, _ = output(capsys, "solve", problem, "--json")
     assert code == 0
     assert json.loads(out)["contacts"] == 4
@@ -234,8 +236,8 @@ SLIDE = ["run", "box-slide", "--steps", "2"]
         (["truth", "--solvers", "magic"], "solver 'magic' is unknown"),
         (["truth", "--tests", "iq", "--engines", "stickslip"], "'iq' is unknown"),
         (["render", "OUT/absent.h5", "OUT/a.png"], "does not exist"),
-        (["render", "OUT/absent.h5", "OUT/a.gif"], "only .png"),
-        (["render", "OUT/absent.h5", "OUT/a.png", "--width", "0"], "width is 0"),
+        (["render", "OUT/absent.h5", "OUT/a.tiff"], "it must be one of .png, .gif, .mp4, .html"),
+        (["render", "OUT/absent.h5", "OUT/a.gif", "--frame", "3"], "frame does not apply to a GIF film"),
     ],
 )
 def test_bad_input_is_one_line_and_exit_code_2(capsys, tmp_path, arguments, message):
@@ -275,7 +277,7 @@ def test_solve_refuses_a_file_that_is_no_problem(capsys, tmp_path):
     assert err.count("\n") == 1
 
 
-def test_a_run_that_diverges_exits_with_1_and_leaves_no_file(capsys, tmp_path, monkeypatch):
+def test_a_run_that_diverges_exits_with_1_and_leaves_its_frames(capsys, tmp_path, monkeypatch):
     from stickslip.errors import DivergenceError
     from stickslip.simulation import Simulation
 
@@ -291,19 +293,24 @@ def test_a_run_that_diverges_exits_with_1_and_leaves_no_file(capsys, tmp_path, m
     assert code == 1
     assert out == ""
     assert err.startswith("error: step to t = 0.03 s: body 'box'")
-    assert list(tmp_path.iterdir()) == []
+    assert err.endswith(f"; {tmp_path / 'a.h5.partial'} holds the first 2 frames\n")
+    assert err.count("\n") == 1
+    assert [file.name for file in tmp_path.iterdir()] == ["a.h5.partial"]
 
 
-@pytest.mark.parametrize("number", [signal.SIGINT, signal.SIGTERM, signal.SIGHUP])
-def test_a_run_that_is_stopped_leaves_no_file(tmp_path: Path, number: signal.Signals) -> None:
+@pytest.mark.parametrize(("number", "frames"), [(signal.SIGINT, 2), (signal.SIGTERM, 2), (signal.SIGHUP, 0)])
+def test_a_run_that_is_stopped_leaves_its_frames(tmp_path: Path, number: signal.Signals, frames: int) -> None:
     # a background job may have inherited "ignore", which the command respects
     start = (
         f"import signal; signal.signal({number}, signal.SIG_DFL); import sys, stickslip.cli as c; c.main(sys.argv[1:])"
     )
-    command = [sys.executable, "-c", start, "run", "wall", "--time", "600", "--out", str(tmp_path / "run.h5")]
+    every = "1" if frames else "100000000"
+    options = ["--time", "600", "--out", str(tmp_path / "run.h5"), "--every", every]
+    command = [sys.executable, "-c", start, "run", "wall", *options]
+    partial = tmp_path / "run.h5.partial"
     with subprocess.Popen(command, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True) as process:
-        for _ in range(600):  # until the temporary file of the recording is there
-            if list(tmp_path.iterdir()) or process.poll() is not None:
+        for _ in range(600):  # until the recording is there and has frames
+            if process.poll() is not None or (partial.is_file() and _frames(partial) >= frames):
                 break
             time.sleep(0.1)
         process.send_signal(number)
@@ -311,18 +318,40 @@ def test_a_run_that_is_stopped_leaves_no_file(tmp_path: Path, number: signal.Sig
             _, errors = process.communicate(timeout=60)
         finally:
             process.kill()
+    last = errors.strip().splitlines()[-1]
     assert process.returncode == 128 + number
-    assert errors.strip().splitlines()[-1].startswith("error: ")
-    assert list(tmp_path.iterdir()) == []
+    assert last.startswith("error: ")
+    if frames:
+        kept = _frames(partial)
+        assert kept >= frames
+        assert last.endswith(f"; {partial} holds the first {kept} frames")
+        assert [file.name for file in tmp_path.iterdir()] == ["run.h5.partial"]
+    else:
+        assert list(tmp_path.iterdir()) == []
 
 
-def test_a_full_disk_is_one_line_and_no_file(tmp_path: Path) -> None:
-    """A limit on the size of files stands in for the full disk."""
-    limit = 'ulimit -f 200; exec "$0" -m stickslip run wall --steps 40 --out "$1"'
-    done = subprocess.run(
-        ["bash", "-c", limit, sys.executable, str(tmp_path / "run.h5")], capture_output=True, text=True, check=False
-    )
-    assert done.returncode == 2
-    assert "cannot write recording" in done.stderr.strip().splitlines()[-1]
-    assert "Traceback" not in done.stderr
-    assert list(tmp_path.iterdir()) == []
+def _frames(path: Path) -> int:
+    try:
+        with read_recording(path) as recording:
+            return len(recording)
+    except FileError:  # not yet
+        return -1
+
+
+def test_a_full_disk_is_one_line(tmp_path: Path) -> None:
+    """A limit on the size of files stands in for the full disk: frames until then stay, if there are any."""
+    for blocks, kept in ((2500, True), (200, False)):
+        limit = f'ulimit -f {blocks}; exec "$0" -m stickslip run wall --steps 200 --out "$1"'
+        done = subprocess.run(
+            ["bash", "-c", limit, sys.executable, str(tmp_path / "run.h5")], capture_output=True, text=True, check=False
+        )
+        last = done.stderr.strip().splitlines()[-1]
+        assert done.returncode == 2
+        assert "cannot write recording" in last
+        assert "Traceback" not in done.stderr
+        if kept:
+            count = _frames(tmp_path / "run.h5.partial")
+            assert count > 0
+            assert last.endswith(f"run.h5.partial holds the first {count} frames")
+        else:
+            assert list(tmp_path.iterdir()) == []

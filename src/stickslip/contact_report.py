@@ -83,21 +83,29 @@ class StepContacts(NamedTuple):
 
 
 def contacts_of(result: StepResult) -> StepContacts:
-    """Contacts of every kind of pair: rigid with rigid, rigid with soft, soft with soft, soft with itself."""
-    rigid, soft, problem = result.contacts, result.soft_contacts, result.problem
+    """Contacts of every kind of pair: rigid with rigid, rigid with soft, soft with soft, soft with itself.
+
+    Arrays are those of the result where there are no soft bodies, and copies elsewhere.
+    """
+    rigid, soft, problem, state = result.contacts, result.soft_contacts, result.problem, result.state
     parts: list[Contacts | SoftContacts] = [rigid] if soft is None else [rigid, soft]
 
     def joined(name: str) -> NDArray[Any]:
-        return np.concatenate([getattr(part, name) for part in parts])
+        arrays = [getattr(part, name) for part in parts]
+        return arrays[0] if len(arrays) == 1 else np.concatenate(arrays)
 
     # rows of a problem: 3 or 4 of each rigid contact, 3 of each soft one, then all that is no contact
-    lam, u = np.zeros((2, sum(map(len, parts)), 4))
-    rows = int(problem.J.row_start[1]) if len(rigid) else 0
+    rows = int(problem.J.row_start[1]) if len(rigid) else 3
     cut = rows * len(rigid)
-    for padded, values in ((lam, result.solution.lam), (u, problem.constraint_velocity(result.solution.v))):
-        padded[: len(rigid), :rows] = values[:cut].reshape(len(rigid), rows)
-        if soft is not None:
-            padded[len(rigid) :, :3] = values[cut : cut + 3 * len(soft)].reshape(-1, 3)
+    lam, u = result.solution.lam, problem.constraint_velocity(result.solution.v)
+    if soft is None:
+        lam, u = lam[:cut].reshape(-1, rows), u[:cut].reshape(-1, rows)
+    else:
+        padded = np.zeros((2, len(rigid) + len(soft), 4))
+        for padding, values in zip(padded, (lam, u), strict=True):
+            padding[: len(rigid), :rows] = values[:cut].reshape(-1, rows)
+            padding[len(rigid) :, :3] = values[cut : cut + 3 * len(soft)].reshape(-1, 3)
+        lam, u = padded
     normal, friction = joined("normal"), joined("friction")
     slip, status = np.empty_like(normal), np.empty(len(normal), dtype=np.int32)
     still = SLIP_FRACTION * max(problem.free_speed, 1e-12)
@@ -109,7 +117,7 @@ def contacts_of(result: StepResult) -> StepContacts:
         normal=normal,
         gap=joined("gap"),
         friction=friction,
-        impulse=np.concatenate([result.state.contact_impulse, result.state.soft_impulse]),
+        impulse=state.contact_impulse if soft is None else np.concatenate([state.contact_impulse, state.soft_impulse]),
         slip=slip,
         status=status,
     )

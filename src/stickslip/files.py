@@ -12,6 +12,8 @@ from stickslip.errors import FileError
 
 UNFINISHED: set[Path] = set()
 """Temporary files that a program must remove when it leaves without unwinding, as on a signal."""
+PARTIAL: dict[Path, int] = {}
+"""Recordings that are being written and can be read as they are, with their number of frames; kept unless it is 0."""
 
 
 @contextmanager

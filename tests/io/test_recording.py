@@ -132,8 +132,8 @@ def test_a_run_without_steps_is_a_recording_without_frames(tmp_path):
 
 
 def test_blocks_do_not_change_what_is_written(tmp_path, monkeypatch):
-    monkeypatch.setattr(growing_dataset, "BLOCK_BYTES", 1000)
-    monkeypatch.setattr("stickslip.io.recorder.SCALAR_ROWS", 7)
+    monkeypatch.setattr(growing_dataset, "CHUNK_BYTES", 1000)
+    monkeypatch.setattr("stickslip.io.recorder.COMMIT_SECONDS", 0.0)
     _, results = record(tmp_path / "run.h5", steps=20)
     recording = read_recording(tmp_path / "run.h5")
     assert np.array_equal(recording.q, [result.state.q for result in results])
@@ -141,17 +141,28 @@ def test_blocks_do_not_change_what_is_written(tmp_path, monkeypatch):
     assert np.array_equal(recording.contacts(13).point, results[13].contacts.point)
 
 
-def test_an_exception_leaves_no_file(tmp_path):
+def test_an_exception_leaves_the_frames_until_then(tmp_path):
     simulation = falling_things()
+    results = []
 
     def record_and_fail():
         with Recorder(tmp_path / "run.h5", simulation) as recorder:
-            simulation.run(3, recorder)
+            simulation.run(3, lambda result: (results.append(result), recorder(result)))
             raise ZeroDivisionError
 
-    with pytest.raises(ZeroDivisionError):
+    with pytest.raises(ZeroDivisionError) as caught:
         record_and_fail()
-    assert list(tmp_path.iterdir()) == []
+    assert caught.value.__notes__ == [f"{tmp_path / 'run.h5.partial'} holds the first 3 frames"]
+    assert [file.name for file in tmp_path.iterdir()] == ["run.h5.partial"]
+    with read_recording(tmp_path / "run.h5.partial") as recording:
+        assert not recording.complete
+        assert recording.final_state is recording.state_digest is None
+        assert np.array_equal(recording.q, [result.state.q for result in results])
+        assert len(recording.contacts(2)) == len(results[2].contacts)
+    with pytest.raises(FileError, match=r"run.h5.partial holds the frames of a run that was interrupted"):
+        read_recording(tmp_path / "run.h5")
+    record(tmp_path / "run.h5")
+    assert [file.name for file in tmp_path.iterdir()] == ["run.h5"]
 
 
 def test_an_exception_keeps_the_old_file(tmp_path):
@@ -200,7 +211,7 @@ def test_files_that_are_no_recordings_are_refused_in_one_line(tmp_path):
         ("empty.h5", "cannot be read as HDF5"),
         ("cut.h5", "is truncated"),
         ("other.h5", "not a recording"),
-        ("later.h5", "version 99; this stickslip reads version 1"),
+        ("later.h5", "version 99; this stickslip reads versions 1 and 2"),
         ("hole.h5", "damaged.*'v'"),
         ("short.h5", r"damaged: q has shape \(3, 5, 7\)"),
     ):

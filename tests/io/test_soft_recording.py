@@ -146,7 +146,8 @@ def test_recordings_from_before_there_were_soft_bodies_open(tmp_path: Path) -> N
 
 
 def test_recordings_from_before_there_was_plane_strain_open(tmp_path: Path) -> None:
-    sim, _, _ = record(tmp_path / "run.h5")
+    sim, _, before = record(tmp_path / "run.h5")
+    before.close()
     with h5py.File(tmp_path / "run.h5", "r+") as file:
         del file["model/soft/elements/normal"]
     recording = read_recording(tmp_path / "run.h5")

@@ -1,26 +1,35 @@
-"""Writing recordings: what a run did, in one HDF5 file that is whole or absent.
+"""Writing recordings: what a run did, in one HDF5 file that can be read while it grows and after a kill.
 
-Layout of version 1 (n frames, nb bodies; contacts of all frames one after another, k in total):
+Layout of version 2 (n frames, nb bodies, nj joints):
 
     attributes            format, version, stickslip_version, scene, parameters, solver, solver_options, stepping
-                          (the last four but the name as JSON), gravity, every, state_digest
+                          (the last four but the name as JSON), gravity, every
+    user block            a line: how many frames are whole (io/commit_mark.py)
+    complete              whether the run ended; then final_state and state_digest are there
     model/                every field of Model; has_motion in the place of the motions, which are functions
-    time, q, v, force     (n,), (n, nb, 7), (n, nb, 6), (n, nb, 6) as in State, after each recorded step
-    contacts/offset       (n + 1,) the contacts of frame f are the rows offset[f]:offset[f + 1] of
-    contacts/...          body_a, body_b, point, normal, gap, impulse (world, on body b), torsion, friction, status;
-                          with soft bodies, which are numbered after the rigid ones, also node_a, node_b, weight_a,
-                          weight_b as in SoftContacts
+    time, iterations      (n,)
+    q, v                  (n, nb, 7), (n, nb, 6) as in State, after each recorded step
+    force, force_row      (m, nb, 6), (n,) the force of frame f is force[force_row[f]]
+    joint_broken, joint_impulse                 (n, nj), (n, rows) where there are joints
+    certificate, energy, timings                (n,) records with a field for each number
+    contacts/...          io/contact_frames.py
     soft/...              nodes and elements of soft bodies: io/soft_frames.py
-    certificate/...       one dataset (n,) per number, energy/... likewise
-    iterations            (n,)
-    timings/...           one dataset (n,) per stage [s]
     final_state/...       every field of State, so that a run can go on bit for bit
+    state_digest
+
+Version 1 had a force for every frame, a dataset for each number, friction and torsion for every contact, no joints, and
+could not be read before it was whole.
+
+A file is written as FILE.partial, in HDF5's single-writer-multiple-readers mode, in which its structure is sound at all
+times. About every second all that waits is written and flushed, and only then the mark says so: whatever a kill leaves
+half written belongs to frames that do not count.
 """
 
 from __future__ import annotations
 
 import json
 import os
+import time
 from collections.abc import Iterator
 from contextlib import ExitStack, contextmanager
 from dataclasses import fields, is_dataclass
@@ -34,57 +43,36 @@ import numpy as np
 from numpy.typing import NDArray
 
 import stickslip
-from stickslip.certificate import Certificate, EnergyLedger
-from stickslip.contact_report import contacts_of
 from stickslip.errors import FileError, InputError
-from stickslip.files import whole_file
+from stickslip.files import PARTIAL
+from stickslip.io import commit_mark
+from stickslip.io.contact_frames import ContactWriter
 from stickslip.io.growing_dataset import GrowingDataset
 from stickslip.io.model_group import write_model
+from stickslip.io.number_table import CERTIFICATE, ENERGY, TIMINGS, NumberTable, record_type
+from stickslip.io.partial_file import partial_file
 from stickslip.io.soft_frames import SoftFrames
+from stickslip.io.state_group import create_state, write_state
 from stickslip.simulation import Simulation, StepResult
-from stickslip.state import State
+from stickslip.state import DTYPES
 
-FORMAT, VERSION = "stickslip-recording", 1
-CERTIFICATE = tuple(item.name for item in fields(Certificate) if item.name != "energy")
-ENERGY = tuple(item.name for item in fields(EnergyLedger))
+FORMAT, VERSION = "stickslip-recording", 2
+TABLES: dict[str, Any] = {
+    "time": "f8", "iterations": "i4", "force_row": "i8", "certificate": record_type(CERTIFICATE),
+    "energy": record_type(ENERGY), "timings": record_type(TIMINGS),
+}  # fmt: skip
+"""Numbers of every frame and their types."""
 _CERTIFICATE_ROW, _ENERGY_ROW = attrgetter(*CERTIFICATE), attrgetter(*ENERGY)
-TIMINGS = ("collide", "assemble", "solve", "integrate", "stabilise", "certify")
-SCALARS = (
-    *(f"certificate/{name}" for name in CERTIFICATE),
-    *(f"certificate/energy/{name}" for name in ENERGY),
-    *(f"timings/{name}" for name in TIMINGS),
-)
-SCALAR_TYPES = {"contacts": "i4", "iterations": "i4", "converged": "?", "status": "S16"}
-"""Types of the certificate's entries that are not floats."""
-CONTACT_COLUMNS: dict[str, tuple[tuple[int, ...], str]] = {
-    "body_a": ((), "i4"),
-    "body_b": ((), "i4"),
-    "point": ((3,), "f8"),
-    "normal": ((3,), "f8"),
-    "gap": ((), "f8"),
-    "impulse": ((3,), "f8"),
-    "torsion": ((), "f8"),
-    "friction": ((3,), "f8"),
-    "status": ((), "i4"),
-}
-SOFT_COLUMNS: dict[str, tuple[tuple[int, ...], str]] = {
-    "node_a": ((3,), "i4"),
-    "node_b": ((3,), "i4"),
-    "weight_a": ((3,), "f8"),
-    "weight_b": ((3,), "f8"),
-}
-"""Columns of contacts in a scene with soft bodies: which nodes take part, -1 beyond; of rigid bodies none do."""
-NO_NODE = {"i4": -1, "f8": 0.0}
-"""What those columns hold where there is no node."""
-SCALAR_ROWS = 4096
-"""Frames whose numbers (certificate, timings) are turned into arrays together."""
+COMMIT_SECONDS = 1.0
+"""Most time [s] that a frame waits to be safe from a kill, as long as steps are shorter."""
 
 
 class Recorder:
     """Writes every ``every``-th step, and the last one, of a simulation to a file.
 
     Use it as a context manager and call it with each result: ``with Recorder(...) as record: sim.run(100, record)``.
-    An exception inside the block leaves no file behind.
+    The file is called FILE.partial until the block ends. After an exception it keeps that name, with the frames until
+    then, and the exception has a note that says so; a kill costs the frames of about a second.
     """
 
     def __init__(
@@ -103,38 +91,30 @@ class Recorder:
         if every < 1:
             raise InputError(f"recorder: every is {every}; it must be 1 or more")
         self.path, self.simulation, self.every, self.elements = Path(path), simulation, int(every), elements
+        self.frames = 0
+        """Frames taken so far; those of the last second may still wait to be written."""
         self._attributes = _attributes(simulation, scene_name, parameters or {}, self.every)
         self._stack = ExitStack()
         self._steps = 0
-        self._offset = [0]
         self._last: StepResult | None = None
-        self._scalars: list[tuple[Any, ...]] = []
+        self._last_commit = 0.0
+        self._failed = False  # HDF5 failed to write: it must not be asked again
 
     def __enter__(self) -> Recorder:
-        """Create the temporary file and write the model; an unwritable place raises a FileError here."""
+        """Create the file and write the model; an unwritable place raises a FileError here."""
         with ExitStack() as stack:
-            temporary = stack.enter_context(whole_file(self.path))
-            self._file = stack.enter_context(h5py.File(temporary, "w"))
-            self._file.attrs.update(self._attributes)
-            write_model(self._file.create_group("model"), self.simulation.model)
-            bodies = self.simulation.model.body_count
-            rows = {"time": (), "q": (bodies, 7), "v": (bodies, 6), "force": (bodies, 6), "iterations": ()}
-            integers = {"iterations": "i4"}
-            self._frames = {
-                name: GrowingDataset(self._file, name, shape, integers.get(name, "f8")) for name, shape in rows.items()
-            }
-            model = self.simulation.model
-            columns = {**CONTACT_COLUMNS, **(SOFT_COLUMNS if model.soft.count else {})}
-            group = self._file.create_group("contacts")
-            self._contacts = {
-                name: GrowingDataset(group, name, shape, dtype) for name, (shape, dtype) in columns.items()
-            }
-            self._soft = None
-            if model.soft.count:
-                self._soft = SoftFrames(self._file, model, self.simulation.stepping, self.elements)
-            self._numbers = [
-                GrowingDataset(self._file, name, (), SCALAR_TYPES.get(name.split("/")[-1], "f8")) for name in SCALARS
-            ]
+            self._partial = stack.enter_context(partial_file(self.path))
+            self._mark = os.open(self._partial, os.O_WRONLY)
+            stack.callback(os.close, self._mark)
+            with self._own_errors():
+                # partial_file holds the lock; HDF5's own would hinder readers
+                self._file = h5py.File(
+                    self._partial, "w", libver=("v110", "latest"), locking=False, userblock_size=commit_mark.BYTES
+                )
+                stack.callback(self._close)
+                self._create()
+                self._commit()
+                self._file.swmr_mode = True  # from here on nothing can be created, only grow
             self._stack = stack.pop_all()
         return self
 
@@ -149,13 +129,23 @@ class Recorder:
     def __exit__(
         self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
     ) -> None:
-        """Finish the file and give it its name, or remove it after an error."""
+        """Finish the file and give it its name; after an error it keeps the frames until then under the other."""
         with self._own_errors():
             if kind is None:
                 with self._stack:
                     self._finish()
             else:
                 self._stack.__exit__(kind, error, trace)
+
+    def _close(self) -> None:
+        with self._own_errors():
+            try:
+                if self.frames > PARTIAL[self._partial] and not self._failed:
+                    self._commit()
+            finally:
+                self._file.close()
+            if not self._failed:
+                commit_mark.write_mark(self._mark, self.frames, self._partial.stat().st_size)
 
     @contextmanager
     def _own_errors(self) -> Iterator[None]:
@@ -165,59 +155,69 @@ class Recorder:
         except (OSError, RuntimeError) as failure:
             if isinstance(failure, FileError):
                 raise
+            self._failed = True
             error = FileError(f"cannot write recording {self.path}; is the disk full? {str(failure).splitlines()[0]}")
             error.unsafe_exit = True
             raise error from None
 
+    def _create(self) -> None:
+        """Everything that the file will ever hold, still empty."""
+        file, model = self._file, self.simulation.model
+        file.attrs.update(self._attributes)
+        write_model(file.create_group("model"), model)
+        self._complete = file.create_dataset("complete", data=False)
+        bodies, joints = model.body_count, model.joints
+        rows: dict[str, tuple[int, ...]] = {"q": (bodies, 7), "v": (bodies, 6)}
+        if joints.count:
+            rows |= {"joint_broken": (joints.count,), "joint_impulse": (joints.row_count,)}
+        self._states = {name: GrowingDataset(file, name, shape, DTYPES.get(name, "f8")) for name, shape in rows.items()}
+        self._force = GrowingDataset(file, "force", (bodies, 6), "f8")
+        self._tables = [NumberTable(file, name, dtype) for name, dtype in TABLES.items()]
+        self._contacts = ContactWriter(file, model)
+        self._soft = None
+        if model.soft.count:
+            self._soft = SoftFrames(file, model, self.simulation.stepping, self.elements)
+        create_state(file, self.simulation.state)
+
     def _record(self, result: StepResult) -> None:
-        """Append one frame. Arrays are kept by reference: a step never changes those of an earlier one."""
-        state, contacts, certificate = result.state, contacts_of(result), result.certificate
-        for name in ("q", "v", "force"):
-            self._frames[name].append(getattr(state, name)[None])
-        columns: tuple[NDArray[Any], ...] = (
-            contacts.body_a, contacts.body_b, contacts.point, contacts.normal, contacts.gap,
-            contacts.impulse[:, :3], contacts.impulse[:, 3], contacts.friction, contacts.status,
-        )  # fmt: skip
-        for name, column in zip(CONTACT_COLUMNS, columns, strict=True):
-            self._contacts[name].append(column)
-        self._offset.append(self._offset[-1] + len(contacts.gap))
+        """Append one frame."""
+        state, certificate, timings = result.state, result.certificate, result.timings
+        for name, dataset in self._states.items():
+            dataset.append(getattr(state, name)[None])
+        self._contacts.append(result)
         if self._soft is not None:
             self._soft.append(state)
-            for name, (_, dtype) in SOFT_COLUMNS.items():
-                self._contacts[name].append(np.full((len(result.contacts), 3), NO_NODE[dtype]))
-                self._contacts[name].append(getattr(result.soft_contacts, name))
-        self._scalars.append(
-            (
-                state.time,
-                result.solution.iterations,
-                *_CERTIFICATE_ROW(certificate),
-                *_ENERGY_ROW(certificate.energy),
-                *(result.timings.get(name, np.nan) for name in TIMINGS),
-            )
+        rows = (
+            state.time,
+            result.solution.iterations,
+            self._force.append_changed(state.force),
+            _CERTIFICATE_ROW(certificate),
+            _ENERGY_ROW(certificate.energy),
+            tuple(timings.get(name, np.nan) for name in TIMINGS),
         )
-        if len(self._scalars) >= SCALAR_ROWS:
-            self._flush_scalars()
+        for table, row in zip(self._tables, rows, strict=True):
+            table.append(row)
+        self.frames += 1
+        if time.monotonic() - self._last_commit >= COMMIT_SECONDS:
+            self._commit()
 
-    def _flush_scalars(self) -> None:
-        datasets = [self._frames["time"], self._frames["iterations"], *self._numbers]
-        for dataset, column in zip(datasets, zip(*self._scalars, strict=True), strict=False):
-            dataset.append(np.array([x.encode() for x in column] if isinstance(column[0], str) else column))
-        self._scalars = []
+    def _commit(self) -> None:
+        """Write all that waits, and say so when it is in the file."""
+        soft = () if self._soft is None else self._soft.datasets
+        for dataset in (*self._states.values(), self._force, *self._tables, *self._contacts.datasets, *soft):
+            dataset.write()
+        self._file.flush()
+        commit_mark.write_mark(self._mark, self.frames, self._partial.stat().st_size if self.frames else 0)
+        PARTIAL[self._partial] = self.frames
+        self._last_commit = time.monotonic() if self.frames else -np.inf  # the first frame does not wait
 
     def _finish(self) -> None:
         if self._last is not None and self._steps % self.every:
             self._record(self._last)
-        self._flush_scalars()
-        for dataset in (*self._frames.values(), *self._contacts.values(), *self._numbers):
-            dataset.finish()
-        if self._soft is not None:
-            self._soft.finish()
-        self._file["contacts"].create_dataset("offset", data=np.array(self._offset, dtype=np.int64))
-        state = self.simulation.state if self._last is None else self._last.state
-        group = self._file.create_group("final_state")
-        for item in fields(State):
-            group.create_dataset(item.name, data=getattr(state, item.name))
-        self._file.attrs["state_digest"] = state.digest()
+        self._commit()
+        write_state(self._file, self.simulation.state if self._last is None else self._last.state)
+        self._file.flush()
+        self._complete[()] = True
 
 
 def _attributes(

@@ -4,10 +4,10 @@ from __future__ import annotations
 
 import json
 import os
-from collections.abc import Iterator
-from contextlib import contextmanager
-from dataclasses import dataclass, fields
+from collections.abc import Collection
+from dataclasses import dataclass
 from pathlib import Path
+from types import TracebackType
 from typing import Any
 
 import h5py
@@ -15,72 +15,36 @@ import numpy as np
 from numpy.typing import NDArray
 
 from stickslip.errors import FileError, InputError
+from stickslip.io.commit_mark import read_mark
+from stickslip.io.contact_frames import ContactReader
+from stickslip.io.contact_frames import RecordedContacts as RecordedContacts  # noqa: PLC0414
+from stickslip.io.frame_array import FrameArray
 from stickslip.io.model_group import read_model
-from stickslip.io.recorder import (
-    CERTIFICATE,
-    CONTACT_COLUMNS,
-    ENERGY,
-    FORMAT,
-    NO_NODE,
-    SOFT_COLUMNS,
-    TIMINGS,
-    VERSION,
-)
+from stickslip.io.number_table import CERTIFICATE, ENERGY, TIMINGS, read_numbers
+from stickslip.io.recorder import FORMAT, VERSION
 from stickslip.io.recorder import Recorder as Recorder  # noqa: PLC0414  (both ends of a recording in one place)
-from stickslip.io.soft_frames import NODE_FIELDS, read_elements, read_nodes
+from stickslip.io.recording_file import RecordingFile
+from stickslip.io.soft_frames import ELEMENT_FIELDS, SOFT, read_elements
+from stickslip.io.state_group import read_state
 from stickslip.model import Model
 from stickslip.soft_description import SoftBody
 from stickslip.soft_reading import ElementReport, body_elements
-from stickslip.state import LATER_FIELDS, State
+from stickslip.state import State
 
-LATER = "gliding_gap"
-"""Entry of certificates that older recordings lack; read as not a number."""
-
-
-@dataclass(frozen=True, eq=False)
-class RecordedContacts:
-    """k contacts of one frame; the normal points from body a to body b, impulse and force act on body b."""
-
-    body_a: NDArray[np.int32]
-    """(k,) rigid body, or Model.body_count + soft body; contacts of soft bodies come last."""
-    body_b: NDArray[np.int32]
-    point: NDArray[np.float64]
-    """(k, 3) [m] world."""
-    normal: NDArray[np.float64]
-    """(k, 3) unit, world."""
-    gap: NDArray[np.float64]
-    """(k,) [m]"""
-    impulse: NDArray[np.float64]
-    """(k, 3) [N s] world."""
-    torsion: NDArray[np.float64]
-    """(k,) [N m s] about the normal."""
-    friction: NDArray[np.float64]
-    """(k, 3) coefficients along two tangents and about the normal [m]."""
-    status: NDArray[np.int32]
-    """(k,) codes of contact_report.STATUS_NAMES."""
-    node_a: NDArray[np.int32]
-    """(k, 3) nodes of a soft body a that take part, -1 beyond; all -1 where it is rigid."""
-    node_b: NDArray[np.int32]
-    weight_a: NDArray[np.float64]
-    """(k, 3) their barycentric weights, zero beyond."""
-    weight_b: NDArray[np.float64]
-    dt: float
-    """[s] step size."""
-
-    def __len__(self) -> int:
-        return len(self.gap)
-
-    @property
-    def force(self) -> NDArray[np.float64]:
-        """(k, 3) [N] mean force over the step on body b, world."""
-        return self.impulse / self.dt
+VERSIONS = (1, VERSION)
+"""Versions that can be read."""
 
 
 @dataclass(frozen=True, eq=False)
 class Recording:
-    """A recording of n frames; contacts stay in the file and are read frame by frame."""
+    """A recording of n frames; arrays of bodies, nodes, joints and contacts stay in the file and are read by frame.
+
+    The file is open until :meth:`close`, the end of a ``with`` block, or the end of the recording's life.
+    """
 
     path: Path
+    complete: bool
+    """Whether the run ended; False where it was cut off or still goes on."""
     stickslip_version: str
     scene: str
     parameters: dict[str, Any]
@@ -89,7 +53,7 @@ class Recording:
     stepping: dict[str, Any]
     every: int
     """Steps from one frame to the next."""
-    state_digest: str
+    state_digest: str | None
     """Digest of ``final_state``."""
     model: Model
     """The model without its prescribed motions, which are functions."""
@@ -97,18 +61,22 @@ class Recording:
     """(nb,) which bodies had one."""
     time: NDArray[np.float64]
     """(n,) [s]"""
-    q: NDArray[np.float64]
+    q: FrameArray
     """(n, nb, 7) [m] and (w, x, y, z)."""
-    v: NDArray[np.float64]
+    v: FrameArray
     """(n, nb, 6) [m/s] and [rad/s]."""
-    force: NDArray[np.float64]
+    force: FrameArray
     """(n, nb, 6) [N] and [N m] of the user."""
-    node_position: NDArray[np.float64]
+    node_position: FrameArray
     """(n, nn, 3) [m] of the nodes of soft bodies."""
-    node_velocity: NDArray[np.float64]
+    node_velocity: FrameArray
     """(n, nn, 3) [m/s]"""
-    node_force: NDArray[np.float64]
+    node_force: FrameArray
     """(n, nn, 3) [N] of the user."""
+    joint_broken: FrameArray
+    """(n, nj) whether a joint is broken; False in files from before it was recorded."""
+    joint_impulse: FrameArray
+    """(n, rows of joints) [N s or N m s] as in State; not a number in files from before it was recorded."""
     contact_offset: NDArray[np.int64]
     """(n + 1,)"""
     iterations: NDArray[np.int32]
@@ -119,38 +87,52 @@ class Recording:
     """(n,) [J] per entry of EnergyLedger."""
     timings: dict[str, NDArray[np.float64]]
     """(n,) [s] per stage."""
-    final_state: State
+    final_state: State | None
+    """With which the run can go on bit for bit; None unless the recording is complete."""
+    file: RecordingFile
+    contact_reader: ContactReader
 
     def __len__(self) -> int:
         return len(self.time)
 
+    def close(self) -> None:
+        """Close the file; arrays that are in it can no longer be read."""
+        self.file.close()
+
+    def __enter__(self) -> Recording:
+        return self
+
+    def __exit__(
+        self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
+    ) -> None:
+        self.close()
+
     def contacts(self, frame: int) -> RecordedContacts:
         """Contacts of a frame, read from the file; negative frames count from the end."""
-        number = self._number(frame)
-        first, last = self.contact_offset[number], self.contact_offset[number + 1]
-        with _opened(self.path) as file:
-            columns = {name: file[f"contacts/{name}"][first:last] for name in CONTACT_COLUMNS}
-            for name, (shape, dtype) in SOFT_COLUMNS.items():
-                stored = f"contacts/{name}" in file
-                none = np.full((last - first, *shape), NO_NODE[dtype], dtype)
-                columns[name] = file[f"contacts/{name}"][first:last] if stored else none
-        return RecordedContacts(dt=float(self.stepping["dt"]), **columns)
+        return self.contact_reader.read(self._number(frame))
 
-    def elements(self, frame: int, body: SoftBody | None = None) -> ElementReport:
+    def elements(
+        self, frame: int, body: SoftBody | None = None, fields: Collection[str] = tuple(ELEMENT_FIELDS)
+    ) -> ElementReport:
         """Strain, stress and energy of elements in a frame, read from the file, where they have single precision.
 
-        Those of one soft body in the order of its mesh, or all in the order of ``model.soft``.
+        Those of one soft body in the order of its mesh, or all in the order of ``model.soft``. ``fields``: names of
+        those to read, of strain, stress, von_mises and energy; the others have no rows then.
         """
         number, soft = self._number(frame), self.model.soft
         if body is not None and not (0 <= body.index < soft.count and soft.names[body.index] == body.name):
             raise InputError(f"recording {self.path}: soft body {body.name!r} is none of {', '.join(soft.names)}")
-        with _opened(self.path) as file:
-            report = read_elements(file, number)
-        if report is None:
-            raise InputError(
-                f"recording {self.path}: it has no elements; record a scene with soft bodies, and with elements=True"
-            )
-        return report if body is None else report.take(body_elements(soft, body.index))
+        unknown = sorted(set(fields) - set(ELEMENT_FIELDS))
+        if unknown:
+            raise InputError(f"elements have no field {unknown[0]!r}; they have {', '.join(ELEMENT_FIELDS)}")
+        with self.file.opened() as file:
+            if f"{SOFT}/elements" not in file:
+                raise InputError(
+                    f"recording {self.path}: it has no elements; record a scene with soft bodies, and with "
+                    "elements=True"
+                )
+            index = None if body is None else body_elements(soft, body.index)
+            return read_elements(file[f"{SOFT}/elements"], number, fields, index)
 
     def _number(self, frame: int) -> int:
         """A frame from the start."""
@@ -160,90 +142,106 @@ class Recording:
 
 
 def read_recording(path: str | os.PathLike[str]) -> Recording:
-    """Read a recording; a file that is missing, damaged or something else raises a FileError."""
-    file_name = Path(path)
-    with _opened(file_name) as file:
-        recording, stored = _read(file, file_name), len(file["contacts/gap"])
-    frames, bodies = len(recording.time), recording.model.body_count
-    nodes = recording.model.soft.node_count
-    for name, shape in (
-        *((name, (frames, nodes, 3)) for name in NODE_FIELDS),
-        ("q", (frames, bodies, 7)),
-        ("v", (frames, bodies, 6)),
-        ("force", (frames, bodies, 6)),
-        ("contact_offset", (frames + 1,)),
-        ("iterations", (frames,)),
-    ):
-        found = getattr(recording, name).shape
-        if found != shape:
-            raise FileError(f"recording {file_name} is damaged: {name} has shape {found}; it should have {shape}")
-    if (np.diff(recording.contact_offset) < 0).any() or recording.contact_offset[-1] != stored:
-        raise FileError(f"recording {file_name} is damaged: contacts/offset does not fit its {stored} contacts")
-    return recording
+    """Open a recording; a file that is missing, damaged or something else raises a FileError.
 
-
-@contextmanager
-def _opened(path: Path) -> Iterator[h5py.File]:
-    """Open a recording and turn whatever goes wrong while reading it into a FileError of one line."""
-    if not path.is_file():
-        raise FileError(f"recording {path} does not exist; give a file that a recorded run wrote")
+    FILE.h5.partial holds the frames of a run that was cut off or still goes on; they are those that were whole when it
+    was opened.
+    """
+    file = RecordingFile(Path(path))
     try:
-        file = h5py.File(path, "r")
-    except OSError as error:
-        reason = "is truncated" if "truncated" in str(error) else "cannot be read as HDF5, so it is no recording"
-        raise FileError(f"file {path} {reason}; give a file that a recorded run wrote") from None
-    with file:
-        _check_format(file, path)
-        try:
-            yield file
-        except (OSError, KeyError, ValueError, TypeError, RuntimeError) as error:
-            text = str(error.args[0] if error.args else error).splitlines()[0]
-            raise FileError(f"recording {path} is damaged: {text}") from None
+        return _checked(file)
+    except BaseException:
+        file.close()
+        raise
 
 
-def _check_format(file: h5py.File, path: Path) -> None:
+def _checked(recording_file: RecordingFile) -> Recording:
+    """A recording whose arrays fit one another."""
+    path = recording_file.path
+    with recording_file.opened() as file:
+        version = _check_format(file, path)
+        mark = read_mark(path)
+        frames = len(file["time"]) if mark is None else mark[0]  # a tool that copies HDF5 leaves the mark behind
+        complete = version == 1 or (bool(file["complete"][()]) and not recording_file.cut_off)
+        return _read(file, recording_file, complete, frames)
+
+
+def _check_format(file: h5py.File, path: Path) -> int:
+    """The version of a recording."""
     if file.attrs.get("format") != FORMAT:
         raise FileError(
             f"file {path} is HDF5, but not a recording of stickslip; its attribute 'format' is not {FORMAT!r}"
         )
     version = int(file.attrs.get("version", -1))
-    if version != VERSION:
-        raise FileError(f"recording {path} has version {version}; this stickslip reads version {VERSION}")
+    if version not in VERSIONS:
+        known = " and ".join(map(str, VERSIONS))
+        raise FileError(f"recording {path} has version {version}; this stickslip reads versions {known}")
+    return version
 
 
-def _read(file: h5py.File, path: Path) -> Recording:
-    attributes = file.attrs
+def _read(file: h5py.File, recording_file: RecordingFile, complete: bool, frames: int) -> Recording:
+    attributes, path = file.attrs, recording_file.path
     model, has_motion = read_model(file["model"])
-    certificate = {name: file[f"certificate/{name}"][()] for name in CERTIFICATE if name != LATER}
-    stored = file["certificate"]
-    certificate[LATER] = stored[LATER][()] if LATER in stored else np.full(len(stored["contacts"]), np.nan)
-    certificate["status"] = certificate["status"].astype(str)
-    state: dict[str, Any] = {
-        item.name: file[f"final_state/{item.name}"][()] for item in fields(State)
-        if item.name in file["final_state"] or item.name not in LATER_FIELDS
-    }  # fmt: skip
-    state["time"], state["steps"] = float(state["time"]), int(state["steps"])
+
+    def array(
+        name: str, shape: tuple[int, ...], missing: NDArray[Any] | None = None, row_name: str | None = None
+    ) -> FrameArray:
+        """An array (n, *shape), or what stands for it where older files lack it."""
+        stored = file[name] if missing is None or name in file else missing
+        rows = file[row_name][:frames] if row_name is not None and row_name in file else None
+        if rows is not None:
+            least = int(rows.max(initial=-1)) + 1
+            fits = stored.shape[0] >= least
+        else:
+            least = frames
+            fits = stored.shape[0] == least or (stored.shape[0] > least and not complete)
+        if not fits or stored.shape[1:] != shape or (rows is not None and len(rows) < frames):
+            last = name.rsplit("/", maxsplit=1)[-1]
+            raise FileError(
+                f"recording {path} is damaged: {last} has shape {stored.shape}; it should have {(least, *shape)}"
+            )
+        return FrameArray(recording_file, stored, frames, rows)
+
+    def numbers(name: str) -> NDArray[Any]:
+        found = np.asarray(file[name][:frames])
+        if len(found) != frames or (complete and len(file[name]) != frames):
+            raise FileError(f"recording {path} is damaged: {name} has {len(file[name])} rows; it should have {frames}")
+        return found
+
+    bodies, nodes, joints = model.body_count, model.soft.node_count, model.joints
+    none = None if SOFT in file else np.broadcast_to(0.0, (frames, 0, 3))
+    state, digest = read_state(file) if complete else (None, None)
+    stepping = json.loads(attributes["stepping"])
+    contacts = ContactReader(recording_file, frames, float(stepping["dt"]))
+    certificate = file["certificate"]
     return Recording(
         path=path,
+        complete=complete,
         stickslip_version=str(attributes["stickslip_version"]),
         scene=str(attributes["scene"]),
         parameters=json.loads(attributes["parameters"]),
         solver=str(attributes["solver"]),
         solver_options=json.loads(attributes["solver_options"]),
-        stepping=json.loads(attributes["stepping"]),
+        stepping=stepping,
         every=int(attributes["every"]),
-        state_digest=str(attributes["state_digest"]),
+        state_digest=digest,
         model=model,
         has_motion=has_motion,
-        time=file["time"][()],
-        q=file["q"][()],
-        v=file["v"][()],
-        force=file["force"][()],
-        **read_nodes(file, len(file["time"])),
-        contact_offset=file["contacts/offset"][()],
-        iterations=file["iterations"][()],
-        certificate=certificate,
-        energy={name: file[f"certificate/energy/{name}"][()] for name in ENERGY},
-        timings={name: file[f"timings/{name}"][()] for name in TIMINGS if name in file["timings"]},
-        final_state=State(**state),
+        time=numbers("time"),
+        q=array("q", (bodies, 7)),
+        v=array("v", (bodies, 6)),
+        force=array("force", (bodies, 6), row_name="force_row"),
+        node_position=array(f"{SOFT}/node_position", (nodes, 3), none),
+        node_velocity=array(f"{SOFT}/node_velocity", (nodes, 3), none),
+        node_force=array(f"{SOFT}/node_force", (nodes, 3), none, f"{SOFT}/node_force_row"),
+        joint_broken=array("joint_broken", (joints.count,), np.broadcast_to(False, (frames, joints.count))),
+        joint_impulse=array("joint_impulse", (joints.row_count,), np.broadcast_to(np.nan, (frames, joints.row_count))),
+        contact_offset=contacts.offset,
+        iterations=numbers("iterations"),
+        certificate=read_numbers(certificate, CERTIFICATE, frames),
+        energy=read_numbers(file["energy"] if "energy" in file else certificate["energy"], ENERGY, frames),
+        timings=read_numbers(file["timings"], TIMINGS, frames),
+        final_state=state,
+        file=recording_file,
+        contact_reader=contacts,
     )

@@ -2,7 +2,8 @@
 
 Group ``soft`` of a recording (n frames, nn nodes, nt elements; absent where there are no soft bodies):
 
-    node_position, node_velocity, node_force        (n, nn, 3) as in State
+    node_position, node_velocity                    (n, nn, 3) as in State
+    node_force, node_force_row                      (m, nn, 3), (n,) that of frame f is node_force[node_force_row[f]]
     elements/strain, elements/stress                (n, nt, 6) xx, yy, zz, yz, xz, xy; single precision
     elements/von_mises, elements/energy             (n, nt)
 
@@ -12,11 +13,14 @@ are. Meshes are in ``model/soft``: nodes of each body (node_start, x_start), ele
 
 from __future__ import annotations
 
+from collections.abc import Collection
+
 import h5py
 import numpy as np
 from numpy.typing import NDArray
 
 from stickslip.io.growing_dataset import GrowingDataset
+from stickslip.io.number_table import NumberTable
 from stickslip.model import Model
 from stickslip.soft_reading import ElementReport, element_report
 from stickslip.state import State
@@ -36,6 +40,7 @@ class SoftFrames:
         group = file.create_group(SOFT)
         self._model, self._stepping = model, stepping
         self._nodes = {name: GrowingDataset(group, name, (model.soft.node_count, 3), "f8") for name in NODE_FIELDS}
+        self._force_row = NumberTable(group, "node_force_row", "i8")
         self._elements: dict[str, GrowingDataset] = {}
         if elements:
             inner, count = group.create_group("elements"), len(model.soft.element_body)
@@ -45,8 +50,9 @@ class SoftFrames:
 
     def append(self, state: State) -> None:
         """Add one frame."""
-        for name, dataset in self._nodes.items():
-            dataset.append(getattr(state, name)[None])
+        self._nodes["node_position"].append(state.node_position[None])
+        self._nodes["node_velocity"].append(state.node_velocity[None])
+        self._force_row.append(self._nodes["node_force"].append_changed(state.node_force))
         if self._elements:
             report = element_report(self._model, state, self._stepping)
             for name, dataset in self._elements.items():
@@ -54,26 +60,24 @@ class SoftFrames:
                 rows = values[:, ROW, COLUMN] if values.ndim == 3 else values
                 dataset.append(rows.astype(np.float32)[None])
 
-    def finish(self) -> None:
-        """Write what waits."""
-        for dataset in (*self._nodes.values(), *self._elements.values()):
-            dataset.finish()
+    @property
+    def datasets(self) -> list[GrowingDataset | NumberTable]:
+        """All that grows."""
+        return [*self._nodes.values(), self._force_row, *self._elements.values()]
 
 
-def read_nodes(file: h5py.File, frames: int) -> dict[str, NDArray[np.float64]]:
-    """Node fields (n, nn, 3) of all frames; no nodes where the file has no soft bodies."""
-    if SOFT not in file:
-        return {name: np.zeros((frames, 0, 3)) for name in NODE_FIELDS}
-    return {name: file[f"{SOFT}/{name}"][()] for name in NODE_FIELDS}
-
-
-def read_elements(file: h5py.File, frame: int) -> ElementReport | None:
-    """Elements of all soft bodies in one frame; None where they were not recorded."""
-    if f"{SOFT}/elements" not in file:
-        return None
-    group = file[f"{SOFT}/elements"]
-    strain, stress = (_matrices(group[name][frame]) for name in ("strain", "stress"))
-    return ElementReport(strain, stress, *(group[name][frame].astype(np.float64) for name in ("von_mises", "energy")))
+def read_elements(
+    group: h5py.Group, frame: int, names: Collection[str], index: NDArray[np.intp] | None
+) -> ElementReport:
+    """Elements in one frame, all or those of the index; fields that are not named are not read and have no rows."""
+    values: dict[str, NDArray[np.float64]] = {}
+    for name, shape in ELEMENT_FIELDS.items():
+        if name in names:
+            entries = group[name][frame] if index is None else group[name][frame][index]
+            values[name] = _matrices(entries) if shape else entries.astype(np.float64)
+        else:
+            values[name] = np.zeros((0, 3, 3) if shape else 0)
+    return ElementReport(**values)
 
 
 def _matrices(entries: NDArray[np.float32]) -> NDArray[np.float64]:

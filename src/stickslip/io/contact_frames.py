@@ -1,0 +1,174 @@
+"""Contacts in a recording: those of all frames one after another, a dataset per column.
+
+Group ``contacts`` of a recording (n frames, k contacts in total):
+
+    offset                (n + 1,) the contacts of frame f are the rows offset[f]:offset[f + 1] of
+    body_a, body_b, point, normal, gap, impulse, status                    (k, ...) as in RecordedContacts
+    node_a, node_b, weight_a, weight_b                                     (k, 3) where there are soft bodies
+    friction_offset, friction, torsion_offset, torsion                     likewise, but a single row of a frame stands
+                                                                           for all its contacts
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import Any
+
+import h5py
+import numpy as np
+from numpy.typing import NDArray
+
+from stickslip.contact_report import contacts_of
+from stickslip.errors import FileError
+from stickslip.io.growing_dataset import GrowingDataset
+from stickslip.io.recording_file import RecordingFile
+from stickslip.model import Model
+from stickslip.simulation import StepResult
+
+GROUP = "contacts"
+COLUMNS: dict[str, tuple[tuple[int, ...], str, str]] = {
+    "body_a": ((), "i4", "i4"),
+    "body_b": ((), "i4", "i4"),
+    "point": ((3,), "f8", "f8"),
+    "normal": ((3,), "f8", "f8"),
+    "gap": ((), "f8", "f8"),
+    "impulse": ((3,), "f8", "f8"),
+    "torsion": ((), "f8", "f8"),
+    "friction": ((3,), "f8", "f8"),
+    "status": ((), "i1", "i4"),
+}
+"""Shape of a row, type in the file, type in memory."""
+UNIFORM = ("torsion", "friction")
+"""Columns that are often the same for all contacts; a frame then has one row."""
+SOFT_COLUMNS: dict[str, tuple[tuple[int, ...], str, str]] = {
+    "node_a": ((3,), "i4", "i4"),
+    "node_b": ((3,), "i4", "i4"),
+    "weight_a": ((3,), "f8", "f8"),
+    "weight_b": ((3,), "f8", "f8"),
+}
+"""Columns of contacts in a scene with soft bodies: which nodes take part, -1 beyond; of rigid bodies none do."""
+NO_NODE = {"i4": -1, "f8": 0.0}
+"""What those columns hold where there is no node."""
+CHUNK_ROWS = 32
+"""Most rows of contacts in a chunk for each body: about as many as ten frames of a pile have."""
+
+
+@dataclass(frozen=True, eq=False)
+class RecordedContacts:
+    """k contacts of one frame; the normal points from body a to body b, impulse and force act on body b."""
+
+    body_a: NDArray[np.int32]
+    """(k,) rigid body, or Model.body_count + soft body; contacts of soft bodies come last."""
+    body_b: NDArray[np.int32]
+    point: NDArray[np.float64]
+    """(k, 3) [m] world."""
+    normal: NDArray[np.float64]
+    """(k, 3) unit, world."""
+    gap: NDArray[np.float64]
+    """(k,) [m]"""
+    impulse: NDArray[np.float64]
+    """(k, 3) [N s] world."""
+    torsion: NDArray[np.float64]
+    """(k,) [N m s] about the normal."""
+    friction: NDArray[np.float64]
+    """(k, 3) coefficients along two tangents and about the normal [m]."""
+    status: NDArray[np.int32]
+    """(k,) codes of contact_report.STATUS_NAMES."""
+    node_a: NDArray[np.int32]
+    """(k, 3) nodes of a soft body a that take part, -1 beyond; all -1 where it is rigid."""
+    node_b: NDArray[np.int32]
+    weight_a: NDArray[np.float64]
+    """(k, 3) their barycentric weights, zero beyond."""
+    weight_b: NDArray[np.float64]
+    dt: float
+    """[s] step size."""
+
+    def __len__(self) -> int:
+        return len(self.gap)
+
+    @property
+    def force(self) -> NDArray[np.float64]:
+        """(k, 3) [N] mean force over the step on body b, world."""
+        return self.impulse / self.dt
+
+
+class ContactWriter:
+    """Writes the contacts of steps."""
+
+    def __init__(self, file: h5py.File, model: Model) -> None:
+        soft, bodies = bool(model.soft.count), model.body_count + model.soft.count
+        group, rows = file.create_group(GROUP), max(256, CHUNK_ROWS * bodies)
+        self._soft, self._torsion = soft, model.contact_rows > 3
+        names = ("offset", *map(_offset, UNIFORM))
+        self._offsets = {name: GrowingDataset(group, name, (), "i8", 512) for name in names}
+        self._columns = {
+            name: GrowingDataset(group, name, shape, stored, rows)
+            for name, (shape, stored, _) in {**COLUMNS, **(SOFT_COLUMNS if soft else {})}.items()
+        }
+        self._append_offsets()
+
+    @property
+    def datasets(self) -> list[GrowingDataset]:
+        """All that grows."""
+        return [*self._offsets.values(), *self._columns.values()]
+
+    def append(self, result: StepResult) -> None:
+        """Add the contacts of one step."""
+        found = contacts_of(result)
+        for name in ("body_a", "body_b", "point", "normal", "gap", "status"):
+            self._columns[name].append(getattr(found, name))
+        self._columns["impulse"].append(found.impulse[:, :3])
+        torsion = found.impulse[:, 3]
+        self._columns["torsion"].append_uniform(torsion if self._torsion else torsion[:1])  # all zero without it
+        self._columns["friction"].append_uniform(found.friction)
+        if self._soft:
+            for name, (_, stored, _) in SOFT_COLUMNS.items():
+                self._columns[name].append(np.full((len(result.contacts), 3), NO_NODE[stored], stored))
+                self._columns[name].append(getattr(result.soft_contacts, name))
+        self._append_offsets()
+
+    def _append_offsets(self) -> None:
+        for name, column in (("offset", "gap"), *((_offset(name), name) for name in UNIFORM)):
+            self._offsets[name].append(np.array([len(self._columns[column])]))
+
+
+class ContactReader:
+    """Reads the contacts of n frames; files of version 1 have a row of every column for every contact."""
+
+    def __init__(self, recording_file: RecordingFile, frames: int, dt: float) -> None:
+        self._file, self._dt = recording_file, dt
+        with recording_file.opened() as file:
+            group = file[GROUP]
+            names = [name for name in (*COLUMNS, *SOFT_COLUMNS) if name in group or name in COLUMNS]
+            self._columns = {name: group[name] for name in names}
+            self._offsets = {
+                name: group[_offset(name) if _offset(name) in group else "offset"][: frames + 1]
+                for name in self._columns
+            }
+            self.offset: NDArray[np.int64] = self._offsets["gap"]
+            for name, offsets in self._offsets.items():
+                stored = len(self._columns[name])
+                if len(offsets) != frames + 1 or (np.diff(offsets) < 0).any() or offsets[-1] > stored:
+                    raise FileError(
+                        f"recording {recording_file.path} is damaged: contacts/offset does not fit its {stored} rows "
+                        f"of contacts/{name}"
+                    )
+
+    def read(self, frame: int) -> RecordedContacts:
+        """Contacts of a frame from the start."""
+        count = int(self.offset[frame + 1] - self.offset[frame])
+        columns: dict[str, Any] = {}
+        with self._file.opened():
+            for name, (shape, _, kept) in {**COLUMNS, **SOFT_COLUMNS}.items():
+                if name not in self._columns:
+                    columns[name] = np.full((count, *shape), NO_NODE[kept], kept)
+                    continue
+                first, last = self._offsets[name][frame : frame + 2]
+                rows = self._columns[name][first:last].astype(kept, copy=False)
+                columns[name] = rows if len(rows) == count else np.repeat(rows, count, axis=0)
+        return RecordedContacts(dt=self._dt, **columns)
+
+
+def _offset(column: str) -> str:
+    """Name of the offsets of a column that has its own."""
+    return f"{column}_offset"
