@@ -10,9 +10,10 @@ import stickslip
 from stickslip.contact_report import SLIP, STICK
 from stickslip.errors import FileError, InputError, MissingDependencyError
 from stickslip.geometry.rotation import about_axis
-from stickslip.view.bounding_tree import bounding_tree
 from stickslip.view.camera import FIELD_OF_VIEW, frame_camera, look_at
 from stickslip.view.picture import render_frame, save_picture
+from stickslip.view.ray_tracer import POSITION
+from stickslip.view.traced_scene import scene_tables, traced_scene
 
 CUBE = np.array([(x, y, z) for x in (-0.5, 0.5) for y in (-0.5, 0.5) for z in (-0.5, 0.5)])
 
@@ -150,22 +151,28 @@ def test_contacts_are_drawn_over_the_bodies():
 
 
 def test_every_shape_is_in_one_leaf_inside_its_box():
-    rng = np.random.default_rng(5)
-    lower = rng.normal(size=(101, 3))
-    upper = lower + rng.random((101, 3))
-    items = np.arange(1, 101, dtype=np.int32)
-    tree = bounding_tree(lower, upper, items)
-    leaves = np.flatnonzero(tree.child < 0)
-    found = np.concatenate([tree.order[tree.first[k] : tree.first[k] + tree.length[k]] for k in leaves])
-    assert sorted(found.tolist()) == items.tolist()
-    for k in leaves:
-        for item in tree.order[tree.first[k] : tree.first[k] + tree.length[k]]:
-            assert (tree.lower[k] <= lower[item]).all()
-            assert (upper[item] <= tree.upper[k]).all()
-    for k in np.flatnonzero(tree.child >= 0):
-        for child in (tree.child[k], tree.child[k] + 1):
-            assert (tree.lower[k] <= tree.lower[child]).all()
-            assert (tree.upper[child] <= tree.upper[k]).all()
+    def build(scene):
+        rng = np.random.default_rng(5)
+        for x in rng.normal(size=(60, 3)):
+            scene.add_sphere(0.1, x)
+        for x in rng.normal(size=(40, 3)):
+            scene.add_box((0.2, 0.3, 0.4), x, about_axis((1, 2, 3), float(x[0])))
+
+    model = model_of(build, ground=True)
+    glass = np.arange(101) % 3 == 0
+    found = traced_scene(scene_tables(model), model.q_start, np.zeros((0, 3)), None, glass)
+    assert found.planes == 1
+    rows = []
+    for root, end in ((found.tree, found.glass), (found.glass, len(found.parts))):
+        for node in found.parts[root:end]:
+            first, count = int(node[7]), int(node[8])
+            rows += range(first, first + count)
+            for shape in found.shapes[first : first + count]:
+                assert (node[:3] <= shape[POSITION : POSITION + 3] - 0.099).all()
+                assert (node[3:6] >= shape[POSITION : POSITION + 3] + 0.099).all()
+    assert sorted(rows) == list(range(1, 101))
+    clear = model.shape_type[np.flatnonzero(glass)[1:]]
+    assert sorted(found.shapes[-len(clear) :, 0]) == sorted(clear)
 
 
 def test_a_picture_is_saved_whole_as_png(tmp_path):

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from dataclasses import dataclass
 
 import numpy as np
@@ -10,14 +11,23 @@ from numpy.typing import ArrayLike, NDArray
 from stickslip.collision.contacts import shape_poses
 from stickslip.errors import InputError
 from stickslip.geometry.shapes import HALF_SPACE
-from stickslip.model import DYNAMIC, Model
+from stickslip.model import DYNAMIC, KINEMATIC, STATIC, Model
+from stickslip.view.outlines import outline
 
 FIELD_OF_VIEW = np.deg2rad(32.0)
 """Angle over the longer side of a picture; small angles keep parallel edges nearly parallel."""
-BORDER = 1.12
-"""Space around the framed bodies, relative to a tight fit."""
+BORDER = 1.15
+"""Distance of the camera, relative to a tight fit."""
 STRAY = 6.0
 """Bodies farther from the middle than this many times the 90th percentile do not count for framing."""
+FIXED_REACH = 1.7
+"""Shapes that do not move are framed too, unless the box around everything grows by more than this factor."""
+GROUND_REACH = 0.4
+"""The ground below is framed where it is no farther than this, relative to the box around what is framed."""
+FOLLOW_REACH = 3.0
+"""Space around a body that is followed, relative to its own size."""
+Pose = tuple[NDArray[np.float64], NDArray[np.float64]]
+"""q (nb, 7) of rigid bodies and nodes (nn, 3) [m] of soft ones."""
 
 
 @dataclass(frozen=True, eq=False)
@@ -59,18 +69,35 @@ def frame_camera(
     zoom: float = 1.0,
     nodes: NDArray[np.float64] | None = None,
 ) -> Camera:
-    """A camera in which the dynamic bodies at q (nb, 7) and the soft ones at nodes (nn, 3) fill the picture.
+    """A camera in which the bodies that move, at q (nb, 7), and the soft ones at nodes (nn, 3) fill the picture.
 
     azimuth [deg]: direction of the eye in the xy plane, from +x towards +y. elevation [deg] above the horizon.
     """
+    x = np.zeros((0, 3)) if nodes is None else nodes
+    return frame_poses(model, [(q, x)], width, height, azimuth, elevation, zoom)
+
+
+def frame_poses(
+    model: Model,
+    poses: Sequence[Pose],
+    width: int,
+    height: int,
+    azimuth: float = -60.0,
+    elevation: float = 18.0,
+    zoom: float = 1.0,
+    follow: int | None = None,
+) -> Camera:
+    """A camera that sees several poses, or that frames one body (a soft one after the rigid ones) in the first."""
     if not -89.0 <= elevation <= 89.0:
         raise InputError(f"camera: elevation is {elevation} degrees; it must be between -89 and 89")
     if not zoom > 0.0:
         raise InputError(f"camera: zoom is {zoom}; it must be positive")
+    if not np.isfinite((azimuth, zoom)).all():
+        raise InputError(f"camera: azimuth is {azimuth} degrees and zoom {zoom}; both must be finite")
     a, e = np.deg2rad(azimuth), np.deg2rad(elevation)
     back = np.array([np.cos(e) * np.cos(a), np.cos(e) * np.sin(a), np.sin(e)])
     camera = look_at(back, (0.0, 0.0, 0.0))
-    centre, radius = _framed_balls(model, q, nodes)
+    centre, radius = _framed_balls(model, poses) if follow is None else _followed_ball(model, poses[0], follow)
     half = camera.half_size(width, height)
 
     # A ball is inside the picture where |x - c| + r / cos <= (z + d) tan; the tightest distance d and
@@ -78,43 +105,96 @@ def frame_camera(
     local = centre @ camera.axes.T
     offset, distance = np.zeros(2), 0.0
     for k in range(2):
-        slope = BORDER * radius * np.hypot(1.0, half[k])
+        slope = radius * np.hypot(1.0, half[k])
         high = float((local[:, k] + slope - local[:, 2] * half[k]).max())
         low = float((local[:, k] - slope + local[:, 2] * half[k]).min())
         offset[k] = 0.5 * (high + low)
         distance = max(distance, 0.5 * (high - low) / half[k])
-    middle = float(local[:, 2].mean())
-    away = BORDER * (distance + middle) / zoom
+    middle = 0.5 * float(local[:, 2].min() + local[:, 2].max())
+    away = BORDER * max(distance + middle, 1e-9) / zoom
     eye = camera.axes[0] * offset[0] + camera.axes[1] * offset[1] + camera.axes[2] * (middle - away)
     return Camera(eye, camera.axes, away)
 
 
-def _framed_balls(
-    model: Model, q: NDArray[np.float64], nodes: NDArray[np.float64] | None
-) -> tuple[NDArray[np.float64], NDArray[np.float64]]:
-    """Centres (k, 3) and radii (k,) of balls around what to show: all that moves, or else all that is finite."""
-    position, _ = shape_poses(model, q)
-    finite = model.shape_type != HALF_SPACE
-    shown = finite & (model.body_kind[model.shape_body] == DYNAMIC)
-    surface = model.soft.surface
-    soft = [] if nodes is None else [nodes[np.unique(t)] for t in _by_body(surface.triangles, surface.triangle_body)]
-    if not shown.any() and not soft:
-        shown = finite
-    if not shown.any() and not soft:
+def body_position(model: Model, pose: Pose, body: int) -> NDArray[np.float64]:
+    """(3,) [m] of a rigid body, or the middle of the nodes of a soft one, which are numbered after the rigid ones."""
+    q, nodes = pose
+    if body < model.body_count:
+        return np.array(q[body, :3])
+    return np.asarray(nodes[_soft_nodes(model)[body - model.body_count]].mean(axis=0))
+
+
+def projected(camera: Camera, points: NDArray[np.float64], width: int, height: int) -> NDArray[np.float64]:
+    """Pixels (k, 2) from the upper left corner at which points (k, 3) [m] are seen; NaN for those behind the eye."""
+    local = (points - camera.eye) @ camera.axes.T
+    depth = np.where(local[:, 2] > 0.0, local[:, 2], np.nan)
+    half = camera.half_size(width, height)
+    x, y = local[:, 0] / (depth * half[0]), local[:, 1] / (depth * half[1])
+    return np.column_stack([0.5 * width * (1.0 + x), 0.5 * height * (1.0 - y)])
+
+
+def _followed_ball(model: Model, pose: Pose, body: int) -> tuple[NDArray[np.float64], NDArray[np.float64]]:
+    """A ball around one body, with some space about it."""
+    centre = body_position(model, pose, body)
+    if body < model.body_count:
+        shapes = outline(model)
+        own = model.shape_body[shapes.shape] == body
+        points = shapes.placed(*shape_poses(model, pose[0]))[own]
+        reach = np.linalg.norm(points - centre, axis=1) + shapes.radius[own]
+    else:
+        reach = np.linalg.norm(pose[1][_soft_nodes(model)[body - model.body_count]] - centre, axis=1)
+    return centre[None], np.array([FOLLOW_REACH * max(float(reach.max(initial=0.0)), 1e-9)])
+
+
+def _framed_balls(model: Model, poses: Sequence[Pose]) -> tuple[NDArray[np.float64], NDArray[np.float64]]:
+    """Centres (k, 3) and radii (k,) of balls around what to show: all that moves, and what is fixed close to it."""
+    shapes = outline(model)
+    kind = model.body_kind[model.shape_body[shapes.shape]]
+    placed = [shapes.placed(*shape_poses(model, q)) for q, _ in poses]
+    soft = _soft_nodes(model)
+    groups = [(points[kind == DYNAMIC], shapes.radius[kind == DYNAMIC]) for points in placed]
+    groups += [(nodes[own], np.zeros(len(own))) for _, nodes in poses for own in soft]
+    centre, radius = (np.concatenate(part) for part in zip(*groups, strict=True))
+    if len(centre):
+        away = np.linalg.norm(centre - np.median(centre, axis=0), axis=1)
+        kept = away <= STRAY * np.quantile(away, 0.9) + radius
+        centre, radius = centre[kept], radius[kept]
+    # what has been told to move, once for each pose, and what stands still, once
+    others = [(points[shapes.shape == s], shapes.radius[shapes.shape == s])
+              for points, code in [*((p, KINEMATIC) for p in placed), (placed[0], STATIC)]
+              for s in np.unique(shapes.shape[kind == code])]  # fmt: skip
+    largest = FIXED_REACH * _diagonal(centre, radius) if len(centre) else np.inf
+    for points, reach in others:
+        grown = np.concatenate([centre, points]), np.concatenate([radius, reach])
+        if _diagonal(*grown) <= largest:
+            centre, radius = grown
+    if not len(centre):
         return np.zeros((1, 3)), np.ones(1)
-    middle = np.array([0.5 * (x.min(axis=0) + x.max(axis=0)) for x in soft]).reshape(-1, 3)
-    reach = [float(np.linalg.norm(x - c, axis=1).max()) for x, c in zip(soft, middle, strict=True)]
-    centre = np.concatenate([position[shown], middle])
-    radius = np.append(model.shape_radius[shown], reach)
-    away = np.linalg.norm(centre - np.median(centre, axis=0), axis=1)
-    kept = away <= STRAY * np.quantile(away, 0.9) + radius
-    # the surface of a soft body is framed as it is, which for a long one is much tighter than a ball
-    rigid = np.flatnonzero(kept[: int(shown.sum())])
-    tight = [x for x, keep in zip(soft, kept[int(shown.sum()) :], strict=True) if keep]
-    points = np.concatenate([centre[rigid], *tight])
-    return points, np.append(radius[rigid], np.zeros(len(points) - len(rigid)))
+    below = _below(model, poses[0][0], centre, radius)
+    return np.concatenate([centre, below]), np.append(radius, np.zeros(len(below)))
 
 
-def _by_body(triangles: NDArray[np.int32], body: NDArray[np.int32]) -> list[NDArray[np.int32]]:
-    """Triangles (nf, 3) of each body in turn; those of a body are neighbours."""
-    return np.split(triangles, np.flatnonzero(np.diff(body)) + 1) if len(body) else []
+def _diagonal(centre: NDArray[np.float64], radius: NDArray[np.float64]) -> float:
+    """[m] of the box around balls."""
+    lower, upper = (centre - radius[:, None]).min(axis=0), (centre + radius[:, None]).max(axis=0)
+    return float(np.linalg.norm(upper - lower))
+
+
+def _below(
+    model: Model, q: NDArray[np.float64], centre: NDArray[np.float64], radius: NDArray[np.float64]
+) -> NDArray[np.float64]:
+    """Points (k, 3) of the ground under balls, where it is near; at most one a half-space."""
+    position, rotation = shape_poses(model, q)
+    found = []
+    lowest = centre[int(np.argmin(centre[:, 2] - radius))]
+    for s in np.flatnonzero((model.shape_type == HALF_SPACE) & (rotation[:, 2, 2] > 0.5)):
+        drop = (lowest - position[s]) @ rotation[s, :, 2] / rotation[s, 2, 2]
+        if 0.0 < drop <= GROUND_REACH * _diagonal(centre, radius):
+            found.append(lowest - np.array([0.0, 0.0, drop]))
+    return np.array(found).reshape(-1, 3)
+
+
+def _soft_nodes(model: Model) -> list[NDArray[np.int32]]:
+    """Nodes on the surface of each soft body."""
+    surface = model.soft.surface
+    return [np.unique(surface.triangles[surface.triangle_body == s]) for s in range(model.soft.count)]

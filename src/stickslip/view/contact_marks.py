@@ -1,4 +1,4 @@
-"""Contact forces as bars, laid over a picture so that bodies do not hide them."""
+"""Contact forces and joints as bars, laid over a picture so that bodies do not hide them."""
 
 from __future__ import annotations
 
@@ -7,17 +7,18 @@ from typing import Protocol
 import numpy as np
 from numpy.typing import NDArray
 
-from stickslip.geometry.rotation import between, matrix
+from stickslip.geometry.mesh_tree import build_tree
 from stickslip.geometry.shapes import CAPSULE
-from stickslip.view.bounding_tree import bounding_tree
+from stickslip.model import Model
 from stickslip.view.camera import Camera
-from stickslip.view.marks import STATUS_COLOURS
-from stickslip.view.ray_tracer import TracedScene
-from stickslip.view.shading import lay_over
-from stickslip.view.traced_scene import linear
+from stickslip.view.marks import BROKEN_COLOUR, JOINT_COLOUR, STATUS_COLOURS, joint_marks
+from stickslip.view.pixels import lay_over
+from stickslip.view.ray_tracer import COLOUR, KIND, POSITION, ROTATION, SHAPE_COLUMNS, SIZE
+from stickslip.view.traced_scene import linear, node_rows
 
-LONGEST, THICKNESS = 0.10, 0.0016
-"""Length of the bar of the largest force, and radius of all, relative to the camera's distance."""
+LONGEST, SPARE, THICKNESS = 0.10, 0.5, 0.0016
+"""Length of the bar of the largest force relative to the camera's distance, how much longer than that a bar may be,
+and radius of all relative to that distance."""
 
 
 class ContactMarks(Protocol):
@@ -39,34 +40,60 @@ class ContactMarks(Protocol):
         ...
 
 
-def draw_contacts(image: NDArray[np.float64], contacts: ContactMarks, view: Camera, samples: int) -> None:
-    """Lay bars over a linear image (h, w, 3), in place: through each contact point, along its force."""
-    height, width = image.shape[:2]
-    count = len(contacts.point)
+def draw_contacts(
+    image: NDArray[np.float32], contacts: ContactMarks, view: Camera, samples: int, largest: float | None = None
+) -> None:
+    """Lay bars over a linear image (h, w, 3), in place: through each contact point, along its force.
+
+    largest [N]: the force whose bar is as long as any; else the largest of these.
+    """
     size = np.linalg.norm(contacts.force, axis=1)
-    length = LONGEST * view.distance * size / max(float(size.max()), 1e-300)
-    direction = np.where(size[:, None] > 0.0, contacts.force, (0.0, 0.0, 1.0))
-    direction = direction / np.linalg.norm(direction, axis=1)[:, None]
-    centre = np.ascontiguousarray(contacts.point)
-    thick = THICKNESS * view.distance
-    extent = 0.5 * length[:, None] * np.abs(direction) + thick
-    scene = TracedScene(
-        kind=np.full(count, CAPSULE, dtype=np.int32),
-        position=centre,
-        rotation=np.array([matrix(between((0.0, 0.0, 1.0), n)) for n in direction]),
-        size=np.column_stack([np.full(count, thick), 0.5 * length, np.zeros(count)]),
-        hull=np.full(count, -1, dtype=np.int32),
-        face_start=np.zeros(1, dtype=np.int32),
-        face_plane=np.zeros((0, 4)),
-        mesh=np.full(count, -1, dtype=np.int32),
-        mesh_start=np.zeros((0, 2), dtype=np.int64),
-        mesh_bounds=np.zeros((0, 6)),
-        mesh_links=np.zeros((0, 3), dtype=np.int32),
-        mesh_corners=np.zeros((0, 9)),
-        mesh_paint=np.zeros((0, 9)),
-        colour=linear([STATUS_COLOURS[int(code)] for code in contacts.status]),
-        planes=np.zeros(0, dtype=np.int32),
-    )
-    tree = bounding_tree(centre - extent, centre + extent, np.arange(count, dtype=np.int32))
+    share = size / max(float(size.max()) if largest is None else largest, 1e-300)
+    length = LONGEST * view.distance * np.minimum(share, 1.0 + SPARE)
+    along = np.where(size[:, None] > 0.0, contacts.force, (0.0, 0.0, 1.0))
+    along = along / np.linalg.norm(along, axis=1)[:, None] * 0.5 * length[:, None]
+    colours = np.array([STATUS_COLOURS[int(code)] for code in contacts.status])
+    _draw_bars(image, contacts.point - along, contacts.point + along, colours, view, samples)
+
+
+def draw_joints(
+    image: NDArray[np.float32],
+    model: Model,
+    q: NDArray[np.float64],
+    broken: NDArray[np.bool_],
+    view: Camera,
+    samples: int,
+) -> None:
+    """Lay bars over a linear image (h, w, 3), in place: from centres of bodies to the points that joints (nj,) hold."""
+    lines = joint_marks(model, q).lines
+    colours = np.where(broken[:, None], BROKEN_COLOUR, JOINT_COLOUR).repeat(3, axis=0)
+    _draw_bars(image, lines[:, :, 0].reshape(-1, 3), lines[:, :, 1].reshape(-1, 3), colours, view, samples)
+
+
+def _draw_bars(
+    image: NDArray[np.float32],
+    start: NDArray[np.float64],
+    end: NDArray[np.float64],
+    colours: NDArray[np.float64],
+    view: Camera,
+    samples: int,
+) -> None:
+    """Lay round bars from start (k, 3) to end (k, 3) of sRGB colours (k, 3) over a linear image, in place."""
+    height, width = image.shape[:2]
+    half_pixel = view.half_size(width, height)[0] / width
+    middle, thick = 0.5 * (start + end), max(THICKNESS, half_pixel) * view.distance
+    half = 0.5 * np.linalg.norm(end - start, axis=1)
+    shapes = np.zeros((len(start), SHAPE_COLUMNS))
+    shapes[:, KIND], shapes[:, SIZE], shapes[:, SIZE + 1] = CAPSULE, thick, half
+    shapes[:, POSITION : POSITION + 3], shapes[:, COLOUR : COLOUR + 3] = middle, linear(colours)
+    # axes of each bar: z along it, the others across
+    along = np.where(half[:, None] > 0.0, (end - start) / np.maximum(2.0 * half, 1e-300)[:, None], (0.0, 0.0, 1.0))
+    across = np.cross(along, np.where(np.abs(along[:, :1]) < 0.5, (1.0, 0.0, 0.0), (0.0, 1.0, 0.0)))
+    across /= np.linalg.norm(across, axis=1, keepdims=True)
+    turn = np.stack([across, np.cross(along, across), along], axis=2)
+    shapes[:, ROTATION : ROTATION + 9] = turn.reshape(-1, 9)
+    reach = half[:, None] * np.abs(along) + thick
+    tree = build_tree(middle - reach, middle + reach)
     eye, axes = tuple(view.eye.tolist()), np.ascontiguousarray(view.axes)
-    lay_over(scene, tree, eye, axes, view.half_size(width, height), samples, image)
+    parts = node_rows(tree.bounds, tree.links, 0, 0)
+    lay_over(shapes[tree.order], parts, 0, eye, axes, view.half_size(width, height), samples, image)

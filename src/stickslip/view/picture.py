@@ -9,7 +9,7 @@ from __future__ import annotations
 
 import os
 from pathlib import Path
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
@@ -17,14 +17,38 @@ from numpy.typing import NDArray
 from stickslip.errors import FileError, InputError, MissingDependencyError
 from stickslip.files import whole_file
 from stickslip.model import Model
-from stickslip.view.camera import Camera, frame_camera
+from stickslip.view.camera import Camera, frame_camera, projected
 from stickslip.view.soft_colours import node_means, value_colours, value_limits
 
 if TYPE_CHECKING:
     from stickslip.view.contact_marks import ContactMarks
+    from stickslip.view.pixels import Canvas
+    from stickslip.view.traced_scene import Tables
 
+THIN = 1.5
+"""Pixels; shapes thinner than this get all rays of a pixel, since one might pass beside them."""
 SUN_ABOVE, SUN_ASIDE = 48.0, 55.0
 """[deg] height of the sun, and how far it stands to the left of the camera: every view is lit alike."""
+
+
+class Easel(NamedTuple):
+    """What pictures of one model and one size share; made once for a film."""
+
+    tables: Tables
+    canvas: Canvas
+    samples: int
+
+
+def easel(model: Model, width: int, height: int, samples: int) -> Easel:
+    """An easel; a size or number of samples that makes no sense raises an InputError."""
+    from stickslip.view.pixels import canvas
+    from stickslip.view.traced_scene import scene_tables
+
+    if not (8 <= width <= 16384 and 8 <= height <= 16384):
+        raise InputError(f"picture: size is {width} x {height}; each side must be between 8 and 16384 pixels")
+    if not 1 <= samples <= 8:
+        raise InputError(f"picture: samples is {samples}; it must be between 1 and 8")
+    return Easel(scene_tables(model), canvas(width, height), samples)
 
 
 def render_frame(
@@ -42,18 +66,32 @@ def render_frame(
     nodes: NDArray[np.float64] | None = None,
     values: NDArray[np.float64] | None = None,
     limits: tuple[float, float] | None = None,
+    joints_broken: NDArray[np.bool_] | None = None,
 ) -> NDArray[np.uint8]:
     """Picture (height, width, 3) of a model at q (nb, 7), sRGB; of soft bodies with nodes (nn, 3) [m].
 
-    azimuth and elevation [deg] of the camera, which frames the dynamic bodies; or a ``camera`` of one's own, to keep
-    it still over several frames. samples: rays per side of a pixel. contacts: forces drawn as bars over the
-    picture, blue where they stick, red where they slip, grey where open. values: one number for each element of
-    model.soft, shown as colours of soft bodies, from dark blue over green to yellow between two ``limits``.
+    azimuth and elevation [deg] of the camera, which frames the bodies that move; or a ``camera`` of one's own, to keep
+    it still over several frames. samples: rays per side of a pixel at edges; elsewhere one, and from 3 on more rays to
+    sun and sky. contacts: forces drawn as bars over the picture, blue where they stick, red where they slip, grey where
+    open. values: one number for each node or element of model.soft, shown as colours of soft bodies, from dark blue to
+    green and yellow between two ``limits``. joints_broken (nj,): draws joints as bars, broken ones in grey.
     """
-    if not (8 <= width <= 16384 and 8 <= height <= 16384):
-        raise InputError(f"picture: size is {width} x {height}; each side must be between 8 and 16384 pixels")
-    if not 1 <= samples <= 8:
-        raise InputError(f"picture: samples is {samples}; it must be between 1 and 8")
+    from stickslip.view.see_through import see_through
+
+    prepared = easel(model, width, height, samples)
+    x = np.zeros((0, 3)) if nodes is None else nodes
+    check_pose(model, q, nodes)
+    view = camera or frame_camera(model, q, width, height, azimuth, elevation, zoom, x)
+    paint = None
+    if values is not None:
+        of_nodes = values if values.shape == (model.soft.node_count,) else node_means(model.soft, values)
+        paint = value_colours(of_nodes, limits or value_limits(of_nodes))
+    glass = see_through(model, [(q, x)], view)
+    return draw(prepared, view, q, x, paint, glass, contacts, joints_broken)
+
+
+def check_pose(model: Model, q: NDArray[np.float64], nodes: NDArray[np.float64] | None) -> None:
+    """Raise an InputError unless q and nodes are finite and fit the model."""
     if q.shape != (model.body_count, 7) or not np.isfinite(q).all():
         raise InputError(f"picture: q has shape {q.shape}; finite numbers of shape {(model.body_count, 7)} are needed")
     if nodes is None and model.soft.count:
@@ -61,12 +99,6 @@ def render_frame(
     x = np.zeros((0, 3)) if nodes is None else nodes
     if x.shape != (model.soft.node_count, 3) or not np.isfinite(x).all():
         raise InputError(f"picture: nodes have shape {x.shape}; finite numbers {(model.soft.node_count, 3)} are needed")
-    view = camera or frame_camera(model, q, width, height, azimuth, elevation, zoom, x)
-    paint = None
-    if values is not None:
-        of_nodes = values if values.shape == (model.soft.node_count,) else node_means(model.soft, values)
-        paint = value_colours(of_nodes, limits or value_limits(of_nodes))
-    return _traced(model, q, x, paint, view, width, height, samples, contacts)
 
 
 def save_picture(picture: NDArray[np.uint8], path: str | os.PathLike[str]) -> None:
@@ -81,34 +113,73 @@ def save_picture(picture: NDArray[np.uint8], path: str | os.PathLike[str]) -> No
         Image.fromarray(picture).save(temporary, format="PNG", optimize=True)
 
 
-def _traced(
-    model: Model,
+def draw(
+    prepared: Easel,
+    view: Camera,
     q: NDArray[np.float64],
     nodes: NDArray[np.float64],
-    paint: NDArray[np.float64] | None,
-    view: Camera,
-    width: int,
-    height: int,
-    samples: int,
-    contacts: ContactMarks | None,
+    paint: NDArray[np.float64] | None = None,
+    glass: NDArray[np.bool_] | None = None,
+    contacts: ContactMarks | None = None,
+    joints_broken: NDArray[np.bool_] | None = None,
+    largest_force: float | None = None,
 ) -> NDArray[np.uint8]:
-    """Trace the scene and, over it, the contacts."""
+    """Picture (h, w, 3) of a model at q (nb, 7) and nodes (nn, 3), sRGB; see :func:`render_frame`.
+
+    paint (nn, 3): sRGB of nodes. glass (ns,): shapes that are looked through. largest_force [N]: of the longest bar.
+    """
     # here and not above: these modules hold kernels, and only who renders pays for them
-    from stickslip.view.contact_marks import draw_contacts
-    from stickslip.view.shading import compose, trace
+    from stickslip.view.contact_marks import draw_contacts, draw_joints
+    from stickslip.view.pixels import compose, expose, find_edges, lay_glass
+    from stickslip.view.shading import PATTERN, sky_directions, sun_directions
     from stickslip.view.traced_scene import encoded, traced_scene
 
-    shape, normal = np.full((height, width), -1, dtype=np.int32), np.zeros((height, width, 3))
-    far, tile = 1.5 * view.distance, _round_length(view.distance / 14.0)
-    eye, axes = tuple(view.eye.tolist()), np.ascontiguousarray(view.axes)
-    half = view.half_size(width, height)
-    own, sunny, ambient, seen = (np.zeros((height, width, channels)) for channels in (3, 3, 3, 2))
-    light = (own, sunny, ambient, seen, shape, normal)
-    trace(*traced_scene(model, q, nodes, paint), eye, axes, half, samples, far, tile, _sun(view), *light)
-    image = compose(*light)
+    tables, canvas, samples = prepared
+    height, width = canvas.code.shape
+    shapes, parts, planes, tree, glass_tree = traced_scene(tables, q, nodes, paint, glass)
+    eye, axes, half = tuple(view.eye.tolist()), np.ascontiguousarray(view.axes), view.half_size(width, height)
+    far, tile, sun = 1.5 * view.distance, _round_length(view.distance / 14.0), _sun(view)
+    rays = max(1, (samples - 1) ** 2)
+    directions = PATTERN * max(rays, samples**2)
+    pixel = 2.0 * half[0] / width
+    scene = (shapes, parts, planes, tree, eye, axes, half, far, tile, pixel, sun)
+    light = (sky_directions(directions), sun_directions(sun, directions))
+    canvas.chosen[:] = True
+    expose(*scene, *light, 1, rays, canvas.chosen, canvas.light, canvas.code, canvas.normal)
+    if samples > 1:
+        canvas.chosen[:] = False
+        _choose_thin(shapes[planes:], view, canvas.chosen)
+        find_edges(canvas.code, canvas.normal, canvas.chosen)
+        expose(*scene, *light, samples, 1, canvas.chosen, canvas.light, canvas.code, canvas.normal)
+    compose(canvas.light, canvas.code, canvas.normal, canvas.image)
+    if glass_tree >= 0:
+        lay_glass(shapes, parts, planes, tree, glass_tree, eye, axes, half, sun, samples, canvas.image)
+    if joints_broken is not None and len(joints_broken):
+        draw_joints(canvas.image, tables.model, q, joints_broken, view, samples)
     if contacts is not None and len(contacts.point):
-        draw_contacts(image, contacts, view, samples)
-    return encoded(image)
+        draw_contacts(canvas.image, contacts, view, samples, largest_force)
+    return encoded(canvas.image)
+
+
+def _choose_thin(shapes: NDArray[np.float64], view: Camera, chosen_out: NDArray[np.bool_]) -> None:
+    """Choose the pixels around shapes (rows as in ray_tracer.py) that are thinner than a pixel or so."""
+    from stickslip.view.outlines import CORNERS
+    from stickslip.view.ray_tracer import POSITION, ROTATION, thickness_and_half
+
+    height, width = chosen_out.shape
+    thickness, half = thickness_and_half(shapes)
+    position = shapes[:, POSITION : POSITION + 3]
+    depth = (position - view.eye) @ view.axes[2]
+    pixel = 2.0 * view.half_size(width, height)[0] / width
+    thin = np.flatnonzero((depth > 0.0) & (thickness < THIN * pixel * depth))
+    turn = shapes[thin, ROTATION : ROTATION + 9].reshape(-1, 3, 3)
+    corners = position[thin, None] + np.einsum("sij,scj->sci", turn, half[thin, None] * CORNERS)
+    seen = projected(view, corners.reshape(-1, 3), width, height).reshape(-1, 8, 2)
+    seen = seen[np.isfinite(seen).all(axis=(1, 2))]
+    first, last = np.floor(seen.min(axis=1)).astype(int), np.floor(seen.max(axis=1)).astype(int) + 1
+    for (x0, y0), (x1, y1) in zip(np.maximum(first, 0), last, strict=True):
+        if x1 > 0 and y1 > 0:
+            chosen_out[y0:y1, x0:x1] = True
 
 
 def _sun(view: Camera) -> tuple[float, float, float]:

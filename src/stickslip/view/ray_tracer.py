@@ -2,6 +2,16 @@
 
 Only entries count: a ray that starts inside a shape does not see it, so a camera inside a wall looks through it.
 A ray is o + t d with unit d; shapes are met in their own frame (geometry/shapes.py).
+
+A scene is two tables of numbers and no more, because every array that is handed to a compiled function costs two atomic
+operations a call, and a picture makes millions of calls:
+
+    shapes (n, 22)   a row a shape; columns KIND to PAINT
+    parts (p, 9)     rows that shapes and trees number: nodes of trees (lower and upper corner, the node after the
+                     subtree, first item, number of items or 0; geometry/mesh_tree.py), corners of triangles, their
+                     paint (linear RGB at the corners), and faces of hulls (outward normal, offset)
+
+The first rows of ``shapes`` are the half-spaces that are drawn; all others are items of trees.
 """
 
 from __future__ import annotations
@@ -12,37 +22,47 @@ from typing import NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
-from stickslip.geometry.mesh_distance import box_distance2, closest_on_triangle
 from stickslip.geometry.shapes import BOX, CAPSULE, CYLINDER, HULL, MESH, SPHERE
 from stickslip.jit import kernel
-from stickslip.linalg.vec3 import add, cross, dot, load3, load_matrix, mat_t_vec, mat_vec, normalize, scale, sub
+from stickslip.linalg.vec3 import add, cross, dot, mat_t_vec, mat_vec, normalize, scale, sub
+
+KIND, POSITION, ROTATION, SIZE, FIRST, END, COLOUR, PAINT = 0, 1, 4, 13, 16, 17, 18, 21
+"""Columns of shapes: code; position [m]; matrix; size [m]; rows FIRST to END of parts that are the faces of a hull or
+the tree of a mesh; linear RGB; rows from a triangle to its paint, 0 where the shape's colour counts."""
+SHAPE_COLUMNS, PART_COLUMNS = 22, 9
+STACK_SIZE = 96
+"""Nodes that a traversal can hold: more than a tree is deep for any number of shapes."""
 
 
 class TracedScene(NamedTuple):
-    """n shapes at fixed poses; half-spaces stand in ``planes``, all others in a BoundingTree beside it."""
+    """Shapes at fixed poses."""
 
-    kind: NDArray[np.int32]
-    position: NDArray[np.float64]
-    rotation: NDArray[np.float64]
-    size: NDArray[np.float64]
-    hull: NDArray[np.int32]
-    face_start: NDArray[np.int32]
-    face_plane: NDArray[np.float64]
-    mesh: NDArray[np.int32]
-    """(n,) number of a shape's mesh, or -1."""
-    mesh_start: NDArray[np.int64]
-    """(nm, 2) first and last node of the tree of each mesh."""
-    mesh_bounds: NDArray[np.float64]
-    mesh_links: NDArray[np.int32]
-    """Nodes of those trees, as in geometry/mesh_tree.py."""
-    mesh_corners: NDArray[np.float64]
-    """(nt, 9) corners of the triangles that the nodes number [m]"""
-    mesh_paint: NDArray[np.float64]
-    """(nt, 9) linear RGB at those corners, negative where the shape's colour counts; no rows where it always does."""
-    colour: NDArray[np.float64]
-    """(n, 3) linear RGB."""
-    planes: NDArray[np.int32]
-    """Indices of the half-spaces that are drawn."""
+    shapes: NDArray[np.float64]
+    """(n, 22)"""
+    parts: NDArray[np.float64]
+    """(p, 9)"""
+    planes: int
+    """Half-spaces, the first rows of shapes."""
+    tree: int
+    """Row of the root of the tree over bodies, or -1."""
+    glass: int
+    """Row of the root of the tree over what is drawn as glass, or -1."""
+
+
+def thickness_and_half(shapes: NDArray[np.float64]) -> tuple[NDArray[np.float64], NDArray[np.float64]]:
+    """Diameter (n,) of the thinnest part and half sides (n, 3) of shapes; inf and zero of hulls and meshes."""
+    kind, size = shapes[:, KIND], shapes[:, SIZE : SIZE + 3]
+    thick, half = np.full(len(shapes), inf), np.zeros((len(shapes), 3))
+    radius, length = size[:, 0], size[:, 1]
+    for code, sides in (
+        (SPHERE, (radius, radius, radius)),
+        (CAPSULE, (radius, radius, radius + length)),
+        (CYLINDER, (radius, radius, length)),
+        (BOX, tuple(size.T)),
+    ):
+        half[kind == code] = np.column_stack(sides)[kind == code]
+        thick[kind == code] = 2.0 * half[kind == code].min(axis=1)
+    return thick, half
 
 
 @kernel
@@ -91,26 +111,55 @@ def _enter_capsule(o, d, radius, half):
 
 
 @kernel
-def _corner(corners, t, k):
-    """Corner k of triangle t."""
-    return corners[t, 3 * k], corners[t, 3 * k + 1], corners[t, 3 * k + 2]
+def triple(table, row, column):
+    """Three numbers of a row as a tuple."""
+    return table[row, column], table[row, column + 1], table[row, column + 2]
 
 
 @kernel
-def _enter_mesh(start, bounds, links, corners, m, o, d):
-    """First distance above zero at which a ray meets a triangle of mesh m from outside, or inf."""
-    nearest = inf
-    node, end = start[m, 0], start[m, 1]
+def _turn(shapes, s):
+    """Rotation of shape s, row-major."""
+    r = ROTATION
+    return (
+        shapes[s, r], shapes[s, r + 1], shapes[s, r + 2], shapes[s, r + 3], shapes[s, r + 4], shapes[s, r + 5],
+        shapes[s, r + 6], shapes[s, r + 7], shapes[s, r + 8],
+    )  # fmt: skip
+
+
+@kernel
+def _inverse(d):
+    """1 / d; a large number in the place of 1/0 keeps infinities out of products with zero."""
+    return (
+        1.0 / d[0] if d[0] != 0.0 else 1e300,
+        1.0 / d[1] if d[1] != 0.0 else 1e300,
+        1.0 / d[2] if d[2] != 0.0 else 1e300,
+    )
+
+
+@kernel
+def _enter_node(parts, node, o, inverse):
+    """Distance at which a ray enters the box of a node (zero inside), inf where it misses; inverse = 1 / d."""
+    t_in, t_out = 0.0, inf
+    for k in range(3):
+        t0 = (parts[node, k] - o[k]) * inverse[k]
+        t1 = (parts[node, 3 + k] - o[k]) * inverse[k]
+        t_in, t_out = max(t_in, min(t0, t1)), min(t_out, max(t0, t1))
+    return t_in if t_in <= t_out else inf
+
+
+@kernel
+def _enter_mesh(parts, node, end, o, d, nearest):
+    """First distance in (0, nearest) at which a ray meets a triangle of a mesh from outside, and its row; or inf."""
+    found = -1
+    inverse = _inverse(d)
     while node < end:
-        t_in, t_out = 0.0, nearest
-        for k in range(3):
-            t_in, t_out = _clip(t_in, t_out, o[k], d[k], bounds[node, k], bounds[node, 3 + k])
-        if t_in > t_out:
-            node = links[node, 0]
+        if _enter_node(parts, node, o, inverse) >= nearest:
+            node = int(parts[node, 6])
             continue
-        for t in range(links[node, 1], links[node, 1] + links[node, 2]):
-            a = _corner(corners, t, 0)
-            e, f = sub(_corner(corners, t, 1), a), sub(_corner(corners, t, 2), a)
+        first = int(parts[node, 7])
+        for t in range(first, first + int(parts[node, 8])):
+            a = triple(parts, t, 0)
+            e, f = sub(triple(parts, t, 3), a), sub(triple(parts, t, 6), a)
             across = cross(d, f)
             turn = dot(e, across)
             if turn <= 0.0:  # along the triangle, or from inside
@@ -121,195 +170,158 @@ def _enter_mesh(start, bounds, links, corners, m, o, d):
             w = dot(d, side)
             distance = dot(f, side) / turn
             if u >= 0.0 and w >= 0.0 and u + w <= turn and 0.0 < distance < nearest:
-                nearest = distance
+                nearest, found = distance, t
         node += 1
-    return nearest
+    return nearest if found >= 0 else inf, found
 
 
 @kernel
-def _nearest_triangle(start, bounds, links, corners, m, p):
-    """The triangle of mesh m that is nearest to p."""
-    best, nearest = inf, links[start[m, 0], 1]
-    node, end = start[m, 0], start[m, 1]
-    while node < end:
-        if box_distance2(bounds, node, p) > best:
-            node = links[node, 0]
-            continue
-        for t in range(links[node, 1], links[node, 1] + links[node, 2]):
-            a, b, c = _corner(corners, t, 0), _corner(corners, t, 1), _corner(corners, t, 2)
-            q, _ = closest_on_triangle(p, a, b, c)
-            apart = sub(p, q)
-            if dot(apart, apart) < best:
-                best, nearest = dot(apart, apart), t
-        node += 1
-    return nearest
-
-
-@kernel
-def _area_vectors(corners, t, p):
-    """Of triangle t twice the area times the normal, and that of the parts opposite to its first two corners."""
-    a, b, c = _corner(corners, t, 0), _corner(corners, t, 1), _corner(corners, t, 2)
-    return cross(sub(b, a), sub(c, a)), cross(sub(c, b), sub(p, b)), cross(sub(a, c), sub(p, c))
-
-
-@kernel
-def painted(scene, s, p):
-    """Linear RGB of a painted mesh, shape s, at the point p of its frame: that of the corners, interpolated."""
-    t = _nearest_triangle(scene.mesh_start, scene.mesh_bounds, scene.mesh_links, scene.mesh_corners, scene.mesh[s], p)
-    if scene.mesh_paint[t, 0] < 0.0:
-        return load3(scene.colour, s)
-    whole, first, second = _area_vectors(scene.mesh_corners, t, p)
-    size = max(dot(whole, whole), 1e-300)
-    u = min(1.0, max(0.0, dot(first, whole) / size))
-    w = min(1.0 - u, max(0.0, dot(second, whole) / size))
-    own = scene.mesh_paint
-    at_a, at_b, at_c = _corner(own, t, 0), _corner(own, t, 1), _corner(own, t, 2)
-    return add(scale(u, at_a), add(scale(w, at_b), scale(1.0 - u - w, at_c)))
-
-
-@kernel
-def enter(scene, s, origin, direction):
-    """Distance at which a ray enters shape s (not a half-space); inf or negative where it does not."""
-    kind = scene.kind[s]
-    o = sub(origin, load3(scene.position, s))
+def enter(shapes, parts, s, origin, direction, nearest):
+    """Distance at which a ray enters shape s, inf or negative where it does not; and the triangle of a mesh, or -1."""
+    kind = int(shapes[s, KIND])
+    size = triple(shapes, s, SIZE)
+    o = sub(origin, triple(shapes, s, POSITION))
+    t, triangle = inf, -1
     if kind == SPHERE:
-        return _enter_ball(o, direction, scene.size[s, 0])
-    R = load_matrix(scene.rotation, s)
-    o, d = mat_t_vec(R, o), mat_t_vec(R, direction)
-    if kind == CAPSULE:
-        return _enter_capsule(o, d, scene.size[s, 0], scene.size[s, 1])
-    if kind == MESH:
-        return _enter_mesh(
-            scene.mesh_start, scene.mesh_bounds, scene.mesh_links, scene.mesh_corners, scene.mesh[s], o, d
-        )
-    t_in, t_out = -inf, inf
-    if kind == BOX:
-        for k in range(3):
-            t_in, t_out = _clip(t_in, t_out, o[k], d[k], -scene.size[s, k], scene.size[s, k])
-    elif kind == CYLINDER:
-        t_in, t_out = _enter_tube(o, d, scene.size[s, 0])
-        t_in, t_out = _clip(t_in, t_out, o[2], d[2], -scene.size[s, 1], scene.size[s, 1])
-    elif kind == HULL:
-        h = scene.hull[s]
-        for f in range(scene.face_start[h], scene.face_start[h + 1]):
-            n = (scene.face_plane[f, 0], scene.face_plane[f, 1], scene.face_plane[f, 2])
-            t_in, t_out = _clip(t_in, t_out, dot(n, o), dot(n, d), -inf, scene.face_plane[f, 3])
-    return t_in if t_in <= t_out else inf
+        t = _enter_ball(o, direction, size[0])
+    else:
+        R = _turn(shapes, s)
+        o, d = mat_t_vec(R, o), mat_t_vec(R, direction)
+        if kind == CAPSULE:
+            t = _enter_capsule(o, d, size[0], size[1])
+        elif kind == MESH:
+            t, triangle = _enter_mesh(parts, int(shapes[s, FIRST]), int(shapes[s, END]), o, d, nearest)
+        else:
+            t_in, t_out = -inf, inf
+            if kind == BOX:
+                for k in range(3):
+                    t_in, t_out = _clip(t_in, t_out, o[k], d[k], -size[k], size[k])
+            elif kind == CYLINDER:
+                t_in, t_out = _enter_tube(o, d, size[0])
+                t_in, t_out = _clip(t_in, t_out, o[2], d[2], -size[1], size[1])
+            elif kind == HULL:
+                for f in range(int(shapes[s, FIRST]), int(shapes[s, END])):
+                    n = triple(parts, f, 0)
+                    t_in, t_out = _clip(t_in, t_out, dot(n, o), dot(n, d), -inf, parts[f, 3])
+            t = t_in if t_in <= t_out else inf
+    return t, triangle
 
 
 @kernel
-def local_normal(scene, s, p):
-    """Outward unit normal of shape s at the surface point p, both in the shape's frame."""
-    kind = scene.kind[s]
-    if kind == SPHERE:
-        return normalize(p)
-    if kind == CAPSULE:
-        half = scene.size[s, 1]
-        return normalize((p[0], p[1], p[2] - min(half, max(-half, p[2]))))
-    if kind == CYLINDER:
-        radial = sqrt(p[0] * p[0] + p[1] * p[1])
-        if abs(p[2]) - scene.size[s, 1] > radial - scene.size[s, 0]:
-            return 0.0, 0.0, 1.0 if p[2] > 0.0 else -1.0
-        return p[0] / radial, p[1] / radial, 0.0
-    if kind == BOX:
-        x, y, z = (abs(p[0]) - scene.size[s, 0], abs(p[1]) - scene.size[s, 1], abs(p[2]) - scene.size[s, 2])
-        if x > y and x > z:
-            return 1.0 if p[0] > 0.0 else -1.0, 0.0, 0.0
-        if y > z:
-            return 0.0, 1.0 if p[1] > 0.0 else -1.0, 0.0
-        return 0.0, 0.0, 1.0 if p[2] > 0.0 else -1.0
-    if kind == MESH:
-        t = _nearest_triangle(
-            scene.mesh_start, scene.mesh_bounds, scene.mesh_links, scene.mesh_corners, scene.mesh[s], p
-        )
-        return normalize(_area_vectors(scene.mesh_corners, t, p)[0])
-    normal = (0.0, 0.0, 1.0)
-    if kind == HULL:
-        h = scene.hull[s]
-        best = -inf
-        for f in range(scene.face_start[h], scene.face_start[h + 1]):
-            n = (scene.face_plane[f, 0], scene.face_plane[f, 1], scene.face_plane[f, 2])
-            beyond = dot(n, p) - scene.face_plane[f, 3]
-            if beyond > best:
-                best, normal = beyond, n
-    return normal
-
-
-@kernel
-def nearest_plane(scene, origin, direction, nearest):
-    """Distance to and index of the first half-space that a ray enters before ``nearest``; index -1 for none."""
+def nearest_plane(shapes, planes, origin, direction, nearest):
+    """Distance to and row of the first half-space that a ray enters before ``nearest``; row -1 for none."""
     found = -1
-    for k in range(scene.planes.shape[0]):
-        s = scene.planes[k]
-        n = (scene.rotation[s, 0, 2], scene.rotation[s, 1, 2], scene.rotation[s, 2, 2])
+    for s in range(planes):
+        n = (shapes[s, ROTATION + 2], shapes[s, ROTATION + 5], shapes[s, ROTATION + 8])
         fall = dot(n, direction)
         if fall < 0.0:
-            t = dot(n, sub(load3(scene.position, s), origin)) / fall
+            t = dot(n, sub(triple(shapes, s, POSITION), origin)) / fall
             if 0.0 < t < nearest:
                 nearest, found = t, s
     return nearest, found
 
 
 @kernel
-def _enter_node(tree, node, o, inverse):
-    """Distance at which a ray enters the box of a node (zero inside), inf where it misses; inverse = 1 / d."""
-    t_in, t_out = 0.0, inf
-    for k in range(3):
-        t0 = (tree.lower[node, k] - o[k]) * inverse[k]
-        t1 = (tree.upper[node, k] - o[k]) * inverse[k]
-        t_in, t_out = max(t_in, min(t0, t1)), min(t_out, max(t0, t1))
-    return t_in if t_in <= t_out else inf
+def nearest_body(shapes, parts, root, origin, direction, nearest, enough, stack):
+    """Distance to, row and triangle of the first shape that a ray enters before ``nearest``; row -1 for none.
 
-
-@kernel
-def nearest_body(scene, tree, origin, direction, nearest, enough, stack, stack_t):
-    """Distance to and index of the first shape that a ray enters before ``nearest``; index -1 for none.
-
-    The search ends at a distance below ``enough``: 0 for the first shape, inf for any. stack, stack_t: work space.
+    The search ends at a distance below ``enough``: 0 for the first shape, inf for any. stack (96, 2): work space.
     """
-    found = -1
-    # a large number in the place of 1/0 keeps infinities out of products with zero
-    inverse = (
-        1.0 / direction[0] if direction[0] != 0.0 else 1e300,
-        1.0 / direction[1] if direction[1] != 0.0 else 1e300,
-        1.0 / direction[2] if direction[2] != 0.0 else 1e300,
-    )
-    stack[0], stack_t[0] = 0, _enter_node(tree, 0, origin, inverse)
-    height = 1
+    found, triangle, height = -1, -1, 0
+    inverse = _inverse(direction)
+    if root >= 0:
+        stack[0, 0], stack[0, 1] = root, _enter_node(parts, root, origin, inverse)
+        height = 1
     while height > 0:
         height -= 1
-        node = stack[height]
-        if stack_t[height] >= nearest:
+        node = int(stack[height, 0])
+        if stack[height, 1] >= nearest:
             continue
-        near = tree.child[node]
-        if near < 0:
-            for k in range(tree.first[node], tree.first[node] + tree.length[node]):
-                t = enter(scene, tree.order[k], origin, direction)
+        count = int(parts[node, 8])
+        if count > 0:
+            first = int(parts[node, 7])
+            for s in range(first, first + count):
+                t, face = enter(shapes, parts, s, origin, direction, nearest)
                 if 0.0 < t < nearest:
-                    nearest, found = t, tree.order[k]
-            if nearest < enough and found >= 0:
-                return nearest, found
-            continue
-        far = near + 1
-        t_near, t_far = _enter_node(tree, near, origin, inverse), _enter_node(tree, far, origin, inverse)
-        if t_near > t_far:
-            near, far, t_near, t_far = far, near, t_far, t_near
-        if t_far < nearest:
-            stack[height], stack_t[height] = far, t_far
-            height += 1
-        if t_near < nearest:
-            stack[height], stack_t[height] = near, t_near
-            height += 1
-    return nearest, found
+                    nearest, found, triangle = t, s, face
+            if found >= 0 and nearest < enough:
+                height = 0
+        else:
+            near = node + 1
+            far = int(parts[near, 6])
+            t_near, t_far = _enter_node(parts, near, origin, inverse), _enter_node(parts, far, origin, inverse)
+            if t_near > t_far:
+                near, far, t_near, t_far = far, near, t_far, t_near
+            if t_far < nearest:
+                stack[height, 0], stack[height, 1] = far, t_far
+                height += 1
+            if t_near < nearest:
+                stack[height, 0], stack[height, 1] = near, t_near
+                height += 1
+    return nearest, found, triangle
 
 
 @kernel
-def to_local(scene, s, p):
+def _area_vectors(parts, t, p):
+    """Of triangle t twice the area times the normal, and that of the parts opposite to its first two corners."""
+    a, b, c = triple(parts, t, 0), triple(parts, t, 3), triple(parts, t, 6)
+    return cross(sub(b, a), sub(c, a)), cross(sub(c, b), sub(p, b)), cross(sub(a, c), sub(p, c))
+
+
+@kernel
+def painted(parts, t, paint, p):
+    """Linear RGB at the point p of triangle t: that of the corners in row ``paint``, interpolated."""
+    whole, first, second = _area_vectors(parts, t, p)
+    size = max(dot(whole, whole), 1e-300)
+    u = min(1.0, max(0.0, dot(first, whole) / size))
+    w = min(1.0 - u, max(0.0, dot(second, whole) / size))
+    at_a, at_b, at_c = triple(parts, paint, 0), triple(parts, paint, 3), triple(parts, paint, 6)
+    return add(scale(u, at_a), add(scale(w, at_b), scale(1.0 - u - w, at_c)))
+
+
+@kernel
+def local_normal(shapes, parts, s, triangle, p):
+    """Outward unit normal of shape s at the surface point p, both in the shape's frame."""
+    kind = int(shapes[s, KIND])
+    x, y, z = triple(shapes, s, SIZE)
+    n = (0.0, 0.0, 1.0)
+    if kind == SPHERE:
+        n = normalize(p)
+    elif kind == CAPSULE:
+        n = normalize((p[0], p[1], p[2] - min(y, max(-y, p[2]))))
+    elif kind == CYLINDER:
+        radial = sqrt(p[0] * p[0] + p[1] * p[1])
+        if abs(p[2]) - y > radial - x:
+            n = (0.0, 0.0, 1.0 if p[2] > 0.0 else -1.0)
+        else:
+            n = (p[0] / radial, p[1] / radial, 0.0)
+    elif kind == BOX:
+        x, y, z = abs(p[0]) - x, abs(p[1]) - y, abs(p[2]) - z
+        if x > y and x > z:
+            n = (1.0 if p[0] > 0.0 else -1.0, 0.0, 0.0)
+        elif y > z:
+            n = (0.0, 1.0 if p[1] > 0.0 else -1.0, 0.0)
+        else:
+            n = (0.0, 0.0, 1.0 if p[2] > 0.0 else -1.0)
+    elif kind == MESH:
+        n = normalize(_area_vectors(parts, triangle, p)[0])
+    elif kind == HULL:
+        best = -inf
+        for f in range(int(shapes[s, FIRST]), int(shapes[s, END])):
+            face = triple(parts, f, 0)
+            beyond = dot(face, p) - parts[f, 3]
+            if beyond > best:
+                best, n = beyond, face
+    return n
+
+
+@kernel
+def to_local(shapes, s, p):
     """A world point in the frame of shape s."""
-    return mat_t_vec(load_matrix(scene.rotation, s), sub(p, load3(scene.position, s)))
+    return mat_t_vec(_turn(shapes, s), sub(p, triple(shapes, s, POSITION)))
 
 
 @kernel
-def to_world_direction(scene, s, n):
+def to_world_direction(shapes, s, n):
     """A direction of the frame of shape s in the world."""
-    return mat_vec(load_matrix(scene.rotation, s), n)
+    return mat_vec(_turn(shapes, s), n)

@@ -12,7 +12,7 @@ from stickslip.soft_tables import SoftTables
 
 
 class SoftSurfaces(NamedTuple):
-    """The surfaces of ns soft bodies as meshes that follow others in the tables of a TracedScene; nt triangles."""
+    """The surfaces of ns soft bodies as rows of the parts of a TracedScene; nt triangles."""
 
     lower: NDArray[np.float64]
     """(ns, 3) [m] box of each."""
@@ -27,7 +27,7 @@ class SoftSurfaces(NamedTuple):
 
 
 def soft_surfaces(soft: SoftTables, x: NDArray[np.float64], tree_nodes: int, triangles: int) -> SoftSurfaces:
-    """Surfaces with nodes at x (nn, 3) [m], after as many nodes of trees and triangles of other meshes."""
+    """Surfaces with nodes at x (nn, 3) [m]; the first row of their trees, and that of their triangles."""
     surface = soft.surface
     count = soft.count
     lower, upper, start = np.empty((count, 3)), np.empty((count, 3)), np.empty((count, 2), np.int64)

@@ -1,16 +1,32 @@
-"""From a model to what the ray tracer reads: shapes at their poses, their colours and their bounding boxes."""
+"""From a model to what the ray tracer reads: shapes at their poses, their colours and the trees over them."""
 
 from __future__ import annotations
+
+import functools
+from typing import NamedTuple
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
 from stickslip.collision.contacts import shape_poses
 from stickslip.geometry.mesh_distance import TRIANGLE_TREE, VERTEX_TREE
-from stickslip.geometry.shapes import BOX, CAPSULE, CYLINDER, HALF_SPACE, HULL, MESH, SPHERE
+from stickslip.geometry.mesh_tree import build_tree
+from stickslip.geometry.shapes import HALF_SPACE, HULL, MESH
 from stickslip.model import DYNAMIC, KINEMATIC, Model
-from stickslip.view.bounding_tree import BoundingTree, bounding_tree
-from stickslip.view.ray_tracer import TracedScene
+from stickslip.view.outlines import local_boxes
+from stickslip.view.ray_tracer import (
+    COLOUR,
+    END,
+    FIRST,
+    KIND,
+    PAINT,
+    PART_COLUMNS,
+    POSITION,
+    ROTATION,
+    SHAPE_COLUMNS,
+    SIZE,
+    TracedScene,
+)  # fmt: skip
 from stickslip.view.soft_surfaces import soft_surfaces
 
 PALETTE = (
@@ -23,47 +39,85 @@ STEEPEST_GROUND = 0.3
 """Half-spaces whose normal has a smaller upward component are walls and are not drawn: they would hide the scene."""
 
 
-def traced_scene(
-    model: Model, q: NDArray[np.float64], nodes: NDArray[np.float64], paint: NDArray[np.float64] | None = None
-) -> tuple[TracedScene, BoundingTree]:
-    """The shapes of a model at q (nb, 7), then its soft bodies at nodes (nn, 3), and the tree over what is finite.
+class Tables(NamedTuple):
+    """What all pictures of a model share: rows of shapes without poses, and parts of rigid ones."""
 
-    paint (nn, 3): sRGB colours of nodes, instead of those of the soft bodies.
+    model: Model
+    shapes: NDArray[np.float64]
+    """(ns + soft bodies, 22)"""
+    parts: NDArray[np.float64]
+    """(p, 9) faces of hulls, nodes and triangles of meshes."""
+    middle: NDArray[np.float64]
+    """(ns, 3) [m] middle of the box around each shape, in its frame."""
+    half: NDArray[np.float64]
+    """(ns, 3) [m] half its sides."""
+
+
+def scene_tables(model: Model) -> Tables:
+    """Tables of a model, for all its pictures."""
+    hulls, meshes, count = model.hulls, model.meshes, model.soft.count
+    kind, faces, nodes = model.shape_type, len(model.hulls.face_plane), len(model.meshes.bounds)
+    shapes = np.zeros((len(kind) + count, SHAPE_COLUMNS))
+    rigid, soft = shapes[: len(kind)], shapes[len(kind) :]
+    rigid[:, KIND], rigid[:, SIZE : SIZE + 3] = kind, model.shape_size
+    rigid[kind == HULL, SIZE] = model.shape_radius[kind == HULL]  # a length scale, for the width of drawn edges
+    is_hull, is_mesh = kind == HULL, kind == MESH
+    rigid[is_hull, FIRST] = hulls.face_start[model.shape_hull[is_hull]]
+    rigid[is_hull, END] = hulls.face_start[model.shape_hull[is_hull] + 1]
+    start = meshes.starts[model.shape_mesh[is_mesh]]
+    rigid[is_mesh, FIRST], rigid[is_mesh, END] = faces + start[:, TRIANGLE_TREE], faces + start[:, VERTEX_TREE]
+    soft[:, KIND], soft[:, ROTATION], soft[:, ROTATION + 4], soft[:, ROTATION + 8] = MESH, 1.0, 1.0, 1.0
+    colours = linear(body_colours(model))
+    rigid[:, COLOUR : COLOUR + 3], soft[:, COLOUR : COLOUR + 3] = colours[model.shape_body], colours[model.body_count :]
+    parts = np.zeros((faces + nodes + len(meshes.triangles), PART_COLUMNS))
+    parts[:faces, :4] = hulls.face_plane
+    parts[faces : faces + nodes] = node_rows(meshes.bounds, meshes.links, faces, faces + nodes)
+    parts[faces + nodes :] = meshes.vertices[meshes.triangles[:, :3], :3].reshape(-1, 9)
+    return Tables(model, shapes, parts, *local_boxes(model))
+
+
+def traced_scene(
+    tables: Tables,
+    q: NDArray[np.float64],
+    nodes: NDArray[np.float64],
+    paint: NDArray[np.float64] | None = None,
+    glass: NDArray[np.bool_] | None = None,
+) -> TracedScene:
+    """The shapes of a model at q (nb, 7) and its soft bodies at nodes (nn, 3).
+
+    paint (nn, 3): sRGB colours of nodes, instead of those of the soft bodies. glass (ns,): shapes to look through.
     """
+    model, count = tables.model, len(tables.model.shape_type)
     position, rotation = shape_poses(model, q)
-    kind, size = model.shape_type, model.shape_size.copy()
-    hull_radius = model.shape_radius
-    size[kind == HULL, 0] = hull_radius[kind == HULL]  # a length scale, for the width of drawn edges
-    lower, upper = _bounds(model, position, rotation)
-    meshes, count = model.meshes, model.soft.count
-    soft = soft_surfaces(model.soft, nodes, len(meshes.bounds), len(meshes.triangles))
-    mesh_paint = np.zeros((0, 9))
+    shapes, parts = tables.shapes.copy(), [tables.parts]
+    shapes[:count, POSITION : POSITION + 3] = position
+    shapes[:count, ROTATION : ROTATION + 9] = rotation.reshape(count, 9)
+    triangles, used = len(model.soft.surface.triangles), len(tables.parts)
+    painted = 0 if paint is None else triangles
+    soft = soft_surfaces(model.soft, nodes, used + triangles + painted, used)
+    shapes[count:, FIRST : END + 1], shapes[count:, PAINT] = soft.start, painted
+    parts.append(nodes[soft.nodes].reshape(-1, 9))
     if paint is not None:
-        own = linear(paint)[soft.nodes].reshape(-1, 9)
-        mesh_paint = np.concatenate([np.full((len(meshes.triangles), 9), -1.0), own])
-    ground = (kind == HALF_SPACE) & (rotation[:, 2, 2] >= STEEPEST_GROUND)
-    colours = body_colours(model)
-    scene = TracedScene(
-        kind=np.append(kind, np.full(count, MESH, np.int32)),
-        position=np.concatenate([position, np.zeros((count, 3))]),
-        rotation=np.concatenate([rotation, np.tile(np.eye(3), (count, 1, 1))]),
-        size=np.concatenate([size, 0.5 * (soft.upper - soft.lower)]),
-        hull=np.append(model.shape_hull, np.full(count, -1, np.int32)),
-        face_start=model.hulls.face_start,
-        face_plane=model.hulls.face_plane,
-        mesh=np.append(model.shape_mesh, len(meshes.frames) + np.arange(count, dtype=np.int32)),
-        mesh_start=np.concatenate([meshes.starts[:-1, [TRIANGLE_TREE, VERTEX_TREE]], soft.start]),
-        mesh_bounds=np.concatenate([meshes.bounds, soft.bounds]),
-        mesh_links=np.concatenate([meshes.links, soft.links]),
-        mesh_corners=np.concatenate(
-            [meshes.vertices[meshes.triangles[:, :3], :3].reshape(-1, 9), nodes[soft.nodes].reshape(-1, 9)]
-        ),
-        mesh_paint=mesh_paint,
-        colour=linear(np.concatenate([colours[model.shape_body], colours[model.body_count :]])),
-        planes=np.flatnonzero(ground).astype(np.int32),
-    )
-    finite = np.flatnonzero(scene.kind != HALF_SPACE).astype(np.int32)
-    return scene, bounding_tree(np.concatenate([lower, soft.lower]), np.concatenate([upper, soft.upper]), finite)
+        parts.append(linear(paint)[soft.nodes].reshape(-1, 9))
+    parts.append(node_rows(soft.bounds, soft.links, 0, 0))
+    used += triangles + painted + len(soft.bounds)
+
+    middle = position + np.einsum("sij,sj->si", rotation, tables.middle)
+    reach = np.einsum("sij,sj->si", np.abs(rotation), tables.half)
+    lower, upper = np.concatenate([middle - reach, soft.lower]), np.concatenate([middle + reach, soft.upper])
+    kind = shapes[:, KIND]
+    planes = np.flatnonzero((kind[:count] == HALF_SPACE) & (rotation[:, 2, 2] >= STEEPEST_GROUND))
+    clear = np.zeros(len(shapes), np.bool_)
+    clear[:count] = False if glass is None else glass
+    order, roots = [planes], []
+    for group in (np.flatnonzero((kind != HALF_SPACE) & ~clear), np.flatnonzero((kind != HALF_SPACE) & clear)):
+        tree = build_tree(lower[group], upper[group])
+        roots.append(used if len(group) else -1)
+        parts.append(node_rows(tree.bounds, tree.links, used, sum(map(len, order))))
+        order.append(group[tree.order])
+        used += len(tree.bounds)
+    ordered = shapes[np.concatenate(order)]
+    return TracedScene(ordered, np.concatenate(parts), len(planes), roots[0], roots[1])
 
 
 def body_colours(model: Model) -> NDArray[np.float64]:
@@ -85,32 +139,21 @@ def linear(colour: ArrayLike) -> NDArray[np.float64]:
     return np.where(srgb <= 0.04045, srgb / 12.92, ((srgb + 0.055) / 1.055) ** 2.4)
 
 
-def encoded(image: NDArray[np.float64]) -> NDArray[np.uint8]:
+def encoded(image: NDArray[np.float32]) -> NDArray[np.uint8]:
     """sRGB bytes of linear RGB."""
-    light = np.clip(image, 0.0, 1.0)
+    return _srgb_bytes()[(np.clip(image, 0.0, 1.0) * (1 << 15) + np.float32(0.5)).astype(np.uint16)]
+
+
+@functools.cache
+def _srgb_bytes() -> NDArray[np.uint8]:
+    """(32769,) byte of each step of 2^-15 of linear light: 0.1 of a byte where sRGB is steepest."""
+    light = np.linspace(0.0, 1.0, (1 << 15) + 1)
     srgb = np.where(light <= 0.0031308, 12.92 * light, 1.055 * light ** (1.0 / 2.4) - 0.055)
     return np.floor(255.0 * srgb + 0.5).astype(np.uint8)
 
 
-def _bounds(
-    model: Model, position: NDArray[np.float64], rotation: NDArray[np.float64]
-) -> tuple[NDArray[np.float64], NDArray[np.float64]]:
-    """Axis-aligned bounding boxes (ns, 3) of all shapes; half-spaces get their origin."""
-    kind, size, axis = model.shape_type, model.shape_size, np.abs(rotation[:, :, 2])
-    extent = np.zeros_like(position)
-    radius, half = size[:, :1], size[:, 1:2]
-    for code, reach in (
-        (SPHERE, np.broadcast_to(radius, extent.shape)),
-        (CAPSULE, half * axis + radius),
-        (CYLINDER, half * axis + radius * np.sqrt(np.maximum(0.0, 1.0 - axis**2))),
-        (BOX, np.einsum("sij,sj->si", np.abs(rotation), size)),
-        (MESH, np.einsum("sij,sj->si", np.abs(rotation), size)),
-    ):
-        extent[kind == code] = reach[kind == code]
-    lower, upper = position - extent, position + extent
-    for s in np.flatnonzero(kind == HULL):
-        h = model.shape_hull[s]
-        corners = model.hulls.vertices[model.hulls.vertex_start[h] : model.hulls.vertex_start[h + 1]]
-        placed = position[s] + corners @ rotation[s].T
-        lower[s], upper[s] = placed.min(axis=0), placed.max(axis=0)
-    return lower, upper
+def node_rows(
+    bounds: NDArray[np.float64], links: NDArray[np.int32], first_node: int, first_item: int
+) -> NDArray[np.float64]:
+    """Rows (k, 9) of parts for the nodes of a tree that follow others, over items that do."""
+    return np.column_stack([bounds, links + np.array([first_node, first_item, 0])])

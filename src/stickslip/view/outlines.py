@@ -1,0 +1,79 @@
+"""Boxes and points that a camera needs to see whole in order to see a shape."""
+
+from __future__ import annotations
+
+import itertools
+from typing import NamedTuple
+
+import numpy as np
+from numpy.typing import NDArray
+
+from stickslip.geometry.shapes import BOX, CAPSULE, CYLINDER, HALF_SPACE, HULL, MESH, SPHERE
+from stickslip.model import Model
+
+MANY = 600
+"""Number of shapes from which each is small enough in a picture to count as a ball."""
+CORNERS = np.array(list(itertools.product((-1.0, 1.0), repeat=3)))
+
+
+class Outline(NamedTuple):
+    """k balls that together are as large as the shapes of a model, but half-spaces."""
+
+    shape: NDArray[np.int64]
+    """(k,) the shape of each."""
+    point: NDArray[np.float64]
+    """(k, 3) [m] centre in the frame of the shape."""
+    radius: NDArray[np.float64]
+    """(k,) [m]"""
+
+    def placed(self, position: NDArray[np.float64], rotation: NDArray[np.float64]) -> NDArray[np.float64]:
+        """Centres (k, 3) [m] in the world for poses (ns, 3), (ns, 3, 3) of all shapes."""
+        return position[self.shape] + np.einsum("kij,kj->ki", rotation[self.shape], self.point)
+
+
+def outline(model: Model) -> Outline:
+    """Balls of no radius at corners, larger ones where shapes are round."""
+    middle, half = local_boxes(model)
+    kind, size = model.shape_type, model.shape_size
+    finite = np.flatnonzero(kind != HALF_SPACE)
+    if len(finite) > MANY:
+        return Outline(finite, middle[finite], np.linalg.norm(half[finite], axis=1))
+    shapes, points, radii = [np.zeros(0, np.int64)], [np.zeros((0, 3))], [np.zeros(0)]
+    for s in finite:
+        radius = 0.0
+        match int(kind[s]):
+            case code if code == SPHERE:
+                own, radius = np.zeros((1, 3)), float(size[s, 0])
+            case code if code == CAPSULE:
+                own, radius = np.array([[0.0, 0.0, -size[s, 1]], [0.0, 0.0, size[s, 1]]]), float(size[s, 0])
+            case code if code == HULL:
+                h = model.shape_hull[s]
+                own = model.hulls.vertices[model.hulls.vertex_start[h] : model.hulls.vertex_start[h + 1]]
+            case _:
+                own = middle[s] + half[s] * CORNERS
+        shapes.append(np.full(len(own), s))
+        points.append(own)
+        radii.append(np.full(len(own), radius))
+    return Outline(np.concatenate(shapes), np.concatenate(points), np.concatenate(radii))
+
+
+def local_boxes(model: Model) -> tuple[NDArray[np.float64], NDArray[np.float64]]:
+    """Middle and half sides (ns, 3) of a box around each shape, in its frame; half-spaces get none."""
+    kind, size = model.shape_type, model.shape_size
+    middle, half = np.zeros((len(kind), 3)), np.zeros((len(kind), 3))
+    radius, length = size[:, 0], size[:, 1]
+    for code, sides in (
+        (SPHERE, (radius, radius, radius)),
+        (CAPSULE, (radius, radius, radius + length)),
+        (CYLINDER, (radius, radius, length)),
+        (BOX, tuple(size.T)),
+        (MESH, tuple(size.T)),
+    ):
+        half[kind == code] = np.column_stack(sides)[kind == code]
+    hulls = model.hulls
+    if len(hulls.vertex_start) > 1:
+        starts = hulls.vertex_start[:-1]
+        lower, upper = (extreme.reduceat(hulls.vertices, starts) for extreme in (np.minimum, np.maximum))
+        own = model.shape_hull[kind == HULL]
+        middle[kind == HULL], half[kind == HULL] = 0.5 * (lower + upper)[own], 0.5 * (upper - lower)[own]
+    return middle, half

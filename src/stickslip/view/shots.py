@@ -1,0 +1,130 @@
+"""Pictures of the frames of a recording, from one place and with one scale of colours and forces for all of them."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass, replace
+from typing import TYPE_CHECKING
+
+import numpy as np
+from numpy.typing import NDArray
+
+from stickslip.errors import InputError
+from stickslip.model import Model
+from stickslip.view.camera import Camera, Pose, body_position, frame_poses
+from stickslip.view.frame import Frame, recorded_frame
+from stickslip.view.picture import Easel, check_pose, draw, easel
+from stickslip.view.see_through import see_through
+from stickslip.view.soft_colours import QUANTITIES, node_values, value_colours, value_limits
+
+if TYPE_CHECKING:
+    from stickslip.io.recording import Recording
+
+POSES = 32
+"""Most frames that decide where the camera of a film stands."""
+USUAL = 0.9
+"""The longest bar stands for the largest force of a frame of which this share of all frames has a smaller one: a single
+impact would make all others invisible."""
+
+
+@dataclass(frozen=True)
+class Look:
+    """How pictures look: size, place of the camera and what is shown."""
+
+    width: int = 1280
+    height: int = 720
+    samples: int = 2
+    """Rays per side of a pixel at edges; from 3 on, more rays to sun and sky too."""
+    azimuth: float = -60.0
+    """[deg] direction of the eye, from +x towards +y."""
+    elevation: float = 18.0
+    """[deg] of the eye above the horizon."""
+    zoom: float = 1.0
+    follow: int | None = None
+    """Body that stays in the middle: a rigid one, or after those a soft one."""
+    colour_by: str | None = None
+    """Quantity of view/soft_colours that colours of soft bodies show."""
+    contacts: bool = False
+    """Whether contact forces are drawn as bars."""
+    joints: bool = False
+    """Whether joints are drawn as bars."""
+
+
+class Shots:
+    """Draws frames of a recording; what does not change between them is made once."""
+
+    def __init__(self, recording: Recording, look: Look, frames: Sequence[int]) -> None:
+        """``frames``: those that camera and scales are made for."""
+        self.recording, self.look = recording, look
+        model = recording.model
+        if look.colour_by is not None and look.colour_by not in QUANTITIES:
+            raise InputError(f"colour by {look.colour_by!r} is unknown; it must be one of {', '.join(QUANTITIES)}")
+        if look.colour_by is not None and not model.soft.count:
+            raise InputError(f"colour by {look.colour_by}: {recording.path} has no soft bodies; leave the option out")
+        few = np.unique(np.asarray(frames)[np.linspace(0, len(frames) - 1, POSES).round().astype(int)])
+        poses: list[Pose] = [(recording.q[int(i)], recording.node_position[int(i)]) for i in few]
+        for q, nodes in poses:
+            check_pose(model, q, nodes)
+        self._easel: Easel = easel(model, look.width, look.height, look.samples)
+        size = (look.width, look.height)
+        self._camera = frame_poses(model, poses, *size, look.azimuth, look.elevation, look.zoom, look.follow)
+        self._start = poses[0]
+        self._glass = see_through(model, poses, self._camera) if look.follow is None else None
+        unique = np.unique(np.asarray(frames))
+        self._limits = self._value_limits(unique) if look.colour_by is not None else (0.0, 0.0)
+        self._largest = self._largest_force(unique) if look.contacts else None
+
+    def picture(self, number: int) -> NDArray[np.uint8]:
+        """Picture (height, width, 3) of a frame, sRGB."""
+        frame, look, model = recorded_frame(self.recording, number), self.look, self.recording.model
+        check_pose(model, frame.q, frame.nodes)
+        paint = None
+        if look.colour_by is not None:
+            paint = value_colours(self._values(number, frame), self._limits)
+        return draw(
+            self._easel,
+            self.camera(frame),
+            frame.q,
+            frame.nodes,
+            paint,
+            self._glass,
+            frame.contacts if look.contacts else None,
+            frame.joint_broken if look.joints else None,
+            self._largest,
+        )
+
+    def camera(self, frame: Frame) -> Camera:
+        """The camera of a frame: the same for all, or moved with the body that it follows."""
+        if self.look.follow is None:
+            return self._camera
+        model = self.recording.model
+        way = body_position(model, (frame.q, frame.nodes), self.look.follow)
+        return replace(self._camera, eye=self._camera.eye + way - body_position(model, self._start, self.look.follow))
+
+    def _values(self, number: int, frame: Frame | None = None) -> NDArray[np.float64]:
+        """One number (nn,) a node of the quantity that colours show."""
+        quantity = self.look.colour_by or "speed"
+        report = None if quantity == "speed" else self.recording.elements(number)
+        speed = np.linalg.norm(self.recording.node_velocity[number], axis=1) if frame is None else frame.node_speed
+        return node_values(self.recording.model.soft, quantity, report, speed)
+
+    def _value_limits(self, frames: NDArray[np.int64]) -> tuple[float, float]:
+        """What the first and the last colour stand for, over all frames."""
+        return value_limits(np.array([value_limits(self._values(int(i))) for i in frames]).ravel())
+
+    def _largest_force(self, frames: NDArray[np.int64]) -> float | None:
+        """[N] of the longest bar; None where there are no forces."""
+        forces = (self.recording.contacts(int(i)).force for i in frames)
+        largest = np.array([float(np.linalg.norm(f, axis=1).max(initial=0.0)) for f in forces])
+        return float(np.quantile(largest[largest > 0.0], USUAL)) if (largest > 0.0).any() else None
+
+
+def find_body(model: Model, name: str) -> int:
+    """Number of a rigid body, or body_count + that of a soft one, by its name or number."""
+    names = (*model.body_names, *model.soft.names)
+    if name in names:
+        return names.index(name)
+    if name.isdecimal() and int(name) < len(names):
+        return int(name)
+    some = ", ".join(names[:8]) + (", ..." if len(names) > 8 else "")
+    raise InputError(f"body {name!r} does not exist; give one of {some}, or a number below {len(names)}")

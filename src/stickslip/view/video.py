@@ -1,0 +1,133 @@
+"""Films of a recording as GIF and MP4 files."""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Callable, Iterator
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+import numpy as np
+from numpy.typing import NDArray
+
+from stickslip.errors import FileError, InputError, MissingDependencyError
+from stickslip.files import whole_file
+
+if TYPE_CHECKING:
+    from stickslip.view.shots import Shots
+
+Progress = Callable[[int, int], None]
+"""Told how many of all pictures are drawn."""
+MOST_FRAMES = 20_000
+"""Pictures of the longest film: at 30 a second eleven minutes."""
+GIF_FPS = 50.0
+"""Fastest GIF that browsers play as it is."""
+QUALITY = 18
+"""H.264's constant rate factor: lower is better and larger; this one cannot be told from the pictures."""
+PALETTE_PICTURES = 4
+"""Pictures of a film that its palette is made from."""
+
+
+def film_frames(
+    time: NDArray[np.float64], fps: float, speed: float = 1.0, start: float | None = None, end: float | None = None
+) -> NDArray[np.int64]:
+    """Numbers of the recorded frames (time (n,) [s]) that are nearest to those of a film; some may come twice.
+
+    fps [1/s]: pictures a second; speed: simulated seconds a second of the film; start, end [s]: simulated times.
+    """
+    for name, value in (("fps", fps), ("speed", speed)):
+        if not (np.isfinite(value) and value > 0.0):
+            raise InputError(f"{name} is {value}; it must be positive and finite")
+    if not len(time):
+        raise InputError("the recording has no frames; there is nothing to show")
+    first, last = float(time[0]), float(time[-1])
+    begin, until = first if start is None else start, last if end is None else end
+    for name, value in (("start", begin), ("end", until)):
+        if not np.isfinite(value):
+            raise InputError(f"{name} is {value} s; it must be finite")
+    if begin > until:
+        raise InputError(f"start is {begin:g} s, after the end at {until:g} s; it must be before it")
+    if begin > last or until < first:
+        raise InputError(f"{begin:g} s to {until:g} s is outside the recording, which has {first:g} s to {last:g} s")
+    begin, until = max(begin, first), min(until, last)
+    count = (until - begin) * fps / speed
+    if count > MOST_FRAMES:
+        raise InputError(
+            f"the film would have {count:.0f} pictures, more than {MOST_FRAMES}; give a larger speed, less fps, or a "
+            "part by start and end"
+        )
+    wanted = begin + np.arange(int(count + 1e-9) + 1) * speed / fps
+    after = np.clip(np.searchsorted(time, wanted), 1, max(1, len(time) - 1))
+    after = np.minimum(after, len(time) - 1)
+    before = np.maximum(after - 1, 0)
+    return np.where(wanted - time[before] <= time[after] - wanted, before, after)
+
+
+def write_gif(
+    shots: Shots, frames: NDArray[np.int64], path: str | os.PathLike[str], fps: float, progress: Progress | None = None
+) -> None:
+    """Write frames as an endless GIF, whole or not at all; needs the extra ``view``."""
+    try:
+        from PIL import Image
+    except ImportError:
+        raise MissingDependencyError("GIF films need Pillow; install it with: pip install 'stickslip[view]'") from None
+    if fps > GIF_FPS:
+        raise InputError(f"fps is {fps:g}; browsers slow down GIF films above {GIF_FPS:g}, so give less, or write .mp4")
+    chosen = frames[np.linspace(0, len(frames) - 1, PALETTE_PICTURES).round().astype(int)]
+    several = np.concatenate([shots.picture(int(number)) for number in np.unique(chosen)])
+    palette = Image.fromarray(several).quantize(256)
+    pictures = (Image.fromarray(p).quantize(palette=palette, dither=0) for p in _pictures(shots, frames, progress))
+    # times are in hundredths of a second: rounding each end, and not each duration, keeps the film in step
+    ends = np.round(100.0 * np.arange(1, len(frames) + 1) / fps)
+    duration = (10.0 * np.diff(ends, prepend=0.0)).astype(int).tolist()
+    with whole_file(path) as temporary:
+        next(pictures).save(
+            temporary, format="GIF", save_all=True, append_images=pictures, duration=duration, loop=0, optimize=False
+        )
+
+
+def write_mp4(
+    shots: Shots, frames: NDArray[np.int64], path: str | os.PathLike[str], fps: float, progress: Progress | None = None
+) -> None:
+    """Write frames as H.264 in an MP4 file that every browser plays, whole or not at all; needs the extra ``video``."""
+    try:
+        import imageio_ffmpeg
+    except ImportError:
+        raise MissingDependencyError(
+            "MP4 films need imageio-ffmpeg; install it with: pip install 'stickslip[video]', or write .gif or .html"
+        ) from None
+    width, height = shots.look.width, shots.look.height
+    if width % 2 or height % 2:
+        raise InputError(f"size is {width} x {height}; both sides of an MP4 film must be even")
+    with whole_file(path) as temporary:
+        writer = imageio_ffmpeg.write_frames(
+            str(temporary), (width, height), fps=fps, codec="libx264", pix_fmt_in="rgb24", pix_fmt_out="yuv420p",
+            macro_block_size=2, quality=None, output_params=["-crf", str(QUALITY), "-movflags", "+faststart"],
+            ffmpeg_log_level="error",
+        )  # fmt: skip
+        try:
+            writer.send(None)
+            for picture in _pictures(shots, frames, progress):
+                writer.send(np.ascontiguousarray(picture))
+        except OSError as error:
+            raise FileError(f"cannot write {Path(path)}: FFmpeg stopped: {_last_line(error)}") from None
+        finally:
+            writer.close()
+        if not temporary.stat().st_size:
+            raise FileError(f"cannot write {Path(path)}: FFmpeg wrote nothing; is the disk full?")
+
+
+def _pictures(shots: Shots, frames: NDArray[np.int64], progress: Progress | None) -> Iterator[NDArray[np.uint8]]:
+    """Pictures of frames in turn; one that stays is drawn once."""
+    shown, picture = -1, np.zeros((0, 0, 3), np.uint8)
+    for done, number in enumerate(frames.tolist(), start=1):
+        if number != shown:
+            shown, picture = number, shots.picture(number)
+        yield picture
+        if progress is not None:
+            progress(done, len(frames))
+
+
+def _last_line(error: OSError) -> str:
+    lines = str(error).strip().splitlines()
+    return lines[-1] if lines else type(error).__name__
