@@ -1,4 +1,4 @@
-# make demo | test | lint | bench | format | clean
+# make demo | test | lint | bench | gallery | format | clean
 # Every target makes its own environment in .venv; only python3 (3.11 or later), pip and make are assumed.
 
 PYTHON ?= python3
@@ -9,21 +9,24 @@ PIP    := $(BIN)/python -m pip --quiet --disable-pip-version-check --no-input
 PYTEST_ARGS ?= -n 2 --dist worksteal
 
 .DEFAULT_GOAL := help
-.PHONY: help demo test lint format bench clean
+.PHONY: help demo test lint format bench gallery clean
 
 help:
-	@echo "make demo    run the demo scene, render a picture of it"
+	@echo "make demo    run the demo scene, render a picture and a page of it"
 	@echo "make test    run the tests"
 	@echo "make lint    ruff, mypy and the import layers"
 	@echo "make format  let ruff format the code"
 	@echo "make bench   run the benchmarks, against other engines too (large downloads)"
+	@echo "make gallery run every scene and draw docs/gallery.md (half an hour or more)"
 	@echo "make clean   remove .venv, caches and what runs left behind"
 
 demo: $(STAMPS)/view
 	@$(BIN)/stickslip run demo --out demo.h5
-	@$(BIN)/stickslip render demo.h5 demo.png
+	@$(BIN)/stickslip render demo.h5 demo.png --time 0.92
+	@$(BIN)/stickslip render demo.h5 demo.html
 	@echo "Recording: $(CURDIR)/demo.h5"
 	@echo "Picture:   $(CURDIR)/demo.png"
+	@echo "Page:      $(CURDIR)/demo.html    (open it in a browser; or watch: $(BIN)/stickslip view demo)"
 
 test: $(STAMPS)/dev
 	@$(BIN)/python -m pytest -q --durations=10 $(PYTEST_ARGS)
@@ -44,8 +47,11 @@ format: $(STAMPS)/dev
 bench: $(STAMPS)/dev $(STAMPS)/peers
 	@set -e; for file in benchmarks/bench_*.py; do echo "== $$file"; $(BIN)/python "$$file"; done
 
+gallery: $(STAMPS)/view
+	@$(BIN)/python docs/make_gallery.py $(GALLERY_ARGS)
+
 clean:
-	@rm -rf $(VENV) build dist .pytest_cache .mypy_cache .ruff_cache .import_linter_cache .hypothesis demo.h5 demo.png
+	@rm -rf $(VENV) build dist .pytest_cache .mypy_cache .ruff_cache .import_linter_cache .hypothesis demo.h5 demo.h5.partial demo.png demo.html
 	@find src tests -name __pycache__ -type d -prune -exec rm -rf {} +
 
 # The environment. A stamp is newer than pyproject.toml when its extra is installed. Hatchling is installed
