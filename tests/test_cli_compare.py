@@ -1,13 +1,19 @@
 """``stickslip compare``: tables, JSON, the picture, exit codes, one line for bad input."""
 
 import json
+import re
 
 import numpy as np
 import pytest
 
 from stickslip.cli import main
+from stickslip.cli.compare_plots import draw_simulations
 from stickslip.contact.problem import from_delassus
+from stickslip.experiments.scene_comparison import SceneComparison, SceneRow
 from stickslip.io.problem_file import save_problem
+from stickslip.scenes.running import Tally, prepare
+from stickslip.view.course import course_of_rows, course_row
+from stickslip.view.run_plots import PLOTS
 
 ROW_FIELDS = {
     "problem", "solver", "law", "contacts", "status", "solved", "iterations", "seconds", "residual", "residual_scaled",
@@ -94,7 +100,8 @@ def test_problems_of_a_scene(capsys):
         (("EMPTY",), "no problem files"),
         (("box-slide", "--time", "1"), "simulate"),
         (("box-slide", "--markdown"), "simulate"),
-        (("box-slide", "--simulate", "--plot", "p.png"), "plot"),
+        (("box-slide", "--simulate", "--plot", "p.jpeg"), "jpeg"),
+        (("box-slide", "--simulate", "--plot", "nowhere/p.html"), "p.html"),
         (("box-slide", "--simulate", "--every", "2"), "every"),
         (("box-slide", "--simulate", "--own-law"), "own-law"),
         (("box-slide", "--simulate", "--json", "--markdown"), "both"),
@@ -172,3 +179,42 @@ def test_tables_of_scenes_for_people(capsys):
     assert "CPU ms" in out
     assert "position" in out
     assert "error" in out
+
+
+def test_courses_of_all_solvers_on_one_page(capsys, tmp_path):
+    pytest.importorskip("matplotlib")
+    file = tmp_path / "solvers.html"
+    code, out, err = output(
+        capsys, "compare", "box-slide", "--simulate", "--steps", "3", "--solvers", "prox-gs,pgs", "--json",
+        "--plot", file,
+    )  # fmt: skip
+    assert (code, err) == (0, "")
+    assert "course" not in json.loads(out)["rows"][0]
+    assert list(tmp_path.iterdir()) == [file]
+    text = file.read_text(encoding="utf-8")
+    assert text.count("data:image/svg+xml") == len(PLOTS) + 1  # and the legend
+    assert all(words in text for words in ("<h2>box-slide</h2>", "lines of prox-gs, pgs", "default-src 'none'"))
+
+
+@pytest.mark.parametrize("ending", [".svg", ".png"])
+def test_courses_of_several_scenes_in_one_picture(tmp_path, ending):
+    pytest.importorskip("matplotlib")
+    scenes, solvers = ("box-slide", "box-slope"), ("prox-gs", "pgs", "lcp")
+    rows = []
+    for scene in scenes:
+        tally = Tally(prepare(scene))
+        notes = [course_row(tally.step()) for _ in range(3)]
+        for solver in solvers:
+            course = course_of_rows(solver, [] if solver == "lcp" else notes)
+            status = "refused" if solver == "lcp" else "finished"
+            rows.append(SceneRow(scene, solver, "exact", status, "", 3, 1.0, 1.0, tally.summary(), course))
+    file = tmp_path / f"solvers{ending}"
+    draw_simulations(SceneComparison(scenes, solvers, tuple(rows), {}), file)
+    data = file.read_bytes()
+    if ending == ".png":
+        assert data.startswith(b"\x89PNG")
+        return
+    comments = re.findall(r"<!-- (.*?) -->", data.decode())  # what Matplotlib writes beside the outlines of letters
+    assert comments.count("prox-gs") == comments.count("pgs") == 2 * len(scenes)  # the legend, and the bars of times
+    for scene in scenes:
+        assert sum(scene in text and "without lcp, which took no step" in text for text in comments) == 1

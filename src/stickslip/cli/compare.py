@@ -65,7 +65,11 @@ def compare(
         typer.Option("--set", metavar="KEY=VALUE", help="A parameter of the scene, or solver.X, or stepping.X."),
     ] = None,
     plot: Annotated[
-        Path | None, typer.Option(metavar="FILE", help="Draw the performance profile (.png, .svg, .pdf).")
+        Path | None,
+        typer.Option(
+            metavar="FILE",
+            help="Draw the performance profile (.png, .svg, .pdf); with --simulate the courses of runs (also .html).",
+        ),
     ] = None,
     strict: Annotated[bool, typer.Option("--strict", help="Exit with 1 unless every solver solved all.")] = False,
     json: Annotated[bool, typer.Option("--json", help="Print one JSON object instead of tables.")] = False,
@@ -82,7 +86,8 @@ def compare(
     With --simulate every solver simulates the scenes itself, with the options that stickslip run gives it, in a process
     that is ended at the time limit. With --set, solver.X goes to the solvers that have X, and SCENE.X to that scene
     alone. One table a scene: times, iterations, the certificate over all steps, and what the scene measures. Strict:
-    finished, every step converged.
+    finished, every step converged. --plot draws residuals, overlaps, friction, iterations, contacts, times and energies
+    of all solvers, scene by scene.
 
     Exit code 1: a solver diverged or crashed.
 
@@ -94,20 +99,28 @@ def compare(
 
     stickslip compare a.npz b.npz --criterion siconos --tolerance 1e-8 --json
 
-    stickslip compare arch wall --simulate --time 2 --time-limit 30
+    stickslip compare arch wall --simulate --time 2 --time-limit 30 --plot solvers.html
     """
     if json and markdown:
         raise InputError("both json and markdown are given; give one of them")
     if simulate:
         _refuse(
-            {"plot": plot, "every": every, "own-law": own_law or None},
+            {"every": every, "own-law": own_law or None},
             "does not go with --simulate, where solvers do not solve the same problems",
         )
+        from stickslip.cli.compare_plots import PLOT_FORMATS, draw_simulations
         from stickslip.cli.compare_scenes import compare_simulations, print_simulations
+        from stickslip.view.drawing import check_plot
 
+        if plot is not None:
+            check_plot(plot, PLOT_FORMATS)
         limit = SIMULATION_LIMIT if time_limit is None else time_limit
         options = _given(tolerance, criterion, max_iterations)
-        runs = compare_simulations(sources, _names(solvers), options, set_ or [], steps, time, limit, cpu)
+        runs = compare_simulations(
+            sources, _names(solvers), options, set_ or [], steps, time, limit, cpu, plot is not None
+        )
+        if plot is not None:
+            draw_simulations(runs, plot)
         print_simulations(runs, json, markdown)
         _exit_code(runs, strict)
         return
@@ -117,7 +130,7 @@ def compare(
     from stickslip.experiments.comparison import compare as run_comparison
 
     if plot is not None:
-        from stickslip.experiments.profile_plot import check_plot
+        from stickslip.view.drawing import check_plot
 
         check_plot(plot)
     chosen = _solvers(_names(solvers), {**DEFAULTS, **_given(tolerance, criterion, max_iterations)})

@@ -57,8 +57,12 @@ def compare_simulations(
     time: float | None,
     time_limit: float,
     by_cpu: bool,
+    courses: bool = False,
 ) -> SceneComparison:
-    """Run every solver on every scene, with a progress bar; options of solvers are as those of --set, solver.X."""
+    """Run every solver on every scene, with a progress bar; options of solvers are as those of --set, solver.X.
+
+    courses: whether to keep those of the runs, for plots.
+    """
     from stickslip.experiments.scene_comparison import compare_scenes
     from stickslip.scenes.parameters import parse_assignments
     from stickslip.scenes.registry import SCENES
@@ -72,7 +76,7 @@ def compare_simulations(
     with progress(100) as advance:
         return compare_scenes(
             scenes, solvers, settings, steps, time, time_limit, by_cpu,
-            lambda done, total, text: advance(100 * done // total, text),
+            lambda done, total, text: advance(100 * done // total, text), courses,
         )  # fmt: skip
 
 

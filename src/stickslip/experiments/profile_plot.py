@@ -6,21 +6,8 @@ from pathlib import Path
 
 import numpy as np
 
-from stickslip.errors import InputError
 from stickslip.experiments.comparison import Comparison
-from stickslip.view.drawing import canvas, needed_packages, save
-
-FORMATS = (".png", ".svg", ".pdf")
-DASHES = ("-", "--", "-.", ":")
-
-
-def check_plot(file: Path) -> None:
-    """Raise an error unless a picture can be drawn to a file of that name: before hours of work, not after."""
-    if file.suffix.lower() not in FORMATS:
-        raise InputError(f"plot: {file} ends with {file.suffix!r}; it must end with one of {', '.join(FORMATS)}")
-    if not file.parent.is_dir() or file.is_dir():
-        raise InputError(f"plot: {file} cannot be written; give the name of a file in a folder that exists")
-    needed_packages()
+from stickslip.view.drawing import DASHES, canvas, check_plot, save
 
 
 def draw_profile(comparison: Comparison, file: Path) -> None:

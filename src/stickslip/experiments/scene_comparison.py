@@ -15,7 +15,7 @@ import statistics
 import time
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import suppress
-from dataclasses import dataclass, fields, replace
+from dataclasses import dataclass, field, fields, replace
 from typing import Any, NamedTuple
 
 from stickslip.errors import DivergenceError, InputError, StickslipError
@@ -25,11 +25,14 @@ from stickslip.scenes.parameters import Value
 from stickslip.scenes.registry import find_scene
 from stickslip.scenes.running import Run, Summary, Tally, prepare, solver_for
 from stickslip.solvers.registry import SOLVERS, make_solver
+from stickslip.view.course import Course, Row, course_of_rows, course_row
 
 REPORT_EVERY = 0.3
 """[s] between reports of a run: what is lost at most when its process is ended."""
 GRACE = 1.0
 """[s] that a run gets to stop by itself between two steps, with a full report, before its process is ended."""
+OWN_FORMS = ("summary", "course")
+"""Fields of a row that JSON shows in another form, or not at all."""
 PREFIX = "solver."
 """Of settings that are for solvers."""
 
@@ -56,6 +59,8 @@ class SceneRow:
     """The same of all threads' time."""
     summary: Summary | None
     """Of the steps that were taken; None where there is none."""
+    course: Course | None = field(default=None, compare=False, repr=False)
+    """Of the same steps, one by one, where that was asked for."""
 
     @property
     def steps(self) -> int:
@@ -76,7 +81,7 @@ class SceneRow:
         found: dict[str, Any] = dict.fromkeys(item.name for item in fields(Summary))
         if self.summary is not None:
             found |= self.summary.to_json()
-        own = {item.name: getattr(self, item.name) for item in fields(self) if item.name != "summary"}
+        own = {item.name: getattr(self, item.name) for item in fields(self) if item.name not in OWN_FORMS}
         return {**found, **own, "steps": self.steps, "solved": self.solved}
 
 
@@ -117,6 +122,7 @@ class _Job(NamedTuple):
     solver: str
     settings: dict[str, Value]
     steps: int
+    keep_course: bool
 
 
 class _Report(NamedTuple):
@@ -128,6 +134,8 @@ class _Report(NamedTuple):
     ms_per_step_median: float | None
     cpu_ms_per_step_median: float | None
     summary: Summary | None
+    rows: list[Row]
+    """Steps since the last report, where courses are kept."""
 
 
 def compare_scenes(
@@ -139,19 +147,20 @@ def compare_scenes(
     time_limit: float = 60.0,
     by_cpu: bool = False,
     progress: Progress = lambda done, total, text: None,
+    courses: bool = False,
 ) -> SceneComparison:
     """Every solver simulates every scene, for ``steps`` steps, or ``duration`` [s], or the scene's own time.
 
     A run takes at most ``time_limit`` [s] of wall time. ``settings`` are as for :func:`prepare`; options of solvers go
     to those solvers that have them, and a setting SCENE.X goes to that scene alone. Names and settings that are wrong
-    raise an InputError before anything runs.
+    raise an InputError before anything runs. courses: whether rows keep the course of their run, for plots.
     """
     if not (math.isfinite(time_limit) and time_limit > 0.0):
         raise InputError(f"time-limit is {time_limit} s; it must be positive and finite")
     if not scenes or not solvers:
         raise InputError("compare: there is nothing to compare; give at least one scene and one solver")
     of_scene = {scene: settings_of_scene(scene, scenes, settings or {}) for scene in scenes}
-    jobs = [job for scene in scenes for job in _jobs(scene, solvers, of_scene[scene], steps, duration)]
+    jobs = [job for scene in scenes for job in _jobs(scene, solvers, of_scene[scene], steps, duration, courses)]
     total = sum(job.steps for job in jobs)
     rows: list[SceneRow] = []
     done = 0
@@ -179,6 +188,7 @@ def _jobs(
     settings: Mapping[str, Value],
     steps: int | None,
     duration: float | None,
+    courses: bool,
 ) -> list[_Job]:
     """The runs of one scene, all names and settings checked."""
     options = {key.removeprefix(PREFIX): value for key, value in settings.items() if key.startswith(PREFIX)}
@@ -196,13 +206,15 @@ def _jobs(
     for name in solvers:
         own = {key: value for key, value in options.items() if key in known[name]}
         solver_for(find_scene(scene), name, own)  # raises where a value is wrong
-        jobs.append(_Job(scene, name, {**others, **{PREFIX + key: value for key, value in own.items()}}, count))
+        given = {**others, **{PREFIX + key: value for key, value in own.items()}}
+        jobs.append(_Job(scene, name, given, count, courses))
     return jobs
 
 
 def _row(job: _Job, limit: float, advance: Callable[[int], None]) -> SceneRow:
     """One run, in a process of its own."""
-    last = _Report("", "", None, None, None)
+    last = _Report("", "", None, None, None, [])
+    rows: list[Row] = []
     status, note = "", ""
     advance(0)
     with LimitedWorker() as worker:
@@ -210,6 +222,7 @@ def _row(job: _Job, limit: float, advance: Callable[[int], None]) -> SceneRow:
             worker.call(COMPILING, _load_kernels, job)
             for report in worker.stream(limit + GRACE, _simulate, job, limit):
                 last = report
+                rows += last.rows
                 advance(0 if last.summary is None else last.summary.steps)
         except TimeUp:
             status, note = "time-limit", f"a step took more than what was left of {limit:g} s"
@@ -227,6 +240,7 @@ def _row(job: _Job, limit: float, advance: Callable[[int], None]) -> SceneRow:
         ms_per_step_median=last.ms_per_step_median,
         cpu_ms_per_step_median=last.cpu_ms_per_step_median,
         summary=last.summary,
+        course=course_of_rows(job.solver, rows) if job.keep_course else None,
     )
 
 
@@ -249,9 +263,12 @@ def _simulate(job: _Job, limit: float) -> Iterator[_Report]:
     run: Run = prepare(job.scene, job.solver, job.settings)
     tally = Tally(run)
     status, note = "", ""
+    rows: list[Row] = []
     while not status:
         try:
-            tally.step()
+            result = tally.step()
+            if job.keep_course:
+                rows.append(course_row(result))
         except InputError as error:
             status, note = "refused", str(error)
         except DivergenceError as error:
@@ -263,17 +280,18 @@ def _simulate(job: _Job, limit: float) -> Iterator[_Report]:
             status, note = status or "time-limit", note or f"no end within {limit:g} s"
         if status or now - reported >= REPORT_EVERY:
             reported = now
-            yield _report(tally, status, note)
+            yield _report(tally, status, note, rows)
+            rows = []
 
 
-def _report(tally: Tally, status: str, note: str) -> _Report:
+def _report(tally: Tally, status: str, note: str, rows: list[Row]) -> _Report:
     """The steps so far."""
     if tally.steps == 0:
-        return _Report(status, note, None, None, None)
+        return _Report(status, note, None, None, None, rows)
     wall, cpu = (
         [1e3 * value for value, loaded in zip(values, tally.loaded, strict=True) if not loaded]
         for values in (tally.seconds, tally.cpu_seconds)
     )
     if not wall:
-        return _Report(status, note, None, None, tally.summary())
-    return _Report(status, note, statistics.median(wall), statistics.median(cpu), tally.summary())
+        return _Report(status, note, None, None, tally.summary(), rows)
+    return _Report(status, note, statistics.median(wall), statistics.median(cpu), tally.summary(), rows)

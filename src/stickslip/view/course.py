@@ -1,0 +1,150 @@
+"""The course of a run: what plots and warnings need of it, step by step, without positions and contacts."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, fields
+from operator import attrgetter
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from stickslip.certificate import EnergyLedger
+
+if TYPE_CHECKING:
+    from stickslip.io.recording import Recording
+    from stickslip.simulation import StepResult
+
+ERRORS = (
+    "natural_residual", "momentum_relative", "penetration", "cone_violation", "velocity_violation", "direction_error",
+    "wrong_dissipation", "gliding_gap",
+)  # fmt: skip
+"""Entries of a certificate that are errors: the smaller the better."""
+COUNTS = ("contacts", "iterations", "converged", "status")
+ENERGIES = tuple(item.name for item in fields(EnergyLedger))
+STAGES = ("collide", "assemble", "solve", "integrate", "stabilise", "certify")
+"""Stages of a step in their order."""
+
+Row = tuple[Any, ...]
+"""Time, errors, counts, energies and seconds of the stages of one step."""
+
+
+@dataclass(frozen=True, eq=False)
+class Course:
+    """n steps or recorded frames of a run."""
+
+    label: str
+    time: NDArray[np.float64]
+    """(n,) [s] at the end of each."""
+    stands_for: NDArray[np.int64]
+    """(n,) steps that each stands for: 1, or more where only some were recorded."""
+    natural_residual: NDArray[np.float64]
+    """(n,) of the exact law, dimensionless."""
+    momentum_relative: NDArray[np.float64]
+    penetration: NDArray[np.float64]
+    """(n,) [m]"""
+    cone_violation: NDArray[np.float64]
+    """(n,) [N]"""
+    velocity_violation: NDArray[np.float64]
+    """(n,) [m/s]"""
+    direction_error: NDArray[np.float64]
+    """(n,) [rad]"""
+    wrong_dissipation: NDArray[np.float64]
+    """(n,) [W]"""
+    gliding_gap: NDArray[np.float64]
+    """(n,) [m]; not a number in older recordings."""
+    contacts: NDArray[np.int64]
+    iterations: NDArray[np.int64]
+    converged: NDArray[np.bool_]
+    status: NDArray[np.str_]
+    energy: dict[str, NDArray[np.float64]]
+    """(n,) [J] per entry of EnergyLedger."""
+    timings: dict[str, NDArray[np.float64]]
+    """(n,) [s] per stage."""
+    tolerance: float | None = None
+    """Residual at which the solver stops, where it has one and measures it as the certificate does."""
+
+    def __len__(self) -> int:
+        return len(self.time)
+
+    @property
+    def sparse(self) -> bool:
+        """Whether some steps of the run are missing."""
+        return bool((self.stands_for > 1).any())
+
+    @property
+    def total_energy(self) -> NDArray[np.float64]:
+        """(n,) [J] kinetic, potential and elastic."""
+        return self.energy["kinetic"] + self.energy["potential"] + self.energy["elastic"]
+
+    def cumulated(self, entry: str) -> NDArray[np.float64]:
+        """(n,) [J] sum of an entry of the ledger so far; a frame counts for all steps that it stands for."""
+        return np.cumsum(self.energy[entry] * self.stands_for)
+
+    @property
+    def step_seconds(self) -> NDArray[np.float64]:
+        """(n,) [s] that each step took, all stages together."""
+        return np.nansum(list(self.timings.values()), axis=0) if self.timings else np.zeros(len(self))
+
+
+def course_of_recording(recording: Recording, label: str | None = None) -> Course:
+    """The course of a recorded run, labelled by its solver; no frame is read."""
+    found, dt = recording.certificate, float(recording.stepping["dt"])
+    return Course(
+        label=recording.solver if label is None else label,
+        time=recording.time,
+        stands_for=_steps_between(recording.time, dt, recording.every),
+        energy=dict(recording.energy),
+        timings={name: values for name, values in recording.timings.items() if np.isfinite(values).any()},
+        tolerance=scaled_tolerance(recording.solver_options),
+        **{name: found[name] for name in (*ERRORS, *COUNTS)},
+    )
+
+
+def course_row(result: StepResult) -> Row:
+    """What a course keeps of a step."""
+    certificate, timings = result.certificate, result.timings
+    return (
+        result.state.time,
+        *_OF_CERTIFICATE(certificate),
+        *_OF_LEDGER(certificate.energy),
+        *(timings.get(name, 0.0) for name in STAGES),
+    )
+
+
+def course_of_rows(label: str, rows: list[Row], tolerance: float | None = None) -> Course:
+    """The course of steps noted one after the other."""
+    names = ("time", *ERRORS, *COUNTS, *ENERGIES, *STAGES)
+    columns = dict(zip(names, zip(*rows, strict=True), strict=True)) if rows else dict.fromkeys(names, ())
+    return Course(
+        label=label,
+        time=np.array(columns["time"], dtype=np.float64),
+        stands_for=np.ones(len(rows), dtype=np.int64),
+        contacts=np.array(columns["contacts"], dtype=np.int64),
+        iterations=np.array(columns["iterations"], dtype=np.int64),
+        converged=np.array(columns["converged"], dtype=bool),
+        status=np.array(columns["status"], dtype=np.str_),
+        energy={name: np.array(columns[name], dtype=np.float64) for name in ENERGIES},
+        timings={name: np.array(columns[name], dtype=np.float64) for name in STAGES},
+        tolerance=tolerance,
+        **{name: np.array(columns[name], dtype=np.float64) for name in ERRORS},
+    )
+
+
+def scaled_tolerance(options: dict[str, Any]) -> float | None:
+    """The tolerance among a solver's options, unless it is for another residual than the certificate's."""
+    tolerance = options.get("tolerance")
+    usual = options.get("criterion", "scaled") == "scaled"
+    return float(tolerance) if usual and isinstance(tolerance, int | float) else None
+
+
+_OF_CERTIFICATE = attrgetter(*ERRORS, *COUNTS)
+_OF_LEDGER = attrgetter(*ENERGIES)
+
+
+def _steps_between(time: NDArray[np.float64], dt: float, every: int) -> NDArray[np.int64]:
+    """Steps from each frame to the one before; the last may be fewer than ``every``, the first is taken as that."""
+    if not len(time):
+        return np.zeros(0, dtype=np.int64)
+    steps = np.rint(np.diff(time) / dt).astype(np.int64)
+    return np.maximum(1, np.concatenate([[min(every, max(1, round(float(time[0]) / dt)))], steps]))

@@ -1,0 +1,37 @@
+"""Pictures of a recording at evenly spaced times, all from the same place."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from typing import TYPE_CHECKING
+
+import numpy as np
+from numpy.typing import NDArray
+
+from stickslip.view.camera import frame_poses
+from stickslip.view.picture import render_frame
+
+if TYPE_CHECKING:
+    from stickslip.io.recording import Recording
+
+WIDTH, HEIGHT = 560, 315
+"""Pixels of a picture."""
+
+
+def picture_strip(recording: Recording, count: int) -> Iterator[tuple[float, NDArray[np.uint8]]]:
+    """Time [s] and picture (h, w, 3) of ``count`` frames, the first and the last among them, drawn one by one."""
+    frames = strip_frames(len(recording), count)
+    if not frames:
+        return
+    model = recording.model
+    poses = [(recording.q[frame], recording.node_position[frame]) for frame in frames]
+    camera = frame_poses(model, poses, WIDTH, HEIGHT)
+    for frame, (q, nodes) in zip(frames, poses, strict=True):
+        yield float(recording.time[frame]), render_frame(model, q, WIDTH, HEIGHT, camera=camera, nodes=nodes)
+
+
+def strip_frames(frames: int, count: int) -> list[int]:
+    """``count`` of the frames, evenly spaced; the last one where only one is wanted."""
+    if count < 2:
+        return [frames - 1] if count and frames else []
+    return np.unique(np.linspace(0, frames - 1, count).round().astype(int)).tolist() if frames else []

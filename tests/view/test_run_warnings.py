@@ -1,0 +1,223 @@
+"""Warnings of runs: known mistakes are named, with the right bodies and the right time; good runs have none."""
+
+from contextlib import suppress
+from dataclasses import replace
+from pathlib import Path
+
+import numpy as np
+import pytest
+
+import stickslip
+from stickslip.io.recording import RecordedContacts, Recorder, Recording, read_recording
+from stickslip.simulation import Simulation
+from stickslip.solvers.prox_gs import ProxGaussSeidel
+from stickslip.stepping import Stepping
+from stickslip.view.run_warnings import RunWarning, run_warnings, verdict
+from stickslip.view.suspect_contacts import cone_excess
+
+
+def recorded(folder: Path, sim: Simulation, steps: int, every: int = 1) -> Recording:
+    with Recorder(folder / "run.h5", sim, "test", every=every) as record:
+        sim.run(steps, record)
+    return read_recording(folder / "run.h5")
+
+
+def resting_box() -> stickslip.Scene:
+    scene = stickslip.Scene()
+    scene.add_half_space(name="ground")
+    scene.add_box((0.2, 0.2, 0.2), (0, 0, 0.1), name="box", density=125.0)  # 1 kg
+    return scene
+
+
+def the_one(warnings: list[RunWarning], word: str) -> RunWarning:
+    found = [warning for warning in warnings if word in warning.text]
+    assert len(found) == 1, warnings
+    return found[0]
+
+
+def test_a_good_run_has_no_warnings(tmp_path):
+    recording = recorded(tmp_path, Simulation(resting_box(), dt=0.005), 30)
+    assert run_warnings(recording) == []
+    assert verdict(recording, []) == "Every step converged, and there is nothing to warn of."
+
+
+def test_steps_that_did_not_converge_are_counted(tmp_path):
+    scene = stickslip.Scene()
+    scene.add_half_space()
+    for level in range(6):
+        scene.add_box((0.2, 0.2, 0.2), (0.01 * level, 0, 0.1 + 0.2 * level), density=10.0 * 8.0**level)
+    hasty = ProxGaussSeidel(max_iterations=1, subspace=0)
+    recording = recorded(tmp_path, Simulation(scene, dt=0.01, solver=hasty), 20)
+    failed = ~recording.certificate["converged"]
+    assert failed.sum() > 2  # else this test is about nothing
+    warnings = run_warnings(recording)
+    warning = the_one(warnings, "did not reach")
+    assert warning.severity == "error"
+    assert f"{failed.sum()} of 20 steps" in warning.text
+    assert f"{failed.sum()} ran out of iterations" in warning.text
+    worst = np.where(failed, recording.certificate["natural_residual"], 0.0).argmax()
+    assert warning.time == pytest.approx(recording.time[worst])
+    assert verdict(recording, warnings).startswith("Do not trust this run as it is")
+    assert warnings[0].severity == "error"  # the worst first
+
+
+def test_friction_outside_its_cone_has_a_name_a_size_and_a_time(tmp_path):
+    """A law that puts a square in the place of the disc allows up to sqrt(2) of it to what slides diagonally."""
+    scene = resting_box()
+    scene.add_box((0.2, 0.2, 0.2), (1, 0, 0.1), name="slider", velocity=(1, 1, 0), density=125.0)
+    sim = Simulation(scene, dt=0.005, solver="pgs")
+    largest, pair, when = 0.0, "", 0.0
+    with Recorder(tmp_path / "run.h5", sim, "slide") as record:
+        for _ in range(10):
+            record(sim.step())
+            contacts = sim.contacts()
+            normal = np.einsum("ij,ij->i", contacts.force, contacts.normal)
+            tangential = np.linalg.norm(contacts.force - normal[:, None] * contacts.normal, axis=1)
+            excess = tangential - 0.5 * normal
+            if excess.max() > largest:
+                bodies = (contacts.from_body[excess.argmax()], contacts.on_body[excess.argmax()])
+                pair = " / ".join(sim.model.body_names[body] for body in bodies)
+                largest, when = excess.max(), sim.state.time
+    assert largest > 0.4 * 0.5 * 9.81 / 4  # (sqrt(2) - 1) mu m g, shared by four contacts
+    assert "slider" in pair
+    warning = the_one(run_warnings(read_recording(tmp_path / "run.h5")), "friction exceeded its cone")
+    assert warning.severity == "warning"
+    assert f"by {largest:.2g} N at t = {when:.4g} s, contact {pair} (normal force" in warning.text
+    assert warning.time == pytest.approx(when)
+
+
+def test_deep_overlaps_name_the_pair(tmp_path):
+    scene = resting_box()
+    scene.add_sphere(0.1, (2.0, 0, 1.0), name="left")
+    scene.add_sphere(0.1, (2.16, 0, 1.0), name="right")
+    recording = recorded(tmp_path, Simulation(scene, stepping=Stepping(dt=0.002, recovery=0.0)), 5)
+    warning = the_one(run_warnings(recording), "overlap")
+    assert warning.severity == "error"
+    assert "overlap by 40 mm at t = 0.002 s, contact left / right: 20 % of the size" in warning.text
+    assert "5 of 5 steps" in warning.text
+
+
+def test_a_soft_body_that_sinks_in_is_named(tmp_path):
+    """Springs that only push after an overlap let a soft block sink into the ground."""
+    scene = stickslip.Scene()
+    scene.add_half_space(name="ground")
+    jelly = stickslip.elastic(young=2e5, poisson=0.3, density=500)
+    scene.add_soft(stickslip.tet_generators.sphere(0.1, 1), jelly, position=(0, 0, 0.11), name="jelly")
+    recording = recorded(tmp_path, Simulation(scene, dt=0.005, solver="penalty"), 60)
+    warning = the_one(run_warnings(recording), "bodies overlap")
+    deepest = recording.certificate["penetration"].argmax()
+    assert "ground" in warning.text
+    assert "jelly" in warning.text
+    assert warning.time == pytest.approx(recording.time[deepest])
+
+
+@pytest.mark.parametrize(
+    ("entry", "value", "severity", "words"),
+    [
+        ("momentum_relative", 0.02, "warning", "2 % of the momentum"),
+        ("momentum_relative", 0.5, "error", "50 % of the momentum"),
+        ("velocity_violation", 0.03, "warning", "contacts gave way by 30 mm/s"),
+        ("wrong_dissipation", 1.0, "warning", "friction fed the motion with 1 W"),
+        ("gliding_gap", 0.02, "warning", "across a gap of 20 mm"),
+    ],
+)
+def test_errors_of_one_step_are_told_with_its_time(tmp_path, entry, value, severity, words):
+    recording = recorded(tmp_path, Simulation(resting_box(), dt=0.005), 10)
+    values = recording.certificate[entry].copy()
+    values[6] = value
+    warnings = run_warnings(replace(recording, certificate={**recording.certificate, entry: values}))
+    assert [(warning.severity, warning.time) for warning in warnings] == [(severity, pytest.approx(0.035))]
+    assert words in warnings[0].text
+    assert "t = 0.035 s" in warnings[0].text
+
+
+def test_energy_from_nowhere_is_told_and_what_impacts_gave_back_is_not(tmp_path):
+    recording = recorded(tmp_path, Simulation(resting_box(), dt=0.005), 10)
+    numerical, impact = recording.energy["numerical"].copy(), recording.energy["impact"].copy()
+    numerical[4] = 5.0
+    made = replace(recording, energy={**recording.energy, "numerical": numerical})
+    warning = the_one(run_warnings(made), "from nowhere")
+    assert warning.severity == "error"
+    assert warning.text.startswith("5 J of energy")
+    assert warning.time == pytest.approx(0.025)
+    impact[4] = 5.0  # an impact that took what the discretisation gives back
+    assert run_warnings(replace(made, energy={**made.energy, "impact": impact})) == []
+
+
+def test_joints_that_break_are_noted(tmp_path):
+    scene = stickslip.Scene()
+    post = scene.add_box((0.1, 0.1, 0.1), (0, 0, 2), kind="static", name="post")
+    weight = scene.add_sphere(0.1, (0, 0, 1), name="weight", density=1000.0)
+    scene.add_distance(post, weight, (0, 0, 2), (0, 0, 1), limits=(0, 1.0), break_force=60.0, name="rope")
+    sim = Simulation(scene, dt=0.005)
+    with Recorder(tmp_path / "run.h5", sim, "rope") as record:
+        sim.run(10, record)
+        sim.set_force(weight, (0, 0, -500))
+        sim.run(10, record)
+    recording = read_recording(tmp_path / "run.h5")
+    first = int(np.asarray(recording.joint_broken)[:, 0].argmax())
+    assert first >= 10
+    warning = the_one(run_warnings(recording), "broke")
+    assert (warning.severity, warning.text) == ("note", f"joint rope broke at t = {recording.time[first]:.4g} s")
+
+
+def test_bodies_that_fly_away_are_named(tmp_path):
+    scene = resting_box()
+    scene.add_sphere(0.1, (0.5, 0, 1.0), name="rocket", velocity=(0, 0, 900))
+    warning = the_one(run_warnings(recorded(tmp_path, Simulation(scene, dt=0.005), 20)), "left the scene")
+    assert warning.text.startswith("body rocket left the scene: at t = 0.1 s it is 9")
+
+
+def test_bodies_that_speed_are_named(tmp_path):
+    sim = Simulation(resting_box(), dt=0.002)
+    sim.set_force(stickslip.Body(1, "box"), (0, 0, 1e5))
+    warning = the_one(run_warnings(recorded(tmp_path, sim, 2)), "much faster")
+    assert warning.text.startswith("body box is much faster")
+
+
+def test_only_recorded_steps_are_judged_and_that_is_said(tmp_path):
+    recording = recorded(tmp_path, Simulation(resting_box(), dt=0.005), 22, every=5)
+    (note,) = run_warnings(recording)
+    assert note.severity == "note"
+    assert "only every 5th step was recorded, and only those 5" in note.text
+    assert verdict(recording, [note]).startswith("Every recorded step converged")
+
+
+def test_a_run_that_was_cut_off_says_so(tmp_path):
+    sim = Simulation(resting_box(), dt=0.005)
+    with suppress(KeyboardInterrupt), Recorder(tmp_path / "run.h5", sim, "test") as record:
+        sim.run(12, record)
+        raise KeyboardInterrupt
+    recording = read_recording(tmp_path / "run.h5.partial")
+    warning = the_one(run_warnings(recording), "without the end of the run")
+    assert "after 12 frames, at t = 0.06 s" in warning.text
+
+
+def test_a_recording_without_frames(tmp_path):
+    recording = recorded(tmp_path, Simulation(resting_box(), dt=0.005), 0)
+    assert "no frames" in the_one(run_warnings(recording), "recording").text
+    assert "nothing to judge" in verdict(recording, run_warnings(recording))
+
+
+def contacts_with(force: list[list[float]], friction: list[list[float]], torsion: list[float]) -> RecordedContacts:
+    k = len(force)
+    none, zero = np.full((k, 3), -1, np.int32), np.zeros((k, 3))
+    return RecordedContacts(
+        body_a=np.zeros(k, np.int32), body_b=np.arange(1, k + 1, dtype=np.int32), point=zero,
+        normal=np.tile([0.0, 0.0, 1.0], (k, 1)), gap=np.zeros(k), impulse=0.5 * np.array(force),
+        torsion=0.5 * np.array(torsion), friction=np.array(friction), status=np.ones(k, np.int32), node_a=none,
+        node_b=none, weight_a=zero, weight_b=zero, dt=0.5,
+    )  # fmt: skip
+
+
+def test_who_left_the_cone_is_told_as_far_as_it_is_known():
+    inside, outside = [3.0, 4.0, 10.0], [4.0, 4.5, 10.0]  # [N] along x, y and the normal
+    found = cone_excess(contacts_with([inside, outside], [[0.5, 0.5, 0.0]] * 2, [0.0, 0.0]))
+    assert (found.contact, found.certain, found.pulls) == (1, True, False)
+    assert found.excess == pytest.approx(np.hypot(4.0, 4.5) - 5.0)
+    assert cone_excess(contacts_with([inside], [[0.5, 0.5, 0.0]], [0.0])) is None
+    assert not cone_excess(contacts_with([outside], [[0.5, 0.8, 0.0]], [0.0])).certain
+    assert cone_excess(contacts_with([inside, [0.0, 0.0, -2.0]], [[0.5, 0.5, 0.0]] * 2, [0.0, 0.0])).pulls
+    # torsion of 0.2 N m at a radius of 0.02 / 0.5 m is a force of 5 N
+    twisted = cone_excess(contacts_with([[0.0, 0.0, 8.0]], [[0.5, 0.5, 0.02]], [0.2]))
+    assert twisted.excess == pytest.approx(5.0 - 0.5 * 8.0)
