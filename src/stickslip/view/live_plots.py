@@ -1,0 +1,183 @@
+"""Plots beside a live run: residual per iteration, certificate and energy ledger over time."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from math import ceil
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from stickslip.view.live_run import LiveSnapshot
+from stickslip.view.live_simulation import COLUMNS
+
+if TYPE_CHECKING:
+    import viser
+
+INTERVAL = 0.22
+"""[s] between updates."""
+MOST_POINTS = 200
+"""Points of a curve: one in two pixels of a narrow plot; more would only slow down browsers without a graphics card."""
+PREFIXES = ((1e9, "G"), (1e6, "M"), (1e3, "k"), (1.0, ""), (1e-3, "m"), (1e-6, "\N{MICRO SIGN}"), (1e-9, "n"))
+NO_PREFIX = (1.0, "")
+FONT = "10px sans-serif"
+WORST = ("residual", "momentum", "overlap", "iterations", "contacts")
+"""Columns of which thinned curves show the largest value of neighbouring steps; of others the last."""
+
+
+@dataclass(frozen=True)
+class Chart:
+    """Curves over time, or one over iterations, whose column has no name."""
+
+    title: str
+    series: tuple[tuple[str, str, str], ...]
+    """Column of the courses, label, colour."""
+    unit: str = ""
+    """SI unit, which gets a prefix; empty for plain numbers."""
+    decades: tuple[int, int] | None = None
+    """Range of a logarithmic axis; what is outside is drawn on its edge. None: a linear one that fits."""
+    height: int = 120
+
+
+ITERATIONS = Chart("Residual over iterations of the last step", (("", "residual", "#1f6fb4"),), decades=(-12, 0))
+CHARTS = (
+    Chart(
+        "Relative errors over time [s]",
+        (("residual", "law (natural residual)", "#1f6fb4"), ("momentum", "momentum (relative)", "#d9480f")),
+        decades=(-16, 0),
+    ),
+    Chart(
+        "Energy over time [s]",
+        (
+            ("kinetic", "kinetic", "#d9480f"),
+            ("potential", "potential since start", "#1f6fb4"),
+            ("elastic", "elastic", "#2b8a3e"),
+        ),
+        unit="J",
+    ),
+    Chart(
+        "Energy ledger, sums over time [s]",
+        (
+            ("work", "work done", "#2b8a3e"),
+            ("friction", "lost: friction", "#d9480f"),
+            ("damping", "damping", "#e8a200"),
+            ("impact", "impact", "#7048b6"),
+            ("numerical", "gained by numerics", "#868e96"),
+        ),
+        unit="J",
+    ),
+    Chart("Deepest overlap over time [s]", (("overlap", "overlap", "#c2255c"),), unit="m"),
+    Chart(
+        "Work of a step over time [s]",
+        (("iterations", "iterations", "#1f6fb4"), ("contacts", "contacts", "#d9480f")),
+    ),
+)
+
+
+class LivePlots:
+    """The plots, in the container of the page that is open when this is made."""
+
+    def __init__(self, server: viser.ViserServer) -> None:
+        self._server = server
+        self._iterations = _Plot(server, ITERATIONS, "iteration")
+        self._plots = [_Plot(server, chart, "time [s]") for chart in CHARTS]
+
+    def show(self, snapshot: LiveSnapshot) -> None:
+        """Draw the numbers of a snapshot."""
+        table = thinned(snapshot.courses, snapshot.steps, MOST_POINTS)
+        time = table[:, 0]
+        with self._server.atomic():
+            history = snapshot.history[:: max(1, ceil(len(snapshot.history) / MOST_POINTS))]
+            self._iterations.show(rising(history[:, 0]), [history[:, 1]])
+            for plot in self._plots:
+                plot.show(time, [table[:, COLUMNS.index(name)] * _si(name) for name, _, _ in plot.chart.series])
+
+
+class _Plot:
+    """A chart in the page and its heading. Only data and heading change: with other axes, the page would make a new
+    chart and lose what the user has zoomed to."""
+
+    def __init__(self, server: viser.ViserServer, chart: Chart, along: str) -> None:
+        self.chart, self._prefix = chart, NO_PREFIX
+        self._heading = server.gui.add_html(self._title())
+        series: list[Any] = [{"label": along}]
+        for _, label, colour in chart.series:
+            series.append({"label": label, "stroke": colour, "width": 1.5, "points": {"show": False}})
+        y: dict[str, Any] = {"size": 44, "space": 20}
+        scale: dict[str, Any] = {}
+        if chart.decades is not None:
+            low, high = chart.decades
+            marked = range(low, high + 1, 4)
+            y |= {"splits": tuple(10.0**k for k in marked), "values": tuple(f"1e{k}" if k else "1" for k in marked)}
+            scale = {"distr": 3, "range": (10.0**low, 10.0**high)}
+        common = {"font": FONT, "ticks": {"size": 4}}
+        self._node = server.gui.add_uplot(
+            (np.zeros(1), *(np.ones(1) for _ in chart.series)),
+            tuple(series),
+            scales={"x": {"time": False}, "y": scale},
+            axes=({**common, "size": 26}, {**common, **y}),
+            legend={"show": len(chart.series) > 1, "live": False},
+            cursor={"show": True, "x": True, "y": False, "points": {"show": False}},
+            height=chart.height,
+            padding=(8, 12, 0, 0),
+        )
+
+    def show(self, x: NDArray[np.float64], curves: list[NDArray[np.float64]]) -> None:
+        """Draw curves (n,) over x (n,), rising; without points nothing is seen."""
+        if len(x) == 0:
+            x, curves = np.zeros(1), [np.ones(1) for _ in curves]
+        curves = [np.nan_to_num(curve, nan=0.0, posinf=1e300, neginf=-1e300) for curve in curves]
+        if self.chart.decades is not None:
+            low, high = (10.0**k for k in self.chart.decades)
+            curves = [np.clip(curve, low, high) for curve in curves]
+        elif self.chart.unit:
+            prefix = prefix_of(max(float(np.abs(curve).max()) for curve in curves), self._prefix)
+            if prefix != self._prefix:
+                self._prefix = prefix
+                self._heading.content = self._title()
+            curves = [curve / prefix[0] for curve in curves]
+        self._node.data = (x, *curves)
+
+    def _title(self) -> str:
+        unit = f" in {self._prefix[1]}{self.chart.unit}" if self.chart.unit else ""
+        what, over, rest = self.chart.title.partition(" over ")
+        text = f"<b>{what}</b>{unit}{over}{rest}"
+        return f"<div style='font-size:12px;padding:6px 10px 0'>{text}</div>"
+
+
+def thinned(table: NDArray[np.float64], steps: int, most: int) -> NDArray[np.float64]:
+    """At most about ``most`` rows of a table of the last of ``steps`` steps: of errors the worst of neighbours.
+
+    Neighbours stay together as further steps come, so that curves do not flicker.
+    """
+    stride = 1
+    while len(table) > stride * most:
+        stride *= 2
+    if stride == 1:
+        return table
+    first = steps - len(table)
+    starts = np.arange((-first) % stride, len(table), stride)
+    ends = np.append(starts[1:], len(table)) - 1
+    rows = table[ends]
+    worst = [COLUMNS.index(name) for name in WORST]
+    rows[:, worst] = np.maximum.reduceat(table[:, worst], starts, axis=0)
+    return rows
+
+
+def rising(numbers: NDArray[np.float64]) -> NDArray[np.float64]:
+    """Iteration numbers (k,) with those that start anew counted on, as an axis needs them."""
+    jumps = np.minimum(np.diff(numbers, prepend=numbers[:1]), 0.0)
+    return numbers - np.cumsum(jumps)
+
+
+def _si(column: str) -> float:
+    """What makes SI units of a column."""
+    return 1e-3 if column == "overlap" else 1.0
+
+
+def prefix_of(largest: float, before: tuple[float, str]) -> tuple[float, str]:
+    """Prefix with which numbers up to ``largest`` are written with few digits; the one before as long as it will do."""
+    if 0.3 * before[0] <= largest < 1000.0 * before[0] or largest == 0.0:
+        return before
+    return next((prefix for prefix in PREFIXES if largest >= prefix[0]), PREFIXES[-1])
