@@ -1,4 +1,4 @@
-"""The command line: ``stickslip list | run | solve | compare | truth | reproduce | render | warmup | doctor``.
+"""The command line: ``stickslip list | run | solve | compare | truth | reproduce | render | report | view | ...``.
 
 No physics here. Exit codes: 0 success; 1 the computation failed (diverged, or did not converge under ``--strict``);
 2 bad usage or bad input, with one line on stderr. Modules that compute are imported inside the commands, so that help
@@ -21,12 +21,14 @@ from stickslip.cli.compare import compare
 from stickslip.cli.diagnose import doctor, warmup
 from stickslip.cli.listing import list_names
 from stickslip.cli.render import render
+from stickslip.cli.report import report
 from stickslip.cli.reproduce import reproduce
 from stickslip.cli.run import run
 from stickslip.cli.solve import solve
 from stickslip.cli.truth import truth
+from stickslip.cli.view import view
 from stickslip.errors import DivergenceError, FileError, StickslipError
-from stickslip.files import UNFINISHED
+from stickslip.files import PARTIAL, UNFINISHED
 
 # Some versions of Typer carry their own copy of Click: reach the base of its errors through a public name
 ClickException: Any = next(item for item in typer.BadParameter.__mro__ if item.__name__ == "ClickException")
@@ -45,6 +47,8 @@ app.command("compare")(compare)
 app.command("truth")(truth)
 app.command("reproduce")(reproduce)
 app.command("render")(render)
+app.command("report")(report)
+app.command("view")(view)
 app.command("warmup")(warmup)
 app.command("doctor")(doctor)
 
@@ -70,17 +74,17 @@ def main(arguments: Sequence[str] | None = None) -> int:
     try:
         code = app(args=None if arguments is None else list(arguments), prog_name="stickslip", standalone_mode=False)
     except DivergenceError as error:
-        return _fail(str(error), 1)
+        return _fail(_with_notes(error), 1)
     except StickslipError as error:
-        code = _fail(str(error), 2)
+        code = _fail(_with_notes(error), 2)
         if isinstance(error, FileError) and error.unsafe_exit:
             sys.stdout.flush()
             os._exit(code)
         return code
     except ClickException as error:
         return _fail(error.format_message(), 2)
-    except (typer.Abort, KeyboardInterrupt):
-        return _fail("interrupted", 130)
+    except (typer.Abort, KeyboardInterrupt) as error:
+        return _fail("; ".join(["interrupted", *getattr(error, "__notes__", ())]), 130)
     except BrokenPipeError:
         sys.stderr.close()  # the reader of our output has gone; say nothing at exit
         return 1
@@ -92,13 +96,20 @@ def _leave(number: int, _frame: object) -> None:
 
     At once and not by an exception, because C code such as HDF5's may swallow one that is raised inside it.
     """
-    for file in UNFINISHED:
+    for file in (*UNFINISHED, *(file for file, frames in PARTIAL.items() if not frames)):
         file.unlink(missing_ok=True)
+    kept = "".join(f"; {file} holds the first {frames} frames" for file, frames in PARTIAL.items() if frames)
     if sys.stderr.isatty():
         sys.stderr.write("\x1b[?25h\n")  # the cursor that a progress bar hides
-    code = _fail("interrupted" if number == signal.SIGINT else f"stopped by signal {number}", 128 + number)
+    reason = "interrupted" if number == signal.SIGINT else f"stopped by signal {number}"
+    code = _fail(reason + kept, 128 + number)
     sys.stderr.flush()
     os._exit(code)
+
+
+def _with_notes(error: BaseException) -> str:
+    """The text of an error and what was noted on its way: where a recording stays."""
+    return "; ".join([str(error), *getattr(error, "__notes__", ())])
 
 
 def _fail(message: str, code: int) -> int:

@@ -1,0 +1,104 @@
+"""``stickslip view``: a scene or a recording in the browser."""
+
+from __future__ import annotations
+
+import ipaddress
+import signal
+import threading
+from pathlib import Path
+from types import FrameType
+from typing import TYPE_CHECKING, Annotated
+
+import typer
+
+from stickslip.errors import InputError
+
+if TYPE_CHECKING:
+    from stickslip.view.live_page import LivePage
+    from stickslip.view.playback_page import PlaybackPage
+
+ENDINGS = (".h5", ".hdf5", ".partial")
+"""Ends of the names of recordings."""
+
+
+def view(
+    what: Annotated[
+        str, typer.Argument(metavar="SCENE|FILE.h5", help="A scene, which runs live, or a recording, which is played.")
+    ],
+    host: Annotated[
+        str, typer.Option(help="Address to listen on; others than loopback let other machines see and drive it.")
+    ] = "127.0.0.1",
+    port: Annotated[
+        int | None, typer.Option(help="Port to listen on. Default: 8080, or the next that is free.")
+    ] = None,
+    browser: Annotated[bool, typer.Option(help="Open the page in the browser.")] = True,
+    set_: Annotated[
+        list[str] | None,
+        typer.Option("--set", metavar="KEY=VALUE", help="A parameter of the scene, or solver.X, or stepping.X."),
+    ] = None,
+    solver: Annotated[str | None, typer.Option(help="Solver of a scene. Default: the scene's own.")] = None,
+    dt: Annotated[float | None, typer.Option(help="Step size of a scene in seconds, instead of its own.")] = None,
+) -> None:
+    """Show a scene that runs live, or a recording, in the browser; Ctrl-C ends it.
+
+    Examples:
+
+    stickslip view demo
+
+    stickslip view arch --set friction=0.3 --solver nsgs
+
+    stickslip view demo.h5 --no-browser --port 9000
+    """
+    if port is not None and not 1 <= port <= 65535:
+        raise InputError(f"port is {port}; it must be between 1 and 65535")
+    if _is_recording(what):
+        given = [name for name, value in (("set", set_), ("solver", solver), ("dt", dt)) if value]
+        if given:
+            raise InputError(f"{what} is a recording; {' and '.join(f'--{name}' for name in given)} are for scenes")
+        from stickslip.view.playback_page import serve_recording
+
+        page: PlaybackPage | LivePage = serve_recording(Path(what), host, port or 0)
+    else:
+        from stickslip.scenes.parameters import parse_assignments
+        from stickslip.scenes.running import prepare
+        from stickslip.view.live_page import serve_scene
+
+        page = serve_scene(prepare(what, solver, parse_assignments(set_ or []), dt), host, port or 0)
+    with page:
+        if not _is_loopback(host):
+            print(f"warning: everyone who reaches {host} can see and drive this page", flush=True)
+        print(f"{what}: {page.url} (Ctrl-C ends it)", flush=True)
+        if browser:
+            import webbrowser
+
+            threading.Thread(target=webbrowser.open, args=(page.url,), daemon=True).start()
+        _wait_for_signal()
+
+
+def _wait_for_signal() -> None:
+    """Return after Ctrl-C or a request to end, so that the page is closed in order."""
+    ended = threading.Event()
+    if threading.current_thread() is not threading.main_thread():
+        ended.wait()  # only the main thread hears signals
+
+    def end(_number: int, _frame: FrameType | None) -> None:
+        ended.set()
+
+    before = {number: signal.signal(number, end) for number in (signal.SIGINT, signal.SIGTERM)}
+    try:
+        while not ended.wait(0.5):
+            pass
+    finally:
+        for number, handler in before.items():
+            signal.signal(number, handler)
+
+
+def _is_recording(what: str) -> bool:
+    return what.lower().endswith(ENDINGS) or "/" in what or Path(what).is_file()
+
+
+def _is_loopback(host: str) -> bool:
+    try:
+        return ipaddress.ip_address(host).is_loopback
+    except ValueError:
+        return host == "localhost"
