@@ -31,7 +31,7 @@ def page(browser: Any) -> Iterator[Any]:
     """A page of laptop size; a console error or an exception in it fails the test."""
     context = browser.new_context(viewport={"width": 1200, "height": 720})
     opened = context.new_page()
-    opened.set_default_timeout(60_000)
+    opened.set_default_timeout(240_000)  # without a graphics card, on a busy machine, a frame takes seconds
     errors: list[str] = []
     opened.on("console", lambda message: errors.append(message.text) if message.type == "error" else None)
     opened.on("pageerror", lambda error: errors.append(str(error)))

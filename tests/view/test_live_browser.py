@@ -14,7 +14,7 @@ from stickslip.view import live_page
 from stickslip.view.live_page import LivePage
 from stickslip.view.live_run import LiveRun
 
-PATIENCE = 60.0
+PATIENCE = 240.0
 """[s] for anything: graphics are computed on the processor, and machines are busy."""
 
 

@@ -386,7 +386,7 @@ def test_a_diverged_run_pauses_and_can_be_reset():
     with LiveRun(prepared) as run:
         run.play()
         run.settled()
-        deadline = time.perf_counter() + 20.0
+        deadline = time.perf_counter() + 120.0
         while not run.snapshot().paused and time.perf_counter() < deadline:
             time.sleep(0.01)
         snapshot = run.snapshot()

@@ -44,7 +44,7 @@ class Seconds:
         return self.now
 
 
-def wait_until(condition: Callable[[], bool], seconds: float = 15.0) -> None:
+def wait_until(condition: Callable[[], bool], seconds: float = 240.0) -> None:
     end = time.monotonic() + seconds
     while not condition():
         assert time.monotonic() < end, "it did not happen in time"
@@ -173,7 +173,7 @@ def test_command_serves_and_leaves_with_zero(recorded: Path) -> None:
         assert run.stdout.readline().startswith("warning: everyone who reaches 0.0.0.0")
         assert re.match(r".*roll\.h5: http://127\.0\.0\.1:\d+ ", run.stdout.readline())
         run.send_signal(signal.SIGINT)
-        out, errors = run.communicate(timeout=20)
+        out, errors = run.communicate(timeout=240)
     finally:
         run.kill()
     assert (run.returncode, out, errors) == (0, "", "")
@@ -203,7 +203,7 @@ def test_missing_viser_is_named(recorded: Path, monkeypatch: pytest.MonkeyPatch,
 def test_browser_plays_steps_and_scrubs(served: PlaybackPage, page: Any) -> None:
     page.goto(served.url)
     page.wait_for_selector("canvas[data-engine]")
-    wait_until(lambda: len(served.server.get_clients()) == 1, 60.0)
+    wait_until(lambda: len(served.server.get_clients()) == 1)
     slider = page.get_by_role("slider").first
     slider.wait_for()
     page.keyboard.press("n")
@@ -215,7 +215,7 @@ def test_browser_plays_steps_and_scrubs(served: PlaybackPage, page: Any) -> None
     page.keyboard.press("End")
     wait_until(lambda: served.frame == 39)
     page.get_by_text("frame 39 of 39").wait_for()
-    wait_until(lambda: page.evaluate(CANVAS_COLOURS) != first, 30.0)
+    wait_until(lambda: page.evaluate(CANVAS_COLOURS) != first)
     assert len({tuple(first[k : k + 3]) for k in range(0, len(first), 4)}) > 20  # ground, ball, cube, shades
     served.clock.loop = True
     before = served.frames_shown

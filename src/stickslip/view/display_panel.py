@@ -13,6 +13,7 @@ from numpy.typing import NDArray
 from stickslip.contact_report import OPEN, SLIP, STICK
 from stickslip.model import DYNAMIC, Model
 from stickslip.view.marks import BROKEN_COLOUR, JOINT_COLOUR, STATUS_COLOURS
+from stickslip.view.quantity_words import prefixed
 from stickslip.view.soft_colours import QUANTITIES, SCALE, value_colours, value_limits
 from stickslip.view.viewer_scene import ViewerScene
 
@@ -240,11 +241,3 @@ def with_unit(value: float, unit: str) -> str:
         return f"{100.0 * value:.3g} %"
     factor, prefix = prefixed(abs(value))
     return f"{value / factor:.3g} {prefix}{unit}"
-
-
-def prefixed(largest: float) -> tuple[float, str]:
-    """The factor and the prefix with which numbers up to ``largest`` are written with few digits."""
-    if not 1e-12 <= largest < 1e15:
-        return 1.0, ""
-    power = int(np.clip(np.floor(np.log10(largest) / 3.0 + 1e-12), -3, 3))
-    return 1000.0**power, {-3: "n", -2: "µ", -1: "m", 0: "", 1: "k", 2: "M", 3: "G"}[power]

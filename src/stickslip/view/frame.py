@@ -66,7 +66,7 @@ def recorded_frame(recording: Recording, number: int) -> Frame:
         q=recording.q[number],
         nodes=recording.node_position[number],
         node_speed=np.linalg.norm(recording.node_velocity[number], axis=1),
-        contacts=_on_moving(recording.model, contacts, contacts.force),
+        contacts=contacts_on_moving(recording.model, contacts, contacts.force),
         joint_broken=recording.joint_broken[number],
     )
 
@@ -79,12 +79,14 @@ def live_frame(sim: Simulation) -> Frame:
         from stickslip.contact_report import contacts_of  # holds kernels
 
         found = contacts_of(sim.last)
-        contacts = _on_moving(sim.model, found, found.impulse[:, :3] / sim.stepping.dt)
+        contacts = contacts_on_moving(sim.model, found, found.impulse[:, :3] / sim.stepping.dt)
     speed = np.linalg.norm(state.node_velocity, axis=1)
     return Frame(state.time, state.q, state.node_position, speed, contacts, state.joint_broken)
 
 
-def _on_moving(model: Model, found: StepContacts | RecordedContacts, force: NDArray[np.float64]) -> FrameContacts:
+def contacts_on_moving(
+    model: Model, found: StepContacts | RecordedContacts, force: NDArray[np.float64]
+) -> FrameContacts:
     """Contacts with forces (k, 3) [N] on b, turned around where only a can move."""
     moves = np.append(model.body_kind == DYNAMIC, np.ones(model.soft.count, dtype=bool))
     turned = moves[found.body_a] & ~moves[found.body_b]

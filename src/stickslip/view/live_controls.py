@@ -93,17 +93,14 @@ class LiveControls:
         """Run, or pause."""
         with self._lock:
             playing = not self._playing
+            (self._run.play if playing else self._run.pause)()
             self._show_playing(playing)
-        if playing:
-            self._run.play()
-        else:
-            self._run.pause()
 
     def step(self) -> None:
         """Pause, and take one step."""
         with self._lock:
+            self._run.step_once()
             self._show_playing(False)
-        self._run.step_once()
 
     def toggle_gravity(self) -> None:
         """No gravity, or that of the scene."""

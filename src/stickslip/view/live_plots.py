@@ -4,13 +4,15 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 from math import ceil
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 import numpy as np
 from numpy.typing import NDArray
 
 from stickslip.view.live_run import LiveSnapshot
 from stickslip.view.live_simulation import COLUMNS
+from stickslip.view.quantity_words import prefixed
+from stickslip.view.web_charts import add_chart, chart_heading
 
 if TYPE_CHECKING:
     import viser
@@ -19,9 +21,7 @@ INTERVAL = 0.22
 """[s] between updates."""
 MOST_POINTS = 200
 """Points of a curve: one in two pixels of a narrow plot; more would only slow down browsers without a graphics card."""
-PREFIXES = ((1e9, "G"), (1e6, "M"), (1e3, "k"), (1.0, ""), (1e-3, "m"), (1e-6, "\N{MICRO SIGN}"), (1e-9, "n"))
 NO_PREFIX = (1.0, "")
-FONT = "10px sans-serif"
 WORST = ("residual", "momentum", "overlap", "iterations", "contacts")
 """Columns of which thinned curves show the largest value of neighbouring steps; of others the last."""
 
@@ -40,15 +40,15 @@ class Chart:
     height: int = 120
 
 
-ITERATIONS = Chart("Residual over iterations of the last step", (("", "residual", "#1f6fb4"),), decades=(-12, 0))
+ITERATIONS = Chart("Residual", (("", "residual", "#1f6fb4"),), decades=(-12, 0))
 CHARTS = (
     Chart(
-        "Relative errors over time [s]",
+        "Relative errors",
         (("residual", "law (natural residual)", "#1f6fb4"), ("momentum", "momentum (relative)", "#d9480f")),
         decades=(-16, 0),
     ),
     Chart(
-        "Energy over time [s]",
+        "Energy",
         (
             ("kinetic", "kinetic", "#d9480f"),
             ("potential", "potential since start", "#1f6fb4"),
@@ -57,7 +57,7 @@ CHARTS = (
         unit="J",
     ),
     Chart(
-        "Energy ledger, sums over time [s]",
+        "Energy ledger, sums",
         (
             ("work", "work done", "#2b8a3e"),
             ("friction", "lost: friction", "#d9480f"),
@@ -67,9 +67,9 @@ CHARTS = (
         ),
         unit="J",
     ),
-    Chart("Deepest overlap over time [s]", (("overlap", "overlap", "#c2255c"),), unit="m"),
+    Chart("Deepest overlap", (("overlap", "overlap", "#c2255c"),), unit="m"),
     Chart(
-        "Work of a step over time [s]",
+        "Work of a step",
         (("iterations", "iterations", "#1f6fb4"), ("contacts", "contacts", "#d9480f")),
     ),
 )
@@ -80,7 +80,7 @@ class LivePlots:
 
     def __init__(self, server: viser.ViserServer) -> None:
         self._server = server
-        self._iterations = _Plot(server, ITERATIONS, "iteration")
+        self._iterations = _Plot(server, ITERATIONS, "iterations of the last step")
         self._plots = [_Plot(server, chart, "time [s]") for chart in CHARTS]
 
     def show(self, snapshot: LiveSnapshot) -> None:
@@ -99,29 +99,11 @@ class _Plot:
     chart and lose what the user has zoomed to."""
 
     def __init__(self, server: viser.ViserServer, chart: Chart, along: str) -> None:
-        self.chart, self._prefix = chart, NO_PREFIX
+        self.chart, self._along, self._prefix = chart, along, NO_PREFIX
         self._heading = server.gui.add_html(self._title())
-        series: list[Any] = [{"label": along}]
-        for _, label, colour in chart.series:
-            series.append({"label": label, "stroke": colour, "width": 1.5, "points": {"show": False}})
-        y: dict[str, Any] = {"size": 44, "space": 20}
-        scale: dict[str, Any] = {}
-        if chart.decades is not None:
-            low, high = chart.decades
-            marked = range(low, high + 1, 4)
-            y |= {"splits": tuple(10.0**k for k in marked), "values": tuple(f"1e{k}" if k else "1" for k in marked)}
-            scale = {"distr": 3, "range": (10.0**low, 10.0**high)}
-        common = {"font": FONT, "ticks": {"size": 4}}
-        self._node = server.gui.add_uplot(
-            (np.zeros(1), *(np.ones(1) for _ in chart.series)),
-            tuple(series),
-            scales={"x": {"time": False}, "y": scale},
-            axes=({**common, "size": 26}, {**common, **y}),
-            legend={"show": len(chart.series) > 1, "live": False},
-            cursor={"show": True, "x": True, "y": False, "points": {"show": False}},
-            height=chart.height,
-            padding=(8, 12, 0, 0),
-        )
+        nothing = (np.zeros(1), *(np.ones(1) for _ in chart.series))
+        series = [(label, colour) for _, label, colour in chart.series]
+        self._node = add_chart(server, nothing, along, series, decades=chart.decades, height=chart.height)
 
     def show(self, x: NDArray[np.float64], curves: list[NDArray[np.float64]]) -> None:
         """Draw curves (n,) over x (n,), rising; without points nothing is seen."""
@@ -140,10 +122,8 @@ class _Plot:
         self._node.data = (x, *curves)
 
     def _title(self) -> str:
-        unit = f" in {self._prefix[1]}{self.chart.unit}" if self.chart.unit else ""
-        what, over, rest = self.chart.title.partition(" over ")
-        text = f"<b>{what}</b>{unit}{over}{rest}"
-        return f"<div style='font-size:12px;padding:6px 10px 0'>{text}</div>"
+        unit = f"{self._prefix[1]}{self.chart.unit}" if self.chart.unit else ""
+        return chart_heading(self.chart.title, unit, self._along)
 
 
 def thinned(table: NDArray[np.float64], steps: int, most: int) -> NDArray[np.float64]:
@@ -180,4 +160,4 @@ def prefix_of(largest: float, before: tuple[float, str]) -> tuple[float, str]:
     """Prefix with which numbers up to ``largest`` are written with few digits; the one before as long as it will do."""
     if 0.3 * before[0] <= largest < 1000.0 * before[0] or largest == 0.0:
         return before
-    return next((prefix for prefix in PREFIXES if largest >= prefix[0]), PREFIXES[-1])
+    return prefixed(largest)

@@ -10,7 +10,7 @@ from numpy.typing import NDArray
 from stickslip.contact_report import OPEN
 from stickslip.model import Model
 from stickslip.view.frame import FrameContacts
-from stickslip.view.marks import BROKEN_COLOUR, JOINT_COLOUR, friction_cones, joint_marks, status_colours
+from stickslip.view.marks import BROKEN_COLOUR, JOINT_COLOUR, friction_cones, joint_marks, status_colours, turns_from_z
 from stickslip.view.shape_meshes import cone
 from stickslip.view.traced_scene import linear
 
@@ -146,13 +146,6 @@ def _place(
     node.batched_wxyzs = wxyz
     node.batched_scales = scale
     node.batched_colors = linear(colours)  # viser takes these for linear
-
-
-def turns_from_z(direction: NDArray[np.float64]) -> NDArray[np.float64]:
-    """(k, 4) shortest turns of z to unit vectors (k, 3)."""
-    wxyz = np.column_stack([1.0 + direction[:, 2], -direction[:, 1], direction[:, 0], np.zeros(len(direction))])
-    wxyz[wxyz[:, 0] < 1e-9] = (0.0, 1.0, 0.0, 0.0)
-    return wxyz / np.linalg.norm(wxyz, axis=1, keepdims=True)
 
 
 def ball() -> tuple[NDArray[np.float64], NDArray[np.int32]]:

@@ -1,4 +1,4 @@
-"""Forces, friction cones and joints as lines and cones for viewers; their colours and sizes."""
+"""Friction cones and joints as viewers draw them; colours of contacts and joints."""
 
 from __future__ import annotations
 
@@ -23,11 +23,6 @@ def status_colours(contacts: FrameContacts) -> NDArray[np.float64]:
     return _COLOUR_ROWS[contacts.status]
 
 
-def force_arrows(contacts: FrameContacts, metres_per_newton: float) -> NDArray[np.float64]:
-    """(k, 2, 3) [m] from each contact point along the force on body b."""
-    return np.stack([contacts.point, contacts.point + metres_per_newton * contacts.force], axis=1)
-
-
 class Cones(NamedTuple):
     """k cones with their tips at contact points; the mesh is shape_meshes.cone()."""
 
@@ -41,13 +36,16 @@ class Cones(NamedTuple):
 
 def friction_cones(contacts: FrameContacts, height: float) -> Cones:
     """Cones of admissible forces, all ``height`` [m] high; of an ellipse the mean coefficient."""
-    n = contacts.normal
-    # half-way construction of the shortest turn from z; straight down, it is a half turn about x
-    wxyz = np.column_stack([1.0 + n[:, 2], -n[:, 1], n[:, 0], np.zeros(len(n))])
-    wxyz[wxyz[:, 0] < 1e-9] = (0.0, 1.0, 0.0, 0.0)
-    wxyz /= np.linalg.norm(wxyz, axis=1, keepdims=True)
     radius = np.maximum(contacts.friction[:, :2].mean(axis=1), 1e-3) * height
-    return Cones(contacts.point, wxyz, np.stack([radius, radius, np.full(len(n), height)], axis=1))
+    scale = np.stack([radius, radius, np.full(len(radius), height)], axis=1)
+    return Cones(contacts.point, turns_from_z(contacts.normal), scale)
+
+
+def turns_from_z(direction: NDArray[np.float64]) -> NDArray[np.float64]:
+    """(k, 4) shortest turns of z to unit vectors (k, 3); straight down, a half turn about x."""
+    wxyz = np.column_stack([1.0 + direction[:, 2], -direction[:, 1], direction[:, 0], np.zeros(len(direction))])
+    wxyz[wxyz[:, 0] < 1e-9] = (0.0, 1.0, 0.0, 0.0)
+    return wxyz / np.linalg.norm(wxyz, axis=1, keepdims=True)
 
 
 class JointMarks(NamedTuple):

@@ -3,12 +3,13 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 import numpy as np
 from numpy.typing import NDArray
 
-from stickslip.view.display_panel import prefixed
+from stickslip.view.quantity_words import prefixed
+from stickslip.view.web_charts import add_chart, chart_heading
 
 if TYPE_CHECKING:
     import viser
@@ -21,7 +22,8 @@ ERRORS = (-16, 0)
 """Decades of the axis of errors; what is outside is drawn on its edge."""
 SI = ("m", "J")
 """Units that get a prefix."""
-FONT, MARK = "10px sans-serif", "#495057"
+MARK = "#495057"
+"""Colour of the shown frame."""
 
 
 @dataclass(frozen=True)
@@ -103,27 +105,17 @@ class _Plot:
         if len(time) == 1:  # a plot needs a width
             self._data = tuple(np.repeat(v, 2) for v in self._data)
             self._data[0][1] += 1e-3
-        bracket = f" [{unit}]" if unit else ""
-        heading = "font-size:12px;padding:6px 10px 0"
-        server.gui.add_html(f"<div style='{heading}'><b>{curves.title}</b>{bracket} over time [s]</div>")
-        series: list[Any] = [{"label": "time [s]"}, {"label": "shown", "stroke": MARK, "width": 1.5}]
-        series += [{"label": label, "stroke": colour, "width": 1.5} for label, colour, _ in curves.values]
-        for entry in series[1:]:
-            entry["points"] = {"show": False}
-        common: dict[str, Any] = {"font": FONT, "ticks": {"size": 4}}
-        y: dict[str, Any] = {"size": 44, "space": 20}
-        scale: dict[str, Any] = {"range": (low, high)}
-        if curves.logarithmic:
-            marked = range(ERRORS[0], ERRORS[1] + 1, 4)
-            y |= {"splits": tuple(10.0**k for k in marked), "values": tuple(f"1e{k}" if k else "1" for k in marked)}
-            scale["distr"] = 3
-        self._node = server.gui.add_uplot(
-            self._marked(0), tuple(series), scales={"x": {"time": False}, "y": scale},
-            axes=({**common, "size": 26}, {**common, **y}),
-            legend={"show": True, "live": False},
-            cursor={"show": True, "x": True, "y": False, "points": {"show": False}},
-            height=115, padding=(8, 12, 0, 0),
-        )  # fmt: skip
+        server.gui.add_html(chart_heading(curves.title, unit, "time [s]"))
+        series = [("shown", MARK), *((label, colour) for label, colour, _ in curves.values)]
+        self._node = add_chart(
+            server,
+            self._marked(0),
+            "time [s]",
+            series,
+            decades=ERRORS if curves.logarithmic else None,
+            limits=(low, high),
+            height=115,
+        )
 
     def mark(self, at: int) -> None:
         """Mark a point of the curves."""

@@ -11,6 +11,7 @@ from numpy.typing import NDArray
 from stickslip.errors import InputError
 from stickslip.geometry.rotation import matrix
 from stickslip.model import DYNAMIC, Model
+from stickslip.view.frame import contacts_on_moving
 from stickslip.view.player_data import Block, continuous_quaternions, float_block, integer_block, rounded, time_block
 from stickslip.view.shape_meshes import half_spaces, shape_instances
 from stickslip.view.soft_colours import QUANTITIES, node_values, value_limits
@@ -191,31 +192,28 @@ def motion(recording: Recording, frames: NDArray[np.int64], colour_by: str | Non
 
 
 def contact_marks(recording: Recording, frames: NDArray[np.int64], size: float, progress: Progress) -> Packed:
-    """Contacts of k frames: rows in the order of pairs of bodies, then of time, so that neighbours are alike.
-
-    Forces are those on the second body of a contact, or on the first where only that one is dynamic.
-    """
+    """Contacts of k frames: rows in the order of pairs of bodies, then of time, so that neighbours are alike."""
     counts = np.diff(recording.contact_offset)[frames]
     most = _cap(counts)
-    moves = np.append(recording.model.body_kind == DYNAMIC, np.ones(recording.model.soft.count, bool))
-    rows: list[NDArray[np.float64]] = [np.zeros((0, 10))]
+    rows: list[NDArray[np.float64]] = [np.zeros((0, 11))]
     for k, f in enumerate(frames.tolist()):
-        found = recording.contacts(f)
+        stored = recording.contacts(f)
+        found = contacts_on_moving(recording.model, stored, np.nan_to_num(stored.force))
         pair = found.body_a.astype(np.int64) << 32 | found.body_b
         order = np.argsort(pair, kind="stable")
         first = np.searchsorted(pair[order], pair[order])
         which = np.empty(len(pair))
         which[order] = np.arange(len(pair)) - first
-        force = np.nan_to_num(found.force) * np.where(moves[found.body_b] | ~moves[found.body_a], 1.0, -1.0)[:, None]
         table = np.column_stack([
-            found.body_a, found.body_b, which, np.full(len(pair), k), np.nan_to_num(found.point), force, found.status
+            found.body_a, found.body_b, which, np.full(len(pair), k), np.nan_to_num(found.point), found.force,
+            found.status,
         ])  # fmt: skip
         if len(table) > most:
-            strength = np.linalg.norm(force, axis=1)
+            strength = np.linalg.norm(found.force, axis=1)
             table = table[np.sort(np.argsort(-strength, kind="stable")[:most])]
         rows.append(table)
         progress(k + 1, len(frames))
-    table = np.concatenate([np.zeros((0, 11)), *rows[1:]])
+    table = np.concatenate(rows)
     table = table[np.lexsort((table[:, 3], table[:, 2], table[:, 1], table[:, 0]))]
     force = table[:, 7:10]
     largest = float(np.abs(force).max(initial=0.0)) or 1.0

@@ -39,3 +39,11 @@ def ordinal(number: int) -> str:
     """1st, 2nd, 3rd, ..."""
     ending = {1: "st", 2: "nd", 3: "rd"}.get(number % 10, "th") if number % 100 not in (11, 12, 13) else "th"
     return f"{number}{ending}"
+
+
+def prefixed(largest: float) -> tuple[float, str]:
+    """The factor and the prefix with which numbers up to ``largest`` are written with few digits."""
+    if not 1e-12 <= largest < 1e15:
+        return 1.0, ""
+    power = int(np.clip(np.floor(np.log10(largest) / 3.0 + 1e-12), -3, 3))
+    return 1000.0**power, {-3: "n", -2: "µ", -1: "m", 0: "", 1: "k", 2: "M", 3: "G"}[power]
