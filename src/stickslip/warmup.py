@@ -127,7 +127,7 @@ def _stages() -> Iterator[tuple[str, Callable[[], None]]]:
     yield "soft body, picture", partial(_draw, _soft_stack())
     for torsion in (0.0, 0.01):
         yield f"many contacts, torsion {torsion:g}", partial(_step, _lattice(torsion))
-    yield "picture", partial(_draw, _stack("box", "sphere"))
+    yield "picture", partial(_draw, _behind_a_wall(_stack("box", "sphere")))
 
 
 def _lattice(torsion: float) -> Scene:
@@ -145,6 +145,13 @@ def _stack(*names: str, torsion: float = 0.0) -> Scene:
     scene.add_half_space(torsion=torsion)
     for level, name in enumerate(names):
         SHAPES[name](scene, (level + 0.5) * EDGE - 1e-4 * (level + 1))
+    return scene
+
+
+def _behind_a_wall(scene: Scene) -> Scene:
+    """The same with a fixed wall before the camera of pictures, which draws it as glass."""
+    scene.add_box((0.1 * EDGE, 6.0 * EDGE, 6.0 * EDGE), (2.0 * EDGE, -2.0 * EDGE, EDGE), kind="static")
+    scene.add_box((6.0 * EDGE, 0.1 * EDGE, 6.0 * EDGE), (2.0 * EDGE, -2.0 * EDGE, EDGE), kind="static")
     return scene
 
 
