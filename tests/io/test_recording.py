@@ -219,3 +219,17 @@ def test_files_that_are_no_recordings_are_refused_in_one_line(tmp_path):
             read_recording(tmp_path / name)
         assert "\n" not in str(caught.value)
         assert name in str(caught.value)
+
+
+def test_bytes_that_have_changed_are_noticed_where_they_are_read(tmp_path):
+    path = tmp_path / "fall.h5"
+    record(path, steps=20)
+    for damage, message in ((np.nan, "not a finite number"), (7.0, "length is not 1")):
+        with h5py.File(path, "r+") as file:
+            file["q"][11, 1, 4] = damage
+        with read_recording(path) as recording:
+            assert np.isfinite(recording.q[10]).all()
+            with pytest.raises(FileError, match=message):
+                recording.q[11]
+            with pytest.raises(FileError, match=message):
+                np.asarray(recording.q)

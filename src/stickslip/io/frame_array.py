@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
@@ -29,9 +30,13 @@ class FrameArray:
         source: h5py.Dataset | NDArray[Any],
         frames: int,
         rows: NDArray[np.int64] | None = None,
+        check: Callable[[NDArray[Any]], None] | None = None,
     ) -> None:
-        """``source`` has at least ``frames`` rows; ``rows`` (n,): the row of each frame, where several share one."""
-        self._file, self._source, self._rows = file, source, rows
+        """``source`` has at least ``frames`` rows; ``rows`` (n,): the row of each frame, where several share one.
+
+        check: sees what was read, and raises an error where it cannot be.
+        """
+        self._file, self._source, self._rows, self._check = file, source, rows, check
         self.shape: tuple[int, ...] = (frames, *source.shape[1:])
         self.dtype: np.dtype[Any] = source.dtype
 
@@ -84,7 +89,14 @@ class FrameArray:
         row = frame if self._rows is None else int(self._rows[frame])
         if isinstance(self._source, np.ndarray):
             return np.array(self._source[row])
-        return self._file.read(self._source, row)
+        return self._stored(self._source, row)
+
+    def _stored(self, source: h5py.Dataset, selection: Any) -> NDArray[Any]:
+        """Part of the file, checked."""
+        found = self._file.read(source, selection)
+        if self._check is not None:
+            self._check(found)
+        return found
 
     def _gather(self, numbers: NDArray[np.intp], inner: tuple[int, ...] = ()) -> NDArray[Any]:
         """Frames of the given numbers, each read once, in one piece where they follow one another; or one part."""
@@ -97,10 +109,10 @@ class FrameArray:
         first, last = int(wanted[0]), int(wanted[-1]) + 1
         row_bytes = self.dtype.itemsize * int(np.prod(self.shape[1:]))
         if last - first == len(wanted) or (last - first - len(wanted)) * row_bytes < GAP_BYTES * len(wanted):
-            found = self._file.read(self._source, (slice(first, last), *inner))
+            found = self._stored(self._source, (slice(first, last), *inner))
             place = rows - first
         else:
-            found = np.stack([self._file.read(self._source, (int(row), *inner)) for row in wanted])
+            found = np.stack([self._stored(self._source, (int(row), *inner)) for row in wanted])
         if place.shape == found.shape[:1] and (place == np.arange(len(found))).all():
             return found
         return np.asarray(found[place.reshape(rows.shape)])

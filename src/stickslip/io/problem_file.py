@@ -45,6 +45,8 @@ DAMAGED = (
 """What reading a damaged archive raises."""
 ROLLING = ("mu_r", "mur", "mu_rolling")
 """Names that coefficients of rolling friction go by."""
+HDF5, HDF5_STARTS = b"\x89HDF\r\n\x1a\n", (0, 512, 1024, 2048)
+"""First bytes of an HDF5 file, and where they may be: before them is room for those who made it."""
 
 
 # ---- writing -------------------------------------------------------------------------------------------------
@@ -150,7 +152,7 @@ def _read(file: Path) -> ProblemFile:
             first = stream.read(4096)
     except OSError as error:
         raise FileError(f"problem file {file} cannot be read: {error.strerror}") from None
-    if first.startswith(b"\x89HDF\r\n\x1a\n"):
+    if any(first[start : start + len(HDF5)] == HDF5 for start in HDF5_STARTS):
         from stickslip.io.fclib import read_fclib
 
         return read_fclib(file)

@@ -6,6 +6,7 @@ import json
 import os
 from collections.abc import Collection
 from dataclasses import dataclass
+from functools import partial
 from pathlib import Path
 from types import TracebackType
 from typing import Any
@@ -33,6 +34,8 @@ from stickslip.state import State
 
 VERSIONS = (1, VERSION)
 """Versions that can be read."""
+UNIT_ERROR = 1e-3
+"""Rotations whose length differs from 1 by more were never written by a run."""
 
 
 @dataclass(frozen=True, eq=False)
@@ -179,6 +182,18 @@ def _check_format(file: h5py.File, path: Path) -> int:
     return version
 
 
+def _plausible(path: Path, name: str, rows: NDArray[np.float64]) -> None:
+    """Raise a FileError where numbers cannot be those of a run: HDF5 itself does not notice bytes that have changed."""
+    if not np.isfinite(rows).all():
+        raise FileError(f"recording {path} is damaged: {name} has an entry that is not a finite number")
+    if name != "q" or rows.shape[-1:] != (7,):  # not whole poses
+        return
+    with np.errstate(over="ignore"):
+        length = np.linalg.norm(rows[..., 3:], axis=-1)
+    if (np.abs(length - 1.0) > UNIT_ERROR).any():
+        raise FileError(f"recording {path} is damaged: q has a rotation whose length is not 1")
+
+
 def _read(file: h5py.File, recording_file: RecordingFile, complete: bool, frames: int) -> Recording:
     attributes, path = file.attrs, recording_file.path
     model, has_motion = read_model(file["model"])
@@ -200,7 +215,8 @@ def _read(file: h5py.File, recording_file: RecordingFile, complete: bool, frames
             raise FileError(
                 f"recording {path} is damaged: {last} has shape {stored.shape}; it should have {(least, *shape)}"
             )
-        return FrameArray(recording_file, stored, frames, rows)
+        check = partial(_plausible, path, name) if missing is None or SOFT in name else None
+        return FrameArray(recording_file, stored, frames, rows, check)
 
     def numbers(name: str) -> NDArray[Any]:
         found = np.asarray(file[name][:frames])
@@ -208,6 +224,7 @@ def _read(file: h5py.File, recording_file: RecordingFile, complete: bool, frames
             raise FileError(f"recording {path} is damaged: {name} has {len(file[name])} rows; it should have {frames}")
         return found
 
+    _plausible(path, "time", numbers("time"))
     bodies, nodes, joints = model.body_count, model.soft.node_count, model.joints
     none = None if SOFT in file else np.broadcast_to(0.0, (frames, 0, 3))
     state, digest = read_state(file) if complete else (None, None)
