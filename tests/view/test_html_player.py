@@ -16,6 +16,7 @@ from stickslip import Scene, Simulation, elastic, tet_generators
 from stickslip.errors import FileError, InputError
 from stickslip.io.recording import RecordedContacts, Recorder, Recording, read_recording
 from stickslip.model import DYNAMIC
+from stickslip.view.camera import frame_poses
 from stickslip.view.html_player import page_text, player_data, write_player
 from stickslip.view.player_course import thinned
 from stickslip.view.player_data import (
@@ -154,6 +155,22 @@ def test_balls_hold_the_shapes_of_their_bodies(recording: Recording) -> None:
     assert balls["red"][3] == pytest.approx(0.1 * np.sqrt(3.0))
     assert balls["blue"][3] == pytest.approx(0.12 * np.sqrt(3.0), rel=0.02)
     assert 0.1 <= balls[EVIL][3] <= 0.1 * np.sqrt(3.0) + 1e-9
+
+
+def test_the_page_frames_all_places(recording: Recording) -> None:
+    """What is kept gives the same camera as all places would, for any shape of the page."""
+    facts, _ = taken_apart(player_data(recording, fps=50.0))
+    framed = np.array(facts["framed"])
+    assert 0 < len(framed) < 64
+    frames = played_frames(recording.time, 50.0, None, None)
+    axes = frame_poses(recording.model, [(recording.q[0], recording.node_position[0])], 100, 100).axes
+    balls = body_balls(recording.model)
+    for half in (0.05, 0.2, 0.28):
+        for across in (*axes[:2], *-axes[:2]):
+            edge = (framed[:, :3] @ (across - half * axes[2]) + framed[:, 3] * np.hypot(1.0, half)).max()
+            for k in frames:
+                middle = recording.q[int(k)][balls[:, 3] > 0.0, :3]
+                assert (middle @ (across - half * axes[2])).max() <= edge + 1e-5
 
 
 def test_soft_bodies_come_back_with_their_colours(soft_recording: Recording) -> None:

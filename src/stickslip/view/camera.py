@@ -97,7 +97,7 @@ def frame_poses(
     a, e = np.deg2rad(azimuth), np.deg2rad(elevation)
     back = np.array([np.cos(e) * np.cos(a), np.cos(e) * np.sin(a), np.sin(e)])
     camera = look_at(back, (0.0, 0.0, 0.0))
-    centre, radius = _framed_balls(model, poses) if follow is None else _followed_ball(model, poses[0], follow)
+    centre, radius = framed_balls(model, poses) if follow is None else _followed_ball(model, poses[0], follow)
     half = camera.half_size(width, height)
 
     # A ball is inside the picture where |x - c| + r / cos <= (z + d) tan; the tightest distance d and
@@ -146,7 +146,7 @@ def _followed_ball(model: Model, pose: Pose, body: int) -> tuple[NDArray[np.floa
     return centre[None], np.array([FOLLOW_REACH * max(float(reach.max(initial=0.0)), 1e-9)])
 
 
-def _framed_balls(model: Model, poses: Sequence[Pose]) -> tuple[NDArray[np.float64], NDArray[np.float64]]:
+def framed_balls(model: Model, poses: Sequence[Pose]) -> tuple[NDArray[np.float64], NDArray[np.float64]]:
     """Centres (k, 3) and radii (k,) of balls around what to show: all that moves, and what is fixed close to it."""
     shapes = outline(model)
     kind = model.body_kind[model.shape_body[shapes.shape]]

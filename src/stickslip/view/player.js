@@ -52,7 +52,7 @@ class Player {
     this.plots = PLOTS.map((plot) => new Plot($("plots"), plot, this.course, span, facts.failed, facts.tolerance, seek));
     const note = document.createElement("p");
     note.className = "note";
-    note.textContent = "* difference to the start. Friction, impact, damping, work, numerical: sums since the start."
+    note.textContent = "* difference to the start. Work, losses and numerics: sums since the start."
       + (facts.failed.length ? " Shaded: steps that did not converge." : "");
     $("plots").append(note);
   }
@@ -195,13 +195,9 @@ class Player {
     this.fit();
   }
 
-  // Frame what moves at the start, and most of it in the middle and at the end.
+  // Frame all places of the whole film.
   fit() {
-    const { frames } = this.facts, all = [];
-    for (const k of new Set([0, frames >> 1, frames - 1])) {
-      this.scene.place(k, 0);
-      all.push(...withoutStrays(this.scene.balls(), k === 0 ? STRAY : 1.5));
-    }
+    const all = this.facts.framed;
     const low = [0, 1, 2].map((k) => all.reduce((least, b) => Math.min(least, b[k] - b[3]), Infinity));
     const high = [0, 1, 2].map((k) => all.reduce((most, b) => Math.max(most, b[k] + b[3]), -Infinity));
     this.camera.frame(all, $("view").clientWidth / Math.max(1, $("view").clientHeight));

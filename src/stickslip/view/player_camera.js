@@ -1,6 +1,6 @@
 // A camera that turns about a point; it is framed as view/camera.py does, so that pictures and pages look alike.
 
-const HALF_FIELD = Math.tan((16 * Math.PI) / 180), BORDER = 1.12, STRAY = 6;
+const HALF_FIELD = Math.tan((16 * Math.PI) / 180), BORDER = 1.15;
 
 class Camera {
   constructor() {
@@ -38,16 +38,15 @@ class Camera {
     if (!balls.length) balls = [[0, 0, 0, 1]];
     const { right, up, forward } = this.axes(), half = this.half(aspect), axes = [right, up];
     const offset = [0, 0];
-    let distance = 0, middle = 0;
-    for (const ball of balls) middle += dot(forward, ball) / balls.length;
+    const deep = balls.map((ball) => dot(forward, ball)), middle = 0.5 * (Math.min(...deep) + Math.max(...deep));
+    let distance = 0;
     for (let k = 0; k < 2; k++) {
       let high = -Infinity, low = Infinity;
-      for (const ball of balls) {
-        const along = dot(axes[k], ball), deep = dot(forward, ball) * half[k];
-        const slope = BORDER * ball[3] * Math.hypot(1, half[k]);
-        high = Math.max(high, along + slope - deep);
-        low = Math.min(low, along - slope + deep);
-      }
+      balls.forEach((ball, i) => {
+        const along = dot(axes[k], ball), slope = ball[3] * Math.hypot(1, half[k]);
+        high = Math.max(high, along + slope - deep[i] * half[k]);
+        low = Math.min(low, along - slope + deep[i] * half[k]);
+      });
       offset[k] = 0.5 * (high + low);
       distance = Math.max(distance, (0.5 * (high - low)) / half[k]);
     }
@@ -72,15 +71,6 @@ class Camera {
     this.distance = Math.min(1e6, Math.max(1e-5, this.distance * factor));
     this.touched = true;
   }
-}
-
-// Balls far from the others are left out, as in view/camera.py.
-function withoutStrays(balls, most = STRAY) {
-  if (balls.length < 3) return balls;
-  const median = [0, 1, 2].map((k) => balls.map((b) => b[k]).sort((a, b) => a - b)[balls.length >> 1]);
-  const away = balls.map((b) => Math.hypot(b[0] - median[0], b[1] - median[1], b[2] - median[2]));
-  const limit = most * away.slice().sort((a, b) => a - b)[Math.floor(0.9 * (away.length - 1))];
-  return balls.filter((ball, i) => away[i] <= limit + ball[3]);
 }
 
 // Mouse and touch on a canvas: left or one finger turns, right, middle, shift or two fingers move, wheel or pinch zooms.

@@ -11,10 +11,11 @@ from numpy.typing import NDArray
 from stickslip.errors import InputError
 from stickslip.geometry.rotation import matrix
 from stickslip.model import DYNAMIC, Model
+from stickslip.view.camera import FIELD_OF_VIEW, framed_balls, look_at
 from stickslip.view.frame import contacts_on_moving
 from stickslip.view.player_data import Block, continuous_quaternions, float_block, integer_block, rounded, time_block
 from stickslip.view.shape_meshes import half_spaces, shape_instances
-from stickslip.view.soft_colours import QUANTITIES, node_values, value_limits
+from stickslip.view.soft_colours import QUANTITIES, least_range, node_values, value_limits
 from stickslip.view.traced_scene import STEEPEST_GROUND, body_colours
 
 if TYPE_CHECKING:
@@ -31,6 +32,12 @@ FORCE_LEVELS = 2047
 their direction beside an impact."""
 CONTACT_BUDGET = 400_000
 """Contacts of all played frames together; of frames with many only the largest forces are kept."""
+POSES = 32
+"""Most frames that decide what the page frames."""
+ASPECTS = 12
+"""Widths of pages for which the balls that reach the edges are looked for."""
+AZIMUTH, ELEVATION = np.deg2rad(-60.0), np.deg2rad(18.0)
+"""[rad] direction in which the page opens, as in player_camera.js."""
 STRAY = 6.0
 """Bodies farther from the middle than this many times the 90th percentile do not count for the scene's size."""
 
@@ -111,6 +118,29 @@ def scene_size(model: Model, balls: NDArray[np.float64], q: NDArray[np.float64],
     return max(float(np.linalg.norm(high[kept].max(axis=0) - low[kept].min(axis=0))), 1e-6)
 
 
+def framed_places(recording: Recording, frames: NDArray[np.int64]) -> list[list[float]]:
+    """Balls [x, y, z, radius] [m], few of them, that the page frames: all places over time, chosen as films do.
+
+    Kept are those that reach an edge of the view in which the page opens, for some width of it, and those that are
+    farthest along x, y and z: what throws shadows.
+    """
+    few = np.unique(frames[np.linspace(0, len(frames) - 1, POSES).round().astype(int)]).tolist()
+    soft, none = recording.model.soft.count, np.zeros((0, 3))
+    poses = [(np.nan_to_num(recording.q[k]), np.nan_to_num(recording.node_position[k]) if soft else none) for k in few]
+    centre, radius = framed_balls(recording.model, poses)
+    flat = np.cos(ELEVATION)
+    axes = look_at((flat * np.cos(AZIMUTH), flat * np.sin(AZIMUTH), np.sin(ELEVATION)), (0.0, 0.0, 0.0)).axes
+    kept: set[int] = set()
+    for half in np.linspace(0.0, np.tan(0.5 * FIELD_OF_VIEW), ASPECTS):
+        for across in (*axes[:2], *-axes[:2]):
+            kept.add(int((centre @ (across - half * axes[2]) + radius * np.hypot(1.0, half)).argmax()))
+    for along in (*np.eye(3), *-np.eye(3), axes[2], -axes[2]):
+        kept.add(int((centre @ along + radius).argmax()))
+    chosen = sorted(kept)
+    rows = np.column_stack([centre[chosen], radius[chosen]]).astype(np.float32)
+    return [[float(x) for x in row] for row in rows]
+
+
 def geometry(model: Model) -> Packed:
     """Triangles of shapes, instances and where they are on their bodies, half-spaces, joints, colours."""
     groups = shape_instances(model)
@@ -132,8 +162,6 @@ def geometry(model: Model) -> Packed:
         "plane_body": integer_block(model.shape_body[planes]),
         "plane_place": float_block(place[planes]),
         "colours": integer_block(np.rint(255.0 * body_colours(model)).astype(np.int32)),
-        "balls": float_block(body_balls(model)),
-        "kind": integer_block(model.body_kind),
         "joint_body": integer_block(np.stack([joints.body_a, joints.body_b], axis=1)),
         "joint_anchor": float_block(np.concatenate([joints.anchor_a, joints.anchor_b], axis=1)),
         "soft_faces": integer_block(np.searchsorted(model.soft.surface.nodes, model.soft.surface.triangles)),
@@ -168,7 +196,7 @@ def motion(recording: Recording, frames: NDArray[np.int64], colour_by: str | Non
     size = scene_size(model, balls, q, x)
     radius = balls[(model.body_kind == DYNAMIC) & (balls[:, 3] > 0.0), 3]
     step = float(np.clip(OF_BODY * np.median(radius) if len(radius) else 0.0, FINEST * size, COARSEST * size))
-    low, high = value_limits(np.nan_to_num(values))
+    low, high = value_limits(np.nan_to_num(values), least_range(soft, colour_by) if colour_by else 0.0)
     level = np.rint(255.0 * np.clip((np.nan_to_num(values) - low) / max(high - low, 1e-300), 0.0, 1.0))
     turns = continuous_quaternions(q[:, :, 3:])
     facts: dict[str, Any] = {

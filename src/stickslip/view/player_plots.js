@@ -12,8 +12,8 @@ const PLOTS = [
     title: "Energy", unit: "J",
     curves: [
       ["kinetic", "kinetic", "#1d4ed8"], ["potential", "potential*", "#15803d"], ["elastic", "elastic", "#7c3aed"],
-      ["friction", "friction", "#c2410c"], ["impact", "impact", "#b45309"], ["damping", "damping", "#0e7490"],
-      ["work", "work", "#be185d"], ["numerical", "numerical", "#6b7280"],
+      ["work", "work done", "#be185d"], ["friction", "lost: friction", "#c2410c"], ["impact", "lost: impact", "#b45309"],
+      ["damping", "lost: damping", "#0e7490"], ["numerical", "gained by numerics", "#6b7280"],
     ],
   },
 ];
@@ -41,6 +41,12 @@ class Plot {
       caption.append(item);
       return [key, value];
     });
+    if (plot.log && tolerance) {
+      const item = document.createElement("span");
+      item.className = "key limit";
+      item.append(`solver's tolerance ${shortNumber(tolerance).replace("1.0e", "1e")}`);
+      caption.append(item);
+    }
     this.canvas = document.createElement("canvas");
     this.canvas.setAttribute("role", "img");
     this.canvas.setAttribute("aria-label", `${plot.title} over time`);
@@ -142,10 +148,6 @@ class Plot {
     pen.lineTo(to, at);
     pen.stroke();
     pen.setLineDash([]);
-    pen.fillStyle = INK.text;
-    pen.textAlign = "right";
-    pen.textBaseline = at > 18 ? "bottom" : "top";
-    pen.fillText("solver's tolerance", to - 3, at > 18 ? at - 1 : at + 2);
   }
 
   timeAxis(pen, x, width, height, bottom, top) {

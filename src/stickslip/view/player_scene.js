@@ -4,7 +4,7 @@ const STYLES = { spheres: 1, boxes: 2, cylinders: 3, hull: 4, mesh: 5, capsules:
 // taps of shadows, whether the light of the sky is shaded, and pixels of the picture for one of the page; for software
 // that draws without a graphics card the last ones
 const LEVELS = [[12, 1, 2], [6, 0, 2], [4, 0, 1], [1, 0, 0.6]];
-const WIDE = 1024, DYNAMIC = 2, LARGE = 3000000;
+const WIDE = 1024, LARGE = 3000000;
 const CROWD = 200; // balls from which on shadows, and moving pictures on slow machines, are made of coarser ones
 
 class Scene {
@@ -224,17 +224,6 @@ class Scene {
       }
     });
     return [...scaled(add(low, high), 0.5), 0.5 * Math.hypot(...subtract(high, low))];
-  }
-
-  // Balls around what to show, where it is now: all that moves, or else all that is finite.
-  balls() {
-    const { kind, balls, soft_face_body } = this.recording, moving = [], still = [];
-    for (let i = 0; i < this.bodies; i++) {
-      const [x, y, z, radius] = balls.data.subarray(4 * i, 4 * i + 4), at = turned(this.pose, 7 * i + 3, [x, y, z]);
-      if (radius > 0) (kind.data[i] === DYNAMIC ? moving : still).push([...add(this.middle(i), at), radius]);
-    }
-    for (const s of new Set(soft_face_body.data)) moving.push(this.softBall(s));
-    return moving.length ? moving : still;
   }
 
   // The sun stands behind the camera, to its left; ball: what throws shadows.
