@@ -10,7 +10,7 @@ import stickslip
 from stickslip.contact_report import SLIP, STICK
 from stickslip.errors import FileError, InputError, MissingDependencyError
 from stickslip.geometry.rotation import about_axis
-from stickslip.view.camera import FIELD_OF_VIEW, frame_camera, look_at
+from stickslip.view.camera import FIELD_OF_VIEW, frame_camera, look_at, projected
 from stickslip.view.picture import render_frame, save_picture
 from stickslip.view.ray_tracer import POSITION
 from stickslip.view.traced_scene import scene_tables, traced_scene
@@ -148,6 +148,23 @@ def test_contacts_are_drawn_over_the_bodies():
     assert (blue - red > 35).sum() >= 5
     assert (red - blue > 35).sum() >= 5
     assert np.nonzero(blue - red > 35)[1].mean() < np.nonzero(red - blue > 35)[1].mean()
+
+
+def test_bars_start_at_their_points_and_have_a_head():
+    class Marks:
+        point = np.array([[0.0, 0.0, 0.5]])
+        force = np.array([[0.0, 0.0, 5.0]])
+        status = np.array([SLIP], dtype=np.int32)
+
+    model = model_of(lambda scene: scene.add_box((1, 1, 1), (0, 0, 0.5), colour=(0.8, 0.8, 0.8)))
+    camera = frame_camera(model, model.q_start, 320, 240, azimuth=0)
+    picture = render_frame(model, model.q_start, 320, 240, camera=camera, contacts=Marks).astype(int)
+    rows, columns = np.nonzero(picture[..., 0] - picture[..., 2] > 60)
+    ((x, y),) = projected(camera, Marks.point, 320, 240)
+    assert abs(rows.max() - y) <= 3  # nothing below the point
+    assert np.abs(columns - x).max() <= 8
+    wide = np.bincount(rows - rows.min())
+    assert wide[: len(wide) // 2].max() >= wide[len(wide) // 2 :].max() + 2
 
 
 def test_every_shape_is_in_one_leaf_inside_its_box():

@@ -1,6 +1,7 @@
 """Films and pictures from the command line: the right frames, whole files, clear errors."""
 
 import sys
+from dataclasses import replace
 from pathlib import Path
 from types import SimpleNamespace
 
@@ -151,6 +152,9 @@ def test_pictures_show_the_frame_that_is_asked_for(
         ("a.html", ["--azimuth", "3"], "azimuth does not apply to an HTML page"),
         ("a.png", ["--frame", "21"], "frame 21 does not exist"),
         ("a.png", ["--frame", "1", "--time", "0.1"], "give one of them"),
+        ("a.png", ["--time", "99"], "time is 99 s; "),
+        ("a.png", ["--time", "-1"], "time is -1 s; "),
+        ("a.html", ["--no-key"], "no-key does not apply to an HTML page"),
         ("a.png", ["--width", "4"], "width is 4"),
         ("a.png", ["--samples", "9"], "samples is 9"),
         ("a.png", ["--follow", "moon"], "body 'moon' does not exist; give one of"),
@@ -225,6 +229,24 @@ def test_limits_of_colours_and_forces_are_those_of_the_whole_film(recorded: Path
         assert film._limits == (0.0, pytest.approx(largest))
         assert single._limits[1] == pytest.approx(float(film._values(20).max()))
         assert film._limits[1] >= single._limits[1]
+
+
+def test_a_key_says_what_colours_and_bars_stand_for(recorded: Path) -> None:
+    pytest.importorskip("PIL")
+    with read_recording(recorded) as recording:
+        look = Look(320, 180, 1, colour_by="energy", contacts=True)
+        shots = Shots(recording, look, range(21))
+        assert shots._key[1] is not None
+        assert shots._key[1].force <= shots._largest
+        plain = Shots(recording, replace(look, key=False), range(21)).picture(20)
+        changed = (shots.picture(20) != plain).any(axis=2)
+        rows, columns = np.nonzero(changed)
+        assert columns.max() < 200  # only in the lower left corner
+        assert rows.min() > 60
+        assert changed.mean() > 0.03
+        small = replace(look, width=300)
+        pictures = [Shots(recording, replace(small, key=key), range(21)).picture(20) for key in (True, False)]
+        assert (pictures[0] == pictures[1]).all()
 
 
 def test_a_followed_body_stays_in_the_middle(recorded: Path) -> None:

@@ -20,7 +20,8 @@ Given = Mapping[str, Any]
 """Options that the user gave, by name."""
 Told = Callable[[int, int], None]
 """Told how many of all pictures are done."""
-CAMERA = ("width", "height", "azimuth", "elevation", "zoom", "follow", "samples", "colour-by", "contacts", "joints")
+CAMERA = ("width", "height", "azimuth", "elevation", "zoom", "follow", "samples", "colour-by", "contacts", "joints",
+          "no-key")  # fmt: skip
 PART = ("start", "end", "fps")
 
 
@@ -46,9 +47,12 @@ def render(
         str | None, typer.Option(help="Colours of soft bodies show: von-mises, strain, energy or speed.")
     ] = None,
     contacts: Annotated[
-        bool, typer.Option("--contacts", help="Contact forces as bars: sticking blue, slipping red.")
+        bool, typer.Option("--contacts", help="Contact forces on what can move, as bars: sticking blue, slipping red.")
     ] = False,
     joints: Annotated[bool, typer.Option("--joints", help="Joints as bars between the bodies they hold.")] = False,
+    no_key: Annotated[
+        bool, typer.Option("--no-key", help="No key of colours and forces in the lower left corner.")
+    ] = False,
     azimuth: Annotated[
         float | None, typer.Option(help="Direction of the camera from x towards y in degrees; -60.")
     ] = None,
@@ -79,7 +83,7 @@ def render(
         "frame": frame, "time": time, "wide": wide or None, "start": start, "end": end, "fps": fps, "speed": speed,
         "width": width, "height": height, "colour-by": colour_by, "contacts": contacts or None,
         "joints": joints or None, "azimuth": azimuth, "elevation": elevation, "zoom": zoom, "follow": follow,
-        "samples": samples,
+        "samples": samples, "no-key": no_key or None,
     }  # fmt: skip
     given = {name: value for name, value in values.items() if value is not None}
     form = FORMATS.get(out.suffix.lower())
@@ -115,13 +119,24 @@ def _write_picture(recording: Recording, out: Path, given: Given, told: Told) ->
     if "time" in given:
         if not np.isfinite(given["time"]):
             raise InputError(f"time is {given['time']}; it must be finite")
-        frame = int(np.abs(recording.time - given["time"]).argmin())
+        frame = _nearest(recording, given["time"])
     if not -len(recording) <= frame < len(recording):
         raise InputError(f"frame {frame} does not exist; {recording.path} has {len(recording)} frames")
     number = frame % len(recording)
     framed = range(len(recording)) if given.get("wide") else [number]
     save_picture(Shots(recording, _look(recording, given, 1280, 3), framed).picture(number), out)
     told(1, 1)
+
+
+def _nearest(recording: Recording, time: float) -> int:
+    """The frame nearest to a time [s], which may be outside the recording by the time between two frames."""
+    import numpy as np
+
+    first, last = float(recording.time[0]), float(recording.time[-1])
+    between = float(np.diff(recording.time).max(initial=float(recording.stepping["dt"]) * recording.every))
+    if not first - 1.001 * between <= time <= last + 1.001 * between:
+        raise InputError(f"time is {time:g} s; {recording.path} has {first:g} s to {last:g} s")
+    return int(np.abs(recording.time - time).argmin())
 
 
 def _write_gif(recording: Recording, out: Path, given: Given, told: Told) -> None:
@@ -175,6 +190,7 @@ def _look(recording: Recording, given: Given, width: int, samples: int, even: bo
     from stickslip.view.shots import Look, find_body
 
     chosen: dict[str, Any] = {name.replace("-", "_"): given[name] for name in CAMERA if name in given}
+    chosen["key"] = not chosen.pop("no_key", False)
     chosen.setdefault("width", width)
     if not 16 <= chosen["width"] <= 8192:
         raise InputError(f"width is {chosen['width']}; it must be between 16 and 8192 pixels")

@@ -72,7 +72,7 @@ def render_frame(
 
     azimuth and elevation [deg] of the camera, which frames the bodies that move; or a ``camera`` of one's own, to keep
     it still over several frames. samples: rays per side of a pixel at edges; elsewhere one, and from 3 on more rays to
-    sun and sky. contacts: forces drawn as bars over the picture, blue where they stick, red where they slip, grey where
+    sun and sky. contacts: forces as bars from their points, blue where they stick, red where they slip, grey where
     open. values: one number for each node or element of model.soft, shown as colours of soft bodies, from dark blue to
     green and yellow between two ``limits``. joints_broken (nj,): draws joints as bars, broken ones in grey.
     """
@@ -138,7 +138,7 @@ def draw(
     height, width = canvas.code.shape
     shapes, parts, planes, tree, glass_tree = traced_scene(tables, q, nodes, paint, glass)
     eye, axes, half = tuple(view.eye.tolist()), np.ascontiguousarray(view.axes), view.half_size(width, height)
-    far, tile, sun = 1.5 * view.distance, _round_length(view.distance / 14.0), _sun(view)
+    far, tile, sun = 1.5 * view.distance, round_length(view.distance / 14.0), _sun(view)
     rays = max(1, (samples - 1) ** 2)
     directions = PATTERN * max(rays, samples**2)
     pixel = 2.0 * half[0] / width
@@ -190,7 +190,7 @@ def _sun(view: Camera) -> tuple[float, float, float]:
     return float(np.cos(above) * flat[0]), float(np.cos(above) * flat[1]), float(np.sin(above))
 
 
-def _round_length(length: float) -> float:
-    """The largest of 1, 2, 5 times a power of ten that is not above a length."""
+def round_length(length: float) -> float:
+    """The largest of 1, 2, 5 times a power of ten that is not above a length, or any positive number."""
     power = 10.0 ** np.floor(np.log10(length))
     return float(power * max(step for step in (1.0, 2.0, 5.0) if step * power <= length * (1.0 + 1e-12)))

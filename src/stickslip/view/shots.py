@@ -13,9 +13,10 @@ from stickslip.errors import InputError
 from stickslip.model import Model
 from stickslip.view.camera import Camera, Pose, body_position, frame_poses
 from stickslip.view.frame import Frame, recorded_frame
-from stickslip.view.picture import Easel, check_pose, draw, easel
+from stickslip.view.picture import Easel, check_pose, draw, easel, round_length
+from stickslip.view.picture_key import ColourKey, ForceKey, draw_key
 from stickslip.view.see_through import see_through
-from stickslip.view.soft_colours import QUANTITIES, node_values, value_colours, value_limits
+from stickslip.view.soft_colours import QUANTITIES, least_range, node_values, value_colours, value_limits
 
 if TYPE_CHECKING:
     from stickslip.io.recording import Recording
@@ -48,6 +49,8 @@ class Look:
     """Whether contact forces are drawn as bars."""
     joints: bool = False
     """Whether joints are drawn as bars."""
+    key: bool = True
+    """Whether colours and contact forces are explained in the lower left corner, from view/picture_key.NARROWEST on."""
 
 
 class Shots:
@@ -73,6 +76,7 @@ class Shots:
         unique = np.unique(np.asarray(frames))
         self._limits = self._value_limits(unique) if look.colour_by is not None else (0.0, 0.0)
         self._largest = self._largest_force(unique) if look.contacts else None
+        self._key = self._explained()
 
     def picture(self, number: int) -> NDArray[np.uint8]:
         """Picture (height, width, 3) of a frame, sRGB."""
@@ -81,7 +85,7 @@ class Shots:
         paint = None
         if look.colour_by is not None:
             paint = value_colours(self._values(number, frame), self._limits)
-        return draw(
+        drawn = draw(
             self._easel,
             self.camera(frame),
             frame.q,
@@ -92,6 +96,7 @@ class Shots:
             frame.joint_broken if look.joints else None,
             self._largest,
         )
+        return draw_key(drawn, *self._key) if look.key else drawn
 
     def camera(self, frame: Frame) -> Camera:
         """The camera of a frame: the same for all, or moved with the body that it follows."""
@@ -100,6 +105,18 @@ class Shots:
         model = self.recording.model
         way = body_position(model, (frame.q, frame.nodes), self.look.follow)
         return replace(self._camera, eye=self._camera.eye + way - body_position(model, self._start, self.look.follow))
+
+    def _explained(self) -> tuple[ColourKey | None, ForceKey | None]:
+        """What the key says, the same for all frames."""
+        look, colours, forces = self.look, None, None
+        if look.colour_by is not None:
+            colours = ColourKey(look.colour_by, QUANTITIES[look.colour_by], self._limits)
+        if self._largest is not None:
+            from stickslip.view.contact_marks import bar_length  # holds kernels
+
+            force = round_length(self._largest)
+            forces = ForceKey(force, bar_length(look.width, look.height) * force / self._largest)
+        return colours, forces
 
     def _values(self, number: int, frame: Frame | None = None) -> NDArray[np.float64]:
         """One number (nn,) a node of the quantity that colours show."""
@@ -110,7 +127,8 @@ class Shots:
 
     def _value_limits(self, frames: NDArray[np.int64]) -> tuple[float, float]:
         """What the first and the last colour stand for, over all frames."""
-        return value_limits(np.array([value_limits(self._values(int(i))) for i in frames]).ravel())
+        least = least_range(self.recording.model.soft, self.look.colour_by or "speed")
+        return value_limits(np.array([value_limits(self._values(int(i))) for i in frames]).ravel(), least)
 
     def _largest_force(self, frames: NDArray[np.int64]) -> float | None:
         """[N] of the longest bar; None where there are no forces."""

@@ -25,6 +25,8 @@ SCALE = np.array(
     [(0.267, 0.005, 0.329), (0.229, 0.322, 0.546), (0.128, 0.567, 0.551), (0.369, 0.789, 0.383), (0.993, 0.906, 0.144)]
 )
 """sRGB colours from the least to the largest value."""
+LEAST_STRAIN, LEAST_SPEED = 1e-9, 1e-9
+"""A strain, and a speed [m/s], that are nothing to look at."""
 
 
 def element_values(report: ElementReport, quantity: str, volume: NDArray[np.float64]) -> NDArray[np.float64]:
@@ -84,9 +86,27 @@ def _averaging(soft: SoftTables) -> csr_array:
     return csr_array((share / total[node], (node, column)), shape=(soft.node_count, len(elements.volume)))
 
 
-def value_limits(values: NDArray[np.float64]) -> tuple[float, float]:
-    """What the first and the last colour stand for, where nobody says: zero, or the least if negative; the largest."""
-    return min(0.0, float(values.min(initial=0.0))), float(values.max(initial=0.0))
+def least_range(soft: SoftTables, quantity: str) -> float:
+    """What the last colour stands for at least, in the unit of the quantity: far above rounding errors.
+
+    Strains are rounded to about 1e-15 of one, or more where bodies are far from the origin; stress and energy density
+    follow from the strain LEAST_STRAIN and the largest Young's modulus.
+    """
+    if quantity == "speed":
+        return LEAST_SPEED
+    if quantity == "strain":
+        return LEAST_STRAIN
+    mu, lam = soft.elements.parameter[:, 0], soft.elements.parameter[:, 1]
+    young = float((mu * (3.0 * lam + 2.0 * mu) / (lam + mu)).max(initial=0.0))
+    return 0.5 * young * LEAST_STRAIN**2 if quantity == "energy" else young * LEAST_STRAIN
+
+
+def value_limits(values: NDArray[np.float64], least: float = 0.0) -> tuple[float, float]:
+    """What the first and the last colour stand for, where nobody says: zero, or the least if negative; the largest.
+
+    The last one is ``least`` (see least_range) at least, so that rounding errors are not seen.
+    """
+    return min(0.0, float(values.min(initial=0.0))), float(values.max(initial=least))
 
 
 def value_colours(values: NDArray[np.float64], limits: tuple[float, float]) -> NDArray[np.float64]:
