@@ -101,7 +101,7 @@ def _key_facts(facts: dict[str, Any]) -> list[str]:
         "contacts, mean and most": f"{facts['contacts_mean']:.0f}, {facts['contacts_max']}",
         "iterations, mean and most": f"{facts['iterations_mean']:.1f}, {facts['iterations_max']}",
         "a step, median": f"{facts['ms_per_step_median']:.3g} ms" if rate else "",
-        "of real time": f"{rate:.2g} x" if rate else "",
+        "of real time, mean": f"{rate:.2g} x" if rate else "",
         f"solver, {facts['solver']['law']} law": facts["solver"]["name"],
     }
     return [f"<li><b>{escape(value)}</b><span>{escape(name)}</span></li>" for name, value in found.items() if value]

@@ -354,14 +354,14 @@ def verdict(recording: Recording, warnings: list[RunWarning]) -> str:
     others = sum(warning.severity == "warning" for warning in warnings)
     converged = int(np.count_nonzero(recording.certificate["converged"]))
     steps = "recorded step" if recording.every > 1 else "step"
-    start = f"Every {steps} converged" if converged == frames else f"{converged} of {frames} {steps}s converged"
-    lower = start[0].lower() + start[1:]
+    all_did = converged == frames
+    lower = f"every {steps} converged" if all_did else f"only {converged} of {frames} {steps}s converged"
     found = f"{'is' if errors + others == 1 else 'are'} {count_words(errors + others, 'warning')}"
     if errors:
         return f"Do not trust this run as it is: {lower}, and there {found}."
     if others:
-        return f"Look twice: {lower}, but there {found}."
-    return f"{start}, and there is nothing to warn of."
+        return f"Look twice: {lower}, {'but' if all_did else 'and'} there {found}."
+    return f"{lower[0].upper()}{lower[1:]}, and there is nothing to warn of."
 
 
 def solver_law(recording: Recording) -> str:
