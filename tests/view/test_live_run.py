@@ -14,7 +14,8 @@ from stickslip.geometry import tet_generators
 from stickslip.scenes.running import Run, prepare
 from stickslip.simulation import Simulation
 from stickslip.view.drag_spring import FREQUENCY, SAG, STABLE, WEIGHT, WEIGHTS
-from stickslip.view.live_plots import rising, thinned
+from stickslip.view.live_controls import PATIENCE, status_html
+from stickslip.view.live_plots import CHARTS, ITERATIONS, QUIET_PREFIX, prefix_of, rising, thinned
 from stickslip.view.live_run import CATCH_UP, LiveRun
 from stickslip.view.live_simulation import COLUMNS, Courses, LiveSimulation
 
@@ -149,6 +150,8 @@ def test_a_new_step_size_goes_on_from_the_state_of_now():
         (lambda live: live.set_gravity((0.0, math.inf, 0.0)), "gravity"),
         (lambda live: live.set_dt(0.0), "dt"),
         (lambda live: live.set_dt(math.nan), "dt"),
+        (lambda live: live.set_dt(51.0 * live.sim.stepping.dt), "allowed are .* ms"),
+        (lambda live: live.set_dt(0.009 * live.sim.stepping.dt), "allowed are .* ms"),
         (lambda live: live.set_solver("magic"), "magic"),
         (lambda live: live.grab(7, (0.0, 0.0, 0.0)), "body 7"),
         (lambda live: live.set_solver("lcp"), "anisotropic|ellip|friction"),
@@ -365,6 +368,35 @@ def test_refusals_are_messages_and_the_run_goes_on(live_run):
     assert (snapshot.friction, snapshot.gravity, snapshot.solver) == (0.25, (0.0, 1.0, 0.0), "nsgs")
 
 
+def test_a_step_is_shown_with_the_solver_that_made_it(live_run):
+    live_run.step_once()
+    live_run.set_solver("nsgs")
+    snapshot = live_run.settled()
+    assert (snapshot.solver, snapshot.step_solver) == ("nsgs", "auto")
+    text = status_html(snapshot, 0.0)
+    assert "auto: " in text
+    assert "nsgs makes the next step" in text
+    live_run.step_once()
+    snapshot = live_run.settled()
+    assert snapshot.step_solver == "nsgs"
+    assert "nsgs: " in status_html(snapshot, 0.0)
+    live_run.reset()
+    assert live_run.settled().step_solver == ""
+
+
+def test_the_status_has_the_same_rows_at_all_times(live_run):
+    before = live_run.settled()
+    live_run.step_once()
+    live_run.set_dt(-1.0)
+    after = live_run.settled()
+    texts = [status_html(before, 0.0), status_html(after, 0.0), status_html(after, PATIENCE + 1.0, may_compile=True)]
+    assert len({text.count("<tr") for text in texts}) == 1
+    assert len({text.count("height:4.35em") for text in texts}) == 1
+    assert "refused" in texts[1]
+    assert "working for 3 s; kernels" in texts[2]
+    assert "working" not in status_html(after, 0.9 * PATIENCE)
+
+
 class Failing:
     """Metrics that find a run diverged after some steps."""
 
@@ -462,3 +494,16 @@ def test_thinned_curves_keep_the_worst_and_do_not_flicker():
 def test_iterations_that_start_anew_are_counted_on():
     assert rising(np.array([0.0, 5.0, 10.0, 0.0, 5.0])).tolist() == [0.0, 5.0, 10.0, 10.0, 15.0]
     assert rising(np.zeros(0)).shape == (0,)
+
+
+def test_rounding_is_drawn_as_zero():
+    for largest in (0.0, 1e-14, 9e-10):
+        assert prefix_of(largest, (1.0, "")) == QUIET_PREFIX
+    assert prefix_of(2e-9, QUIET_PREFIX) == (pytest.approx(1e-9), "n")
+    assert prefix_of(0.5e-9, (1e-9, "n")) == (1e-9, "n")  # not to and fro
+    assert prefix_of(0.02, (1.0, "")) == (pytest.approx(1e-3), "m")
+    assert prefix_of(0.4, (1.0, "")) == (1.0, "")
+
+
+def test_errors_have_the_same_axis():
+    assert {chart.decades for chart in (ITERATIONS, CHARTS[0])} == {(-16, 0)}

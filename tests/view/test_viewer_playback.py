@@ -184,7 +184,9 @@ def test_command_serves_and_leaves_with_zero(recorded: Path) -> None:
     [
         (["none.h5"], "none.h5 does not exist"),
         (["no-such-scene"], "no-such-scene"),
-        (["roll.h5", "--dt", "0.1"], "--dt are for scenes"),
+        (["roll.h5", "--dt", "0.1"], "--dt is for scenes"),
+        (["roll.h5", "--dt", "0.1", "--solver", "nsgs"], "--solver and --dt are for scenes"),
+        ([str(Path(__file__).parent)], "is a folder"),
         (["demo", "--port", "0"], "port is 0"),
     ],
 )

@@ -136,6 +136,12 @@ def test_wrong_addresses(host: str, port: int) -> None:
         guarded_server(host, port)
 
 
+@pytest.mark.parametrize(("host", "what"), [("nosuch.invalid", "unknown"), ("192.0.2.1", "another machine")])
+def test_the_host_is_named_and_not_its_ports(host: str, what: str) -> None:
+    with pytest.raises(InputError, match=f"'{host}' is {what}"):
+        guarded_server(host, 0)
+
+
 def test_rules_for_names_and_origins() -> None:
     names = own_names("box.local")
     assert refusal(["BOX.local:80"], names) is None

@@ -5,6 +5,8 @@ from __future__ import annotations
 import ipaddress
 import signal
 import threading
+from collections.abc import Iterator
+from contextlib import contextmanager
 from pathlib import Path
 from types import FrameType
 from typing import TYPE_CHECKING, Annotated
@@ -52,9 +54,13 @@ def view(
     if port is not None and not 1 <= port <= 65535:
         raise InputError(f"port is {port}; it must be between 1 and 65535")
     if _is_recording(what):
-        given = [name for name, value in (("set", set_), ("solver", solver), ("dt", dt)) if value]
+        if Path(what).is_dir():
+            raise InputError(f"{what} is a folder; give a recording, which is a file, or the name of a scene")
+        options = (("--set", set_ or None), ("--solver", solver), ("--dt", dt))
+        given = [name for name, value in options if value is not None]
         if given:
-            raise InputError(f"{what} is a recording; {' and '.join(f'--{name}' for name in given)} are for scenes")
+            verb = "is" if len(given) == 1 else "are"
+            raise InputError(f"{what} is a recording; {' and '.join(given)} {verb} for scenes")
         from stickslip.view.playback_page import serve_recording
 
         page: PlaybackPage | LivePage = serve_recording(Path(what), host, port or 0)
@@ -64,7 +70,7 @@ def view(
         from stickslip.view.live_page import serve_scene
 
         page = serve_scene(prepare(what, solver, parse_assignments(set_ or []), dt), host, port or 0)
-    with page:
+    with page, _signals() as ended:
         if not _is_loopback(host):
             print(f"warning: everyone who reaches {host} can see and drive this page", flush=True)
         print(f"{what}: {page.url} (Ctrl-C ends it)", flush=True)
@@ -72,29 +78,35 @@ def view(
             import webbrowser
 
             threading.Thread(target=webbrowser.open, args=(page.url,), daemon=True).start()
-        _wait_for_signal()
+        while not ended.wait(0.5):
+            pass
 
 
-def _wait_for_signal() -> None:
-    """Return after Ctrl-C or a request to end, so that the page is closed in order."""
+@contextmanager
+def _signals() -> Iterator[threading.Event]:
+    """An event that Ctrl-C or a request to end sets, so that the page is closed in order."""
     ended = threading.Event()
     if threading.current_thread() is not threading.main_thread():
-        ended.wait()  # only the main thread hears signals
+        yield ended  # only the main thread hears signals
+        return
 
     def end(_number: int, _frame: FrameType | None) -> None:
         ended.set()
 
     before = {number: signal.signal(number, end) for number in (signal.SIGINT, signal.SIGTERM)}
     try:
-        while not ended.wait(0.5):
-            pass
+        yield ended
     finally:
         for number, handler in before.items():
             signal.signal(number, handler)
 
 
 def _is_recording(what: str) -> bool:
-    return what.lower().endswith(ENDINGS) or "/" in what or Path(what).is_file()
+    if what.lower().endswith(ENDINGS) or "/" in what or Path(what).is_file():
+        return True
+    from stickslip.scenes.registry import SCENES
+
+    return Path(what).is_dir() and what not in SCENES  # a folder by mistake
 
 
 def _is_loopback(host: str) -> bool:

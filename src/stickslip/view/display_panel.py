@@ -12,9 +12,10 @@ from numpy.typing import NDArray
 
 from stickslip.contact_report import OPEN, SLIP, STICK
 from stickslip.model import DYNAMIC, Model
+from stickslip.view.mark_nodes import LONGEST
 from stickslip.view.marks import BROKEN_COLOUR, JOINT_COLOUR, STATUS_COLOURS
 from stickslip.view.quantity_words import prefixed
-from stickslip.view.soft_colours import QUANTITIES, SCALE, value_colours, value_limits
+from stickslip.view.soft_colours import QUANTITIES, SCALE, least_range, value_colours, value_limits
 from stickslip.view.viewer_scene import ViewerScene
 
 if TYPE_CHECKING:
@@ -25,6 +26,8 @@ MOST_NAMES = 500
 """Bodies among which the one to follow can be chosen: the first ones."""
 ORDER = 1000.0
 """Where these folders stand in the panel: after those that say nothing about it."""
+LEGEND = 1.5
+"""Where the legend stands if nobody says: high up, before long folders."""
 SWITCHES = (
     ("contacts", "Contact points", "C"),
     ("forces", "Contact forces", "V"),
@@ -59,6 +62,7 @@ class DisplayPanel:
         model: Model,
         quantities: Sequence[str],
         shortcuts: Sequence[tuple[str, str]],
+        legend_order: float,
     ) -> None:
         self._scene, self._model = scene, model
         self._limits: dict[str, tuple[float, float]] = {}
@@ -80,9 +84,9 @@ class DisplayPanel:
             )
             self._followed.on_update(lambda _: self._follow())
             gui.add_button("See everything", icon="focus-centered").on_click(lambda _: self.see_everything())
-        with gui.add_folder("Legend", order=ORDER + 1.0):
+        with gui.add_folder("Legend", order=legend_order):
             self._legend = gui.add_html("")
-        with gui.add_folder("Help", order=ORDER + 2.0, expand_by_default=False):
+        with gui.add_folder("Help", order=ORDER + 1.0, expand_by_default=False):
             gui.add_html(help_text((*shortcuts, *SHORTCUTS)))
         add_key(server, "F", "Follow the next body", self.follow_next)
         add_key(server, "G", "See everything", self.see_everything)
@@ -109,8 +113,8 @@ class DisplayPanel:
 
     def colours(self, values: NDArray[np.float64]) -> NDArray[np.float64]:
         """sRGB (nn, 3) of numbers (nn,) of the quantity; widens the limits where they do not fit."""
-        low, high = value_limits(values)
         key = self.quantity or ""
+        low, high = value_limits(values, least_range(self._model.soft, key) if key else 0.0)
         before = self._limits.get(key, (low, high))
         self._limits[key] = min(low, before[0]), max(high, before[1])
         return value_colours(values, self._limits[key])
@@ -175,7 +179,9 @@ class DisplayPanel:
             rows.append("contact " + " ".join(f"{swatch(STATUS_COLOURS[code])} {word}" for code, word in codes))
         length, force = scene.force_scale
         if scene.forces and force > 0.0:
-            rows.append(f"arrow of {with_unit(length, 'm')} = {with_unit(force, 'N')}")
+            most = with_unit(LONGEST * force, "N")
+            rows.append(f"arrow of {with_unit(length, 'm')} = {with_unit(force, 'N')}, longest {most} or more")
+            rows.append("force on the body that can move; between two, on the second of the pair")
         if scene.joints and self._model.joint_names:
             rows.append(f"joint {swatch(JOINT_COLOUR)} whole {swatch(BROKEN_COLOUR)} broken")
         quantity = self.quantity
@@ -199,9 +205,10 @@ def display_panel(
     model: Model,
     quantities: Sequence[str],
     shortcuts: Sequence[tuple[str, str]] = (),
+    legend_order: float = LEGEND,
 ) -> DisplayPanel:
     """Folders "Show", "Legend" and "Help" of the page; shortcuts: keys of the page itself and what they do."""
-    return DisplayPanel(server, scene, model, quantities, shortcuts)
+    return DisplayPanel(server, scene, model, quantities, shortcuts, legend_order)
 
 
 def add_key(server: viser.ViserServer, key: str, label: str, action: Callable[[], None]) -> None:

@@ -8,6 +8,7 @@ that this server served. Pages may not be shown inside others, where clicks coul
 from __future__ import annotations
 
 import contextlib
+import errno
 import ipaddress
 import os
 import socket
@@ -50,6 +51,10 @@ Reply = Callable[["ServerConnection", "Request"], "Response | None"]
 
 class ServerError(StickslipError, RuntimeError):
     """The viewer cannot be served safely."""
+
+
+class HostError(InputError):
+    """The host to listen on is not this machine."""
 
 
 def guarded_server(host: str = LOOPBACK, port: int = 0) -> viser.ViserServer:
@@ -169,9 +174,13 @@ def foreign(hosts: list[str], origins: list[str]) -> str | None:
 def free_port(host: str) -> int:
     """The first free port from FIRST_PORT on."""
     for port in range(FIRST_PORT, FIRST_PORT + PORTS):
-        with contextlib.suppress(InputError):
+        try:
             _require_free(host, port)
-            return port
+        except HostError:
+            raise  # no port will do
+        except InputError:
+            continue
+        return port
     raise InputError(f"no port of {host} is free between {FIRST_PORT} and {FIRST_PORT + PORTS - 1}; give one")
 
 
@@ -191,7 +200,7 @@ def _require_free(host: str, port: int) -> None:
     try:
         found = socket.getaddrinfo(host, port, type=socket.SOCK_STREAM, flags=socket.AI_PASSIVE)
     except (OSError, UnicodeError):
-        raise InputError(f"host is {host!r}; it must be an address or a name of this machine") from None
+        raise HostError(f"host {host!r} is unknown; it must be an address or a name of this machine") from None
     for family, kind, protocol, _, address in found:
         with socket.socket(family, kind, protocol) as probe:
             if os.name == "posix":
@@ -199,6 +208,10 @@ def _require_free(host: str, port: int) -> None:
             try:
                 probe.bind(address)
             except OSError as error:
+                if error.errno == errno.EADDRNOTAVAIL:
+                    raise HostError(
+                        f"host {host!r} is another machine; it must be an address or a name of this one"
+                    ) from None
                 reason = error.strerror or str(error)
                 raise InputError(f"port {port} of {host} cannot be listened on ({reason}); give another one") from None
 

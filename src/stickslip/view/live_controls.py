@@ -32,7 +32,7 @@ SPEEDS = {
 SHORTCUTS = (
     ("space", "run, pause"),
     ("N", "pause, and take the next step"),
-    ("R", "reset to the start"),
+    ("R", "reset to the start; settings stay"),
     ("H", "gravity on, off"),
     ("Z", "zero friction on, off"),
     ("1, 2, 3", "speed: real time, half, a tenth"),
@@ -40,8 +40,11 @@ SHORTCUTS = (
 )
 KEY_SPEEDS = (("1", "real time"), ("2", "1/2"), ("3", "1/10"))
 MOST_FRICTION = 1.5
-PATIENCE = 0.7
+PATIENCE = 2.0
 """[s] of a step after which the status says that it still goes on."""
+NOTE_LINES = 3
+"""Lines of the status that are kept for notes, so that buttons below it stay where they are."""
+DASH = "\N{EN DASH}"
 
 
 class LiveControls:
@@ -57,7 +60,10 @@ class LiveControls:
         with gui.add_folder("Run", order=1.0):
             self._play = gui.add_button("Pause", icon="player-pause", hint="Key: space")
             self._play.on_click(lambda _: self.toggle_play())
-            self._single = gui.add_button_group("", ("Step", "Reset"), hint="Keys: N, R")
+            self._single = gui.add_button_group(
+                "", ("Step", "Reset"),
+                hint="Keys: N, R. Reset goes back to the start; friction, gravity, solver and step size stay as set.",
+            )  # fmt: skip
             self._single.on_click(lambda _: self.step() if self._single.value == "Step" else self._run.reset())
             self._speed = gui.add_dropdown(
                 "Speed", tuple(SPEEDS), initial_value="real time",
@@ -77,7 +83,10 @@ class LiveControls:
         with gui.add_folder("Method", order=3.0):
             self._solver = gui.add_dropdown("Solver", tuple(SOLVERS), initial_value=sim.solver.name)
             self._solver.on_update(self._change_solver)
-            self._step_size = gui.add_number("Step [ms]", 1e3 * sim.stepping.dt, step=0.01, hint="Step size")
+            least, largest = (1e3 * size for size in run.step_sizes)
+            self._step_size = gui.add_number(
+                "Step [ms]", 1e3 * sim.stepping.dt, step=0.01, hint=f"Step size, {least:.6g} to {largest:.6g} ms"
+            )
             self._step_size.on_update(self._change_step_size)
         add_key(server, "space", "Run, pause", self.toggle_play)
         add_key(server, "N", "Next step", self.step)
@@ -147,7 +156,7 @@ class LiveControls:
             self._message = snapshot.message
             if snapshot.message:
                 self._show_settings(snapshot)
-        text = status_html(snapshot, self._run.busy_seconds)
+        text = status_html(snapshot, self._run.busy_seconds, self._run.may_compile)
         if text != self._status_text:
             self._status_text = text
             self._status.content = text
@@ -168,8 +177,24 @@ class LiveControls:
         self._play.icon = "player-pause" if playing else "player-play"
 
 
-def status_html(snapshot: LiveSnapshot, busy: float) -> str:
-    """Time, pace and certificate of a run as a small table; ``busy`` [s] that the step under way has taken."""
+def status_html(snapshot: LiveSnapshot, busy: float, may_compile: bool = False) -> str:
+    """Time, pace and certificate of a run as a small table, and notes; its height is always the same.
+
+    busy: [s] that the step or the change under way has taken; may_compile: whether it is the first with a solver.
+    """
+    cells = "".join(
+        f"<tr style='white-space:nowrap'><td style='opacity:.65;padding-right:8px'>{name}</td><td>{text}</td></tr>"
+        for name, text in _rows(snapshot)
+    )
+    notes = "".join(f"<div>{note}</div>" for note in _notes(snapshot, busy, may_compile))
+    return framed(
+        f"<div style='overflow:hidden'><table style='border-spacing:0'>{cells}</table></div>"
+        f"<div style='height:{1.45 * NOTE_LINES:.2f}em;overflow-y:auto'>{notes}</div>"
+    )
+
+
+def _rows(snapshot: LiveSnapshot) -> Sequence[tuple[str, str]]:
+    """Names and texts; a dash where there is nothing yet."""
     c = snapshot.certificate
     if snapshot.paused:
         pace = "paused"
@@ -177,27 +202,37 @@ def status_html(snapshot: LiveSnapshot, busy: float) -> str:
         pace = "starting"
     else:
         pace = f"{_short(snapshot.rate)} \N{MULTIPLICATION SIGN} real time"
-    rows: list[tuple[str, str]] = [("time", f"{snapshot.frame.time:.3f} s, {pace}")]
-    rows.append(("step", f"{snapshot.steps}: {_short(snapshot.step_ms)} ms for {_short(1e3 * snapshot.dt)} ms"))
+    solver = iterations = momentum = contacts = DASH
     if c is not None:
-        method = f"{snapshot.solver} ({snapshot.method})" if snapshot.method else snapshot.solver
         verdict = _coloured(c.status, "#2b8a3e" if c.converged else "#c92a2a")
-        rows.append(("solver", f"{html.escape(method)}: {verdict}"))
-        rows.append(("iterations", f"{c.iterations}, residual {_power(c.natural_residual)}"))
-        rows.append(("momentum", f"relative error {_power(c.momentum_relative)}"))
-        rows.append(("contacts", f"{c.contacts}, overlap {_short(c.penetration_mm)} mm"))
-    notes: Sequence[str] = ()
-    if busy > PATIENCE:
-        why = "; kernels are compiled the first time" if snapshot.steps == 0 else ""
-        notes = (f"<div>working for {busy:.0f} s{why}</div>",)
-    if snapshot.paused and snapshot.spring is not None:
-        notes = (*notes, "<div>the spring pulls when it runs: press space</div>")
-    if snapshot.message:
-        notes = (*notes, f"<div>{_coloured(snapshot.message, '#c92a2a')}</div>")
-    cells = "".join(
-        f"<tr><td style='opacity:.65;padding-right:8px'>{name}</td><td>{text}</td></tr>" for name, text in rows
+        solver = f"{html.escape(snapshot.step_solver)}: {verdict}"
+        iterations = f"{c.iterations}, residual {_power(c.natural_residual)}"
+        momentum = f"relative error {_power(c.momentum_relative)}"
+        contacts = f"{c.contacts}, overlap {_short(c.penetration_mm)} mm"
+    return (
+        ("time", f"{snapshot.frame.time:.3f} s, {pace}"),
+        ("step", f"{snapshot.steps}: {_short(snapshot.step_ms)} ms for {_short(1e3 * snapshot.dt)} ms"),
+        ("solver", solver),
+        ("method", html.escape(snapshot.method) or DASH),
+        ("iterations", iterations),
+        ("momentum", momentum),
+        ("contacts", contacts),
     )
-    return framed(f"<table style='border-spacing:0'>{cells}</table>{''.join(notes)}")
+
+
+def _notes(snapshot: LiveSnapshot, busy: float, may_compile: bool) -> Sequence[str]:
+    """What there is to say beside the numbers, the most important first."""
+    notes: list[str] = []
+    if snapshot.message:
+        notes.append(_coloured(snapshot.message, "#c92a2a"))
+    if busy > PATIENCE:
+        why = "; kernels may be compiled, the first time" if may_compile else ""
+        notes.append(f"working for {busy:.0f} s{why}")
+    if snapshot.paused and snapshot.spring is not None:
+        notes.append("the spring pulls when it runs: press space")
+    if snapshot.step_solver not in ("", snapshot.solver):
+        notes.append(f"{html.escape(snapshot.solver)} makes the next step")
+    return notes
 
 
 def _power(value: float) -> str:
@@ -212,7 +247,7 @@ def _coloured(text: str, colour: str) -> str:
 def _short(value: float) -> str:
     """A number of three digits, without an exponent where that is short."""
     if not math.isfinite(value):
-        return "\N{EN DASH}"
+        return DASH
     if value == 0.0 or 1e-3 <= abs(value) < 1e4:
         return f"{value:.3g}"
     return np.format_float_scientific(value, 1, exp_digits=1)

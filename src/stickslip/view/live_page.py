@@ -24,7 +24,7 @@ if TYPE_CHECKING:
 
 STATUS_INTERVAL = 0.1
 """[s] between updates of the status line."""
-CONTROLS_WIDTH, PLOTS_WIDTH = 300, 340
+CONTROLS_WIDTH, PLOTS_WIDTH = 324, 340
 """[px]"""
 
 

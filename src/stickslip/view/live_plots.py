@@ -21,7 +21,12 @@ INTERVAL = 0.22
 """[s] between updates."""
 MOST_POINTS = 200
 """Points of a curve: one in two pixels of a narrow plot; more would only slow down browsers without a graphics card."""
-NO_PREFIX = (1.0, "")
+NOTHING = 1e-9
+"""In SI units: what is smaller is rounding, and drawn as zero."""
+QUIET_PREFIX = (1e-3, "m")
+"""Of curves that are zero."""
+ABSENT = 1e9
+"""Where a point is not seen: far above the range of a logarithmic axis."""
 WORST = ("residual", "momentum", "overlap", "iterations", "contacts")
 """Columns of which thinned curves show the largest value of neighbouring steps; of others the last."""
 
@@ -38,14 +43,19 @@ class Chart:
     decades: tuple[int, int] | None = None
     """Range of a logarithmic axis; what is outside is drawn on its edge. None: a linear one that fits."""
     height: int = 120
+    whole: str = ""
+    """Axes with whole numbers only: x, y."""
+    points: bool = False
+    """Whether points are marked where they are few: steps may have a single iteration."""
 
 
-ITERATIONS = Chart("Residual", (("", "residual", "#1f6fb4"),), decades=(-12, 0))
+ERRORS = (-16, 0)
+ITERATIONS = Chart("Residual", (("", "residual", "#1f6fb4"),), decades=ERRORS, whole="x", points=True)
 CHARTS = (
     Chart(
         "Relative errors",
         (("residual", "law (natural residual)", "#1f6fb4"), ("momentum", "momentum (relative)", "#d9480f")),
-        decades=(-16, 0),
+        decades=ERRORS,
     ),
     Chart(
         "Energy",
@@ -71,6 +81,7 @@ CHARTS = (
     Chart(
         "Work of a step",
         (("iterations", "iterations", "#1f6fb4"), ("contacts", "contacts", "#d9480f")),
+        whole="y",
     ),
 )
 
@@ -99,16 +110,21 @@ class _Plot:
     chart and lose what the user has zoomed to."""
 
     def __init__(self, server: viser.ViserServer, chart: Chart, along: str) -> None:
-        self.chart, self._along, self._prefix = chart, along, NO_PREFIX
+        self.chart, self._along, self._prefix = chart, along, QUIET_PREFIX
         self._heading = server.gui.add_html(self._title())
-        nothing = (np.zeros(1), *(np.ones(1) for _ in chart.series))
+        absent = np.full(2, ABSENT if chart.decades is not None else 0.0)
+        self._nothing = (np.arange(2.0), *(absent for _ in chart.series))
         series = [(label, colour) for _, label, colour in chart.series]
-        self._node = add_chart(server, nothing, along, series, decades=chart.decades, height=chart.height)
+        self._node = add_chart(
+            server, self._nothing, along, series,
+            decades=chart.decades, height=chart.height, whole=chart.whole, points=chart.points,
+        )  # fmt: skip
 
     def show(self, x: NDArray[np.float64], curves: list[NDArray[np.float64]]) -> None:
         """Draw curves (n,) over x (n,), rising; without points nothing is seen."""
         if len(x) == 0:
-            x, curves = np.zeros(1), [np.ones(1) for _ in curves]
+            self._node.data = self._nothing
+            return
         curves = [np.nan_to_num(curve, nan=0.0, posinf=1e300, neginf=-1e300) for curve in curves]
         if self.chart.decades is not None:
             low, high = (10.0**k for k in self.chart.decades)
@@ -157,7 +173,10 @@ def _si(column: str) -> float:
 
 
 def prefix_of(largest: float, before: tuple[float, str]) -> tuple[float, str]:
-    """Prefix with which numbers up to ``largest`` are written with few digits; the one before as long as it will do."""
-    if 0.3 * before[0] <= largest < 1000.0 * before[0] or largest == 0.0:
+    """Prefix with which numbers up to ``largest`` are written with few digits; the one before as long as it will do.
+
+    Numbers below NOTHING have the prefix of zero, and are too small to be seen with it.
+    """
+    if 0.3 * before[0] <= largest < 1000.0 * before[0]:
         return before
-    return prefixed(largest)
+    return prefixed(largest) if largest >= NOTHING else QUIET_PREFIX

@@ -34,6 +34,8 @@ LATEST_ONLY = ("friction", "gravity", "dt", "speed", "pull", "colours")
 """Commands of which only the last counts where several wait: those of sliders and of the mouse."""
 QUIET = ("pull", "release", "watch", "colours")
 """Commands after which a message still stands."""
+TRYING = ("solver", "friction")
+"""Commands that may take a step in kernels that were never used before."""
 
 
 @dataclass(frozen=True, eq=False)
@@ -48,8 +50,11 @@ class LiveSnapshot:
     history: NDArray[np.float64]
     """(k, 2) iteration and residual of the solver in the last step."""
     solver: str
+    """That the next step is to be made with."""
+    step_solver: str
+    """That the last step was made with; empty before the first."""
     method: str
-    """Which methods did the work, where the solver chooses."""
+    """Which methods did the work in the last step, where the solver chooses."""
     dt: float
     """[s]"""
     friction: float | None
@@ -91,10 +96,12 @@ class LiveRun:
         self._message = ""
         self._quantity: str | None = None
         self._certificate: Certificate | None = None
-        self._history, self._method = np.zeros((0, 2)), ""
+        self._history, self._step_solver, self._method = np.zeros((0, 2)), "", ""
+        self._stepped: set[str] = set()
         self._next = time.perf_counter()
         self._recent: deque[tuple[float, float, float]] = deque()
         self._busy_since: float | None = None
+        self._compiling = False
         self._published = 0.0
         self._snapshot = self._make_snapshot(0)
         self._thread = threading.Thread(target=self._work, name="stickslip live run", daemon=True)
@@ -128,10 +135,20 @@ class LiveRun:
         return 0.0 if since is None else time.perf_counter() - since
 
     @property
+    def may_compile(self) -> bool:
+        """Whether the step or the change under way is the first with a solver, for which kernels may be compiled."""
+        return self._compiling
+
+    @property
     def own_gravity(self) -> tuple[float, float, float]:
         """[m/s^2] of the scene as it was made."""
         x, y, z = self._live.own_gravity.tolist()
         return x, y, z
+
+    @property
+    def step_sizes(self) -> tuple[float, float]:
+        """[s] the least and the largest step size that is allowed."""
+        return self._live.step_sizes
 
     # ---- commands ------------------------------------------------------------------------------------------
 
@@ -225,6 +242,9 @@ class LiveRun:
                 if command is None and (wait := self._due()) != 0.0:
                     self._changed.wait(wait)
                     continue
+            self._compiling = self._live.sim.solver.name not in self._stepped
+            if command is not None and command[0] in TRYING:
+                self._compiling = True
             self._busy_since = time.perf_counter()
             if command is not None:
                 self._obey(*command)
@@ -269,7 +289,8 @@ class LiveRun:
             self._stop(f"{type(error).__name__}: {error}")
             return
         now, dt = time.perf_counter(), self._live.sim.stepping.dt
-        self._certificate = result.certificate
+        self._certificate, self._step_solver = result.certificate, self._live.sim.solver.name
+        self._stepped.add(self._step_solver)
         self._history, self._method = result.solution.history.reshape(-1, 2), result.solution.method
         self._next = max(self._next + dt / self._speed, now - CATCH_UP)
         self._recent.append((now, dt, now - start))
@@ -293,7 +314,8 @@ class LiveRun:
 
     def _reset(self) -> None:
         self._live.reset()
-        self._certificate, self._history, self._method = None, np.zeros((0, 2)), ""
+        self._certificate, self._history = None, np.zeros((0, 2))
+        self._step_solver = self._method = ""
         self._set_pace()
 
     def _set_watched(self, watched: bool) -> None:
@@ -338,6 +360,7 @@ class LiveRun:
             certificate=self._certificate,
             history=self._history,
             solver=sim.solver.name,
+            step_solver=self._step_solver,
             method=self._method,
             dt=sim.stepping.dt,
             friction=live.friction,

@@ -27,6 +27,8 @@ COLUMNS = (
 )  # fmt: skip
 """What is kept of a step. Time [s]; natural residual, relative momentum error; overlap [mm]; counts; energies after the
 step [J], the potential one relative to the first step, and sums of the ledger's entries since the start [J]."""
+STEP_SIZES = (0.01, 50.0)
+"""Least and largest step size, relative to that of the scene."""
 SUMMED = ("work", "friction", "damping", "impact", "numerical")
 
 
@@ -91,13 +93,19 @@ class LiveSimulation:
         self.spring: DragSpring | None = None
         self.friction: float | None = None
         """Coefficient of all pairs of materials, or None: the scene's own."""
-        self._own = run.sim.model
+        self._own, self._own_dt = run.sim.model, run.sim.stepping.dt
         self._start = run.sim.state.copy()
 
     @property
     def own_gravity(self) -> NDArray[np.float64]:
         """(3,) [m/s^2] of the scene as it was made."""
         return self._own.gravity
+
+    @property
+    def step_sizes(self) -> tuple[float, float]:
+        """[s] the least and the largest step size that is allowed."""
+        least, largest = STEP_SIZES
+        return least * self._own_dt, largest * self._own_dt
 
     def step(self) -> StepResult:
         """Take a step, with the pull of the spring; an error leaves the state before it."""
@@ -147,7 +155,13 @@ class LiveSimulation:
         self._continue(self.sim.model, solver_for(self.entry, name, {}), self.sim.stepping, tried=True)
 
     def set_dt(self, dt: float) -> None:
-        """Step size [s]."""
+        """Step size [s], within ``step_sizes``."""
+        least, largest = self.step_sizes
+        if not least * (1.0 - 1e-9) <= dt <= largest * (1.0 + 1e-9):
+            raise InputError(
+                f"step size dt is {1e3 * dt:.6g} ms; allowed are {1e3 * least:.6g} to {1e3 * largest:.6g} ms, "
+                f"that is {STEP_SIZES[0]:g} to {STEP_SIZES[1]:g} times the scene's own"
+            )
         self._continue(self.sim.model, self.sim.solver, replace(self.sim.stepping, dt=dt))
 
     def grab(self, body: int, point: ArrayLike) -> None:

@@ -20,6 +20,10 @@ if TYPE_CHECKING:
 POINT, ARROW_WIDTH, ARROW_LENGTH, CONE_HEIGHT = 0.016, 0.010, 0.4, 0.15
 """Radius of points, half width and length of the arrow of the reference force, height of cones, in lengths of the page,
 whose camera stands VIEW_DISTANCE away."""
+LONGEST = 4.0
+"""Longest arrows, in arrows of the reference force: impacts are no longer."""
+CROWD = 100
+"""Contacts from which on points and arrows are smaller, the more there are."""
 MOST_CONES = 4000
 """Contacts with cones: the strongest."""
 
@@ -30,8 +34,11 @@ class ContactNodes:
     def __init__(self, server: viser.ViserServer, unit: float, root: str) -> None:
         """unit: lengths of the page per metre."""
         self._unit = unit
+        self._fixed = False
+        self._count = 0
         self.reference = 0.0
-        """[N] force whose arrow is ``arrow_length`` long: the largest 95th percentile of contact forces so far."""
+        """[N] force whose arrow is ``arrow_length`` long: the largest 95th percentile of contact forces so far, unless
+        fix_scale says."""
         add = server.scene.add_batched_meshes_simple
         none = {
             "batched_wxyzs": np.array([[1.0, 0.0, 0.0, 0.0]]),
@@ -49,25 +56,36 @@ class ContactNodes:
     @property
     def arrow_length(self) -> float:
         """[m] of the arrow of the reference force."""
-        return ARROW_LENGTH / self._unit
+        return self._size * ARROW_LENGTH / self._unit
+
+    @property
+    def _size(self) -> float:
+        """How large points and arrows are: 1 where there are few contacts."""
+        return min(1.0, float(np.cbrt(CROWD / max(self._count, 1))))
+
+    def fix_scale(self, reference: float, count: int) -> None:
+        """Choose the reference force [N] and the number of contacts that sizes are made for, once for all frames."""
+        self._fixed, self.reference, self._count = True, reference, count
 
     def show(self, contacts: FrameContacts, points: bool, forces: bool, cones: bool) -> None:
         """Draw some of the marks of contacts; those that are not drawn cost nothing."""
         size = np.linalg.norm(contacts.force, axis=1)
         pushing = size > 0.0
-        if pushing.any():
+        if pushing.any() and not self._fixed:
+            self._count = max(self._count, len(size))
             self.reference = max(self.reference, float(np.percentile(size[pushing], 95.0)))
         colours = status_colours(contacts)
         wxyz = np.zeros((len(size), 4))
         wxyz[:, 0] = 1.0
         self.points.visible, self.arrows.visible, self.cones.visible = points, forces, cones
         if points:
-            scale = np.full((len(size), 3), POINT)
+            scale = np.full((len(size), 3), self._size * POINT)
             _place(self.points, self._unit * contacts.point, wxyz, scale, colours)
         if forces:
             drawn = np.flatnonzero(pushing)
-            length = ARROW_LENGTH * size[drawn] / max(self.reference, 1e-300)
-            width = np.minimum(ARROW_WIDTH, 0.1 * length)
+            share = np.minimum(size[drawn] / max(self.reference, 1e-300), LONGEST)
+            length = self._size * ARROW_LENGTH * share
+            width = np.minimum(self._size * ARROW_WIDTH, 0.1 * length)
             turn = turns_from_z(contacts.force[drawn] / size[drawn, None])
             _place(
                 self.arrows,

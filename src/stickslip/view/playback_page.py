@@ -16,7 +16,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from stickslip.errors import FileError, InputError
-from stickslip.view.display_panel import add_key, display_panel, framed, with_unit
+from stickslip.view.display_panel import ORDER, add_key, display_panel, framed, with_unit
 from stickslip.view.frame import recorded_frame
 from stickslip.view.guarded_server import LOOPBACK, guarded_server, page_url, stop_server
 from stickslip.view.playback_clock import SPEEDS, PlaybackClock
@@ -35,6 +35,8 @@ TEXT_INTERVAL, PLOT_INTERVAL = 0.1, 0.25
 """[s] between updates of the numbers and of the plots while it plays."""
 FRAMED = 5
 """Frames, from the first to the last, that the view is chosen to hold."""
+SCALED = 20
+"""Frames, from the first to the last, by which the scale of force arrows is chosen."""
 CONTROLS_WIDTH, PLOTS_WIDTH = 300, 320
 """[px]"""
 SHORTCUTS = (
@@ -57,13 +59,13 @@ class PlaybackPage:
         self.server: viser.ViserServer = guarded_server(host, port)
         self.clock = PlaybackClock(recording.time)
         model = recording.model
-        first, *later = (
-            (recording.q[k], recording.node_position[k])
-            for k in np.unique(np.linspace(0, len(recording) - 1, FRAMED).astype(int)).tolist()
-        )
+        first, *later = ((recording.q[k], recording.node_position[k]) for k in spread(len(recording), FRAMED))
         self.scene = ViewerScene(self.server, model, *first, later)
+        scale = force_scale(recording)
+        if scale is not None:
+            self.scene.fix_scale(*scale)
         self._controls()
-        self.panel = display_panel(self.server, self.scene, model, self._quantities(), SHORTCUTS)
+        self.panel = display_panel(self.server, self.scene, model, self._quantities(), SHORTCUTS, ORDER - 1.0)
         self.panel.on_change(self._show_again)
         gui = self.server.gui
         beside = gui.add_panel()
@@ -73,7 +75,8 @@ class PlaybackPage:
         gui.main_panel.set_width(CONTROLS_WIDTH)
         beside.dock_right()
         beside.set_width(PLOTS_WIDTH)
-        gui.set_panel_label(f"{recording.scene}{'' if recording.complete else ' (incomplete)'}")
+        name = recording.scene or Path(recording.path).name
+        gui.set_panel_label(f"{name}{'' if recording.complete else ' (incomplete)'}")
         self._shown = -1
         self.frames_shown = 0
         """Since the page was made."""
@@ -264,10 +267,26 @@ def serve_recording(
     return page
 
 
+def spread(count: int, most: int) -> list[int]:
+    """At most ``most`` of ``count`` frames, evenly from the first to the last."""
+    return [int(k) for k in np.unique(np.linspace(0, count - 1, most).round())]
+
+
+def force_scale(recording: Recording) -> tuple[float, int] | None:
+    """The 95th percentile [N] of contact forces and the usual number of contacts, of SCALED frames; None: no force."""
+    sizes = [np.linalg.norm(recording.contacts(k).force, axis=1) for k in spread(len(recording), SCALED)]
+    force = np.concatenate(sizes)
+    if not (force > 0.0).any():
+        return None
+    count = np.median([len(size) for size in sizes if len(size)])
+    return float(np.percentile(force[force > 0.0], 95.0)), int(count)
+
+
 def heading(recording: Recording) -> str:
     """What is played, and whether it is whole."""
     dt = 1e3 * float(recording.stepping["dt"])
-    text = f"{Path(recording.path).name}: {recording.scene}, {recording.solver}, steps of {dt:g} ms"
+    facts = (recording.scene, recording.solver, f"steps of {dt:g} ms")
+    text = f"{Path(recording.path).name}: {', '.join(fact for fact in facts if fact)}"
     if recording.complete:
         return html.escape(text)
     note = "incomplete: the run was cut off, or still goes on"
@@ -280,8 +299,8 @@ def certificate_text(recording: Recording, number: int) -> str:
     converged = bool(entry["converged"])
     verdict = "converged" if converged else html.escape(str(entry["status"]))
     rows = (
-        ("contact law", f"{float(entry['natural_residual']):.1e} residual"),
-        ("momentum", f"{float(entry['momentum_relative']):.1e} of it lost"),
+        ("contact law", f"{digits(entry['natural_residual'])} residual"),
+        ("momentum", f"{digits(entry['momentum_relative'])} of it lost"),
         ("overlap", with_unit(float(entry["penetration"]), "m")),
         ("contacts", f"{int(entry['contacts'])}"),
         ("iterations", f"{int(recording.iterations[number])}"),
@@ -289,6 +308,11 @@ def certificate_text(recording: Recording, number: int) -> str:
     cells = "".join(f"<tr><td style='padding-right:10px'>{name}</td><td>{value}</td></tr>" for name, value in rows)
     colour = "#2b8a3e" if converged else "#c92a2a"
     return f"<b style='color:{colour}'>{verdict}</b><table>{cells}</table>"
+
+
+def digits(value: float) -> str:
+    """A small number in two digits."""
+    return f"{float(value):.1e}" if value else "0"
 
 
 def speed_text(speed: float) -> str:

@@ -88,7 +88,7 @@ class PlaybackPlots:
 
 
 class _Plot:
-    """One plot; the mark of the shown frame is a curve with one peak."""
+    """One plot; the mark of the shown frame is a curve that goes up and down at one time."""
 
     def __init__(
         self, server: viser.ViserServer, curves: Curves, time: NDArray[np.float64], starts: NDArray[np.int64]
@@ -124,9 +124,21 @@ class _Plot:
             self._node.data = self._marked(at)
 
     def _marked(self, at: int) -> tuple[NDArray[np.float64], ...]:
-        peak = np.full(len(self._data[0]), self._low)
-        peak[at] = self._high
-        return self._data[0], peak, *self._data[1:]
+        return with_mark(self._data, at, self._low, self._high)
+
+
+def with_mark(
+    data: tuple[NDArray[np.float64], ...], at: int, low: float, high: float
+) -> tuple[NDArray[np.float64], ...]:
+    """x, an upright line at point ``at``, and curves, all (n + 2,), of x and curves (n,).
+
+    The line goes from ``low`` to ``high`` and is ``low`` elsewhere. The point is there three times, so that the
+    line is upright however few points there are.
+    """
+    places = np.insert(np.arange(len(data[0])), at, [at, at])
+    line = np.full(len(places), low)
+    line[at + 1] = high
+    return data[0][places], line, *(curve[places] for curve in data[1:])
 
 
 def neighbours(count: int, most: int) -> NDArray[np.int64]:

@@ -109,6 +109,10 @@ class ViewerScene:
         """Length [m] of an arrow and the force [N] that it stands for; no force yet: zero."""
         return self._contacts.arrow_length, self._contacts.reference
 
+    def fix_scale(self, reference: float, count: int) -> None:
+        """Draw all frames to one scale: arrows for a force [N], marks of sizes for a number of contacts."""
+        self._contacts.fix_scale(reference, count)
+
     @property
     def contacts(self) -> bool:
         """Whether contact points are drawn."""
