@@ -95,7 +95,9 @@ def test_controls(page, served):
     friction.press("Enter")
     until(lambda: run.snapshot().friction == pytest.approx(0.9), "friction as a number")
 
-    page.locator("input.mantine-Select-input[value='auto']").dispatch_event("click")
+    chosen = page.locator("input.mantine-Select-input[value='auto']")
+    chosen.evaluate("input => input.scrollIntoView()")  # below the edge of a small window; options hide with it
+    chosen.dispatch_event("click")
     page.get_by_role("option", name="nsgs").dispatch_event("click")
     until(lambda: run.snapshot().solver == "nsgs", "another solver")
     page.get_by_text("nsgs:").wait_for()
