@@ -15,9 +15,10 @@ from stickslip.scenes.running import Run, prepare
 from stickslip.simulation import Simulation
 from stickslip.view.drag_spring import FREQUENCY, SAG, STABLE, WEIGHT, WEIGHTS
 from stickslip.view.live_controls import PATIENCE, status_html
-from stickslip.view.live_plots import CHARTS, ITERATIONS, QUIET_PREFIX, prefix_of, rising, thinned
+from stickslip.view.live_plots import rising, thinned
 from stickslip.view.live_run import CATCH_UP, LiveRun
 from stickslip.view.live_simulation import COLUMNS, Courses, LiveSimulation
+from stickslip.view.run_charts import CHARTS, ITERATIONS, QUIET_PREFIX, prefix_of
 
 G = 9.81
 
@@ -461,6 +462,7 @@ def test_values_of_soft_bodies_come_with_snapshots():
         run.colour_by("strain")
         run.step_once()
         snapshot = run.settled()
+        assert snapshot.quantity == "strain"
         assert snapshot.node_values is not None
         assert snapshot.node_values.shape == (len(snapshot.frame.nodes),)
         run.colour_by("temperature")

@@ -254,8 +254,8 @@ def test_limits_of_colours_only_widen(server: Any) -> None:
     sim, view = shown(server, scene)
     panel = display_panel(server, view, sim.model, ["speed"])
     panel.quantity = "speed"
-    panel.colours(np.array([0.0, 2.0]))
-    panel.colours(np.array([0.0, 1.0]))
+    panel.colours("speed", np.array([0.0, 2.0]))
+    panel.colours("speed", np.array([0.0, 1.0]))
     assert panel.limits == (0.0, 2.0)
     assert "2 m/s" in panel._legend_html()
 

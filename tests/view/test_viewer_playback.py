@@ -21,9 +21,12 @@ from stickslip.errors import FileError
 from stickslip.geometry import tet_generators
 from stickslip.io.recording import Recorder
 from stickslip.soft_description import elastic
+from stickslip.view.course import course_of_recording
 from stickslip.view.playback_clock import SPEEDS, PlaybackClock
-from stickslip.view.playback_page import PlaybackPage, serve_recording
-from stickslip.view.playback_plots import limits, neighbours
+from stickslip.view.playback_page import SCALED, PlaybackPage, serve_recording, spread
+from stickslip.view.playback_plots import grouped, limits, neighbours
+from stickslip.view.run_charts import CHARTS
+from stickslip.view.soft_colours import recorded_values
 
 CANVAS_COLOURS = """() => {
     const view = document.querySelector('canvas[data-engine]'), small = document.createElement('canvas');
@@ -129,9 +132,13 @@ def test_clock_of_one_frame() -> None:
 def test_neighbours_and_limits() -> None:
     assert neighbours(3, 400).tolist() == [0, 1, 2]
     assert len(neighbours(100_000, 400)) <= 400
-    assert limits([np.zeros(3)], False) == (0.0, 1.0)
-    low, high = limits([np.array([-1.0, 4.0])], False)
+    assert limits([np.zeros(3)], None) == (0.0, 1.0)
+    assert limits([np.zeros(3)], (-3, 2)) == (0.001, 100.0)
+    low, high = limits([np.array([-1.0, 4.0])], None)
     assert low < -1.0 < 4.0 < high
+    values, starts = np.array([1.0, 5.0, np.nan, -2.0]), np.array([0, 2])
+    assert grouped(values, starts, worst=True).tolist() == [5.0, 0.0]
+    assert grouped(values, starts, worst=False).tolist() == [1.0, 0.0]
 
 
 def test_page_shows_frames_with_their_numbers(served: PlaybackPage) -> None:
@@ -145,7 +152,20 @@ def test_page_shows_frames_with_their_numbers(served: PlaybackPage) -> None:
     assert served._slider.value == 30
     served.panel.quantity = "von-mises"
     wait_until(lambda: served.scene._colours is not None)
-    assert served.panel.limits[1] > 0.0
+    recording = served.recording
+    largest = max(float(recorded_values(recording, "von-mises", k).max()) for k in spread(len(recording), SCALED))
+    assert served.panel.limits[1] >= largest > 0.0  # one scale for all frames, also before they are shown
+
+
+def test_plots_have_the_energy_ledger(served: PlaybackPage) -> None:
+    titles = [plot.title for plot in CHARTS]
+    assert "Energy ledger, sums" in titles
+    assert len(served.plots._plots) == len(titles)
+    course, ledger = course_of_recording(served.recording), served.plots._plots[titles.index("Energy ledger, sums")]
+    sums = [course.cumulated(name) for name, _, _ in CHARTS[titles.index("Energy ledger, sums")].series]
+    most = max(range(len(sums)), key=lambda k: float(np.abs(sums[k]).max()))
+    drawn = ledger._data[1 + most]
+    np.testing.assert_allclose(drawn / drawn[-1], sums[most] / sums[most][-1], rtol=1e-9)
 
 
 def test_incomplete_recordings_say_so(tmp_path: Path) -> None:

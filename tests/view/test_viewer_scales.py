@@ -76,7 +76,7 @@ def test_the_legend_gives_scales_their_words(server: Any) -> None:
     view = ViewerScene(server, sim.model, sim.state.q, sim.state.node_position)
     panel = display_panel(server, view, sim.model, list(QUANTITIES))
     panel.quantity = "von-mises"
-    panel.colours(np.zeros(sim.model.soft.node_count))
+    panel.colours("von-mises", np.zeros(sim.model.soft.node_count))
     assert "100 µPa" in panel._legend_html()
     view.fix_scale(20.0, 10)
     assert "= 20 N, longest 80 N or more" in panel._legend_html()

@@ -22,6 +22,8 @@ ERRORS = (
 """Entries of a certificate that are errors: the smaller the better."""
 COUNTS = ("contacts", "iterations", "converged", "status")
 ENERGIES = tuple(item.name for item in fields(EnergyLedger))
+FLOWS = {"work": 1.0, "friction": -1.0, "damping": -1.0, "impact": -1.0, "numerical": 1.0}
+"""Entries of the ledger that change the energy, and with which sign."""
 STAGES = ("collide", "assemble", "solve", "integrate", "stabilise", "certify")
 """Stages of a step in their order."""
 
@@ -80,6 +82,24 @@ class Course:
     def cumulated(self, entry: str) -> NDArray[np.float64]:
         """(n,) [J] sum of an entry of the ledger so far; a frame counts for all steps that it stands for."""
         return np.cumsum(self.energy[entry] * self.stands_for)
+
+    def columns(self, first: int = 0) -> dict[str, NDArray[np.float64]]:
+        """What pages plot, (n,) each: errors, overlap [m], counts, energies [J], sums of the ledger [J] since the start.
+
+        Potential energy is relative to that of the frame ``first``.
+        """
+        energy = self.energy
+        return {
+            "residual": self.natural_residual,
+            "momentum": self.momentum_relative,
+            "overlap": self.penetration,
+            "iterations": self.iterations.astype(np.float64),
+            "contacts": self.contacts.astype(np.float64),
+            "kinetic": energy["kinetic"],
+            "potential": energy["potential"] - energy["potential"][first],
+            "elastic": energy["elastic"],
+            **{name: self.cumulated(name) for name in FLOWS},
+        }
 
     @property
     def step_seconds(self) -> NDArray[np.float64]:

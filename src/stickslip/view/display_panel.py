@@ -111,13 +111,16 @@ class DisplayPanel:
         """Call back when other colours are wanted: the frame has to be shown again."""
         self._changed.append(callback)
 
-    def colours(self, values: NDArray[np.float64]) -> NDArray[np.float64]:
-        """sRGB (nn, 3) of numbers (nn,) of the quantity; widens the limits where they do not fit."""
-        key = self.quantity or ""
-        low, high = value_limits(values, least_range(self._model.soft, key) if key else 0.0)
-        before = self._limits.get(key, (low, high))
-        self._limits[key] = min(low, before[0]), max(high, before[1])
-        return value_colours(values, self._limits[key])
+    def include(self, quantity: str, values: NDArray[np.float64]) -> None:
+        """Widen the limits of a quantity where numbers (nn,) do not fit."""
+        low, high = value_limits(values, least_range(self._model.soft, quantity))
+        before = self._limits.get(quantity, (low, high))
+        self._limits[quantity] = min(low, before[0]), max(high, before[1])
+
+    def colours(self, quantity: str, values: NDArray[np.float64]) -> NDArray[np.float64]:
+        """sRGB (nn, 3) of numbers (nn,) of a quantity; widens its limits where they do not fit."""
+        self.include(quantity, values)
+        return value_colours(values, self._limits[quantity])
 
     def refresh(self) -> None:
         """Write the legend anew where it has changed; call it a few times a second."""

@@ -129,8 +129,9 @@ class LivePage:
             self._closed.wait(max(0.0, FRAME_INTERVAL - (time.perf_counter() - start)))
 
     def _show_frame(self, snapshot: LiveSnapshot) -> None:
-        values = snapshot.node_values
-        colours = None if values is None or self.panel.quantity is None else self.panel.colours(values)
+        values, quantity, colours = snapshot.node_values, snapshot.quantity, None
+        if values is not None and quantity is not None and self.panel.quantity is not None:
+            colours = self.panel.colours(quantity, values)
         with self.server.atomic():
             self.scene.show(snapshot.frame, colours)
             self.scene.draw_spring(*(snapshot.spring or (None, None)))

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
 from math import ceil
 from typing import TYPE_CHECKING
 
@@ -11,7 +10,7 @@ from numpy.typing import NDArray
 
 from stickslip.view.live_run import LiveSnapshot
 from stickslip.view.live_simulation import COLUMNS
-from stickslip.view.quantity_words import prefixed
+from stickslip.view.run_charts import CHARTS, ITERATIONS, QUIET_PREFIX, WORST, Chart, prefix_of
 from stickslip.view.web_charts import add_chart, chart_heading
 
 if TYPE_CHECKING:
@@ -21,69 +20,8 @@ INTERVAL = 0.22
 """[s] between updates."""
 MOST_POINTS = 200
 """Points of a curve: one in two pixels of a narrow plot; more would only slow down browsers without a graphics card."""
-NOTHING = 1e-9
-"""In SI units: what is smaller is rounding, and drawn as zero."""
-QUIET_PREFIX = (1e-3, "m")
-"""Of curves that are zero."""
 ABSENT = 1e9
 """Where a point is not seen: far above the range of a logarithmic axis."""
-WORST = ("residual", "momentum", "overlap", "iterations", "contacts")
-"""Columns of which thinned curves show the largest value of neighbouring steps; of others the last."""
-
-
-@dataclass(frozen=True)
-class Chart:
-    """Curves over time, or one over iterations, whose column has no name."""
-
-    title: str
-    series: tuple[tuple[str, str, str], ...]
-    """Column of the courses, label, colour."""
-    unit: str = ""
-    """SI unit, which gets a prefix; empty for plain numbers."""
-    decades: tuple[int, int] | None = None
-    """Range of a logarithmic axis; what is outside is drawn on its edge. None: a linear one that fits."""
-    height: int = 120
-    whole: str = ""
-    """Axes with whole numbers only: x, y."""
-    points: bool = False
-    """Whether points are marked where they are few: steps may have a single iteration."""
-
-
-ERRORS = (-16, 0)
-ITERATIONS = Chart("Residual", (("", "residual", "#1f6fb4"),), decades=ERRORS, whole="x", points=True)
-CHARTS = (
-    Chart(
-        "Relative errors",
-        (("residual", "law (natural residual)", "#1f6fb4"), ("momentum", "momentum (relative)", "#d9480f")),
-        decades=ERRORS,
-    ),
-    Chart(
-        "Energy",
-        (
-            ("kinetic", "kinetic", "#d9480f"),
-            ("potential", "potential since start", "#1f6fb4"),
-            ("elastic", "elastic", "#2b8a3e"),
-        ),
-        unit="J",
-    ),
-    Chart(
-        "Energy ledger, sums",
-        (
-            ("work", "work done", "#2b8a3e"),
-            ("friction", "lost: friction", "#d9480f"),
-            ("damping", "damping", "#e8a200"),
-            ("impact", "impact", "#7048b6"),
-            ("numerical", "gained by numerics", "#868e96"),
-        ),
-        unit="J",
-    ),
-    Chart("Deepest overlap", (("overlap", "overlap", "#c2255c"),), unit="m"),
-    Chart(
-        "Work of a step",
-        (("iterations", "iterations", "#1f6fb4"), ("contacts", "contacts", "#d9480f")),
-        whole="y",
-    ),
-)
 
 
 class LivePlots:
@@ -102,7 +40,7 @@ class LivePlots:
             history = snapshot.history[:: max(1, ceil(len(snapshot.history) / MOST_POINTS))]
             self._iterations.show(rising(history[:, 0]), [history[:, 1]])
             for plot in self._plots:
-                plot.show(time, [table[:, COLUMNS.index(name)] * _si(name) for name, _, _ in plot.chart.series])
+                plot.show(time, [table[:, COLUMNS.index(name)] for name, _, _ in plot.chart.series])
 
 
 class _Plot:
@@ -165,18 +103,3 @@ def rising(numbers: NDArray[np.float64]) -> NDArray[np.float64]:
     """Iteration numbers (k,) with those that start anew counted on, as an axis needs them."""
     jumps = np.minimum(np.diff(numbers, prepend=numbers[:1]), 0.0)
     return numbers - np.cumsum(jumps)
-
-
-def _si(column: str) -> float:
-    """What makes SI units of a column."""
-    return 1e-3 if column == "overlap" else 1.0
-
-
-def prefix_of(largest: float, before: tuple[float, str]) -> tuple[float, str]:
-    """Prefix with which numbers up to ``largest`` are written with few digits; the one before as long as it will do.
-
-    Numbers below NOTHING have the prefix of zero, and are too small to be seen with it.
-    """
-    if 0.3 * before[0] <= largest < 1000.0 * before[0]:
-        return before
-    return prefixed(largest) if largest >= NOTHING else QUIET_PREFIX

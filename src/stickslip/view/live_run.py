@@ -74,8 +74,10 @@ class LiveSnapshot:
     """Why a change was refused or the run stopped; empty otherwise."""
     spring: tuple[NDArray[np.float64], NDArray[np.float64]] | None
     """(3,), (3,) [m] the ends of the spring that pulls: at the body, at the mouse."""
+    quantity: str | None
+    """Of soft_colours.QUANTITIES, that ``node_values`` have; it may no longer be the one that is asked for."""
     node_values: NDArray[np.float64] | None
-    """(nn,) the quantity that was asked for."""
+    """(nn,) numbers of the quantity."""
 
 
 class LiveRun:
@@ -372,6 +374,7 @@ class LiveRun:
             paused=not self._playing,
             message=self._message,
             spring=None if spring is None else (spring.held_point(sim.state), spring.target),
+            quantity=self._quantity,
             node_values=self._node_values(frame),
         )
 

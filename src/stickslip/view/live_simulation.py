@@ -17,19 +17,19 @@ from stickslip.scenes.running import Run, solver_for
 from stickslip.simulation import Simulation, StepResult
 from stickslip.solvers.protocol import Solver
 from stickslip.stepping import Stepping
+from stickslip.view.course import FLOWS
 from stickslip.view.drag_spring import DragSpring, grab, loaded
 
 KEPT_STEPS = 6000
 """Steps whose numbers are kept for plots."""
 COLUMNS = (
     "time", "residual", "momentum", "overlap", "iterations", "contacts",
-    "kinetic", "potential", "elastic", "work", "friction", "damping", "impact", "numerical",
+    "kinetic", "potential", "elastic", *FLOWS,
 )  # fmt: skip
-"""What is kept of a step. Time [s]; natural residual, relative momentum error; overlap [mm]; counts; energies after the
+"""What is kept of a step. Time [s]; natural residual, relative momentum error; overlap [m]; counts; energies after the
 step [J], the potential one relative to the first step, and sums of the ledger's entries since the start [J]."""
 STEP_SIZES = (0.01, 50.0)
 """Least and largest step size, relative to that of the scene."""
-SUMMED = ("work", "friction", "damping", "impact", "numerical")
 
 
 class Courses:
@@ -42,7 +42,7 @@ class Courses:
     def clear(self) -> None:
         """Forget all steps."""
         self.steps = 0
-        self._sums = dict.fromkeys(SUMMED, 0.0)
+        self._sums = dict.fromkeys(FLOWS, 0.0)
         self._mechanical: float | None = None
         self._potential = 0.0
 
@@ -54,17 +54,17 @@ class Courses:
         """Take note of a step that ended at a time [s]."""
         ledger = certificate.energy
         gain = 0.0
-        for name in SUMMED:
+        for name, sign in FLOWS.items():
             value = float(getattr(ledger, name))
             self._sums[name] += value
-            gain += value if name in ("work", "numerical") else -value
+            gain += sign * value
         if self.steps == 0:
             self._potential = ledger.potential
         elif self._mechanical is not None:  # the books balance: that gives the energy in the old count
             before, self._mechanical = self._mechanical, None
             self._potential = ledger.potential - (before + gain - ledger.kinetic - ledger.elastic)
         self._rows[self.steps % len(self._rows)] = (
-            time, certificate.natural_residual, certificate.momentum_relative, certificate.penetration_mm,
+            time, certificate.natural_residual, certificate.momentum_relative, certificate.penetration,
             certificate.iterations, certificate.contacts,
             ledger.kinetic, ledger.potential - self._potential, ledger.elastic, *self._sums.values(),
         )  # fmt: skip

@@ -21,7 +21,7 @@ from stickslip.view.frame import recorded_frame
 from stickslip.view.guarded_server import LOOPBACK, guarded_server, page_url, stop_server
 from stickslip.view.playback_clock import SPEEDS, PlaybackClock
 from stickslip.view.playback_plots import PlaybackPlots
-from stickslip.view.soft_colours import FIELDS, QUANTITIES, node_values
+from stickslip.view.soft_colours import QUANTITIES, recorded_values
 from stickslip.view.viewer_scene import ViewerScene
 
 if TYPE_CHECKING:
@@ -36,7 +36,7 @@ TEXT_INTERVAL, PLOT_INTERVAL = 0.1, 0.25
 FRAMED = 5
 """Frames, from the first to the last, that the view is chosen to hold."""
 SCALED = 20
-"""Frames, from the first to the last, by which the scale of force arrows is chosen."""
+"""Frames, from the first to the last, by which the scales of force arrows and of colours are chosen."""
 CONTROLS_WIDTH, PLOTS_WIDTH = 300, 320
 """[px]"""
 SHORTCUTS = (
@@ -77,6 +77,7 @@ class PlaybackPage:
         beside.set_width(PLOTS_WIDTH)
         name = recording.scene or Path(recording.path).name
         gui.set_panel_label(f"{name}{'' if recording.complete else ' (incomplete)'}")
+        self._scaled: set[str] = set()
         self._shown = -1
         self.frames_shown = 0
         """Since the page was made."""
@@ -121,7 +122,7 @@ class PlaybackPage:
     def show(self, number: int) -> None:
         """Read a frame and show it; numbers and plots follow in their own time."""
         frame = recorded_frame(self.recording, number)
-        self.scene.show(frame, self._colours(number, frame.node_speed))
+        self.scene.show(frame, self._colours(number))
         self._shown = number
         self.frames_shown += 1
 
@@ -155,12 +156,15 @@ class PlaybackPage:
                     self._shown = self.clock.frame  # a frame that cannot be read is not tried again
             self._closed.wait(max(0.001, FRAME_INTERVAL - (time.perf_counter() - start)))
 
-    def _colours(self, number: int, speed: NDArray[np.float64]) -> NDArray[np.float64] | None:
-        quantity, soft = self.panel.quantity, self.recording.model.soft
-        if quantity is None or soft.count == 0:
+    def _colours(self, number: int) -> NDArray[np.float64] | None:
+        quantity = self.panel.quantity
+        if quantity is None or self.recording.model.soft.count == 0:
             return None
-        report = None if quantity == "speed" else self.recording.elements(number, fields=FIELDS[quantity])
-        return self.panel.colours(node_values(soft, quantity, report, speed))
+        if quantity not in self._scaled:  # one scale for all frames, like that of forces
+            self._scaled.add(quantity)
+            for k in spread(len(self.recording), SCALED):
+                self.panel.include(quantity, recorded_values(self.recording, quantity, k))
+        return self.panel.colours(quantity, recorded_values(self.recording, quantity, number))
 
     def _quantities(self) -> list[str]:
         """What soft bodies can show: without recorded elements only the speed."""

@@ -1,14 +1,15 @@
-"""Plots beside a recording that is played: certificate, iterations, energy over time, with the shown frame marked."""
+"""Plots beside a recording that is played: those of a live run, with the shown frame marked."""
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from collections.abc import Mapping
 from typing import TYPE_CHECKING
 
 import numpy as np
 from numpy.typing import NDArray
 
-from stickslip.view.quantity_words import prefixed
+from stickslip.view.course import course_of_recording
+from stickslip.view.run_charts import CHARTS, QUIET_PREFIX, WORST, Chart, prefix_of
 from stickslip.view.web_charts import add_chart, chart_heading
 
 if TYPE_CHECKING:
@@ -18,56 +19,8 @@ if TYPE_CHECKING:
 
 MOST_POINTS = 400
 """Points of a curve: more than a narrow plot has pixels."""
-ERRORS = (-16, 0)
-"""Decades of the axis of errors; what is outside is drawn on its edge."""
-SI = ("m", "J")
-"""Units that get a prefix."""
 MARK = "#495057"
 """Colour of the shown frame."""
-
-
-@dataclass(frozen=True)
-class Curves:
-    """Numbers of all frames that share a plot."""
-
-    title: str
-    unit: str
-    values: tuple[tuple[str, str, NDArray[np.float64]], ...]
-    """Label, colour, numbers (n,)."""
-    logarithmic: bool = False
-
-
-def recorded_curves(recording: Recording) -> list[Curves]:
-    """What is plotted of a recording."""
-    certificate, energy = recording.certificate, recording.energy
-    numbers = {name: np.asarray(certificate[name], dtype=np.float64) for name in certificate if name != "status"}
-    potential = energy["potential"] - energy["potential"][0]
-    return [
-        Curves(
-            "Errors", "relative",
-            (
-                ("law (natural residual)", "#1f6fb4", numbers["natural_residual"]),
-                ("momentum", "#d9480f", numbers["momentum_relative"]),
-            ),
-            logarithmic=True,
-        ),
-        Curves("Overlap", "m", (("deepest", "#c2255c", numbers["penetration"]),)),
-        Curves(
-            "Work of a step", "",
-            (
-                ("iterations", "#1f6fb4", np.asarray(recording.iterations, dtype=np.float64)),
-                ("contacts", "#d9480f", numbers["contacts"]),
-            ),
-        ),
-        Curves(
-            "Energy", "J",
-            (
-                ("kinetic", "#d9480f", energy["kinetic"]),
-                ("potential since start", "#1f6fb4", potential),
-                ("elastic", "#2b8a3e", energy["elastic"]),
-            ),
-        ),
-    ]  # fmt: skip
 
 
 class PlaybackPlots:
@@ -76,8 +29,11 @@ class PlaybackPlots:
     def __init__(self, server: viser.ViserServer, recording: Recording) -> None:
         self._server = server
         self._starts = neighbours(len(recording), MOST_POINTS)
-        time = recording.time[self._starts]
-        self._plots = [_Plot(server, curves, time, self._starts) for curves in recorded_curves(recording)]
+        columns = {
+            name: grouped(values, self._starts, name in WORST)
+            for name, values in course_of_recording(recording).columns().items()
+        }
+        self._plots = [_Plot(server, chart, recording.time[self._starts], columns) for chart in CHARTS]
 
     def show(self, frame: int) -> None:
         """Mark a frame."""
@@ -91,31 +47,28 @@ class _Plot:
     """One plot; the mark of the shown frame is a curve that goes up and down at one time."""
 
     def __init__(
-        self, server: viser.ViserServer, curves: Curves, time: NDArray[np.float64], starts: NDArray[np.int64]
+        self,
+        server: viser.ViserServer,
+        chart: Chart,
+        time: NDArray[np.float64],
+        columns: Mapping[str, NDArray[np.float64]],
     ) -> None:
-        # of neighbouring frames the largest, so that no peak is lost
-        drawn = [np.maximum.reduceat(np.nan_to_num(v, nan=0.0, posinf=1e300), starts) for *_, v in curves.values]
-        unit = curves.unit
-        if unit in SI:
-            factor, prefix = prefixed(max(float(np.abs(v).max()) for v in drawn))
-            drawn, unit = [v / factor for v in drawn], f"{prefix}{unit}"
-        low, high = limits(drawn, curves.logarithmic)
+        drawn, unit = [columns[name] for name, _, _ in chart.series], chart.unit
+        if unit:
+            factor, prefix = prefix_of(max(float(np.abs(curve).max()) for curve in drawn), QUIET_PREFIX)
+            drawn, unit = [curve / factor for curve in drawn], f"{prefix}{unit}"
+        low, high = limits(drawn, chart.decades)
         self._low, self._high, self._at = low, high, -1
-        self._data = (time, *(np.clip(v, low, high) for v in drawn))
+        self._data = (time, *(np.clip(curve, low, high) for curve in drawn))
         if len(time) == 1:  # a plot needs a width
-            self._data = tuple(np.repeat(v, 2) for v in self._data)
+            self._data = tuple(np.repeat(values, 2) for values in self._data)
             self._data[0][1] += 1e-3
-        server.gui.add_html(chart_heading(curves.title, unit, "time [s]"))
-        series = [("shown", MARK), *((label, colour) for label, colour, _ in curves.values)]
+        server.gui.add_html(chart_heading(chart.title, unit, "time [s]"))
+        series = [("shown", MARK), *((label, colour) for _, label, colour in chart.series)]
         self._node = add_chart(
-            server,
-            self._marked(0),
-            "time [s]",
-            series,
-            decades=ERRORS if curves.logarithmic else None,
-            limits=(low, high),
-            height=115,
-        )
+            server, self._marked(0), "time [s]", series,
+            decades=chart.decades, limits=(low, high), height=chart.height, whole=chart.whole,
+        )  # fmt: skip
 
     def mark(self, at: int) -> None:
         """Mark a point of the curves."""
@@ -146,10 +99,16 @@ def neighbours(count: int, most: int) -> NDArray[np.int64]:
     return np.arange(0, count, max(1, -(-count // most)))
 
 
-def limits(curves: list[NDArray[np.float64]], logarithmic: bool) -> tuple[float, float]:
-    """Range of an axis on which all curves are seen."""
-    if logarithmic:
-        return 10.0 ** ERRORS[0], 10.0 ** ERRORS[1]
+def grouped(values: NDArray[np.float64], starts: NDArray[np.int64], worst: bool) -> NDArray[np.float64]:
+    """Numbers (n,) as one for each group of frames: the largest, so that no peak is lost, or that of the first."""
+    finite = np.nan_to_num(values, nan=0.0, posinf=1e300, neginf=-1e300)
+    return np.maximum.reduceat(finite, starts) if worst else finite[starts]
+
+
+def limits(curves: list[NDArray[np.float64]], decades: tuple[int, int] | None) -> tuple[float, float]:
+    """Range of an axis on which all curves are seen; of a logarithmic one between powers of ten."""
+    if decades is not None:
+        return 10.0 ** decades[0], 10.0 ** decades[1]
     low, high = min(float(v.min()) for v in curves), max(float(v.max()) for v in curves)
     low = min(low, 0.0)
     room = 0.06 * (high - low)

@@ -15,25 +15,13 @@ POINTS = 2000
 """Points of a plotted curve; of longer recordings the extremes of each stretch are kept."""
 ROUNDING = 1e-9
 """[N] forces below are not worth a word."""
-FLOWS = ("work", "friction", "damping", "impact", "numerical")
 
 
 def courses(course: Course, shown: NDArray[np.bool_]) -> Packed:
     """Curves over the frames that are ``shown`` (n,)."""
-    energy = course.energy
-    potential = energy["potential"]
-    curves = {
-        "residual": course.natural_residual,
-        "momentum": course.momentum_relative,
-        "overlap": 1e3 * course.penetration,
-        "iterations": course.iterations,
-        "contacts": course.contacts,
-        "kinetic": energy["kinetic"],
-        "potential": potential - potential[np.flatnonzero(shown)[0]],
-        "elastic": energy["elastic"],
-        **{name: course.cumulated(name) for name in FLOWS},
-    }
-    table = np.stack([np.asarray(values, dtype=np.float64)[shown] for values in curves.values()], axis=1)
+    curves = course.columns(int(np.flatnonzero(shown)[0]))
+    curves["overlap"] = 1e3 * curves["overlap"]  # pages say millimetres
+    table = np.stack([values[shown] for values in curves.values()], axis=1)
     time, thin = thinned(course.time[shown], table)
     facts: dict[str, Any] = {
         "curves": list(curves),

@@ -15,7 +15,7 @@ from stickslip.view.camera import FIELD_OF_VIEW, framed_balls, look_at
 from stickslip.view.frame import contacts_on_moving
 from stickslip.view.player_data import Block, continuous_quaternions, float_block, integer_block, rounded, time_block
 from stickslip.view.shape_meshes import half_spaces, shape_instances
-from stickslip.view.soft_colours import QUANTITIES, least_range, node_values, value_limits
+from stickslip.view.soft_colours import QUANTITIES, least_range, recorded_values, value_limits
 from stickslip.view.traced_scene import STEEPEST_GROUND, body_colours
 
 if TYPE_CHECKING:
@@ -188,9 +188,7 @@ def motion(recording: Recording, frames: NDArray[np.int64], colour_by: str | Non
         if len(model.joint_names):
             broken[k] = recording.joint_broken[f]
         if colour_by is not None:
-            report = None if colour_by == "speed" else recording.elements(f, fields=(colour_by.replace("-", "_"),))
-            speed = np.linalg.norm(recording.node_velocity[f], axis=1)
-            values[k] = node_values(soft, colour_by, report, speed)[shown]
+            values[k] = recorded_values(recording, colour_by, f)[shown]
         progress(k + 1, count)
     balls = body_balls(model)
     size = scene_size(model, balls, q, x)

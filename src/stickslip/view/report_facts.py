@@ -8,8 +8,8 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
-from stickslip.view.course import Course
-from stickslip.view.run_plots import FLOWS, usual_stages
+from stickslip.view.course import FLOWS, Course
+from stickslip.view.run_plots import usual_stages
 from stickslip.view.run_warnings import RunWarning, run_warnings, solver_law, verdict
 
 if TYPE_CHECKING:

@@ -9,13 +9,13 @@ from typing import TYPE_CHECKING, Any
 
 from stickslip import __version__
 from stickslip.files import whole_file
-from stickslip.view.course import Course, course_of_recording
+from stickslip.view.course import FLOWS, Course, course_of_recording
 from stickslip.view.drawing import needed_packages, svg
 from stickslip.view.html_page import figure, html_page, image, png_bytes, section, table
 from stickslip.view.picture_strip import picture_strip
 from stickslip.view.quantity_words import ordinal
 from stickslip.view.report_facts import MEASURES, report_facts
-from stickslip.view.run_plots import FLOWS, PLOTS, run_figure
+from stickslip.view.run_plots import PLOTS, run_figure
 
 if TYPE_CHECKING:
     from stickslip.io.recording import Recording

@@ -11,7 +11,7 @@ from typing import Any, NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
-from stickslip.view.course import STAGES, Course
+from stickslip.view.course import FLOWS, STAGES, Course
 from stickslip.view.drawing import COLOURS, FAILED, canvas, style
 
 MOST_POINTS = 2000
@@ -34,8 +34,6 @@ WIDTH, HEIGHT = 5.2, 2.75
 """[inch] of one plot."""
 SMALL = 8.0
 """[pt] size of letters."""
-FLOWS = {"work": 1.0, "friction": -1.0, "damping": -1.0, "impact": -1.0, "numerical": 1.0}
-"""Entries of the ledger that change the energy, and with which sign."""
 
 
 class Plot(NamedTuple):

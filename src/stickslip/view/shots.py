@@ -16,7 +16,7 @@ from stickslip.view.frame import Frame, recorded_frame
 from stickslip.view.picture import Easel, check_pose, draw, easel, round_length
 from stickslip.view.picture_key import ColourKey, ForceKey, draw_key
 from stickslip.view.see_through import see_through
-from stickslip.view.soft_colours import QUANTITIES, least_range, node_values, value_colours, value_limits
+from stickslip.view.soft_colours import QUANTITIES, least_range, recorded_values, value_colours, value_limits
 
 if TYPE_CHECKING:
     from stickslip.io.recording import Recording
@@ -84,7 +84,7 @@ class Shots:
         check_pose(model, frame.q, frame.nodes)
         paint = None
         if look.colour_by is not None:
-            paint = value_colours(self._values(number, frame), self._limits)
+            paint = value_colours(self._values(number), self._limits)
         drawn = draw(
             self._easel,
             self.camera(frame),
@@ -118,12 +118,9 @@ class Shots:
             forces = ForceKey(force, bar_length(look.width, look.height) * force / self._largest)
         return colours, forces
 
-    def _values(self, number: int, frame: Frame | None = None) -> NDArray[np.float64]:
+    def _values(self, number: int) -> NDArray[np.float64]:
         """One number (nn,) a node of the quantity that colours show."""
-        quantity = self.look.colour_by or "speed"
-        report = None if quantity == "speed" else self.recording.elements(number)
-        speed = np.linalg.norm(self.recording.node_velocity[number], axis=1) if frame is None else frame.node_speed
-        return node_values(self.recording.model.soft, quantity, report, speed)
+        return recorded_values(self.recording, self.look.colour_by or "speed", number)
 
     def _value_limits(self, frames: NDArray[np.int64]) -> tuple[float, float]:
         """What the first and the last colour stand for, over all frames."""

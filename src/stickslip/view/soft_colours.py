@@ -14,6 +14,7 @@ from stickslip.soft_tables import SoftTables
 if TYPE_CHECKING:
     from scipy.sparse import csr_array
 
+    from stickslip.io.recording import Recording
     from stickslip.soft_reading import ElementReport
 
 QUANTITIES = {"von-mises": "Pa", "strain": "1", "energy": "J/m\N{SUPERSCRIPT THREE}", "speed": "m/s"}
@@ -64,6 +65,14 @@ def node_values(
     if report is None:
         raise InputError(f"colour by {quantity}: the elements of soft bodies are not known; record them, or show speed")
     return node_means(soft, element_values(report, quantity, soft.elements.volume))
+
+
+def recorded_values(recording: Recording, quantity: str, number: int) -> NDArray[np.float64]:
+    """One number (nn,) a node of a quantity in a frame of a recording; no more of it is read than that needs."""
+    fields, still = FIELDS[quantity], np.zeros(0)
+    report = recording.elements(number, fields=fields) if fields else None
+    speed = still if fields else np.linalg.norm(recording.node_velocity[number], axis=1)
+    return node_values(recording.model.soft, quantity, report, speed)
 
 
 def node_means(soft: SoftTables, values: NDArray[np.float64]) -> NDArray[np.float64]:
