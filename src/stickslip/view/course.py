@@ -84,7 +84,7 @@ class Course:
         return np.cumsum(self.energy[entry] * self.stands_for)
 
     def columns(self, first: int = 0) -> dict[str, NDArray[np.float64]]:
-        """What pages plot, (n,) each: errors, overlap [m], counts, energies [J], sums of the ledger [J] since the start.
+        """What pages plot, (n,) each: errors, overlap [m], counts, energies [J], sums of the ledger so far [J].
 
         Potential energy is relative to that of the frame ``first``.
         """

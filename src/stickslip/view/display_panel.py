@@ -15,7 +15,7 @@ from stickslip.model import DYNAMIC, Model
 from stickslip.view.mark_nodes import LONGEST
 from stickslip.view.marks import BROKEN_COLOUR, JOINT_COLOUR, STATUS_COLOURS
 from stickslip.view.quantity_words import prefixed
-from stickslip.view.soft_colours import QUANTITIES, SCALE, least_range, value_colours, value_limits
+from stickslip.view.soft_colours import QUANTITIES, SCALE, WORDS, least_range, value_colours, value_limits
 from stickslip.view.viewer_scene import ViewerScene
 
 if TYPE_CHECKING:
@@ -195,7 +195,7 @@ class DisplayPanel:
             bar = f"height:12px;border-radius:3px;background:linear-gradient(to right, {stops})"
             ends = f"<span>{with_unit(low, unit)}</span><span>{with_unit(high, unit)}</span>"
             rows.append(
-                f"{html.escape(quantity)}<div style='{bar}'></div>"
+                f"{WORDS[quantity]}<div style='{bar}'></div>"
                 f"<div style='display:flex;justify-content:space-between'>{ends}</div>"
             )
         rows.append("lengths in m, grid lines are on round lengths")

@@ -9,9 +9,9 @@ from numpy.typing import NDArray
 
 from stickslip.contact_report import OPEN, SLIP, STICK
 from stickslip.errors import MissingDependencyError
+from stickslip.view import soft_colours
 from stickslip.view.marks import STATUS_COLOURS
 from stickslip.view.quantity_words import prefixed
-from stickslip.view.soft_colours import value_colours
 
 if TYPE_CHECKING:
     from PIL.ImageDraw import ImageDraw
@@ -20,8 +20,6 @@ if TYPE_CHECKING:
 NARROWEST = 320
 """Pixels; narrower pictures have no room for a key."""
 PAPER, INK = (255, 255, 255, 205), (35, 40, 48, 255)
-NAMES = {"von-mises": "von Mises stress", "strain": "largest strain", "energy": "strain energy", "speed": "speed"}
-"""Quantities of view/soft_colours in words."""
 THREE = "\N{SUPERSCRIPT THREE}"
 """Pillow's own font lacks it."""
 WORDS = {STICK: "stick", SLIP: "slip", OPEN: "open"}
@@ -83,11 +81,11 @@ def _draw_colours(
     unit = "" if key.unit == "1" else f" {prefix}{key.unit.replace(THREE, '^3')}"
     least, most = (f"{value / factor:.3g}{unit}" for value in (low, high))
     long = max(width // 5, round(pen.textlength(least, font) + pen.textlength(most, font)) + em)
-    name = NAMES[key.quantity]
+    name = soft_colours.WORDS[key.quantity]
     top = bottom - round(3.4 * em)
     pen.text((em, top), name, font=font, fill=INK)
     from_y, to_y = bottom - round(2.1 * em), bottom - round(1.3 * em)
-    for k, colour in enumerate(value_colours(np.linspace(0.0, 1.0, long), (0.0, 1.0))):
+    for k, colour in enumerate(soft_colours.value_colours(np.linspace(0.0, 1.0, long), (0.0, 1.0))):
         pen.line([(em + k, from_y), (em + k, to_y)], fill=_ink(tuple(colour)))
     pen.text((em, bottom), least, font=font, fill=INK, anchor="ls")
     pen.text((em + long, bottom), most, font=font, fill=INK, anchor="rs")

@@ -37,7 +37,7 @@ ITERATIONS = Chart("Residual", (("", "residual", "#1f6fb4"),), decades=ERRORS, w
 CHARTS = (
     Chart(
         "Relative errors",
-        (("residual", "law (natural residual)", "#1f6fb4"), ("momentum", "momentum (relative)", "#d9480f")),
+        (("residual", "law (natural residual)", "#1f6fb4"), ("momentum", "momentum", "#d9480f")),
         decades=ERRORS,
     ),
     Chart(

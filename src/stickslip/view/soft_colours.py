@@ -19,6 +19,8 @@ if TYPE_CHECKING:
 
 QUANTITIES = {"von-mises": "Pa", "strain": "1", "energy": "J/m\N{SUPERSCRIPT THREE}", "speed": "m/s"}
 """What colours can show, and its unit; all but the speed belong to elements."""
+WORDS = {"von-mises": "von Mises stress", "strain": "largest strain", "energy": "strain energy", "speed": "speed"}
+"""What people call these."""
 TINY, TURN = np.float32(1e-38), np.float32(2.0 * np.pi / 3.0)
 FIELDS = {"von-mises": ("von_mises",), "strain": ("strain",), "energy": ("energy",), "speed": ()}
 """Fields of an ElementReport that each needs."""
