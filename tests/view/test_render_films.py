@@ -17,7 +17,7 @@ from stickslip.soft_description import elastic
 from stickslip.view.camera import body_position, frame_poses, projected
 from stickslip.view.see_through import see_through
 from stickslip.view.shots import Look, Shots, find_body
-from stickslip.view.video import MOST_FRAMES, film_frames
+from stickslip.view.video import MOST_FRAMES, SCALE_COLOURS, film_frames, key_colours, write_gif, write_mp4
 
 SMALL = ["--width", "48", "--samples", "1"]
 
@@ -203,8 +203,6 @@ def test_missing_extras_are_named(
 def test_a_film_that_fails_leaves_no_file(recorded: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     pytest.importorskip("PIL")
     pytest.importorskip("imageio_ffmpeg")
-    from stickslip.view import video
-
     drawn = []
 
     def picture(number: int) -> np.ndarray:
@@ -214,7 +212,7 @@ def test_a_film_that_fails_leaves_no_file(recorded: Path, tmp_path: Path, monkey
         return np.full((32, 48, 3), 40 * len(drawn), np.uint8)
 
     shots = SimpleNamespace(picture=picture, look=Look(48, 32))
-    for write, name in ((video.write_gif, "a.gif"), (video.write_mp4, "a.mp4")):
+    for write, name in ((write_gif, "a.gif"), (write_mp4, "a.mp4")):
         drawn.clear()
         with pytest.raises(InputError, match="light went out"):
             write(shots, np.arange(20), tmp_path / name, 10.0)
@@ -247,6 +245,20 @@ def test_a_key_says_what_colours_and_bars_stand_for(recorded: Path) -> None:
         small = replace(look, width=300)
         pictures = [Shots(recording, replace(small, key=key), range(21)).picture(20) for key in (True, False)]
         assert (pictures[0] == pictures[1]).all()
+
+
+def test_a_gif_has_the_colours_of_its_key(recorded: Path, tmp_path: Path) -> None:
+    """Rare colours are kept in the palette: the key explains slipping contacts in red where none slips."""
+    image = pytest.importorskip("PIL.Image")
+    with read_recording(recorded) as recording:
+        shots = Shots(recording, Look(320, 180, 1, colour_by="speed", contacts=True), [0, 20])
+        write_gif(shots, np.array([0, 20]), tmp_path / "a.gif", 10.0)
+        kept = key_colours(shots.look)
+    assert kept.shape == (3 + SCALE_COLOURS, 3)
+    with image.open(tmp_path / "a.gif") as film:
+        drawn = np.asarray(film.convert("RGB")).reshape(-1, 3).astype(int)
+    for colour in (*kept[:3], kept[3], kept[-1]):
+        assert np.abs(drawn - colour).max(axis=1).min() <= 2
 
 
 def test_a_followed_body_stays_in_the_middle(recorded: Path) -> None:

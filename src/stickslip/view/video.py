@@ -12,9 +12,11 @@ from numpy.typing import NDArray
 
 from stickslip.errors import FileError, InputError, MissingDependencyError
 from stickslip.files import whole_file
+from stickslip.view.marks import STATUS_COLOURS
+from stickslip.view.soft_colours import value_colours
 
 if TYPE_CHECKING:
-    from stickslip.view.shots import Shots
+    from stickslip.view.shots import Look, Shots
 
 Progress = Callable[[int, int], None]
 """Told how many of all pictures are drawn."""
@@ -26,6 +28,8 @@ QUALITY = 18
 """H.264's constant rate factor: lower is better and larger; this one cannot be told from the pictures."""
 PALETTE_PICTURES = 4
 """Pictures of a film that its palette is made from."""
+SCALE_COLOURS = 24
+"""Colours of a palette that are kept for a scale of values."""
 
 
 def film_frames(
@@ -75,7 +79,10 @@ def write_gif(
         raise InputError(f"fps is {fps:g}; browsers slow down GIF films above {GIF_FPS:g}, so give less, or write .mp4")
     chosen = frames[np.linspace(0, len(frames) - 1, PALETTE_PICTURES).round().astype(int)]
     several = np.concatenate([shots.picture(int(number)) for number in np.unique(chosen)])
-    palette = Image.fromarray(several).quantize(256)
+    kept = key_colours(shots.look)
+    common = Image.fromarray(several).quantize(256 - len(kept)).getpalette() or []
+    palette = Image.new("P", (1, 1))
+    palette.putpalette([*common[: 3 * (256 - len(kept))], *kept.ravel().tolist()])
     pictures = (Image.fromarray(p).quantize(palette=palette, dither=0) for p in _pictures(shots, frames, progress))
     # times are in hundredths of a second: rounding each end, and not each duration, keeps the film in step
     ends = np.round(100.0 * np.arange(1, len(frames) + 1) / fps)
@@ -84,6 +91,16 @@ def write_gif(
         next(pictures).save(
             temporary, format="GIF", save_all=True, append_images=pictures, duration=duration, loop=0, optimize=False
         )
+
+
+def key_colours(look: Look) -> NDArray[np.uint8]:
+    """sRGB (k, 3) that every palette has: with them marks and scales look like their key, however rare they are."""
+    found = [np.zeros((0, 3))]
+    if look.contacts:
+        found.append(np.array(list(STATUS_COLOURS.values())))
+    if look.colour_by is not None:
+        found.append(value_colours(np.linspace(0.0, 1.0, SCALE_COLOURS), (0.0, 1.0)))
+    return np.round(255.0 * np.concatenate(found)).astype(np.uint8)
 
 
 def write_mp4(
