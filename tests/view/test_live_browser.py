@@ -18,12 +18,12 @@ PATIENCE = 240.0
 """[s] for anything: graphics are computed on the processor, and machines are busy."""
 
 
-@pytest.fixture
-def served(monkeypatch: pytest.MonkeyPatch) -> Iterator[LivePage]:
+@pytest.fixture(params=["box-slope"])
+def served(request: pytest.FixtureRequest, monkeypatch: pytest.MonkeyPatch) -> Iterator[LivePage]:
     # few frames a second, which a browser without a graphics card can draw
     monkeypatch.setattr(live_page, "FRAME_INTERVAL", 0.2)
     monkeypatch.setattr(live_page, "INTERVAL", 0.5)
-    with live_page.serve_scene(prepare("box-slope")) as page:
+    with live_page.serve_scene(prepare(request.param)) as page:
         page.run.step_once()  # kernels are compiled before a browser waits for them
         page.run.settled(300.0)
         page.run.reset()
@@ -113,20 +113,47 @@ def test_controls(page, served):
     until(lambda: min(page.evaluate(drawn)[1:]) > 5, "curves over time")
 
 
-@pytest.mark.slow
-def test_drag_a_box_and_leave(page, served):
-    run = served.run
-    opened(page, served)
+def start_drag(page: Any, up: int) -> None:
+    """Take hold of what is in the middle of the view and pull it up by some pixels; the button stays down."""
     where = """() => { const boxes = [...document.querySelectorAll("canvas")].map(c => c.getBoundingClientRect());
         const b = boxes.sort((a, b) => b.width * b.height - a.width * a.height)[0];
         return [b.x + b.width / 2, b.y + b.height / 2]; }"""
     x, y = page.evaluate(where)
-    before = run.snapshot().frame.q[1, :3]
     page.mouse.move(x, y)
     page.mouse.down()
     for k in range(1, 6):
-        page.mouse.move(x + 4 * k, y - 40 * k)
+        page.mouse.move(x + 4 * k, y - up * k / 5)
         time.sleep(0.1)
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("served", ["soft-ball"], indirect=True)
+def test_drag_a_soft_body_that_is_coloured_by_stress(page, served):
+    """Its painted mesh is another one in every frame; the mouse must not lose hold of it."""
+    run = served.run
+    opened(page, served)
+    served.panel.quantity = "von-mises"
+    until(lambda: run.snapshot().frame.time > 0.5, "it has landed")
+    before = run.snapshot().frame.nodes.mean(axis=0)
+    served.panel.see_everything()
+    until(lambda: served.scene._soft._painted[0].visible, "the painted mesh")
+    time.sleep(1.0)
+    start_drag(page, 150)
+    until(lambda: run.snapshot().spring is not None, "a spring")
+    until(lambda: float(np.linalg.norm(run.snapshot().frame.nodes.mean(axis=0) - before)) > 0.01, "the ball moves")
+    steps = run.snapshot().steps
+    until(lambda: run.snapshot().steps > steps + 50, "more frames")
+    assert run.snapshot().spring is not None, "it was let go"
+    page.mouse.up()
+    until(lambda: run.snapshot().spring is None, "the spring is gone")
+
+
+@pytest.mark.slow
+def test_drag_a_box_and_leave(page, served):
+    run = served.run
+    opened(page, served)
+    before = run.snapshot().frame.q[1, :3]
+    start_drag(page, 200)
     until(lambda: run.snapshot().spring is not None, "a spring")
     until(lambda: float(np.linalg.norm(run.snapshot().frame.q[1, :3] - before)) > 0.02, "the box moves")
     page.mouse.up()

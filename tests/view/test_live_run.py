@@ -299,6 +299,24 @@ def test_a_soft_body_is_lifted_by_nodes_near_the_point():
     assert np.array_equal(live.sim.state.node_force, own)
 
 
+def test_a_soft_body_of_many_light_nodes_is_lifted_too():
+    """A few of them alone could only be pulled so gently that the body stays on the ground."""
+    live = LiveSimulation(prepare("soft-ball"))
+    for _ in range(100):
+        live.step()
+    before, top = live.sim.state.node_position[:, 2].mean(), live.sim.state.node_position[:, 2].max()
+    body = live.sim.model.body_count
+    live.grab(body, (0.0, 0.0, top))
+    live.pull((0.0, 0.0, top + 0.05))
+    heights = []
+    for _ in range(150):
+        live.step()
+        heights.append(live.sim.state.node_position[:, 2].mean() - before)
+    assert np.allclose(heights[-20:], 0.05, atol=0.01)
+    assert max(heights) < 0.06  # critically damped
+    assert np.abs(live.sim.state.node_velocity).max() < 0.05
+
+
 # ---- the thread ------------------------------------------------------------------------------------------------------
 
 
@@ -383,6 +401,15 @@ def test_a_step_is_shown_with_the_solver_that_made_it(live_run):
     assert "nsgs: " in status_html(snapshot, 0.0)
     live_run.reset()
     assert live_run.settled().step_solver == ""
+
+
+def test_times_of_steps_of_another_size_are_not_shown(live_run):
+    live_run.step_once()
+    assert "ms for 2 ms" in status_html(live_run.settled(), 0.0)
+    live_run.set_dt(0.01)
+    snapshot = live_run.settled()
+    assert math.isnan(snapshot.step_ms)
+    assert "\N{EN DASH} ms for 10 ms" in status_html(snapshot, 0.0)
 
 
 def test_the_status_has_the_same_rows_at_all_times(live_run):

@@ -10,7 +10,7 @@ import stickslip
 from stickslip.contact_report import SLIP, STICK
 from stickslip.errors import FileError, InputError, MissingDependencyError
 from stickslip.geometry.rotation import about_axis
-from stickslip.view.camera import FIELD_OF_VIEW, frame_camera, look_at, projected
+from stickslip.view.camera import FIELD_OF_VIEW, frame_camera, landed, look_at, projected
 from stickslip.view.picture import render_frame, save_picture
 from stickslip.view.ray_tracer import POSITION
 from stickslip.view.traced_scene import scene_tables, traced_scene
@@ -148,6 +148,23 @@ def test_contacts_are_drawn_over_the_bodies():
     assert (blue - red > 35).sum() >= 5
     assert (red - blue > 35).sum() >= 5
     assert np.nonzero(blue - red > 35)[1].mean() < np.nonzero(red - blue > 35)[1].mean()
+
+
+def test_what_falls_is_framed_where_it_lands():
+    def ball_above(height, ground=True):
+        def build(scene):
+            if ground:
+                scene.add_half_space()
+            scene.add_sphere(0.5, (1.0, 2.0, height))
+
+        model = model_of(build)
+        return model, landed(model, (model.q_start, np.zeros((0, 3))))
+
+    _, ((q, _),) = ball_above(1.5)
+    np.testing.assert_allclose(q[1, :3], (1.0, 2.0, 0.5), atol=1e-9)
+    assert ball_above(0.5)[1] == []  # it lies there
+    assert ball_above(50.0)[1] == []  # too far away to be seen with it
+    assert ball_above(1.5, ground=False)[1] == []
 
 
 def test_bars_start_at_their_points_and_have_a_head():

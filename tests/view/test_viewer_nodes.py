@@ -24,7 +24,7 @@ from stickslip.view.moved_meshes import few_colours, moved_meshes, nearest_trian
 from stickslip.view.shape_meshes import shape_instances, shape_poses_wxyz
 from stickslip.view.soft_colours import largest_principal
 from stickslip.view.soft_nodes import PaintedMesh
-from stickslip.view.viewer_scene import Grab, ViewerScene
+from stickslip.view.viewer_scene import Grab, ViewerScene, lowered
 
 CUBE = np.array([[x, y, z] for x in (-1.0, 1.0) for y in (-1.0, 1.0) for z in (-1.0, 1.0)])
 
@@ -208,6 +208,13 @@ def test_soft_bodies_plain_and_painted(server: Any) -> None:
     view.show(frame)
     time.sleep(0.2)
     assert [plain.visible, *(node.visible for node in painted)] == [True, False, False]
+    view.on_drag(lambda _: None)  # from now on the plain mesh is what the mouse holds on to
+    for _ in range(2):
+        view.show(frame._replace(nodes=frame.nodes + 0.1), np.ones((len(frame.nodes), 3)))
+    assert (plain.visible, plain.opacity) == (True, 0.0)
+    np.testing.assert_allclose(plain.vertices, view._unit * (frame.nodes + 0.1)[view._soft._plain[0][1]], rtol=1e-6)
+    view.show(frame)
+    assert (plain.visible, plain.opacity) == (True, None)
     view.follow = sim.model.body_count
     np.testing.assert_allclose(view.centre(sim.model.body_count), frame.nodes.mean(axis=0))
 
@@ -261,6 +268,9 @@ def test_limits_of_colours_only_widen(server: Any) -> None:
 
 
 def test_small_things() -> None:
+    assert (lowered(0.6), lowered(1.5)) == (0.0, 0.0)
+    for aspect in (1.51, 1.8, 2.2):  # what is as wide as the page stays in it
+        assert 0.1 < lowered(aspect) <= min(0.2, 0.5 - 0.5 / aspect)
     assert [round_length(x) for x in (0.34, 2.0, 7.0)] == pytest.approx([0.2, 2.0, 5.0])
     assert with_unit(0.0123, "m") == "12.3 mm"
     assert with_unit(4.2e6, "Pa") == "4.2 MPa"

@@ -14,7 +14,8 @@ from stickslip.io.recording import Recorder, read_recording
 from stickslip.model import compile_scene
 from stickslip.soft_description import elastic
 from stickslip.view.display_panel import display_panel
-from stickslip.view.frame import FrameContacts
+from stickslip.view.following_scale import CALM, SMALL, FollowingScale
+from stickslip.view.frame import FrameContacts, live_frame
 from stickslip.view.guarded_server import guarded_server, stop_server
 from stickslip.view.mark_nodes import ARROW_LENGTH, CROWD, LONGEST, POINT, ContactNodes
 from stickslip.view.playback_page import certificate_text, digits, force_scale, heading, spread
@@ -81,6 +82,58 @@ def test_the_legend_gives_scales_their_words(server: Any) -> None:
     view.fix_scale(20.0, 10)
     assert "= 20 N, longest 80 N or more" in panel._legend_html()
     assert "force on the body that can move" in panel._legend_html()
+
+
+def test_a_scale_grows_at_once_and_shrinks_when_it_is_calm() -> None:
+    scale = FollowingScale()
+    for largest in (1.0, 100.0, 101.0 * SMALL):
+        scale.follow(largest)
+    assert scale.value == 100.0
+    for k in range(CALM - 1):
+        scale.follow(1.0 + k % 7)
+    assert scale.value == 100.0
+    scale.follow(0.0)  # a frame without forces
+    assert scale.value == 100.0
+    scale.follow(2.0)
+    assert scale.value == 7.0
+    scale.limit(3.0)
+    for _ in range(2 * CALM):
+        scale.follow(0.1)
+    assert scale.value == 3.0
+    scale.follow(9.0)
+    scale.restart()
+    assert scale.value == 3.0
+
+
+def test_scales_can_be_chosen_anew(server: Any) -> None:
+    sim = Simulation(soft_cube(), dt=0.005)
+    view = ViewerScene(server, sim.model, sim.state.q, sim.state.node_position)
+    panel = display_panel(server, view, sim.model, list(QUANTITIES))
+    panel.quantity = "speed"
+    view.show(live_frame(sim)._replace(contacts=pushes(np.array([500.0]))))
+    panel.colours("speed", np.array([0.0, 8.0]))
+    assert (panel.limits, view.force_scale[1]) == ((0.0, 8.0), 500.0)
+    view.show(live_frame(sim)._replace(contacts=pushes(np.array([2.0]))))
+    panel.restart_scales()
+    assert view.force_scale[1] == 2.0
+    panel.colours("speed", np.array([0.0, 0.5]))
+    assert panel.limits == (0.0, 0.5)
+    panel.hold_limits("speed", (-1.0, 3.0))
+    panel.restart_scales()
+    assert panel.limits == (-1.0, 3.0)
+
+
+def test_the_legend_says_how_wide_the_grid_is(server: Any) -> None:
+    scene = soft_cube()
+    for ground in (False, True):
+        if ground:
+            scene.add_half_space()
+        sim = Simulation(scene, dt=0.005)
+        view = ViewerScene(server, sim.model, sim.state.q, sim.state.node_position)
+        text = display_panel(server, view, sim.model, [])._legend_html()
+        assert ("grid " in text) == ground
+    assert view.grid is not None
+    assert f"grid {1e3 * view.grid:.3g} mm, heavy lines" in text
 
 
 def test_a_fixed_scale_stays(server: Any) -> None:

@@ -47,7 +47,8 @@ def render(
         str | None, typer.Option(help="Colours of soft bodies show: von-mises, strain, energy or speed.")
     ] = None,
     contacts: Annotated[
-        bool, typer.Option("--contacts", help="Contact forces on what can move, as arrows: sticking blue, slipping red.")
+        bool,
+        typer.Option("--contacts", help="Contact forces on what can move, as arrows: sticking blue, slipping red."),
     ] = False,
     joints: Annotated[bool, typer.Option("--joints", help="Joints as bars between the bodies they hold.")] = False,
     no_key: Annotated[

@@ -24,6 +24,8 @@ FIXED_REACH = 1.7
 """Shapes that do not move are framed too, unless the box around everything grows by more than this factor."""
 GROUND_REACH = 0.4
 """The ground below is framed where it is no farther than this, relative to the box around what is framed."""
+FALL_REACH = 2.0
+"""Bodies are taken to fall to the ground where it is no farther than this, relative to the box around them."""
 FOLLOW_REACH = 3.0
 """Space around a body that is followed, relative to its own size."""
 Pose = tuple[NDArray[np.float64], NDArray[np.float64]]
@@ -151,14 +153,7 @@ def framed_balls(model: Model, poses: Sequence[Pose]) -> tuple[NDArray[np.float6
     shapes = outline(model)
     kind = model.body_kind[model.shape_body[shapes.shape]]
     placed = [shapes.placed(*shape_poses(model, q)) for q, _ in poses]
-    soft = _soft_nodes(model)
-    groups = [(points[kind == DYNAMIC], shapes.radius[kind == DYNAMIC]) for points in placed]
-    groups += [(nodes[own], np.zeros(len(own))) for _, nodes in poses for own in soft]
-    centre, radius = (np.concatenate(part) for part in zip(*groups, strict=True))
-    if len(centre):
-        away = np.linalg.norm(centre - np.median(centre, axis=0), axis=1)
-        kept = away <= STRAY * np.quantile(away, 0.9) + radius
-        centre, radius = centre[kept], radius[kept]
+    centre, radius = _moving_balls(model, poses)
     # what has been told to move, once for each pose, and what stands still, once
     others = [(points[shapes.shape == s], shapes.radius[shapes.shape == s])
               for points, code in [*((p, KINEMATIC) for p in placed), (placed[0], STATIC)]
@@ -174,6 +169,40 @@ def framed_balls(model: Model, poses: Sequence[Pose]) -> tuple[NDArray[np.float6
     return np.concatenate([centre, below]), np.append(radius, np.zeros(len(below)))
 
 
+def _moving_balls(model: Model, poses: Sequence[Pose]) -> tuple[NDArray[np.float64], NDArray[np.float64]]:
+    """Centres (k, 3) and radii (k,) of balls around dynamic and soft bodies, without those that strayed."""
+    shapes = outline(model)
+    own = model.body_kind[model.shape_body[shapes.shape]] == DYNAMIC
+    groups = [(shapes.placed(*shape_poses(model, q))[own], shapes.radius[own]) for q, _ in poses]
+    groups += [(nodes[mine], np.zeros(len(mine))) for _, nodes in poses for mine in _soft_nodes(model)]
+    centre, radius = (np.concatenate(part) for part in zip(*groups, strict=True))
+    if not len(centre):
+        return centre, radius
+    away = np.linalg.norm(centre - np.median(centre, axis=0), axis=1)
+    kept = away <= STRAY * np.quantile(away, 0.9) + radius
+    return centre[kept], radius[kept]
+
+
+def landed(model: Model, pose: Pose) -> list[Pose]:
+    """Where all that moves is once it has fallen to the ground, as one pose; none where something holds it, or the
+    ground is far away or touched already."""
+    q, nodes = pose
+    held = len(model.joint_names) > 0 or bool((model.soft.block < 0).any())
+    centre, radius = _moving_balls(model, [pose])
+    if held or not len(centre) or not model.gravity[2] < 0.0:
+        return []
+    drops = _drops(model, q, centre, radius)
+    reach = FALL_REACH * _diagonal(centre, radius)
+    lowest = float(radius[int(np.argmin(centre[:, 2] - radius))])
+    fall = min((drop - lowest for drop in drops), default=0.0)
+    if not 0.0 < fall <= reach:
+        return []
+    down = np.array([0.0, 0.0, fall])
+    fallen = q.copy()
+    fallen[model.body_kind == DYNAMIC, :3] -= down
+    return [(fallen, nodes - down)]
+
+
 def _diagonal(centre: NDArray[np.float64], radius: NDArray[np.float64]) -> float:
     """[m] of the box around balls."""
     lower, upper = (centre - radius[:, None]).min(axis=0), (centre + radius[:, None]).max(axis=0)
@@ -184,14 +213,20 @@ def _below(
     model: Model, q: NDArray[np.float64], centre: NDArray[np.float64], radius: NDArray[np.float64]
 ) -> NDArray[np.float64]:
     """Points (k, 3) of the ground under balls, where it is near; at most one a half-space."""
-    position, rotation = shape_poses(model, q)
-    found = []
     lowest = centre[int(np.argmin(centre[:, 2] - radius))]
-    for s in np.flatnonzero((model.shape_type == HALF_SPACE) & (rotation[:, 2, 2] > 0.5)):
-        drop = (lowest - position[s]) @ rotation[s, :, 2] / rotation[s, 2, 2]
-        if 0.0 < drop <= GROUND_REACH * _diagonal(centre, radius):
-            found.append(lowest - np.array([0.0, 0.0, drop]))
+    reach = GROUND_REACH * _diagonal(centre, radius)
+    found = [lowest - np.array([0.0, 0.0, drop]) for drop in _drops(model, q, centre, radius) if 0.0 < drop <= reach]
     return np.array(found).reshape(-1, 3)
+
+
+def _drops(
+    model: Model, q: NDArray[np.float64], centre: NDArray[np.float64], radius: NDArray[np.float64]
+) -> list[float]:
+    """[m] straight down from the centre of the lowest ball to each half-space that is not steep."""
+    position, rotation = shape_poses(model, q)
+    lowest = centre[int(np.argmin(centre[:, 2] - radius))]
+    flat = np.flatnonzero((model.shape_type == HALF_SPACE) & (rotation[:, 2, 2] > 0.5))
+    return [float((lowest - position[s]) @ rotation[s, :, 2] / rotation[s, 2, 2]) for s in flat]
 
 
 def _soft_nodes(model: Model) -> list[NDArray[np.int32]]:

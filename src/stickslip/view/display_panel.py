@@ -12,6 +12,7 @@ from numpy.typing import NDArray
 
 from stickslip.contact_report import OPEN, SLIP, STICK
 from stickslip.model import DYNAMIC, Model
+from stickslip.view.following_scale import FollowingScale
 from stickslip.view.mark_nodes import LONGEST
 from stickslip.view.marks import BROKEN_COLOUR, JOINT_COLOUR, STATUS_COLOURS
 from stickslip.view.quantity_words import prefixed
@@ -27,7 +28,7 @@ MOST_NAMES = 500
 ORDER = 1000.0
 """Where these folders stand in the panel: after those that say nothing about it."""
 LEGEND = 1.5
-"""Where the legend stands if nobody says: high up, before long folders."""
+"""Where the legend of a live page stands: high up, before long folders."""
 SWITCHES = (
     ("contacts", "Contact points", "C"),
     ("forces", "Contact forces", "V"),
@@ -62,10 +63,10 @@ class DisplayPanel:
         model: Model,
         quantities: Sequence[str],
         shortcuts: Sequence[tuple[str, str]],
-        legend_order: float,
+        live: bool,
     ) -> None:
         self._scene, self._model = scene, model
-        self._limits: dict[str, tuple[float, float]] = {}
+        self._scales: dict[str, tuple[FollowingScale, FollowingScale]] = {}
         self._lock = threading.Lock()
         self._legend_text = ""
         self._changed: list[Callable[[], None]] = []
@@ -83,13 +84,21 @@ class DisplayPanel:
                 "Follow", (NOBODY, *self._names), initial_value=NOBODY, hint="The view moves with this body."
             )
             self._followed.on_update(lambda _: self._follow())
-            gui.add_button("See everything", icon="focus-centered").on_click(lambda _: self.see_everything())
-        with gui.add_folder("Legend", order=legend_order):
+            gui.add_button("See everything", icon="focus-centered", hint="Key G").on_click(
+                lambda _: self.see_everything()
+            )
+            if live:
+                gui.add_button(
+                    "Scale anew", icon="ruler-measure", hint="Key M. Arrows and colours for what is seen now."
+                ).on_click(lambda _: self.restart_scales())
+        with gui.add_folder("Legend", order=LEGEND if live else ORDER - 1.0):
             self._legend = gui.add_html("")
         with gui.add_folder("Help", order=ORDER + 1.0, expand_by_default=False):
             gui.add_html(help_text((*shortcuts, *SHORTCUTS)))
         add_key(server, "F", "Follow the next body", self.follow_next)
         add_key(server, "G", "See everything", self.see_everything)
+        if live:
+            add_key(server, "M", "Scale anew", self.restart_scales)
         self.refresh()
 
     @property
@@ -104,23 +113,40 @@ class DisplayPanel:
 
     @property
     def limits(self) -> tuple[float, float]:
-        """What the first and the last colour stand for, in the unit of the quantity: the widest range seen so far."""
-        return self._limits.get(self.quantity or "", (0.0, 0.0))
+        """What the first and the last colour stand for, in the unit of the quantity: they follow what is shown."""
+        low, high = self._scale(self.quantity) if self.quantity is not None else (FollowingScale(), FollowingScale())
+        return -low.value, high.value
 
     def on_change(self, callback: Callable[[], None]) -> None:
         """Call back when other colours are wanted: the frame has to be shown again."""
         self._changed.append(callback)
 
-    def include(self, quantity: str, values: NDArray[np.float64]) -> None:
-        """Widen the limits of a quantity where numbers (nn,) do not fit."""
-        low, high = value_limits(values, least_range(self._model.soft, quantity))
-        before = self._limits.get(quantity, (low, high))
-        self._limits[quantity] = min(low, before[0]), max(high, before[1])
+    def hold_limits(self, quantity: str, limits: tuple[float, float]) -> None:
+        """Let colours of a quantity stand for these limits at least, in all frames."""
+        for scale, limit in zip(self._scale(quantity), (-limits[0], limits[1]), strict=True):
+            scale.limit(limit)
 
     def colours(self, quantity: str, values: NDArray[np.float64]) -> NDArray[np.float64]:
-        """sRGB (nn, 3) of numbers (nn,) of a quantity; widens its limits where they do not fit."""
-        self.include(quantity, values)
-        return value_colours(values, self._limits[quantity])
+        """sRGB (nn, 3) of numbers (nn,) of a quantity, whose limits follow them."""
+        low, high = self._scale(quantity)
+        least, most = value_limits(values)
+        low.follow(-least)
+        high.follow(most)
+        return value_colours(values, (-low.value, high.value))
+
+    def restart_scales(self) -> None:
+        """Choose the scales of forces and colours anew by the coming frames, where nothing holds them."""
+        for scale in (scale for both in self._scales.values() for scale in both):
+            scale.restart()
+        self._scene.restart_scale()
+        self._notify()
+
+    def _scale(self, quantity: str) -> tuple[FollowingScale, FollowingScale]:
+        """Scales of what is below zero, without its sign, and above."""
+        if quantity not in self._scales:
+            self._scales[quantity] = FollowingScale(), FollowingScale()
+            self._scales[quantity][1].limit(least_range(self._model.soft, quantity))
+        return self._scales[quantity]
 
     def refresh(self) -> None:
         """Write the legend anew where it has changed; call it a few times a second."""
@@ -198,7 +224,8 @@ class DisplayPanel:
                 f"{WORDS[quantity]}<div style='{bar}'></div>"
                 f"<div style='display:flex;justify-content:space-between'>{ends}</div>"
             )
-        rows.append("lengths in m, grid lines are on round lengths")
+        if scene.grid is not None:
+            rows.append(f"grid {with_unit(scene.grid, 'm')}, heavy lines {with_unit(10.0 * scene.grid, 'm')}")
         return framed("".join(f"<div style='margin-bottom:4px'>{row}</div>" for row in rows))
 
 
@@ -208,10 +235,13 @@ def display_panel(
     model: Model,
     quantities: Sequence[str],
     shortcuts: Sequence[tuple[str, str]] = (),
-    legend_order: float = LEGEND,
+    live: bool = True,
 ) -> DisplayPanel:
-    """Folders "Show", "Legend" and "Help" of the page; shortcuts: keys of the page itself and what they do."""
-    return DisplayPanel(server, scene, model, quantities, shortcuts, legend_order)
+    """Folders "Show", "Legend" and "Help" of the page; shortcuts: keys of the page itself and what they do.
+
+    live: scales follow what is shown, and can be chosen anew.
+    """
+    return DisplayPanel(server, scene, model, quantities, shortcuts, live)
 
 
 def add_key(server: viser.ViserServer, key: str, label: str, action: Callable[[], None]) -> None:

@@ -96,25 +96,31 @@ def grab(model: Model, state: State, body: int, point: NDArray[np.float64]) -> D
 
 def loaded(spring: DragSpring, model: Model, state: State, dt: float) -> State:
     """The state with the force of the spring, for a step of dt [s], added to the user's forces."""
-    k = spring.stiffness(dt)
-    wanted = 2.0 * sqrt(k * spring.mass)  # critical
+    near, whole = spring.stiffness(dt), 0.0
+    own = spring.soft_nodes[model.soft.node_body[spring.soft_nodes] == spring.body - model.body_count]
+    mass = model.soft.mass[own]
+    if len(own):  # a few light nodes can only be pulled gently: what is missing to lift the body acts on all of it
+        whole = max(0.0, float(mass.sum()) * min(spring.frequency, STABLE / dt) ** 2 - near)
+    wanted = 2.0 * sqrt((near + whole) * spring.mass)  # critical
     local = min(wanted, 1.0 / (spring.mobility * dt))
     rate = min((wanted - local) / spring.mass, STABLE / dt)
     p = spring.held_point(state)
-    pull = k * (spring.target - p)
+    pull = (near + whole) * (spring.target - p)
     most = WEIGHTS * spring.mass * WEIGHT
     pull *= min(1.0, most / max(float(np.linalg.norm(pull)), 1e-300))
 
-    force, node_force = state.force.copy(), state.node_force.copy()
+    force, node_force = state.force.copy(), np.zeros_like(state.node_force)
     if rate > 0.0:
         force[spring.bodies, :3] -= rate * model.mass[spring.bodies, None] * state.v[spring.bodies, :3]
         moving = model.soft.mass[spring.soft_nodes, None] * state.node_velocity[spring.soft_nodes]
         node_force[spring.soft_nodes] -= rate * moving
     if len(spring.nodes):
-        pull -= local * (spring.share @ state.node_velocity[spring.nodes])
-        each = spring.share[:, None] * pull
-        across = model.soft.node_normal[spring.nodes]  # bodies in plane strain stay in their plane
-        node_force[spring.nodes] += each - np.sum(each * across, axis=1, keepdims=True) * across
+        share = near / (near + whole)
+        node_force[own] += (1.0 - share) * pull * (mass / mass.sum())[:, None]
+        at_point = share * pull - local * (spring.share @ state.node_velocity[spring.nodes])
+        node_force[spring.nodes] += spring.share[:, None] * at_point
+        across = model.soft.node_normal  # bodies in plane strain stay in their plane
+        node_force -= np.sum(node_force * across, axis=1, keepdims=True) * across
     else:
         i = spring.body
         arm, spin = p - state.q[i, :3], state.v[i, 3:]
@@ -122,7 +128,7 @@ def loaded(spring: DragSpring, model: Model, state: State, dt: float) -> State:
         turn = matrix(state.q[i, 3:])
         brake = turn @ (model.inertia[i] @ (turn.T @ spin))
         force[i] += np.concatenate([pull, np.cross(arm, pull) - min(SPIN_DAMPING, STABLE / dt) * brake])
-    return replace(state, force=force, node_force=node_force)
+    return replace(state, force=force, node_force=state.node_force + node_force)
 
 
 def _mobility(model: Model, body: int, turn: NDArray[np.float64], arm: NDArray[np.float64]) -> float:

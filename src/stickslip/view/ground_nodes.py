@@ -36,6 +36,8 @@ class GroundNodes:
         """Half-spaces at q (nb, 7), where the camera looks."""
         self._model, self._unit = model, VIEW_DISTANCE / camera.distance
         self._moving: list[tuple[int, Any]] = []
+        self.cell: float | None = None
+        """[m] from one line of the ground's grid to the next; each tenth is a heavier one."""
         position, wxyz = shape_poses_wxyz(model, q)
         normal = rotation_matrices(wxyz)[:, :, 2]
         target = camera.eye + camera.distance * camera.axes[2]
@@ -46,6 +48,7 @@ class GroundNodes:
             fixed = model.body_kind[model.shape_body[s]] == STATIC
             at = target - ((target - position[s]) @ normal[s]) * normal[s] if fixed else position[s]
             if normal[s, 2] >= STEEPEST_GROUND:
+                self.cell = cell
                 if fixed:  # lines stay on round coordinates of the plane's own frame
                     axes = rotation_matrices(wxyz[s][None])[0]
                     local = (at - position[s]) @ axes

@@ -41,6 +41,15 @@ STYLE = b"""<style>
 }
 </style>"""
 """On phones viser's panel is as narrow as on laptops; here it has the width of the screen."""
+SCRIPT = b"""<script>{
+  const listen = EventTarget.prototype.addEventListener;
+  EventTarget.prototype.addEventListener = function (type, listener, options) {
+    if (type === "pointerdown" && options?.passive) options = { ...options, passive: false };
+    return listen.call(this, type, listener, options);
+  };
+}</script>"""
+"""viser's page prevents what browsers do by themselves when a body is dragged, but listens in a way that forbids it:
+without this every drag would log an error."""
 HEAD = 4_000_000
 """Bytes of a page within which its head ends."""
 _CONSTRUCTION = threading.Lock()
@@ -139,6 +148,7 @@ def guard(reply: Reply | None, host: str) -> Reply:
                 return connection.respond(HTTPStatus.FORBIDDEN, wrong)
             return None
         if b"</head>" in response.body[:HEAD]:
+            response.body = response.body.replace(b"<head>", b"<head>" + SCRIPT, 1)
             response.body = response.body.replace(b"</head>", STYLE + b"</head>", 1)
             del response.headers["Content-Length"]
             response.headers["Content-Length"] = str(len(response.body))

@@ -36,6 +36,7 @@ SHORTCUTS = (
     ("H", "gravity on, off"),
     ("Z", "zero friction on, off"),
     ("1, 2, 3", "speed: real time, half, a tenth"),
+    ("M", "scale arrows and colours anew"),
     ("drag a body", "pull it with a spring"),
 )
 KEY_SPEEDS = (("1", "real time"), ("2", "1/2"), ("3", "1/10"))

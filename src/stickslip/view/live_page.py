@@ -11,6 +11,7 @@ from collections.abc import Callable
 from typing import TYPE_CHECKING, Any
 
 from stickslip.scenes.running import Run
+from stickslip.view.camera import landed
 from stickslip.view.display_panel import display_panel
 from stickslip.view.guarded_server import LOOPBACK, guarded_server, page_url, stop_server
 from stickslip.view.live_controls import SHORTCUTS, LiveControls
@@ -53,7 +54,8 @@ class LivePage:
         sim, gui = prepared.sim, self.server.gui
         self.run.watch(False)
         self.run.play()
-        self.scene = ViewerScene(self.server, sim.model, sim.state.q, sim.state.node_position)
+        start = sim.state.q, sim.state.node_position
+        self.scene = ViewerScene(self.server, sim.model, *start, landed(sim.model, start))
         self.controls = LiveControls(self.server, self.run, sim)
         self.panel = display_panel(self.server, self.scene, sim.model, list(QUANTITIES), SHORTCUTS)
         beside = gui.add_panel()
@@ -109,7 +111,7 @@ class LivePage:
 
     def _show(self) -> None:
         """Show snapshots as they come, 30 a second at most; status and plots less often."""
-        shown, plotted = -1, -1
+        shown = plotted = steps = -1
         status_at = plots_at = 0.0
         while not self._closed.is_set():
             start = time.perf_counter()
@@ -117,6 +119,9 @@ class LivePage:
             latest = snapshot or self.run.snapshot()
             with self._going_on():
                 if snapshot is not None:
+                    if snapshot.steps < steps:  # it was reset
+                        self.panel.restart_scales()
+                    steps = snapshot.steps
                     self._show_frame(snapshot)
                     shown = snapshot.number
                 if start - status_at >= STATUS_INTERVAL:

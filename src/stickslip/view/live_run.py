@@ -192,7 +192,7 @@ class LiveRun:
 
     def set_dt(self, dt: float) -> None:
         """Step size [s]."""
-        self._give("dt", lambda: self._live.set_dt(dt))
+        self._give("dt", lambda: self._set_dt(dt))
 
     def grab(self, body: int, point: ArrayLike) -> None:
         """Tie a spring to a world point (3,) [m] of a body (rigid, or body count + soft body)."""
@@ -319,6 +319,10 @@ class LiveRun:
         self._certificate, self._history = None, np.zeros((0, 2))
         self._step_solver = self._method = ""
         self._set_pace()
+
+    def _set_dt(self, dt: float) -> None:
+        self._live.set_dt(dt)
+        self._recent.clear()  # times of steps of another size say nothing about these
 
     def _set_watched(self, watched: bool) -> None:
         self._watched = watched

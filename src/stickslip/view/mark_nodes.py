@@ -9,6 +9,7 @@ from numpy.typing import NDArray
 
 from stickslip.contact_report import OPEN
 from stickslip.model import Model
+from stickslip.view.following_scale import FollowingScale
 from stickslip.view.frame import FrameContacts
 from stickslip.view.marks import BROKEN_COLOUR, JOINT_COLOUR, friction_cones, joint_marks, status_colours, turns_from_z
 from stickslip.view.shape_meshes import cone
@@ -34,11 +35,7 @@ class ContactNodes:
     def __init__(self, server: viser.ViserServer, unit: float, root: str) -> None:
         """unit: lengths of the page per metre."""
         self._unit = unit
-        self._fixed = False
-        self._count = 0
-        self.reference = 0.0
-        """[N] force whose arrow is ``arrow_length`` long: the largest 95th percentile of contact forces so far, unless
-        fix_scale says."""
+        self._force, self._crowd = FollowingScale(), FollowingScale()
         add = server.scene.add_batched_meshes_simple
         none = {
             "batched_wxyzs": np.array([[1.0, 0.0, 0.0, 0.0]]),
@@ -54,6 +51,12 @@ class ContactNodes:
         self.cones = add(f"{root}/cones", *cone(), side="double", opacity=0.35, **none)
 
     @property
+    def reference(self) -> float:
+        """[N] force whose arrow is ``arrow_length`` long: it follows the 95th percentile of contact forces, unless
+        fix_scale says."""
+        return self._force.value
+
+    @property
     def arrow_length(self) -> float:
         """[m] of the arrow of the reference force."""
         return self._size * ARROW_LENGTH / self._unit
@@ -61,19 +64,25 @@ class ContactNodes:
     @property
     def _size(self) -> float:
         """How large points and arrows are: 1 where there are few contacts."""
-        return min(1.0, float(np.cbrt(CROWD / max(self._count, 1))))
+        return min(1.0, float(np.cbrt(CROWD / max(self._crowd.value, 1.0))))
 
     def fix_scale(self, reference: float, count: int) -> None:
         """Choose the reference force [N] and the number of contacts that sizes are made for, once for all frames."""
-        self._fixed, self.reference, self._count = True, reference, count
+        self._force.limit(reference, reference)
+        self._crowd.limit(count, count)
+
+    def restart_scale(self) -> None:
+        """Choose both anew by the coming frames, unless they are fixed."""
+        self._force.restart()
+        self._crowd.restart()
 
     def show(self, contacts: FrameContacts, points: bool, forces: bool, cones: bool) -> None:
         """Draw some of the marks of contacts; those that are not drawn cost nothing."""
         size = np.linalg.norm(contacts.force, axis=1)
         pushing = size > 0.0
-        if pushing.any() and not self._fixed:
-            self._count = max(self._count, len(size))
-            self.reference = max(self.reference, float(np.percentile(size[pushing], 95.0)))
+        if pushing.any():
+            self._force.follow(float(np.percentile(size[pushing], 95.0)))
+            self._crowd.follow(len(size))
         colours = status_colours(contacts)
         wxyz = np.zeros((len(size), 4))
         wxyz[:, 0] = 1.0
@@ -97,7 +106,7 @@ class ContactNodes:
         if cones:
             drawn = np.flatnonzero(contacts.status != OPEN)
             drawn = np.sort(drawn[np.argsort(-size[drawn], kind="stable")[:MOST_CONES]])
-            shown = friction_cones(contacts, CONE_HEIGHT)
+            shown = friction_cones(contacts, self._size * CONE_HEIGHT)
             at, wxyz, scale = (column[drawn] for column in shown)
             _place(self.cones, self._unit * at, wxyz, scale, colours[drawn])
 

@@ -16,12 +16,13 @@ import numpy as np
 from numpy.typing import NDArray
 
 from stickslip.errors import FileError, InputError
-from stickslip.view.display_panel import ORDER, add_key, display_panel, framed, with_unit
+from stickslip.view.display_panel import add_key, display_panel, framed, with_unit
 from stickslip.view.frame import recorded_frame
 from stickslip.view.guarded_server import LOOPBACK, guarded_server, page_url, stop_server
 from stickslip.view.playback_clock import SPEEDS, PlaybackClock
 from stickslip.view.playback_plots import PlaybackPlots
-from stickslip.view.soft_colours import QUANTITIES, recorded_values
+from stickslip.view.run_charts import NOTHING
+from stickslip.view.soft_colours import QUANTITIES, least_range, recorded_values, value_limits
 from stickslip.view.viewer_scene import ViewerScene
 
 if TYPE_CHECKING:
@@ -65,7 +66,7 @@ class PlaybackPage:
         if scale is not None:
             self.scene.fix_scale(*scale)
         self._controls()
-        self.panel = display_panel(self.server, self.scene, model, self._quantities(), SHORTCUTS, ORDER - 1.0)
+        self.panel = display_panel(self.server, self.scene, model, self._quantities(), SHORTCUTS, live=False)
         self.panel.on_change(self._show_again)
         gui = self.server.gui
         beside = gui.add_panel()
@@ -162,8 +163,9 @@ class PlaybackPage:
             return None
         if quantity not in self._scaled:  # one scale for all frames, like that of forces
             self._scaled.add(quantity)
-            for k in spread(len(self.recording), SCALED):
-                self.panel.include(quantity, recorded_values(self.recording, quantity, k))
+            sampled = [recorded_values(self.recording, quantity, k) for k in spread(len(self.recording), SCALED)]
+            least = least_range(self.recording.model.soft, quantity)
+            self.panel.hold_limits(quantity, value_limits(np.concatenate(sampled), least))
         return self.panel.colours(quantity, recorded_values(self.recording, quantity, number))
 
     def _quantities(self) -> list[str]:
@@ -305,7 +307,7 @@ def certificate_text(recording: Recording, number: int) -> str:
     rows = (
         ("contact law", f"{digits(entry['natural_residual'])} residual"),
         ("momentum", f"{digits(entry['momentum_relative'])} of it lost"),
-        ("overlap", with_unit(float(entry["penetration"]), "m")),
+        ("overlap", with_unit(float(entry["penetration"]), "m") if entry["penetration"] > NOTHING else "none"),
         ("contacts", f"{int(entry['contacts'])}"),
         ("iterations", f"{int(recording.iterations[number])}"),
     )

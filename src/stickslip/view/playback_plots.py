@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
+from dataclasses import replace
 from typing import TYPE_CHECKING
 
 import numpy as np
@@ -21,6 +22,8 @@ MOST_POINTS = 400
 """Points of a curve: more than a narrow plot has pixels."""
 MARK = "#495057"
 """Colour of the shown frame."""
+TOLERANCE = ("tolerance", "solver's tolerance", "#adb5bd")
+"""Column, label and colour of what the solver was asked for."""
 
 
 class PlaybackPlots:
@@ -29,11 +32,13 @@ class PlaybackPlots:
     def __init__(self, server: viser.ViserServer, recording: Recording) -> None:
         self._server = server
         self._starts = neighbours(len(recording), MOST_POINTS)
-        columns = {
-            name: grouped(values, self._starts, name in WORST)
-            for name, values in course_of_recording(recording).columns().items()
-        }
-        self._plots = [_Plot(server, chart, recording.time[self._starts], columns) for chart in CHARTS]
+        course, (errors, *others) = course_of_recording(recording), CHARTS
+        columns = {name: grouped(values, self._starts, name in WORST) for name, values in course.columns().items()}
+        if course.tolerance is not None:
+            errors = replace(errors, series=(*errors.series, TOLERANCE))
+            columns[TOLERANCE[0]] = np.full(len(self._starts), course.tolerance)
+        time = recording.time[self._starts]
+        self._plots = [_Plot(server, chart, time, columns) for chart in (errors, *others)]
 
     def show(self, frame: int) -> None:
         """Mark a frame."""

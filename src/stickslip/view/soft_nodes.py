@@ -12,7 +12,6 @@ import numpy as np
 from numpy.typing import NDArray
 
 from stickslip.model import Model
-from stickslip.view.moved_meshes import nearest_triangle
 from stickslip.view.traced_scene import body_colours, linear
 
 if TYPE_CHECKING:
@@ -36,7 +35,7 @@ class SoftNodes:
     ) -> None:
         """Nodes of soft bodies at (nn, 3) [m]; unit: lengths of the page per metre."""
         surface = model.soft.surface
-        self._model, self._nodes, self._unit = model, nodes, unit
+        self._model, self._unit = model, unit
         self._drawn = surface.nodes
         number = np.full(model.soft.node_count, -1, np.int32)
         number[self._drawn] = np.arange(len(self._drawn), dtype=np.int32)
@@ -51,6 +50,7 @@ class SoftNodes:
             )
             self._plain.append((node, used))
         self._painted: list[Any] = []
+        self._grips = False
         self._server, self._pending = server, False
         self._timer: threading.Timer | None = None
         self._lock = threading.RLock()
@@ -67,17 +67,18 @@ class SoftNodes:
 
     def show(self, nodes: NDArray[np.float64], colours: NDArray[np.float64] | None) -> None:
         """Move the surfaces to nodes (nn, 3) [m], painted with colours (nn, 3) sRGB 0..1 or plain."""
-        self._nodes = nodes
         if not self._plain:
             return
         with self._lock:
             if self._timer is not None:
                 self._timer.cancel()
-            if colours is None:
-                self._pending = False
+            if colours is None or self._grips:
                 for node, used in self._plain:
                     node.vertices = self._unit * nodes[used]
-                    node.visible = True
+            if colours is None:
+                self._pending = False
+                for node, _ in self._plain:
+                    node.visible, node.opacity = True, None
                 for painted in self._painted:
                     painted.visible = False
                 return
@@ -104,21 +105,20 @@ class SoftNodes:
                 self._painted[0].visible = True
                 self._painted[1].visible = False
                 for node, _ in self._plain:
-                    node.visible = False
+                    node.visible, node.opacity = self._grips, 0.0
 
     def moving(self) -> list[tuple[Any, Callable[[int | None, NDArray[np.float64]], int]]]:
-        """Nodes that can be dragged, with what says which body was pointed at, from a point (3,) [m]."""
-        found = [(node, partial(self._own, self._model.body_count + s)) for s, (node, _) in enumerate(self._plain)]
-        return [*found, *((node, self._nearest) for node in self._painted)]
+        """Nodes that can be dragged from now on, with what says which body was pointed at.
+
+        The mouse holds on to plain meshes, which are there unseen while painted ones are shown: pages let go of a node
+        that is hidden, as each painted one is after a frame.
+        """
+        self._grips = True
+        return [(node, partial(self._own, self._model.body_count + s)) for s, (node, _) in enumerate(self._plain)]
 
     @staticmethod
     def _own(body: int, _instance: int | None, _point: NDArray[np.float64]) -> int:
         return body
-
-    def _nearest(self, _instance: int | None, point: NDArray[np.float64]) -> int:
-        surface = self._model.soft.surface
-        nearest = nearest_triangle(point, self._nodes[surface.triangles])
-        return self._model.body_count + int(surface.triangle_body[nearest])
 
 
 def glb_header(vertices: int, triangles: int) -> bytes:

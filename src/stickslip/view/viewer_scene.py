@@ -21,10 +21,11 @@ if TYPE_CHECKING:
     import viser
 
 ROOT = "/scene"
-MOST_LABELS = 80
-"""Bodies with names beside them: the first ones."""
-PHONE_ASPECT = 1.5
-"""Height over width of pages from which on they are on a phone, with the panel at the bottom."""
+MOST_LABELS, FEW_LABELS, SMALL_LABEL = 60, 12, 0.6
+"""Bodies with names beside them: the first ones; from how many on names are small, and how small."""
+PHONE_ASPECT, LOWERED = 1.5, 0.2
+"""Height over width of pages from which on they may be on a phone, whose panel covers the lower half; and the share of
+the height by which the scene is then drawn above the middle, at most."""
 SEE_THROUGH = 0.35
 """Opacity of bodies where contacts inside are to be seen."""
 
@@ -112,6 +113,17 @@ class ViewerScene:
     def fix_scale(self, reference: float, count: int) -> None:
         """Draw all frames to one scale: arrows for a force [N], marks of sizes for a number of contacts."""
         self._contacts.fix_scale(reference, count)
+
+    def restart_scale(self) -> None:
+        """Choose the scale anew by the coming frames, unless it is fixed."""
+        with self._lock:
+            self._contacts.restart_scale()
+            self._show_marks()
+
+    @property
+    def grid(self) -> float | None:
+        """[m] from one thin line of the ground to the next; None where there is no ground."""
+        return self._ground.cell
 
     @property
     def contacts(self) -> bool:
@@ -275,7 +287,10 @@ class ViewerScene:
             if body in self._labels:
                 self._labels[body].position = at
             else:
-                self._labels[body] = self.server.scene.add_label(f"{ROOT}/label-{body}", self.name(body), position=at)
+                small = SMALL_LABEL if len(wanted) > FEW_LABELS else 1.0
+                self._labels[body] = self.server.scene.add_label(
+                    f"{ROOT}/label-{body}", self.name(body), position=at, font_screen_scale=small
+                )
 
     def _keep_in_view(self) -> None:
         """Move the scene instead of the camera, which stays free to orbit on every page."""
@@ -316,8 +331,7 @@ class ViewerScene:
         size = client.camera.image_width, client.camera.image_height
         width, height = max(size[0], 1), max(size[1], 1)
         camera = self._camera(width, height)
-        # the panel of a phone covers the lower half
-        eye, target = self._pose(camera, 0.2 if height > PHONE_ASPECT * width else 0.0)
+        eye, target = self._pose(camera, lowered(height / width))
         with client.atomic():
             client.camera.fov = vertical_angle(width / height)
             client.camera.position, client.camera.look_at = eye, target
@@ -328,6 +342,16 @@ class ViewerScene:
         down = 2.0 * below * np.tan(0.5 * FIELD_OF_VIEW) * camera.distance * camera.axes[1]
         eye = camera.eye - down
         return self._offset + self._unit * eye, self._offset + self._unit * (eye + camera.distance * camera.axes[2])
+
+
+def lowered(aspect: float) -> float:
+    """Share of the height of a page by which its camera is lowered; aspect: height over width.
+
+    Windows of laptops with panels at both sides are as narrow: what is framed, which is as wide as the page at most,
+    stays in the picture.
+    """
+    room = 0.5 * (1.0 - 1.0 / aspect)
+    return min(LOWERED, 0.75 * room) if aspect > PHONE_ASPECT else 0.0
 
 
 def vertical_angle(aspect: float) -> float:
