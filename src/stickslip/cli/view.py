@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import ipaddress
 import signal
+import socket
 import threading
 from collections.abc import Iterator
 from contextlib import contextmanager
@@ -53,6 +54,8 @@ def view(
     """
     if port is not None and not 1 <= port <= 65535:
         raise InputError(f"port is {port}; it must be between 1 and 65535")
+    if not what.strip():
+        raise InputError("nothing to show: give a recording, or the name of a scene (stickslip list scenes)")
     if _is_recording(what):
         if Path(what).is_dir():
             raise InputError(f"{what} is a folder; give a recording, which is a file, or the name of a scene")
@@ -72,7 +75,8 @@ def view(
         page = serve_scene(prepare(what, solver, parse_assignments(set_ or []), dt), host, port or 0)
     with page, _signals() as ended:
         if not _is_loopback(host):
-            print(f"warning: everyone who reaches {host} can see and drive this page", flush=True)
+            name = socket.gethostname() if host in ("0.0.0.0", "::") else host
+            print(f"warning: everyone who reaches {name} can see and drive this page", flush=True)
         print(f"{what}: {page.url} (Ctrl-C ends it)", flush=True)
         if browser:
             import webbrowser
