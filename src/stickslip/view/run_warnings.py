@@ -53,8 +53,6 @@ APPROACH = 0.1
 """Forbidden approach over the speed that gravity gives in a step: ten such steps are a step that nothing held."""
 POWER = 0.1
 """Power with which friction feeds motion, over that of gravity on a usual body that it has sped up for a step."""
-MOST = 0.9
-"""Share of that power from which on the contact with the most of it is named as if it were alone."""
 DIRECTION = 0.1
 """[rad] angle of friction to the direction of most dissipation: six degrees turn a path visibly."""
 MOMENTUM, MUCH_MOMENTUM = 1e-3, 0.1
@@ -220,10 +218,7 @@ def _dissipation(recording: Recording, course: Course, scales: SceneScales) -> I
     frame = int(course.wrong_dissipation.argmax())
     power = float(course.wrong_dissipation[frame])
     if power > POWER * scales.power:
-        found = feeding_friction(recording, frame, power)
-        who = culprit_words(recording, frame, found)
-        if found is not None and found.value < MOST * power:  # several contacts do
-            who = f"{who} more than any other ({number_words(found.value, 'W')})"
+        who = culprit_words(recording, frame, feeding_friction(recording, frame, power))
         yield RunWarning(
             "warning", _at(course, frame),
             f"friction fed the motion with {number_words(power, 'W')} at t = {time_words(course.time[frame])}{who}; it "
@@ -236,11 +231,11 @@ def _dissipation(recording: Recording, course: Course, scales: SceneScales) -> I
         frame = int(np.where(wrong, course.direction_error, 0.0).argmax())
         angle = float(np.rad2deg(course.direction_error[frame]))
         why = f"; {law}" if law else ""
-        found = misdirected_friction(recording, frame, float(course.direction_error[frame]))
+        who = culprit_words(recording, frame, misdirected_friction(recording, frame, np.deg2rad(angle)))
         yield RunWarning(
             "warning", _at(course, frame),
             f"sliding friction pointed {angle:.0f} degrees away from the direction that brakes most at "
-            f"t = {time_words(course.time[frame])}{culprit_words(recording, frame, found)}; "
+            f"t = {time_words(course.time[frame])}{who}; "
             f"{_steps(int(wrong.sum()), course)} above {np.rad2deg(DIRECTION):.0f} degrees{why}",
         )  # fmt: skip
 

@@ -15,6 +15,7 @@ from numpy.typing import NDArray
 
 from stickslip.dynamics.contact_rows import gap_bias
 from stickslip.stepping import Stepping
+from stickslip.view.quantity_words import number_words
 from stickslip.view.scene_scales import body_name
 
 if TYPE_CHECKING:
@@ -24,6 +25,8 @@ SAME = 0.02
 """Relative difference of a number from that of the certificate up to which it is the same."""
 SAME_ANGLE, LIKE_ANGLE = 1e-3, 0.03
 """[rad] the same of angles, and the difference up to which the contact is probably the right one."""
+ALONE = 0.9
+"""Part of a sum from which on a contact is named as if it were alone."""
 ALIKE = 2.0
 """Ratio of the two up to which the contact is probably the right one; beyond it none is named."""
 
@@ -83,6 +86,8 @@ class Culprit(NamedTuple):
     contact: int
     value: float
     """Its own part, in the unit of the certificate."""
+    others: bool
+    """Whether others have a part that counts."""
     certain: bool
     """Whether the number of the certificate came out."""
 
@@ -162,7 +167,7 @@ def misdirected_friction(recording: Recording, frame: int, angle: float) -> Culp
         if same.any():
             worst = int(np.where(same, size, -1.0).argmax())
             certain = most == SAME_ANGLE and contacts.friction[worst, 0] == contacts.friction[worst, 1]
-            return Culprit(worst, float(found[worst]), bool(certain))
+            return Culprit(worst, float(found[worst]), False, bool(certain))
     return None
 
 
@@ -186,7 +191,7 @@ def _culprit(contact: int, own: float, computed: float, certified: float) -> Cul
     """A contact with its own part, by how the number computed from all fits that of the certificate."""
     if own <= 0.0 or not certified / ALIKE <= computed <= certified * ALIKE:
         return None
-    return Culprit(contact, own, abs(computed - certified) <= SAME * certified)
+    return Culprit(contact, own, own < ALONE * computed, abs(computed - certified) <= SAME * certified)
 
 
 def _over(value: NDArray[np.float64], divisor: NDArray[np.float64]) -> NDArray[np.float64]:
@@ -199,7 +204,8 @@ def culprit_words(recording: Recording, frame: int, found: Culprit | None) -> st
     if found is None:
         return ""
     name = pair_name(recording, recording.contacts(frame), found.contact)
-    return f", {'' if found.certain else 'probably '}contact {name}"
+    part = f" more than any other ({number_words(found.value, 'W')})" if found.others else ""
+    return f", {'' if found.certain else 'probably '}contact {name}{part}"
 
 
 def pair_name(recording: Recording, contacts: RecordedContacts, contact: int) -> str:
