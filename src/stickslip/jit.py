@@ -146,7 +146,8 @@ def _compiled(function: F, **options: bool) -> F:
 
 def compiled_count() -> int:
     """How many kernel signatures this process has compiled or loaded so far (zero right after import)."""
-    return sum(len(getattr(item, "signatures", ())) for item in KERNELS)
+    # every step of a run asks: to count overloads takes a tenth of the time that it takes to list signatures
+    return sum(len(getattr(item, "overloads", ())) for item in KERNELS)
 
 
 def thread_count() -> int:

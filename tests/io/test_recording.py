@@ -69,6 +69,17 @@ def test_certificates_and_timings_are_recorded_number_by_number(tmp_path):
         assert values.tolist() == [result.timings[name] for result in results]
 
 
+def test_steps_in_which_kernels_were_compiled_are_noted(tmp_path, monkeypatch):
+    """With every second step recorded, it is about that step alone."""
+    kernels = iter([7, 9, 9, 9, 12, 13, 13])  # at the start, and after each of six steps
+    monkeypatch.setattr("stickslip.jit.compiled_count", lambda: next(kernels))
+    simulation = falling_things()
+    with Recorder(tmp_path / "run.h5", simulation, every=2) as recorder:
+        simulation.run(6, recorder)
+    recording = read_recording(tmp_path / "run.h5")
+    assert recording.loaded.tolist() == [False, True, False]
+
+
 def assert_same_tables(ours, theirs):
     """Arrays with their types, texts, and tables of them."""
     if is_dataclass(ours):

@@ -4,6 +4,7 @@ import base64
 import json
 import re
 from contextlib import suppress
+from dataclasses import replace
 from html import unescape
 from pathlib import Path
 
@@ -15,6 +16,8 @@ from stickslip.cli import main
 from stickslip.io.recording import Recorder, read_recording
 from stickslip.simulation import Simulation
 from stickslip.solvers.prox_gs import ProxGaussSeidel
+from stickslip.view.course import course_of_recording
+from stickslip.view.report_facts import report_facts
 from stickslip.view.report_page import write_report
 from stickslip.view.run_plots import PLOTS
 
@@ -87,6 +90,27 @@ def test_the_same_facts_as_json(capsys, recording):
     assert worst["time_s"] == pytest.approx(read.time[read.certificate["natural_residual"].argmax()])
     assert facts["worst"]["penetration"]["unit"] == "mm"
     assert facts["energy_flows_J"]["friction"] == pytest.approx(read.energy["friction"].sum())
+
+
+@pytest.mark.parametrize("steps", [1, 2, 3])
+def test_few_frames_have_a_page(tmp_path, steps):
+    file = record(tmp_path / "few.h5", boxes(), steps=steps)
+    facts = write_report(read_recording(file), tmp_path / "page.html", pictures=0)
+    assert sum(facts["stages_ms"].values()) > 0.0
+    assert facts["ms_per_step_median"] > 0.0
+
+
+def test_time_of_steps_that_compiled_is_not_that_of_the_simulation(tmp_path):
+    """Kernels may be compiled in any step, such as the first with contacts; the recording knows in which."""
+    read = read_recording(record(tmp_path / "run.h5", boxes(), steps=6))
+    seconds, loaded = np.array([9.0, 0.01, 0.02, 30.0, 0.03, 0.02]), np.array([True, False, False, True, False, False])
+    course = replace(course_of_recording(read), timings={"solve": seconds}, loaded=loaded)
+    facts = report_facts(read, course)
+    assert facts["ms_per_step_median"] == pytest.approx(20.0)
+    assert facts["realtime_rate"] == pytest.approx(0.005 / 0.02)
+    assert facts["stages_ms"] == {"solve": pytest.approx(20.0)}
+    unknown = report_facts(read, replace(course, loaded=np.zeros(6, dtype=bool)))
+    assert unknown["realtime_rate"] == pytest.approx(0.005 / np.mean(seconds[1:]))
 
 
 def test_names_of_others_are_only_text(tmp_path):

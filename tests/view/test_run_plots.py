@@ -79,10 +79,35 @@ def test_stages_of_a_usual_step_add_up_to_it(good):
     busy = np.linspace(1.0, 3.0, len(good))
     timings = {"collide": 0.1 * busy, "solve": 0.3 * busy}
     timings["solve"][7] = 99.0  # a step that compiled
-    usual = usual_stages(replace(good, timings=timings))
+    usual = usual_stages(replace(good, timings=timings, loaded=np.zeros(len(good), dtype=bool)))
     assert usual["solve"] == pytest.approx(3.0 * usual["collide"])
     assert sum(usual.values()) == pytest.approx(0.8, rel=0.03)  # the median of 0.4 busy
     assert usual_stages(empty_course()) == {}
+
+
+@pytest.mark.parametrize("steps", [1, 2, 3, 4, 5])
+def test_stages_of_short_runs_are_those_of_steps_that_did_not_compile(steps):
+    seconds = np.array([50.0, 0.1, 0.2, 60.0, 0.3])[:steps]
+    found = replace(course("short", steps=steps), timings={"solve": seconds})
+    assert usual_stages(found)["solve"] == pytest.approx((50.0, 0.1, 0.15, 0.2, 0.25)[steps - 1])
+    noted = replace(found, loaded=np.arange(steps) % 3 == 0)
+    assert usual_stages(noted)["solve"] == pytest.approx((50.0, 0.1, 0.15, 0.15, 0.2)[steps - 1])
+    assert usual_stages(replace(found, loaded=np.ones(steps, dtype=bool)))["solve"] == usual_stages(found)["solve"]
+
+
+def test_a_step_that_is_cut_off_tells_the_likely_reason(good):
+    (plot,) = [plot for plot in PLOTS if plot.name == "stages"]
+
+    def title(slow: int, **changes: object) -> str:
+        seconds = np.full(len(good), 0.01)
+        seconds[slow] = 26.9
+        shown = replace(good, timings={"solve": seconds}, **changes)
+        return run_figure(plot, [shown]).axes[0].get_title(loc="right")
+
+    none = np.zeros(len(good), dtype=bool)
+    assert title(0, loaded=none) == "cut off: 26.9 s at t = 0.005 s (the first: kernels may have been compiled)"
+    assert title(3, loaded=none) == "cut off: 26.9 s at t = 0.02 s"
+    assert title(3, loaded=~none) == "cut off: 26.9 s at t = 0.02 s (kernels were compiled or loaded)"
 
 
 def test_thinning_keeps_peaks():

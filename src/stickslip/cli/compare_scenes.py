@@ -29,7 +29,8 @@ CERTIFICATE = {
 LEGEND = (
     "Times are medians of steps, compiling not counted. Residual (natural map of the exact law, scaled), overlap, gap "
     "across which a contact pushes (gliding), forbidden approach, friction outside its cone and momentum are the "
-    "largest of all steps, whatever law a solver obeys; energy is the sum of what the time discretisation added."
+    "largest of all steps, whatever law a solver obeys; energy is the sum of what the time discretisation added in the "
+    "steps that added some."
 )
 
 

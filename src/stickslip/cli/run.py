@@ -148,6 +148,7 @@ def _print_summary(summary: Summary, out: Path | None) -> None:
     lines.add_row("gliding gap", f"{plain_number(c['gliding_gap_max_mm'])} mm", "widest across which a contact pushes")
     lines.add_row("contact law", plain_number(c["natural_residual_max"]), "largest residual, relative")
     lines.add_row("friction", f"{plain_number(c['cone_violation_max_N'])} N", "most that a force left its cone")
-    lines.add_row("energy", f"{plain_number(c['energy_gain_J'])} J", "added by the time discretisation, all steps")
+    # the report's ledger has another number, in which losses of some steps offset the gains of others
+    lines.add_row("energy", f"{plain_number(c['energy_gain_J'])} J", "gained by discretisation, losses not counted")
     console.print(lines)
     console.print(f"state {s.state_hash[:16]}" + (f", recorded to {out}" if out is not None else ""))

@@ -288,10 +288,7 @@ def _report(tally: Tally, status: str, note: str, rows: list[Row]) -> _Report:
     """The steps so far."""
     if tally.steps == 0:
         return _Report(status, note, None, None, None, rows)
-    wall, cpu = (
-        [1e3 * value for value, loaded in zip(values, tally.loaded, strict=True) if not loaded]
-        for values in (tally.seconds, tally.cpu_seconds)
-    )
+    wall, cpu = ([1e3 * value for value in tally.warm(values)] for values in (tally.seconds, tally.cpu_seconds))
     if not wall:
         return _Report(status, note, None, None, tally.summary(), rows)
     return _Report(status, note, statistics.median(wall), statistics.median(cpu), tally.summary(), rows)

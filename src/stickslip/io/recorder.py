@@ -8,6 +8,7 @@ Layout of version 2 (n frames, nb bodies, nj joints):
     complete              whether the run ended; then final_state and state_digest are there
     model/                every field of Model; has_motion in the place of the motions, which are functions
     time, iterations      (n,)
+    loaded                (n,) whether kernels were compiled or loaded during the step, which its timings then include
     q, v                  (n, nb, 7), (n, nb, 6) as in State, after each recorded step
     force, force_row      (m, nb, 6), (n,) the force of frame f is force[force_row[f]]
     joint_broken, joint_impulse                 (n, nj), (n, rows) where there are joints
@@ -43,6 +44,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 import stickslip
+from stickslip import jit
 from stickslip.errors import FileError, InputError
 from stickslip.files import PARTIAL
 from stickslip.io import commit_mark
@@ -59,7 +61,7 @@ from stickslip.state import DTYPES
 FORMAT, VERSION = "stickslip-recording", 2
 TABLES: dict[str, Any] = {
     "time": "f8", "iterations": "i4", "force_row": "i8", "certificate": record_type(CERTIFICATE),
-    "energy": record_type(ENERGY), "timings": record_type(TIMINGS),
+    "energy": record_type(ENERGY), "timings": record_type(TIMINGS), "loaded": "?",
 }  # fmt: skip
 """Numbers of every frame and their types."""
 _CERTIFICATE_ROW, _ENERGY_ROW = attrgetter(*CERTIFICATE), attrgetter(*ENERGY)
@@ -96,6 +98,7 @@ class Recorder:
         self._attributes = _attributes(simulation, scene_name, parameters or {}, self.every)
         self._stack = ExitStack()
         self._steps = 0
+        self._kernels, self._loaded = jit.compiled_count(), False
         self._last: StepResult | None = None
         self._last_commit = 0.0
         self._failed = False  # HDF5 failed to write: it must not be asked again
@@ -122,6 +125,8 @@ class Recorder:
         """Take note of one step."""
         self._steps += 1
         self._last = result
+        known, self._kernels = self._kernels, jit.compiled_count()
+        self._loaded = self._kernels > known
         if self._steps % self.every == 0:
             with self._own_errors():
                 self._record(result)
@@ -194,6 +199,7 @@ class Recorder:
             _CERTIFICATE_ROW(certificate),
             _ENERGY_ROW(certificate.energy),
             tuple(timings.get(name, np.nan) for name in TIMINGS),
+            self._loaded,
         )
         for table, row in zip(self._tables, rows, strict=True):
             table.append(row)

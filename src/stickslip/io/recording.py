@@ -90,6 +90,9 @@ class Recording:
     """(n,) [J] per entry of EnergyLedger."""
     timings: dict[str, NDArray[np.float64]]
     """(n,) [s] per stage."""
+    loaded: NDArray[np.bool_]
+    """(n,) whether kernels were compiled, or loaded from the cache, during the step, which its timings then include;
+    False in files from before it was recorded."""
     final_state: State | None
     """With which the run can go on bit for bit; None unless the recording is complete."""
     file: RecordingFile
@@ -258,6 +261,7 @@ def _read(file: h5py.File, recording_file: RecordingFile, complete: bool, frames
         certificate=read_numbers(certificate, CERTIFICATE, frames),
         energy=read_numbers(file["energy"] if "energy" in file else certificate["energy"], ENERGY, frames),
         timings=read_numbers(file["timings"], TIMINGS, frames),
+        loaded=numbers("loaded") if "loaded" in file else np.zeros(frames, dtype=bool),
         final_state=state,
         file=recording_file,
         contact_reader=contacts,

@@ -6,7 +6,7 @@ import math
 import statistics
 import time
 from collections import Counter
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, fields
 from typing import Any
 
@@ -56,9 +56,10 @@ class Run:
 class Summary:
     """What a run did. Maxima of the certificate are over all steps.
 
-    ms_per_step is the mean without the first step, which may compile; realtime_rate is simulated over wall time at
-    that pace. energy_gain_J is the sum over steps of what the time discretisation added (EnergyLedger.numerical where
-    positive): it bounds by how much numerics can have driven the motion, since losses do not offset gains.
+    ms_per_step is the mean without the first step and without those in which kernels were compiled or loaded;
+    realtime_rate is simulated over wall time at that pace. energy_gain_J is the sum over the steps in which the time
+    discretisation added energy of what it added (EnergyLedger.numerical where positive): it bounds by how much numerics
+    can have driven the motion, since losses do not offset gains.
     """
 
     scene: str
@@ -189,10 +190,15 @@ class Tally:
         run.metrics.observe(run.sim, result)
         return result
 
+    def warm(self, values: Sequence[float], first: int = 0) -> list[float]:
+        """Of values, one a step, those of steps from ``first`` on in which no kernel was compiled or loaded."""
+        return [value for value, loaded in zip(values[first:], self.loaded[first:], strict=True) if not loaded]
+
     def summary(self) -> Summary:
         """The steps so far, at least one."""
         sim = self.run.sim
-        later = self.seconds[1:] or self.seconds
+        # the first step does other things for the first time, too
+        later = self.warm(self.seconds, 1) or self.seconds[1:] or self.seconds
         mean = statistics.fmean(later)
         return Summary(
             scene=self.run.entry.name,

@@ -63,6 +63,8 @@ class Course:
     """(n,) [J] per entry of EnergyLedger."""
     timings: dict[str, NDArray[np.float64]]
     """(n,) [s] per stage."""
+    loaded: NDArray[np.bool_]
+    """(n,) whether kernels were compiled, or loaded from the cache, during the step; False where nobody noted it."""
     tolerance: float | None = None
     """Residual at which the solver stops, where it has one and measures it as the certificate does."""
 
@@ -106,6 +108,18 @@ class Course:
         """(n,) [s] that each step took, all stages together."""
         return np.nansum(list(self.timings.values()), axis=0) if self.timings else np.zeros(len(self))
 
+    @property
+    def warm(self) -> NDArray[np.bool_]:
+        """(n,) steps whose times are those of a running program, in which nothing was compiled.
+
+        The first is never one of them, since old recordings do not tell, unless there is no other.
+        """
+        later = np.arange(len(self)) > 0
+        for chosen in (later & ~self.loaded, later):
+            if chosen.any():
+                return chosen
+        return np.ones(len(self), dtype=bool)
+
 
 def course_of_recording(recording: Recording, label: str | None = None) -> Course:
     """The course of a recorded run, labelled by its solver; no frame is read."""
@@ -116,6 +130,7 @@ def course_of_recording(recording: Recording, label: str | None = None) -> Cours
         stands_for=_steps_between(recording.time, dt, recording.every),
         energy=dict(recording.energy),
         timings={name: values for name, values in recording.timings.items() if np.isfinite(values).any()},
+        loaded=recording.loaded,
         tolerance=scaled_tolerance(recording.solver_options),
         **{name: found[name] for name in (*ERRORS, *COUNTS)},
     )
@@ -146,6 +161,7 @@ def course_of_rows(label: str, rows: list[Row], tolerance: float | None = None) 
         status=np.array(columns["status"], dtype=np.str_),
         energy={name: np.array(columns[name], dtype=np.float64) for name in ENERGIES},
         timings={name: np.array(columns[name], dtype=np.float64) for name in STAGES},
+        loaded=np.zeros(len(rows), dtype=bool),
         tolerance=tolerance,
         **{name: np.array(columns[name], dtype=np.float64) for name in ERRORS},
     )

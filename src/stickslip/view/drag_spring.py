@@ -13,6 +13,7 @@ from stickslip.geometry.rotation import matrix
 from stickslip.model import DYNAMIC, Model
 from stickslip.scene import KINDS
 from stickslip.state import State
+from stickslip.view.outlines import body_balls
 
 FREQUENCY = 2.0 * pi * 3.0
 """[rad/s] least one of what hangs on the spring."""
@@ -80,7 +81,7 @@ def grab(model: Model, state: State, body: int, point: NDArray[np.float64]) -> D
         nodes, share = np.zeros(0, dtype=np.intp), np.zeros(0)
         arm = point - state.q[body, :3]
         turn = matrix(state.q[body, 3:])
-        local, mobility, radius = turn.T @ arm, _mobility(model, body, turn, arm), float(model.radius[body])
+        local, mobility, radius = turn.T @ arm, _mobility(model, body, turn, arm), float(body_balls(model)[body, 3])
     else:
         nodes, share = _nodes_near(model, state, body - model.body_count, point)
         local = point - share @ state.node_position[nodes]

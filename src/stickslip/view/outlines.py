@@ -1,4 +1,4 @@
-"""Boxes and points that a camera needs to see whole in order to see a shape."""
+"""Boxes and points that a camera needs to see whole in order to see a shape, and balls as large as bodies."""
 
 from __future__ import annotations
 
@@ -8,6 +8,7 @@ from typing import NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
+from stickslip.collision.contacts import shape_poses
 from stickslip.geometry.shapes import BOX, CAPSULE, CYLINDER, HALF_SPACE, HULL, MESH, SPHERE
 from stickslip.model import Model
 
@@ -55,6 +56,41 @@ def outline(model: Model) -> Outline:
         points.append(own)
         radii.append(np.full(len(own), radius))
     return Outline(np.concatenate(shapes), np.concatenate(points), np.concatenate(radii))
+
+
+def body_balls(model: Model) -> NDArray[np.float64]:
+    """(nb, 4) [m] a ball about each body: middle in its frame, from the centre of mass, and radius; 0 without shapes.
+
+    Tighter than Model.radius, which is about the centre of mass and counts from the origins of shapes: hulls may be far
+    from theirs. Half-spaces are left out.
+    """
+    count = model.body_count
+    middle, half = local_boxes(model)
+    position, turn = shape_poses(model, np.tile([0.0, 0.0, 0.0, 1.0, 0.0, 0.0, 0.0], (count, 1)))
+    own = np.flatnonzero(model.shape_type != HALF_SPACE)
+    body = model.shape_body[own]
+    placed = position[own] + np.einsum("kij,kj->ki", turn[own], middle[own])
+    extent = np.einsum("kij,kj->ki", np.abs(turn[own]), half[own])
+    low, high = np.full((count, 3), np.inf), np.full((count, 3), -np.inf)
+    np.minimum.at(low, body, placed - extent)
+    np.maximum.at(high, body, placed + extent)
+    bare = ~np.isfinite(low[:, 0])
+    low[bare] = high[bare] = 0.0
+    centre = 0.5 * (low + high)
+    radius = np.zeros(count)
+    # balls about its shapes are tighter than its box where a body is round, the box where it has many shapes
+    np.maximum.at(radius, body, np.linalg.norm(placed - centre[body], axis=1) + _radii(model, middle)[own])
+    return np.column_stack([centre, np.minimum(radius, 0.5 * np.linalg.norm(high - low, axis=1))])
+
+
+def _radii(model: Model, middle: NDArray[np.float64]) -> NDArray[np.float64]:
+    """(ns,) [m] of balls about the middles (ns, 3) of the shapes' boxes that hold them; inf for half-spaces."""
+    radius, hulls = model.shape_radius.copy(), model.hulls
+    for s in np.flatnonzero(model.shape_type == HULL):
+        h = model.shape_hull[s]
+        own = hulls.vertices[hulls.vertex_start[h] : hulls.vertex_start[h + 1]]
+        radius[s] = np.linalg.norm(own - middle[s], axis=1).max()
+    return radius
 
 
 def local_boxes(model: Model) -> tuple[NDArray[np.float64], NDArray[np.float64]]:

@@ -9,10 +9,10 @@ import numpy as np
 from numpy.typing import NDArray
 
 from stickslip.errors import InputError
-from stickslip.geometry.rotation import matrix
 from stickslip.model import DYNAMIC, Model
 from stickslip.view.camera import FIELD_OF_VIEW, framed_balls, look_at
 from stickslip.view.frame import contacts_on_moving
+from stickslip.view.outlines import body_balls as body_balls  # noqa: PLC0414  (of this page's users, too)
 from stickslip.view.player_data import Block, continuous_quaternions, float_block, integer_block, rounded, time_block
 from stickslip.view.shape_meshes import half_spaces, shape_instances
 from stickslip.view.soft_colours import QUANTITIES, least_range, recorded_values, value_limits
@@ -72,25 +72,6 @@ def played_frames(time: NDArray[np.float64], fps: float, start: float | None, en
     before = after - 1
     after = np.minimum(after, len(time) - 1)
     return np.unique(np.where(wanted - time[before] <= time[after] - wanted, before, after))
-
-
-def body_balls(model: Model) -> NDArray[np.float64]:
-    """(nb, 4) [m] a ball about each body: middle in its frame, from the centre of mass, and radius; 0 without shapes.
-
-    Tighter than Model.radius, which is about the origin of shapes: hulls may be far from theirs.
-    """
-    low, high = np.full((model.body_count, 3), np.inf), np.full((model.body_count, 3), -np.inf)
-    for group in shape_instances(model):
-        least, most = group.vertices.min(axis=0), group.vertices.max(axis=0)
-        for s, scale in zip(group.shapes.tolist(), group.scales, strict=True):
-            turn = matrix(model.shape_rotation[s])
-            middle = model.shape_position[s] + turn @ (0.5 * scale * (least + most))
-            extent = np.abs(turn) @ (0.5 * scale * (most - least))
-            body = model.shape_body[s]
-            low[body], high[body] = np.minimum(low[body], middle - extent), np.maximum(high[body], middle + extent)
-    bare = ~np.isfinite(low[:, 0])
-    low[bare] = high[bare] = 0.0
-    return np.column_stack([0.5 * (low + high), 0.5 * np.linalg.norm(high - low, axis=1)])
 
 
 def scene_size(model: Model, balls: NDArray[np.float64], q: NDArray[np.float64], nodes: NDArray[np.float64]) -> float:

@@ -51,9 +51,10 @@ def report_facts(recording: Recording, course: Course) -> dict[str, Any]:
     model, law = recording.model, solver_law(recording)
     dt = float(recording.stepping["dt"])
     stages = {name: 1e3 * seconds for name, seconds in usual_stages(course).items()}
-    step = 1e3 * float(np.median(course.step_seconds)) if len(course) else 0.0
-    # the first step may compile; a median would hide the slow ones, which real time has to wait for
-    mean = float(np.mean(course.step_seconds[1:] if len(course) > 1 else course.step_seconds)) if len(course) else 0.0
+    seconds = course.step_seconds[course.warm]
+    step = 1e3 * float(np.median(seconds)) if len(course) else 0.0
+    # a median would hide the slow ones, which real time has to wait for
+    mean = float(np.mean(seconds)) if len(course) else 0.0
     facts = {
         "verdict": verdict(recording, warnings),
         "severity": worst_severity(warnings),

@@ -133,14 +133,15 @@ def draw_stages(axis: Any, courses: Sequence[Course]) -> None:
 
 
 def usual_stages(course: Course) -> dict[str, float]:
-    """Time [s] of each stage in a usual step: means over the middle half of all steps by their time.
+    """Time [s] of each stage in a usual step: means over the middle half of the warm steps by their time.
 
     So stages add up to about the median of a step, and steps that compiled or waited for others do not count.
     """
-    total = course.step_seconds
-    if not len(total):
+    if not len(course):
         return {}
-    usual = (total >= np.quantile(total, 0.25)) & (total <= np.quantile(total, 0.75))
+    warm = np.flatnonzero(course.warm)
+    rest = (len(warm) + 1) // 4
+    usual = warm[np.argsort(course.step_seconds[warm], kind="stable")][rest : len(warm) - rest]
     return {name: float(np.nan_to_num(values[usual]).mean()) for name, values in course.timings.items()}
 
 
@@ -159,12 +160,22 @@ def _stacked_stages(axis: Any, course: Course) -> None:
     usual, most = float(np.quantile(total, USUAL)), float(total.max())
     if most > 3.0 * usual > 0.0:
         axis.set_ylim(0.0, 1.6 * usual)
-        worst = course.time[int(total.argmax())]
-        axis.set_title(f"cut off: {most:.3g} ms at t = {worst:.3g} s", fontsize=SMALL, loc="right", color="0.35")
+        axis.set_title(_cut_off_words(course), fontsize=SMALL, loc="right", color="0.35")
     axis.margins(x=0.0)
     axis.set_xlabel("time [s]")
     axis.set_ylabel("time of a step [ms]")
     _legend(axis, columns=3)
+
+
+def _cut_off_words(course: Course) -> str:
+    """How long the slowest step took, and when, with the usual reason where it may be that."""
+    worst = int(course.step_seconds.argmax())
+    took = float(course.step_seconds[worst])
+    words = f"cut off: {1e3 * took:.3g} ms" if took < 1.0 else f"cut off: {took:.3g} s"
+    why = " (kernels were compiled or loaded)" if course.loaded[worst] else ""
+    if not why and worst == 0:
+        why = " (the first: kernels may have been compiled)"
+    return f"{words} at t = {course.time[worst]:.3g} s{why}"
 
 
 def _stage_bars(axis: Any, courses: Sequence[Course]) -> None:

@@ -24,7 +24,14 @@ from stickslip.view.quantity_words import (
     time_words,
 )
 from stickslip.view.scene_scales import SceneScales, body_name, scene_scales
-from stickslip.view.suspect_contacts import cone_excess, pair_name
+from stickslip.view.suspect_contacts import (
+    cone_excess,
+    culprit_words,
+    feeding_friction,
+    misdirected_friction,
+    pair_name,
+    yielding_contact,
+)
 
 if TYPE_CHECKING:
     from stickslip.io.recording import Recording
@@ -174,7 +181,8 @@ def _overlap(recording: Recording, course: Course, scales: SceneScales) -> Itera
     yield RunWarning(
         "error" if share > DEEP_OVERLAP else "warning", _at(course, frame),
         f"bodies overlap by {length_words(deepest)} at t = {time_words(course.time[frame])}, contact {pair}: "
-        f"{percent_words(share)} of the size of the smaller one; {_steps(count, course)} so deep{springs}",
+        f"{percent_words(share)} of the size of the smaller one; {_steps(count, course)} above "
+        f"{percent_words(OVERLAP)}{springs}",
     )  # fmt: skip
 
 
@@ -210,9 +218,10 @@ def _dissipation(recording: Recording, course: Course, scales: SceneScales) -> I
     frame = int(course.wrong_dissipation.argmax())
     power = float(course.wrong_dissipation[frame])
     if power > POWER * scales.power:
+        who = culprit_words(recording, frame, feeding_friction(recording, frame, power))
         yield RunWarning(
             "warning", _at(course, frame),
-            f"friction fed the motion with {number_words(power, 'W')} at t = {time_words(course.time[frame])}; it "
+            f"friction fed the motion with {number_words(power, 'W')} at t = {time_words(course.time[frame])}{who}; it "
             "should only brake",
         )  # fmt: skip
     # friction of slow slip has hardly a direction: the angle counts where the law is violated visibly, too
@@ -222,10 +231,12 @@ def _dissipation(recording: Recording, course: Course, scales: SceneScales) -> I
         frame = int(np.where(wrong, course.direction_error, 0.0).argmax())
         angle = float(np.rad2deg(course.direction_error[frame]))
         why = f"; {law}" if law else ""
+        who = culprit_words(recording, frame, misdirected_friction(recording, frame, np.deg2rad(angle)))
         yield RunWarning(
             "warning", _at(course, frame),
             f"sliding friction pointed {angle:.0f} degrees away from the direction that brakes most at "
-            f"t = {time_words(course.time[frame])}; {_steps(int(wrong.sum()), course)} so{why}",
+            f"t = {time_words(course.time[frame])}{who}; "
+            f"{_steps(int(wrong.sum()), course)} above {np.rad2deg(DIRECTION):.0f} degrees{why}",
         )  # fmt: skip
 
 
@@ -236,10 +247,12 @@ def _approach(recording: Recording, course: Course, scales: SceneScales) -> Iter
         return
     what = "contacts or joints" if recording.model.joints.count else "contacts"
     above = int((course.velocity_violation > APPROACH * scales.speed).sum())
+    who = culprit_words(recording, frame, yielding_contact(recording, frame, speed))
     yield RunWarning(
         "warning", _at(course, frame),
-        f"{what} gave way by {speed_words(speed)} at t = {time_words(course.time[frame])}, {speed / scales.speed:.2g} "
-        f"times what gravity gives in a step; {_steps(above, course)} above {speed_words(APPROACH * scales.speed)}",
+        f"{what} gave way by {speed_words(speed)} at t = {time_words(course.time[frame])}{who}: "
+        f"{speed / scales.speed:.2g} times what gravity gives in a step; {_steps(above, course)} above "
+        f"{speed_words(APPROACH * scales.speed)}",
     )  # fmt: skip
 
 

@@ -8,7 +8,9 @@ from typing import TYPE_CHECKING
 import numpy as np
 from numpy.typing import NDArray
 
+from stickslip.geometry.rotation import matrix
 from stickslip.model import DYNAMIC, Model
+from stickslip.view.outlines import body_balls
 
 if TYPE_CHECKING:
     from stickslip.io.recording import Recording
@@ -24,7 +26,7 @@ class SceneScales:
     """Scales of a scene with n bodies, soft ones after the rigid ones; "usual" means the median of what moves."""
 
     size: NDArray[np.float64]
-    """(n,) [m] diameter of a body; infinite for half-spaces."""
+    """(n,) [m] diameter of a ball that holds the body, wherever its origin is; infinite for half-spaces."""
     moves: NDArray[np.bool_]
     """(n,) whether the solver moves the body."""
     length: float
@@ -64,15 +66,16 @@ def scene_scales(recording: Recording) -> SceneScales:
     soft = model.soft
     nodes = [soft.x_start[soft.node_body == k] for k in range(soft.count)]
     widths = [2.0 * float(np.linalg.norm(x - 0.5 * (x.min(axis=0) + x.max(axis=0)), axis=1).max()) for x in nodes]
-    rigid = 2.0 * model.radius
-    size = np.concatenate([np.where(rigid > 0.0, rigid, np.inf), widths])
+    balls = body_balls(model)
+    size = np.concatenate([np.where(balls[:, 3] > 0.0, 2.0 * balls[:, 3], np.inf), widths])
     moves = np.concatenate([model.body_kind == DYNAMIC, np.ones(soft.count, dtype=bool)])
     mass = np.concatenate([model.mass, [float(soft.mass[soft.node_body == k].sum()) for k in range(soft.count)]])
     gravity = float(np.linalg.norm(model.gravity)) or STANDARD_GRAVITY
     own = moves & np.isfinite(size)
     length = float(np.median(size[own])) if own.any() else 1.0
     weight = gravity * float(np.median(mass[moves])) if moves.any() else gravity
-    places = _all_bodies(model, model.q_start[:, :3], soft.x_start)
+    turned = np.array([matrix(q[3:]) @ ball[:3] for q, ball in zip(model.q_start, balls, strict=True)]).reshape(-1, 3)
+    places = _all_bodies(model, model.q_start[:, :3] + turned, soft.x_start)
     seen = np.isfinite(size)
     reach = 0.5 * size[seen, None]
     low = (places[seen] - reach).min(axis=0) if seen.any() else np.zeros(3)
