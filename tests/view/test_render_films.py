@@ -1,6 +1,9 @@
 """Films and pictures from the command line: the right frames, whole files, clear errors."""
 
+import signal
+import subprocess
 import sys
+import time
 from dataclasses import replace
 from pathlib import Path
 from types import SimpleNamespace
@@ -217,6 +220,46 @@ def test_a_film_that_fails_leaves_no_file(recorded: Path, tmp_path: Path, monkey
         with pytest.raises(InputError, match="light went out"):
             write(shots, np.arange(20), tmp_path / name, 10.0)
     assert list(tmp_path.iterdir()) == []
+
+
+def test_what_ffmpeg_says_is_in_our_own_words(
+    recorded: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capfd: pytest.CaptureFixture[str]
+) -> None:
+    ffmpeg = pytest.importorskip("imageio_ffmpeg")
+    stub = tmp_path / "ffmpeg"
+    stub.write_text("#!/bin/sh\necho 'first' >&2\necho 'no space left' >&2\nexit 1\n")
+    stub.chmod(0o755)
+    monkeypatch.setattr(ffmpeg, "get_ffmpeg_exe", lambda: str(stub))
+    assert main(["render", str(recorded), str(tmp_path / "a.mp4"), *SMALL, "--height", "28"]) == 2
+    error = capfd.readouterr().err
+    assert error.count("\n") == 1
+    assert "FFmpeg stopped: no space left" in error
+    assert not (tmp_path / "a.mp4").exists()
+
+
+@pytest.mark.skipif(sys.platform == "win32", reason="signals")
+@pytest.mark.parametrize("number", [signal.SIGINT, signal.SIGTERM])
+def test_an_interrupted_film_says_so_in_one_line(number: signal.Signals, recorded: Path, tmp_path: Path) -> None:
+    pytest.importorskip("imageio_ffmpeg")
+    options = [*SMALL, "--height", "28", "--fps", "50", "--speed", "0.001"]
+    command = [sys.executable, "-m", "stickslip", "render", str(recorded), str(tmp_path / "a.mp4"), *options]
+    with subprocess.Popen(command, stderr=subprocess.PIPE, text=True) as film:
+        for _ in range(1200):
+            if any(file.stat().st_size for file in tmp_path.iterdir()) or film.poll() is not None:
+                break
+            time.sleep(0.05)
+        film.send_signal(number)
+        _, error = film.communicate()
+    assert film.returncode == 128 + number
+    assert error.count("\n") == 1, error
+    assert "interrupted" in error or f"signal {int(number)}" in error
+    assert list(tmp_path.iterdir()) == []
+
+
+def test_the_end_is_told(recorded: Path, tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    for name in ("a.png", "a.html"):
+        assert main(["render", str(recorded), str(tmp_path / name), *(SMALL if name == "a.png" else [])]) == 0
+        assert capsys.readouterr().out == f"written to {tmp_path / name}\n"
 
 
 def test_limits_of_colours_and_forces_are_those_of_the_whole_film(recorded: Path) -> None:
