@@ -2,6 +2,7 @@
 
 import subprocess
 import sys
+from types import SimpleNamespace
 
 import numpy as np
 import pytest
@@ -11,8 +12,9 @@ from stickslip.contact_report import SLIP, STICK
 from stickslip.errors import FileError, InputError, MissingDependencyError
 from stickslip.geometry.rotation import about_axis
 from stickslip.view.camera import FIELD_OF_VIEW, frame_camera, look_at, projected
+from stickslip.view.marks import CROWD
 from stickslip.view.picture import render_frame, save_picture
-from stickslip.view.ray_tracer import POSITION
+from stickslip.view.ray_tracer import CONE, KIND, POSITION, ROTATION, SHAPE_COLUMNS, SIZE, enter, local_normal
 from stickslip.view.traced_scene import scene_tables, traced_scene
 
 CUBE = np.array([(x, y, z) for x in (-0.5, 0.5) for y in (-0.5, 0.5) for z in (-0.5, 0.5)])
@@ -165,6 +167,70 @@ def test_bars_start_at_their_points_and_have_a_head():
     assert np.abs(columns - x).max() <= 8
     wide = np.bincount(rows - rows.min())
     assert wide[: len(wide) // 2].max() >= wide[len(wide) // 2 :].max() + 2
+
+
+def test_heads_of_arrows_are_cones():
+    class Marks:
+        point = np.array([[0.0, 0.0, 0.5]])
+        force = np.array([[0.0, 0.0, 5.0]])
+        status = np.array([SLIP], dtype=np.int32)
+
+    model = model_of(lambda scene: scene.add_box((1, 1, 1), (0, 0, 0.5), colour=(0.8, 0.8, 0.8)))
+    camera = look_at((6, 0, 0.5), (0, 0, 0.5))
+    picture = render_frame(model, model.q_start, 960, 720, camera=camera, contacts=Marks).astype(int)
+    rows, _ = np.nonzero(picture[..., 0] - picture[..., 2] > 60)
+    wide = np.bincount(rows - rows.min())
+    base = int(wide.argmax())
+    assert base > 15
+    assert wide[base] > 12
+    # from the tip on as wide as a straight flank, and at its base a clean step to the shaft
+    np.testing.assert_allclose(wide[:base], wide[base] * (np.arange(base) + 0.5) / (base + 0.5), atol=2.0)
+    assert wide[base + 3] < 0.5 * wide[base]
+
+
+def test_rays_enter_a_cone_where_its_points_begin():
+    """A cone with its tip at z = 1 and a base of radius 1 at z = -1, against points along rays."""
+    shapes, none = np.zeros((1, SHAPE_COLUMNS)), np.zeros((0, 9))
+    shapes[0, KIND], shapes[0, SIZE : SIZE + 2] = CONE, (1.0, 1.0)
+    shapes[0, ROTATION : ROTATION + 9] = np.eye(3).ravel()
+    rng = np.random.default_rng(3)
+    # from all around towards the inside, and along its axis, both ways
+    ends = [(3.0 * rng.normal(size=3), 0.6 * rng.normal(size=3)) for _ in range(200)]
+    ends += [(np.array((0.2, 0.1, z)), np.array((0.2, 0.1, 0.0))) for z in (-3.0, 3.0)]
+    hits, step = 0, 1e-4
+    for origin, target in ends:
+        d = (target - origin) / np.linalg.norm(target - origin)
+        t, _ = enter(shapes, none, 0, tuple(origin), tuple(d), np.inf)
+        x, y, z = (origin + np.arange(0.0, 12.0, step)[:, None] * d).T
+        inside = np.minimum(0.5 * (1.0 - z) - np.hypot(x, y), np.minimum(1.0 - z, 1.0 + z))
+        if inside[0] >= 0.0 or abs(inside.max()) < 1e-3:  # starts in it, or touches it between two points
+            continue
+        if inside.max() < 0.0:
+            assert not 0.0 < t < 12.0
+            continue
+        hits += 1
+        assert t == pytest.approx(step * (inside > 0.0).argmax(), abs=1.01 * step)
+        n = local_normal(shapes, none, 0, -1, tuple(origin + t * d))
+        assert np.linalg.norm(n) == pytest.approx(1.0)
+        assert np.dot(n, d) < 1e-9
+    assert hits > 50
+
+
+def test_arrows_of_a_crowd_are_smaller():
+    """800 contacts, all but one without a force: the same arrow at half the size."""
+    model = model_of(lambda scene: scene.add_box((1, 1, 1), (0, 0, 0.5), colour=(0.8, 0.8, 0.8)))
+    camera = frame_camera(model, model.q_start, 480, 360, azimuth=0)
+    heights = []
+    for count in (1, 8 * CROWD):
+        marks = SimpleNamespace(
+            point=np.tile([0.0, 0.0, 0.5], (count, 1)),
+            force=np.eye(count, 1) * (0.0, 0.0, 5.0),
+            status=np.full(count, SLIP, dtype=np.int32),
+        )
+        picture = render_frame(model, model.q_start, 480, 360, camera=camera, contacts=marks).astype(int)
+        heights.append(np.ptp(np.nonzero(picture[..., 0] - picture[..., 2] > 60)[0]))
+    assert heights[0] > 30
+    assert heights[1] == pytest.approx(0.5 * heights[0], abs=3)
 
 
 def test_every_shape_is_in_one_leaf_inside_its_box():

@@ -21,7 +21,7 @@ from stickslip.view.camera import Camera, frame_camera, projected
 from stickslip.view.soft_colours import node_means, value_colours, value_limits
 
 if TYPE_CHECKING:
-    from stickslip.view.contact_marks import ContactMarks
+    from stickslip.view.contact_marks import ArrowScale, ContactMarks
     from stickslip.view.pixels import Canvas
     from stickslip.view.traced_scene import Tables
 
@@ -72,7 +72,7 @@ def render_frame(
 
     azimuth and elevation [deg] of the camera, which frames the bodies that move; or a ``camera`` of one's own, to keep
     it still over several frames. samples: rays per side of a pixel at edges; elsewhere one, and from 3 on more rays to
-    sun and sky. contacts: forces as bars from their points, blue where they stick, red where they slip, grey where
+    sun and sky. contacts: forces as arrows from their points, blue where they stick, red where they slip, grey where
     open. values: one number for each node or element of model.soft, shown as colours of soft bodies, from dark blue to
     green and yellow between two ``limits``. joints_broken (nj,): draws joints as bars, broken ones in grey.
     """
@@ -122,11 +122,11 @@ def draw(
     glass: NDArray[np.bool_] | None = None,
     contacts: ContactMarks | None = None,
     joints_broken: NDArray[np.bool_] | None = None,
-    largest_force: float | None = None,
+    arrows: ArrowScale | None = None,
 ) -> NDArray[np.uint8]:
     """Picture (h, w, 3) of a model at q (nb, 7) and nodes (nn, 3), sRGB; see :func:`render_frame`.
 
-    paint (nn, 3): sRGB of nodes. glass (ns,): shapes that are looked through. largest_force [N]: of the longest bar.
+    paint (nn, 3): sRGB of nodes. glass (ns,): shapes that are looked through. arrows: how large forces are drawn.
     """
     # here and not above: these modules hold kernels, and only who renders pays for them
     from stickslip.view.contact_marks import draw_contacts, draw_joints
@@ -157,7 +157,7 @@ def draw(
     if joints_broken is not None and len(joints_broken):
         draw_joints(canvas.image, tables.model, q, joints_broken, view, samples)
     if contacts is not None and len(contacts.point):
-        draw_contacts(canvas.image, contacts, view, samples, largest_force)
+        draw_contacts(canvas.image, contacts, view, samples, arrows)
     return encoded(canvas.image)
 
 

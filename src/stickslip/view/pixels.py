@@ -29,6 +29,8 @@ OWN, SUNNY, AMBIENT, SUN_SEEN, SKY_SEEN, LIGHT = 0, 3, 6, 9, 10, 11
 """Columns of light: see shading.sample."""
 ALIKE = 0.9
 """Cosine between normals from which pixels of one shape belong to the same smooth surface."""
+OUTLINE = 0.35
+"""Light of marks where they turn away from the eye, relative to where they face it."""
 CLEAR, RIM = 0.16, 0.55
 """How opaque glass is, looked through straight and along its surface."""
 
@@ -171,27 +173,30 @@ def compose(light, code, normal, image_out):
 
 
 @kernel
-def _plain_pixel(shapes, parts, tree, eye, axes, half, samples, x, y, width, height, stack):
-    """Sum of the plain colours that samples x samples rays of a pixel meet, and how many meet any."""
+def _marked_pixel(shapes, parts, tree, eye, axes, half, samples, x, y, width, height, stack):
+    """Sum of the colours that samples x samples rays of a pixel meet, darker at outlines, and how many meet any."""
     total, hits = (0.0, 0.0, 0.0), 0
     for k in range(samples * samples):
         d = ray(axes, half, width, height, x + (k % samples + 0.5) / samples, y + (k // samples + 0.5) / samples)
-        _, s, _ = nearest_body(shapes, parts, tree, eye, d, inf, 0.0, stack)
+        t, s, triangle = nearest_body(shapes, parts, tree, eye, d, inf, 0.0, stack)
         if s >= 0:
-            total = add(total, triple(shapes, s, COLOUR))
+            n = local_normal(shapes, parts, s, triangle, to_local(shapes, s, axpy(t, d, eye)))
+            facing = min(1.0, abs(dot(to_world_direction(shapes, s, n), d)))
+            total = axpy(OUTLINE + (1.0 - OUTLINE) * facing, triple(shapes, s, COLOUR), total)
             hits += 1
     return total, hits
 
 
 @parallel_kernel
 def lay_over(shapes, parts, tree, eye, axes, half, samples, image_out):
-    """Mix the plain colours of a scene into an image (h, w, 3), in place."""
+    """Mix marks in their own colours into an image (h, w, 3), in place; they are darker where they turn away, which
+    tells those that overlap apart."""
     height, width = image_out.shape[0], image_out.shape[1]
     for row in prange(height):
         y = spread_row(row, height)
         stack = np.empty((STACK_SIZE, 2))
         for x in range(width):
-            found = _plain_pixel(shapes, parts, tree, eye, axes, half, samples, x, y, width, height, stack)
+            found = _marked_pixel(shapes, parts, tree, eye, axes, half, samples, x, y, width, height, stack)
             if found[1] > 0:
                 share = 1.0 / (samples * samples)
                 for j in range(3):

@@ -16,7 +16,7 @@ from numpy.typing import NDArray
 
 from stickslip.errors import FileError, InputError, MissingDependencyError
 from stickslip.files import whole_file
-from stickslip.view.marks import STATUS_COLOURS
+from stickslip.view.marks import BROKEN_COLOUR, JOINT_COLOUR, STATUS_COLOURS
 from stickslip.view.soft_colours import value_colours
 
 if TYPE_CHECKING:
@@ -102,6 +102,8 @@ def key_colours(look: Look) -> NDArray[np.uint8]:
     found = [np.zeros((0, 3))]
     if look.contacts:
         found.append(np.array(list(STATUS_COLOURS.values())))
+    if look.joints:
+        found.append(np.array([JOINT_COLOUR, BROKEN_COLOUR]))
     if look.colour_by is not None:
         found.append(value_colours(np.linspace(0.0, 1.0, SCALE_COLOURS), (0.0, 1.0)))
     return np.round(255.0 * np.concatenate(found)).astype(np.uint8)
