@@ -16,6 +16,7 @@ from stickslip.view.marks import CROWD
 from stickslip.view.picture import render_frame, save_picture
 from stickslip.view.ray_tracer import CONE, KIND, POSITION, ROTATION, SHAPE_COLUMNS, SIZE, enter, local_normal
 from stickslip.view.traced_scene import scene_tables, traced_scene
+from stickslip.view.wall_panes import wall_panes, wall_room
 
 CUBE = np.array([(x, y, z) for x in (-0.5, 0.5) for y in (-0.5, 0.5) for z in (-0.5, 0.5)])
 
@@ -104,16 +105,48 @@ def test_shadows_fall_on_the_ground():
     assert right > 1.5 * left  # the sun stands to the left of the camera
 
 
-def test_walls_do_not_hide_the_scene():
-    def build(scene):
-        for normal in ((1, 0, 0), (-1, 0, 0), (0, 1, 0), (0, -1, 0)):
-            scene.add_half_space(normal, -np.array(normal))
-        scene.add_sphere(0.4, (0, 0, 0.4))
+def box_of_walls(scene):
+    for normal in ((1, 0, 0), (-1, 0, 0), (0, 1, 0), (0, -1, 0)):
+        scene.add_half_space(normal, -np.array(normal))
+    scene.add_sphere(0.9, (0, 0, 0.9), colour=(0.9, 0.1, 0.1))
 
-    walled = model_of(build, ground=True)
-    free = model_of(lambda scene: scene.add_sphere(0.4, (0, 0, 0.4)), ground=True)
-    pictures = [render_frame(model, model.q_start, 32, 18, samples=1) for model in (walled, free)]
-    assert np.array_equal(*pictures)
+
+def test_walls_are_panes_that_do_not_hide_the_scene():
+    walled = model_of(box_of_walls, ground=True)
+    free = model_of(lambda scene: scene.add_sphere(0.9, (0, 0, 0.9), colour=(0.9, 0.1, 0.1)), ground=True)
+    camera = look_at((9, -5, 3.5), (0, 0, 0.9))
+    pictures = [render_frame(model, model.q_start, 320, 240, camera=camera).astype(int) for model in (walled, free)]
+    changed = np.abs(pictures[0] - pictures[1]).max(axis=2)
+    ball = (pictures[1][..., 0] > 2 * pictures[1][..., 2]) & (pictures[1][..., 0] > 60)
+    assert ball.sum() > 2000
+    assert (pictures[0][ball][:, 0] > 1.3 * pictures[0][ball][:, 2]).mean() > 0.9  # it stays red behind faint panes
+    assert 0 < np.median(changed[~ball & (changed > 0)]) < 25
+    # the four upper edges, and beyond those at the back all is as it was
+    top = float(wall_room(walled, [(walled.q_start, np.zeros((0, 3)))])[1, 2])
+    corners = np.array([(1, -1, top), (1, 1, top), (-1, 1, top), (-1, -1, top)])
+    for here, after in zip(corners, np.roll(corners, -1, axis=0), strict=True):
+        ((x, y),) = projected(camera, 0.5 * (here + after)[None], 320, 240).round().astype(int)
+        assert changed[y - 2 : y + 3, x].max() > 15
+    outside = projected(camera, 1.2 * corners[1:], 320, 240).round().astype(int)
+    assert (changed[outside[:, 1], outside[:, 0]] == 0).all()
+
+
+def test_panes_end_at_each_other_and_at_the_ground():
+    model = model_of(box_of_walls, ground=True)
+    room = wall_room(model, [(model.q_start, np.zeros((0, 3)))])
+    panes = wall_panes(model, model.q_start, room)
+    assert [pane.shape for pane in panes] == [1, 2, 3, 4]
+    for (_, corners), normal in zip(panes, ((1, 0, 0), (-1, 0, 0), (0, 1, 0), (0, -1, 0)), strict=True):
+        assert len(corners) == 4
+        np.testing.assert_allclose(corners @ normal, -1.0)
+        np.testing.assert_allclose(np.abs(corners[:, :2]), 1.0)
+        np.testing.assert_allclose(sorted(corners[:, 2]), [0.0, 0.0, room[1, 2], room[1, 2]], atol=1e-9)
+        turn = np.cross(corners[1] - corners[0], corners[2] - corners[1])
+        assert turn @ normal > 0.0  # counter-clockwise from the free side
+    ground = model_of(lambda scene: scene.add_sphere(0.4, (0, 0, 0.4)), ground=True)
+    assert wall_room(ground, [(ground.q_start, np.zeros((0, 3)))]) is None
+    far = model_of(lambda s: (s.add_half_space((1, 0, 0), (-50, 0, 0)), s.add_sphere(0.4, (0, 0, 0.4))), ground=True)
+    assert wall_panes(far, far.q_start, wall_room(far, [(far.q_start, np.zeros((0, 3)))])) == []
 
 
 def test_the_same_scene_gives_the_same_bytes():

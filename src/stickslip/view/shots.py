@@ -18,6 +18,7 @@ from stickslip.view.picture import Easel, check_pose, draw, easel, round_length
 from stickslip.view.picture_key import ColourKey, ForceKey, draw_key
 from stickslip.view.see_through import see_through
 from stickslip.view.soft_colours import QUANTITIES, least_range, recorded_values, value_colours, value_limits
+from stickslip.view.wall_panes import wall_room
 
 if TYPE_CHECKING:
     from stickslip.io.recording import Recording
@@ -75,6 +76,7 @@ class Shots:
         self._camera = frame_poses(model, poses, *size, look.azimuth, look.elevation, look.zoom, look.follow)
         self._start = poses[0]
         self._glass = see_through(model, poses, self._camera) if look.follow is None else None
+        self._room = wall_room(model, poses)
         unique = np.unique(np.asarray(frames))
         self._limits = self._value_limits(unique) if look.colour_by is not None else (0.0, 0.0)
         self._arrows = self._arrow_scale(unique) if look.contacts else None
@@ -97,6 +99,7 @@ class Shots:
             frame.contacts if look.contacts else None,
             frame.joint_broken if look.joints else None,
             self._arrows,
+            self._room,
         )
         return draw_key(drawn, *self._key) if look.key else drawn
 
