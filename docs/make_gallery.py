@@ -86,7 +86,7 @@ def commands(name: str, folder: str = "") -> tuple[list[str], list[str]]:
     """Arguments of ``stickslip`` that run a scene and draw it; files go into a folder."""
     shot, file = SHOTS[name], f"{folder}{name}.h5"
     size = f"--width {WIDTH} --height {HEIGHT}"
-    plain = ["--no-key"] if {"--contacts", "--colour-by"} & set(shot.render.split()) else []
+    plain = ["--no-key"] if {"--contacts", "--colour-by", "--joints"} & set(shot.render.split()) else []
     picture = str(PICTURES / f"{name}.png") if folder else f"{name}.png"
     return (
         ["run", name, *shot.run.split(), "--out", file],

@@ -149,7 +149,8 @@ def _stack(*names: str, torsion: float = 0.0) -> Scene:
 
 
 def _behind_a_wall(scene: Scene) -> Scene:
-    """The same with a fixed wall before the camera of pictures, which draws it as glass."""
+    """The same with a fixed wall before the camera of pictures, which draws it as glass, and a half-space behind."""
+    scene.add_half_space((1.0, 0.0, 0.0), (-EDGE, 0.0, 0.0))
     scene.add_box((0.1 * EDGE, 6.0 * EDGE, 6.0 * EDGE), (2.0 * EDGE, -2.0 * EDGE, EDGE), kind="static")
     scene.add_box((6.0 * EDGE, 0.1 * EDGE, 6.0 * EDGE), (2.0 * EDGE, -2.0 * EDGE, EDGE), kind="static")
     return scene

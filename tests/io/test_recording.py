@@ -209,6 +209,7 @@ def test_files_that_are_no_recordings_are_refused_in_one_line(tmp_path):
     (tmp_path / "later.h5").write_bytes(whole)
     with h5py.File(tmp_path / "later.h5", "a") as file:
         file.attrs["version"] = 99
+    (tmp_path / "folder.h5").mkdir()
     (tmp_path / "hole.h5").write_bytes(whole)
     with h5py.File(tmp_path / "hole.h5", "a") as file:
         del file["v"]
@@ -218,6 +219,7 @@ def test_files_that_are_no_recordings_are_refused_in_one_line(tmp_path):
         file["q"] = np.zeros((3, 5, 7))
     for name, message in (
         ("missing.h5", "does not exist"),
+        ("folder.h5", "is a folder"),
         ("text.h5", "cannot be read as HDF5"),
         ("empty.h5", "cannot be read as HDF5"),
         ("cut.h5", "is truncated"),

@@ -1,6 +1,8 @@
 """The page that plays a recording: what is packed comes out again, nothing is loaded, and a browser plays it."""
 
 import io
+import itertools
+import re
 import time
 from dataclasses import replace
 from pathlib import Path
@@ -14,10 +16,13 @@ from hypothesis.extra import numpy as arrays
 
 from stickslip import Scene, Simulation, elastic, tet_generators
 from stickslip.errors import FileError, InputError
+from stickslip.geometry.rotation import matrix
 from stickslip.io.recording import RecordedContacts, Recorder, Recording, read_recording
 from stickslip.model import DYNAMIC
+from stickslip.view import html_player, marks
 from stickslip.view.camera import frame_poses
 from stickslip.view.html_player import page_text, player_data, write_player
+from stickslip.view.outlines import body_balls
 from stickslip.view.player_course import thinned
 from stickslip.view.player_data import (
     STEADY,
@@ -30,7 +35,8 @@ from stickslip.view.player_data import (
     taken_apart,
     time_block,
 )
-from stickslip.view.player_frames import CONTACT_BUDGET, body_balls, played_frames
+from stickslip.view.player_frames import CONTACT_BUDGET, played_frames
+from stickslip.view.traced_scene import linear
 
 EVIL = "</script><script>window.hacked = 1</script><b>\"'&"
 
@@ -65,6 +71,17 @@ def soft_recording(tmp_path_factory: pytest.TempPathFactory) -> Recording:
     sponge = elastic(young=1e5, poisson=0.3, density=500, beta=0.01)
     scene.add_soft(tet_generators.box((0.2, 0.1, 0.1), (2, 1, 1)), sponge, position=(0, 0, 0.08), name="sponge")
     return _record(tmp_path_factory.mktemp("player") / "soft.h5", scene, 12)
+
+
+@pytest.fixture(scope="module")
+def walled_recording(tmp_path_factory: pytest.TempPathFactory) -> Recording:
+    """A ball of 0.25 m on a floor between two walls."""
+    scene = Scene()
+    scene.add_half_space()
+    scene.add_half_space((1, 0, 0), (-0.3, 0, 0.1))
+    scene.add_half_space((-1, 0, 0), (0.3, 0, 0.2))
+    scene.add_sphere(0.25, (0, 0, 0.25))
+    return _record(tmp_path_factory.mktemp("player") / "walled.h5", scene, 4)
 
 
 # ---- packing ---------------------------------------------------------------------------------------------------
@@ -186,6 +203,45 @@ def test_soft_bodies_come_back_with_their_colours(soft_recording: Recording) -> 
     assert facts["unit"] == "Pa"
     with pytest.raises(InputError, match="colour by 'heat'"):
         player_data(soft_recording, colour_by="heat")
+
+
+def test_walls_are_in_the_frames_of_their_bodies(walled_recording: Recording) -> None:
+    facts, _ = taken_apart(player_data(walled_recording))
+    assert [wall["body"] for wall in facts["walls"]] == [1, 2]
+    for wall, x in zip(facts["walls"], (-0.3, 0.3), strict=True):
+        q = walled_recording.model.q_start[wall["body"]]
+        corners = q[:3] + np.array(wall["corners"]) @ matrix(q[3:]).T
+        np.testing.assert_allclose(corners[:, 0], x, atol=1e-6)
+        assert corners[:, 2].min() == pytest.approx(0.0, abs=1e-6)  # on the floor
+        assert corners[:, 2].max() > 0.5  # above the ball
+
+
+def test_marks_of_a_crowd_are_smaller(recording: Recording, monkeypatch: pytest.MonkeyPatch) -> None:
+    facts, blocks = taken_apart(player_data(recording, fps=50.0))
+    assert facts["mark_size"] == 1.0
+    counts = np.bincount(read_block(blocks["contact_frame"])[:, 0])
+    monkeypatch.setattr(marks, "CROWD", np.median(counts[counts > 0]) / 8.0)
+    assert taken_apart(player_data(recording, fps=50.0))[0]["mark_size"] == pytest.approx(0.5)
+
+
+def test_curves_of_a_plot_have_colours_that_can_be_told_apart() -> None:
+    """Distances in CIE L*a*b*; from 20 on nobody takes one for the other."""
+    text = (Path(html_player.__file__).parent / "player_plots.js").read_text(encoding="utf-8")
+    plots = re.findall(r"curves: \[(.*?)\]\s*(?:,\s*apart: true\s*)?,?\s*\}", text, flags=re.DOTALL)
+    assert len(plots) == 4
+    for plot in plots:
+        colours = [_lab(colour) for colour in re.findall(r"#[0-9a-f]{6}", plot)]
+        for a, b in itertools.combinations(colours, 2):
+            assert np.linalg.norm(a - b) > 20.0
+
+
+def _lab(colour: str) -> np.ndarray:
+    """CIE L*a*b* of #rrggbb."""
+    light = linear([int(colour[k : k + 2], 16) / 255.0 for k in (1, 3, 5)])
+    mix = np.array([[0.4124, 0.3576, 0.1805], [0.2126, 0.7152, 0.0722], [0.0193, 0.1192, 0.9505]])
+    xyz = mix @ light / (0.9505, 1.0, 1.089)
+    x, y, z = np.where(xyz > 0.008856, np.cbrt(xyz), 7.787 * xyz + 16.0 / 116.0)
+    return np.array([116.0 * y - 16.0, 500.0 * (x - y), 200.0 * (y - z)])
 
 
 def test_curves_keep_their_extremes() -> None:
@@ -384,6 +440,9 @@ def test_browser_on_a_phone_with_soft_body(soft_recording: Recording, tmp_path: 
     write_player(soft_recording, tmp_path / "soft.html", colour_by="speed")
     _open(page, tmp_path / "soft.html")
     assert page.evaluate("document.documentElement.scrollWidth") <= 390
+    shown = "const s = document.getElementById('follow'), c = s.cloneNode(true); c.style.maxWidth = 'none';"
+    whole = f"{shown} s.after(c); const wide = c.offsetWidth; c.remove(); return s.offsetWidth >= wide;"
+    assert page.evaluate(f"(() => {{ {whole} }})()")  # "follow nothing" is not cut off
     for button in page.locator("#buttons button:visible, #buttons select:visible").all():
         box = button.bounding_box()
         assert box["x"] >= 0
@@ -411,3 +470,56 @@ def test_browser_without_webgl_says_so(recording: Recording, tmp_path: Path, pag
     assert "WebGL 2" in page.locator("#message").text_content()
     page.evaluate("stickslip.seek(0.4)")
     assert page.evaluate("stickslip.time") == pytest.approx(0.4)
+
+
+def test_browser_keeps_plots_readable_in_a_small_window(recording: Recording, tmp_path: Path, page: Any) -> None:
+    page.set_viewport_size({"width": 1000, "height": 600})
+    write_player(recording, tmp_path / "small.html", fps=20.0)
+    _open(page, tmp_path / "small.html")
+    heights = [canvas.bounding_box()["height"] for canvas in page.locator("#plots canvas").all()]
+    assert len(heights) == 4
+    assert min(heights) >= 90
+    column = page.locator("#plots").bounding_box()
+    assert column["y"] + column["height"] <= 601  # the column scrolls, and not the page
+    assert page.evaluate("document.documentElement.scrollHeight") <= 600
+    # and where there is no room at all, labels are left out
+    page.evaluate("for (const c of document.querySelectorAll('#plots canvas')) c.style = 'flex: none; height: 44px'")
+    page.set_viewport_size({"width": 1010, "height": 600})
+    _drawn(page)
+    for tall in (False, True):
+        for heights in page.evaluate("stickslip.labels()"):
+            assert len(heights) >= 1
+            assert (np.abs(np.diff(heights)) >= 13).all()
+        if not tall:
+            page.evaluate("for (const c of document.querySelectorAll('#plots canvas')) c.style = ''")
+            page.set_viewport_size({"width": 1000, "height": 600})
+            _drawn(page)
+
+
+def test_browser_caps_arrows_of_impacts(recording: Recording, tmp_path: Path, page: Any) -> None:
+    facts, blocks = taken_apart(player_data(recording, fps=50.0))
+    level = read_block(blocks["contact_force"]) / facts["force_levels"]
+    force = np.linalg.norm(level * np.abs(level) * facts["largest_force"], axis=1)
+    frame = int(read_block(blocks["contact_frame"])[force.argmax(), 0])
+    assert force.max() > 4.4 * facts["usual_force"]
+    longest = 4.0 * 0.1 * facts["size"] * facts["mark_size"]
+    write_player(recording, tmp_path / "five.html", fps=50.0)
+    _open(page, tmp_path / "five.html")
+    page.evaluate(f"stickslip.seek({read_block(blocks['time'])[frame, 0] + 1e-6})")
+    _drawn(page)
+    assert page.evaluate("stickslip.frame") == frame
+    assert max(page.evaluate("stickslip.arrows()")) == pytest.approx(longest, rel=1e-3)
+
+
+def test_browser_shows_walls_and_counts_one_contact(walled_recording: Recording, tmp_path: Path, page: Any) -> None:
+    facts, blocks = taken_apart(player_data(walled_recording))
+    pictures = []
+    for name, walls in (("walled", facts["walls"]), ("free", [])):
+        (tmp_path / f"{name}.html").write_text(page_text(joined({**facts, "walls": walls}, blocks), name))
+        _open(page, tmp_path / f"{name}.html")
+        pictures.append(_pixels(page))
+    changed = np.abs(pictures[0] - pictures[1]).max(axis=2)
+    assert (changed > 4).mean() > 0.1
+    assert np.median(changed[changed > 4]) < 60
+    assert "1 contact" in page.locator("#legend").text_content()
+    assert "contacts" not in page.locator("#legend").text_content()

@@ -2,6 +2,7 @@
 
 import subprocess
 import sys
+from types import SimpleNamespace
 
 import numpy as np
 import pytest
@@ -11,9 +12,11 @@ from stickslip.contact_report import SLIP, STICK
 from stickslip.errors import FileError, InputError, MissingDependencyError
 from stickslip.geometry.rotation import about_axis
 from stickslip.view.camera import FIELD_OF_VIEW, frame_camera, landed, look_at, projected
+from stickslip.view.marks import CROWD
 from stickslip.view.picture import render_frame, save_picture
-from stickslip.view.ray_tracer import POSITION
+from stickslip.view.ray_tracer import CONE, KIND, POSITION, ROTATION, SHAPE_COLUMNS, SIZE, enter, local_normal
 from stickslip.view.traced_scene import scene_tables, traced_scene
+from stickslip.view.wall_panes import wall_panes, wall_room
 
 CUBE = np.array([(x, y, z) for x in (-0.5, 0.5) for y in (-0.5, 0.5) for z in (-0.5, 0.5)])
 
@@ -102,16 +105,48 @@ def test_shadows_fall_on_the_ground():
     assert right > 1.5 * left  # the sun stands to the left of the camera
 
 
-def test_walls_do_not_hide_the_scene():
-    def build(scene):
-        for normal in ((1, 0, 0), (-1, 0, 0), (0, 1, 0), (0, -1, 0)):
-            scene.add_half_space(normal, -np.array(normal))
-        scene.add_sphere(0.4, (0, 0, 0.4))
+def box_of_walls(scene):
+    for normal in ((1, 0, 0), (-1, 0, 0), (0, 1, 0), (0, -1, 0)):
+        scene.add_half_space(normal, -np.array(normal))
+    scene.add_sphere(0.9, (0, 0, 0.9), colour=(0.9, 0.1, 0.1))
 
-    walled = model_of(build, ground=True)
-    free = model_of(lambda scene: scene.add_sphere(0.4, (0, 0, 0.4)), ground=True)
-    pictures = [render_frame(model, model.q_start, 32, 18, samples=1) for model in (walled, free)]
-    assert np.array_equal(*pictures)
+
+def test_walls_are_panes_that_do_not_hide_the_scene():
+    walled = model_of(box_of_walls, ground=True)
+    free = model_of(lambda scene: scene.add_sphere(0.9, (0, 0, 0.9), colour=(0.9, 0.1, 0.1)), ground=True)
+    camera = look_at((9, -5, 3.5), (0, 0, 0.9))
+    pictures = [render_frame(model, model.q_start, 320, 240, camera=camera).astype(int) for model in (walled, free)]
+    changed = np.abs(pictures[0] - pictures[1]).max(axis=2)
+    ball = (pictures[1][..., 0] > 2 * pictures[1][..., 2]) & (pictures[1][..., 0] > 60)
+    assert ball.sum() > 2000
+    assert (pictures[0][ball][:, 0] > 1.3 * pictures[0][ball][:, 2]).mean() > 0.9  # it stays red behind faint panes
+    assert 0 < np.median(changed[~ball & (changed > 0)]) < 25
+    # the four upper edges, and beyond those at the back all is as it was
+    top = float(wall_room(walled, [(walled.q_start, np.zeros((0, 3)))])[1, 2])
+    corners = np.array([(1, -1, top), (1, 1, top), (-1, 1, top), (-1, -1, top)])
+    for here, after in zip(corners, np.roll(corners, -1, axis=0), strict=True):
+        ((x, y),) = projected(camera, 0.5 * (here + after)[None], 320, 240).round().astype(int)
+        assert changed[y - 2 : y + 3, x].max() > 15
+    outside = projected(camera, 1.2 * corners[1:], 320, 240).round().astype(int)
+    assert (changed[outside[:, 1], outside[:, 0]] == 0).all()
+
+
+def test_panes_end_at_each_other_and_at_the_ground():
+    model = model_of(box_of_walls, ground=True)
+    room = wall_room(model, [(model.q_start, np.zeros((0, 3)))])
+    panes = wall_panes(model, model.q_start, room)
+    assert [pane.shape for pane in panes] == [1, 2, 3, 4]
+    for (_, corners), normal in zip(panes, ((1, 0, 0), (-1, 0, 0), (0, 1, 0), (0, -1, 0)), strict=True):
+        assert len(corners) == 4
+        np.testing.assert_allclose(corners @ normal, -1.0)
+        np.testing.assert_allclose(np.abs(corners[:, :2]), 1.0)
+        np.testing.assert_allclose(sorted(corners[:, 2]), [0.0, 0.0, room[1, 2], room[1, 2]], atol=1e-9)
+        turn = np.cross(corners[1] - corners[0], corners[2] - corners[1])
+        assert turn @ normal > 0.0  # counter-clockwise from the free side
+    ground = model_of(lambda scene: scene.add_sphere(0.4, (0, 0, 0.4)), ground=True)
+    assert wall_room(ground, [(ground.q_start, np.zeros((0, 3)))]) is None
+    far = model_of(lambda s: (s.add_half_space((1, 0, 0), (-50, 0, 0)), s.add_sphere(0.4, (0, 0, 0.4))), ground=True)
+    assert wall_panes(far, far.q_start, wall_room(far, [(far.q_start, np.zeros((0, 3)))])) == []
 
 
 def test_the_same_scene_gives_the_same_bytes():
@@ -182,6 +217,70 @@ def test_bars_start_at_their_points_and_have_a_head():
     assert np.abs(columns - x).max() <= 8
     wide = np.bincount(rows - rows.min())
     assert wide[: len(wide) // 2].max() >= wide[len(wide) // 2 :].max() + 2
+
+
+def test_heads_of_arrows_are_cones():
+    class Marks:
+        point = np.array([[0.0, 0.0, 0.5]])
+        force = np.array([[0.0, 0.0, 5.0]])
+        status = np.array([SLIP], dtype=np.int32)
+
+    model = model_of(lambda scene: scene.add_box((1, 1, 1), (0, 0, 0.5), colour=(0.8, 0.8, 0.8)))
+    camera = look_at((6, 0, 0.5), (0, 0, 0.5))
+    picture = render_frame(model, model.q_start, 960, 720, camera=camera, contacts=Marks).astype(int)
+    rows, _ = np.nonzero(picture[..., 0] - picture[..., 2] > 60)
+    wide = np.bincount(rows - rows.min())
+    base = int(wide.argmax())
+    assert base > 15
+    assert wide[base] > 12
+    # from the tip on as wide as a straight flank, and at its base a clean step to the shaft
+    np.testing.assert_allclose(wide[:base], wide[base] * (np.arange(base) + 0.5) / (base + 0.5), atol=2.0)
+    assert wide[base + 3] < 0.5 * wide[base]
+
+
+def test_rays_enter_a_cone_where_its_points_begin():
+    """A cone with its tip at z = 1 and a base of radius 1 at z = -1, against points along rays."""
+    shapes, none = np.zeros((1, SHAPE_COLUMNS)), np.zeros((0, 9))
+    shapes[0, KIND], shapes[0, SIZE : SIZE + 2] = CONE, (1.0, 1.0)
+    shapes[0, ROTATION : ROTATION + 9] = np.eye(3).ravel()
+    rng = np.random.default_rng(3)
+    # from all around towards the inside, and along its axis, both ways
+    ends = [(3.0 * rng.normal(size=3), 0.6 * rng.normal(size=3)) for _ in range(200)]
+    ends += [(np.array((0.2, 0.1, z)), np.array((0.2, 0.1, 0.0))) for z in (-3.0, 3.0)]
+    hits, step = 0, 1e-4
+    for origin, target in ends:
+        d = (target - origin) / np.linalg.norm(target - origin)
+        t, _ = enter(shapes, none, 0, tuple(origin), tuple(d), np.inf)
+        x, y, z = (origin + np.arange(0.0, 12.0, step)[:, None] * d).T
+        inside = np.minimum(0.5 * (1.0 - z) - np.hypot(x, y), np.minimum(1.0 - z, 1.0 + z))
+        if inside[0] >= 0.0 or abs(inside.max()) < 1e-3:  # starts in it, or touches it between two points
+            continue
+        if inside.max() < 0.0:
+            assert not 0.0 < t < 12.0
+            continue
+        hits += 1
+        assert t == pytest.approx(step * (inside > 0.0).argmax(), abs=1.01 * step)
+        n = local_normal(shapes, none, 0, -1, tuple(origin + t * d))
+        assert np.linalg.norm(n) == pytest.approx(1.0)
+        assert np.dot(n, d) < 1e-9
+    assert hits > 50
+
+
+def test_arrows_of_a_crowd_are_smaller():
+    """800 contacts, all but one without a force: the same arrow at half the size."""
+    model = model_of(lambda scene: scene.add_box((1, 1, 1), (0, 0, 0.5), colour=(0.8, 0.8, 0.8)))
+    camera = frame_camera(model, model.q_start, 480, 360, azimuth=0)
+    heights = []
+    for count in (1, 8 * CROWD):
+        marks = SimpleNamespace(
+            point=np.tile([0.0, 0.0, 0.5], (count, 1)),
+            force=np.eye(count, 1) * (0.0, 0.0, 5.0),
+            status=np.full(count, SLIP, dtype=np.int32),
+        )
+        picture = render_frame(model, model.q_start, 480, 360, camera=camera, contacts=marks).astype(int)
+        heights.append(np.ptp(np.nonzero(picture[..., 0] - picture[..., 2] > 60)[0]))
+    assert heights[0] > 30
+    assert heights[1] == pytest.approx(0.5 * heights[0], abs=3)
 
 
 def test_every_shape_is_in_one_leaf_inside_its_box():

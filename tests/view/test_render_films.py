@@ -1,6 +1,9 @@
 """Films and pictures from the command line: the right frames, whole files, clear errors."""
 
+import signal
+import subprocess
 import sys
+import time
 from dataclasses import replace
 from pathlib import Path
 from types import SimpleNamespace
@@ -14,7 +17,9 @@ from stickslip.geometry.tet_generators import box
 from stickslip.io.recorder import Recorder
 from stickslip.io.recording import read_recording
 from stickslip.soft_description import elastic
+from stickslip.view import marks
 from stickslip.view.camera import body_position, frame_poses, projected
+from stickslip.view.marks import BROKEN_COLOUR, JOINT_COLOUR
 from stickslip.view.see_through import see_through
 from stickslip.view.shots import Look, Shots, find_body
 from stickslip.view.video import MOST_FRAMES, SCALE_COLOURS, film_frames, key_colours, write_gif, write_mp4
@@ -219,6 +224,46 @@ def test_a_film_that_fails_leaves_no_file(recorded: Path, tmp_path: Path, monkey
     assert list(tmp_path.iterdir()) == []
 
 
+def test_what_ffmpeg_says_is_in_our_own_words(
+    recorded: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capfd: pytest.CaptureFixture[str]
+) -> None:
+    ffmpeg = pytest.importorskip("imageio_ffmpeg")
+    stub = tmp_path / "ffmpeg"
+    stub.write_text("#!/bin/sh\necho 'first' >&2\necho 'no space left' >&2\nexit 1\n")
+    stub.chmod(0o755)
+    monkeypatch.setattr(ffmpeg, "get_ffmpeg_exe", lambda: str(stub))
+    assert main(["render", str(recorded), str(tmp_path / "a.mp4"), *SMALL, "--height", "28"]) == 2
+    error = capfd.readouterr().err
+    assert error.count("\n") == 1
+    assert "FFmpeg stopped: no space left" in error
+    assert not (tmp_path / "a.mp4").exists()
+
+
+@pytest.mark.skipif(sys.platform == "win32", reason="signals")
+@pytest.mark.parametrize("number", [signal.SIGINT, signal.SIGTERM])
+def test_an_interrupted_film_says_so_in_one_line(number: signal.Signals, recorded: Path, tmp_path: Path) -> None:
+    pytest.importorskip("imageio_ffmpeg")
+    options = [*SMALL, "--height", "28", "--fps", "50", "--speed", "0.001"]
+    command = [sys.executable, "-m", "stickslip", "render", str(recorded), str(tmp_path / "a.mp4"), *options]
+    with subprocess.Popen(command, stderr=subprocess.PIPE, text=True) as film:
+        for _ in range(1200):
+            if any(file.stat().st_size for file in tmp_path.iterdir()) or film.poll() is not None:
+                break
+            time.sleep(0.05)
+        film.send_signal(number)
+        _, error = film.communicate()
+    assert film.returncode == 128 + number
+    assert error.count("\n") == 1, error
+    assert "interrupted" in error or f"signal {int(number)}" in error
+    assert list(tmp_path.iterdir()) == []
+
+
+def test_the_end_is_told(recorded: Path, tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    for name in ("a.png", "a.html"):
+        assert main(["render", str(recorded), str(tmp_path / name), *(SMALL if name == "a.png" else [])]) == 0
+        assert capsys.readouterr().out == f"written to {tmp_path / name}\n"
+
+
 def test_limits_of_colours_and_forces_are_those_of_the_whole_film(recorded: Path) -> None:
     with read_recording(recorded) as recording:
         look = Look(48, 27, 1, colour_by="von-mises", contacts=True)
@@ -235,7 +280,7 @@ def test_a_key_says_what_colours_and_bars_stand_for(recorded: Path) -> None:
         look = Look(320, 180, 1, colour_by="energy", contacts=True)
         shots = Shots(recording, look, range(21))
         assert shots._key[1] is not None
-        assert shots._key[1].force <= shots._largest
+        assert shots._key[1].force <= shots._arrows.force
         plain = Shots(recording, replace(look, key=False), range(21)).picture(20)
         changed = (shots.picture(20) != plain).any(axis=2)
         rows, columns = np.nonzero(changed)
@@ -245,6 +290,33 @@ def test_a_key_says_what_colours_and_bars_stand_for(recorded: Path) -> None:
         small = replace(look, width=300)
         pictures = [Shots(recording, replace(small, key=key), range(21)).picture(20) for key in (True, False)]
         assert (pictures[0] == pictures[1]).all()
+
+
+def test_the_key_explains_joints(recorded: Path) -> None:
+    pytest.importorskip("PIL")
+    with read_recording(recorded) as recording:
+        look = Look(640, 360, 1, joints=True)
+        corner = Shots(recording, look, [20]).picture(20)[240:, :213].reshape(-1, 3).astype(int)
+        for colour in (JOINT_COLOUR, BROKEN_COLOUR):
+            assert (np.abs(corner - 255.0 * np.array(colour)).max(axis=1) <= 1.0).sum() > 20
+        plain = Shots(recording, replace(look, joints=False), [20])
+        assert (plain.picture(20) == Shots(recording, replace(look, joints=False, key=False), [20]).picture(20)).all()
+
+
+def test_arrows_of_a_crowd_are_smaller_in_the_whole_film_and_in_its_key(
+    recorded: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    with read_recording(recorded) as recording:
+        count = [len(recording.contacts(k)) for k in range(21)]
+        look = Look(320, 180, 1, contacts=True)
+        few = Shots(recording, look, range(21))
+        monkeypatch.setattr(marks, "CROWD", np.median([k for k in count if k]) / 8.0)
+        many = Shots(recording, look, range(21))
+        assert few._arrows is not None
+        assert many._arrows == (few._arrows.force, pytest.approx(0.5))
+        assert few._key[1] is not None
+        assert many._key[1] is not None
+        assert many._key[1].length == pytest.approx(0.5 * few._key[1].length)
 
 
 def test_a_gif_has_the_colours_of_its_key(recorded: Path, tmp_path: Path) -> None:

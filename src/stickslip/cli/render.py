@@ -47,8 +47,7 @@ def render(
         str | None, typer.Option(help="Colours of soft bodies show: von-mises, strain, energy or speed.")
     ] = None,
     contacts: Annotated[
-        bool,
-        typer.Option("--contacts", help="Contact forces on what can move, as arrows: sticking blue, slipping red."),
+        bool, typer.Option("--contacts", help="Contact forces on what can move, as arrows: stick blue, slip red.")
     ] = False,
     joints: Annotated[bool, typer.Option("--joints", help="Joints as bars between the bodies they hold.")] = False,
     no_key: Annotated[
@@ -105,6 +104,7 @@ def render(
                 advance(100 * done // max(total, 1), f"{out.name}: {done} of {total}")
 
             form.write(recorded, out, given, told)
+    print(f"written to {out}")
 
 
 def _write_picture(recording: Recording, out: Path, given: Given, told: Told) -> None:

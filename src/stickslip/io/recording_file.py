@@ -27,6 +27,8 @@ class RecordingFile:
         """
         self.path = path
         self._lock = threading.RLock()
+        if path.is_dir():
+            raise FileError(f"recording {path} is a folder; give a file that a recorded run wrote")
         if not path.is_file():
             rest = partial_path(path)
             if rest.is_file():

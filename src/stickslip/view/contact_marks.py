@@ -1,8 +1,8 @@
-"""Contact forces and joints as bars, laid over a picture so that bodies do not hide them."""
+"""Contact forces as arrows and joints as bars, laid over a picture so that bodies do not hide them."""
 
 from __future__ import annotations
 
-from typing import Protocol
+from typing import NamedTuple, Protocol
 
 import numpy as np
 from numpy.typing import NDArray
@@ -11,18 +11,27 @@ from stickslip.geometry.mesh_tree import build_tree
 from stickslip.geometry.shapes import CAPSULE
 from stickslip.model import Model
 from stickslip.view.camera import FIELD_OF_VIEW, Camera
-from stickslip.view.marks import BROKEN_COLOUR, JOINT_COLOUR, STATUS_COLOURS, joint_marks
+from stickslip.view.marks import BROKEN_COLOUR, JOINT_COLOUR, STATUS_COLOURS, crowd_size, joint_marks
 from stickslip.view.pixels import lay_over
-from stickslip.view.ray_tracer import COLOUR, KIND, POSITION, ROTATION, SHAPE_COLUMNS, SIZE
+from stickslip.view.ray_tracer import COLOUR, CONE, KIND, POSITION, ROTATION, SHAPE_COLUMNS, SIZE
 from stickslip.view.traced_scene import linear, node_rows
 
-LONGEST, SPARE, THICKNESS = 0.10, 0.5, 0.0016
-"""Length of the bar of the largest force relative to the camera's distance, how much longer than that a bar may be,
-and radius of all relative to that distance."""
-HEAD, HEAD_SHARE, HEAD_RADIUS = 11.0, 0.5, 3.0
-"""Length of the head of a bar in radii of the bar, the largest share of the whole that it may be, and its radius."""
-HEAD_BALLS = 10
-"""Balls of falling size that make a head."""
+LONGEST, SPARE, THICKNESS = 0.10, 0.5, 0.0014
+"""Length of the arrow of the largest force relative to the camera's distance, how much longer than that an arrow may
+be, and radius of shafts relative to that distance; all where there are few contacts."""
+HEAD, HEAD_SHARE, HEAD_RADIUS = 11.0, 0.5, 3.4
+"""Length of a head in radii of the shaft, the largest share of the whole that it may be, and its radius."""
+POINT = 1.5
+"""Radius of the ball at the contact point, in radii of the shaft."""
+
+
+class ArrowScale(NamedTuple):
+    """How large the arrows of forces are; one for a whole film."""
+
+    force: float
+    """[N] of the longest arrow."""
+    size: float
+    """Of all arrows; 1 where there are few contacts."""
 
 
 class ContactMarks(Protocol):
@@ -45,35 +54,36 @@ class ContactMarks(Protocol):
 
 
 def draw_contacts(
-    image: NDArray[np.float32], contacts: ContactMarks, view: Camera, samples: int, largest: float | None = None
+    image: NDArray[np.float32], contacts: ContactMarks, view: Camera, samples: int, scale: ArrowScale | None = None
 ) -> None:
-    """Lay bars over a linear image (h, w, 3), in place: from each contact point along its force, with a head.
+    """Lay arrows over a linear image (h, w, 3), in place: from each contact point along its force.
 
-    largest [N]: the force whose bar is as long as any; else the largest of these.
+    scale: that of a film; else the largest of these forces has the longest arrow.
     """
     size = np.linalg.norm(contacts.force, axis=1)
-    share = size / max(float(size.max()) if largest is None else largest, 1e-300)
-    length = LONGEST * view.distance * np.minimum(share, 1.0 + SPARE)
+    if scale is None:
+        scale = ArrowScale(float(size.max()), crowd_size(len(size)))
+    share = size / max(scale.force, 1e-300)
+    length = scale.size * LONGEST * view.distance * np.minimum(share, 1.0 + SPARE)
     along = np.where(size[:, None] > 0.0, contacts.force, (0.0, 0.0, 1.0))
     along = along / np.linalg.norm(along, axis=1)[:, None]
     colours = np.array([STATUS_COLOURS[int(code)] for code in contacts.status])
-    thick = _thickness(image, view)
-    # a head is a row of balls that get smaller towards the tip; of short bars it is smaller as a whole
+    thick = _thickness(image, view, scale.size)
     head = np.minimum(HEAD * thick, HEAD_SHARE * length)
-    tip = contacts.point + along * length[:, None]
-    place = np.linspace(0.0, 1.0, HEAD_BALLS, endpoint=False)
-    balls = tip[:, None] - (along * head[:, None])[:, None] * (1.0 - place)[None, :, None]
-    reach = np.maximum(head[:, None] * HEAD_RADIUS / HEAD * (1.0 - place), 0.5 * thick)
-    end = contacts.point + along * (length - 0.5 * head)[:, None]
-    start, stop = np.concatenate([contacts.point, balls.reshape(-1, 3)]), np.concatenate([end, balls.reshape(-1, 3)])
-    radius = np.concatenate([np.full(len(end), thick), reach.ravel()])
-    _draw_bars(image, start, stop, radius, np.concatenate([colours, colours.repeat(HEAD_BALLS, axis=0)]), view, samples)
+    shaft = np.minimum(thick, 0.5 * head * HEAD_RADIUS / HEAD)  # of short arrows all is smaller, as far as it can be
+    neck, tip = (contacts.point + along * reach[:, None] for reach in (length - head, length))
+    balls = _bars(contacts.point, contacts.point, np.full(len(size), POINT * thick), colours)
+    drawn = length > POINT * thick
+    shafts = _bars(contacts.point[drawn], neck[drawn], shaft[drawn], colours[drawn])
+    heads = _bars(neck[drawn], tip[drawn], (head * HEAD_RADIUS / HEAD)[drawn], colours[drawn])
+    heads[:, KIND] = CONE
+    _draw(image, np.concatenate([balls, shafts, heads]), view, samples)
 
 
-def bar_length(width: int, height: int) -> float:
-    """Length of the bar of the largest force in the middle of what is seen, relative to the width of the picture."""
+def arrow_shape(width: int, height: int, size: float) -> tuple[float, float]:
+    """Length and diameter of the arrow of the largest force in the middle of what is seen, relative to the width."""
     half = float(np.tan(0.5 * FIELD_OF_VIEW)) * min(1.0, width / height)
-    return LONGEST / (2.0 * half)
+    return size * LONGEST / (2.0 * half), max(size * THICKNESS, half / width) / half
 
 
 def draw_joints(
@@ -88,38 +98,37 @@ def draw_joints(
     lines = joint_marks(model, q).lines
     colours = np.where(broken[:, None], BROKEN_COLOUR, JOINT_COLOUR).repeat(3, axis=0)
     radius = np.full(len(colours), _thickness(image, view))
-    _draw_bars(image, lines[:, :, 0].reshape(-1, 3), lines[:, :, 1].reshape(-1, 3), radius, colours, view, samples)
+    _draw(image, _bars(lines[:, :, 0].reshape(-1, 3), lines[:, :, 1].reshape(-1, 3), radius, colours), view, samples)
 
 
-def _thickness(image: NDArray[np.float32], view: Camera) -> float:
+def _thickness(image: NDArray[np.float32], view: Camera, size: float = 1.0) -> float:
     """[m] radius of bars: at least half a pixel."""
     height, width = image.shape[:2]
-    return max(THICKNESS, view.half_size(width, height)[0] / width) * view.distance
+    return max(size * THICKNESS, view.half_size(width, height)[0] / width) * view.distance
 
 
-def _draw_bars(
-    image: NDArray[np.float32],
-    start: NDArray[np.float64],
-    end: NDArray[np.float64],
-    radius: NDArray[np.float64],
-    colours: NDArray[np.float64],
-    view: Camera,
-    samples: int,
-) -> None:
-    """Lay round bars with ends (k, 3), radii (k,) [m] and sRGB colours (k, 3) over a linear image, in place."""
-    height, width = image.shape[:2]
-    middle = 0.5 * (start + end)
+def _bars(
+    start: NDArray[np.float64], end: NDArray[np.float64], radius: NDArray[np.float64], colours: NDArray[np.float64]
+) -> NDArray[np.float64]:
+    """Rows (k, 22) of the ray tracer: round bars with ends (k, 3), radii (k,) [m] and sRGB colours (k, 3)."""
     half = 0.5 * np.linalg.norm(end - start, axis=1)
     shapes = np.zeros((len(start), SHAPE_COLUMNS))
     shapes[:, KIND], shapes[:, SIZE], shapes[:, SIZE + 1] = CAPSULE, radius, half
-    shapes[:, POSITION : POSITION + 3], shapes[:, COLOUR : COLOUR + 3] = middle, linear(colours)
+    shapes[:, POSITION : POSITION + 3], shapes[:, COLOUR : COLOUR + 3] = 0.5 * (start + end), linear(colours)
     # axes of each bar: z along it, the others across
     along = np.where(half[:, None] > 0.0, (end - start) / np.maximum(2.0 * half, 1e-300)[:, None], (0.0, 0.0, 1.0))
     across = np.cross(along, np.where(np.abs(along[:, :1]) < 0.5, (1.0, 0.0, 0.0), (0.0, 1.0, 0.0)))
     across /= np.linalg.norm(across, axis=1, keepdims=True)
     turn = np.stack([across, np.cross(along, across), along], axis=2)
     shapes[:, ROTATION : ROTATION + 9] = turn.reshape(-1, 9)
-    reach = half[:, None] * np.abs(along) + radius[:, None]
+    return shapes
+
+
+def _draw(image: NDArray[np.float32], shapes: NDArray[np.float64], view: Camera, samples: int) -> None:
+    """Lay bars and cones, rows (k, 22) of the ray tracer, over a linear image (h, w, 3), in place."""
+    height, width = image.shape[:2]
+    middle, along = shapes[:, POSITION : POSITION + 3], shapes[:, ROTATION + 2 : ROTATION + 9 : 3]
+    reach = shapes[:, SIZE + 1, None] * np.abs(along) + shapes[:, SIZE, None]
     tree = build_tree(middle - reach, middle + reach)
     eye, axes = tuple(view.eye.tolist()), np.ascontiguousarray(view.axes)
     parts = node_rows(tree.bounds, tree.links, 0, 0)

@@ -11,7 +11,15 @@ from stickslip.contact_report import OPEN
 from stickslip.model import Model
 from stickslip.view.following_scale import FollowingScale
 from stickslip.view.frame import FrameContacts
-from stickslip.view.marks import BROKEN_COLOUR, JOINT_COLOUR, friction_cones, joint_marks, status_colours, turns_from_z
+from stickslip.view.marks import (
+    BROKEN_COLOUR,
+    JOINT_COLOUR,
+    crowd_size,
+    friction_cones,
+    joint_marks,
+    status_colours,
+    turns_from_z,
+)  # fmt: skip
 from stickslip.view.shape_meshes import cone
 from stickslip.view.traced_scene import linear
 
@@ -23,8 +31,6 @@ POINT, ARROW_WIDTH, ARROW_LENGTH, CONE_HEIGHT = 0.016, 0.010, 0.4, 0.15
 whose camera stands VIEW_DISTANCE away."""
 LONGEST = 4.0
 """Longest arrows, in arrows of the reference force: impacts are no longer."""
-CROWD = 100
-"""Contacts from which on points and arrows are smaller, the more there are."""
 MOST_CONES = 4000
 """Contacts with cones: the strongest."""
 
@@ -64,7 +70,7 @@ class ContactNodes:
     @property
     def _size(self) -> float:
         """How large points and arrows are: 1 where there are few contacts."""
-        return min(1.0, float(np.cbrt(CROWD / max(self._crowd.value, 1.0))))
+        return crowd_size(self._crowd.value)
 
     def fix_scale(self, reference: float, count: int) -> None:
         """Choose the reference force [N] and the number of contacts that sizes are made for, once for all frames."""

@@ -16,6 +16,13 @@ STATUS_COLOURS = {OPEN: (0.55, 0.55, 0.55), STICK: (0.10, 0.45, 0.85), SLIP: (0.
 """sRGB of contacts that are open, stick or slip."""
 _COLOUR_ROWS = np.array([STATUS_COLOURS[code] for code in sorted(STATUS_COLOURS)])
 JOINT_COLOUR, BROKEN_COLOUR = (0.58, 0.25, 0.72), (0.75, 0.75, 0.75)
+CROWD = 100
+"""Contacts from which on points and arrows are smaller, the more there are."""
+
+
+def crowd_size(count: float) -> float:
+    """How large marks of so many contacts are: 1 where there are few."""
+    return min(1.0, float(np.cbrt(CROWD / max(count, 1.0))))
 
 
 def status_colours(contacts: FrameContacts) -> NDArray[np.float64]:

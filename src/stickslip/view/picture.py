@@ -21,12 +21,14 @@ from stickslip.view.camera import Camera, frame_camera, projected
 from stickslip.view.soft_colours import node_means, value_colours, value_limits
 
 if TYPE_CHECKING:
-    from stickslip.view.contact_marks import ContactMarks
+    from stickslip.view.contact_marks import ArrowScale, ContactMarks
     from stickslip.view.pixels import Canvas
     from stickslip.view.traced_scene import Tables
 
 THIN = 1.5
 """Pixels; shapes thinner than this get all rays of a pixel, since one might pass beside them."""
+RIM = 0.0011
+"""Width of the edges of walls, relative to the camera's distance."""
 SUN_ABOVE, SUN_ASIDE = 48.0, 55.0
 """[deg] height of the sun, and how far it stands to the left of the camera: every view is lit alike."""
 
@@ -72,11 +74,12 @@ def render_frame(
 
     azimuth and elevation [deg] of the camera, which frames the bodies that move; or a ``camera`` of one's own, to keep
     it still over several frames. samples: rays per side of a pixel at edges; elsewhere one, and from 3 on more rays to
-    sun and sky. contacts: forces as bars from their points, blue where they stick, red where they slip, grey where
+    sun and sky. contacts: forces as arrows from their points, blue where they stick, red where they slip, grey where
     open. values: one number for each node or element of model.soft, shown as colours of soft bodies, from dark blue to
     green and yellow between two ``limits``. joints_broken (nj,): draws joints as bars, broken ones in grey.
     """
     from stickslip.view.see_through import see_through
+    from stickslip.view.wall_panes import wall_room
 
     prepared = easel(model, width, height, samples)
     x = np.zeros((0, 3)) if nodes is None else nodes
@@ -87,7 +90,7 @@ def render_frame(
         of_nodes = values if values.shape == (model.soft.node_count,) else node_means(model.soft, values)
         paint = value_colours(of_nodes, limits or value_limits(of_nodes))
     glass = see_through(model, [(q, x)], view)
-    return draw(prepared, view, q, x, paint, glass, contacts, joints_broken)
+    return draw(prepared, view, q, x, paint, glass, contacts, joints_broken, room=wall_room(model, [(q, x)]))
 
 
 def check_pose(model: Model, q: NDArray[np.float64], nodes: NDArray[np.float64] | None) -> None:
@@ -122,17 +125,20 @@ def draw(
     glass: NDArray[np.bool_] | None = None,
     contacts: ContactMarks | None = None,
     joints_broken: NDArray[np.bool_] | None = None,
-    largest_force: float | None = None,
+    arrows: ArrowScale | None = None,
+    room: NDArray[np.float64] | None = None,
 ) -> NDArray[np.uint8]:
     """Picture (h, w, 3) of a model at q (nb, 7) and nodes (nn, 3), sRGB; see :func:`render_frame`.
 
-    paint (nn, 3): sRGB of nodes. glass (ns,): shapes that are looked through. largest_force [N]: of the longest bar.
+    paint (nn, 3): sRGB of nodes. glass (ns,): shapes that are looked through. arrows: how large forces are drawn.
+    room (2, 3) [m]: box in which walls are drawn, as wall_room gives.
     """
     # here and not above: these modules hold kernels, and only who renders pays for them
     from stickslip.view.contact_marks import draw_contacts, draw_joints
-    from stickslip.view.pixels import compose, expose, find_edges, lay_glass
+    from stickslip.view.pixels import compose, expose, find_edges, lay_glass, lay_panes
     from stickslip.view.shading import PATTERN, sky_directions, sun_directions
     from stickslip.view.traced_scene import encoded, traced_scene
+    from stickslip.view.wall_panes import pane_rows, wall_panes
 
     tables, canvas, samples = prepared
     height, width = canvas.code.shape
@@ -152,12 +158,17 @@ def draw(
         find_edges(canvas.code, canvas.normal, canvas.chosen)
         expose(*scene, *light, samples, 1, canvas.chosen, canvas.light, canvas.code, canvas.normal)
     compose(canvas.light, canvas.code, canvas.normal, canvas.image)
+    panes = [] if room is None else wall_panes(tables.model, q, room)
+    if panes:
+        rim = max(RIM * view.distance, 0.5 * pixel * view.distance)
+        walls = pane_rows(tables.model, panes, view.eye)
+        lay_panes(shapes, parts, planes, tree, walls, eye, axes, half, rim, samples, canvas.chosen, canvas.image)
     if glass_tree >= 0:
         lay_glass(shapes, parts, planes, tree, glass_tree, eye, axes, half, sun, samples, canvas.image)
     if joints_broken is not None and len(joints_broken):
         draw_joints(canvas.image, tables.model, q, joints_broken, view, samples)
     if contacts is not None and len(contacts.point):
-        draw_contacts(canvas.image, contacts, view, samples, largest_force)
+        draw_contacts(canvas.image, contacts, view, samples, arrows)
     return encoded(canvas.image)
 
 

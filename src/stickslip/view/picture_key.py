@@ -1,7 +1,8 @@
-"""The key of a picture: what its colours and force bars stand for, written into its lower left corner."""
+"""The key of a picture: what its colours, arrows and bars stand for, written into its lower left corner."""
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from typing import TYPE_CHECKING, NamedTuple
 
 import numpy as np
@@ -10,10 +11,11 @@ from numpy.typing import NDArray
 from stickslip.contact_report import OPEN, SLIP, STICK
 from stickslip.errors import MissingDependencyError
 from stickslip.view import soft_colours
-from stickslip.view.marks import STATUS_COLOURS
+from stickslip.view.marks import BROKEN_COLOUR, JOINT_COLOUR, STATUS_COLOURS
 from stickslip.view.quantity_words import prefixed
 
 if TYPE_CHECKING:
+    from PIL.Image import Image
     from PIL.ImageDraw import ImageDraw
     from PIL.ImageFont import FreeTypeFont, ImageFont
 
@@ -22,7 +24,11 @@ NARROWEST = 320
 PAPER, INK = (255, 255, 255, 205), (35, 40, 48, 255)
 THREE = "\N{SUPERSCRIPT THREE}"
 """Pillow's own font lacks it."""
-WORDS = {STICK: "stick", SLIP: "slip", OPEN: "open"}
+STATUS = {"stick": STATUS_COLOURS[STICK], "slip": STATUS_COLOURS[SLIP], "open": STATUS_COLOURS[OPEN]}
+JOINTS = {"joint": JOINT_COLOUR, "broken": BROKEN_COLOUR}
+"""Words of colours."""
+FINE = 4
+"""Points a side of a pixel of what is drawn larger and then reduced."""
 
 
 class ColourKey(NamedTuple):
@@ -34,18 +40,27 @@ class ColourKey(NamedTuple):
 
 
 class ForceKey(NamedTuple):
-    """How long bars of forces are."""
+    """How large arrows of forces are; lengths in the middle of what the camera looks at, in widths of the picture."""
 
     force: float
     """[N]"""
     length: float
-    """Its bar in the middle of what the camera looks at, relative to the width of the picture."""
+    """Of its arrow."""
+    thick: float
+    """Diameter of shafts."""
+    head: tuple[float, float]
+    """Length and diameter of heads."""
 
 
-def draw_key(picture: NDArray[np.uint8], colours: ColourKey | None, forces: ForceKey | None) -> NDArray[np.uint8]:
-    """The picture (h, w, 3) with a key; as it is where there is nothing to say or no room. Needs the extra ``view``."""
+def draw_key(
+    picture: NDArray[np.uint8], colours: ColourKey | None, forces: ForceKey | None, joints: bool = False
+) -> NDArray[np.uint8]:
+    """The picture (h, w, 3) with a key; as it is where there is nothing to say or no room. Needs the extra ``view``.
+
+    joints: whether colours of joints are explained.
+    """
     height, width = picture.shape[:2]
-    if width < NARROWEST or (colours is None and forces is None):
+    if width < NARROWEST or (colours is None and forces is None and not joints):
         return picture
     try:
         from PIL import Image, ImageDraw, ImageFont
@@ -57,8 +72,12 @@ def draw_key(picture: NDArray[np.uint8], colours: ColourKey | None, forces: Forc
     pen = ImageDraw.Draw(sheet)
     drawn: list[tuple[int, int, int, int]] = []
     bottom = height - em
+    if joints:
+        drawn.append(_draw_swatches(pen, font, JOINTS, em, bottom))
+        bottom = drawn[-1][1] - em // 2
     if forces is not None:
-        drawn.append(_draw_forces(pen, font, forces, em, bottom, width))
+        drawn.append(_draw_swatches(pen, font, STATUS, em, bottom))
+        drawn.append(_draw_arrow(sheet, font, forces, em, drawn[-1][1] - round(0.4 * em), width))
         bottom = drawn[-1][1] - em // 2
     if colours is not None:
         drawn.append(_draw_colours(pen, font, colours, em, bottom, width))
@@ -92,28 +111,41 @@ def _draw_colours(
     return em, top, max(em + long, em + round(pen.textlength(name, font))), bottom
 
 
-def _draw_forces(
-    pen: ImageDraw, font: FreeTypeFont | ImageFont, key: ForceKey, em: int, bottom: int, width: int
+def _draw_arrow(
+    sheet: Image, font: FreeTypeFont | ImageFont, key: ForceKey, em: int, bottom: int, width: int
 ) -> tuple[int, int, int, int]:
-    """A bar with its force, and below it what colours of bars mean; the box that they take."""
-    long, thick = max(2, round(key.length * width)), max(2, round(em / 6))
-    top, middle = bottom - round(2.5 * em), bottom - round(2.0 * em)
-    head = min(3 * thick, long // 2)
-    pen.rectangle((em, middle - thick // 2, em + long - head, middle - thick // 2 + thick - 1), fill=INK)
-    pen.polygon(
-        [(em + long - head, middle - 2 * thick), (em + long - head, middle + 2 * thick), (em + long, middle)], INK
-    )
+    """An arrow as large as those of the picture, and its force; the box that they take."""
+    from PIL import Image, ImageDraw
+
+    long, thick = max(4.0, key.length * width), max(1.0, key.thick * width)
+    head = min(key.head[0] * width, 0.5 * long)
+    wide = key.head[1] * head / key.head[0]
+    tall = max(em, int(np.ceil(wide)))
+    # drawn larger and then reduced: Pillow's own lines have steps
+    large = Image.new("RGBA", (FINE * (int(np.ceil(long)) + 1), FINE * tall), (*INK[:3], 0))
+    pen, middle = ImageDraw.Draw(large), 0.5 * FINE * tall
+    pen.rectangle((0, middle - 0.5 * FINE * thick, FINE * (long - head), middle + 0.5 * FINE * thick - 1), fill=INK)
+    neck = FINE * (long - head)
+    pen.polygon([(neck, middle - 0.5 * FINE * wide), (neck, middle + 0.5 * FINE * wide), (FINE * long, middle)], INK)
+    top = bottom - tall
+    sheet.alpha_composite(large.reduce(FINE), (em, top))
     factor, prefix = prefixed(key.force)
-    pen.text((em + long + em // 2, middle), f"{key.force / factor:.3g} {prefix}N", font=font, fill=INK, anchor="lm")
-    right = em + long + em // 2 + round(pen.textlength(f"{key.force / factor:.3g} {prefix}N", font))
+    text, start = f"{key.force / factor:.3g} {prefix}N", em + round(long) + em // 2
+    words = ImageDraw.Draw(sheet)
+    words.text((start, top + tall // 2), text, font=font, fill=INK, anchor="lm")
+    return em, top, start + round(words.textlength(text, font)), bottom
+
+
+def _draw_swatches(
+    pen: ImageDraw, font: FreeTypeFont | ImageFont, meanings: Mapping[str, tuple[float, ...]], em: int, bottom: int
+) -> tuple[int, int, int, int]:
+    """What colours mean, in a row; the box that it takes."""
     x = em
-    for code, word in WORDS.items():
-        pen.rectangle(
-            (x, bottom - round(0.65 * em), x + round(0.6 * em), bottom - round(0.05 * em)), _ink(STATUS_COLOURS[code])
-        )
+    for word, colour in meanings.items():
+        pen.rectangle((x, bottom - round(0.65 * em), x + round(0.6 * em), bottom - round(0.05 * em)), _ink(colour))
         pen.text((x + em, bottom), word, font=font, fill=INK, anchor="ls")
         x += round(em + pen.textlength(word, font) + 0.8 * em)
-    return em, top, max(right, x - round(0.8 * em)), bottom
+    return em, bottom - em, x - round(0.8 * em), bottom
 
 
 def _ink(colour: tuple[float, ...]) -> tuple[int, ...]:

@@ -9,7 +9,9 @@ import numpy as np
 from numpy.typing import NDArray
 
 from stickslip.view.camera import frame_poses
-from stickslip.view.picture import render_frame
+from stickslip.view.picture import check_pose, draw, easel
+from stickslip.view.see_through import see_through
+from stickslip.view.wall_panes import wall_room
 
 if TYPE_CHECKING:
     from stickslip.io.recording import Recording
@@ -25,9 +27,12 @@ def picture_strip(recording: Recording, count: int) -> Iterator[tuple[float, NDA
         return
     model = recording.model
     poses = [(recording.q[frame], recording.node_position[frame]) for frame in frames]
+    for q, nodes in poses:
+        check_pose(model, q, nodes)
     camera = frame_poses(model, poses, WIDTH, HEIGHT)
+    sheet, glass, room = easel(model, WIDTH, HEIGHT, 2), see_through(model, poses, camera), wall_room(model, poses)
     for frame, (q, nodes) in zip(frames, poses, strict=True):
-        yield float(recording.time[frame]), render_frame(model, q, WIDTH, HEIGHT, camera=camera, nodes=nodes)
+        yield float(recording.time[frame]), draw(sheet, camera, q, nodes, glass=glass, room=room)
 
 
 def strip_frames(frames: int, count: int) -> list[int]:

@@ -29,8 +29,12 @@ OWN, SUNNY, AMBIENT, SUN_SEEN, SKY_SEEN, LIGHT = 0, 3, 6, 9, 10, 11
 """Columns of light: see shading.sample."""
 ALIKE = 0.9
 """Cosine between normals from which pixels of one shape belong to the same smooth surface."""
+OUTLINE = 0.35
+"""Light of marks where they turn away from the eye, relative to where they face it."""
 CLEAR, RIM = 0.16, 0.55
 """How opaque glass is, looked through straight and along its surface."""
+PANE, PANE_RIM, PANE_EDGE = 0.09, 0.30, 0.55
+"""The same of walls, which are many layers, and of their edges."""
 
 
 class Canvas(NamedTuple):
@@ -171,27 +175,30 @@ def compose(light, code, normal, image_out):
 
 
 @kernel
-def _plain_pixel(shapes, parts, tree, eye, axes, half, samples, x, y, width, height, stack):
-    """Sum of the plain colours that samples x samples rays of a pixel meet, and how many meet any."""
+def _marked_pixel(shapes, parts, tree, eye, axes, half, samples, x, y, width, height, stack):
+    """Sum of the colours that samples x samples rays of a pixel meet, darker at outlines, and how many meet any."""
     total, hits = (0.0, 0.0, 0.0), 0
     for k in range(samples * samples):
         d = ray(axes, half, width, height, x + (k % samples + 0.5) / samples, y + (k // samples + 0.5) / samples)
-        _, s, _ = nearest_body(shapes, parts, tree, eye, d, inf, 0.0, stack)
+        t, s, triangle = nearest_body(shapes, parts, tree, eye, d, inf, 0.0, stack)
         if s >= 0:
-            total = add(total, triple(shapes, s, COLOUR))
+            n = local_normal(shapes, parts, s, triangle, to_local(shapes, s, axpy(t, d, eye)))
+            facing = min(1.0, abs(dot(to_world_direction(shapes, s, n), d)))
+            total = axpy(OUTLINE + (1.0 - OUTLINE) * facing, triple(shapes, s, COLOUR), total)
             hits += 1
     return total, hits
 
 
 @parallel_kernel
 def lay_over(shapes, parts, tree, eye, axes, half, samples, image_out):
-    """Mix the plain colours of a scene into an image (h, w, 3), in place."""
+    """Mix marks in their own colours into an image (h, w, 3), in place; they are darker where they turn away, which
+    tells those that overlap apart."""
     height, width = image_out.shape[0], image_out.shape[1]
     for row in prange(height):
         y = spread_row(row, height)
         stack = np.empty((STACK_SIZE, 2))
         for x in range(width):
-            found = _plain_pixel(shapes, parts, tree, eye, axes, half, samples, x, y, width, height, stack)
+            found = _marked_pixel(shapes, parts, tree, eye, axes, half, samples, x, y, width, height, stack)
             if found[1] > 0:
                 share = 1.0 / (samples * samples)
                 for j in range(3):
@@ -239,3 +246,72 @@ def lay_glass(shapes, parts, planes, tree, glass, eye, axes, half, sun, samples,
                 share = 1.0 / (samples * samples)
                 for j in range(3):
                     image_out[y, x, j] += share * (found[0][j] - found[1] * image_out[y, x, j])
+
+
+@kernel
+def _paned_ray(panes, eye, d, limit, rim, pixel):
+    """Light that panes before ``limit`` add to a ray, the share of what is behind them that is left, and whether an
+    edge of one is nearer to the ray than a pixel, which is ``pixel`` wide at distance 1."""
+    total, left, edge, row = (0.0, 0.0, 0.0), 1.0, False, 0
+    while row < panes.shape[0]:
+        n, here, end = triple(panes, row, 0), row, row + 1 + int(panes[row, 7])
+        row = end
+        fall = dot(n, d)
+        t = (panes[here, 3] - dot(n, eye)) / fall if fall != 0.0 else inf
+        if not 0.0 < t < limit:
+            continue
+        p, inside = axpy(t, d, eye), inf
+        for e in range(here + 1, end):
+            inside = min(inside, dot(triple(panes, e, 0), p) - panes[e, 3])
+        near = pixel * t / max(abs(fall), 0.02)
+        edge |= -near < inside < rim + near
+        if inside >= 0.0:
+            opaque = PANE_EDGE if inside < rim else PANE + PANE_RIM * (1.0 - min(1.0, abs(fall))) ** 3
+            total = axpy(left * opaque, triple(panes, here, 4), total)
+            left *= 1.0 - opaque
+    return total, left, edge
+
+
+@kernel
+def _paned_pixel(
+    shapes, parts, planes, tree, panes, eye, axes, half, rim, samples, chosen, x, y, width, height, stack
+):  # fmt: skip
+    """Light of the panes before the bodies of a pixel, and the share that they leave; means over its rays.
+
+    One ray where neither a body (``chosen``) nor a pane has an edge, else samples x samples.
+    """
+    pixel = 2.0 * half[0] / width
+    d = ray(axes, half, width, height, x + 0.5, y + 0.5)
+    total, left, edge = _paned_ray(panes, eye, d, inf, rim, pixel)
+    if left == 1.0 and not edge:
+        return total, left
+    n, limit = (samples if chosen or edge else 1), 0.0
+    total, left = (0.0, 0.0, 0.0), 0.0
+    for k in range(n * n):
+        d = ray(axes, half, width, height, x + (k % n + 0.5) / n, y + (k // n + 0.5) / n)
+        if k == 0 or chosen:
+            limit, _ = nearest_plane(shapes, planes, eye, d, inf)
+            limit, _, _ = nearest_body(shapes, parts, tree, eye, d, limit, 0.0, stack)
+        light, clear, _ = _paned_ray(panes, eye, d, limit, rim, pixel)
+        total, left = axpy(1.0 / (n * n), light, total), left + clear / (n * n)
+    return total, left
+
+
+@parallel_kernel
+def lay_panes(shapes, parts, planes, tree, panes, eye, axes, half, rim, samples, chosen, image_out):
+    """Mix panes (wall_panes.pane_rows) into an image (h, w, 3), in place, where no body is before them.
+
+    rim [m]: width of their edges. chosen (h, w): pixels in which bodies have edges.
+    """
+    height, width = image_out.shape[0], image_out.shape[1]
+    for row in prange(height):
+        y = spread_row(row, height)
+        stack = np.empty((STACK_SIZE, 2))
+        for x in range(width):
+            found = _paned_pixel(
+                shapes, parts, planes, tree, panes, eye, axes, half, rim, samples, chosen[y, x],
+                x, y, width, height, stack,
+            )  # fmt: skip
+            if found[1] < 1.0:
+                for j in range(3):
+                    image_out[y, x, j] = found[0][j] + found[1] * image_out[y, x, j]

@@ -368,6 +368,8 @@ async function open() {
       play: (on = true) => player.play(on),
       pose: (body) => Array.from(player.scene.pose.subarray(7 * body, 7 * body + 7)),
       place: (body) => player.placeOnPage(body),
+      labels: () => player.plots.flatMap((plot) => plot.labels),
+      arrows: () => player.marks.arrowLengths(player.frame),
       timed: (count) => player.timed(count),
       ready: true,
     });

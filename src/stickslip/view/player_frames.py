@@ -9,14 +9,17 @@ import numpy as np
 from numpy.typing import NDArray
 
 from stickslip.errors import InputError
+from stickslip.geometry.rotation import matrix
 from stickslip.model import DYNAMIC, Model
-from stickslip.view.camera import FIELD_OF_VIEW, framed_balls, look_at
+from stickslip.view.camera import FIELD_OF_VIEW, Pose, framed_balls, look_at
 from stickslip.view.frame import contacts_on_moving
-from stickslip.view.outlines import body_balls as body_balls  # noqa: PLC0414  (of this page's users, too)
+from stickslip.view.marks import crowd_size
+from stickslip.view.outlines import body_balls
 from stickslip.view.player_data import Block, continuous_quaternions, float_block, integer_block, rounded, time_block
 from stickslip.view.shape_meshes import half_spaces, shape_instances
 from stickslip.view.soft_colours import QUANTITIES, least_range, recorded_values, value_limits
 from stickslip.view.traced_scene import STEEPEST_GROUND, body_colours
+from stickslip.view.wall_panes import wall_panes, wall_room
 
 if TYPE_CHECKING:
     from stickslip.io.recording import Recording
@@ -105,10 +108,7 @@ def framed_places(recording: Recording, frames: NDArray[np.int64]) -> list[list[
     Kept are those that reach an edge of the view in which the page opens, for some width of it, and those that are
     farthest along x, y and z: what throws shadows.
     """
-    few = np.unique(frames[np.linspace(0, len(frames) - 1, POSES).round().astype(int)]).tolist()
-    soft, none = recording.model.soft.count, np.zeros((0, 3))
-    poses = [(np.nan_to_num(recording.q[k]), np.nan_to_num(recording.node_position[k]) if soft else none) for k in few]
-    centre, radius = framed_balls(recording.model, poses)
+    centre, radius = framed_balls(recording.model, few_poses(recording, frames))
     flat = np.cos(ELEVATION)
     axes = look_at((flat * np.cos(AZIMUTH), flat * np.sin(AZIMUTH), np.sin(ELEVATION)), (0.0, 0.0, 0.0)).axes
     kept: set[int] = set()
@@ -120,6 +120,26 @@ def framed_places(recording: Recording, frames: NDArray[np.int64]) -> list[list[
     chosen = sorted(kept)
     rows = np.column_stack([centre[chosen], radius[chosen]]).astype(np.float32)
     return [[float(x) for x in row] for row in rows]
+
+
+def few_poses(recording: Recording, frames: NDArray[np.int64]) -> list[Pose]:
+    """Poses of at most POSES of the frames, the first and the last among them."""
+    few = np.unique(frames[np.linspace(0, len(frames) - 1, POSES).round().astype(int)]).tolist()
+    soft, none = recording.model.soft.count, np.zeros((0, 3))
+    return [(np.nan_to_num(recording.q[k]), np.nan_to_num(recording.node_position[k]) if soft else none) for k in few]
+
+
+def walls(recording: Recording, frames: NDArray[np.int64]) -> list[dict[str, Any]]:
+    """Steep half-spaces as the page draws them: the body, and corners [m] of a convex polygon in its frame."""
+    model, poses = recording.model, few_poses(recording, frames)
+    room = wall_room(model, poses)
+    found: list[dict[str, Any]] = []
+    for shape, corners in [] if room is None else wall_panes(model, poses[0][0], room):
+        body = int(model.shape_body[shape])
+        q = poses[0][0][body]
+        own = ((corners - q[:3]) @ matrix(q[3:])).astype(np.float32)
+        found.append({"body": body, "corners": [[float(x) for x in corner] for corner in own]})
+    return found
 
 
 def geometry(model: Model) -> Packed:
@@ -231,6 +251,7 @@ def contact_marks(recording: Recording, frames: NDArray[np.int64], size: float, 
         "largest_force": largest,
         "force_levels": FORCE_LEVELS,
         "usual_force": float(np.quantile(strength[strength > 0.0], 0.95)) if (strength > 0.0).any() else 0.0,
+        "mark_size": crowd_size(float(np.median(counts[counts > 0])) if (counts > 0).any() else 0.0),
         "contacts_most": int(counts.max(initial=0)),
         "contacts_kept": most if (counts > most).any() else None,
     }

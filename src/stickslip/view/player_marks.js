@@ -4,6 +4,7 @@ const STATUS = [[0.55, 0.55, 0.55], [0.10, 0.45, 0.85], [0.93, 0.25, 0.12]];
 const STATUS_NAMES = ["open", "stick", "slip"];
 const JOINT = [0.58, 0.25, 0.72], BROKEN = [0.75, 0.75, 0.75], WORLD = -1;
 const AROUND = 8;
+const LONGEST = 4; // longest arrows, in arrows of the usual force: impacts are no longer
 
 class Marks {
   constructor(scene, recording) {
@@ -15,8 +16,8 @@ class Marks {
     this.hasJoints = recording.joint_body.rows > 0;
     if (this.hasContacts) {
       this.index = contactsByFrame(recording.contact_frame.data, facts.frames);
-      // the arrow of a usual force is a tenth of the scene long
-      this.metres = facts.usual_force > 0 ? (0.1 * facts.size) / facts.usual_force : 0;
+      // the arrow of a usual force is a tenth of the scene long, less where there are many
+      this.metres = facts.usual_force > 0 ? (0.1 * facts.size * facts.mark_size) / facts.usual_force : 0;
     }
     this.makeLine(gl);
     this.dots = gl.createVertexArray();
@@ -55,13 +56,14 @@ class Marks {
   }
 
   collectContacts(frame, lines, dots) {
-    const { contact_point, contact_status } = this.recording, { start, order } = this.index;
+    const { facts, contact_point, contact_status } = this.recording, { start, order } = this.index;
     for (let i = start[frame]; i < start[frame + 1]; i++) {
       const row = order[i], colour = STATUS[contact_status.data[row]] ?? STATUS[0];
       const at = Array.from(contact_point.data.subarray(3 * row, 3 * row + 3));
       dots.push(at, colour);
       const force = [0, 1, 2].map((k) => this.contactForce(row, k));
-      if (dot(force, force) > 0) lines.push([at, add(at, scaled(force, this.metres)), [...colour, 1]]);
+      const strength = Math.hypot(...force), share = Math.min(1, (LONGEST * facts.usual_force) / strength);
+      if (strength > 0) lines.push([at, add(at, scaled(force, share * this.metres)), [...colour, 1]]);
     }
   }
 
@@ -86,10 +88,10 @@ class Marks {
   // frame: the one whose contacts are shown.
   draw(frame, contacts, joints) {
     const { gl, view, sun, canvas } = this.scene;
-    const ratio = canvas.width / Math.max(1, canvas.clientWidth);
+    const ratio = canvas.width / Math.max(1, canvas.clientWidth), small = Math.max(0.5, this.recording.facts.mark_size ?? 1);
     gl.clear(gl.DEPTH_BUFFER_BIT);
     for (const [wanted, collect, thick, size] of [
-      [joints && this.hasJoints, this.collectJoints, 1.4, 6], [contacts && this.hasContacts, this.collectContacts, 1.7, 5],
+      [joints && this.hasJoints, this.collectJoints, 1.4, 6], [contacts && this.hasContacts, this.collectContacts, 1.7 * small, 5 * small],
     ]) {
       if (!wanted) continue;
       const lines = [], dots = [];
@@ -129,10 +131,17 @@ class Marks {
     gl.bindVertexArray(null);
   }
 
+  // [m] lengths of the arrows of a frame.
+  arrowLengths(frame) {
+    const lines = [];
+    if (this.hasContacts) this.collectContacts(frame, lines, []);
+    return lines.map(([from, to]) => Math.hypot(...subtract(to, from)));
+  }
+
   // A round force and the length of its arrow in pixels of the page, at the distance of the camera's target.
   arrowKey(camera, height, aspect) {
     const pixels = height / (2 * camera.half(aspect)[1] * camera.distance);
-    const force = roundNumber(80 / (this.metres * pixels));
+    const force = roundNumber(Math.min(80 / (this.metres * pixels), LONGEST * this.recording.facts.usual_force));
     return { force, pixels: force * this.metres * pixels };
   }
 }

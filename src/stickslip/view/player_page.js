@@ -9,12 +9,16 @@ const KEYS = [
   ["touch", "one finger turns; two move and zoom; double tap follows a body"],
 ];
 
+function counted(count, one, many) {
+  return `${count} ${count === 1 ? one : many}`;
+}
+
 // Head, worst numbers, keys and facts.
 function writeHead(facts) {
   const bad = facts.failed.length > 0;
   $("title").textContent = document.title = facts.title;
   const scene = facts.scene && facts.scene !== facts.title ? `scene ${facts.scene}, ` : "";
-  $("about").textContent = `${scene}solver ${facts.solver}, step ${shortNumber(1e3 * facts.dt)} ms, ${facts.names.length} bodies, stickslip ${facts.version}`;
+  $("about").textContent = `${scene}solver ${facts.solver}, step ${shortNumber(1e3 * facts.dt)} ms, ${counted(facts.names.length, "body", "bodies")}, stickslip ${facts.version}`;
   const badge = (text, kind) => {
     const made = document.createElement("span");
     made.className = `badge ${kind}`;
@@ -44,7 +48,7 @@ function writeHead(facts) {
     ["solver", `${facts.solver}, scheme ${facts.scheme}, step ${facts.dt} s`],
     ["frames", `${facts.frames} played of ${facts.recorded} recorded${facts.every > 1 ? `, every ${facts.every}th step` : ""}`],
     ["precision", `positions within ${shortNumber(1e3 * facts.error)} mm, rotations within ${shortNumber((180 / Math.PI) * 3 * facts.turn_step)}°, rounded for this page alone; forces within 0.1 % of the largest${kept}`],
-    ["arrows", "mean force of a step on the body that can move, of two such on the second, at the nearest frame"],
+    ["arrows", "mean force of a step on the body that can move, of two such on the second, at the nearest frame; none is longer than four of the usual force"],
     ["plots", `${facts.sparse ? "flows of energy are those of recorded steps, each counted for all steps it stands for; " : ""}potential* is the difference to the start; friction, impact, damping, work and numerical are sums since the start`],
     ["made by", `stickslip ${facts.version}; nothing on this page comes from anywhere else`],
   ]);
@@ -59,14 +63,15 @@ function writeLegend(player, frame) {
     if (kind) made.className = kind;
     return made;
   };
+  const swatch = (colour, text) => {
+    const item = element("span"), disc = element("i");
+    disc.style.background = `rgb(${colour.map((c) => Math.round(255 * c)).join(",")})`;
+    item.append(disc, text);
+    return item;
+  };
   if (player.showContacts) {
     const row = element("div");
-    STATUS.forEach((colour, i) => {
-      const item = element("span"), disc = element("i");
-      disc.style.background = `rgb(${colour.map((c) => Math.round(255 * c)).join(",")})`;
-      item.append(disc, STATUS_NAMES[i]);
-      row.append(item);
-    });
+    STATUS.forEach((colour, i) => row.append(swatch(colour, STATUS_NAMES[i])));
     if (marks.metres) {
       const { clientWidth, clientHeight } = $("view");
       const key = marks.arrowKey(player.camera, clientHeight, clientWidth / clientHeight), item = element("span"), arrow = element("span", "", "arrow");
@@ -75,7 +80,12 @@ function writeLegend(player, frame) {
       row.append(item);
     }
     const count = player.marks.contactCount(frame);
-    row.append(element("span", `${count} contacts${facts.contacts_kept === count ? " (largest)" : ""}`));
+    row.append(element("span", `${counted(count, "contact", "contacts")}${facts.contacts_kept === count ? " (largest)" : ""}`));
+    rows.push(row);
+  }
+  if (player.showJoints) {
+    const row = element("div");
+    row.append(swatch(JOINT, "joint"), swatch(BROKEN, "broken joint"));
     rows.push(row);
   }
   if (facts.colour_by) {

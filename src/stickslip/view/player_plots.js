@@ -1,6 +1,7 @@
 // Curves over time with a cursor; a click or drag moves the film to that time.
 
 const INK = { grid: "#e3e5e8", text: "#4a5058", axis: "#9aa0a8", failed: "rgba(226, 86, 60, 0.16)", cursor: "#11161d" };
+const LABEL = 14; // pixels from one label of an axis to the next, at least
 const PLOTS = [
   {
     title: "Certificate", unit: "", log: true,
@@ -11,9 +12,9 @@ const PLOTS = [
   {
     title: "Energy", unit: "J",
     curves: [
-      ["kinetic", "kinetic", "#1d4ed8"], ["potential", "potential*", "#15803d"], ["elastic", "elastic", "#7c3aed"],
-      ["work", "work done", "#be185d"], ["friction", "lost: friction", "#c2410c"], ["impact", "lost: impact", "#b45309"],
-      ["damping", "lost: damping", "#0e7490"], ["numerical", "gained by numerics", "#6b7280"],
+      ["kinetic", "kinetic", "#1d4ed8"], ["potential", "potential*", "#15803d"], ["elastic", "elastic", "#9333ea"],
+      ["work", "work done", "#db2777"], ["friction", "lost: friction", "#ea580c"], ["impact", "lost: impact", "#111827"],
+      ["damping", "lost: damping", "#0891b2"], ["numerical", "gained by numerics", "#80868f"],
     ],
   },
 ];
@@ -65,6 +66,7 @@ class Plot {
     });
     this.canvas.addEventListener("pointermove", (event) => pressed && move(event));
     for (const done of ["pointerup", "pointercancel"]) this.canvas.addEventListener(done, () => (pressed = false));
+    this.labels = []; // heights of the labels of each axis
     this.left = 46;
     this.right = 34; // the same for all plots, so that times are below each other
   }
@@ -112,7 +114,7 @@ class Plot {
       pen.fillRect(start, top, wide, height - top - bottom);
     }
     this.timeAxis(pen, x, width, height, bottom, top);
-    sides.forEach((curves, s) => this.valueAxis(pen, scales[s], (v) => y(v, scales[s]), width, s, plot.apart ? curves[0][2] : INK.text));
+    sides.forEach((curves, s) => this.valueAxis(pen, scales[s], (v) => y(v, scales[s]), height - top - bottom, width, s, plot.apart ? curves[0][2] : INK.text));
     if (plot.log && this.tolerance) {
       const at = y(Math.log10(this.tolerance), scales[0]);
       if (at > top && at < height - bottom) this.dashed(pen, at, left, width - right);
@@ -169,16 +171,25 @@ class Plot {
     pen.fillText("s", width - right, height - bottom + 4);
   }
 
-  valueAxis(pen, [low, high], y, width, side, colour) {
-    const { left, right, plot } = this;
-    const step = plot.log ? Math.max(1, Math.ceil((high - low) / 4)) : roundNumber((high - low) / 2.4);
+  // Steps between the labels of an axis so many pixels high, such that no two overlap.
+  labelStep(low, high, tall) {
+    const { log } = this.plot, next = (step) => (log ? step + 1 : roundNumber(2.51 * step));
+    let step = log ? Math.max(1, Math.ceil((high - low) / 4)) : roundNumber((high - low) / 2.4);
+    while ((step / (high - low)) * tall < LABEL && step < high - low) step = next(step);
+    return step;
+  }
+
+  valueAxis(pen, [low, high], y, tall, width, side, colour) {
+    const { left, right, plot } = this, step = this.labelStep(low, high, tall);
     pen.textBaseline = "middle";
     pen.textAlign = side ? "left" : "right";
     pen.strokeStyle = INK.grid;
     pen.fillStyle = colour;
+    this.labels[side] = [];
     for (let i = Math.ceil(low / step - 1e-9); i * step <= high + 1e-9; i++) {
       const at = y(i * step), text = plot.log ? `1e${i * step}` : shortNumber(Number((i * step).toPrecision(6)));
       pen.fillText(text, side ? width - right + 5 : left - 5, at);
+      this.labels[side].push(at);
       if (side) continue;
       pen.beginPath();
       pen.moveTo(left, at);

@@ -22,7 +22,7 @@ class Scene {
     this.pose = new Float32Array(7 * this.bodies);
     this.programs = {};
     for (const [key, name, vertices] of [
-      ["rigid", "rigid"], ["soft", "soft"], ["ground", "ground"], ["sky", "sky"], ["rigid-depth", "depth", "rigid"],
+      ["rigid", "rigid"], ["soft", "soft"], ["ground", "ground"], ["sky", "sky"], ["wall", "wall"], ["rigid-depth", "depth", "rigid"],
       ["soft-depth", "depth", "soft"], ["rigid-number", "number", "rigid"], ["soft-number", "number", "soft"],
     ]) this.programs[key] = makeProgram(gl, name, vertices);
     this.texels = new Float32Array(4 * WIDE * Math.ceil((2 * this.bodies || 1) / WIDE));
@@ -31,6 +31,7 @@ class Scene {
     this.makeGroups();
     this.makeSoft();
     this.makePlanes();
+    this.makeWalls();
     this.triangles = this.groups.reduce((s, g) => s + (g.drawn.count / 3) * g.instances, 0);
     this.resolution = this.triangles > LARGE ? 1024 : 2048;
     this.shadow = this.depthMap(this.resolution);
@@ -318,7 +319,8 @@ class Scene {
     };
     this.drawBodies("", view.all, light);
     this.drawGround(camera, view, light);
-    this.drawSky(view, light); // last, where nothing else is
+    this.drawSky(view, light); // where nothing else is
+    this.drawWalls(view);
   }
 
   drawSky(view, light) {
@@ -333,6 +335,47 @@ class Scene {
     gl.drawArrays(gl.TRIANGLE_STRIP, 0, 4);
     gl.depthMask(true);
     gl.depthFunc(gl.LESS);
+  }
+
+  makeWalls() {
+    const { gl } = this;
+    this.walls = gl.createVertexArray();
+    gl.bindVertexArray(this.walls);
+    this.wallCorners = this.attribute(0, new Float32Array(3), 3, 0, gl.DYNAMIC_DRAW);
+    gl.bindVertexArray(null);
+  }
+
+  // Half-spaces that are too steep to stand on as panes, the farthest first; as in view/wall_panes.py.
+  drawWalls(view) {
+    const { gl, pose } = this, { walls } = this.recording.facts;
+    if (!walls.length) return;
+    const uniforms = this.use("wall", view.all);
+    const panes = walls.map(({ body, corners }) => {
+      const placed = corners.map((corner) => add(this.middle(body), turned(pose, 7 * body + 3, corner)));
+      const middle = scaled(placed.reduce(add), 1 / placed.length);
+      const normal = normalized(cross(subtract(placed[1], placed[0]), subtract(placed[2], placed[0])));
+      return { body, placed, normal, away: Math.hypot(...subtract(middle, view.eye)) };
+    });
+    panes.sort((a, b) => b.away - a.away);
+    gl.enable(gl.BLEND);
+    gl.blendFunc(gl.SRC_ALPHA, gl.ONE_MINUS_SRC_ALPHA);
+    gl.depthMask(false);
+    gl.disable(gl.CULL_FACE);
+    gl.bindVertexArray(this.walls);
+    gl.bindBuffer(gl.ARRAY_BUFFER, this.wallCorners);
+    gl.uniform3fv(uniforms.u_eye, view.eye);
+    for (const { body, placed, normal } of panes) {
+      gl.bufferData(gl.ARRAY_BUFFER, new Float32Array(placed.flat()), gl.DYNAMIC_DRAW);
+      gl.uniform3fv(uniforms.u_normal, normal);
+      gl.uniform3fv(uniforms.u_colour, [0.46, 0.58, 0.7].map((tint, k) => (tint * this.recording.colours.data[3 * body + k]) / 255));
+      for (const [kind, edge] of [[gl.TRIANGLE_FAN, 0], [gl.LINE_LOOP, 0.6]]) {
+        gl.uniform1f(uniforms.u_edge, edge);
+        gl.drawArrays(kind, 0, placed.length);
+      }
+    }
+    gl.enable(gl.CULL_FACE);
+    gl.depthMask(true);
+    gl.disable(gl.BLEND);
   }
 
   drawGround(camera, view, light) {

@@ -183,6 +183,23 @@ void main() {
   colour = vec4(encoded(mix(c, sky(normalize(vec3(d.xy, 0.0))), haze)), 1.0);
 }`],
 
+  wall: [`
+layout(location = 0) in vec3 a_position;
+uniform mat4 u_matrix;
+out vec3 v_world;
+void main() {
+  v_world = a_position;
+  gl_Position = u_matrix * vec4(a_position, 1.0);
+}`, `
+in vec3 v_world;
+uniform vec3 u_eye, u_normal, u_colour;
+uniform float u_edge;  // how opaque edges are; 0 for the pane
+out vec4 colour;
+void main() {
+  float slant = 1.0 - abs(dot(u_normal, normalize(v_world - u_eye)));
+  colour = vec4(u_colour, u_edge > 0.0 ? u_edge : 0.09 + 0.3 * slant * slant * slant);
+}`],
+
   sky: [`
 layout(location = 0) in vec2 a_corner;
 uniform vec3 u_right, u_up, u_forward;

@@ -30,6 +30,9 @@ KIND, POSITION, ROTATION, SIZE, FIRST, END, COLOUR, PAINT = 0, 1, 4, 13, 16, 17,
 """Columns of shapes: code; position [m]; matrix; size [m]; rows FIRST to END of parts that are the faces of a hull or
 the tree of a mesh; linear RGB; rows from a triangle to its paint, 0 where the shape's colour counts."""
 SHAPE_COLUMNS, PART_COLUMNS = 22, 9
+CONE = 100
+"""Code of a shape that only pictures have, for heads of arrows: about z, of radius size[0] at -size[1], tip at size[1].
+"""
 STACK_SIZE = 96
 """Nodes that a traversal can hold: more than a tree is deep for any number of shapes."""
 
@@ -108,6 +111,28 @@ def _enter_capsule(o, d, radius, half):
     below = _enter_ball((o[0], o[1], o[2] + half), d, radius)
     above = _enter_ball((o[0], o[1], o[2] - half), d, radius)
     return min(below, above)
+
+
+@kernel
+def _enter_cone(o, d, radius, half):
+    """Entry and exit of a cone about z with its tip at half, its base at -half; (inf, -inf) where it is missed."""
+    slope = radius / (2.0 * half)
+    w, fall = half - o[2], -d[2]  # below the tip, and how that grows along the ray
+    a = d[0] * d[0] + d[1] * d[1] - slope * slope * fall * fall
+    b = o[0] * d[0] + o[1] * d[1] - slope * slope * w * fall
+    c = o[0] * o[0] + o[1] * o[1] - slope * slope * w * w
+    if abs(a) < 1e-12:  # along the flank
+        a = 1e-12
+    disc = b * b - a * c
+    if disc < 0.0:
+        return inf, -inf
+    root = sqrt(disc)
+    first, second = (-b - root) / a, (-b + root) / a
+    if a < 0.0:  # steeper than the flank: inside from one of the two on, the other is on the mirrored cone
+        t_in, t_out = (first, inf) if fall > 0.0 else (-inf, second)
+    else:
+        t_in, t_out = first, second
+    return _clip(t_in, t_out, o[2], d[2], -half, half)
 
 
 @kernel
@@ -203,6 +228,8 @@ def enter(shapes, parts, s, origin, direction, nearest):
                 for f in range(int(shapes[s, FIRST]), int(shapes[s, END])):
                     n = triple(parts, f, 0)
                     t_in, t_out = _clip(t_in, t_out, dot(n, o), dot(n, d), -inf, parts[f, 3])
+            elif kind == CONE:
+                t_in, t_out = _enter_cone(o, d, size[0], size[1])
             t = t_in if t_in <= t_out else inf
     return t, triangle
 
@@ -295,6 +322,13 @@ def local_normal(shapes, parts, s, triangle, p):
             n = (0.0, 0.0, 1.0 if p[2] > 0.0 else -1.0)
         else:
             n = (p[0] / radial, p[1] / radial, 0.0)
+    elif kind == CONE:
+        radial = max(sqrt(p[0] * p[0] + p[1] * p[1]), 1e-300)
+        slope = 0.5 * x / y
+        if -y - p[2] > (radial - slope * (y - p[2])) / sqrt(1.0 + slope * slope):
+            n = (0.0, 0.0, -1.0)
+        else:
+            n = normalize((p[0] / radial, p[1] / radial, slope))
     elif kind == BOX:
         x, y, z = abs(p[0]) - x, abs(p[1]) - y, abs(p[2]) - z
         if x > y and x > z:

@@ -13,19 +13,22 @@ from stickslip.errors import InputError
 from stickslip.model import Model
 from stickslip.view.camera import Camera, Pose, body_position, frame_poses
 from stickslip.view.frame import Frame, recorded_frame
+from stickslip.view.marks import crowd_size
 from stickslip.view.picture import Easel, check_pose, draw, easel, round_length
 from stickslip.view.picture_key import ColourKey, ForceKey, draw_key
 from stickslip.view.see_through import see_through
 from stickslip.view.soft_colours import QUANTITIES, least_range, recorded_values, value_colours, value_limits
+from stickslip.view.wall_panes import wall_room
 
 if TYPE_CHECKING:
     from stickslip.io.recording import Recording
+    from stickslip.view.contact_marks import ArrowScale
 
 POSES = 32
 """Most frames that decide where the camera of a film stands."""
 USUAL = 0.9
-"""The longest bar stands for the largest force of a frame of which this share of all frames has a smaller one: a single
-impact would make all others invisible."""
+"""The longest arrow stands for the largest force of a frame of which this share of all frames has a smaller one: a
+single impact would make all others invisible."""
 
 
 @dataclass(frozen=True)
@@ -46,11 +49,11 @@ class Look:
     colour_by: str | None = None
     """Quantity of view/soft_colours that colours of soft bodies show."""
     contacts: bool = False
-    """Whether contact forces are drawn as bars."""
+    """Whether contact forces are drawn as arrows."""
     joints: bool = False
     """Whether joints are drawn as bars."""
     key: bool = True
-    """Whether colours and contact forces are explained in the lower left corner, from view/picture_key.NARROWEST on."""
+    """Whether colours, forces and joints are explained in the lower left corner, from picture_key.NARROWEST on."""
 
 
 class Shots:
@@ -73,9 +76,10 @@ class Shots:
         self._camera = frame_poses(model, poses, *size, look.azimuth, look.elevation, look.zoom, look.follow)
         self._start = poses[0]
         self._glass = see_through(model, poses, self._camera) if look.follow is None else None
+        self._room = wall_room(model, poses)
         unique = np.unique(np.asarray(frames))
         self._limits = self._value_limits(unique) if look.colour_by is not None else (0.0, 0.0)
-        self._largest = self._largest_force(unique) if look.contacts else None
+        self._arrows = self._arrow_scale(unique) if look.contacts else None
         self._key = self._explained()
 
     def picture(self, number: int) -> NDArray[np.uint8]:
@@ -94,7 +98,8 @@ class Shots:
             self._glass,
             frame.contacts if look.contacts else None,
             frame.joint_broken if look.joints else None,
-            self._largest,
+            self._arrows,
+            self._room,
         )
         return draw_key(drawn, *self._key) if look.key else drawn
 
@@ -106,17 +111,19 @@ class Shots:
         way = body_position(model, (frame.q, frame.nodes), self.look.follow)
         return replace(self._camera, eye=self._camera.eye + way - body_position(model, self._start, self.look.follow))
 
-    def _explained(self) -> tuple[ColourKey | None, ForceKey | None]:
+    def _explained(self) -> tuple[ColourKey | None, ForceKey | None, bool]:
         """What the key says, the same for all frames."""
         look, colours, forces = self.look, None, None
         if look.colour_by is not None:
             colours = ColourKey(look.colour_by, QUANTITIES[look.colour_by], self._limits)
-        if self._largest is not None:
-            from stickslip.view.contact_marks import bar_length  # holds kernels
+        if self._arrows is not None:
+            from stickslip.view.contact_marks import HEAD, HEAD_RADIUS, arrow_shape  # holds kernels
 
-            force = round_length(self._largest)
-            forces = ForceKey(force, bar_length(look.width, look.height) * force / self._largest)
-        return colours, forces
+            force = round_length(self._arrows.force)
+            long, thick = arrow_shape(look.width, look.height, self._arrows.size)
+            head = 0.5 * HEAD * thick, HEAD_RADIUS * thick
+            forces = ForceKey(force, long * force / self._arrows.force, thick, head)
+        return colours, forces, look.joints and bool(self.recording.model.joint_names)
 
     def _values(self, number: int) -> NDArray[np.float64]:
         """One number (nn,) a node of the quantity that colours show."""
@@ -127,11 +134,16 @@ class Shots:
         least = least_range(self.recording.model.soft, self.look.colour_by or "speed")
         return value_limits(np.array([value_limits(self._values(int(i))) for i in frames]).ravel(), least)
 
-    def _largest_force(self, frames: NDArray[np.int64]) -> float | None:
-        """[N] of the longest bar; None where there are no forces."""
-        forces = (self.recording.contacts(int(i)).force for i in frames)
-        largest = np.array([float(np.linalg.norm(f, axis=1).max(initial=0.0)) for f in forces])
-        return float(np.quantile(largest[largest > 0.0], USUAL)) if (largest > 0.0).any() else None
+    def _arrow_scale(self, frames: NDArray[np.int64]) -> ArrowScale | None:
+        """Of the force of the longest arrow and the usual number of contacts; None where there are no forces."""
+        from stickslip.view.contact_marks import ArrowScale  # holds kernels
+
+        forces = (np.linalg.norm(self.recording.contacts(int(i)).force, axis=1) for i in frames)
+        largest, count = np.array([(force.max(initial=0.0), len(force)) for force in forces]).T
+        if not (largest > 0.0).any():
+            return None
+        usual = float(np.median(count[count > 0.0]))
+        return ArrowScale(float(np.quantile(largest[largest > 0.0], USUAL)), crowd_size(usual))
 
 
 def find_body(model: Model, name: str) -> int:

@@ -36,7 +36,7 @@ PALETTE = (
 """sRGB colours of dynamic bodies, by index."""
 STATIC_COLOUR, KINEMATIC_COLOUR, GROUND_COLOUR = (0.66, 0.66, 0.66), (0.48, 0.52, 0.57), (0.88, 0.88, 0.87)
 STEEPEST_GROUND = 0.3
-"""Half-spaces whose normal has a smaller upward component are walls and are not drawn: they would hide the scene."""
+"""Half-spaces whose normal has a smaller upward component are walls, drawn as panes: else they would hide the scene."""
 
 
 class Tables(NamedTuple):

@@ -3,16 +3,20 @@
 from __future__ import annotations
 
 import os
+import subprocess
+import tempfile
 from collections.abc import Callable, Iterator
+from contextlib import suppress
+from fractions import Fraction
 from pathlib import Path
-from typing import TYPE_CHECKING
+from typing import IO, TYPE_CHECKING
 
 import numpy as np
 from numpy.typing import NDArray
 
 from stickslip.errors import FileError, InputError, MissingDependencyError
 from stickslip.files import whole_file
-from stickslip.view.marks import STATUS_COLOURS
+from stickslip.view.marks import BROKEN_COLOUR, JOINT_COLOUR, STATUS_COLOURS
 from stickslip.view.soft_colours import value_colours
 
 if TYPE_CHECKING:
@@ -98,6 +102,8 @@ def key_colours(look: Look) -> NDArray[np.uint8]:
     found = [np.zeros((0, 3))]
     if look.contacts:
         found.append(np.array(list(STATUS_COLOURS.values())))
+    if look.joints:
+        found.append(np.array([JOINT_COLOUR, BROKEN_COLOUR]))
     if look.colour_by is not None:
         found.append(value_colours(np.linspace(0.0, 1.0, SCALE_COLOURS), (0.0, 1.0)))
     return np.round(255.0 * np.concatenate(found)).astype(np.uint8)
@@ -116,22 +122,34 @@ def write_mp4(
     width, height = shots.look.width, shots.look.height
     if width % 2 or height % 2:
         raise InputError(f"size is {width} x {height}; both sides of an MP4 film must be even")
-    with whole_file(path) as temporary:
-        writer = imageio_ffmpeg.write_frames(
-            str(temporary), (width, height), fps=fps, codec="libx264", pix_fmt_in="rgb24", pix_fmt_out="yuv420p",
-            macro_block_size=2, quality=None, output_params=["-crf", str(QUALITY), "-movflags", "+faststart"],
-            ffmpeg_log_level="error",
+    command = [
+        imageio_ffmpeg.get_ffmpeg_exe(), "-y", "-v", "error", "-f", "rawvideo", "-s", f"{width}x{height}",
+        "-pix_fmt", "rgb24", "-r", str(Fraction(fps).limit_denominator()), "-i", "-", "-an", "-vcodec", "libx264",
+        "-pix_fmt", "yuv420p", "-crf", str(QUALITY), "-movflags", "+faststart", "-f", "mp4",
+    ]  # fmt: skip
+    # What FFmpeg says goes to a file and into our own message: a run that is interrupted takes its file away, and
+    # FFmpeg would complain about that on the terminal. Its own session keeps Ctrl-C from it.
+    with whole_file(path) as temporary, tempfile.TemporaryFile() as said:
+        writer = subprocess.Popen(
+            [*command, str(temporary)], stdin=subprocess.PIPE, stdout=subprocess.DEVNULL, stderr=said,
+            start_new_session=True,
         )  # fmt: skip
+        assert writer.stdin is not None
         try:
-            writer.send(None)
             for picture in _pictures(shots, frames, progress):
-                writer.send(np.ascontiguousarray(picture))
+                writer.stdin.write(np.ascontiguousarray(picture).data)
+            writer.stdin.close()
+            code = writer.wait()
         except OSError as error:
-            raise FileError(f"cannot write {Path(path)}: FFmpeg stopped: {_last_line(error)}") from None
+            writer.wait()
+            raise FileError(f"cannot write {Path(path)}: FFmpeg stopped: {_last_line(said) or error}") from None
         finally:
-            writer.close()
-        if not temporary.stat().st_size:
-            raise FileError(f"cannot write {Path(path)}: FFmpeg wrote nothing; is the disk full?")
+            writer.kill()  # where something went wrong before the end; else it has left
+            writer.wait()
+            with suppress(OSError):
+                writer.stdin.close()
+        if code or not temporary.stat().st_size:
+            raise FileError(f"cannot write {Path(path)}: FFmpeg stopped: {_last_line(said) or f'code {code}'}")
 
 
 def _pictures(shots: Shots, frames: NDArray[np.int64], progress: Progress | None) -> Iterator[NDArray[np.uint8]]:
@@ -145,6 +163,8 @@ def _pictures(shots: Shots, frames: NDArray[np.int64], progress: Progress | None
             progress(done, len(frames))
 
 
-def _last_line(error: OSError) -> str:
-    lines = str(error).strip().splitlines()
-    return lines[-1] if lines else type(error).__name__
+def _last_line(said: IO[bytes]) -> str:
+    """The last line of what FFmpeg said; empty where it said nothing."""
+    said.seek(0)
+    lines = said.read().decode(errors="replace").strip().splitlines()
+    return lines[-1].strip() if lines else ""
