@@ -101,6 +101,13 @@ def test_controls(page, served):
     page.get_by_role("option", name="nsgs").dispatch_event("click")
     until(lambda: run.snapshot().solver == "nsgs", "another solver")
     page.get_by_text("nsgs:").wait_for()
+    size.fill("")
+    size.press_sequentially("0.5", delay=150)  # every key tells the page; only the whole number counts
+    until(lambda: run.snapshot().dt == pytest.approx(5e-4), "another step size, typed key by key")
+    assert size.input_value() == "0.5"
+    size.fill("2")
+    size.press("Enter")
+    until(lambda: run.snapshot().dt == pytest.approx(2e-3), "the old one again")
     size.fill("-1")
     size.press("Enter")
     page.get_by_text("refused").wait_for()

@@ -153,3 +153,13 @@ def test_all_solvers_are_in_the_legend(good, bad):
         legends += [axis.get_legend() for axis in figure.axes if axis.get_legend()]
         texts = {text.get_text() for legend in legends for text in legend.get_texts()}
         assert texts >= {"good", "bad", "did not converge"}
+
+
+def test_a_run_of_one_step_is_seen_as_points():
+    one, points = course("one", steps=1), 0
+    for plot in PLOTS:
+        for line in run_figure(plot, [one]).axes[0].lines:
+            if len(line.get_xdata()) == 1:
+                assert line.get_marker() not in ("None", "")
+                points += 1
+    assert points >= 5

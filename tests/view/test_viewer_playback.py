@@ -9,6 +9,7 @@ import time
 from collections.abc import Callable, Iterator
 from contextlib import suppress
 from pathlib import Path
+from types import SimpleNamespace
 from typing import Any
 
 import numpy as np
@@ -167,6 +168,27 @@ def test_plots_have_the_energy_ledger(served: PlaybackPage) -> None:
     most = max(range(len(sums)), key=lambda k: float(np.abs(sums[k]).max()))
     drawn = ledger._data[1 + most]
     np.testing.assert_allclose(drawn / drawn[-1], sums[most] / sums[most][-1], rtol=1e-9)
+
+
+def test_a_page_that_scrubs_is_told_its_place_again(served: PlaybackPage) -> None:
+    """It may hear of an older place after its click; viser would not send what it takes for known."""
+    sent: list[int] = []
+    queue = served.server._websock_server.queue_message
+
+    def listen(message: Any) -> None:
+        if getattr(message, "uuid", None) == served._slider._impl.uuid:
+            sent.append(message.updates["value"])
+        queue(message)
+
+    wait_until(lambda: served.frame == 0)
+    served._slider._impl.gui_api._websock_interface.queue_message = listen
+    served._slider._impl.value = 20  # as viser does when a page says so
+    served._scrub(SimpleNamespace(client=object(), target=served._slider))
+    wait_until(lambda: "frame 20 of 39" in served._when.content)
+    assert sent
+    assert sent[-1] == 20
+    assert served._slider.value == 20
+    assert served.frame == 20
 
 
 def test_incomplete_recordings_say_so(tmp_path: Path) -> None:

@@ -80,6 +80,7 @@ def test_the_legend_gives_scales_their_words(server: Any) -> None:
     panel.quantity = "von-mises"
     panel.colours("von-mises", np.zeros(sim.model.soft.node_count))
     assert "100 µPa" in panel._legend_html()
+    assert "-0" not in panel._legend_html()
     view.fix_scale(20.0, 10)
     assert "= 20 N, longest 80 N or more" in panel._legend_html()
     assert "force on the body that can move" in panel._legend_html()

@@ -122,6 +122,8 @@ def compare(
         if plot is not None:
             draw_simulations(runs, plot)
         print_simulations(runs, json, markdown)
+        if plot is not None and not (json or markdown):
+            print(f"written to {plot}")
         _exit_code(runs, strict)
         return
     _refuse(
@@ -149,6 +151,8 @@ def compare(
     else:
         _print_rows(table_console(), found)
         _print_profile(table_console(), found)
+        if plot is not None:
+            print(f"written to {plot}")
     _exit_code(found, strict)
 
 

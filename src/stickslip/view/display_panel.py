@@ -115,7 +115,7 @@ class DisplayPanel:
     def limits(self) -> tuple[float, float]:
         """What the first and the last colour stand for, in the unit of the quantity: they follow what is shown."""
         low, high = self._scale(self.quantity) if self.quantity is not None else (FollowingScale(), FollowingScale())
-        return -low.value, high.value
+        return 0.0 - low.value, high.value  # not minus zero
 
     def on_change(self, callback: Callable[[], None]) -> None:
         """Call back when other colours are wanted: the frame has to be shown again."""

@@ -5,6 +5,7 @@ from __future__ import annotations
 import html
 import math
 import threading
+import time
 from collections.abc import Sequence
 from typing import TYPE_CHECKING, Any
 
@@ -43,6 +44,8 @@ KEY_SPEEDS = (("1", "real time"), ("2", "1/2"), ("3", "1/10"))
 MOST_FRICTION = 1.5
 PATIENCE = 2.0
 """[s] of a step after which the status says that it still goes on."""
+TYPING = 0.7
+"""[s] after the last key that a number is taken to be whole."""
 NOTE_LINES = 3
 """Lines of the status that are kept for notes, so that buttons below it stay where they are."""
 DASH = "\N{EN DASH}"
@@ -55,6 +58,7 @@ class LiveControls:
         """sim: the simulation as the run begins with it."""
         self._run = run
         self._playing, self._lock = True, threading.Lock()
+        self._typed: dict[str, float] = {}
         self._status_text, self._message = "", ""
         gui = server.gui
         self._status = gui.add_html("", order=0.0)
@@ -73,9 +77,9 @@ class LiveControls:
             self._speed.on_update(lambda _: self._run.set_speed(SPEEDS[self._speed.value]))
         with gui.add_folder("Physics", order=2.0):
             self._own = gui.add_checkbox("Scene's friction", True, hint="The coefficients that the scene gives.")
-            usual = min(round(float(np.median(sim.model.pairs.friction[:, :, :2])), 2), MOST_FRICTION)
+            self._usual = min(round(float(np.median(sim.model.pairs.friction[:, :, :2])), 2), MOST_FRICTION)
             self._friction = gui.add_slider(
-                "Friction", 0.0, MOST_FRICTION, 0.01, usual, hint="One coefficient for all pairs of materials."
+                "Friction", 0.0, MOST_FRICTION, 0.01, self._usual, hint="One coefficient for all pairs of materials."
             )
             self._own.on_update(self._change_own)
             self._friction.on_update(self._change_friction)
@@ -115,6 +119,7 @@ class LiveControls:
     def toggle_gravity(self) -> None:
         """No gravity, or that of the scene."""
         off = any(self._gravity.value)
+        self._typed.pop("gravity", None)
         self._gravity.value = (0.0, 0.0, 0.0) if off else self._run.own_gravity
         self._run.set_gravity(self._gravity.value)
 
@@ -122,8 +127,7 @@ class LiveControls:
         """No friction, or that of the scene."""
         off = bool(self._own.value) or self._friction.value > 0.0
         self._own.value = not off
-        if off:
-            self._friction.value = 0.0
+        self._friction.value = 0.0 if off else self._usual
         self._run.set_friction(0.0 if off else None)
 
     # ---- what pages change; values that are set here have no client ------------------------------------------
@@ -139,7 +143,7 @@ class LiveControls:
 
     def _change_gravity(self, event: Any) -> None:
         if event.client_id is not None:
-            self._run.set_gravity(self._gravity.value)
+            self._typed["gravity"] = time.perf_counter()
 
     def _change_solver(self, event: Any) -> None:
         if event.client_id is not None:
@@ -147,12 +151,23 @@ class LiveControls:
 
     def _change_step_size(self, event: Any) -> None:
         if event.client_id is not None:
-            self._run.set_dt(1e-3 * self._step_size.value)
+            self._typed["dt"] = time.perf_counter()
+
+    def _take_typed(self) -> None:
+        """Give on what was typed, once it is whole: pages tell of every key."""
+        now = time.perf_counter()
+        for what in [name for name, at in list(self._typed.items()) if now - at >= TYPING]:
+            self._typed.pop(what, None)
+            if what == "dt":
+                self._run.set_dt(1e-3 * self._step_size.value)
+            else:
+                self._run.set_gravity(self._gravity.value)
 
     # ---- what the run says -----------------------------------------------------------------------------------
 
     def show(self, snapshot: LiveSnapshot) -> None:
-        """Write the status; where the run refused or stopped, set the widgets to what it has."""
+        """Write the status; where the run refused or stopped, set the widgets to what it has. Called often."""
+        self._take_typed()
         if snapshot.message != self._message:
             self._message = snapshot.message
             if snapshot.message:

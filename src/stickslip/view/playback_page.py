@@ -79,6 +79,7 @@ class PlaybackPage:
         name = recording.scene or Path(recording.path).name
         gui.set_panel_label(f"{name}{'' if recording.complete else ' (incomplete)'}")
         self._scaled: set[str] = set()
+        self._scrubbed = False
         self._shown = -1
         self.frames_shown = 0
         """Since the page was made."""
@@ -227,6 +228,7 @@ class PlaybackPage:
 
     def _scrub(self, event: Any) -> None:
         if event.client is not None:  # else it is this page that moved the slider
+            self._scrubbed, self._written = True, (-1, -1.0)
             self._jump(int(event.target.value))
 
     def _set_speed(self) -> None:
@@ -244,6 +246,9 @@ class PlaybackPage:
         recording = self.recording
         with self.server.atomic():
             if len(recording) > 1:
+                if self._scrubbed:  # its page may have heard of an older place after the click: tell it once more
+                    self._scrubbed = False
+                    self._slider.value = number - 1 if number else 1
                 self._slider.value = number
             self._when.content = framed(
                 f"<b>t = {recording.time[number]:.4g} s</b> of {recording.time[-1]:.4g} s, "

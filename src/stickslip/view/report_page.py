@@ -13,7 +13,7 @@ from stickslip.view.course import FLOWS, Course, course_of_recording
 from stickslip.view.drawing import needed_packages, svg
 from stickslip.view.html_page import figure, html_page, image, png_bytes, section, table
 from stickslip.view.picture_strip import picture_strip
-from stickslip.view.quantity_words import ordinal
+from stickslip.view.quantity_words import count_words, ordinal
 from stickslip.view.report_facts import MEASURES, report_facts
 from stickslip.view.run_plots import PLOTS, run_figure
 
@@ -132,8 +132,8 @@ def _worst_table(facts: dict[str, Any]) -> str:
                 _quantity(median, measure.unit),
             ]
         )
-    judged = "recorded steps" if facts["every"] > 1 else "steps"
-    note = f"The largest errors of {facts['frames']} {judged}, each measured against the exact law."
+    judged = "recorded step" if facts["every"] > 1 else "step"
+    note = f"The largest errors of {count_words(facts['frames'], judged)}, each measured against the exact law."
     return f'<p class="about">{note}</p>' + table(("error", "worst", "at", "median"), rows, kind="worst")
 
 

@@ -298,6 +298,10 @@ def comparison_figure(scenes: Mapping[str, Sequence[Course]], columns: int = 3) 
 
 def _draw(plot: Plot, axis: Any, courses: Sequence[Course], title: bool) -> None:
     plot.draw(axis, courses)
+    for line in axis.lines:
+        if len(line.get_xdata()) == 1 and line.get_marker() == "None":  # a line of one point would not be seen
+            line.set_marker("o")
+            line.set_markersize(4.0)
     if title:
         axis.set_title(plot.title, fontsize=SMALL + 1.5, loc="left", fontweight="bold")
     axis.grid(alpha=0.3, linewidth=0.6)
