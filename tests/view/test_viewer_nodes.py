@@ -3,6 +3,8 @@
 import json
 import time
 from collections.abc import Coroutine, Iterator
+from contextlib import nullcontext
+from types import SimpleNamespace
 from typing import Any
 
 import numpy as np
@@ -14,6 +16,7 @@ from stickslip import Scene, Simulation
 from stickslip.geometry import tet_generators
 from stickslip.model import compile_scene
 from stickslip.soft_description import elastic
+from stickslip.view.camera import look_at
 from stickslip.view.display_panel import display_panel, with_unit
 from stickslip.view.frame import FrameContacts, live_frame
 from stickslip.view.ground_nodes import VIEW_DISTANCE, round_length
@@ -265,6 +268,25 @@ def test_limits_of_colours_only_widen(server: Any) -> None:
     panel.colours("speed", np.array([0.0, 1.0]))
     assert panel.limits == (0.0, 2.0)
     assert "2 m/s" in panel._legend_html()
+
+
+@pytest.mark.parametrize("size", [(390, 844), (336, 600), (800, 600)])
+def test_what_is_high_is_seen_above_the_panel_of_a_phone(server: Any, size: tuple[int, int]) -> None:
+    scene = Scene()
+    for k in range(8):
+        scene.add_sphere(0.1, (0.0, 0.0, 0.1 + 0.2 * k))
+    _, view = shown(server, scene)
+    camera = SimpleNamespace(image_width=size[0], image_height=size[1])
+    view._frame_for(SimpleNamespace(camera=camera, atomic=nullcontext))
+    forward = camera.look_at - camera.position
+    distance = np.linalg.norm(forward)
+    axes = look_at(camera.position, camera.look_at).axes
+    points = view._unit * np.array([[0.0, 0.0, z] for z in (0.0, 1.6)]) - camera.position
+    up = (points @ axes[1]) / (points @ axes[2]) / np.tan(0.5 * camera.fov)  # -1 at the lower edge, 1 at the upper one
+    assert distance > 0.0
+    assert up.max() < 1.0
+    assert up.min() > -1.0 + 4.0 * lowered(size[1] / size[0])
+    assert up.max() - up.min() > 0.7 * (2.0 - 4.0 * lowered(size[1] / size[0]))  # and it is large
 
 
 def test_small_things() -> None:

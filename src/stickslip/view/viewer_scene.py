@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import threading
 from collections.abc import Callable, Sequence
+from dataclasses import replace
 from typing import TYPE_CHECKING, Any, Literal, NamedTuple
 
 import numpy as np
@@ -330,8 +331,12 @@ class ViewerScene:
         """Frame the scene for the size of a page; returns that size and where its camera is now."""
         size = client.camera.image_width, client.camera.image_height
         width, height = max(size[0], 1), max(size[1], 1)
-        camera = self._camera(width, height)
-        eye, target = self._pose(camera, lowered(height / width))
+        below = lowered(height / width)
+        seen = (1.0 - 2.0 * below) * height  # what is not under a phone's panel
+        camera = self._camera(width, round(seen))
+        back = (max(width, height) / max(width, seen) - 1.0) * camera.distance
+        camera = replace(camera, eye=camera.eye - back * camera.axes[2], distance=camera.distance + back)
+        eye, target = self._pose(camera, below)
         with client.atomic():
             client.camera.fov = vertical_angle(width / height)
             client.camera.position, client.camera.look_at = eye, target
