@@ -24,9 +24,9 @@ if TYPE_CHECKING:
 ROOT = "/scene"
 MOST_LABELS, FEW_LABELS, SMALL_LABEL = 60, 12, 0.6
 """Bodies with names beside them: the first ones; from how many on names are small, and how small."""
-PHONE_ASPECT, LOWERED = 1.5, 0.2
-"""Height over width of pages from which on they may be on a phone, whose panel covers the lower half; and the share of
-the height by which the scene is then drawn above the middle, at most."""
+PHONE_ASPECT, LOWERED = (1.5, 1.9), 0.225
+"""Height over width of pages from which on they may be, and surely are, on a phone, whose panel covers the lower 45 %;
+and the share of the height by which the scene is then drawn above the middle."""
 SEE_THROUGH = 0.35
 """Opacity of bodies where contacts inside are to be seen."""
 
@@ -352,11 +352,10 @@ class ViewerScene:
 def lowered(aspect: float) -> float:
     """Share of the height of a page by which its camera is lowered; aspect: height over width.
 
-    Windows of laptops with panels at both sides are as narrow: what is framed, which is as wide as the page at most,
-    stays in the picture.
+    Windows of laptops with panels at both sides are nearly as narrow, so it begins gently.
     """
-    room = 0.5 * (1.0 - 1.0 / aspect)
-    return min(LOWERED, 0.75 * room) if aspect > PHONE_ASPECT else 0.0
+    narrow, phone = PHONE_ASPECT
+    return LOWERED * float(np.clip((aspect - narrow) / (phone - narrow), 0.0, 1.0))
 
 
 def vertical_angle(aspect: float) -> float:
