@@ -19,11 +19,12 @@ from stickslip.soft_description import elastic
 from stickslip.view.camera import look_at
 from stickslip.view.display_panel import display_panel, with_unit
 from stickslip.view.frame import FrameContacts, live_frame
-from stickslip.view.ground_nodes import VIEW_DISTANCE, round_length
+from stickslip.view.ground_nodes import VIEW_DISTANCE
 from stickslip.view.guarded_server import guarded_server, stop_server
 from stickslip.view.mark_nodes import ARROW_LENGTH, arrow, ball
 from stickslip.view.marks import turns_from_z
 from stickslip.view.moved_meshes import few_colours, moved_meshes, nearest_triangle, rotation_matrices
+from stickslip.view.picture import round_length
 from stickslip.view.shape_meshes import shape_instances, shape_poses_wxyz
 from stickslip.view.soft_colours import largest_principal
 from stickslip.view.soft_nodes import PaintedMesh

@@ -10,6 +10,7 @@ from numpy.typing import NDArray
 from stickslip.model import STATIC, Model
 from stickslip.view.camera import Camera
 from stickslip.view.moved_meshes import rotation_matrices
+from stickslip.view.picture import round_length
 from stickslip.view.shape_meshes import half_spaces, shape_poses_wxyz
 from stickslip.view.traced_scene import STEEPEST_GROUND, body_colours
 
@@ -100,9 +101,3 @@ def add_lights(server: viser.ViserServer) -> Any:
     lamp = scene.add_light_directional("/lamp", position=(1.5, -3.0, 6.0), intensity=2.6, cast_shadow=True)
     scene.add_light_hemisphere("/sky", sky_color=(255, 255, 255), ground_color=(190, 185, 180), intensity=1.2)
     return lamp
-
-
-def round_length(length: float) -> float:
-    """1, 2 or 5 times a power of ten, the nearest below."""
-    power = 10.0 ** np.floor(np.log10(length))
-    return float(power * max(k for k in (1.0, 2.0, 5.0) if k * power <= length * (1.0 + 1e-9)))
