@@ -15,11 +15,11 @@ from stickslip.model import compile_scene
 from stickslip.soft_description import elastic
 from stickslip.view.display_panel import display_panel
 from stickslip.view.following_scale import CALM, SMALL, FollowingScale
-from stickslip.view.frame import FrameContacts, live_frame
+from stickslip.view.frame import FrameContacts, live_frame, spread
 from stickslip.view.guarded_server import guarded_server, stop_server
 from stickslip.view.mark_nodes import ARROW_LENGTH, LONGEST, POINT, ContactNodes
 from stickslip.view.marks import CROWD
-from stickslip.view.playback_page import certificate_text, digits, force_scale, heading, spread
+from stickslip.view.playback_page import certificate_text, digits, force_scale, heading
 from stickslip.view.playback_plots import with_mark
 from stickslip.view.soft_colours import QUANTITIES, SCALE, least_range, value_colours, value_limits
 from stickslip.view.viewer_scene import ViewerScene

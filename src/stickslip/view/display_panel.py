@@ -114,7 +114,9 @@ class DisplayPanel:
     @property
     def limits(self) -> tuple[float, float]:
         """What the first and the last colour stand for, in the unit of the quantity: they follow what is shown."""
-        low, high = self._scale(self.quantity) if self.quantity is not None else (FollowingScale(), FollowingScale())
+        if self.quantity is None:
+            return 0.0, 0.0
+        low, high = self._scale(self.quantity)
         return 0.0 - low.value, high.value  # not minus zero
 
     def on_change(self, callback: Callable[[], None]) -> None:

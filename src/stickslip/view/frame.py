@@ -58,6 +58,11 @@ class Frame(NamedTuple):
     """(nj,)"""
 
 
+def spread(count: int, most: int) -> list[int]:
+    """At most ``most`` (two or more) of ``count`` frames, evenly from the first to the last."""
+    return np.unique(np.linspace(0, count - 1, most).round().astype(int)).tolist() if count else []
+
+
 def recorded_frame(recording: Recording, number: int) -> Frame:
     """A frame of a recording, read from its file."""
     contacts = recording.contacts(number)

@@ -25,7 +25,7 @@ from stickslip.files import whole_file
 from stickslip.view.course import course_of_recording
 from stickslip.view.player_course import courses
 from stickslip.view.player_data import STEADY, joined
-from stickslip.view.player_frames import contact_marks, framed_places, geometry, motion, played_frames, walls
+from stickslip.view.player_frames import contact_marks, few_poses, framed_places, geometry, motion, played_frames, walls
 from stickslip.view.soft_colours import SCALE
 
 if TYPE_CHECKING:
@@ -94,8 +94,8 @@ def player_data(
     facts = _facts(recording, title, len(frames))
     for part in parts:
         facts.update(part.facts)
-    facts["framed"] = framed_places(recording, frames)
-    facts["walls"] = walls(recording, frames)
+    poses = few_poses(recording, frames)
+    facts["framed"], facts["walls"] = framed_places(recording.model, poses), walls(recording.model, poses)
     facts["error"] = STEADY * facts["position_step"]
     return joined(facts, {name: block for part in parts for name, block in part.blocks.items()})
 

@@ -9,6 +9,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from stickslip.view.camera import frame_poses
+from stickslip.view.frame import spread
 from stickslip.view.picture import check_pose, draw, easel
 from stickslip.view.see_through import see_through
 from stickslip.view.wall_panes import wall_room
@@ -39,4 +40,4 @@ def strip_frames(frames: int, count: int) -> list[int]:
     """``count`` of the frames, evenly spaced; the last one where only one is wanted."""
     if count < 2:
         return [frames - 1] if count and frames else []
-    return np.unique(np.linspace(0, frames - 1, count).round().astype(int)).tolist() if frames else []
+    return spread(frames, count)

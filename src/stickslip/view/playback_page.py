@@ -17,7 +17,7 @@ from numpy.typing import NDArray
 
 from stickslip.errors import FileError, InputError
 from stickslip.view.display_panel import add_key, display_panel, framed, with_unit
-from stickslip.view.frame import recorded_frame
+from stickslip.view.frame import recorded_frame, spread
 from stickslip.view.guarded_server import LOOPBACK, guarded_server, page_url, stop_server
 from stickslip.view.playback_clock import SPEEDS, PlaybackClock
 from stickslip.view.playback_plots import PlaybackPlots
@@ -276,11 +276,6 @@ def serve_recording(
     if open_browser:
         opener(page.url)
     return page
-
-
-def spread(count: int, most: int) -> list[int]:
-    """At most ``most`` of ``count`` frames, evenly from the first to the last."""
-    return [int(k) for k in np.unique(np.linspace(0, count - 1, most).round())]
 
 
 def force_scale(recording: Recording) -> tuple[float, int] | None:

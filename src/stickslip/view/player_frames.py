@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from typing import TYPE_CHECKING, Any, NamedTuple
 
 import numpy as np
@@ -12,7 +12,7 @@ from stickslip.errors import InputError
 from stickslip.geometry.rotation import matrix
 from stickslip.model import DYNAMIC, Model
 from stickslip.view.camera import FIELD_OF_VIEW, Pose, framed_balls, look_at
-from stickslip.view.frame import contacts_on_moving
+from stickslip.view.frame import contacts_on_moving, spread
 from stickslip.view.marks import crowd_size
 from stickslip.view.outlines import body_balls
 from stickslip.view.player_data import Block, continuous_quaternions, float_block, integer_block, rounded, time_block
@@ -102,13 +102,13 @@ def scene_size(model: Model, balls: NDArray[np.float64], q: NDArray[np.float64],
     return max(float(np.linalg.norm(high[kept].max(axis=0) - low[kept].min(axis=0))), 1e-6)
 
 
-def framed_places(recording: Recording, frames: NDArray[np.int64]) -> list[list[float]]:
+def framed_places(model: Model, poses: Sequence[Pose]) -> list[list[float]]:
     """Balls [x, y, z, radius] [m], few of them, that the page frames: all places over time, chosen as films do.
 
     Kept are those that reach an edge of the view in which the page opens, for some width of it, and those that are
     farthest along x, y and z: what throws shadows.
     """
-    centre, radius = framed_balls(recording.model, few_poses(recording, frames))
+    centre, radius = framed_balls(model, poses)
     flat = np.cos(ELEVATION)
     axes = look_at((flat * np.cos(AZIMUTH), flat * np.sin(AZIMUTH), np.sin(ELEVATION)), (0.0, 0.0, 0.0)).axes
     kept: set[int] = set()
@@ -124,14 +124,13 @@ def framed_places(recording: Recording, frames: NDArray[np.int64]) -> list[list[
 
 def few_poses(recording: Recording, frames: NDArray[np.int64]) -> list[Pose]:
     """Poses of at most POSES of the frames, the first and the last among them."""
-    few = np.unique(frames[np.linspace(0, len(frames) - 1, POSES).round().astype(int)]).tolist()
+    few = frames[spread(len(frames), POSES)].tolist()
     soft, none = recording.model.soft.count, np.zeros((0, 3))
     return [(np.nan_to_num(recording.q[k]), np.nan_to_num(recording.node_position[k]) if soft else none) for k in few]
 
 
-def walls(recording: Recording, frames: NDArray[np.int64]) -> list[dict[str, Any]]:
+def walls(model: Model, poses: Sequence[Pose]) -> list[dict[str, Any]]:
     """Steep half-spaces as the page draws them: the body, and corners [m] of a convex polygon in its frame."""
-    model, poses = recording.model, few_poses(recording, frames)
     room = wall_room(model, poses)
     found: list[dict[str, Any]] = []
     for shape, corners in [] if room is None else wall_panes(model, poses[0][0], room):

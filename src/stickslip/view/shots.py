@@ -12,7 +12,7 @@ from numpy.typing import NDArray
 from stickslip.errors import InputError
 from stickslip.model import Model
 from stickslip.view.camera import Camera, Pose, body_position, frame_poses
-from stickslip.view.frame import Frame, recorded_frame
+from stickslip.view.frame import Frame, recorded_frame, spread
 from stickslip.view.marks import crowd_size
 from stickslip.view.picture import Easel, check_pose, draw, easel, round_length
 from stickslip.view.picture_key import ColourKey, ForceKey, draw_key
@@ -67,7 +67,7 @@ class Shots:
             raise InputError(f"colour by {look.colour_by!r} is unknown; it must be one of {', '.join(QUANTITIES)}")
         if look.colour_by is not None and not model.soft.count:
             raise InputError(f"colour by {look.colour_by}: {recording.path} has no soft bodies; leave the option out")
-        few = np.unique(np.asarray(frames)[np.linspace(0, len(frames) - 1, POSES).round().astype(int)])
+        few = np.unique(np.asarray(frames)[spread(len(frames), POSES)])
         poses: list[Pose] = [(recording.q[int(i)], recording.node_position[int(i)]) for i in few]
         for q, nodes in poses:
             check_pose(model, q, nodes)

@@ -16,6 +16,7 @@ from numpy.typing import NDArray
 
 from stickslip.errors import FileError, InputError, MissingDependencyError
 from stickslip.files import whole_file
+from stickslip.view.frame import spread
 from stickslip.view.marks import BROKEN_COLOUR, JOINT_COLOUR, STATUS_COLOURS
 from stickslip.view.soft_colours import value_colours
 
@@ -81,7 +82,7 @@ def write_gif(
         raise MissingDependencyError("GIF films need Pillow; install it with: pip install 'stickslip[view]'") from None
     if fps > GIF_FPS:
         raise InputError(f"fps is {fps:g}; browsers slow down GIF films above {GIF_FPS:g}, so give less, or write .mp4")
-    chosen = frames[np.linspace(0, len(frames) - 1, PALETTE_PICTURES).round().astype(int)]
+    chosen = frames[spread(len(frames), PALETTE_PICTURES)]
     several = np.concatenate([shots.picture(int(number)) for number in np.unique(chosen)])
     kept = key_colours(shots.look)
     common = Image.fromarray(several).quantize(256 - len(kept)).getpalette() or []
