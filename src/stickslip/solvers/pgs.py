@@ -67,9 +67,9 @@ class ProjectedGaussSeidel:
     """"box": friction along one tangent knows nothing of the other; "disc": the friction sets as they are."""
 
     def __post_init__(self) -> None:
-        self.as_prox()  # checks the options
         if not isinstance(self.friction, str) or self.friction not in get_args(Friction):
             raise InputError(f"solver pgs: friction is {self.friction!r}; it must be 'box' or 'disc'")
+        self.as_prox()  # checks the other options
         if self.friction == "disc":
             object.__setattr__(self, "law", "exact")
 
