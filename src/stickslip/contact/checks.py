@@ -56,9 +56,9 @@ def checked(problem: ContactProblem) -> ContactProblem:
     optional = ("prescribed", problem.prescribed, rows), ("v_before", problem.v_before, unknowns)
     numbers += [(name, array, (size,)) for name, array, size in optional if array is not None]
     for name, array, shape in numbers:
-        _check_array(name, array, name in ("laws.law", "laws.friction_set"))
-        if array.shape != shape:
+        if isinstance(array, np.ndarray) and array.shape != shape:
             raise InputError(f"problem: {name} has shape {array.shape}; it must be {shape}")
+        _check_array(name, array, name in ("laws.law", "laws.friction_set"))
         _check_numbers(name, array)
     matrices = [("J", J.data), ("A", problem.A.data)]
     if isinstance(problem.A, BlockDiagonal):

@@ -31,7 +31,7 @@ def solve_once(
 
     Solvers that are ``primal`` look for velocities and take the problem as it is.
     """
-    known_problem(_name(solver), problem)
+    known_problem(solver, problem)
     if not isinstance(problem.A, SparseInertia) or getattr(solver, "primal", False):
         return solver.solve(problem, warm, relinearise)
     started = time.perf_counter()
@@ -45,10 +45,10 @@ def solve_with_potentials(
     solver: Solver, problem: ContactProblem, warm: NDArray[np.float64] | None = None, known: Known | None = None
 ) -> Solution:
     """The solver's solution of a problem whose joints become potentials in A; ``known`` is kept for later steps."""
-    if not is_held(known_problem(_name(solver), problem).laws.law).any():
+    if not is_held(known_problem(solver, problem).laws.law).any():
         return solve_once(solver, problem, warm)
     if warm is not None:
-        warm = usable_start(_name(solver), problem, warm)
+        warm = usable_start(solver, problem, warm)
     started = time.perf_counter()
     stiff, recover = with_potentials(problem, warm, known, getattr(solver, "matrix_free", False))
     timings = {"stiffen": time.perf_counter() - started}
@@ -64,8 +64,3 @@ def measured_by(problem: ContactProblem, A: SparseInertia, diagonal: NDArray[np.
     found = replace(same, v_free=same.v_free)  # solved for, by the factors of A
     found.__dict__.update(diagonal=diagonal, momentum_size=problem.momentum_size)
     return trusted(found)
-
-
-def _name(solver: Solver) -> str:
-    """The name of a solver, or of its type where it has none."""
-    return str(getattr(solver, "name", type(solver).__name__))
