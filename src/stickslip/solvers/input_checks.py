@@ -52,12 +52,13 @@ def usable_start(solver: object, problem: ContactProblem, warm: Any) -> NDArray[
     """Impulses (m,) for the solver to start from, None where some are not finite: then nothing is known of them."""
     if not (isinstance(warm, np.ndarray) and warm.dtype.kind in "fiu"):
         raise InputError(
-            f"solver {_name(solver)}: warm is {_words(warm)}; an array of numbers of shape ({problem.row_count},) is needed"
+            f"solver {_name(solver)}: warm is {_words(warm)}; an array of numbers of shape ({problem.row_count},) is "
+            "needed"
         )
     if warm.shape != (problem.row_count,):
         raise InputError(
-            f"solver {_name(solver)}: warm has shape {warm.shape}; the problem has {problem.row_count} rows, so it must be "
-            f"({problem.row_count},)"
+            f"solver {_name(solver)}: warm has shape {warm.shape}; the problem has {problem.row_count} rows, so it must "
+            f"be ({problem.row_count},)"
         )
     start = np.ascontiguousarray(warm, dtype=np.float64)
     # the square is a fast look; it may also be infinite where no impulse is
@@ -81,8 +82,8 @@ def _of_same_structure(solver: object, problem: ContactProblem, relinearise: Rel
             old, new = getattr(problem.J, kind), getattr(found.J, kind)
             if old is not new and not np.array_equal(old, new):
                 raise InputError(
-                    f"solver {_name(solver)}: relinearise gave a problem of {found.row_count} rows and {found.unknown_count} "
-                    f"unknowns, whose J.{kind} differs; the problem has {problem.row_count} and "
+                    f"solver {_name(solver)}: relinearise gave a problem of {found.row_count} rows and "
+                    f"{found.unknown_count} unknowns, whose J.{kind} differs; the problem has {problem.row_count} and "
                     f"{problem.unknown_count}, and its structure must stay"
                 )
         return found
