@@ -13,6 +13,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from stickslip.contact.laws import BOUNDED, BOX_SET, CONTACT, LIMIT, project_scaled
+from stickslip.contact.momentum import momentum_error
 from stickslip.contact.problem import ContactProblem
 from stickslip.contact.residual import scaled_residual
 from stickslip.dynamics import joints
@@ -21,9 +22,7 @@ from stickslip.dynamics.energy import energies, soft_energies
 from stickslip.dynamics.rigid_bodies import scatter
 from stickslip.dynamics.soft_bodies import SoftMotion
 from stickslip.jit import kernel
-from stickslip.linalg import block_rows, inertia
-from stickslip.linalg.inertia import GivenInverse
-from stickslip.linalg.vectors import inner, length
+from stickslip.linalg.vectors import inner
 from stickslip.model import Model
 from stickslip.solvers.protocol import Solution
 from stickslip.state import State
@@ -32,8 +31,6 @@ SLIP_FRACTION = 1e-6
 """Slip slower than this share of the free constraint velocity |q| is the solver's noise and has no direction."""
 PUSHING = 1e-9
 """Share of the largest normal impulse above which a contact pushes."""
-ROUNDING = 1e-12
-"""Share of the momentum of bodies that is lost to rounding."""
 LEAST_GAIN = 1e-9
 """[J] energy that numerics may make of nothing before a step of soft bodies counts as diverged."""
 
@@ -72,9 +69,11 @@ class Certificate:
     """How wrong one step is."""
 
     momentum_error: float
-    """|A (v - v_free) - J^T lam| [N s and N m s together]."""
+    """Largest error of the linear momentum of a body, |A (v - v_free) - J^T lam| [N s]."""
+    angular_momentum_error: float
+    """The same of the angular momentum of a rigid body [N m s]."""
     momentum_relative: float
-    """The same divided by |A (v - v_free)| + |J^T lam|, and by the impulses of forces within soft bodies."""
+    """Largest share of the impulses on a body that it created or lost (contact/momentum.py), dimensionless."""
     penetration: float
     """Deepest overlap at the configuration where contacts were found [m]."""
     velocity_violation: float
@@ -141,8 +140,7 @@ def certify(
     # where solvers give mean velocities, and others for the end, impulses act over these; else over means of both ends
     meant = solution.v_end is not None
     u_before = u if meant else problem.constraint_velocity(v_before)
-    impulse = block_rows.apply_transpose(problem.J, lam)
-    momentum, momentum_relative = _momentum_error(problem, v, impulse)
+    momentum = momentum_error(problem, lam, v)
     still = SLIP_FRACTION * max(problem.free_speed, 1e-12)
     numbers = _contact_errors(problem.J.row_start, problem.laws, lam, u, u_before, gap_bias, problem.weight, still)
     violation, cone, angle, feeding, friction_work, normal_work, gliding = (float(x) for x in numbers)
@@ -172,8 +170,9 @@ def certify(
     if soft is not None and min(numerical, change) > max(known, LEAST_GAIN):
         status = "diverged"  # solved, but the numerics made more energy than there was
     return Certificate(
-        momentum_error=momentum,
-        momentum_relative=momentum_relative,
+        momentum_error=momentum.linear,
+        angular_momentum_error=momentum.angular,
+        momentum_relative=momentum.share,
         penetration=max(0.0, -float(gap.min())) if len(gap) else 0.0,
         velocity_violation=violation,
         cone_violation=cone / h,
@@ -217,22 +216,6 @@ def _joint_energies(
         joints.drive_work(model, after.q, mean, after.joint_impulse),
         stored - elastic,
     )
-
-
-def _momentum_error(
-    problem: ContactProblem, v: NDArray[np.float64], impulse: NDArray[np.float64]
-) -> tuple[float, float]:
-    """|A (v - v_free) - J^T lam|, absolute and relative; where A^-1 is given, in velocities."""
-    if isinstance(problem.A, GivenInverse):
-        gained, caused = v - problem.v_free, inertia.solve(problem.A, impulse)
-    else:
-        gained, caused = problem.momentum_gain(v), impulse
-    error = float(length(gained - caused))
-    size = float(length(gained) + length(caused)) + problem.momentum_size
-    # where nothing pushes, what is lost of the momentum that bodies have is rounding
-    if not isinstance(problem.A, GivenInverse):
-        size += ROUNDING * float(length(inertia.apply(problem.A, v)))
-    return error, error / size if size > 0.0 else 0.0
 
 
 @kernel

@@ -303,7 +303,8 @@ class Linearisation:
             inertia_of_all, v_free, found.J, found.bias, laws, h, found.prescribed, v_before=self.start, gap=gap
         )
         if self.soft is not None:
-            problem.__dict__["momentum_size"] = self.soft.momentum_size
+            none = np.zeros(self.model.rigid_dof_count)
+            problem.__dict__["momentum_size"] = np.concatenate([none, self.soft.momentum_size])
             if response is not None:
                 # a node answers a contact with its elements, not with its mass alone
                 problem.__dict__["diagonal"] = delassus.diagonal(problem.J, problem.A)

@@ -201,9 +201,9 @@ class ContactProblem:
         return max(float(length(q)), NOISE * float(length(v)) if joined else 0.0)
 
     @cached_property
-    def momentum_size(self) -> float:
-        """[N s] impulses beside J^T lam by which errors of momentum are measured: those within soft bodies."""
-        return 0.0  # where bodies are soft, who makes the problem writes it
+    def momentum_size(self) -> NDArray[np.float64]:
+        """(nv,) [N s] impulses beside J^T lam by which errors of momentum are measured: those within soft bodies."""
+        return np.zeros(self.unknown_count)  # where bodies are soft, who makes the problem writes it
 
     @cached_property
     def response(self) -> BlockRows:
