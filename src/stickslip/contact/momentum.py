@@ -19,11 +19,11 @@ from typing import NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
+from stickslip.contact.islands import judged_together
 from stickslip.contact.problem import NOISE, ContactProblem
 from stickslip.jit import kernel
 from stickslip.linalg import block_rows, inertia
 from stickslip.linalg.inertia import BlockDiagonal, GivenInverse
-from stickslip.linalg.islands import find_islands
 from stickslip.linalg.vectors import length
 
 
@@ -47,7 +47,7 @@ def momentum_error(problem: ContactProblem, lam: NDArray[np.float64], v: NDArray
         error, size = float(length(gained - caused)), float(length(gained) + length(caused))
         return MomentumError(error, 0.0, error / size if size > 0.0 else 0.0)
     blocks = A if isinstance(A, BlockDiagonal) else A.rigid
-    group = _groups(problem)
+    group = judged_together(problem)
     pushes = np.zeros(problem.unknown_count)
     _add_sizes(problem.J, lam, pushes)
     found = _worst(
@@ -55,27 +55,6 @@ def momentum_error(problem: ContactProblem, lam: NDArray[np.float64], v: NDArray
         problem.momentum_gain(v), impulse, inertia.apply(A, v), pushes, problem.momentum_size,
     )  # fmt: skip
     return MomentumError(*(float(number) for number in found))
-
-
-def _groups(problem: ContactProblem) -> NDArray[np.int32]:
-    """(columns,) which column blocks are judged together: those of a soft body, and of what stiff joints join."""
-    A, start = problem.A, problem.J.column_start
-    group = np.arange(len(start) - 1, dtype=np.int32)
-    if isinstance(A, BlockDiagonal):
-        particles = np.diff(start) == 3  # elements are rows: a soft body is what they join
-        if particles.any():
-            islands = find_islands(problem.J)
-            first = islands.column_start[:-1]
-            joined = group.copy()
-            joined[islands.column_order] = np.repeat(islands.column_order[first], np.diff(islands.column_start))
-            group = np.where(particles, joined, group).astype(np.int32)
-        return group
-    assert not isinstance(A, GivenInverse)
-    bodies = len(A.rigid.start) - 1
-    for part in A.parts:
-        first = bodies + part.first
-        group[first : first + part.pattern.size] = first
-    return group
 
 
 @kernel

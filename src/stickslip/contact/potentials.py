@@ -162,7 +162,9 @@ def with_potentials(
     if lam is not None and np.isfinite(lam).all():
         size = size + np.abs(block_rows.apply_transpose(J_held, lam[held_rows]))
     found.__dict__.update(
-        free_speed=problem.free_speed, momentum_size=recover.new_impulses(size), diagonal=delassus.diagonal(J_kept, diagonal)
+        free_speed=problem.free_speed,
+        momentum_size=recover.new_impulses(size),
+        diagonal=delassus.diagonal(J_kept, diagonal),
     )
     return found, recover
 

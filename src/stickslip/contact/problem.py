@@ -187,18 +187,23 @@ class ContactProblem:
         Limits count where they would be passed: far from them q is the way to go over the step, and says nothing. Where
         joints move together, q is rounding; it counts at least as NOISE of the free velocities.
         """
-        q = self._rough_constraint_velocity if self._rough else self.free_constraint_velocity
-        if self.row_count == 3 * self.block_count and (self.laws.law == CONTACT).all():
-            return float(length(q))  # the common case: contacts without torsion
         joined = bool((self.laws.law != CONTACT).any())
+        v = self.v_free if self.unsolved is None or not self._rough else self.unsolved.v
+        return max(float(length(self.measured_velocity)), NOISE * float(length(v)) if joined else 0.0)
+
+    @cached_property
+    def measured_velocity(self) -> NDArray[np.float64]:
+        """(m,) [m/s] the rows of q as they count in ``free_speed``."""
+        q = self._rough_constraint_velocity if self._rough else self.free_constraint_velocity
+        if (self.laws.law == CONTACT).all() and (np.diff(self.J.row_start) == 3).all():
+            return q  # the common case: contacts without torsion
         limited = np.repeat(self.laws.law == LIMIT, np.diff(self.J.row_start))
         q = np.where(limited, np.minimum(q, 0.0), q)
         turning = np.flatnonzero((self.laws.law == CONTACT) & (np.diff(self.J.row_start) > 3))
         if len(turning):
             resisted = self.laws.friction[turning, 2] > 0.0
             q[self.J.row_start[turning] + 3] *= np.where(resisted, self.torsion_length[turning], 0.0)
-        v = self.v_free if self.unsolved is None or not self._rough else self.unsolved.v
-        return max(float(length(q)), NOISE * float(length(v)) if joined else 0.0)
+        return q
 
     @cached_property
     def momentum_size(self) -> NDArray[np.float64]:
