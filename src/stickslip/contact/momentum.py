@@ -4,11 +4,12 @@ A (v - v_free) = J^T lam must hold for every body. Bodies are judged one by one,
 or fast neighbour hides what a light one has lost; a soft body, and what stiff joints in A join, is judged as a whole:
 
     share_b = max(|e_b|, |e'_b| / r_b) / size_b,     e = A (v - v_free) - J^T lam
-    size_b  = |A (v - v_free)|_b + |J^T lam|_b + NOISE (|A v|_b + |J|^T |lam|_b) + momentum_size_b
+    size_b  = |A (v - v_free)|_b + ||J|^T |lam||_b + NOISE |A v|_b + momentum_size_b
 
 with e_b [N s] and e'_b [N m s] the linear and the angular error, apart, and r_b the body's radius of gyration, at which
-the angular parts of norms count. The third term is what rounding leaves of the momentum that a body has and of the
-impulses that cancel each other at it; the last one holds the forces within soft bodies.
+the angular parts of norms count. Impulses that cancel each other at a body count with both: what is squeezed or hangs
+in a chain is judged by what acts on it. The third term is what rounding leaves of the momentum that a body has, the
+last one holds the forces within soft bodies.
 """
 
 from __future__ import annotations
@@ -76,7 +77,7 @@ def _worst(column_start, group, groups, start, data_start, data, gained, impulse
 
     start, data_start, data: blocks of A of rigid bodies, which come first; held = A v, inner: momentum_size.
     """
-    sums = np.zeros((groups, 7))
+    sums = np.zeros((groups, 6))
     angular = 0.0
     for b in range(column_start.shape[0] - 1):
         first, width = column_start[b], column_start[b + 1] - column_start[b]
@@ -99,16 +100,15 @@ def _worst(column_start, group, groups, start, data_start, data, gained, impulse
             else:
                 to[0] += error
             to[2] += weight * gained[i] * gained[i]
-            to[3] += weight * impulse[i] * impulse[i]
+            to[3] += weight * pushes[i] * pushes[i]
             to[4] += weight * held[i] * held[i]
-            to[5] += weight * pushes[i] * pushes[i]
-            to[6] += weight * inner[i] * inner[i]
+            to[5] += weight * inner[i] * inner[i]
         angular = max(angular, sqrt(turned))
     linear, share = 0.0, 0.0
     for g in range(groups):
         x = np.sqrt(sums[g])
         linear = max(linear, x[0])
-        size = x[2] + x[3] + NOISE * (x[4] + x[5]) + x[6]
+        size = x[2] + x[3] + NOISE * x[4] + x[5]
         if size > 0.0:
             share = max(share, max(x[0], x[1]) / size)
         if not size < np.inf:  # not a number, or beyond all numbers: nothing is right about it
