@@ -239,7 +239,8 @@ class Linearisation:
         missing = -problem.momentum_gain(v)
         solved = problem.unsolved is None
         stiff = replace(problem, A=H, v_free=v + inertia.solve(H, missing) if solved else solved_later(v, missing))
-        stiff.__dict__.update(free_speed=problem.free_speed, momentum_size=problem.momentum_size)  # the same measures
+        # the same measures
+        stiff.__dict__.update(free_speed=problem.free_speed, momentum_size=problem.momentum_size, masses=problem.masses)
         return stiff
 
     def _first_rows(self) -> Rows:

@@ -336,7 +336,9 @@ def attack(seed: int, index: int) -> Outcome:
         found.counts["said to diverge"] += 1
     except StickslipError as error:
         import os
-        if os.environ.get("WHY"): print("refused", str(error)[:200], "|", name)
+
+        if os.environ.get("WHY"):
+            print("refused", str(error)[:200], "|", name)
         found.counts["refused"] += 1
     except Exception as error:
         found.fail("foreign exception", f"{type(error).__name__}: {error}; {what}")
@@ -368,7 +370,7 @@ def _run(case: Case, sim: Simulation, found: Outcome, what: str) -> None:
             tolerance = getattr(solver, "tolerance", np.inf)
             if exact and max(c.natural_residual, c.momentum_relative) > 2.0 * tolerance:
                 found.fail("residual", f"{c.natural_residual:.2g}, momentum {c.momentum_relative:.2g}; {where}")
-            if not case.driven:
+            if not case.driven and solver.law != "penalty":  # whose springs push overlaps apart as fast as they like
                 made, had = judge.made(result, before)
                 found.counts["judged energies"] += 1
                 if made > 0.01 * had + 1e-8:

@@ -42,7 +42,7 @@ class MomentumError(NamedTuple):
 def momentum_error(problem: ContactProblem, lam: NDArray[np.float64], v: NDArray[np.float64]) -> MomentumError:
     """Errors of momentum of impulses lam (m,) and velocities v (nv,)."""
     impulse = block_rows.apply_transpose(problem.J, lam)
-    A = problem.A
+    A = problem.masses
     if isinstance(A, GivenInverse):
         gained, caused = v - problem.v_free, inertia.solve(A, impulse)
         error, size = float(length(gained - caused)), float(length(gained) + length(caused))

@@ -206,6 +206,11 @@ class ContactProblem:
         return q
 
     @cached_property
+    def masses(self) -> Inertia:
+        """A by which errors of momentum are measured: without what the turning of forces adds to it."""
+        return self.A  # where something was added, who added it writes what there was before
+
+    @cached_property
     def momentum_size(self) -> NDArray[np.float64]:
         """(nv,) [N s] impulses beside J^T lam by which errors of momentum are measured: those within soft bodies."""
         return np.zeros(self.unknown_count)  # where bodies are soft, who makes the problem writes it
