@@ -139,8 +139,8 @@ def _print_summary(summary: Summary, out: Path | None) -> None:
     console.print(table)
     failed = s.steps - round(s.steps * s.converged_fraction)
     if failed:
-        words = ", ".join(f"{count} {word}" for word, count in s.statuses.items() if word != "converged")
-        console.print(f"[red]{failed} of {s.steps} steps did not converge: {words}.[/]")
+        how = ", ".join(f"{count} {word}" for word, count in s.statuses.items() if word != "converged")
+        console.print(f"[red]{failed} of {s.steps} steps did not converge: {how}.[/]")
     else:
         console.print("[green]Every step converged.[/]")
     lines = Table("", "", "", show_header=False, box=None, padding=(0, 2))

@@ -56,7 +56,7 @@ def solve_with_potentials(
     for name in ("free_speed", "momentum_size", "diagonal"):
         if name in problem.__dict__:
             solved.__dict__[name] = problem.__dict__[name]
-    return replace(found, problem=solved, timings=timings | found.timings)
+    return replace(found, judged=solved, timings=timings | found.timings)
 
 
 def measured_by(problem: ContactProblem, A: SparseInertia, diagonal: NDArray[np.float64]) -> ContactProblem:
