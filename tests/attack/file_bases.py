@@ -156,8 +156,8 @@ def _volumes() -> dict[str, bytes]:
         "volume-4.msh": msh4.encode(),
         "volume-4b.msh": msh4b,
         "volume-a.mesh": (
-            f"MeshVersionFormatted 2\nDimension 3\nVertices\n{n}\n{''.join(f'{line} 0{chr(10)}' for line in _rows(CORNERS).splitlines())}"
-            f"Tetrahedra\n{k}\n{''.join(f'{line} 0{chr(10)}' for line in _rows(TETS + 1).splitlines())}End\n"
+            f"MeshVersionFormatted 2\nDimension 3\nVertices\n{n}\n{_rows(np.insert(CORNERS, 3, 0, axis=1))}"
+            f"Tetrahedra\n{k}\n{_rows(np.insert(TETS + 1, 4, 0, axis=1))}End\n"
         ).encode(),
         "volume-a.node": f"{n} 3 0 0\n{points}".encode(),
         "volume-a.ele": f"{k} 4 0\n{rows}".encode(),
@@ -187,11 +187,13 @@ def _vtu(form: str, packed: bool = False) -> bytes:
             content, place = "", f' offset="{len(appended)}"'
             appended += struct.pack("<I", len(data)) + data
         written.append(
-            f'<DataArray type="{kind}" Name="{name}" NumberOfComponents="{width}" format="{form}"{place}>{content}</DataArray>'
+            f'<DataArray type="{kind}" Name="{name}" NumberOfComponents="{width}" format="{form}"{place}>'
+            f"{content}</DataArray>"
         )
     compressor = ' compressor="vtkZLibDataCompressor"' if packed else ""
     head = (
-        f'<?xml version="1.0"?>\n<VTKFile type="UnstructuredGrid" version="0.1" byte_order="LittleEndian"{compressor}>\n'
+        '<?xml version="1.0"?>\n'
+        f'<VTKFile type="UnstructuredGrid" version="0.1" byte_order="LittleEndian"{compressor}>\n'
         f'<UnstructuredGrid>\n<Piece NumberOfPoints="{len(CORNERS)}" NumberOfCells="{len(TETS)}">\n<Points>{written[0]}'
         f"</Points>\n<Cells>\n{chr(10).join(written[1:])}\n</Cells>\n</Piece>\n</UnstructuredGrid>\n"
     )

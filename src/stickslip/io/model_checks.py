@@ -166,8 +166,7 @@ def check_model(model: Model, has_motion: NDArray[Any]) -> None:
         raise ValueError(f"model/has_motion has shape {has_motion.shape}; ({model.body_count},) is needed")
     _check_hulls(model)
     _check_meshes(model, lengths)
-    for part in (*model.soft.held, *model.soft.cavities):
-        nodes = part.nodes if hasattr(part, "nodes") else part.triangles
+    for nodes in (*(part.nodes for part in model.soft.held), *(part.triangles for part in model.soft.cavities)):
         if nodes.dtype.kind not in "iu" or (nodes.size and not 0 <= nodes.min() <= nodes.max() < lengths["N"]):
             raise ValueError(f"model/soft: held nodes or cavities have nodes outside 0 to {lengths['N'] - 1}")
 
