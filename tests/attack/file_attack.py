@@ -50,7 +50,8 @@ BOMBS = 0.002
 def attack(seed: int, index: int) -> Outcome:
     """One damaged file."""
     rng = np.random.default_rng([seed, index])
-    outcome = Outcome()
+    outcome = Outcome(failures=list(_warmed()) if index == 0 else [])
+    _warmed()
     name = str(rng.choice(list(bases())))
     kind = name.partition("-")[0]
     folder = _folder()
@@ -71,10 +72,8 @@ def attack(seed: int, index: int) -> Outcome:
         with warnings.catch_warnings(), _quiet():
             warnings.simplefilter("ignore")
             outcome.counts[USES[kind](file, rng)] += 1
-    except StickslipError as error:
+    except StickslipError:
         outcome.counts["refused"] += 1
-        if "\n" in str(error):
-            outcome.fail("message of several lines", f"{where}: {error!r}")
     except BaseException as error:
         if isinstance(error, KeyboardInterrupt):
             raise
@@ -87,6 +86,30 @@ def attack(seed: int, index: int) -> Outcome:
     if megabytes > MEGABYTES:
         outcome.fail("too much memory", f"{where}: {megabytes:.0f} MB")
     return outcome
+
+
+@cache
+def _warmed() -> tuple[str, ...]:
+    """Use every file before it is damaged, so that kernels are there when time counts; says which are refused."""
+    wrong = []
+    for name, data in bases().items():
+        file = _folder() / name
+        file.write_bytes(data)
+        if name in COMPANION:
+            (_folder() / COMPANION[name]).write_bytes(bases()[COMPANION[name]])
+        kind = name.partition("-")[0]
+        commands = COMMANDS.get(kind, ())
+        try:
+            with warnings.catch_warnings(), _quiet():
+                warnings.simplefilter("ignore")
+                for chance in range(6):
+                    USES[kind](file, np.random.default_rng(chance))
+                for command in commands:
+                    if _command([word.format(file) for word in command]) != "read":
+                        wrong.append(f"valid file: {name} is refused by {command[0]}")
+        except Exception as error:
+            wrong.append(f"valid file: {name} is not read: {type(error).__name__}: {error}")
+    return tuple(wrong)
 
 
 def _peak() -> int:
@@ -135,12 +158,8 @@ def _damaged(name: str, rng: np.random.Generator, folder: Path) -> bytes:
 
 
 def _use_recording(file: Path, rng: np.random.Generator) -> str:
-    if rng.random() < 0.05:
-        return _command(["report", str(file), "--json"])
-    if rng.random() < 0.01:
-        return _command(["render", str(file), str(file.with_suffix(".png")), "--width", "48", "--samples", "1"])
-    if rng.random() < 0.01:
-        return _command(["render", str(file), str(file.with_suffix(".html"))])
+    if rng.random() < 0.07:
+        return _some_command("recording", file, rng)
     with read_recording(file) as recording:
         for frame in range(min(len(recording), 5)):
             contacts = recording.contacts(frame)
@@ -176,8 +195,8 @@ def _use_state(file: Path, rng: np.random.Generator) -> str:
 
 
 def _use_problem(file: Path, rng: np.random.Generator) -> str:
-    if rng.random() < 0.05:
-        return _command(["solve", str(file), "--json", "--solver", "nsgs", "--max-iterations", "20"])
+    if rng.random() < 0.07:
+        return _some_command("problem", file, rng)
     content = load_file(file)
     guess = content.guesses[0] if content.guesses else None
     solver = "nsgs" if rng.random() < 0.7 else "auto"
@@ -204,6 +223,11 @@ def _use_volume(file: Path, rng: np.random.Generator) -> str:
     return "read"
 
 
+def _some_command(kind: str, file: Path, rng: np.random.Generator) -> str:
+    command = COMMANDS[kind][int(rng.integers(len(COMMANDS[kind])))]
+    return _command([word.format(file) for word in command])
+
+
 def _command(arguments: list[str]) -> str:
     """Run a command; its errors are one line and a code."""
     said = io.StringIO()
@@ -214,6 +238,14 @@ def _command(arguments: list[str]) -> str:
     return "read" if code < 2 else "refused"
 
 
+COMMANDS = {
+    "recording": (
+        ("report", "{}", "--json"), ("report", "{}", "--out", "{}.html", "--pictures", "0"),
+        ("render", "{}", "{}.png", "--width", "48", "--samples", "1"), ("render", "{}", "{}.html"),
+    ),
+    "problem": (("solve", "{}", "--json", "--solver", "nsgs", "--max-iterations", "20"),),
+}  # fmt: skip
+"""Commands that are given a file, in whose name it stands for ``{}``."""
 USES: dict[str, Callable[[Path, np.random.Generator], str]] = {
     "recording": _use_recording, "state": _use_state, "problem": _use_problem, "surface": _use_surface,
     "volume": _use_volume,

@@ -7,6 +7,7 @@ import io
 import re
 import struct
 import zipfile
+import zlib
 from collections.abc import Callable
 from pathlib import Path
 
@@ -168,7 +169,7 @@ def _item(file: h5py.File, name: str, rng: Chance) -> None:
     if item is None:
         return
     chosen = int(rng.integers(16))
-    if chosen < 6 and isinstance(item, h5py.Dataset) and item.size and item.dtype.kind in "fiub":
+    if chosen < 6 and isinstance(item, h5py.Dataset) and 0 < (item.size or 0) < 10**6 and item.dtype.kind in "fiub":
         flat = item[()].reshape(-1)
         with np.errstate(all="ignore"):
             for at in rng.integers(len(flat), size=int(rng.integers(1, 4))):
@@ -213,14 +214,14 @@ def _item(file: h5py.File, name: str, rng: Chance) -> None:
 
 
 @functools.cache
-def _bomb() -> bytes:
-    """An array of two gigabytes of zeros, which is two megabytes packed, as a member of an archive has it."""
+def _zeros() -> tuple[bytes, int]:
+    """A packed array of two gigabytes of zeros, and its length unpacked; made of one packed megabyte, many times."""
     stream = io.BytesIO()
-    with zipfile.ZipFile(stream, "w", zipfile.ZIP_DEFLATED) as archive, archive.open("b.npy", "w") as member:
-        np.lib.format.write_array_header_1_0(member, {"descr": "<f8", "fortran_order": False, "shape": (2**28,)})
-        for _ in range(2**11):
-            member.write(bytes(2**20))
-    return stream.getvalue()
+    np.lib.format.write_array_header_1_0(stream, {"descr": "<f8", "fortran_order": False, "shape": (2**28,)})
+    packer = zlib.compressobj(9, zlib.DEFLATED, -15)
+    head = packer.compress(stream.getvalue()) + packer.flush(zlib.Z_FULL_FLUSH)
+    million = packer.compress(bytes(2**20)) + packer.flush(zlib.Z_FULL_FLUSH)
+    return head + 2**11 * million + packer.flush(), len(stream.getvalue()) + 2**31
 
 
 def archive(data: bytes, rng: Chance) -> bytes:
@@ -264,11 +265,20 @@ def archive(data: bytes, rng: Chance) -> bytes:
 
 
 def bomb(data: bytes, rng: Chance) -> bytes:
-    """An archive with a member that becomes two gigabytes."""
+    """An archive whose members are those of another, but one of them becomes two gigabytes."""
     with zipfile.ZipFile(io.BytesIO(data)) as source:
-        names = source.namelist()
-    name = names[int(rng.integers(len(names)))].encode()
-    return _bomb().replace(b"b.npy", name) if len(name) == 5 else _bomb()
+        members = {name: source.read(name) for name in source.namelist()}
+    stream = io.BytesIO()
+    name = str(rng.choice(list(members)))
+    with zipfile.ZipFile(stream, "w") as target:
+        for key, value in members.items():
+            target.writestr(key, _zeros()[0] if key == name else value)
+        info = target.getinfo(name)
+        info.compress_type, info.file_size = zipfile.ZIP_DEFLATED, _zeros()[1]  # as the directory at the end has it
+        local = info.header_offset
+    packed = bytearray(stream.getvalue())
+    packed[local + 8 : local + 10] = struct.pack("<H", zipfile.ZIP_DEFLATED)
+    return bytes(packed)
 
 
 def _packed(array: np.ndarray, pickled: bool = False) -> bytes:

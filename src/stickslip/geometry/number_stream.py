@@ -45,6 +45,10 @@ class NumberStream:
             words = self.line()
             if not words:
                 raise ValueError(f"it ends within {count} numbers")
+            if len(words) > count - found:  # the rest of the line is for whoever reads next
+                end = min(self.at, len(self.content))
+                start = self.content.rfind(b"\n", 0, end - 1) + 1
+                self.at = end - len(self.content[start:end].split(None, count - found)[-1])
             pieces.append(np.array(words[: count - found], dtype=np.float64))
             found += len(pieces[-1])
         return as_whole(np.concatenate([np.empty(0), *pieces])) if wide is np.int64 else _joined(pieces)
