@@ -146,7 +146,9 @@ def _damaged(name: str, rng: np.random.Generator, folder: Path) -> bytes:
             with contextlib.suppress(OSError, KeyError, RuntimeError):  # it is too damaged already
                 data = mutations.hdf5(data, rng, folder / "scratch.h5")
         elif ending == "npz" and rng.random() < 0.7 and data[:2] == b"PK":
-            data = mutations.bomb(data, rng) if rng.random() < BOMBS else mutations.archive(data, rng)
+            if rng.random() < BOMBS:
+                return mutations.bomb(data, rng)
+            data = mutations.archive(data, rng)
         elif ending not in ("h5", "hdf5", "npz", "partial", "stl") and rng.random() < 0.7:
             data = mutations.TEXT[int(rng.integers(len(mutations.TEXT)))](data, rng)
         else:

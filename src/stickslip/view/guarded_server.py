@@ -126,7 +126,7 @@ def guarded_server(host: str = LOOPBACK, port: int = 0) -> viser.ViserServer:
 def _silent() -> logging.Logger:
     """A logger that says nothing: who sends bytes that are no messages is disconnected, and that is all."""
     logger = logging.getLogger("stickslip.view.server")
-    logger.handlers, logger.propagate = [logging.NullHandler()], False
+    logger.disabled = True
     return logger
 
 
