@@ -57,8 +57,10 @@ def test_devices_and_paths_that_are_none() -> None:
 @pytest.mark.parametrize("name", READERS)
 def test_noise_is_an_error_of_ours(tmp_path: Path, name: str) -> None:
     rng = np.random.default_rng(1)
-    heads = {"npz": b"PK\3\4", "h5": b"\x89HDF\r\n\x1a\n", "hdf5": b"\x89HDF\r\n\x1a\n", "msh": b"$MeshFormat\n",
-             "vtk": b"# vtk DataFile Version 3.0\n\n", "vtu": b"<VTKFile>", "ply": b"ply\n", "stl": b"solid "}  # fmt: skip
+    heads = {
+        "npz": b"PK\3\4", "h5": b"\x89HDF\r\n\x1a\n", "hdf5": b"\x89HDF\r\n\x1a\n", "msh": b"$MeshFormat\n",
+        "vtk": b"# vtk DataFile Version 3.0\n\n", "vtu": b"<VTKFile>", "ply": b"ply\n", "stl": b"solid ",
+    }  # fmt: skip
     for head in (b"", heads.get(name.rpartition(".")[2], b"1 ")):
         (tmp_path / name).write_bytes(head + rng.bytes(300))
         with pytest.raises(FileError, match=name):
