@@ -218,6 +218,25 @@ def killed_copy(tmp_path: Path) -> Path:
     return tmp_path / "killed.h5.partial"
 
 
+def test_damage_to_a_killed_recording_is_found_at_once(tmp_path: Path) -> None:
+    """HDF5 would read damaged metadata again and again, in the hope that a writer mends them."""
+    killed = killed_copy(tmp_path)
+    whole = killed.read_bytes()
+    refused = 0
+    for at in np.random.default_rng(0).integers(512, len(whole), size=60).tolist():
+        damaged = bytearray(whole)
+        damaged[at] ^= 0xFF
+        killed.write_bytes(damaged)
+        start = time.monotonic()
+        try:
+            with read_recording(killed) as recording:
+                np.asarray(recording.v)
+        except FileError:
+            refused += 1
+        assert time.monotonic() - start < 20.0
+    assert refused > 5
+
+
 def test_a_truncated_file_is_refused(tmp_path: Path) -> None:
     killed = killed_copy(tmp_path)
     with read_recording(killed) as recording:

@@ -83,5 +83,6 @@ def _opened(path: Path) -> tuple[h5py.File, bool]:
         except ValueError as error:
             raise FileError(f"recording {path} cannot be read, it is damaged: {error}") from error
         except Exception as error:
-            why = f"{why} ({reason(error)})"
+            if mark[0]:
+                why = f"cannot be read, it is damaged: {reason(error)}"
     raise FileError(f"file {path} {why}; give a file that a recorded run wrote")
