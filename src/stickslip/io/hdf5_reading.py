@@ -7,6 +7,7 @@ So every link and every array is looked at before anything is read.
 from __future__ import annotations
 
 import ctypes
+import os
 from contextlib import suppress
 from pathlib import Path
 
@@ -15,32 +16,34 @@ import numpy as np
 
 from stickslip.reading import require_memory
 
-ATTEMPTS = 24
+ATTEMPTS = 28
 """How often metadata that do not fit their checksum are read again while somebody writes them: pauses begin with a
-nanosecond and double, 17 ms in all. HDF5 itself would try a hundred times, which takes longer than the universe is old.
+nanosecond and double, 0.3 s in all. HDF5 itself would try a hundred times, which takes longer than the universe is old.
 """
 
 
 def open_checked(path: Path, locking: bool | None = None, growing: bool = False) -> h5py.File:
     """A file for reading; ``growing``: while another process writes it. Whatever is wrong raises some exception."""
-    access = h5py.h5p.create(h5py.h5p.FILE_ACCESS)
-    access.set_fclose_degree(h5py.h5f.CLOSE_STRONG)
-    if locking is not None:
-        access.set_file_locking(locking, True)
-    flags = h5py.h5f.ACC_RDONLY
-    if growing:
-        flags |= h5py.h5f.ACC_SWMR_READ
-        access.set_libver_bounds(h5py.h5f.LIBVER_LATEST, h5py.h5f.LIBVER_LATEST)
-        with suppress(OSError, AttributeError):  # h5py has no name for it; where this does not work, it waits
-            library = ctypes.CDLL(h5py.h5p.__file__)
-            library.H5Pset_metadata_read_attempts(ctypes.c_int64(access.id), ctypes.c_uint(ATTEMPTS))
-    file = h5py.File(h5py.h5f.open(str(path).encode(), flags, access))
+    file = _growing(path, locking) if growing else h5py.File(path, "r", locking=locking)
     try:
         _check(file, path)
     except BaseException:
         file.close()
         raise
     return file
+
+
+def _growing(path: Path, locking: bool | None) -> h5py.File:
+    """A file that somebody may be writing, or was when a kill came."""
+    access = h5py.h5p.create(h5py.h5p.FILE_ACCESS)
+    access.set_libver_bounds(h5py.h5f.LIBVER_LATEST, h5py.h5f.LIBVER_LATEST)
+    if locking is not None:
+        access.set_file_locking(locking, True)
+    with suppress(OSError, AttributeError):  # h5py has no name for it; where this does not work, HDF5 waits
+        library = ctypes.CDLL(h5py.h5p.__file__)
+        library.H5Pset_metadata_read_attempts(ctypes.c_int64(access.id), ctypes.c_uint(ATTEMPTS))
+    flags = h5py.h5f.ACC_RDONLY | h5py.h5f.ACC_SWMR_READ
+    return h5py.File(h5py.h5f.open(os.fsencode(path), flags, access))
 
 
 def _check(file: h5py.File, path: Path) -> None:
