@@ -8,6 +8,7 @@ from collections.abc import Iterator
 from contextlib import contextmanager
 from pathlib import Path
 
+from stickslip.checks import path as checked_path
 from stickslip.errors import FileError
 
 UNFINISHED: set[Path] = set()
@@ -19,7 +20,7 @@ PARTIAL: dict[Path, int] = {}
 @contextmanager
 def whole_file(path: str | os.PathLike[str]) -> Iterator[Path]:
     """Yield a temporary name beside ``path``; rename it to ``path`` on success, remove it on any error."""
-    target = Path(path)
+    target = checked_path("file", path)
     if target.is_dir():
         raise FileError(f"cannot write {target}: it is a folder; give the name of a file")
     try:

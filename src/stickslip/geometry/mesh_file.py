@@ -8,6 +8,7 @@ from pathlib import Path
 import numpy as np
 from numpy.typing import NDArray
 
+from stickslip.checks import path as checked_path
 from stickslip.errors import FileError, MissingDependencyError
 
 
@@ -26,7 +27,7 @@ def read_mesh(path: str | os.PathLike[str]) -> tuple[NDArray[np.float64], NDArra
 
 def _read(path: str | os.PathLike[str]) -> tuple[NDArray[np.float64], NDArray[np.int32]]:
     """Vertices and triangles as they are in the file."""
-    file = Path(path)
+    file = checked_path("mesh file", path)
     if not file.is_file():
         raise FileError(f"mesh file {file} does not exist; give the path of an OBJ, STL, PLY or OFF file")
     try:

@@ -9,10 +9,13 @@ from pathlib import Path
 import numpy as np
 from numpy.typing import NDArray
 
+from stickslip.checks import boolean, instance, positive
+from stickslip.checks import path as checked_path
 from stickslip.errors import FileError, InputError, MissingDependencyError
 from stickslip.files import whole_file
 from stickslip.geometry.tet_mesh import TetMesh, volumes_of, without_unused
 from stickslip.geometry.vtk_file import read_vtk
+from stickslip.names import visible
 
 READERS = {".vtu": "vtu", ".msh": "gmsh", ".mesh": "medit"}
 """Modules of meshio by the ending of a file's name."""
@@ -34,8 +37,9 @@ def read_tet_mesh(path: str | os.PathLike[str], scale: float = 1.0, drop_unused:
     Nodes that no element uses are refused, or left out with ``drop_unused`` (Gmsh writes centres of arcs, for example).
     Where all elements are left-handed, which is the custom of some programs, all are turned.
     """
-    file = Path(path)
-    where = f"mesh file {file}"
+    file = checked_path("mesh file", path)
+    where = f"mesh file {visible(file)}"
+    scale, drop_unused = positive(where, "scale", scale), boolean(where, "drop_unused", drop_unused)
     if not file.is_file():
         raise FileError(f"{where} does not exist; give the path of a file: {FORMATS}")
     if file.suffix.lower() in (".node", ".ele"):
@@ -68,7 +72,8 @@ def right_handed(nodes: NDArray[np.float64], tets: NDArray[np.int64], where: str
 
 def write_tet_mesh(path: str | os.PathLike[str], mesh: TetMesh) -> None:
     """Write a mesh as legacy VTK (.vtk) or TetGen (.node and .ele): text that reads back to the same numbers."""
-    file = Path(path)
+    file = checked_path("mesh file", path)
+    instance(f"mesh file {visible(file)}", "mesh", mesh, TetMesh, "a stickslip.TetMesh is needed")
     suffix = file.suffix.lower()
     if suffix == ".vtk":
         with whole_file(file) as temporary, temporary.open("w", encoding="ascii", newline="\n") as out:

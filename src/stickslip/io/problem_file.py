@@ -23,6 +23,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 from numpy.typing import NDArray
 
+from stickslip import checks
 from stickslip.contact import delassus
 from stickslip.contact.problem import ContactProblem
 from stickslip.errors import FileError, InputError, ProblemWarning
@@ -66,6 +67,11 @@ def save_problem(
     ``solution`` and ``guesses`` are impulses (m,). What FCLIB cannot express raises a FileError that names it.
     """
     ending = check_problem_path(path)
+    title, description = (
+        checks.text("problem file", *item) for item in (("title", title), ("description", description))
+    )
+    checks.instance("problem file", "problem", problem, ContactProblem, "a stickslip.ContactProblem is needed")
+    guesses = checks.sequence("problem file", "guesses", guesses, "a list of impulses is needed")
     problem = problem.condensed
     found = None if solution is None else impulses("solution", solution, problem)
     tried = tuple(impulses(f"guess {k + 1}", lam, problem) for k, lam in enumerate(guesses))
@@ -80,7 +86,7 @@ def save_problem(
 
 def check_problem_path(path: str | os.PathLike[str]) -> str:
     """The ending of a file to be written; another one than those we write, or a missing folder, raises a FileError."""
-    target = Path(path)
+    target = checks.path("problem file", path)
     ending = target.suffix.lower()
     if ending not in (*OWN_ENDINGS, *FCLIB_ENDINGS):
         raise FileError(f"cannot write {target}: problems are saved as .npz (our own form) or .hdf5 (FCLIB)")
@@ -91,6 +97,8 @@ def check_problem_path(path: str | os.PathLike[str]) -> str:
 
 def save_delassus(problem: ContactProblem, path: str | os.PathLike[str]) -> None:
     """Write the local form of a problem with contacts alone to an ``.npz`` file, as collections do."""
+    path = checks.path("problem file", path)
+    checks.instance("problem file", "problem", problem, ContactProblem, "a stickslip.ContactProblem is needed")
     contacts, joints = contacts_and_joints(problem, f"{path}: the form W, q, mu")
     if len(joints):
         raise FileError(f"{path}: the form W, q, mu cannot express the bilateral block {joints[0]}")
@@ -113,7 +121,7 @@ def _write_arrays(path: str | os.PathLike[str], arrays: dict[str, Any]) -> None:
 def problem_files(paths: Iterable[str | os.PathLike[str]]) -> list[Path]:
     """The files, and in the place of each folder the problem files in it, in the order of their names."""
     found: list[Path] = []
-    for path in map(Path, paths):
+    for path in (checks.path("problem file", each) for each in paths):
         if not path.is_dir():
             found.append(path)
             continue
@@ -134,7 +142,7 @@ def load_problem(path: str | os.PathLike[str]) -> ContactProblem:
 
 def load_file(path: str | os.PathLike[str]) -> ProblemFile:
     """Read a problem and what was stored with it; a FileError names the file and the field that is wrong."""
-    file = Path(path)
+    file = checks.path("problem file", path)
     if not file.is_file():
         raise FileError(f"problem file {file} does not exist; give an .npz or .hdf5 file with a contact problem")
     try:

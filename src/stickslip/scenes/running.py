@@ -11,6 +11,7 @@ from dataclasses import dataclass, fields
 from typing import Any
 
 from stickslip import jit
+from stickslip.checks import instance, whole
 from stickslip.errors import InputError
 from stickslip.scenes.metrics import Metrics
 from stickslip.scenes.parameters import Value, fitted
@@ -103,7 +104,8 @@ def prepare(
     ``dt`` [s] takes the place of the scene's step size.
     """
     entry = find_scene(name)
-    own, solver_options, stepping_options = _split(name, settings or {})
+    given = {} if settings is None else instance(f"scene {name}", "settings", settings, Mapping, "a mapping is needed")
+    own, solver_options, stepping_options = _split(name, given)
     made = solver_for(entry, solver or entry.method, solver_options)
     stepping_defaults: dict[str, Any] = {item.name: item.default for item in fields(Stepping)}
     chosen: dict[str, Any] = fitted(
@@ -144,7 +146,7 @@ def _split(name: str, settings: Mapping[str, Value]) -> tuple[dict[str, Value], 
 def execute(run: Run, steps: int, observer: Observer | None = None) -> Summary:
     """Take ``steps`` steps and sum them up; a DivergenceError leaves the run at its last good state."""
     tally = Tally(run)
-    for _ in range(steps):
+    for _ in range(whole("run", "steps", steps)):
         result = tally.step()
         if observer is not None:
             observer(run.sim, result)

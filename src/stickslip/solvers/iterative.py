@@ -10,6 +10,7 @@ from typing import ClassVar, TypeVar
 import numpy as np
 from numpy.typing import NDArray
 
+from stickslip import checks
 from stickslip.contact.cushions import cushioned, velocities, without_cushions
 from stickslip.contact.laws import CONTACT, DISC, FRICTION_SET_NAMES, Law
 from stickslip.contact.problem import ContactProblem
@@ -56,21 +57,15 @@ class Iterative:
         self._check_choice("criterion", self.criteria)
 
     def _check_whole(self, name: str, least: int) -> None:
-        value = getattr(self, name)
-        if not isinstance(value, int | np.integer) or isinstance(value, bool) or value < least:
-            raise InputError(f"solver {self.name}: {name} is {value!r}; it must be a whole number, at least {least}")
+        checks.whole(f"solver {self.name}", name, getattr(self, name), least)
 
     def _check_range(self, name: str, low: float, high: float) -> None:
-        value = getattr(self, name)
-        number = isinstance(value, int | float | np.integer | np.floating) and not isinstance(value, bool)
-        if not number or not low < value < high:
+        value = checks.any_number(f"solver {self.name}", name, getattr(self, name))
+        if not low < value < high:
             raise InputError(f"solver {self.name}: {name} is {value!r}; it must be above {low:g} and below {high:g}")
 
     def _check_choice(self, name: str, known: tuple[str, ...]) -> None:
-        value = getattr(self, name)
-        if value not in known:
-            words = ", ".join(map(repr, known))
-            raise InputError(f"solver {self.name}: {name} is {value!r}; it must be one of {words}")
+        checks.choice(f"solver {self.name}", name, getattr(self, name), known)
 
     def solve(
         self,

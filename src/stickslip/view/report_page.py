@@ -8,6 +8,7 @@ from html import escape
 from typing import TYPE_CHECKING, Any
 
 from stickslip import __version__
+from stickslip.checks import function, whole
 from stickslip.files import whole_file
 from stickslip.view.course import FLOWS, Course, course_of_recording
 from stickslip.view.drawing import needed_packages, svg
@@ -40,6 +41,8 @@ def write_report(
     pictures: how many the strip has, 0 for none. Needs the extras ``plot`` and, with pictures, ``view``.
     """
     needed_packages()
+    pictures = whole("report", "pictures", pictures)
+    function("report", "progress", progress, "a function of done, total and a text")
     with whole_file(path) as temporary:  # where nothing can be written, that is said before pictures are drawn
         text, facts = _page(recording, pictures, progress)
         temporary.write_text(text, encoding="utf-8")
