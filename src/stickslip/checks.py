@@ -262,10 +262,11 @@ def _array_of(
     """What was given as an array of one of the shapes, its type among ``kinds``, as NumPy letters them."""
     needed = " or ".join(f"{_shape_text(shape)} {words}" for shape in shapes)
     found = _as_array(where, what, value, needed)
+    has, is_ = ("have", "are") if what.endswith("s") else ("has", "is")
     if found.dtype.kind not in kinds and found.size:  # an empty list is an array of floats
-        raise InputError(f"{where}: {what} is {shown(value)}; {needed} are needed")
+        raise InputError(f"{where}: {what} {is_} {shown(value)}; {needed} are needed")
     if not any(_fits(found.shape, shape) for shape in shapes):
-        raise InputError(f"{where}: {what} has shape {found.shape}, as {shown(value)}; {needed} are needed")
+        raise InputError(f"{where}: {what} {has} shape {found.shape}, as {shown(value)}; {needed} are needed")
     return found
 
 

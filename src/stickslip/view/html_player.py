@@ -20,11 +20,10 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from stickslip.names import visible
 from stickslip import checks
-from stickslip.checks import 
 from stickslip.errors import FileError
 from stickslip.files import whole_file
+from stickslip.names import visible
 from stickslip.view.course import course_of_recording
 from stickslip.view.player_course import courses
 from stickslip.view.player_data import STEADY, joined
@@ -60,12 +59,13 @@ def write_player(
     contact points and forces are stored. progress(done, total) is called as frames are read.
     """
     contacts = checks.boolean("player", "contacts", contacts)
+    title = None if title is None else checks.text("player", "title", title)
     if checks.path("player", path).suffix.lower() not in (".html", ".htm"):
         raise FileError(f"cannot write {visible(path)}: a player is a web page; give a name that ends in .html")
     data = player_data(
         recording, fps=fps, start=start, end=end, title=title, colour_by=colour_by, contacts=contacts, progress=progress
     )
-    page = page_text(data, (title and checks.text("player", "title", title)) or recording.scene or Path(recording.path).stem)
+    page = page_text(data, title or recording.scene or Path(recording.path).stem)
     with whole_file(path) as temporary:
         temporary.write_text(page, encoding="utf-8")
 

@@ -8,18 +8,16 @@ machine.
 from __future__ import annotations
 
 import os
-from pathlib import Path
 from typing import TYPE_CHECKING, NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
 
-from stickslip.names import visible
 from stickslip import checks
-from stickslip.checks import 
 from stickslip.errors import FileError, InputError, MissingDependencyError
 from stickslip.files import whole_file
 from stickslip.model import Model
+from stickslip.names import visible
 from stickslip.view.camera import Camera, frame_camera, projected
 from stickslip.view.soft_colours import node_means, value_colours, value_limits
 
