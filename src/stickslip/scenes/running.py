@@ -11,8 +11,9 @@ from dataclasses import dataclass, fields
 from typing import Any
 
 from stickslip import jit
-from stickslip.checks import instance, whole
+from stickslip.checks import whole
 from stickslip.errors import InputError
+from stickslip.names import shown
 from stickslip.scenes.metrics import Metrics
 from stickslip.scenes.parameters import Value, fitted
 from stickslip.scenes.registry import SceneEntry, find_scene
@@ -104,8 +105,9 @@ def prepare(
     ``dt`` [s] takes the place of the scene's step size.
     """
     entry = find_scene(name)
-    given = {} if settings is None else instance(f"scene {name}", "settings", settings, Mapping, "a mapping is needed")
-    own, solver_options, stepping_options = _split(name, given)
+    if settings is not None and not isinstance(settings, Mapping):
+        raise InputError(f"scene {name}: settings are {shown(settings)}; a mapping of names to values is needed")
+    own, solver_options, stepping_options = _split(name, settings or {})
     made = solver_for(entry, solver or entry.method, solver_options)
     stepping_defaults: dict[str, Any] = {item.name: item.default for item in fields(Stepping)}
     chosen: dict[str, Any] = fitted(

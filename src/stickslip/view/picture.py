@@ -89,8 +89,6 @@ def render_frame(
     q, x = check_pose(model, q, nodes)
     if camera is not None:
         checks.instance("picture", "camera", camera, Camera, "what look_at or frame_camera returned is needed")
-    if contacts is not None:
-        checks.instance("picture", "contacts", contacts, ContactMarks, "marks of contacts are needed")
     if joints_broken is not None:
         joints_broken = np.asarray(joints_broken)
         if joints_broken.dtype != np.bool_ or joints_broken.shape != (model.joints.count,):
