@@ -241,10 +241,10 @@ def _read(file: h5py.File, recording_file: RecordingFile, complete: bool, frames
     return Recording(
         path=path,
         complete=complete,
-        stickslip_version=str(attributes["stickslip_version"]),
-        scene=str(attributes["scene"]),
+        stickslip_version=visible(attributes["stickslip_version"]),
+        scene=visible(attributes["scene"]),
         parameters=json.loads(attributes["parameters"]),
-        solver=str(attributes["solver"]),
+        solver=visible(attributes["solver"]),
         solver_options=json.loads(attributes["solver_options"]),
         stepping=stepping,
         every=int(attributes["every"]),

@@ -144,7 +144,7 @@ def _facts(recording: Recording, title: str | None, frames: int) -> dict[str, An
         "every": recording.every,
         "recorded": len(recording),
         "frames": frames,
-        "names": [*model.body_names, *model.soft.names],
+        "names": [visible(name) for name in (*model.body_names, *model.soft.names)],
         "bodies": model.body_count,
         "scale": SCALE.tolist(),
     }
