@@ -9,7 +9,7 @@ from functools import cached_property
 import numpy as np
 from numpy.typing import NDArray
 
-from stickslip.checks import unit_quaternion, vector
+from stickslip.checks import instance, unit_quaternion, vector
 from stickslip.errors import InputError
 from stickslip.geometry.hull import HullTables, Polyhedron, polyhedron, tables
 from stickslip.geometry.mesh_shapes import shape_meshes
@@ -147,6 +147,7 @@ class Model:
 
 def compile_scene(scene: Scene) -> Model:
     """Flatten a scene into arrays; hulls and tables of meshes are built here, so degenerate ones raise here."""
+    instance("compile_scene", "scene", scene, Scene, "a stickslip.Scene is needed")
     if not scene.bodies and not scene.soft_bodies:
         raise InputError("scene: it has no bodies; add at least one")
     kind = np.array([KINDS.index(body.kind) for body in scene.bodies], dtype=np.int32)

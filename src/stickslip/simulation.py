@@ -231,7 +231,7 @@ class Simulation(SoftReading):
             raise InputError(
                 "contacts: no step was completed since the start, the last restore or the last failure; call step()"
             )
-        if isinstance(body, Body) and body == other:
+        if isinstance(body, Body) and isinstance(other, Body) and body == other:
             raise InputError(f"contacts: {body.name!r} is given twice; give two bodies, or one")
         numbers = (None if each is None else self._number(each) for each in (body, other))
         return report_contacts(self.last, self.stepping.dt, *numbers)
