@@ -148,3 +148,36 @@ def test_paths() -> None:
         with pytest.raises(FileError, match=r"^state: path"):
             checks.path("state", impossible)
     assert checks.path("state", "nowhere/at/all") == Path("nowhere/at/all")
+
+
+def test_terminal_and_page_show_names_of_files_harmlessly(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    """A recording from a stranger: its names can neither drive the terminal nor forge a line of the report."""
+    import h5py
+
+    from stickslip import Scene, Simulation
+    from stickslip.cli import main
+    from stickslip.io.recording import Recorder
+
+    scene = Scene()
+    scene.add_half_space(name="ground")
+    scene.add_sphere(0.1, (0, 0, 0.5), name="ball", velocity=(0, 0, 1e4))  # an error of the report names it
+    sim = Simulation(scene, dt=0.01)
+    file = tmp_path / "strange.h5"
+    with Recorder(file, sim, "scene") as record:
+        sim.run(3, record)
+    nasty = "\x1b]0;owned\x07\x1b[31m\nerror: forged<script>[bold]$\\frac{1}{$"
+    with h5py.File(file, "r+") as stored:
+        stored.attrs["scene"] = stored.attrs["solver"] = nasty
+        names = stored["model/body_names"]
+        names[...] = [nasty.encode() if name == b"ball" else name for name in names[...]]
+    page = tmp_path / "page.html"
+    assert main(["report", str(file), "--out", str(page), "--pictures", "0"]) == 0
+    said = capsys.readouterr()
+    for line in (said.out + said.err).splitlines():
+        assert line.isprintable()
+        assert not line.startswith("error")
+    text = page.read_text(encoding="utf-8")
+    assert "\x1b" not in text
+    assert "<script" not in text
+    assert main(["report", str(tmp_path / "\x1b[31m.h5")]) == 2
+    assert "\x1b" not in capsys.readouterr().err

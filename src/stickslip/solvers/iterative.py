@@ -60,12 +60,13 @@ class Iterative:
         self._check_choice("criterion", self.criteria)
 
     def _check_whole(self, name: str, least: int) -> None:
-        checks.whole(f"solver {self.name}", name, getattr(self, name), least)
+        object.__setattr__(self, name, checks.whole(f"solver {self.name}", name, getattr(self, name), least))
 
     def _check_range(self, name: str, low: float, high: float) -> None:
         value = checks.any_number(f"solver {self.name}", name, getattr(self, name))
         if not low < value < high:
             raise InputError(f"solver {self.name}: {name} is {value!r}; it must be above {low:g} and below {high:g}")
+        object.__setattr__(self, name, value)
 
     def _check_choice(self, name: str, known: tuple[str, ...]) -> None:
         checks.choice(f"solver {self.name}", name, getattr(self, name), known)
