@@ -83,8 +83,8 @@ POISON: dict[str, Callable[[], Any]] = {
     "date": lambda: np.datetime64("2020-01-01"), "span": lambda: np.timedelta64(1, "s"),
     "day": lambda: date(2020, 1, 1),
     "Fraction": lambda: Fraction(1, 3), "Decimal": lambda: Decimal("0.1"), "object": object, "unwilling": Unwilling,
-    "class": lambda: dict, "nowhere": lambda: Path("nowhere/at/all.npz"), "folder": folder, "null path": lambda: "a\0b",
-    "function of nothing": lambda: lambda: 1, "raising": lambda: raising, "nonsense": lambda: lambda *given: "nonsense",
+    "nowhere": lambda: Path("nowhere/at/all.npz"), "folder": folder, "null path": lambda: "a\0b",
+    "raising": lambda: raising, "nonsense": lambda: lambda *given: "nonsense",
     "nan function": lambda: lambda *given: np.nan, "None function": lambda: lambda *given: None,
     "far motion": lambda: lambda t: ((1e300, 0, 0), (1, 0, 0, 0)), "ragged motion": lambda: lambda t: ([1, [2]], 3),
     "no body": lambda: Body(99, "no"), "odd body": lambda: Body("0", None), "float body": lambda: Body(1.0, "sphere-1"),  # type: ignore[arg-type]
@@ -148,8 +148,6 @@ def _one_call(rng: np.random.Generator, target: Target, found: Outcome) -> None:
             target.follow(result)
     except StickslipError as error:
         found.counts["refused" if stage == "call" else f"accepted, then {type(error).__name__}"] += 1
-        if not str(error).isprintable():
-            found.fail("message with control characters", f"{sentence}: {error!r}")
     except CallersOwn:
         found.counts["error of the caller's own function"] += 1
     except _TooLong:
