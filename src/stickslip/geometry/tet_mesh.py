@@ -120,7 +120,11 @@ class TetMesh:
 
     def nodes_where(self, inside: Callable[[NDArray[np.float64]], ArrayLike]) -> NDArray[np.int32]:
         """Nodes (s,) for which ``inside``, called once with all positions (n, 3) [m], says true in its answer (n,)."""
-        chosen = np.asarray(function(self.where, "inside", inside, "a function of positions (n, 3)")(self.nodes))
+        given = function(self.where, "inside", inside, "a function of positions (n, 3)")(self.nodes)
+        try:
+            chosen = np.asarray(given)
+        except Exception:  # what a user's function gave can be anything
+            chosen = np.empty(0, dtype=object)
         if chosen.shape != (len(self.nodes),) or chosen.dtype != np.bool_:
             raise InputError(
                 f"{self.where}: nodes_where's function gave {chosen.dtype} of shape {chosen.shape}; it takes positions "

@@ -8,7 +8,7 @@ from dataclasses import dataclass
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
-from stickslip.checks import finite, positive, vector
+from stickslip.checks import finite, positive, vector, whole
 from stickslip.collision.contacts import shape_poses
 from stickslip.errors import InputError
 from stickslip.geometry.shapes import HALF_SPACE
@@ -94,6 +94,7 @@ def frame_poses(
     if not -89.0 <= finite("camera", "elevation", elevation) <= 89.0:
         raise InputError(f"camera: elevation is {elevation} degrees; it must be between -89 and 89")
     azimuth, zoom = finite("camera", "azimuth", azimuth), positive("camera", "zoom", zoom)
+    width, height = whole("camera", "width", width, 1), whole("camera", "height", height, 1)
     a, e = np.deg2rad(azimuth), np.deg2rad(elevation)
     back = np.array([np.cos(e) * np.cos(a), np.cos(e) * np.sin(a), np.sin(e)])
     camera = look_at(back, (0.0, 0.0, 0.0))
