@@ -20,7 +20,7 @@ from numpy.typing import NDArray
 from stickslip.certificate import Certificate
 from stickslip.contact_report import contacts_of
 from stickslip.crossing import crossings, is_slow, turns_of_touching, watched_contacts
-from stickslip.joint_tables import WORLD
+from stickslip.joint_description import WORLD
 from stickslip.model import Model
 from stickslip.solvers.budget import left
 from stickslip.solvers.protocol import Solver

@@ -61,15 +61,15 @@ class Scene(JointMethods, SoftMethods, RodMethods):
     gravity: ArrayLike = (0.0, 0.0, -9.81)
     friction_rule: str = "geometric"
     restitution_rule: str = "max"
-    bodies: list[BodyDescription] = field(default_factory=list)
-    names: dict[str, int] = field(default_factory=dict)
-    materials: list[Material] = field(default_factory=list)
-    pair_rules: dict[tuple[int, int], PairRule] = field(default_factory=dict)
-    ignored: set[tuple[int, int]] = field(default_factory=set)
-    joints: list[JointDescription] = field(default_factory=list)
-    joint_names: dict[str, int] = field(default_factory=dict)
-    rods: list[Rod] = field(default_factory=list)
-    soft_bodies: list[SoftDescription] = field(default_factory=list)
+    bodies: list[BodyDescription] = field(default_factory=list, init=False)
+    names: dict[str, int] = field(default_factory=dict, init=False)
+    materials: list[Material] = field(default_factory=list, init=False)
+    pair_rules: dict[tuple[int, int], PairRule] = field(default_factory=dict, init=False)
+    ignored: set[tuple[int, int]] = field(default_factory=set, init=False)
+    joints: list[JointDescription] = field(default_factory=list, init=False)
+    joint_names: dict[str, int] = field(default_factory=dict, init=False)
+    rods: list[Rod] = field(default_factory=list, init=False)
+    soft_bodies: list[SoftDescription] = field(default_factory=list, init=False)
 
     def __post_init__(self) -> None:
         self.gravity = vector("scene", "gravity", self.gravity)

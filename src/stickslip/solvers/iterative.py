@@ -102,9 +102,8 @@ class Iterative:
 
 def check_seconds(name: str, value: object) -> None:
     """Raise an InputError unless ``max_seconds`` of the solver of that name is a number above zero or infinite."""
-    number = isinstance(value, int | float | np.integer | np.floating) and not isinstance(value, bool)
-    if not number or not value > 0.0:  # type: ignore[operator]
-        raise InputError(f"solver {name}: max_seconds is {value!r}; it must be above 0, inf for no limit")
+    if not checks.any_number(f"solver {name}", "max_seconds", value) > 0.0:
+        raise InputError(f"solver {name}: max_seconds is {value}; it must be above 0, inf for no limit")
 
 
 S = TypeVar("S", bound=Iterative)

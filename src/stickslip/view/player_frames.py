@@ -171,8 +171,8 @@ def geometry(model: Model) -> Packed:
 def motion(recording: Recording, frames: NDArray[np.int64], colour_by: str | None, progress: Progress) -> Packed:
     """Poses of bodies and joints, soft nodes with their colour values, of k frames."""
     model, soft = recording.model, recording.model.soft
-    if colour_by is not None and colour_by not in QUANTITIES:
-        raise InputError(f"player: colour by {colour_by!r} is unknown; it must be one of {', '.join(QUANTITIES)}")
+    if colour_by is not None:
+        checks.choice("player", "colour_by", colour_by, QUANTITIES)
     if colour_by is not None and not soft.count:
         raise InputError(f"player: colour by {colour_by!r} needs soft bodies; {recording.path} has none")
     shown, count = soft.surface.nodes, len(frames)
