@@ -80,6 +80,8 @@ class Summary:
     iterations_mean: float
     iterations_max: int
     converged_fraction: float
+    statuses: dict[str, int]
+    """Steps by how they ended, in the words of certificates."""
     methods: dict[str, int]
     """Steps by the methods that did the work, where the solver chooses between several."""
     state_hash: str
@@ -108,7 +110,7 @@ def prepare(
     if settings is not None and not isinstance(settings, Mapping):
         raise InputError(f"scene {name}: settings are {shown(settings)}; a mapping of names to values is needed")
     own, solver_options, stepping_options = _split(name, settings or {})
-    made = solver_for(entry, solver or entry.method, solver_options)
+    made = solver_for(entry, entry.method if solver is None else solver, solver_options)
     stepping_defaults: dict[str, Any] = {item.name: item.default for item in fields(Stepping)}
     chosen: dict[str, Any] = fitted(
         "stepping", stepping_defaults, {"dt": entry.dt, **entry.stepping, **stepping_options}
@@ -123,7 +125,7 @@ def prepare(
 
 def solver_for(entry: SceneEntry, name: str, options: Mapping[str, Value]) -> Solver:
     """The solver of that name as a scene wants it; unknown names and options raise an InputError."""
-    if name not in SOLVERS:
+    if not isinstance(name, str) or name not in SOLVERS:
         make_solver(name)  # raises, and lists the known ones
     defaults: dict[str, Any] = {item.name: item.default for item in fields(SOLVERS[name]) if item.init}
     # a scene's own solver options are hints: a solver that lacks one ignores it; with a method of its own, for that one
@@ -169,6 +171,7 @@ class Tally:
         self._contacts: list[int] = []
         self._iterations: list[int] = []
         self._converged = 0
+        self._statuses: Counter[str] = Counter()
         self._methods: Counter[str] = Counter()
         self._worst = _Worst()
 
@@ -189,6 +192,7 @@ class Tally:
         self._contacts.append(result.certificate.contacts)
         self._iterations.append(result.certificate.iterations)
         self._converged += result.certificate.converged
+        self._statuses[result.certificate.status] += 1
         self._methods[result.solution.method or run.sim.solver.name] += 1
         self._worst.observe(result)
         run.metrics.observe(run.sim, result)
@@ -221,6 +225,7 @@ class Tally:
             iterations_mean=statistics.fmean(self._iterations),
             iterations_max=max(self._iterations),
             converged_fraction=self._converged / self.steps,
+            statuses=dict(self._statuses.most_common()),
             methods=dict(self._methods.most_common()),
             state_hash=sim.state.digest(),
             certificate=dict(self._worst.values),
@@ -246,6 +251,9 @@ class _Worst:
             "direction_error_max_rad": 0.0,
             "wrong_dissipation_max_W": 0.0,
             "gliding_gap_max_mm": 0.0,
+            "worst_residual_max": 0.0,
+            "joint_error_max_mm": 0.0,
+            "turn_max_rad": 0.0,
             "energy_gain_J": 0.0,
         }
 
@@ -261,6 +269,9 @@ class _Worst:
             ("direction_error_max_rad", c.direction_error),
             ("wrong_dissipation_max_W", c.wrong_dissipation),
             ("gliding_gap_max_mm", c.gliding_gap_mm),
+            ("worst_residual_max", c.worst_residual),
+            ("joint_error_max_mm", 1e3 * c.joint_error),
+            ("turn_max_rad", c.turn),
         ):
             self.values[name] = max(self.values[name], value)
         self.values["energy_gain_J"] += max(0.0, c.energy.numerical)

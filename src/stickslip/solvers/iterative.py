@@ -16,8 +16,12 @@ from stickslip.contact.laws import CONTACT, DISC, FRICTION_SET_NAMES, Law
 from stickslip.contact.problem import ContactProblem
 from stickslip.contact.residual import residual, scaled_residual
 from stickslip.errors import InputError
+from stickslip.solvers.budget import Clock
+from stickslip.solvers.input_checks import with_checks
 from stickslip.solvers.protocol import Relinearise, Solution, Status
 
+MOST = 2**31 - 1
+"""The largest whole number that an option may be."""
 WANDERED = 10.0
 """Ratio of residuals above which an iterate is given up for an earlier one. Not 1: sweeps that were cut off have
 brought impulses to where they belong before the residual shows it, and piles sink where that work is thrown away."""
@@ -39,10 +43,11 @@ class Iterative:
     """Whether its ``solve`` knows the compliance of contacts; else it gets them as rigid ones (contact/cushions.py)."""
 
     def __init_subclass__(cls) -> None:
-        """Let every solver take compliant contacts."""
+        """Let every solver check what it is given, and take compliant contacts."""
         super().__init_subclass__()
-        if "solve" in cls.__dict__ and not cls.compliant_contacts:
-            setattr(cls, "solve", with_cushions(cls.__dict__["solve"]))  # noqa: B010
+        if "solve" in cls.__dict__:
+            solve = cls.__dict__["solve"]
+            setattr(cls, "solve", with_checks(solve if cls.compliant_contacts else with_cushions(solve)))  # noqa: B010
 
     tolerance: float = 1e-8
     """Residual at which to stop."""
@@ -70,6 +75,9 @@ class Iterative:
 
     def _check_choice(self, name: str, known: tuple[str, ...]) -> None:
         checks.choice(f"solver {self.name}", name, getattr(self, name), known)
+
+    def _check_flag(self, name: str) -> None:
+        object.__setattr__(self, name, checks.boolean(f"solver {self.name}", name, getattr(self, name)))
 
     def solve(
         self,
@@ -138,15 +146,34 @@ class Watch:
     """Looks at the iterates of one solve: keeps the best one and the history, says when to stop and why."""
 
     def __init__(
-        self, solver: Iterative, problem: ContactProblem, lam: NDArray[np.float64], value: float, stall: int
+        self,
+        solver: Iterative,
+        problem: ContactProblem,
+        lam: NDArray[np.float64],
+        value: float,
+        stall: int,
+        clock: Clock,
     ) -> None:
         """Start at impulses lam (m,) with their residual; ``stall``: iterations without a tenth of progress."""
-        self.solver, self.problem, self.stall = solver, problem, stall
+        self.solver, self.problem, self.stall, self.clock = solver, problem, stall, clock
         self.value = self.best = value
         self.best_lam = lam.copy()
         self.history: list[tuple[int, float]] = []
         self.status: Status = "max-iterations"
         self._mark, self._mark_at = value, 0
+
+    def goes_on(self, iterations: int) -> bool:
+        """Whether another iteration is to follow after so many; where time is up, the status says so."""
+        if self.status != "max-iterations" or iterations >= self.solver.max_iterations:
+            return False
+        if self.clock.is_up:
+            self.status = "max-seconds"
+            return False
+        return True
+
+    def ends(self, iterations: int) -> bool:
+        """Whether the budget is used up after so many iterations, so that the iterate has to be looked at now."""
+        return iterations >= self.solver.max_iterations or self.clock.is_up
 
     def look(self, lam: NDArray[np.float64], iterations: int) -> None:
         """Take the residual of lam (m,) after so many iterations."""
