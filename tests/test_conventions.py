@@ -44,3 +44,16 @@ def test_folders_are_at_most_two_deep():
 def test_no_file_is_longer_than_400_lines():
     long = [file.name for file in SOURCES if len(file.read_text(encoding="utf-8").splitlines()) > 400]
     assert not long
+
+
+def test_children_that_get_signals_are_started_as_from_a_terminal():
+    """A job in the background ignores Ctrl-C, and its children would: ``child_process.start`` gives the signals back."""
+    files = [
+        file
+        for file in Path(__file__).parent.rglob("*.py")
+        if file.name not in ("child_process.py", Path(__file__).name)
+    ]
+    texts = {file.name: file.read_text(encoding="utf-8") for file in files}
+    sending = {name for name, text in texts.items() if re.search(r"\bSIG(INT|TERM|HUP)\b", text)}
+    assert sending
+    assert not [name for name in sending if "Popen(" in texts[name]]

@@ -1,11 +1,10 @@
 """The same bits for any number of threads, in the libraries' pools and in ours."""
 
 import json
-import os
-import subprocess
-import sys
 
 import pytest
+
+from child_process import output
 
 LATTICE = """
 import sys
@@ -22,18 +21,10 @@ sim.run(3)
 assert sim.last.certificate.contacts > SLAB_BLOCKS
 print(sim.state.digest())
 """
-POOLS = ("OMP_NUM_THREADS", "OPENBLAS_NUM_THREADS", "MKL_NUM_THREADS", "NUMBA_NUM_THREADS")
-
-
-def output(threads: int, *arguments: str) -> str:
-    environment = {**os.environ, **dict.fromkeys(POOLS, str(threads))}
-    return subprocess.run(
-        [sys.executable, *arguments], capture_output=True, text=True, check=True, env=environment
-    ).stdout
 
 
 def state_hash(threads: int, *arguments: str) -> str:
-    return str(json.loads(output(threads, "-m", "stickslip", "run", *arguments, "--json"))["state_hash"])
+    return str(json.loads(output("-m", "stickslip", "run", *arguments, "--json", threads=threads))["state_hash"])
 
 
 def test_sparse_factorisation_and_long_sums_do_not_depend_on_threads() -> None:
@@ -50,4 +41,5 @@ def test_a_pile_does_not_depend_on_threads() -> None:
 @pytest.mark.parametrize("torsion", ["0", "0.01"])
 def test_sweeps_in_slabs_do_not_depend_on_threads(torsion: str) -> None:
     """6000 contacts, swept by several threads at once."""
-    assert output(1, "-c", LATTICE, torsion) == output(2, "-c", LATTICE, torsion) == output(3, "-c", LATTICE, torsion)
+    one, two, three = (output("-c", LATTICE, torsion, threads=threads) for threads in (1, 2, 3))
+    assert one == two == three

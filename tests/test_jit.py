@@ -140,12 +140,29 @@ def test_edit_of_an_imported_constant_is_not_answered_from_a_stale_cache(miniatu
     assert run()["result"][0] == 25.0
 
 
-def test_cache_folder_that_cannot_be_written_is_no_error(miniature, tmp_path):
+def test_cache_folder_that_cannot_be_written_is_replaced_by_a_temporary_one(miniature, tmp_path):
     package, _, _ = miniature
-    blocked = tmp_path / "a_file"
+    blocked, temporary = tmp_path / "a_file", tmp_path / "temporary"
     blocked.write_text("not a folder")
-    result = run_python(CALL_ALL, PYTHONPATH=str(package.parent), STICKSLIP_CACHE_DIR=str(blocked))
-    assert result["result"] == [21.0, 5.0]
+    temporary.mkdir()
+    nowhere = {"PYTHONPATH": str(package.parent), "TMPDIR": str(temporary), "STICKSLIP_CACHE_DIR": str(blocked)}
+    homeless = nowhere | {"STICKSLIP_CACHE_DIR": "", "XDG_CACHE_HOME": "", "HOME": str(blocked)}
+    first, second = run_python(CALL_ALL, **nowhere), run_python(CALL_ALL, **homeless)
+    assert first["result"] == second["result"] == [21.0, 5.0]
+    assert [first["misses"], second["hits"]] == [[1, 1], [1, 1]]
+    assert not list(package.rglob("*.nbi")), "kernels beside the source would go stale"
+
+    (own,) = temporary.iterdir()
+    own.chmod(0o777)  # somebody else could have put kernels there
+    third = run_python(CALL_ALL, **nowhere)
+    assert third["result"] == [21.0, 5.0]
+    assert third["misses"] == [1, 1]
+    assert list(temporary.iterdir()) == [own], "the folder of the third run is gone with it"
+
+    own.chmod(0o700)
+    own.rename(temporary / "moved")
+    own.symlink_to(temporary / "moved")
+    assert run_python(CALL_ALL, **nowhere)["misses"] == [1, 1]
 
 
 READ_BEYOND = """

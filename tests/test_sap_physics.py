@@ -1,21 +1,18 @@
 """SAP in motion: creep and gliding as large as the law says, joints, drives and welds, warm starts, the same bits."""
 
 import json
-import os
-import subprocess
-import sys
 from math import atan, cos, sin
 from pathlib import Path
 
 import numpy as np
 import pytest
 
+from child_process import output
 from stickslip import Drive, Scene, Simulation, Stepping, elastic, tet_generators
 from stickslip.joints import Joint
 from stickslip.solvers.sap import HOLDING, Sap
 
 G = 9.81
-POOLS = ("OMP_NUM_THREADS", "OPENBLAS_NUM_THREADS", "MKL_NUM_THREADS", "NUMBA_NUM_THREADS")
 
 
 # ---- what the regularised convex law costs ---------------------------------------------------------------------------
@@ -219,11 +216,7 @@ print(sim.state.digest(), len(keys), sim.last.certificate.converged)
 
 def run_sliding(*arguments: object, threads: int = 1) -> list[str]:
     """The script in a process of its own: nothing is remembered from before."""
-    environment = {**os.environ, **dict.fromkeys(POOLS, str(threads))}
-    return subprocess.run(
-        [sys.executable, "-c", SLIDING, *map(str, arguments)], capture_output=True, text=True, check=True,
-        env=environment,
-    ).stdout.split()  # fmt: skip
+    return output("-c", SLIDING, *arguments, threads=threads).split()
 
 
 def test_a_restart_continues_bit_for_bit_while_contacts_change(tmp_path: Path) -> None:
@@ -238,11 +231,7 @@ def test_a_restart_continues_bit_for_bit_while_contacts_change(tmp_path: Path) -
 
 @pytest.mark.parametrize("scene", [("soft-stack", "divisions=2"), ("wall", "torsion=0")])
 def test_the_same_bits_on_any_number_of_threads(scene: tuple[str, str]) -> None:
-    found = []
-    for threads in (1, 2):
-        environment = {**os.environ, **dict.fromkeys(POOLS, str(threads))}
-        command = ["-m", "stickslip", "run", scene[0], "--set", scene[1], "--solver", "sap", "--steps", "12", "--json"]
-        done = subprocess.run([sys.executable, *command], capture_output=True, text=True, check=True, env=environment)
-        found.append(json.loads(done.stdout))
+    command = ["-m", "stickslip", "run", scene[0], "--set", scene[1], "--solver", "sap", "--steps", "12", "--json"]
+    found = [json.loads(output(*command, threads=threads)) for threads in (1, 2)]
     assert found[0]["converged_fraction"] == 1.0
     assert found[0]["state_hash"] == found[1]["state_hash"]

@@ -9,6 +9,7 @@ import numpy as np
 import pytest
 from elastic_boxes import MATRICES, as_sparse, elastic_box, random_blocks, several
 
+import child_process
 from stickslip.errors import DivergenceError, InputError
 from stickslip.linalg import elimination
 from stickslip.linalg.block_cholesky import Factor, analyse, factorise, forward, schur, solve
@@ -213,12 +214,10 @@ print(json.dumps([solve(factor, b).tolist(), solve(factor, np.stack([b, b], axis
 @pytest.mark.parametrize("switch", ["NUMBA_DISABLE_JIT", "NUMBA_BOUNDSCHECK"])
 def test_without_compiler_and_with_bounds_checked(switch):
     code = PLAIN.format(folder=os.path.dirname(__file__))
-    done = subprocess.run(
-        [sys.executable, "-c", code], env=os.environ | {switch: "1"}, capture_output=True, text=True, check=True
-    )
+    printed = child_process.output("-c", code, **{switch: "1"})
     blocks = elastic_box(3, 3, 2)
     x = np.linalg.solve(as_sparse(blocks).toarray(), np.arange(3.0 * (len(blocks[0]) - 1)))
-    for found in json.loads(done.stdout):
+    for found in json.loads(printed):
         np.testing.assert_allclose(found, x, rtol=0.0, atol=1e-11 * np.abs(x).max())
 
 
