@@ -47,12 +47,8 @@ def test_no_file_is_longer_than_400_lines():
 
 
 def test_children_that_get_signals_are_started_as_from_a_terminal():
-    """A job in the background ignores Ctrl-C, and its children would: ``child_process.start`` gives the signals back."""
-    files = [
-        file
-        for file in Path(__file__).parent.rglob("*.py")
-        if file.name not in ("child_process.py", Path(__file__).name)
-    ]
+    """A job in the background ignores Ctrl-C, and so would its children; ``child_process.start`` mends that."""
+    files = set(Path(__file__).parent.rglob("*.py")) - {Path(__file__), Path(__file__).with_name("child_process.py")}
     texts = {file.name: file.read_text(encoding="utf-8") for file in files}
     sending = {name for name, text in texts.items() if re.search(r"\bSIG(INT|TERM|HUP)\b", text)}
     assert sending

@@ -1,7 +1,9 @@
 """The one Numba module: nothing compiles at import, no edit is answered from a stale cache, no kernel needs Numba."""
 
+import ast
 import json
 import os
+import pkgutil
 import shutil
 import subprocess
 import sys
@@ -10,6 +12,7 @@ from typing import Any
 
 import pytest
 
+import stickslip
 from stickslip import jit
 
 SOURCE = Path(jit.__file__).resolve().parent
@@ -52,6 +55,21 @@ def test_import_of_every_module_compiles_nothing():
     assert result["modules"] > 10
     assert result["kernels"] > 10
     assert result["compiled"] == 0
+
+
+def test_the_digest_follows_every_import_that_python_sees():
+    """Imports are found without a parser, for speed: whatever the parser finds must be among them."""
+    modules = [info.name for info in pkgutil.walk_packages(stickslip.__path__, "stickslip.")]
+    assert sum(map(len, map(jit.imported_modules, modules))) > 500
+    for module in modules:
+        names = set()
+        for node in ast.parse(jit.source(module)).body:
+            if isinstance(node, ast.ImportFrom):
+                names |= {node.module, *(f"{node.module}.{alias.name}" for alias in node.names)}
+            elif isinstance(node, ast.Import):
+                names |= {alias.name for alias in node.names}
+        expected = {name for name in names if jit.module_file(name)} - {module, "stickslip.jit"}
+        assert expected <= set(jit.imported_modules(module))
 
 
 # Cache: a package in miniature with the real jit.py, in which caller.py calls a kernel of callee.py
