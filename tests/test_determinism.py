@@ -2,24 +2,21 @@
 
 import json
 
-import pytest
-
 from child_process import output
 
 LATTICE = """
-import sys
 import numpy as np
 from stickslip import Scene, Simulation
 from stickslip.solvers.prox_gs import SLAB_BLOCKS, ProxGaussSeidel
-torsion = float(sys.argv[1])
-scene = Scene(gravity=(0.5, 0.2, -9.81))
-scene.add_half_space(torsion=torsion)
-for k in range(13**3):
-    scene.add_sphere(0.05, 0.1 * np.array([k % 13, k // 13 % 13, k // 169]) + (0, 0, 0.05), torsion=torsion)
-sim = Simulation(scene, 0.01, ProxGaussSeidel(max_iterations=30))
-sim.run(3)
-assert sim.last.certificate.contacts > SLAB_BLOCKS
-print(sim.state.digest())
+for torsion in (0.0, 0.01):
+    scene = Scene(gravity=(0.5, 0.2, -9.81))
+    scene.add_half_space(torsion=torsion)
+    for k in range(13**3):
+        scene.add_sphere(0.05, 0.1 * np.array([k % 13, k // 13 % 13, k // 169]) + (0, 0, 0.05), torsion=torsion)
+    sim = Simulation(scene, 0.01, ProxGaussSeidel(max_iterations=30))
+    sim.run(3)
+    assert sim.last.certificate.contacts > SLAB_BLOCKS
+    print(sim.state.digest())
 """
 
 
@@ -38,8 +35,8 @@ def test_a_pile_does_not_depend_on_threads() -> None:
     assert state_hash(1, *pile) == state_hash(2, *pile)
 
 
-@pytest.mark.parametrize("torsion", ["0", "0.01"])
-def test_sweeps_in_slabs_do_not_depend_on_threads(torsion: str) -> None:
-    """6000 contacts, swept by several threads at once."""
-    one, two, three = (output("-c", LATTICE, torsion, threads=threads) for threads in (1, 2, 3))
+def test_sweeps_in_slabs_do_not_depend_on_threads() -> None:
+    """6000 contacts, without and with torsion, swept by several threads at once."""
+    one, two, three = (output("-c", LATTICE, threads=threads) for threads in (1, 2, 3))
+    assert len(one.split()) == 2
     assert one == two == three
