@@ -5,6 +5,7 @@ cache of its own (``STICKSLIP_CACHE_DIR``) compiles all it needs: only tests of 
 """
 
 import os
+import re
 import signal
 import subprocess
 import sys
@@ -34,6 +35,34 @@ def output(*arguments: object, threads: int | None = None, **variables: str) -> 
         found, errors = child.communicate()
     assert child.returncode == 0, errors
     return found
+
+
+ON_THREADS = """
+import sys, threadpoolctl
+from stickslip import jit
+code = compile(sys.argv.pop(1), "<code>", "exec")
+for threads in (3, 2, 1):
+    if threads < 3:
+        jit.numba.set_num_threads(threads)
+        for module in [module for name, module in sys.modules.items() if name.startswith("stickslip.")]:
+            for value in [value for value in vars(module).values() if hasattr(value, "cache_clear")]:
+                value.cache_clear()
+    with threadpoolctl.threadpool_limits(threads):
+        exec(code, {"__name__": "__main__"})
+    print("end of the run on", jit.thread_count())
+"""
+
+
+def outputs_on_threads(code: str) -> list[str]:
+    """What the code prints on one, two and three threads in all pools.
+
+    One process runs it three times and forgets what the functions with a memory remember: starting another one and
+    loading kernels would take longer than the code. Its first run is that of a process of three threads.
+    """
+    printed = output("-c", ON_THREADS, code, threads=3)
+    found = re.findall(r"(.*?)end of the run on (\d)\n", printed, re.DOTALL)
+    assert [threads for _, threads in found] == ["3", "2", "1"]
+    return [text for text, _ in reversed(found)]
 
 
 @contextmanager

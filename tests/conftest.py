@@ -1,9 +1,12 @@
-"""Settings of every test process."""
+"""Settings of every test process, made before NumPy and Numba are loaded."""
 
 import os
 
+from child_process import POOLS
+
 # one thread each: the runner starts a process a core, and threads that wait for each other on busy cores crawl
-os.environ.setdefault("NUMBA_NUM_THREADS", "1")
+for pool in POOLS:
+    os.environ.setdefault(pool, "1")
 
 # children share the bytecode of the first: there are some two hundred, and each would compile every module anew
 os.environ.pop("PYTHONDONTWRITEBYTECODE", None)

@@ -2,7 +2,7 @@
 
 import json
 
-from child_process import output
+from child_process import outputs_on_threads
 
 LATTICE = """
 import numpy as np
@@ -20,23 +20,25 @@ for torsion in (0.0, 0.01):
 """
 
 
-def state_hash(threads: int, *arguments: str) -> str:
-    return str(json.loads(output("-m", "stickslip", "run", *arguments, "--json", threads=threads))["state_hash"])
+def state_hashes(*arguments: str) -> list[str]:
+    """Those of a run by the command, on one, two and three threads."""
+    code = f"from stickslip.cli import main; assert main(['run', *{arguments}, '--json']) == 0"
+    return [json.loads(text)["state_hash"] for text in outputs_on_threads(code)]
 
 
 def test_sparse_factorisation_and_long_sums_do_not_depend_on_threads() -> None:
     """486 unknowns: the sparse subspace step runs; 1740 rows in the vectors that norms are taken of."""
-    wall = ("wall", "--steps", "15", "--set", "friction=0.3")
-    assert state_hash(1, *wall) == state_hash(2, *wall)
+    one, two, three = state_hashes("wall", "--steps", "15", "--set", "friction=0.3")
+    assert one == two == three
 
 
 def test_a_pile_does_not_depend_on_threads() -> None:
-    pile = ("spheres", "--set", "count=500", "--steps", "40")
-    assert state_hash(1, *pile) == state_hash(2, *pile)
+    one, two, three = state_hashes("spheres", "--set", "count=500", "--steps", "40")
+    assert one == two == three
 
 
 def test_sweeps_in_slabs_do_not_depend_on_threads() -> None:
     """6000 contacts, without and with torsion, swept by several threads at once."""
-    one, two, three = (output("-c", LATTICE, threads=threads) for threads in (1, 2, 3))
+    one, two, three = outputs_on_threads(LATTICE)
     assert len(one.split()) == 2
     assert one == two == three

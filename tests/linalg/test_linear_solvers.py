@@ -289,5 +289,5 @@ print(digest.hexdigest())
 
 def test_threads_do_not_change_a_bit():
     code = f"import sys; sys.path.insert(0, {os.path.dirname(__file__)!r})" + THREADED
-    one, two, three = (child_process.output("-c", code, threads=threads) for threads in (1, 2, 3))
+    one, two, three = child_process.outputs_on_threads(code)
     assert one == two == three
