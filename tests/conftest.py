@@ -10,3 +10,13 @@ for pool in POOLS:
 
 # children share the bytecode of the first: there are some two hundred, and each would compile every module anew
 os.environ.pop("PYTHONDONTWRITEBYTECODE", None)
+
+TERMINAL = {"COLUMNS": "80", "LINES": "25", "TERM": "dumb"}
+COLOURS = ("FORCE_COLOR", "NO_COLOR", "CLICOLOR_FORCE", "PY_COLORS", "TTY_COMPATIBLE")
+
+
+def pytest_sessionstart() -> None:
+    """What is printed does not depend on where the tests run, once pytest has looked at the terminal itself."""
+    os.environ.update(TERMINAL)
+    for name in COLOURS:
+        os.environ.pop(name, None)
