@@ -12,11 +12,12 @@ import pytest
 
 import child_process
 from stickslip import Scene, Simulation
-from stickslip.errors import FileError
+from stickslip.cli import main
+from stickslip.errors import FileError, RecordingWarning
 from stickslip.files import PARTIAL
 from stickslip.io import recorder as recorder_module
 from stickslip.io.model_group import write_model
-from stickslip.io.number_table import CERTIFICATE, ENERGY, TIMINGS
+from stickslip.io.number_table import CERTIFICATE, ENERGY, LATER, TIMINGS
 from stickslip.io.recording import Recorder, Recording, read_recording
 from stickslip.simulation import StepResult
 
@@ -172,12 +173,38 @@ def test_what_was_there_stays_until_the_new_recording_is_whole(tmp_path: Path) -
     with read_recording(tmp_path / "run.h5") as recording, read_recording(partial) as rest:
         assert (len(recording), len(rest)) == (3, 2)
         assert_frames_are_those_of(recording, before)
-        recorded(tmp_path / "run.h5", 5)  # both are replaced under the eyes of who reads them
+        with pytest.warns(RecordingWarning, match=r"run.h5.partial held 2 frames .* kept as .*run.h5.partial-1"):
+            recorded(tmp_path / "run.h5", 5)  # both are replaced under the eyes of who reads them
         assert_frames_are_those_of(recording, before)
         assert_frames_are_those_of(rest, before)
-    assert [file.name for file in tmp_path.iterdir()] == ["run.h5"]
-    with read_recording(tmp_path / "run.h5") as recording:
-        assert len(recording) == 5
+    assert sorted(file.name for file in tmp_path.iterdir()) == ["run.h5", "run.h5.partial-1"]
+    with read_recording(tmp_path / "run.h5") as recording, read_recording(tmp_path / "run.h5.partial-1") as rest:
+        assert (len(recording), len(rest)) == (5, 2)
+
+
+def test_an_unfinished_recording_is_never_deleted(tmp_path: Path) -> None:
+    """Each run that is cut off finds that of the one before it, and moves it to the next free name."""
+    cut_off(tmp_path / "run.h5", 2)
+    with pytest.warns(RecordingWarning, match="partial-1"):
+        cut_off(tmp_path / "run.h5", 3)
+    with pytest.warns(RecordingWarning, match="partial-2"):
+        recorded(tmp_path / "run.h5", 1)
+    names = ("run.h5", "run.h5.partial-1", "run.h5.partial-2")
+    assert sorted(file.name for file in tmp_path.iterdir()) == list(names)
+    for name, frames in zip(names, (1, 2, 3), strict=True):
+        with read_recording(tmp_path / name) as recording:
+            assert len(recording) == frames
+            assert recording.complete is (name == "run.h5")
+    code = main(["report", str(tmp_path / "run.h5.partial-2"), "--json"])
+    assert code == 0
+
+
+def test_the_terminal_says_what_was_moved_aside(tmp_path: Path, capfd: pytest.CaptureFixture[str]) -> None:
+    partial = cut_off(tmp_path / "run.h5", 2)
+    assert main(["run", "demo", "--steps", "1", "--out", str(tmp_path / "run.h5"), "--json"]) == 0
+    assert capfd.readouterr().err == (
+        f"warning: {partial} held 2 frames of a run that did not end; it is kept as {partial}-1\n"
+    )
 
 
 def killed_copy(tmp_path: Path) -> Path:
@@ -188,6 +215,25 @@ def killed_copy(tmp_path: Path) -> Path:
         recorder._commit()
         (tmp_path / "killed.h5.partial").write_bytes((tmp_path / "run.h5.partial").read_bytes())
     return tmp_path / "killed.h5.partial"
+
+
+def test_damage_to_a_killed_recording_is_found_at_once(tmp_path: Path) -> None:
+    """HDF5 would read damaged metadata again and again, in the hope that a writer mends them."""
+    killed = killed_copy(tmp_path)
+    whole = killed.read_bytes()
+    refused = 0
+    for at in np.random.default_rng(0).integers(512, len(whole), size=60).tolist():
+        damaged = bytearray(whole)
+        damaged[at] ^= 0xFF
+        killed.write_bytes(damaged)
+        start = time.monotonic()
+        try:
+            with read_recording(killed) as recording:
+                np.asarray(recording.v)
+        except FileError:
+            refused += 1
+        assert time.monotonic() - start < 20.0
+    assert refused > 5
 
 
 def test_a_truncated_file_is_refused(tmp_path: Path) -> None:
@@ -247,7 +293,7 @@ def write_version_1(path: Path, sim: Simulation, results: list[StepResult]) -> N
         contacts["status"] = np.ones(len(impulse), dtype="i4")
         for name in CERTIFICATE:
             values = [getattr(result.certificate, name) for result in results]
-            if name != "gliding_gap":
+            if name not in LATER:
                 file[f"certificate/{name}"] = np.array(values, dtype="S16" if name == "status" else None)
         for name in ENERGY:
             file[f"certificate/energy/{name}"] = [getattr(result.certificate.energy, name) for result in results]
@@ -267,7 +313,7 @@ def test_recordings_of_version_1_open(tmp_path: Path) -> None:
         assert recording.final_state is not None
         assert recording.final_state.digest() == sim.state.digest() == recording.state_digest
         assert recording.certificate["status"].tolist() == [result.certificate.status for result in results]
-        assert np.isnan(recording.certificate["gliding_gap"]).all()
+        assert all(np.isnan(recording.certificate[name]).all() for name in LATER)
         assert recording.energy["kinetic"].tolist() == [result.certificate.energy.kinetic for result in results]
         assert set(recording.timings) == set(TIMINGS[:4])
         assert recording.joint_broken.shape == recording.joint_impulse.shape == (6, 0)
