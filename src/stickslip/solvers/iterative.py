@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, field, replace
 from functools import wraps
 from typing import ClassVar, TypeVar
 
@@ -46,13 +46,16 @@ class Iterative:
     tolerance: float = 1e-8
     """Residual at which to stop."""
     max_iterations: int = 2000
-    """Iterations at most."""
+    """Iterations at most, of all solves of a step together."""
+    max_seconds: float = field(default=np.inf, kw_only=True)
+    """[s] of wall clock at most, of all solves of a step together; looked at between iterations (budget.py)."""
     criterion: str = "scaled"
     """The residual of contact/residual.py that the tolerance is for: "scaled" or "siconos"."""
 
     def __post_init__(self) -> None:
         self._check_whole("max_iterations", 1)
         self._check_range("tolerance", 0.0, np.inf)
+        check_seconds(self.name, self.max_seconds)
         self._check_choice("criterion", self.criteria)
 
     def _check_whole(self, name: str, least: int) -> None:
@@ -99,6 +102,13 @@ class Iterative:
         if self.criterion == "siconos":
             return residual(problem, lam, u, self.law).siconos
         return scaled_residual(problem, lam, u, self.law)
+
+
+def check_seconds(name: str, value: object) -> None:
+    """Raise an InputError unless ``max_seconds`` of the solver of that name is a number above zero or infinite."""
+    number = isinstance(value, int | float | np.integer | np.floating) and not isinstance(value, bool)
+    if not number or not value > 0.0:  # type: ignore[operator]
+        raise InputError(f"solver {name}: max_seconds is {value!r}; it must be above 0, inf for no limit")
 
 
 S = TypeVar("S", bound=Iterative)

@@ -11,7 +11,9 @@ from numpy.typing import NDArray
 from stickslip.contact.laws import Law
 from stickslip.contact.problem import ContactProblem
 
-Status = Literal["converged", "max-iterations", "stalled", "diverged"]
+Status = Literal["converged", "max-iterations", "max-seconds", "stalled", "diverged"]
+"""How a solve ended: within the tolerance, at the end of its iterations or of its time, where more iterations were no
+use, or at numbers that are none."""
 
 
 class Relinearise(Protocol):

@@ -1,0 +1,113 @@
+"""Budgets: the iterations and the seconds that one step may take, whatever it repeats or is cut into.
+
+``max_iterations`` and ``max_seconds`` of a solver are for a whole step. Who solves several times for one step gives each
+solve what those before it have left:
+
+    following = left(solver, used_iterations, used_seconds)       # None: nothing is left, and ``spent`` says what of
+
+Compiled loops that may run long are called in chunks, between which somebody looks at the clock. Chunks only
+interrupt a loop: where time is not up, results are the same bits as without a limit.
+"""
+
+from __future__ import annotations
+
+import time
+from collections.abc import Callable
+from dataclasses import fields, is_dataclass, replace
+from math import inf
+from typing import Any, cast
+
+from stickslip.solvers.protocol import Solver, Status
+
+LEAST_SECONDS = 1e-9
+"""[s] that a solver gets where preparations have used all of its time: it says where it starts, and ends."""
+CHUNK_SECONDS = 2e-3
+"""[s] that a chunk of compiled iterations should take: much longer than a call, much shorter than patience."""
+
+
+def left(solver: Solver, iterations: int, seconds: float) -> Solver | None:
+    """The same solver with what is left of its budget after ``iterations`` and ``seconds``; None where it is used up.
+
+    A solver without limits, and one of which nothing was used, is returned as it is.
+    """
+    if spent(solver, iterations, seconds) is not None:
+        return None
+    less: dict[str, Any] = {}
+    if iterations > 0 and _has(solver, "max_iterations"):
+        less["max_iterations"] = cast(Any, solver).max_iterations - iterations
+    if _limited_seconds(solver) < inf:
+        less["max_seconds"] = _limited_seconds(solver) - seconds
+    return _but(solver, less)
+
+
+def spent(solver: Solver, iterations: int, seconds: float) -> Status | None:
+    """The status of a step that ends because this much of the solver's budget was used; None where some is left."""
+    if _has(solver, "max_iterations") and iterations >= cast(Any, solver).max_iterations:
+        return "max-iterations"
+    return "max-seconds" if seconds >= _limited_seconds(solver) else None
+
+
+def hurried(solver: Solver, seconds: float) -> Solver:
+    """The same solver after preparations that took ``seconds`` of its time; it never gets less than LEAST_SECONDS."""
+    limit = _limited_seconds(solver)
+    return solver if limit == inf else _but(solver, {"max_seconds": max(limit - seconds, LEAST_SECONDS)})
+
+
+class Clock:
+    """Says whether the time of a solve is up; one without a limit never looks."""
+
+    def __init__(self, seconds: float) -> None:
+        """Start with so many seconds."""
+        self.started = time.perf_counter()
+        self.limit = seconds
+
+    @property
+    def used(self) -> float:
+        """Seconds since the start."""
+        return time.perf_counter() - self.started
+
+    @property
+    def is_up(self) -> bool:
+        """Whether no time is left."""
+        return self.limit < inf and self.used >= self.limit
+
+
+def in_chunks(run: Callable[[int], int], count: int, clock: Clock) -> int:
+    """Up to ``count`` iterations by ``run``, which makes as many as it is told or fewer where it is done; their number.
+
+    At least one is made. Without a limit of time it is a single call.
+    """
+    if clock.limit == inf:
+        return run(count)
+    made, chunk = 0, 1
+    while made < count:
+        asked, began = min(chunk, count - made), clock.used
+        done = run(asked)
+        made += done
+        ended = clock.used
+        if done < asked or ended >= clock.limit:
+            break
+        if ended - began < CHUNK_SECONDS:
+            chunk *= 2
+    return made
+
+
+def _has(solver: Solver, name: str) -> bool:
+    """Whether the solver has such an option."""
+    return is_dataclass(solver) and any(field.name == name for field in fields(solver))
+
+
+def _limited_seconds(solver: Solver) -> float:
+    """``max_seconds`` of a solver, infinite where it has no such option."""
+    return float(cast(Any, solver).max_seconds) if _has(solver, "max_seconds") else inf
+
+
+def _but(solver: Solver, options: dict[str, Any]) -> Solver:
+    """The solver with other options, and with what it remembers between steps."""
+    if not options:
+        return solver
+    other = replace(cast(Any, solver), **options)
+    for field in fields(other):
+        if not field.init:
+            object.__setattr__(other, field.name, getattr(solver, field.name))
+    return cast(Solver, other)
