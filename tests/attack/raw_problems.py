@@ -212,9 +212,9 @@ def _contact(rng: np.random.Generator, mu: float, mass: float, plain: bool) -> B
     kind = DISC if plain else int(rng.choice([DISC, ELLIPSE, ELLIPSOID, BOX], p=[0.2, 0.35, 0.35, 0.1]))
     rows = 4 if kind == ELLIPSOID or (not plain and rng.random() < 0.3) else 3
     friction = (mu, mu, 0.0)
-    if kind != DISC:
+    if kind != DISC:  # torsion is for the sets that have it
         friction = (mu, mu * float(rng.choice([0.0, 0.3, 1.0, 2.0])), float(rng.choice([0.0, 1e-3, 0.1, 10.0])))
-        friction = friction if rows == 4 else (*friction[:2], 0.0)
+        friction = friction if rows == 4 and kind in (ELLIPSOID, BOX) else (*friction[:2], 0.0)
     compliance = np.zeros(rows)
     if rng.random() < 0.08:
         compliance[0] = 10.0 ** rng.uniform(-6.0, 3.0) / mass
