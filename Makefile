@@ -59,7 +59,7 @@ gallery: $(STAMPS)/view
 	@$(BIN)/python docs/make_gallery.py $(GALLERY_ARGS)
 
 clean:
-	@rm -rf $(VENV) build dist .pytest_cache .mypy_cache .ruff_cache .import_linter_cache .hypothesis demo.h5 demo.h5.partial demo.png demo.html
+	@rm -rf $(VENV) build dist .pytest_cache .mypy_cache .ruff_cache .import_linter_cache .hypothesis demo.h5 demo.h5.partial demo.png demo.html attack.json
 	@find src tests -name __pycache__ -type d -prune -exec rm -rf {} +
 
 # The environment. A stamp is newer than pyproject.toml when its extra is installed. Hatchling is installed
