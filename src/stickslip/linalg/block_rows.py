@@ -223,7 +223,7 @@ def _act_contacts(entry_start, entry_column, entries, lam, f_out):
             for j in range(6):
                 f[j] += d[0, j] * a + d[1, j] * b + d[2, j] * s
             if torsion:
-                for j in range(3, 6):
+                for j in range(6):
                     f[j] += d[3, j] * t
 
 

@@ -24,6 +24,7 @@ from numpy.typing import NDArray
 
 from stickslip.contact.laws import BILATERAL, CONTACT, DISC, ELASTIC
 from stickslip.contact.problem import ContactProblem, reordered
+from stickslip.linalg.block_rows import BlockRows
 from stickslip.linalg.inertia import rigid_inverses
 from stickslip.solvers import prox_iterations as loops
 from stickslip.solvers.iterative import WANDERED
@@ -221,7 +222,8 @@ class Sweeps:
 def leading_contacts(problem: ContactProblem, options: Prox) -> tuple[int, int, NDArray[np.float64] | None]:
     """Contacts before all other blocks that fast kernels sweep over, the rows of each, and A^-1 (nb, 7) or None.
 
-    They are between rigid bodies, and have four rows, or three and discs for friction sets.
+    They are between rigid bodies, and have four rows, the last of them about spins alone, or three and discs for
+    friction sets.
     """
     laws, height = problem.laws, np.diff(problem.J.row_start)
     rows = int(height[0]) if len(height) else 0
@@ -229,4 +231,13 @@ def leading_contacts(problem: ContactProblem, options: Prox) -> tuple[int, int, 
         return 0, rows, None
     fast = (laws.law == CONTACT) & (height == rows) & ((rows == 4) | (laws.friction_set == DISC))
     count = len(fast) if fast.all() else int(np.argmin(fast))
-    return count, rows, rigid_inverses(problem.A) if count else None
+    inverses = rigid_inverses(problem.A) if count else None
+    if inverses is not None and rows == 4 and not _spins(problem.J, count):
+        inverses = None
+    return count, rows, inverses
+
+
+def _spins(J: BlockRows, count: int) -> bool:
+    """Whether the fourth rows of the first ``count`` contacts between rigid bodies move nothing but spins."""
+    entries = J.data[: J.data_start[J.entry_start[count]]].reshape(-1, 4, 6)
+    return not entries[:, 3, :3].any()
