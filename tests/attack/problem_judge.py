@@ -251,7 +251,7 @@ def inverse_of(A: Long) -> Long:
 def cone(z: Long, mu: np.longdouble) -> Long:
     """Closest point to z (3,) with |(z_1, z_2)| <= mu z_0."""
     slip = np.hypot(z[1], z[2])
-    if slip <= mu * z[0]:
+    if z[0] >= 0.0 and slip <= mu * z[0]:
         return z
     if mu * slip <= -z[0]:
         return np.zeros_like(z)

@@ -48,14 +48,16 @@ MODULES = {
 }  # fmt: skip
 SECONDS = 60.0
 """Longest time of a case whose module says nothing."""
-TRIALS = 3
-"""Times that a case may take too long before it counts: the first ones of a new version compile kernels meanwhile."""
+FIRST = 600.0
+"""[s] that the first cases of a process may take: after a change they compile kernels, or wait for those who do."""
+SETTLED = 3
+"""Cases of a kind after which a process has what it needs of kernels, but for a few."""
+TRIALS = 2
+"""Times that a case may take too long before it counts; what it compiled before is there the second time."""
 KEPT = 200
 """Failures of a kind that a report has in words."""
 READY = "ready"
 """What a process says when it has imported all that it needs; the time of its first case begins then."""
-STARTING = 600.0
-"""[s] that it may need for that."""
 LEAST_LIMIT = 4000
 """[MB] below which the memory of a process is not limited: compilers need some."""
 
@@ -144,11 +146,18 @@ class _Worker:
         theirs.close()
         self.task: tuple[str, int] | None = None
         self.began, self.ready = 0.0, False
+        self.done: Counter[str] = Counter()
 
     def give(self, task: tuple[str, int]) -> None:
         """Have it run case ``task``: kind and index."""
         self.task, self.began = task, time.monotonic()
         self.link.send(task)
+
+    def patience(self, longest: float) -> float:
+        """[s] that its case may take, which are the ``longest`` ones unless it has just begun."""
+        assert self.task is not None
+        settled = self.ready and self.done[self.task[0]] >= SETTLED
+        return longest if settled else max(longest, FIRST)
 
     def end(self) -> int:
         """Stop the process, whatever it does; its exit code."""
@@ -196,6 +205,7 @@ def run_attacks(
         assert worker.task is not None
         kind, index = worker.task
         tallies[kind].add(seed, index, found, time.monotonic() - worker.began)
+        worker.done[kind] += 1
         worker.task = None
         show(tallies)
 
@@ -226,7 +236,7 @@ def run_attacks(
                         worker.process.join(5.0)
                         death = Outcome()
                         death.fail("crash", f"the process ended with {_name_of(worker.end())}")
-                elif time.monotonic() - worker.began > (longest[worker.task[0]] if worker.ready else STARTING):
+                elif time.monotonic() - worker.began > worker.patience(longest[worker.task[0]]):
                     worker.end()
                     slow[worker.task] += 1
                     death = Outcome()

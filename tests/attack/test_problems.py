@@ -40,7 +40,9 @@ def test_judge_knows_sliding_and_sticking():
 def test_judge_measures_a_known_error():
     # nothing pushes back: F = u_n, over |q|
     assert one_contact([-1.0, 2.0, 2.0], 0.0).judge(np.zeros(3)).residual == pytest.approx(1.0 / 3.0, rel=1e-15)
-    assert one_contact([-1.0, 2.0], 0.0, law=BILATERAL).judge(np.array([2.0, 0.0])).residual == pytest.approx(2 / sqrt(5))
+    held = one_contact([-1.0, 2.0], 0.0, law=BILATERAL)
+    assert held.judge(np.array([2.0, 0.0])).residual == pytest.approx(2 / sqrt(5))
+    assert one_contact([1.0, 0.0, 0.0], 0.0).judge(np.zeros(3)).residual == 0.0  # parts without slip or friction
     assert one_contact([3.0, -2.0], 0.0, law=LIMIT).judge(np.zeros(2)).residual == 1.0
     assert one_contact([1.0], 0.0, law=BOUNDED, bound=0.5).judge(np.array([-0.5])).residual == 0.0
     assert one_contact([1.0], 0.0, law=BOUNDED, bound=0.5).judge(np.array([-0.3])).residual == pytest.approx(0.1)

@@ -6,7 +6,7 @@ import sys
 import pytest
 import run
 
-FAKE = '''
+FAKE = """
 import os, signal, time
 from outcome import Outcome
 
@@ -29,7 +29,7 @@ def attack(seed, index):
     if index == 6:
         os._exit(7)
     return out
-'''
+"""
 
 
 @pytest.fixture
@@ -37,6 +37,7 @@ def fake(tmp_path, monkeypatch):
     (tmp_path / "fake_attack.py").write_text(FAKE)
     monkeypatch.syspath_prepend(str(tmp_path))
     monkeypatch.setattr(run, "TRIALS", 1)
+    monkeypatch.setattr(run, "SETTLED", 0)
     yield {"fake": "fake_attack"}
     sys.modules.pop("fake_attack", None)
 
