@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import numpy as np
 from numpy.typing import NDArray
-from raw_problems import DISC, ELLIPSE, RawProblem
+from raw_arrays import CONTACT, DISC, ELLIPSE, Block, RawProblem
 from scipy.sparse import csr_array
 
 from stickslip.contact.checks import checked
@@ -65,20 +65,23 @@ def _diagonal_blocks(width: list[int], matrix: NDArray[np.float64], inverse: NDA
 
 
 def _from_matrix(raw: RawProblem) -> ContactProblem:
-    """By ``from_delassus`` where all blocks are contacts of three rows with discs or ellipses that have no springs."""
+    """By ``from_delassus`` where it can say all blocks."""
     W = raw.inverse
     assert W is not None
-    sets = [(b.law, b.friction_set, b.compliance.any()) for b in raw.blocks]
-    # it tells ellipses by their coefficients
-    if all(s[0] == 0 and s[1] in (DISC, ELLIPSE) and not s[2] for s in sets) and all(
-        (b.friction[0] != b.friction[1]) == (b.friction_set == ELLIPSE) for b in raw.blocks
-    ):
+    if all(_plain(block) for block in raw.blocks):
         mu = np.array([b.friction for b in raw.blocks]).reshape(-1, 3)
         isotropic = bool((mu[:, 0] == mu[:, 1]).all())
         return from_delassus(csr_array(W) if raw.sparse else W, raw.v_free, mu[:, 0] if isotropic else mu)
     matrix = csr_array(W)
     matrix.sort_indices()
     return given_problem(matrix, raw.v_free.copy(), _laws(raw), raw.row_start)
+
+
+def _plain(block: Block) -> bool:
+    """Whether ``from_delassus`` can say it: a rigid contact of three rows whose set its coefficients tell."""
+    told = {True: ELLIPSE, False: DISC}[block.friction[0] != block.friction[1]]
+    rigid = len(block.bias) == 3 and not block.compliance.any()
+    return block.law == CONTACT and rigid and block.friction_set == told
 
 
 def _from_nodes(raw: RawProblem, J: BlockRows, laws: Laws, bias: NDArray[np.float64]) -> ContactProblem:

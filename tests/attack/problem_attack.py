@@ -16,7 +16,8 @@ from built_problems import built
 from numpy.typing import NDArray
 from outcome import Outcome
 from problem_judge import Judge
-from raw_problems import RawProblem, raw_problem
+from raw_arrays import RawProblem
+from raw_problems import raw_problem
 
 from stickslip.contact.problem import ContactProblem
 from stickslip.errors import StickslipError

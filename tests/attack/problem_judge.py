@@ -22,7 +22,7 @@ from typing import NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
-from raw_problems import BOUNDED, BOX, CONTACT, DISC, LIMIT, RawProblem
+from raw_arrays import BOUNDED, BOX, CONTACT, DISC, LIMIT, RawProblem
 
 Long = NDArray[np.longdouble]
 EPS = np.finfo(np.float64).eps

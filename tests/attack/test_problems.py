@@ -7,7 +7,7 @@ import pytest
 from outcome import gather
 from problem_attack import ITERATIONS, attack
 from problem_judge import Judge, ellipsoid, polygon
-from raw_problems import BILATERAL, BOUNDED, CONTACT, LIMIT, Block, RawProblem
+from raw_arrays import BILATERAL, BOUNDED, CONTACT, LIMIT, Block, RawProblem
 
 SEED, CASES = 20260, 150
 
