@@ -193,45 +193,44 @@ class Judge:
         return F, (2.0 + float(mu.max())) * float(max(1.0, self.length[c], 1.0 / self.length[c]))
 
     def momentum(self, lam: NDArray[np.float64], v: NDArray[np.float64]) -> Found:
-        """Largest share of the impulses on an island, a set of bodies that rows join, that is not in its momentum."""
-        assert self.raw.matrix is not None
-        A = self.raw.matrix.astype(np.longdouble)
-        x = v.astype(np.longdouble)
-        if self.raw.missing is None:
-            gained = A @ (x - self.v_free)
-        else:
-            gained = A @ (x - self.raw.v_free) - self.raw.missing
-        pushed = self.J.T @ lam.astype(np.longdouble)
-        has = np.abs(A) @ np.abs(x)
-        size_of = np.abs(A) @ (np.abs(x) + np.abs(self.v_free)) + np.abs(self.J.T) @ np.abs(lam)
+        """Largest share of the impulses on a body that its momentum has not met; soft bodies count as a whole.
+
+        Linear and angular parts apart, angular ones at the radius of gyration, sqrt(trace of inertia / trace of mass):
+
+            max(|e|, |e'| / r) / (|A (v - v_free)| + ||J|^T |lam|| + NOISE |A v|),     e = A (v - v_free) - J^T lam
+        """
+        raw = self.raw
+        assert raw.matrix is not None
+        A, x = raw.matrix.astype(np.longdouble), v.astype(np.longdouble)
+        gained = A @ (x - raw.v_free) - (0.0 if raw.missing is None else raw.missing)
+        pushes = np.abs(self.J).T @ np.abs(lam)
+        error = gained - self.J.T @ lam.astype(np.longdouble)
+        doubt = self.terms * EPS * (np.abs(A) @ (np.abs(x) + np.abs(raw.v_free)) + pushes)
         worst = Found(0.0, 0.0)
-        for island in self._islands():
-            norm = [np.sqrt((part[island] ** 2).sum()) for part in (gained - pushed, gained, pushed, has, size_of)]
-            size = norm[1] + norm[2] + NOISE * norm[3]
+        for first, last in self._bodies():
+            here = slice(first, last)
+            weight, angular = np.ones(last - first, dtype=np.longdouble), np.zeros(last - first, dtype=bool)
+            if last - first == 6 and (raw.kind == "bodies" or last <= 6 * raw.rigid):
+                angular[3:] = True
+                own = np.diagonal(A)[here]
+                weight[3:] = np.sqrt(own[:3].sum() / own[3:].sum())
+
+            def norm(part: Long, chosen: NDArray[np.bool_] | None = None) -> np.longdouble:
+                scaled = weight * part[here]  # noqa: B023  (called in this round)
+                return np.sqrt(((scaled if chosen is None else scaled[chosen]) ** 2).sum())
+
+            size = norm(gained) + norm(pushes) + NOISE * norm(A @ x)
             if size > 0.0:
-                found = Found(float(norm[0] / size), float(self.terms * EPS * norm[4] / size))
+                found = Found(float(max(norm(error, ~angular), norm(error, angular)) / size), float(norm(doubt) / size))
                 worst = max(worst, found, key=lambda f: f.residual - f.rounding)
         return worst
 
-    def _islands(self) -> list[NDArray[np.int_]]:
-        """Unknowns of each set of bodies that A or rows join."""
-        meets = (self.raw.matrix != 0) | np.eye(len(self.v_free), dtype=bool)
-        touched = self.J != 0
-        for c in range(len(self.law)):
-            used = touched[self.row[c] : self.row[c + 1]].any(axis=0)
-            meets[np.ix_(used, used)] = True
-        start = self.raw.column_start
-        for a, b in zip(start[:-1], start[1:], strict=True):
-            meets[a:b, a:b] = True
-        left, out = np.ones(len(meets), dtype=bool), []
-        while left.any():
-            island = np.zeros(len(meets), dtype=bool)
-            island[np.argmax(left)] = True
-            while (more := meets[island].any(axis=0)).sum() > island.sum():
-                island = more
-            left &= ~island
-            out.append(np.flatnonzero(island))
-        return out
+    def _bodies(self) -> list[tuple[int, int]]:
+        """First and last unknown of each body."""
+        start = [int(k) for k in self.raw.column_start]
+        bounds = start if self.raw.kind != "soft" else start[: self.raw.rigid + 1]
+        ends = [6 * self.raw.rigid + 3 * node for node in self.raw.bodies]
+        return [*zip(bounds[:-1], bounds[1:], strict=True), *zip(ends[:-1], ends[1:], strict=True)]
 
 
 def inverse_of(A: Long) -> Long:
