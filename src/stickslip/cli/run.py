@@ -30,6 +30,9 @@ def run(
     steps: Annotated[int | None, typer.Option(help="Number of steps.")] = None,
     time: Annotated[float | None, typer.Option(help="Simulated time in seconds, instead of steps.")] = None,
     dt: Annotated[float | None, typer.Option(help="Step size in seconds, instead of the scene's.")] = None,
+    max_seconds: Annotated[
+        float | None, typer.Option(help="Time that the solver may take for a step at most, in seconds; no limit.")
+    ] = None,
     out: Annotated[Path | None, typer.Option(metavar="FILE.h5", help="Record the run to this file.")] = None,
     every: Annotated[int, typer.Option(help="Record every so many steps.")] = 1,
     elements: Annotated[
@@ -58,7 +61,10 @@ def run(
     from stickslip.scenes.parameters import parse_assignments
     from stickslip.scenes.running import execute, prepare
 
-    prepared = prepare(scene, solver, parse_assignments(set_ or []), dt)
+    settings = parse_assignments(set_ or [])
+    if max_seconds is not None:
+        settings["solver.max_seconds"] = max_seconds
+    prepared = prepare(scene, solver, settings, dt)
     count = prepared.step_count(steps, time)
     dump = _dump(prepared.sim, scene, count, *dump_problem) if dump_problem is not None else None
     with ExitStack() as stack:

@@ -16,6 +16,7 @@ from dataclasses import replace
 import numpy as np
 from numpy.typing import NDArray
 
+from stickslip.contact.checks import trusted
 from stickslip.contact.problem import ContactProblem
 from stickslip.linalg.block_rows import BlockRows, summed
 from stickslip.linalg.inertia import BlockDiagonal, GivenInverse, SparseInertia
@@ -50,7 +51,7 @@ def cushioned(problem: ContactProblem) -> ContactProblem:
     # the same measures of errors
     found.__dict__.update(diagonal=diagonal, free_speed=problem.free_speed, momentum_size=problem.momentum_size)
     found.__dict__[ORIGIN] = problem
-    return found
+    return trusted(found)
 
 
 def without_cushions(problem: ContactProblem) -> ContactProblem:

@@ -16,14 +16,14 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
 from stickslip.contact import delassus
-from stickslip.contact.checks import checked
+from stickslip.contact.checks import checked, trusted
 from stickslip.contact.laws import CONTACT, DISC, ELLIPSE, ELLIPSOID, LIMIT
 from stickslip.contact.participating import Participating, participating
 from stickslip.contact.soft_delassus import dense_delassus, full_blocks, given_inverse
 from stickslip.errors import InputError
 from stickslip.jit import kernel
 from stickslip.linalg import block_rows, inertia
-from stickslip.linalg.block_rows import BlockRows
+from stickslip.linalg.block_rows import BlockRows, all_sized
 from stickslip.linalg.inertia import BlockDiagonal, GivenInverse, Inertia, SparseInertia
 from stickslip.linalg.vectors import length
 
@@ -188,7 +188,7 @@ class ContactProblem:
         joints move together, q is rounding; it counts at least as NOISE of the free velocities.
         """
         q = self._rough_constraint_velocity if self._rough else self.free_constraint_velocity
-        if self.row_count == 3 * self.block_count and (self.laws.law == CONTACT).all():
+        if all_sized(self.J.row_start, 3) and (self.laws.law == CONTACT).all():
             return float(length(q))  # the common case: contacts without torsion
         joined = bool((self.laws.law != CONTACT).any())
         limited = np.repeat(self.laws.law == LIMIT, np.diff(self.J.row_start))
@@ -224,9 +224,9 @@ class ContactProblem:
         found = ContactProblem(given_inverse(W, used), q, rows, np.zeros(len(q)), self.laws, self.step, soft=True)
         self.__dict__["diagonal"] = found.__dict__["diagonal"] = np.diagonal(W).copy()
         found.__dict__["free_speed"] = self.free_speed
-        if used.all() and len(q) == 3 * self.block_count:
+        if used.all() and all_sized(self.J.row_start, 3):
             found.__dict__["delassus"] = full_blocks(W, self.J.row_start)
-        return found
+        return trusted(found)
 
     @cached_property
     def participating(self) -> Participating:
@@ -297,7 +297,7 @@ def reordered(problem: ContactProblem, order: NDArray[np.int32]) -> tuple[Contac
     diagonal = np.empty(problem.row_count)
     diagonal[rows] = inner.diagonal
     problem.__dict__["diagonal"] = diagonal
-    return inner, rows
+    return trusted(inner), rows
 
 
 def contact_laws(mu: ArrayLike, rows: int = 3) -> Laws:

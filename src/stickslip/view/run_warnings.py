@@ -70,6 +70,7 @@ MOST_LOOKS = 64
 
 STATUS_WORDS = {
     "max-iterations": "ran out of iterations",
+    "max-seconds": "ran out of time",
     "stalled": "stalled",
     "diverged": "diverged",
     "converged": "were called converged, but made energy of nothing",
