@@ -33,27 +33,11 @@ from stickslip.linalg.vec3 import (
 )
 from stickslip.model import Model
 from stickslip.step_contacts import Found, common_velocity
+from stickslip.step_status import MOST_TURN
 from stickslip.stepping import Stepping
 
 SHARE = 0.25
 """Of the thinner shape of a pair: how deep one may get into the other in a step before its contacts mean nothing."""
-MOST_TURN = 1.0
-"""[rad] by which a body that pushes another may turn within a step: contact points move along straight lines there."""
-
-
-def turns_of_touching(
-    model: Model, contacts: Contacts, normal_impulse: NDArray[np.float64], way: NDArray[np.float64]
-) -> NDArray[np.float64]:
-    """Turn (nb,) of bodies on which a contact pushes, over MOST_TURN; way (nb, 6): their motion in the step [m, rad].
-
-    Balls do not count: turned, they are the same.
-    """
-    turn = np.zeros(model.body_count)
-    pushing = normal_impulse > 0.0
-    for touching in (contacts.body_a[pushing], contacts.body_b[pushing]):
-        turn[touching] = np.linalg.norm(way[touching, 3:], axis=1) / MOST_TURN
-    turn[model.lever == 0.0] = 0.0
-    return turn
 
 
 def is_slow(model: Model, v: NDArray[np.float64], v_end: NDArray[np.float64], h: float) -> bool:

@@ -241,7 +241,8 @@ class Linearisation:
         missing = -problem.momentum_gain(v)
         solved = problem.unsolved is None
         stiff = replace(problem, A=H, v_free=v + inertia.solve(H, missing) if solved else solved_later(v, missing))
-        stiff.__dict__.update(free_speed=problem.free_speed, momentum_size=problem.momentum_size)  # the same measures
+        # the same measures
+        stiff.__dict__.update(free_speed=problem.free_speed, momentum_size=problem.momentum_size, masses=problem.masses)
         return trusted(stiff)
 
     def _first_rows(self) -> Rows:
@@ -305,7 +306,8 @@ class Linearisation:
             inertia_of_all, v_free, found.J, found.bias, laws, h, found.prescribed, v_before=self.start, gap=gap
         )
         if self.soft is not None:
-            problem.__dict__["momentum_size"] = self.soft.momentum_size
+            none = np.zeros(self.model.rigid_dof_count)
+            problem.__dict__["momentum_size"] = np.concatenate([none, self.soft.momentum_size])
             if response is not None:
                 # a node answers a contact with its elements, not with its mass alone
                 problem.__dict__["diagonal"] = delassus.diagonal(problem.J, problem.A)

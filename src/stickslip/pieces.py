@@ -19,12 +19,13 @@ from numpy.typing import NDArray
 
 from stickslip.certificate import Certificate
 from stickslip.contact_report import contacts_of
-from stickslip.crossing import crossings, is_slow, turns_of_touching, watched_contacts
+from stickslip.crossing import crossings, is_slow, watched_contacts
 from stickslip.joint_description import WORLD
 from stickslip.model import Model
 from stickslip.solvers.budget import left
 from stickslip.solvers.protocol import Solver
 from stickslip.state import State
+from stickslip.step_status import MOST_TURN, WORST_FIRST, touching_turns
 from stickslip.stepping import Stepping
 
 if TYPE_CHECKING:
@@ -40,7 +41,7 @@ SHORTEST = 0.05
 """Share of a piece that went too far at which the next try is at least."""
 MOST_STOPS = 4
 """Times that more bodies are left in place because others were."""
-STATUSES = ("diverged", "passed-through", "joints-apart", "turned-too-far", "max-seconds", "max-iterations", "stalled")
+STATUSES = (*WORST_FIRST, "max-seconds", "max-iterations", "stalled")
 """What a step is called that has a piece of this status, worst first."""
 
 
@@ -70,13 +71,11 @@ class TakePiece(Protocol):
 
 def excess(model: Model, before: State, result: StepResult, options: Stepping) -> Excess:
     """By what factor a step from ``before`` went too far."""
-    after, contacts = result.state, result.contacts
+    after = result.state
     if is_slow(model, before.v, after.v, options.dt):
         return Excess(0.0, 0.0, np.zeros(0, dtype=np.intp))
     way, way_end = options.dt * before.v, options.dt * after.v
-    rows = model.contact_rows
-    pushed = result.solution.lam[: rows * len(contacts) : rows]
-    turn = turns_of_touching(model, contacts, pushed, way_end)
+    turn = touching_turns(model, after, result.problem, result.solution.lam, options.dt) / MOST_TURN
     bodies = turn > 1.0
     # with the midpoint rule contacts are found half a step later, when it may be too late
     found = None if options.scheme == "moreau" else result.found

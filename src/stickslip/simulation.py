@@ -186,8 +186,9 @@ class Simulation(SoftReading):
             springs = np.concatenate([springs, soft.contacts.compliance])
             filling = linearisation.filling_work(solution.lam, after)
         certificate = certify(
-            model, replace(state, v=v), after, problem, solution, gap, h, motion, filling, springs, options.horizon
-        )
+            model, replace(state, v=v), after, solution.judged or problem, solution, gap, h, motion, filling, springs,
+            options.horizon, self.solver,
+        )  # fmt: skip
         clock.append(time.perf_counter())
         stages = ("collide", "assemble", "solve", "integrate", "stabilise", "certify")
         timings = dict(zip(stages, np.diff(clock).tolist(), strict=True))

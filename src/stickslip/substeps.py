@@ -127,8 +127,10 @@ def _judged(
     missing = Unsolved(v_mean, -problem.momentum_gain(v_mean) - gain)
     judged = replace(problem, v_free=missing)  # type: ignore[arg-type]
     # velocities are differences of positions over a ``small`` step [s], and have their rounding
-    distance = step.model.mass * np.linalg.norm(q_end[:, :3], axis=1)
-    judged.__dict__["momentum_size"] = problem.momentum_size + ROUNDING * float(np.linalg.norm(distance)) / small
+    dynamic = step.model.dynamic
+    size = problem.momentum_size.copy()
+    size[:rigid:6] += ROUNDING * step.model.mass[dynamic] * np.linalg.norm(q_end[dynamic, :3], axis=1) / small
+    judged.__dict__["momentum_size"] = size
     judged.__dict__["free_speed"] = problem.free_speed
     return judged
 

@@ -145,7 +145,8 @@ def _print_summary(summary: Summary, out: Path | None) -> None:
     console.print(table)
     failed = s.steps - round(s.steps * s.converged_fraction)
     if failed:
-        console.print(f"[red]{failed} of {s.steps} steps did not reach the solver's tolerance.[/]")
+        how = ", ".join(f"{count} {word}" for word, count in s.statuses.items() if word != "converged")
+        console.print(f"[red]{failed} of {s.steps} steps did not converge: {how}.[/]")
     else:
         console.print("[green]Every step converged.[/]")
     lines = Table("", "", "", show_header=False, box=None, padding=(0, 2))
@@ -153,6 +154,8 @@ def _print_summary(summary: Summary, out: Path | None) -> None:
     lines.add_row("overlap", f"{plain_number(c['penetration_max_mm'])} mm", "deepest")
     lines.add_row("gliding gap", f"{plain_number(c['gliding_gap_max_mm'])} mm", "widest across which a contact pushes")
     lines.add_row("contact law", plain_number(c["natural_residual_max"]), "largest residual, relative")
+    if c["joint_error_max_mm"] > 0.0:
+        lines.add_row("joints", f"{plain_number(c['joint_error_max_mm'])} mm", "most that rigid ones were apart")
     lines.add_row("friction", f"{plain_number(c['cone_violation_max_N'])} N", "most that a force left its cone")
     # the report's ledger has another number, in which losses of some steps offset the gains of others
     lines.add_row("energy", f"{plain_number(c['energy_gain_J'])} J", "gained by discretisation, losses not counted")

@@ -49,7 +49,9 @@ def cushioned(problem: ContactProblem) -> ContactProblem:
     diagonal = given.diagonal.copy()
     diagonal[normal] += C[chosen]
     # the same measures of errors
-    found.__dict__.update(diagonal=diagonal, free_speed=problem.free_speed, momentum_size=problem.momentum_size)
+    found.__dict__.update(diagonal=diagonal, free_speed=problem.free_speed)
+    if not isinstance(given.A, GivenInverse):
+        found.__dict__["momentum_size"] = np.concatenate([problem.momentum_size, np.zeros(len(chosen))])
     found.__dict__[ORIGIN] = problem
     return trusted(found)
 

