@@ -54,13 +54,14 @@ def attack(seed: int, index: int) -> Outcome:
     warm = _warm(rng, raw, judge)
     known: NDArray[np.float64] | None = None
     near = 1.0 + 10.0 ** rng.uniform(-12.0, 0.0) * rng.normal(size=problem.row_count)
+    again = rng.random(len(names)) < 0.3  # who starts from what another one found; drawn whatever comes of it
     before = _fingerprint(problem, warm)
     if raw.missing is not None:  # free velocities that nobody solved for are for solvers that look for velocities
         names = ["sap", "cond"]
-    for name in names:
+    for name, near_known in zip(names, again, strict=False):
         options: dict[str, Any] = {"tolerance": tolerance, "max_iterations": (ITERATIONS | OTHERS)[name]}
         solver = make_solver(name, **options, **({"criterion": criterion} if name != "cond" else {}))
-        start = known * near if warm is None and known is not None and rng.random() < 0.3 else warm
+        start = known * near if warm is None and known is not None and near_known else warm
         began = time.process_time()
         found = _solved(out, solver, problem, start, raw)
         out.counts[f"{name}: ms"] += round(1000.0 * (time.process_time() - began))
