@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import hashlib
 import os
-import zipfile
 from dataclasses import dataclass, field, fields
 from typing import Any
 
@@ -12,11 +11,11 @@ import numpy as np
 from numpy.typing import NDArray
 
 from stickslip.checks import LARGEST, finite, instance, whole
-from stickslip.checks import path as checked_path
-from stickslip.errors import FileError, InputError
+from stickslip.errors import InputError
 from stickslip.files import whole_file
 from stickslip.model import Model
 from stickslip.names import shown
+from stickslip.reading import read_arrays, reading, regular_file
 
 LATER_FIELDS = (
     "joint_impulse", "joint_angle", "joint_target", "joint_broken",
@@ -25,6 +24,8 @@ LATER_FIELDS = (
 """Fields that files from before there were joints or soft bodies do not have."""
 DTYPES = {"contact_key": np.int64, "soft_key": np.int64, "joint_broken": np.bool_}
 """Types of fields that are not float64."""
+SCALARS: dict[str, type[float] | type[int]] = {"time": float, "steps": int}
+"""Fields that are single numbers."""
 
 
 @dataclass(frozen=True, eq=False)
@@ -89,20 +90,31 @@ class State:
     @staticmethod
     def load(path: str | os.PathLike[str]) -> State:
         """Read a state that :meth:`save` wrote."""
-        file = checked_path("state", path)
-        if not file.is_file():
-            raise FileError(f"state file {file} does not exist; give a file that State.save wrote")
-        try:
-            with np.load(file, allow_pickle=False) as data:
-                time, steps = float(data["time"]), int(data["steps"])
-                values: dict[str, Any] = {
-                    item.name: np.asarray(data[item.name], dtype=DTYPES.get(item.name, np.float64))
-                    for item in fields(State)
-                    if item.name not in ("time", "steps") and (item.name in data or item.name not in LATER_FIELDS)
-                }
-        except (OSError, ValueError, TypeError, KeyError, EOFError, zipfile.BadZipFile) as error:
-            raise FileError(f"state file {file} is not a saved state or is damaged: {error}") from None
-        return State(time=time, steps=steps, **values)
+        file = regular_file(path, "state file", "a file that State.save wrote")
+        data = read_arrays(file, "state file", "a saved state")
+        with reading(file, "state file", "a saved state"):
+            return state_of(data)
+
+
+def state_of(data: dict[str, NDArray[Any]]) -> State:
+    """The state in arrays from a file, by the names of its fields; a ValueError or KeyError says what is wrong."""
+    values: dict[str, Any] = {}
+    for item in fields(State):
+        if item.name not in data:
+            if item.name in LATER_FIELDS:
+                continue
+            raise KeyError(f"there is no {item.name!r}")
+        array = np.asarray(data[item.name])
+        needed = np.dtype(SCALARS.get(item.name) or DTYPES.get(item.name, np.float64))
+        if array.dtype.kind not in "biuf" or not np.can_cast(array.dtype, needed, "same_kind"):
+            raise ValueError(f"{item.name} holds {array.dtype}; {needed} is needed")
+        if item.name in SCALARS:
+            if array.shape != ():
+                raise ValueError(f"{item.name} has shape {array.shape}; one number is needed")
+            values[item.name] = SCALARS[item.name](array)
+        else:
+            values[item.name] = np.ascontiguousarray(array, dtype=needed)
+    return State(**values)
 
 
 def initial_state(model: Model) -> State:

@@ -5,6 +5,7 @@ from __future__ import annotations
 import json
 import math
 import sys
+import warnings
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from typing import TYPE_CHECKING, Any, TextIO
@@ -48,6 +49,19 @@ def progress(total: int) -> Iterator[Advance]:
     with Progress(*columns, console=Console(stderr=True), transient=True) as bar:
         task = bar.add_task("", total=total)
         yield lambda done, text: bar.update(task, completed=done, description=visible(text))
+
+
+@contextmanager
+def warnings_as_lines(kind: type[Warning]) -> Iterator[None]:
+    """Say warnings of a kind as one line on stderr each, without the place in the code where they arose."""
+    with warnings.catch_warnings(record=True) as caught:
+        warnings.simplefilter("always", kind)
+        yield
+    for item in caught:
+        if issubclass(item.category, kind):
+            print(f"warning: {' '.join(str(item.message).split())}", file=sys.stderr)
+        else:
+            warnings.warn_explicit(item.message, item.category, item.filename, item.lineno)
 
 
 def table_console() -> Console:

@@ -66,4 +66,6 @@ def report(
 
 def default_page(recording: Path) -> Path:
     """The page beside a recording: demo.report.html of demo.h5."""
-    return recording.with_name(f"{Path(recording.name.removesuffix('.partial')).stem}.report.html")
+    from stickslip.io.partial_file import finished_name
+
+    return recording.with_name(f"{Path(finished_name(recording.name)).stem}.report.html")

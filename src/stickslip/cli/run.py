@@ -10,8 +10,8 @@ from typing import TYPE_CHECKING, Annotated
 import typer
 
 from stickslip import __version__
-from stickslip.cli.output import cell, plain_number, print_json, progress
-from stickslip.errors import InputError
+from stickslip.cli.output import cell, plain_number, print_json, progress, warnings_as_lines
+from stickslip.errors import InputError, RecordingWarning
 
 if TYPE_CHECKING:
     from stickslip.scenes.running import Summary
@@ -72,9 +72,10 @@ def run(
         if out is not None:
             from stickslip.io.recorder import Recorder
 
-            recorder = stack.enter_context(
-                Recorder(out, prepared.sim, scene, dict(prepared.parameters), every, elements)
-            )
+            with warnings_as_lines(RecordingWarning):
+                recorder = stack.enter_context(
+                    Recorder(out, prepared.sim, scene, dict(prepared.parameters), every, elements)
+                )
         advance = stack.enter_context(progress(count))
         advance(0, f"{scene}: first step (compiles if the cache is empty)")
 

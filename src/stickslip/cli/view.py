@@ -21,8 +21,8 @@ if TYPE_CHECKING:
     from stickslip.view.live_page import LivePage
     from stickslip.view.playback_page import PlaybackPage
 
-ENDINGS = (".h5", ".hdf5", ".partial")
-"""Ends of the names of recordings."""
+ENDINGS = (".h5", ".hdf5")
+"""Ends of the names of finished recordings."""
 
 
 def view(
@@ -107,7 +107,9 @@ def _signals() -> Iterator[threading.Event]:
 
 
 def _is_recording(what: str) -> bool:
-    if what.lower().endswith(ENDINGS) or "/" in what or Path(what).is_file():
+    from stickslip.io.partial_file import unfinished
+
+    if what.lower().endswith(ENDINGS) or unfinished(Path(what)) or "/" in what or Path(what).is_file():
         return True
     from stickslip.scenes.registry import SCENES
 

@@ -37,6 +37,8 @@ from stickslip.state import State
 
 VERSIONS = (1, VERSION)
 """Versions that can be read."""
+KINDS = {"time": "f", "iterations": "iu", "loaded": "b"}
+"""Kinds of numbers that a frame has one of."""
 UNIT_ERROR = 1e-3
 """Rotations whose length differs from 1 by more were never written by a run."""
 
@@ -182,11 +184,27 @@ def _check_format(file: h5py.File, path: Path) -> int:
         raise FileError(
             f"file {path} is HDF5, but not a recording of stickslip; its attribute 'format' is not {FORMAT!r}"
         )
-    version = int(file.attrs.get("version", -1))
+    version = _whole(file.attrs, "version")
     if version not in VERSIONS:
         known = " and ".join(map(str, VERSIONS))
         raise FileError(f"recording {path} has version {version}; this stickslip reads versions {known}")
     return version
+
+
+def _whole(attributes: h5py.AttributeManager, name: str) -> int:
+    """A whole number among the attributes."""
+    value = attributes.get(name)
+    if not isinstance(value, int | np.integer):
+        raise ValueError(f"its attribute {name!r} is {value!r}; a whole number is needed")
+    return int(value)
+
+
+def _options(attributes: h5py.AttributeManager, name: str) -> dict[str, Any]:
+    """Options among the attributes, which are JSON."""
+    found = json.loads(attributes[name])
+    if not isinstance(found, dict):
+        raise ValueError(f"its attribute {name!r} holds no options")
+    return found
 
 
 def _plausible(path: Path, name: str, rows: NDArray[np.float64]) -> None:
@@ -217,7 +235,11 @@ def _read(file: h5py.File, recording_file: RecordingFile, complete: bool, frames
         else:
             least = frames
             fits = stored.shape[0] == least or (stored.shape[0] > least and not complete)
-        if not fits or stored.shape[1:] != shape or (rows is not None and len(rows) < frames):
+        if rows is not None and (rows.dtype.kind != "i" or (rows < 0).any()):
+            raise ValueError(f"{row_name} has no numbers of rows")
+        if stored.dtype.kind not in ("b" if name == "joint_broken" else "f"):
+            raise ValueError(f"{name} holds {stored.dtype}")
+        if not fits or stored.shape[1:] != shape or (rows is not None and rows.shape != (frames,)):
             last = name.rsplit("/", maxsplit=1)[-1]
             raise FileError(
                 f"recording {path} is damaged: {last} has shape {stored.shape}; it should have {(least, *shape)}"
@@ -227,6 +249,8 @@ def _read(file: h5py.File, recording_file: RecordingFile, complete: bool, frames
 
     def numbers(name: str) -> NDArray[Any]:
         found = np.asarray(file[name][:frames])
+        if found.dtype.kind not in KINDS[name] or found.ndim != 1:
+            raise ValueError(f"{name} holds {found.dtype} of shape {found.shape}")
         if len(found) != frames or (complete and len(file[name]) != frames):
             raise FileError(f"recording {path} is damaged: {name} has {len(file[name])} rows; it should have {frames}")
         return found
@@ -235,19 +259,22 @@ def _read(file: h5py.File, recording_file: RecordingFile, complete: bool, frames
     bodies, nodes, joints = model.body_count, model.soft.node_count, model.joints
     none = None if SOFT in file else np.broadcast_to(0.0, (frames, 0, 3))
     state, digest = read_state(file) if complete else (None, None)
-    stepping = json.loads(attributes["stepping"])
-    contacts = ContactReader(recording_file, frames, float(stepping["dt"]))
+    stepping, every = _options(attributes, "stepping"), _whole(attributes, "every")
+    dt = stepping["dt"]
+    if not isinstance(dt, int | float) or not 0.0 < dt < np.inf or every < 1:
+        raise ValueError(f"its step is {dt!r} s, and every is {every}; both must be positive")
+    contacts = ContactReader(recording_file, frames, float(dt), model)
     certificate = file["certificate"]
     return Recording(
         path=path,
         complete=complete,
         stickslip_version=visible(attributes["stickslip_version"]),
         scene=visible(attributes["scene"]),
-        parameters=json.loads(attributes["parameters"]),
+        parameters=_options(attributes, "parameters"),
         solver=visible(attributes["solver"]),
-        solver_options=json.loads(attributes["solver_options"]),
+        solver_options=_options(attributes, "solver_options"),
         stepping=stepping,
-        every=int(attributes["every"]),
+        every=every,
         state_digest=digest,
         model=model,
         has_motion=has_motion,
