@@ -173,7 +173,7 @@ def poisoned(rng: np.random.Generator, target: Target) -> tuple[dict[str, Any], 
             try:
                 given[name], changed[name] = ODD[kind](given[name]), kind
                 continue
-            except (TypeError, ValueError):  # not of this array
+            except (TypeError, ValueError, IndexError):  # not of this array
                 pass
         plain = isinstance(given[name], int | float) and rng.random() < 0.5
         kind = str(rng.choice(NUMBERS if plain else list(POISON)))
