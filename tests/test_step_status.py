@@ -153,3 +153,21 @@ def test_cond_is_converged_only_where_its_impulses_are_right(seed: int) -> None:
     given, solver = random_problem(seed), make_solver("cond")
     found = solver.solve(given.problem, given.warm)
     assert not found.converged or residual(given.problem, found.lam).scaled <= 2.0 * solver.tolerance
+
+
+def test_a_light_chain_ends_alike_beside_a_heavy_box() -> None:
+    """Ten links of 10 g, for which `cond` needs more iterations than it may take, and a box of 1e7 kg far away."""
+    statuses = []
+    for heavy in (False, True):
+        scene, last = Scene(), None
+        scene.add_half_space()
+        for k in range(10):
+            turn = (np.sqrt(0.5), 0, np.sqrt(0.5), 0)
+            link = scene.add_capsule(0.01, 0.08, (0.1 * k, 0, 1.0), turn, mass=0.01)
+            scene.add_ball(last, link, (0.1 * k - 0.05, 0, 1.0))
+            last = link
+        if heavy:
+            scene.add_box((2, 2, 2), (50, 0, 1), mass=1e7)
+        sim = Simulation(scene, dt=0.01, solver=make_solver("cond", max_iterations=400))
+        statuses.append([sim.step().certificate.converged for _ in range(4)])
+    assert statuses[0] == statuses[1] == [False] * 4
