@@ -11,6 +11,7 @@ from stickslip.contact.random_problems import random_problem
 from stickslip.contact.residual import residual
 from stickslip.simulation import StepResult
 from stickslip.solvers.protocol import Solution
+from stickslip.solvers.verdict import nonlinear_residual
 
 H = 0.005
 
@@ -59,6 +60,8 @@ def test_momentum_that_a_light_body_lost_is_not_hidden_by_a_heavy_one() -> None:
     assert c.momentum_relative == pytest.approx(0.1 / 1.9, rel=0.1)
     assert c.momentum_error == pytest.approx(0.01 * 0.1 * 9.81 * H, rel=1e-6)
     assert c.status == "stalled"
+    wrong = changed(result, 2, 0.1 * 9.81 * H)
+    assert nonlinear_residual(sim.solver, result.problem, wrong.lam, wrong.v) >= c.momentum_relative
 
 
 def test_angular_momentum_counts_at_the_radius_of_gyration() -> None:
@@ -153,21 +156,3 @@ def test_cond_is_converged_only_where_its_impulses_are_right(seed: int) -> None:
     given, solver = random_problem(seed), make_solver("cond")
     found = solver.solve(given.problem, given.warm)
     assert not found.converged or residual(given.problem, found.lam).scaled <= 2.0 * solver.tolerance
-
-
-def test_a_light_chain_ends_alike_beside_a_heavy_box() -> None:
-    """Ten links of 10 g, for which `cond` needs more iterations than it may take, and a box of 1e7 kg far away."""
-    statuses = []
-    for heavy in (False, True):
-        scene, last = Scene(), None
-        scene.add_half_space()
-        for k in range(10):
-            turn = (np.sqrt(0.5), 0, np.sqrt(0.5), 0)
-            link = scene.add_capsule(0.01, 0.08, (0.1 * k, 0, 1.0), turn, mass=0.01)
-            scene.add_ball(last, link, (0.1 * k - 0.05, 0, 1.0))
-            last = link
-        if heavy:
-            scene.add_box((2, 2, 2), (50, 0, 1), mass=1e7)
-        sim = Simulation(scene, dt=0.01, solver=make_solver("cond", max_iterations=400))
-        statuses.append([sim.step().certificate.converged for _ in range(4)])
-    assert statuses[0] == statuses[1] == [False] * 4
