@@ -23,7 +23,7 @@ from stickslip.jit import kernel
 from stickslip.model import Model
 from stickslip.solvers.protocol import Solution, Solver
 from stickslip.state import State
-from stickslip.step_status import joint_errors, largest_turn, relative_joint_error, step_status
+from stickslip.step_status import joint_errors, relative_joint_error, step_status, touching_turns
 
 SLIP_FRACTION = 1e-6
 """Slip slower than this share of the free constraint velocity |q| is the solver's noise and has no direction."""
@@ -152,7 +152,7 @@ def certify(
         worst_residual=island_residual(problem, lam, u, islands, ROUNDING * far / ahead),
         gliding_gap=ahead * gliding,
         joint_error=float(apart.max(initial=0.0)),
-        turn=largest_turn(model, after, problem, lam, h),
+        turn=float(touching_turns(model, after, problem, lam, h).max(initial=0.0)),
         contacts=len(gap),
         iterations=solution.iterations,
         converged=False,

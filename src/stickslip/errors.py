@@ -26,3 +26,7 @@ class DivergenceError(StickslipError, ArithmeticError):
 
 class ProblemWarning(UserWarning):
     """A contact problem from a file is not quite as it should be; it is solved as it is."""
+
+
+class RecordingWarning(UserWarning):
+    """A run found the unfinished recording of another where it wants to write; the warning says where that is now."""

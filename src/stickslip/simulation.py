@@ -5,29 +5,34 @@ from __future__ import annotations
 import time
 from collections.abc import Callable
 from dataclasses import dataclass, field, replace
+from math import inf
 from typing import cast
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
+from stickslip import checks
+from stickslip.body_description import handle_fits
 from stickslip.certificate import Certificate, certify
+from stickslip.checks import finite, unit_quaternion, vector
 from stickslip.collision.contacts import Contacts
 from stickslip.collision.matching import remember
 from stickslip.collision.soft_contacts import SoftContacts
 from stickslip.contact.potentials import Known
 from stickslip.contact.problem import ContactProblem
-from stickslip.contact_report import ContactReport, report_contacts
+from stickslip.contact_report import ContactReport, StepContacts, report_contacts
 from stickslip.divergence import check_finite
 from stickslip.dynamics import joints, prescribed, rigid_bodies
 from stickslip.errors import InputError
 from stickslip.geometry import rotation
-from stickslip.geometry.shapes import finite, unit_quaternion, vector
 from stickslip.joint_tables import NOTHING
 from stickslip.joints import Joint
 from stickslip.linalg.inertia import SparseInertia
 from stickslip.linalg.threads import one_blas_thread
 from stickslip.linearisation import Linearisation
 from stickslip.model import DYNAMIC, KINEMATIC, STATIC, Model, compile_scene
+from stickslip.names import shown
+from stickslip.pieces import excess, take_in_pieces
 from stickslip.scene import KINDS, Body, Scene
 from stickslip.soft_description import SoftBody
 from stickslip.soft_linearisation import elastic_rows, soft_step
@@ -38,7 +43,7 @@ from stickslip.solvers.registry import DEFAULT, make_solver
 from stickslip.solvers.repeated import solve_repeatedly
 from stickslip.stabilisation import stabilise
 from stickslip.state import State, check_state, initial_state
-from stickslip.step_contacts import contacts_of_step
+from stickslip.step_contacts import Found, contacts_of_step
 from stickslip.stepping import Stepping
 
 
@@ -57,6 +62,10 @@ class StepResult:
     """Seconds per stage: collide, assemble, solve, integrate, stabilise, certify."""
     soft_contacts: SoftContacts | None = None
     """Contacts of soft bodies; their rows follow those of ``contacts``."""
+    found: Found | None = None
+    """Which contacts were sought and found."""
+    earlier: tuple[StepContacts, ...] = ()
+    """Contacts of the earlier pieces of a step that was cut (pieces.py); all other fields are of its last piece."""
 
 
 class Simulation(SoftReading):
@@ -71,14 +80,16 @@ class Simulation(SoftReading):
     ) -> None:
         """Compile the scene and start at time zero; ``dt`` [s] takes the place of the one in ``stepping``."""
         if not isinstance(scene, Scene | Model):
-            raise InputError(f"simulation: scene is {scene!r}; a Scene or a Model is needed")
-        self.model = scene if isinstance(scene, Model) else compile_scene(scene)
+            raise InputError(f"simulation: scene is {shown(scene)}; a Scene or a Model is needed")
+        if stepping is not None:
+            checks.instance("simulation", "stepping", stepping, Stepping, "a stickslip.Stepping is needed")
         self.stepping = stepping or Stepping()
+        self.model = scene if isinstance(scene, Model) else compile_scene(scene)
         if dt is not None:
             self.stepping = replace(self.stepping, dt=dt)
         self.solver = make_solver(solver) if isinstance(solver, str) else solver
         if not callable(getattr(self.solver, "solve", None)):
-            raise InputError(f"simulation: solver is {solver!r}; the name of a solver or a solver is needed")
+            raise InputError(f"simulation: solver is {shown(solver)}; the name of a solver or a solver is needed")
         if self.model.joints.count and self.stepping.stabilisation:
             raise InputError(
                 f"stepping: stabilisation is {self.stepping.stabilisation}, but the scene has joints, which moving "
@@ -100,20 +111,29 @@ class Simulation(SoftReading):
 
     @one_blas_thread()
     def step(self) -> StepResult:
-        """Advance by one step: find contacts, assemble the problem, solve it, integrate, stabilise, certify."""
-        model, state, options = self.model, self.state, self.stepping
-        h = options.dt
+        """Advance by one step, in pieces where bodies move further than linearised contacts can carry them."""
         self.last = None  # its problem is as large as the one to come
+        result = self._take(self.state, self.stepping, self.solver)
+        too_far = excess(self.model, self.state, result, self.stepping)
+        if too_far.largest > 1.0:
+            result = take_in_pieces(self._take, self.model, self.state, self.stepping, self.solver, result, too_far)
+        self.state, self.last = result.state, result
+        return result
+
+    def _take(self, state: State, options: Stepping, solver: Solver) -> StepResult:
+        """A step from ``state``: find contacts, assemble the problem, solve it, integrate, stabilise, certify."""
+        model, h = self.model, options.dt
         clock = [time.perf_counter()]
 
         # find contacts at the start of the step, or at its middle ([erleben2017] eq. 41)
         v = prescribed.velocities(model, state, h)
         q = rigid_bodies.advance(state.q, v, 0.5 * h) if options.scheme == "moreau" else state.q
-        contacts = contacts_of_step(model, q, v, options, model.ignored_pairs(state.joint_broken))
+        found = contacts_of_step(model, q, v, options, model.ignored_pairs(state.joint_broken))
+        contacts = found.contacts
         soft = None
         if model.soft.count:
             # what factorises A with joints in it has no use for factors without them
-            unsolved = getattr(self.solver, "matrix_free", False) or options.joints == "potentials"
+            unsolved = getattr(solver, "matrix_free", False) or options.joints == "potentials"
             soft = soft_step(model, state, q, v, options, self.elastic_rows, unsolved)
         clock.append(time.perf_counter())
 
@@ -125,16 +145,16 @@ class Simulation(SoftReading):
 
         # solvers that are nonlinear in positions linearise again themselves; joints and elements hold at position level
         # with all, unless joints are potentials
-        if getattr(self.solver, "steps_itself", False):
-            solution = cast(StepsItself, self.solver).advance(linearisation, problem, warm)
+        if getattr(solver, "steps_itself", False):
+            solution = cast(StepsItself, solver).advance(linearisation, problem, warm)
         elif options.joints == "potentials":
-            solution = solve_with_potentials(self.solver, problem, warm, self.potentials)
-        elif getattr(self.solver, "nonlinear", False) and not isinstance(problem.A, SparseInertia):
-            solution = self.solver.solve(problem, warm, linearisation.at)
-        elif linearisation.moves and not getattr(self.solver, "once", False):
-            solution = solve_repeatedly(self.solver, problem, warm, linearisation.joints_at, linearisation.start)
+            solution = solve_with_potentials(solver, problem, warm, self.potentials)
+        elif getattr(solver, "nonlinear", False) and not isinstance(problem.A, SparseInertia):
+            solution = solver.solve(problem, warm, linearisation.at)
+        elif linearisation.moves and not getattr(solver, "once", False):
+            solution = solve_repeatedly(solver, problem, warm, linearisation.joints_at, linearisation.start)
         else:
-            solution = solve_once(self.solver, problem, warm)
+            solution = solve_once(solver, problem, warm)
         problem = solution.problem or problem
         clock.append(time.perf_counter())
 
@@ -178,16 +198,15 @@ class Simulation(SoftReading):
         clock.append(time.perf_counter())
         stages = ("collide", "assemble", "solve", "integrate", "stabilise", "certify")
         timings = dict(zip(stages, np.diff(clock).tolist(), strict=True))
-        self.state = after
         soft_contacts = None if soft is None else soft.contacts
-        self.last = StepResult(after, contacts, problem, solution, certificate, warm, timings, soft_contacts)
-        return self.last
+        return StepResult(after, contacts, problem, solution, certificate, warm, timings, soft_contacts, found)
 
     def run(self, steps: int, callback: Callable[[StepResult], None] | None = None) -> State:
         """Take several steps; ``callback`` sees the result of each."""
-        if not isinstance(steps, int | np.integer) or steps < 0:
-            raise InputError(f"simulation: steps is {steps!r}; it must be a whole number, zero or more")
-        for _ in range(steps):
+        count = checks.whole("simulation", "steps", steps)
+        if callback is not None:
+            checks.function("simulation", "callback", callback, "a function of the result of a step")
+        for _ in range(count):
             result = self.step()
             if callback is not None:
                 callback(result)
@@ -225,7 +244,7 @@ class Simulation(SoftReading):
             raise InputError(
                 "contacts: no step was completed since the start, the last restore or the last failure; call step()"
             )
-        if isinstance(body, Body) and body == other:
+        if isinstance(body, Body) and isinstance(other, Body) and body == other:
             raise InputError(f"contacts: {body.name!r} is given twice; give two bodies, or one")
         numbers = (None if each is None else self._number(each) for each in (body, other))
         return report_contacts(self.last, self.stepping.dt, *numbers)
@@ -263,16 +282,15 @@ class Simulation(SoftReading):
         where = f"joint {joint.name!r}"
         tables = self.model.joints
         driven = tables.row_coordinate[(tables.row_joint == j) & (tables.row_driven == 1)].tolist()
-        if not isinstance(coordinate, int | np.integer) or isinstance(coordinate, bool):
-            raise InputError(f"{where}: coordinate is {coordinate!r}; a whole number is needed, one of {driven}")
-        if coordinate not in driven:
-            raise InputError(f"{where}: coordinate {coordinate!r} has no drive; those that have: {driven or 'none'}")
+        k = checks.whole(where, "coordinate", coordinate)
+        if k not in driven:
+            raise InputError(f"{where}: coordinate {k} has no drive; those that have: {driven or 'none'}")
         if position is None and velocity is None:
             raise InputError(f"{where}: neither position nor velocity of its drive is given; give one or both")
         target = self.state.joint_target.copy()
         for column, name, value in ((0, "position", position), (1, "velocity", velocity)):
             if value is not None:
-                target[j, coordinate, column] = finite(where, name, value)
+                target[j, k, column] = finite(where, name, value)
         self.state = replace(self.state, joint_target=target)
 
     def set_force(
@@ -282,22 +300,22 @@ class Simulation(SoftReading):
 
         The force acts at the centre of mass; a world ``point`` (3,) [m] adds its moment as the body stands now.
         """
-        where = f"body {body.name!r}"
-        push, turn = vector(where, "force", force), vector(where, "torque", torque)
+        where = f"body {self._name(body)}"
+        push, turn = vector(where, "force", force, largest=inf), vector(where, "torque", torque, largest=inf)
         if point is not None:
             turn += np.cross(vector(where, "point", point) - self.centre_of_mass(body), push)
         self._change("force", body, np.concatenate([push, turn]), (DYNAMIC,))
 
     def set_velocity(self, body: Body, velocity: ArrayLike, angular_velocity: ArrayLike = (0, 0, 0)) -> None:
         """Set the velocity [m/s] of the centre of mass and the angular velocity [rad/s]."""
-        where = f"body {body.name!r}"
+        where = f"body {self._name(body)}"
         parts = [vector(where, "velocity", velocity), vector(where, "angular_velocity", angular_velocity)]
         self._change("v", body, np.concatenate(parts), (DYNAMIC, KINEMATIC))
 
     def set_pose(self, body: Body, position: ArrayLike, orientation: ArrayLike = (1, 0, 0, 0)) -> None:
         """Move the body's frame to a position (3,) [m] and a rotation (w, x, y, z)."""
-        where = f"body {body.name!r}"
-        quaternion = unit_quaternion(where, orientation)
+        where = f"body {self._name(body)}"
+        quaternion = unit_quaternion(where, orientation, "orientation")
         centre = rotation.matrix(quaternion) @ self.model.centre[self._index(body)]
         pose = np.concatenate([vector(where, "position", position) + centre, quaternion])
         self._change("q", body, pose, (DYNAMIC, KINEMATIC, STATIC))
@@ -311,10 +329,14 @@ class Simulation(SoftReading):
         """Row of a body in the state's arrays; a handle of another scene raises an InputError."""
         names = self.model.body_names
         if not isinstance(body, Body):
-            raise InputError(f"body: {body!r} is no handle; give what scene.add_* returned, or scene.body(name)")
-        if not (0 <= body.index < len(names) and names[body.index] == body.name):
-            raise InputError(f"body {body.name!r} is not of this simulation, which has {len(names)} bodies")
+            raise InputError(f"body: {shown(body)} is no handle; give what scene.add_* returned, or scene.body(name)")
+        if not handle_fits(body, names):
+            raise InputError(f"body {shown(body.name)} is not of this simulation, which has {len(names)} bodies")
         return body.index
+
+    def _name(self, body: Body) -> str:
+        """Name of a body in messages; a handle of another scene raises an InputError."""
+        return repr(self.model.body_names[self._index(body)])
 
     def _number(self, body: Body | SoftBody) -> int:
         """Number of a body in contacts, where soft bodies follow the rigid ones."""
@@ -327,9 +349,9 @@ class Simulation(SoftReading):
         """Row of a joint in the state's arrays; a handle of another scene raises an InputError."""
         names = self.model.joint_names
         if not isinstance(joint, Joint):
-            raise InputError(f"joint: {joint!r} is no handle; give what scene.add_revolute or the like returned")
-        if not (0 <= joint.index < len(names) and names[joint.index] == joint.name):
-            raise InputError(f"joint {joint.name!r} is not of this simulation, which has {len(names)} joints")
+            raise InputError(f"joint: {shown(joint)} is no handle; give what scene.add_revolute or the like returned")
+        if not handle_fits(joint, names):
+            raise InputError(f"joint {shown(joint.name)} is not of this simulation, which has {len(names)} joints")
         return joint.index
 
     def _coordinates(self, joint: Joint) -> tuple[NDArray[np.float64], NDArray[np.float64]]:

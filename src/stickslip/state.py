@@ -4,17 +4,18 @@ from __future__ import annotations
 
 import hashlib
 import os
-import zipfile
 from dataclasses import dataclass, field, fields
-from pathlib import Path
 from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
 
-from stickslip.errors import FileError, InputError
+from stickslip.checks import LARGEST, finite, instance, whole
+from stickslip.errors import InputError
 from stickslip.files import whole_file
 from stickslip.model import Model
+from stickslip.names import shown
+from stickslip.reading import read_arrays, reading, regular_file
 
 LATER_FIELDS = (
     "joint_impulse", "joint_angle", "joint_target", "joint_broken",
@@ -23,6 +24,8 @@ LATER_FIELDS = (
 """Fields that files from before there were joints or soft bodies do not have."""
 DTYPES = {"contact_key": np.int64, "soft_key": np.int64, "joint_broken": np.bool_}
 """Types of fields that are not float64."""
+SCALARS: dict[str, type[float] | type[int]] = {"time": float, "steps": int}
+"""Fields that are single numbers."""
 
 
 @dataclass(frozen=True, eq=False)
@@ -69,7 +72,7 @@ class State:
         return State(
             self.time,
             self.steps,
-            *(np.copy(getattr(self, f.name)) for f in fields(self) if f.name not in ("time", "steps")),
+            *(np.array(getattr(self, f.name), order="C") for f in fields(self) if f.name not in ("time", "steps")),
         )
 
     def digest(self) -> str:
@@ -87,20 +90,31 @@ class State:
     @staticmethod
     def load(path: str | os.PathLike[str]) -> State:
         """Read a state that :meth:`save` wrote."""
-        file = Path(path)
-        if not file.is_file():
-            raise FileError(f"state file {file} does not exist; give a file that State.save wrote")
-        try:
-            with np.load(file, allow_pickle=False) as data:
-                time, steps = float(data["time"]), int(data["steps"])
-                values: dict[str, Any] = {
-                    item.name: np.asarray(data[item.name], dtype=DTYPES.get(item.name, np.float64))
-                    for item in fields(State)
-                    if item.name not in ("time", "steps") and (item.name in data or item.name not in LATER_FIELDS)
-                }
-        except (OSError, ValueError, TypeError, KeyError, EOFError, zipfile.BadZipFile) as error:
-            raise FileError(f"state file {file} is not a saved state or is damaged: {error}") from None
-        return State(time=time, steps=steps, **values)
+        file = regular_file(path, "state file", "a file that State.save wrote")
+        data = read_arrays(file, "state file", "a saved state")
+        with reading(file, "state file", "a saved state"):
+            return state_of(data)
+
+
+def state_of(data: dict[str, NDArray[Any]]) -> State:
+    """The state in arrays from a file, by the names of its fields; a ValueError or KeyError says what is wrong."""
+    values: dict[str, Any] = {}
+    for item in fields(State):
+        if item.name not in data:
+            if item.name in LATER_FIELDS:
+                continue
+            raise KeyError(f"there is no {item.name!r}")
+        array = np.asarray(data[item.name])
+        needed = np.dtype(SCALARS.get(item.name) or DTYPES.get(item.name, np.float64))
+        if array.dtype.kind not in "biuf" or not np.can_cast(array.dtype, needed, "same_kind"):
+            raise ValueError(f"{item.name} holds {array.dtype}; {needed} is needed")
+        if item.name in SCALARS:
+            if array.shape != ():
+                raise ValueError(f"{item.name} has shape {array.shape}; one number is needed")
+            values[item.name] = SCALARS[item.name](array)
+        else:
+            values[item.name] = np.ascontiguousarray(array, dtype=needed)
+    return State(**values)
 
 
 def initial_state(model: Model) -> State:
@@ -126,6 +140,12 @@ def initial_state(model: Model) -> State:
 
 def check_state(model: Model, state: State) -> None:
     """Raise an InputError unless a state fits a model and can be stepped on from."""
+    instance("state", "state", state, State, "a stickslip.State is needed, such as sim.state or State.load(path)")
+    finite("state", "time", state.time)
+    whole("state", "steps", state.steps)
+    for item in fields(State):
+        if item.name not in ("time", "steps"):
+            _check_type(item.name, getattr(state, item.name))
     for name, width in (("q", 7), ("v", 6), ("force", 6)):
         array = getattr(state, name)
         if array.shape != (model.body_count, width):
@@ -164,5 +184,16 @@ def check_state(model: Model, state: State) -> None:
             raise InputError(f"state: {name} has shape {array.shape}; this model needs {shape}")
         if not np.isfinite(array).all():
             raise InputError(f"state: {name} has the entry {array[~np.isfinite(array)][0]}; all must be finite")
-    if not np.isfinite(state.time):
-        raise InputError(f"state: time is {state.time}; it must be a finite number")
+    for name in ("q", "v", "node_position", "node_velocity"):
+        far = np.abs(getattr(state, name)).max(initial=0.0)
+        if far > LARGEST:
+            raise InputError(f"state: {name} has an entry of the size {far}; it must be at most {LARGEST:g}")
+
+
+def _check_type(name: str, array: object) -> None:
+    """Raise an InputError unless a field of a state is an array of its type: kernels read it without looking."""
+    needed = np.dtype(DTYPES.get(name, np.float64))
+    if not isinstance(array, np.ndarray) or isinstance(array, np.ma.MaskedArray):
+        raise InputError(f"state: {name} is {shown(array)}; an array of {needed} is needed")
+    if array.dtype != needed:
+        raise InputError(f"state: {name} is an array of {array.dtype}; one of {needed} is needed")

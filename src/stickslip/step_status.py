@@ -63,8 +63,10 @@ def _measured_alike(solver: Solver) -> bool:
     return solver.law == "exact" and getattr(solver, "criterion", "scaled") == "scaled"
 
 
-def largest_turn(model: Model, after: State, problem: ContactProblem, lam: NDArray[np.float64], h: float) -> float:
-    """Largest angle [rad] by which a rigid body that a contact pushes turns in a step of h [s], 0 where none does.
+def touching_turns(
+    model: Model, after: State, problem: ContactProblem, lam: NDArray[np.float64], h: float
+) -> NDArray[np.float64]:
+    """Angles (nb,) [rad] by which rigid bodies that a contact pushes turn in a step of h [s], 0 for all others.
 
     Balls turn without moving their surface, cylinders and capsules about their axes; these turns do not count.
     """
@@ -81,7 +83,9 @@ def largest_turn(model: Model, after: State, problem: ContactProblem, lam: NDArr
         axis = _axis(model, int(body[k]), after.q[body[k]])
         if axis is not None:
             omega[k] -= (omega[k] @ axis) * axis
-    return h * float(np.sqrt((omega * omega).sum(axis=1).max(initial=0.0)))
+    turn = np.zeros(model.body_count)
+    turn[body] = h * np.sqrt((omega * omega).sum(axis=1))
+    return turn
 
 
 def relative_joint_error(model: Model, errors: NDArray[np.float64]) -> float:

@@ -1,12 +1,11 @@
 """Files of tetrahedral meshes: written and read back, as other programs write them, and broken ones."""
 
-import sys
 from pathlib import Path
 
 import numpy as np
 import pytest
 
-from stickslip.errors import FileError, InputError, MissingDependencyError
+from stickslip.errors import FileError, InputError
 from stickslip.geometry.tet_files import read_tet_mesh, write_tet_mesh
 from stickslip.geometry.tet_generators import hollow_hemisphere, sphere
 
@@ -44,8 +43,8 @@ def test_written_and_read_back(tmp_path: Path, suffix: str) -> None:
 
 
 @pytest.mark.parametrize("name", ["ball.vtk", "ball.vtu", "ball.msh", "ball.mesh"])
-def test_files_of_meshio(tmp_path: Path, name: str) -> None:
-    meshio = pytest.importorskip("meshio", reason="these files are read by meshio (extra meshes)")
+def test_files_that_meshio_writes(tmp_path: Path, name: str) -> None:
+    meshio = pytest.importorskip("meshio", reason="meshio writes these files")
     mesh = hollow_hemisphere(1.0, 0.8, 3, 1)
     cells = [("triangle", mesh.surface), ("tetra", mesh.tets[:20]), ("tetra", mesh.tets[20:])]
     if name.endswith(".mesh"):
@@ -59,7 +58,7 @@ def test_files_of_meshio(tmp_path: Path, name: str) -> None:
 
 @pytest.mark.parametrize("version", ["4.0", "4.1"])
 def test_newer_gmsh(tmp_path: Path, version: str) -> None:
-    meshio = pytest.importorskip("meshio", reason="Gmsh files are read by meshio (extra meshes)")
+    meshio = pytest.importorskip("meshio", reason="meshio writes these files")
     mesh = sphere(1.0, 2)
     file = tmp_path / "ball.msh"
     meshio.gmsh.write(str(file), meshio.Mesh(mesh.nodes, [("tetra", mesh.tets)]), fmt_version=version, binary=True)
@@ -67,7 +66,6 @@ def test_newer_gmsh(tmp_path: Path, version: str) -> None:
 
 
 def test_gmsh_with_a_point_beside_the_mesh(tmp_path: Path) -> None:
-    pytest.importorskip("meshio", reason="Gmsh files are read by meshio (extra meshes)")
     file = tmp_path / "corner.msh"
     file.write_text(GMSH)
     with pytest.raises(InputError, match=r"corner\.msh: node 4 is dangling, .*or read it with drop_unused=True"):
@@ -93,7 +91,7 @@ def test_elements_of_ten_nodes_lose_their_middles(tmp_path: Path) -> None:
     (tmp_path / "ten.node").write_text(f"10 3 0 0\n{rows}")
     (tmp_path / "ten.ele").write_text("1 10 0\n0 0 1 2 3 4 5 6 7 8 9\n")
     assert np.array_equal(read_tet_mesh(tmp_path / "ten.ele").nodes, corner)
-    meshio = pytest.importorskip("meshio", reason="VTK files are read by meshio (extra meshes)")
+    meshio = pytest.importorskip("meshio", reason="meshio writes these files")
     meshio.Mesh(points, [("tetra10", np.arange(10)[None])]).write(tmp_path / "ten.vtu")
     assert np.array_equal(read_tet_mesh(tmp_path / "ten.vtu").nodes, corner)
 
@@ -105,8 +103,7 @@ def test_elements_of_ten_nodes_lose_their_middles(tmp_path: Path) -> None:
         ("a.msh", "$MeshFormat\n9 0 8\n", "cannot be read"),
     ],
 )
-def test_broken_files_of_meshio(tmp_path: Path, name: str, content: str, message: str) -> None:
-    pytest.importorskip("meshio", reason="these files are read by meshio (extra meshes)")
+def test_broken_xml_and_gmsh(tmp_path: Path, name: str, content: str, message: str) -> None:
     file = tmp_path / name
     file.write_text(content)
     with pytest.raises(FileError, match=message):
@@ -127,7 +124,7 @@ def test_vtk_of_others(tmp_path: Path, rest: str) -> None:
 
 @pytest.mark.parametrize("version", ["4.2", "5.1"])
 def test_binary_vtk(tmp_path: Path, version: str) -> None:
-    meshio = pytest.importorskip("meshio", reason="here meshio (extra meshes) writes the file")
+    meshio = pytest.importorskip("meshio", reason="meshio writes these files")
     mesh = sphere(1.0, 2)
     data = {"a": np.arange(len(mesh.nodes), dtype=np.float64)}
     given = meshio.Mesh(mesh.nodes, [("triangle", mesh.surface), ("tetra", mesh.tets)], point_data=data)
@@ -159,7 +156,7 @@ def test_broken_vtk(tmp_path: Path, content: str, message: str) -> None:
 
 
 def test_other_solid_cells_are_refused(tmp_path: Path) -> None:
-    meshio = pytest.importorskip("meshio", reason="VTK files are read by meshio (extra meshes)")
+    meshio = pytest.importorskip("meshio", reason="meshio writes these files")
     cube = np.array(
         [(0, 0, 0), (1, 0, 0), (1, 1, 0), (0, 1, 0), (0, 0, 1), (1, 0, 1), (1, 1, 1), (0, 1, 1)], dtype=float
     )
@@ -202,10 +199,3 @@ def test_names(tmp_path: Path) -> None:
         read_tet_mesh(tmp_path / "a.xyz")
     with pytest.raises(FileError, match=r"a name that ends in \.vtk, \.node or \.ele"):
         write_tet_mesh(tmp_path / "a.stl", sphere(1.0, 1))
-
-
-def test_without_meshio(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setitem(sys.modules, "meshio", None)
-    (tmp_path / "a.msh").write_text(GMSH)
-    with pytest.raises(MissingDependencyError, match=r"pip install 'stickslip\[meshes\]'"):
-        read_tet_mesh(tmp_path / "a.msh")

@@ -2,7 +2,6 @@
 
 import os
 import signal
-import subprocess
 import sys
 import time
 from pathlib import Path
@@ -11,8 +10,10 @@ import h5py
 import numpy as np
 import pytest
 
+import child_process
 from stickslip import Scene, Simulation
-from stickslip.errors import FileError
+from stickslip.cli import main
+from stickslip.errors import FileError, RecordingWarning
 from stickslip.files import PARTIAL
 from stickslip.io import recorder as recorder_module
 from stickslip.io.model_group import write_model
@@ -67,9 +68,8 @@ def assert_frames_are_those_of(recording: Recording, results: list[StepResult]) 
 def test_a_killed_run_leaves_its_frames(tmp_path: Path, seconds: float, commit: float) -> None:
     """With commit 0 nearly all time goes into writing, so that the kill falls into it."""
     (tmp_path / "tests_scene.py").write_text(SCENE)
-    command = [sys.executable, "-c", RECORD, str(tmp_path / "run.h5"), str(commit)]
     environment = {**os.environ, "PYTHONPATH": os.pathsep.join([str(tmp_path), *sys.path])}
-    with subprocess.Popen(command, stdout=subprocess.PIPE, env=environment) as process:
+    with child_process.start("-c", RECORD, tmp_path / "run.h5", commit, stderr=None, env=environment) as process:
         assert process.stdout is not None
         process.stdout.readline()
         partial = tmp_path / "run.h5.partial"
@@ -173,12 +173,38 @@ def test_what_was_there_stays_until_the_new_recording_is_whole(tmp_path: Path) -
     with read_recording(tmp_path / "run.h5") as recording, read_recording(partial) as rest:
         assert (len(recording), len(rest)) == (3, 2)
         assert_frames_are_those_of(recording, before)
-        recorded(tmp_path / "run.h5", 5)  # both are replaced under the eyes of who reads them
+        with pytest.warns(RecordingWarning, match=r"run.h5.partial held 2 frames .* kept as .*run.h5.partial-1"):
+            recorded(tmp_path / "run.h5", 5)  # both are replaced under the eyes of who reads them
         assert_frames_are_those_of(recording, before)
         assert_frames_are_those_of(rest, before)
-    assert [file.name for file in tmp_path.iterdir()] == ["run.h5"]
-    with read_recording(tmp_path / "run.h5") as recording:
-        assert len(recording) == 5
+    assert sorted(file.name for file in tmp_path.iterdir()) == ["run.h5", "run.h5.partial-1"]
+    with read_recording(tmp_path / "run.h5") as recording, read_recording(tmp_path / "run.h5.partial-1") as rest:
+        assert (len(recording), len(rest)) == (5, 2)
+
+
+def test_an_unfinished_recording_is_never_deleted(tmp_path: Path) -> None:
+    """Each run that is cut off finds that of the one before it, and moves it to the next free name."""
+    cut_off(tmp_path / "run.h5", 2)
+    with pytest.warns(RecordingWarning, match="partial-1"):
+        cut_off(tmp_path / "run.h5", 3)
+    with pytest.warns(RecordingWarning, match="partial-2"):
+        recorded(tmp_path / "run.h5", 1)
+    names = ("run.h5", "run.h5.partial-1", "run.h5.partial-2")
+    assert sorted(file.name for file in tmp_path.iterdir()) == list(names)
+    for name, frames in zip(names, (1, 2, 3), strict=True):
+        with read_recording(tmp_path / name) as recording:
+            assert len(recording) == frames
+            assert recording.complete is (name == "run.h5")
+    code = main(["report", str(tmp_path / "run.h5.partial-2"), "--json"])
+    assert code == 0
+
+
+def test_the_terminal_says_what_was_moved_aside(tmp_path: Path, capfd: pytest.CaptureFixture[str]) -> None:
+    partial = cut_off(tmp_path / "run.h5", 2)
+    assert main(["run", "demo", "--steps", "1", "--out", str(tmp_path / "run.h5"), "--json"]) == 0
+    assert capfd.readouterr().err == (
+        f"warning: {partial} held 2 frames of a run that did not end; it is kept as {partial}-1\n"
+    )
 
 
 def killed_copy(tmp_path: Path) -> Path:
@@ -189,6 +215,25 @@ def killed_copy(tmp_path: Path) -> Path:
         recorder._commit()
         (tmp_path / "killed.h5.partial").write_bytes((tmp_path / "run.h5.partial").read_bytes())
     return tmp_path / "killed.h5.partial"
+
+
+def test_damage_to_a_killed_recording_is_found_at_once(tmp_path: Path) -> None:
+    """HDF5 would read damaged metadata again and again, in the hope that a writer mends them."""
+    killed = killed_copy(tmp_path)
+    whole = killed.read_bytes()
+    refused = 0
+    for at in np.random.default_rng(0).integers(512, len(whole), size=60).tolist():
+        damaged = bytearray(whole)
+        damaged[at] ^= 0xFF
+        killed.write_bytes(damaged)
+        start = time.monotonic()
+        try:
+            with read_recording(killed) as recording:
+                np.asarray(recording.v)
+        except FileError:
+            refused += 1
+        assert time.monotonic() - start < 20.0
+    assert refused > 5
 
 
 def test_a_truncated_file_is_refused(tmp_path: Path) -> None:

@@ -1,5 +1,6 @@
 """The web server of the viewer answers its own pages and refuses others."""
 
+import contextlib
 import http.client
 import socket
 from collections.abc import Iterator
@@ -9,8 +10,9 @@ import pytest
 
 pytest.importorskip("viser", reason="viser is not installed: pip install 'stickslip[view]'")
 
+import msgspec
 import viser
-from websockets.exceptions import InvalidStatus
+from websockets.exceptions import ConnectionClosed, InvalidStatus
 from websockets.sync.client import connect
 
 from stickslip.errors import InputError
@@ -101,6 +103,32 @@ def test_a_page_cannot_ask_for_a_tunnel(server: Any) -> None:
     handlers = server._websock_server._incoming_handlers
     assert _messages.ShareUrlRequest not in handlers
     assert _messages.ShareUrlDisconnect not in handlers
+
+
+def test_what_is_no_message_leaves_no_traceback(
+    server: Any, capfd: pytest.CaptureFixture[str], caplog: pytest.LogCaptureFixture
+) -> None:
+    """Texts, bytes that are no message, messages of unknown kinds and with wrong values; the server goes on."""
+    address, origin = f"ws://127.0.0.1:{server.get_port()}", f"http://127.0.0.1:{server.get_port()}"
+    given: list[str | bytes] = ["text", b"", b"\xff\xfe", b"\x80", msgspec.msgpack.encode({"type": "Nothing"})]
+    given += [msgspec.msgpack.encode(value) for value in ([1], {"type": 1}, {"type": "GuiUpdateMessage"})]
+    wrong = {"type": "GuiUpdateMessage", "uuid": "x", "updates": {"value": "x"}}
+    view = {"type": "ViewerCameraMessage", "wxyz": "x", "position": [1], "fov": None, "look_at": 1, "up_direction": {}}
+    given += [msgspec.msgpack.encode(value) for value in (wrong, view, {**wrong, "uuid": [1]}, {**wrong, "updates": 1})]
+    for data in given:
+        options: Any = {"subprotocols": [f"viser-v{viser.__version__}"], "max_size": None}
+        with contextlib.suppress(ConnectionClosed), connect(address, origin=origin, **options) as opened:
+            opened.send(data)
+            opened.recv(timeout=60)
+    for start in (b"\0" * 64, b"GET / HTTP/9.9\r\n\r\n", b"GET /\r\n"):
+        with socket.create_connection(("127.0.0.1", server.get_port()), timeout=60) as raw:
+            raw.sendall(start)
+            raw.shutdown(socket.SHUT_WR)
+            raw.recv(100)
+    open_socket(server, origin)
+    said = capfd.readouterr().err + caplog.text  # what is logged goes to the terminal where nobody collects it
+    assert "Traceback" not in said
+    assert said.count("\n") <= 1
 
 
 def test_a_server_that_cannot_be_guarded_is_not_served(monkeypatch: pytest.MonkeyPatch) -> None:

@@ -9,9 +9,10 @@ from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
-from stickslip.cli.output import Advance, milliseconds, print_json, progress, table_console
+from stickslip.cli.output import Advance, cell, milliseconds, print_json, progress, say, table_console
 from stickslip.cli.solve import Criterion
 from stickslip.errors import InputError
+from stickslip.names import visible
 
 if TYPE_CHECKING:
     from rich.console import Console
@@ -41,6 +42,9 @@ def compare(
     criterion: Annotated[Criterion | None, typer.Option(help="Which residual the tolerance is for: scaled.")] = None,
     max_iterations: Annotated[
         int | None, typer.Option(help="Iterations at most, of every solver; by default each one's own number.")
+    ] = None,
+    max_seconds: Annotated[
+        float | None, typer.Option(help="Time after which every solver ends by itself, in seconds; no limit.")
     ] = None,
     time_limit: Annotated[
         float | None,
@@ -115,7 +119,7 @@ def compare(
         if plot is not None:
             check_plot(plot, PLOT_FORMATS)
         limit = SIMULATION_LIMIT if time_limit is None else time_limit
-        options = _given(tolerance, criterion, max_iterations)
+        options = _given(tolerance, criterion, max_iterations, max_seconds)
         runs = compare_simulations(
             sources, _names(solvers), options, set_ or [], steps, time, limit, cpu, plot is not None
         )
@@ -123,7 +127,7 @@ def compare(
             draw_simulations(runs, plot)
         print_simulations(runs, json, markdown)
         if plot is not None and not (json or markdown):
-            print(f"written to {plot}")
+            say(f"written to {plot}")
         _exit_code(runs, strict)
         return
     _refuse(
@@ -135,7 +139,7 @@ def compare(
         from stickslip.view.drawing import check_plot
 
         check_plot(plot)
-    chosen = _solvers(_names(solvers), {**DEFAULTS, **_given(tolerance, criterion, max_iterations)})
+    chosen = _solvers(_names(solvers), {**DEFAULTS, **_given(tolerance, criterion, max_iterations, max_seconds)})
     with progress(1) as advance:
         count, interval = STEPS if steps is None else steps, EVERY if every is None else every
         problems = _problems(sources, count, interval, set_ or [], advance)
@@ -152,7 +156,7 @@ def compare(
         _print_rows(table_console(), found)
         _print_profile(table_console(), found)
         if plot is not None:
-            print(f"written to {plot}")
+            say(f"written to {plot}")
     _exit_code(found, strict)
 
 
@@ -169,12 +173,15 @@ def _refuse(given: dict[str, Any], why: str) -> None:
             raise InputError(f"{name}: {why}")
 
 
-def _given(tolerance: float | None, criterion: Criterion | None, max_iterations: int | None) -> dict[str, Any]:
+def _given(
+    tolerance: float | None, criterion: Criterion | None, max_iterations: int | None, max_seconds: float | None
+) -> dict[str, Any]:
     """Options of solvers that are given."""
     options = {
         "tolerance": tolerance,
         "criterion": None if criterion is None else criterion.value,
         "max_iterations": max_iterations,
+        "max_seconds": max_seconds,
     }
     return {name: value for name, value in options.items() if value is not None}
 
@@ -250,7 +257,6 @@ def _of_scene(name: str, steps: int, every: int, assignments: list[str], advance
 
 def _print_rows(console: Console, found: Comparison) -> None:
     """One line a problem and solver; the quickest of each problem in bold."""
-    from rich.markup import escape
     from rich.table import Column, Table
 
     table = Table(
@@ -265,12 +271,12 @@ def _print_rows(console: Console, found: Comparison) -> None:
     for number, row in enumerate(found.rows):
         p, k = divmod(number, len(found.solvers))
         table.add_row(
-            *((escape(short[row.problem]), str(row.contacts)) if k == 0 else ("", "")), *_cells(row, found.by_cpu),
+            *((cell(short[row.problem]), str(row.contacts)) if k == 0 else ("", "")), *_cells(row, found.by_cpu),
             style="bold" if ratios[p, k] == 1.0 else None, end_section=k == len(found.solvers) - 1,
         )  # fmt: skip
     console.print(table)
     for note in dict.fromkeys(f"{row.solver}: {row.note}" for row in found.rows if row.note):
-        console.print(f"- {note}", markup=False, highlight=False)
+        console.print(f"- {visible(note)}", markup=False, highlight=False)
 
 
 def _cells(row: ComparisonRow, by_cpu: bool) -> list[str]:

@@ -5,9 +5,12 @@ from __future__ import annotations
 import json
 import math
 import sys
+import warnings
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, TextIO
+
+from stickslip.names import visible, visible_text
 
 if TYPE_CHECKING:
     from rich.console import Console
@@ -21,6 +24,18 @@ def print_json(value: Any, indent: int | None = 2) -> None:
     print(json.dumps(value, indent=indent, allow_nan=False))
 
 
+def say(text: str, to: TextIO | None = None, end: str = "\n") -> None:
+    """Print a text that may hold names from files: what would drive the terminal is made visible."""
+    print(visible_text(text), file=to, end=end, flush=True)
+
+
+def cell(text: object) -> str:
+    """A name as a table of rich takes it: neither control characters nor markup count."""
+    from rich.markup import escape
+
+    return escape(visible(text, 1000))
+
+
 @contextmanager
 def progress(total: int) -> Iterator[Advance]:
     """A progress bar on stderr, where that is a terminal; stdout stays clean."""
@@ -30,10 +45,23 @@ def progress(total: int) -> Iterator[Advance]:
     from rich.console import Console
     from rich.progress import BarColumn, MofNCompleteColumn, Progress, TextColumn, TimeRemainingColumn
 
-    columns = (TextColumn("{task.description}"), BarColumn(), MofNCompleteColumn(), TimeRemainingColumn())
+    columns = (TextColumn("{task.description}", markup=False), BarColumn(), MofNCompleteColumn(), TimeRemainingColumn())
     with Progress(*columns, console=Console(stderr=True), transient=True) as bar:
         task = bar.add_task("", total=total)
-        yield lambda done, text: bar.update(task, completed=done, description=text)
+        yield lambda done, text: bar.update(task, completed=done, description=visible(text))
+
+
+@contextmanager
+def warnings_as_lines(kind: type[Warning]) -> Iterator[None]:
+    """Say warnings of a kind as one line on stderr each, without the place in the code where they arose."""
+    with warnings.catch_warnings(record=True) as caught:
+        warnings.simplefilter("always", kind)
+        yield
+    for item in caught:
+        if issubclass(item.category, kind):
+            print(f"warning: {' '.join(str(item.message).split())}", file=sys.stderr)
+        else:
+            warnings.warn_explicit(item.message, item.category, item.filename, item.lineno)
 
 
 def table_console() -> Console:

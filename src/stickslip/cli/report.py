@@ -7,7 +7,7 @@ from typing import Annotated
 
 import typer
 
-from stickslip.cli.output import print_json, progress
+from stickslip.cli.output import print_json, progress, say
 from stickslip.errors import InputError
 
 MOST_PICTURES = 100
@@ -58,12 +58,14 @@ def report(
     if json:
         print_json(facts)
         return
-    print(facts["verdict"])
+    say(facts["verdict"])
     for warning in facts["warnings"]:
-        print(f"{warning['severity']}: {warning['text']}")
-    print(f"written to {page}")
+        say(f"{warning['severity']}: {warning['text']}")
+    say(f"written to {page}")
 
 
 def default_page(recording: Path) -> Path:
     """The page beside a recording: demo.report.html of demo.h5."""
-    return recording.with_name(f"{Path(recording.name.removesuffix('.partial')).stem}.report.html")
+    from stickslip.io.partial_file import finished_name
+
+    return recording.with_name(f"{Path(finished_name(recording.name)).stem}.report.html")

@@ -10,8 +10,8 @@ from typing import TYPE_CHECKING, Annotated
 import typer
 
 from stickslip import __version__
-from stickslip.cli.output import plain_number, print_json, progress
-from stickslip.errors import InputError
+from stickslip.cli.output import cell, plain_number, print_json, progress, warnings_as_lines
+from stickslip.errors import InputError, RecordingWarning
 
 if TYPE_CHECKING:
     from stickslip.scenes.running import Summary
@@ -30,6 +30,9 @@ def run(
     steps: Annotated[int | None, typer.Option(help="Number of steps.")] = None,
     time: Annotated[float | None, typer.Option(help="Simulated time in seconds, instead of steps.")] = None,
     dt: Annotated[float | None, typer.Option(help="Step size in seconds, instead of the scene's.")] = None,
+    max_seconds: Annotated[
+        float | None, typer.Option(help="Time that the solver may take for a step at most, in seconds; no limit.")
+    ] = None,
     out: Annotated[Path | None, typer.Option(metavar="FILE.h5", help="Record the run to this file.")] = None,
     every: Annotated[int, typer.Option(help="Record every so many steps.")] = 1,
     elements: Annotated[
@@ -58,7 +61,10 @@ def run(
     from stickslip.scenes.parameters import parse_assignments
     from stickslip.scenes.running import execute, prepare
 
-    prepared = prepare(scene, solver, parse_assignments(set_ or []), dt)
+    settings = parse_assignments(set_ or [])
+    if max_seconds is not None:
+        settings["solver.max_seconds"] = max_seconds
+    prepared = prepare(scene, solver, settings, dt)
     count = prepared.step_count(steps, time)
     dump = _dump(prepared.sim, scene, count, *dump_problem) if dump_problem is not None else None
     with ExitStack() as stack:
@@ -66,9 +72,10 @@ def run(
         if out is not None:
             from stickslip.io.recorder import Recorder
 
-            recorder = stack.enter_context(
-                Recorder(out, prepared.sim, scene, dict(prepared.parameters), every, elements)
-            )
+            with warnings_as_lines(RecordingWarning):
+                recorder = stack.enter_context(
+                    Recorder(out, prepared.sim, scene, dict(prepared.parameters), every, elements)
+                )
         advance = stack.enter_context(progress(count))
         advance(0, f"{scene}: first step (compiles if the cache is empty)")
 
@@ -154,4 +161,4 @@ def _print_summary(summary: Summary, out: Path | None) -> None:
     # the report's ledger has another number, in which losses of some steps offset the gains of others
     lines.add_row("energy", f"{plain_number(c['energy_gain_J'])} J", "gained by discretisation, losses not counted")
     console.print(lines)
-    console.print(f"state {s.state_hash[:16]}" + (f", recorded to {out}" if out is not None else ""))
+    console.print(f"state {s.state_hash[:16]}" + (f", recorded to {cell(out)}" if out is not None else ""))

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
-from stickslip.cli.output import finite_or_none, milliseconds, print_json, progress, table_console
+from stickslip.cli.output import cell, finite_or_none, milliseconds, print_json, progress, table_console
 from stickslip.errors import InputError
 
 if TYPE_CHECKING:
@@ -45,6 +45,7 @@ def solve(
     tolerance: Annotated[float | None, typer.Option(help="Residual at which to stop.")] = None,
     criterion: Annotated[Criterion | None, typer.Option(help="Which residual the tolerance is for.")] = None,
     max_iterations: Annotated[int | None, typer.Option(help="Iterations at most; auto: 20000.")] = None,
+    max_seconds: Annotated[float | None, typer.Option(help="Time of a solve at most, in seconds; no limit.")] = None,
     set_: Annotated[
         list[str] | None, typer.Option("--set", metavar="OPTION=VALUE", help="Another option of the solver.")
     ] = None,
@@ -79,6 +80,7 @@ def solve(
         "tolerance": tolerance,
         "criterion": criterion.value if criterion else None,
         "max_iterations": max_iterations,
+        "max_seconds": max_seconds,
     }
     named = {name.removeprefix("solver."): value for name, value in parse_assignments(set_ or []).items()}
     asked = {**named, **{name: value for name, value in given.items() if value is not None}}
@@ -155,7 +157,7 @@ def _print_table(rows: list[dict[str, Any]], physical: bool) -> None:
         values = ["-" if row[key] is None else f"{row[key]:.1e}" for key in columns]
         colour = "green" if row["converged"] else "red"
         table.add_row(
-            row["problem"], str(row["contacts"]), f"[{colour}]{row['status']}[/]", str(row["iterations"]),
+            cell(row["problem"]), str(row["contacts"]), f"[{colour}]{row['status']}[/]", str(row["iterations"]),
             milliseconds(row["seconds"]), *([row["method"]] if chosen else []), *values,
         )  # fmt: skip
     table_console().print(table)

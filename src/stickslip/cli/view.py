@@ -14,14 +14,15 @@ from typing import TYPE_CHECKING, Annotated
 
 import typer
 
+from stickslip.cli.output import say
 from stickslip.errors import InputError
 
 if TYPE_CHECKING:
     from stickslip.view.live_page import LivePage
     from stickslip.view.playback_page import PlaybackPage
 
-ENDINGS = (".h5", ".hdf5", ".partial")
-"""Ends of the names of recordings."""
+ENDINGS = (".h5", ".hdf5")
+"""Ends of the names of finished recordings."""
 
 
 def view(
@@ -76,8 +77,8 @@ def view(
     with page, _signals() as ended:
         if not _is_loopback(host):
             name = socket.gethostname() if host in ("0.0.0.0", "::") else host
-            print(f"warning: everyone who reaches {name} can see and drive this page", flush=True)
-        print(f"{what}: {page.url} (Ctrl-C ends it)", flush=True)
+            say(f"warning: everyone who reaches {name} can see and drive this page")
+        say(f"{what}: {page.url} (Ctrl-C ends it)")
         if browser:
             import webbrowser
 
@@ -106,7 +107,9 @@ def _signals() -> Iterator[threading.Event]:
 
 
 def _is_recording(what: str) -> bool:
-    if what.lower().endswith(ENDINGS) or "/" in what or Path(what).is_file():
+    from stickslip.io.partial_file import unfinished
+
+    if what.lower().endswith(ENDINGS) or unfinished(Path(what)) or "/" in what or Path(what).is_file():
         return True
     from stickslip.scenes.registry import SCENES
 

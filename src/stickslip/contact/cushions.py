@@ -16,6 +16,7 @@ from dataclasses import replace
 import numpy as np
 from numpy.typing import NDArray
 
+from stickslip.contact.checks import trusted
 from stickslip.contact.problem import ContactProblem
 from stickslip.linalg.block_rows import BlockRows, summed
 from stickslip.linalg.inertia import BlockDiagonal, GivenInverse, SparseInertia
@@ -54,7 +55,7 @@ def cushioned(problem: ContactProblem) -> ContactProblem:
         if isinstance(given.masses, BlockDiagonal):
             found.__dict__["masses"] = _with_masses(given.masses, 1.0 / C[chosen])
     found.__dict__[ORIGIN] = problem
-    return found
+    return trusted(found)
 
 
 def without_cushions(problem: ContactProblem) -> ContactProblem:

@@ -23,6 +23,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from stickslip.contact import delassus
+from stickslip.contact.checks import trusted
 from stickslip.contact.laws import BILATERAL, ELASTIC
 from stickslip.contact.potential_blocks import PotentialBlocks, potential_blocks
 from stickslip.contact.problem import ContactProblem, Laws, Unsolved
@@ -166,7 +167,7 @@ def with_potentials(
         momentum_size=recover.new_impulses(size),
         diagonal=delassus.diagonal(J_kept, diagonal),
     )
-    return found, recover
+    return trusted(found), recover
 
 
 def _structure(held: BlockRows, blocks: BlockDiagonal, sparse: SparseInertia | None, known: Known) -> PotentialBlocks:

@@ -1,21 +1,27 @@
-"""Tetrahedral meshes in files: legacy VTK and TetGen, and by meshio (extra ``meshes``) Gmsh, Medit and newer VTK."""
+"""Tetrahedral meshes in files: VTK, Gmsh, Medit and TetGen."""
 
 from __future__ import annotations
 
 import os
-import warnings
+from collections.abc import Callable
 from pathlib import Path
 
 import numpy as np
 from numpy.typing import NDArray
 
-from stickslip.errors import FileError, InputError, MissingDependencyError
+from stickslip.checks import boolean, instance, positive
+from stickslip.checks import path as checked_path
+from stickslip.errors import FileError, InputError
 from stickslip.files import whole_file
+from stickslip.geometry.gmsh_file import read_gmsh
+from stickslip.geometry.medit_file import read_medit
+from stickslip.geometry.number_stream import as_whole
 from stickslip.geometry.tet_mesh import TetMesh, volumes_of, without_unused
 from stickslip.geometry.vtk_file import read_vtk
+from stickslip.geometry.vtu_file import read_vtu
+from stickslip.names import visible
+from stickslip.reading import most_bytes, reading, regular_file
 
-READERS = {".vtu": "vtu", ".msh": "gmsh", ".mesh": "medit"}
-"""Modules of meshio by the ending of a file's name."""
 FORMATS = "VTK (.vtk, .vtu), Gmsh (.msh), Medit (.mesh), TetGen (.node with .ele)"
 TETRAHEDRA = ("tetra", "tetra10")
 """Cells that are read; of those with ten nodes the four corners."""
@@ -26,6 +32,13 @@ VTK_TETRA = 10
 Blocks = list[tuple[str, NDArray[np.int64]]]
 """Name and corners (k, j) of each type of cells."""
 Arrays = tuple[NDArray[np.float64], NDArray[np.int64]]
+READERS: dict[str, tuple[str, Callable[[Path], tuple[NDArray[np.float64], Blocks]]]] = {
+    ".vtk": ("VTK", lambda file: read_vtk(file.read_bytes())),
+    ".vtu": ("VTK's XML", lambda file: read_vtu(file.read_bytes(), most_bytes(file))),
+    ".msh": ("Gmsh", lambda file: read_gmsh(file.read_bytes())),
+    ".mesh": ("Medit", lambda file: read_medit(file.read_bytes())),
+}
+"""By the ending of a file's name: whose format it is, and what reads its points and cells."""
 
 
 def read_tet_mesh(path: str | os.PathLike[str], scale: float = 1.0, drop_unused: bool = False) -> TetMesh:
@@ -34,19 +47,19 @@ def read_tet_mesh(path: str | os.PathLike[str], scale: float = 1.0, drop_unused:
     Nodes that no element uses are refused, or left out with ``drop_unused`` (Gmsh writes centres of arcs, for example).
     Where all elements are left-handed, which is the custom of some programs, all are turned.
     """
-    file = Path(path)
-    where = f"mesh file {file}"
-    if not file.is_file():
-        raise FileError(f"{where} does not exist; give the path of a file: {FORMATS}")
-    if file.suffix.lower() in (".node", ".ele"):
-        nodes, tets = _read_tetgen(file)
-    elif file.suffix.lower() == ".vtk":
-        try:
-            nodes, tets = _tetrahedra(file, *read_vtk(file))
-        except (ValueError, IndexError) as error:
-            raise FileError(f"{where} cannot be read: {error}; is it a VTK file?") from None
+    file = checked_path("mesh file", path)
+    where = f"mesh file {visible(file)}"
+    scale, drop_unused = positive(where, "scale", scale), boolean(where, "drop_unused", drop_unused)
+    ending = file.suffix.lower()
+    if ending not in (*READERS, ".node", ".ele") and file.is_file():
+        raise FileError(f"{where} ends in {file.suffix or 'nothing'!r}; known are {FORMATS}")
+    regular_file(file, "mesh file", f"the path of a file: {FORMATS}")
+    if ending in READERS:
+        format_name, reader = READERS[ending]
+        with reading(file, "mesh file", f"a {format_name} file"):
+            nodes, tets = _tetrahedra(file, *reader(file))
     else:
-        nodes, tets = _tetrahedra(file, *_read_meshio(file))
+        nodes, tets = _read_tetgen(file)
     if len(tets) == 0:
         raise FileError(f"{where} has no tetrahedra; a mesh of the volume is needed, not of its surface")
     try:
@@ -68,7 +81,8 @@ def right_handed(nodes: NDArray[np.float64], tets: NDArray[np.int64], where: str
 
 def write_tet_mesh(path: str | os.PathLike[str], mesh: TetMesh) -> None:
     """Write a mesh as legacy VTK (.vtk) or TetGen (.node and .ele): text that reads back to the same numbers."""
-    file = Path(path)
+    file = checked_path("mesh file", path)
+    instance(f"mesh file {visible(file)}", "mesh", mesh, TetMesh, "a stickslip.TetMesh is needed")
     suffix = file.suffix.lower()
     if suffix == ".vtk":
         with whole_file(file) as temporary, temporary.open("w", encoding="ascii", newline="\n") as out:
@@ -92,28 +106,6 @@ def _lines(rows: NDArray[np.float64] | NDArray[np.int32], before: str = "") -> s
     return "".join(f"{before}{' '.join(map(repr, row))}\n" for row in rows.tolist())
 
 
-def _read_meshio(file: Path) -> tuple[NDArray[np.float64], Blocks]:
-    """Nodes (n, 3) and cells by meshio."""
-    name = READERS.get(file.suffix.lower())
-    if name is None:
-        raise FileError(f"mesh file {file} ends in {file.suffix or 'nothing'!r}; known are {FORMATS}")
-    try:
-        import meshio
-    except ImportError:
-        raise MissingDependencyError(
-            f"reading the mesh file {file} needs meshio; install it with: pip install 'stickslip[meshes]'"
-        ) from None
-    try:
-        with warnings.catch_warnings():
-            warnings.simplefilter("ignore")  # of data beside the mesh that meshio does not know
-            mesh = getattr(meshio, name).read(str(file))  # meshio.read ends the program where a file is broken
-        blocks = [(block.type, np.asarray(block.data)) for block in mesh.cells]
-        return np.array(mesh.points, dtype=np.float64), blocks
-    except (Exception, SystemExit) as error:  # meshio raises whatever its readers meet
-        reason = str(error) or type(error).__name__
-        raise FileError(f"mesh file {file} cannot be read: {reason}; is it a {name.upper()} file?") from None
-
-
 def _tetrahedra(file: Path, points: NDArray[np.float64], blocks: Blocks) -> Arrays:
     """Nodes (n, 3) and elements (k, 4) among cells of all types."""
     other = sorted({kind for kind, _ in blocks} - {*TETRAHEDRA, *NOT_SOLID})
@@ -130,30 +122,31 @@ def _read_tetgen(file: Path) -> Arrays:
     """Nodes (n, 3) and elements (k, 4) of a pair of .node and .ele files, whose nodes count from 0 or 1."""
     rows = []
     for part in (file.with_suffix(".node"), file.with_suffix(".ele")):
-        if not part.is_file():
-            raise FileError(f"mesh file {part} does not exist; TetGen's nodes (.node) and elements (.ele) go together")
-        try:
-            text = part.read_text(encoding="utf-8")
-            numbers = [line.split("#")[0].split() for line in text.splitlines()]
+        together = "TetGen's nodes (.node) and elements (.ele), which go together"
+        regular_file(part, "mesh file", together)
+        with reading(part, "mesh file", "TetGen's"):
+            lines = part.read_text(encoding="utf-8").splitlines()
+            numbers = (line.split("#")[0].split() for line in lines)
             head, *body = [line for line in numbers if line]
             count = int(head[0])
-            table = np.array(body[:count], dtype=np.float64).reshape(count, -1)
-        except (ValueError, UnicodeDecodeError) as error:
-            raise FileError(f"mesh file {part} cannot be read: {error}; is it TetGen's?") from None
+            table = np.array(body[: max(count, 0)], dtype=np.float64)
+            table = table.reshape(len(table), -1) if len(table) else np.empty((0, 0))
+            width = int(head[1]) if len(head) > 1 else 0
         needed = 4 if part.suffix == ".node" else 5
         if count < 1 or table.shape[1] < needed or len(body) < count:
             raise FileError(
                 f"mesh file {part} has {len(body)} rows of {table.shape[1]} numbers; its first line promises {count}, "
                 f"of {needed} or more each"
             )
-        rows.append((int(head[1]) if len(head) > 1 else 0, table))
+        rows.append((width, table))
     (_, points), (width, elements) = rows
-    first = int(points[0, 0])
+    first = int(points[0, 0]) if np.isfinite(points[0, 0]) else 0
     if not np.array_equal(points[:, 0], np.arange(first, first + len(points))):
         raise FileError(f"mesh file {file.with_suffix('.node')}: its nodes are not numbered one after the other")
     if width not in (4, 10) or elements.shape[1] < 1 + width:
         raise FileError(f"mesh file {file.with_suffix('.ele')} has elements of {width} nodes; 4 or 10 are needed")
-    corners = elements[:, 1 : 1 + width].astype(np.int64) - first
+    with reading(file.with_suffix(".ele"), "mesh file", "TetGen's"):
+        corners = as_whole(elements[:, 1 : 1 + width]) - first
     return _without_middles(points[:, 1:4].copy(), corners[:, :4], [corners] if width == 10 else [])
 
 
@@ -161,6 +154,8 @@ def _without_middles(points: NDArray[np.float64], tets: NDArray[np.int64], ten: 
     """Leave out the nodes in the middle of the edges of elements of ten nodes (k, 10), and no others."""
     if not ten:
         return points, tets
+    if any(data.size and (data.min() < 0 or data.max() >= len(points)) for data in (tets, *ten)):
+        return points, tets  # whoever checks the mesh names them
     kept = np.ones(len(points), dtype=bool)
     for data in ten:
         kept[data[:, 4:]] = False

@@ -19,7 +19,6 @@ import numpy as np
 from numpy.typing import NDArray
 
 from stickslip.contact_report import contacts_of
-from stickslip.errors import FileError
 from stickslip.io.growing_dataset import GrowingDataset
 from stickslip.io.recording_file import RecordingFile
 from stickslip.model import Model
@@ -122,8 +121,10 @@ class ContactWriter:
         self._columns["torsion"].append_uniform(torsion if self._torsion else torsion[:1])  # all zero without it
         self._columns["friction"].append_uniform(found.friction)
         if self._soft:
+            # of the earlier pieces of a step that was cut, no nodes are kept
+            before = len(found.gap) - len(result.soft_contacts) if result.soft_contacts is not None else 0
             for name, (_, stored, _) in SOFT_COLUMNS.items():
-                self._columns[name].append(np.full((len(result.contacts), 3), NO_NODE[stored], stored))
+                self._columns[name].append(np.full((before, 3), NO_NODE[stored], stored))
                 self._columns[name].append(getattr(result.soft_contacts, name))
         self._append_offsets()
 
@@ -135,8 +136,9 @@ class ContactWriter:
 class ContactReader:
     """Reads the contacts of n frames; files of version 1 have a row of every column for every contact."""
 
-    def __init__(self, recording_file: RecordingFile, frames: int, dt: float) -> None:
+    def __init__(self, recording_file: RecordingFile, frames: int, dt: float, model: Model) -> None:
         self._file, self._dt = recording_file, dt
+        self._most = {"body": model.body_count + model.soft.count, "node": model.soft.node_count}
         with recording_file.opened() as file:
             group = file[GROUP]
             names = [name for name in (*COLUMNS, *SOFT_COLUMNS) if name in group or name in COLUMNS]
@@ -147,12 +149,24 @@ class ContactReader:
             }
             self.offset: NDArray[np.int64] = self._offsets["gap"]
             for name, offsets in self._offsets.items():
-                stored = len(self._columns[name])
-                if len(offsets) != frames + 1 or (np.diff(offsets) < 0).any() or offsets[-1] > stored:
-                    raise FileError(
-                        f"recording {recording_file.path} is damaged: contacts/offset does not fit its {stored} rows "
-                        f"of contacts/{name}"
-                    )
+                self._check(name, offsets, frames)
+
+    def _check(self, name: str, offsets: NDArray[Any], frames: int) -> None:
+        """Raise a ValueError unless a column has its shape and type, and its rows are those of the frames."""
+        column, (shape, stored, _) = self._columns[name], {**COLUMNS, **SOFT_COLUMNS}[name]
+        if column.shape[1:] != shape or column.dtype.kind != stored[0]:
+            raise ValueError(
+                f"contacts/{name} has rows {column.shape[1:]} of {column.dtype}; {shape} of {stored} needed"
+            )
+        if offsets.dtype.kind != "i" or offsets.shape != (frames + 1,):
+            raise ValueError(
+                f"contacts/{_offset(name)} has shape {offsets.shape}; ({frames + 1},) whole numbers needed"
+            )
+        counts = np.diff(offsets)
+        if (offsets < 0).any() or (counts < 0).any() or offsets[-1] > len(column):
+            raise ValueError(f"contacts/offset does not fit its {len(column)} rows of contacts/{name}")
+        if ((counts != np.diff(self.offset)) & (counts != 1)).any():
+            raise ValueError(f"contacts/{name} has neither one row nor one for each contact in a frame")
 
     def read(self, frame: int) -> RecordedContacts:
         """Contacts of a frame from the start."""
@@ -165,6 +179,9 @@ class ContactReader:
                     continue
                 first, last = self._offsets[name][frame : frame + 2]
                 rows = self._columns[name][first:last].astype(kept, copy=False)
+                most = self._most.get(name[:4])
+                if most is not None and ((rows < -1) | (rows >= most)).any():
+                    raise ValueError(f"contacts/{name} has a number outside -1 to {most - 1} in frame {frame}")
                 columns[name] = rows if len(rows) == count else np.repeat(rows, count, axis=0)
         return RecordedContacts(dt=self._dt, **columns)
 

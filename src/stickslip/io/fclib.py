@@ -24,12 +24,14 @@ import numpy as np
 from numpy.typing import NDArray
 
 from stickslip.contact.problem import ContactProblem
-from stickslip.errors import FileError, InputError
+from stickslip.errors import InputError
 from stickslip.io.definiteness import examine
 from stickslip.io.global_form import GlobalParts, from_global
+from stickslip.io.hdf5_reading import open_checked
 from stickslip.io.local_form import from_local, joints_of
 from stickslip.io.sparse_parts import compressed, friction, triplets, vector
 from stickslip.io.stored_problem import ProblemFile
+from stickslip.reading import reading
 
 if TYPE_CHECKING:
     from scipy.sparse import csr_array
@@ -40,15 +42,9 @@ COMPRESSED = {-1: "csc", -2: "csr"}
 
 def read_fclib(path: str | os.PathLike[str]) -> ProblemFile:
     """Contents of a local or global problem; an InputError names the field that is wrong, a FileError the file."""
-    try:
-        with h5py.File(Path(path), "r") as file:
-            return _contents(file)
-    except InputError:
-        raise
-    except (OSError, RuntimeError, KeyError, ValueError, TypeError, OverflowError, MemoryError) as error:
-        # what h5py raises for damaged metadata
-        reason = str(error).splitlines()[0] if str(error) else type(error).__name__
-        raise FileError(f"problem file {path} is damaged or cut off: {reason}") from None
+    file = Path(path)
+    with reading(file, "problem file", "a contact problem in FCLIB's form"), open_checked(file) as opened:
+        return _contents(opened)
 
 
 def _contents(file: h5py.File) -> ProblemFile:

@@ -75,7 +75,11 @@ class FrameArray:
             chosen = np.asarray(first)
             numbers = np.arange(len(self))[chosen if chosen.size else chosen.astype(np.intp)]
         inner = tuple(rest)
-        if all(isinstance(part, int | np.integer) for part in inner):  # HDF5 can leave out what is not asked for
+        if all(isinstance(part, int | np.integer) for part in inner):
+            for part, length in zip(inner, self.shape[1:], strict=False):
+                if not -length <= part < length:
+                    raise IndexError(f"there is no entry {part} in rows of shape {self.shape[1:]}")
+            # HDF5 can leave out what is not asked for
             return self._gather(numbers, inner)
         return np.asarray(self._gather(numbers)[(slice(None),) * numbers.ndim + inner])
 

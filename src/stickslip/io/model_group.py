@@ -11,6 +11,7 @@ from numpy.typing import NDArray
 
 from stickslip.geometry.hull import HullTables
 from stickslip.geometry.mesh_tables import MeshTables
+from stickslip.io.model_checks import check_model
 from stickslip.joint_tables import JointTables, no_joints
 from stickslip.linalg.block_matrix import BlockPattern
 from stickslip.materials import PairTables
@@ -43,7 +44,8 @@ def write_model(group: h5py.Group, model: Model) -> None:
 
 
 def read_model(group: h5py.Group) -> tuple[Model, NDArray[np.bool_]]:
-    """A model without prescribed motions, and which bodies (nb,) had one; a missing field raises a KeyError.
+    """A model without prescribed motions, and which bodies (nb,) had one; a missing field raises a KeyError,
+    one that cannot be a ValueError.
 
     Its soft bodies have no activations, nor motions of held nodes, nor pressures and volumes of cavities.
     """
@@ -58,7 +60,9 @@ def read_model(group: h5py.Group) -> tuple[Model, NDArray[np.bool_]]:
             values[item.name] = soft_tables((), np.zeros((0, 7)))
         else:
             values[item.name] = _read(group, item.name)
-    return Model(**values), has_motion
+    model = Model(**values)
+    check_model(model, has_motion)
+    return model, has_motion
 
 
 def _field_names(table: type) -> tuple[str, ...]:

@@ -61,9 +61,12 @@ def read_numbers(table: h5py.Group | h5py.Dataset, names: tuple[str, ...], frame
     if missing:
         raise KeyError(f"there is no {missing[0]!r}")
     numbers = {name: np.ascontiguousarray(table[name][:frames]) for name in names if name in stored}
-    short = [name for name, values in numbers.items() if len(values) != frames]
+    for name, values in numbers.items():
+        if values.dtype.kind not in ("S" if TYPES.get(name, "f8")[0] == "S" else "biuf"):
+            raise ValueError(f"{name} holds {values.dtype}")
+    short = [name for name, values in numbers.items() if values.shape != (frames,)]
     if short:
-        raise ValueError(f"{short[0]} has {len(numbers[short[0]])} rows; it should have {frames}")
+        raise ValueError(f"{short[0]} has shape {numbers[short[0]].shape}; it should have {(frames,)}")
     for name in LATER:
         if name in names and name not in stored:
             numbers[name] = np.full(frames, np.nan)

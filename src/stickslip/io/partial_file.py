@@ -3,12 +3,15 @@
 from __future__ import annotations
 
 import os
+import re
+import warnings
 from collections.abc import Iterator
 from contextlib import contextmanager
 from pathlib import Path
 
-from stickslip.errors import FileError
+from stickslip.errors import FileError, RecordingWarning
 from stickslip.files import PARTIAL
+from stickslip.io.commit_mark import read_mark
 
 try:
     import fcntl
@@ -16,6 +19,7 @@ except ImportError:  # a system without such locks: two runs that write one file
     fcntl = None  # type: ignore[assignment]
 
 ENDING = ".partial"
+_UNFINISHED = re.compile(rf"{re.escape(ENDING)}(-\d+)?$")
 
 
 def partial_path(path: Path) -> Path:
@@ -23,12 +27,43 @@ def partial_path(path: Path) -> Path:
     return path.with_name(path.name + ENDING)
 
 
+def unfinished(path: Path) -> bool:
+    """Whether a name is that of a recording that was not finished: FILE.partial, or FILE.partial-1 once moved aside."""
+    return _UNFINISHED.search(path.name) is not None
+
+
+def finished_name(name: str) -> str:
+    """The name that a recording would have had at its end."""
+    return _UNFINISHED.sub("", name)
+
+
+def move_aside(path: Path) -> Path:
+    """Give FILE.partial the first free name of FILE.partial-1, FILE.partial-2, ...; returns it."""
+    number = 1
+    while True:
+        target = path.with_name(f"{path.name}-{number}")
+        try:
+            os.link(path, target)  # unlike a rename it never replaces what another run has just put there
+        except FileExistsError:
+            number += 1
+            continue
+        except OSError:  # a file system without links
+            if target.exists():
+                number += 1
+                continue
+            path.rename(target)
+            return target
+        path.unlink()
+        return target
+
+
 @contextmanager
 def partial_file(target: Path) -> Iterator[Path]:
     """Yield an empty FILE.partial; rename it to the target on success, keep it after an error if it has frames.
 
     ``PARTIAL[path]`` says how many it has; whoever writes keeps it up to date. What an earlier run left under this name
-    is removed. The file is locked, so that a second run that wants to write it gets a FileError.
+    is moved aside, with a warning that says so, if it has frames, and removed if not. The file is locked, so that a
+    second run that wants to write it gets a FileError.
     """
     if target.is_dir():
         raise FileError(f"cannot write {target}: it is a folder; give the name of a file")
@@ -56,20 +91,27 @@ def partial_file(target: Path) -> Iterator[Path]:
 
 
 def _locked(path: Path) -> int:
-    """An empty file that no other run writes, open and locked; what a dead run left there is unlinked, not emptied.
+    """An empty file that no other run writes, open and locked; what a dead run left there keeps its frames elsewhere.
 
-    Somebody may be looking at it.
+    Without frames it is unlinked, not emptied: somebody may be looking at it.
     """
     busy = FileError(f"cannot write {path}: another run is writing it; wait for its end, or give another file")
     flags = os.O_RDWR | os.O_CREAT | getattr(os, "O_CLOEXEC", 0)
-    if path.is_dir():
-        raise FileError(f"cannot write {path}: it is a folder; give another file")
+    if path.exists() and not path.is_file():
+        kind = "a folder" if path.is_dir() else "not a regular file"
+        raise FileError(f"cannot write {path}: it is {kind}; give another file")
     old = os.open(path, flags, 0o666)
     try:
         _lock(old, busy)
         if not os.path.samestat(os.fstat(old), os.stat(path)):  # another run was quicker
             raise busy
-        path.unlink()
+        mark = read_mark(path)
+        if mark[0] if mark is not None else path.stat().st_size:
+            held = "something" if mark is None else f"{mark[0]} frames of a run that did not end"
+            text = f"{path} held {held}; it is kept as {move_aside(path)}"
+            warnings.warn(text, RecordingWarning, stacklevel=2)
+        else:
+            path.unlink()
         try:
             new = os.open(path, flags | os.O_EXCL, 0o666)
         except FileExistsError:

@@ -14,7 +14,6 @@ from __future__ import annotations
 import os
 import warnings
 import zipfile
-import zlib
 from collections.abc import Iterable, Sequence
 from dataclasses import replace
 from pathlib import Path
@@ -23,6 +22,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 from numpy.typing import NDArray
 
+from stickslip import checks
 from stickslip.contact import delassus
 from stickslip.contact.problem import ContactProblem
 from stickslip.errors import FileError, InputError, ProblemWarning
@@ -34,15 +34,12 @@ from stickslip.io.own_form import own_arrays, read_own
 from stickslip.io.sparse_parts import array_of, compressed, friction, vector
 from stickslip.io.stored_problem import ProblemFile, contacts_and_joints, impulses
 from stickslip.linalg.block_rows import rows_of
+from stickslip.reading import read_arrays, reading, regular_file
 
 if TYPE_CHECKING:
     from scipy.sparse import csr_array
 
 OWN_ENDINGS, FCLIB_ENDINGS = (".npz",), (".hdf5", ".h5")
-DAMAGED = (
-    OSError, ValueError, KeyError, EOFError, MemoryError, NotImplementedError, zipfile.BadZipFile, zlib.error,
-)  # fmt: skip
-"""What reading a damaged archive raises."""
 ROLLING = ("mu_r", "mur", "mu_rolling")
 """Names that coefficients of rolling friction go by."""
 HDF5, HDF5_STARTS = b"\x89HDF\r\n\x1a\n", (0, 512, 1024, 2048)
@@ -66,6 +63,11 @@ def save_problem(
     ``solution`` and ``guesses`` are impulses (m,). What FCLIB cannot express raises a FileError that names it.
     """
     ending = check_problem_path(path)
+    title, description = (
+        checks.text("problem file", *item) for item in (("title", title), ("description", description))
+    )
+    checks.instance("problem file", "problem", problem, ContactProblem, "a stickslip.ContactProblem is needed")
+    guesses = checks.sequence("problem file", "guesses", guesses, "a list of impulses is needed")
     problem = problem.condensed
     found = None if solution is None else impulses("solution", solution, problem)
     tried = tuple(impulses(f"guess {k + 1}", lam, problem) for k, lam in enumerate(guesses))
@@ -80,7 +82,7 @@ def save_problem(
 
 def check_problem_path(path: str | os.PathLike[str]) -> str:
     """The ending of a file to be written; another one than those we write, or a missing folder, raises a FileError."""
-    target = Path(path)
+    target = checks.path("problem file", path)
     ending = target.suffix.lower()
     if ending not in (*OWN_ENDINGS, *FCLIB_ENDINGS):
         raise FileError(f"cannot write {target}: problems are saved as .npz (our own form) or .hdf5 (FCLIB)")
@@ -91,6 +93,8 @@ def check_problem_path(path: str | os.PathLike[str]) -> str:
 
 def save_delassus(problem: ContactProblem, path: str | os.PathLike[str]) -> None:
     """Write the local form of a problem with contacts alone to an ``.npz`` file, as collections do."""
+    path = checks.path("problem file", path)
+    checks.instance("problem file", "problem", problem, ContactProblem, "a stickslip.ContactProblem is needed")
     contacts, joints = contacts_and_joints(problem, f"{path}: the form W, q, mu")
     if len(joints):
         raise FileError(f"{path}: the form W, q, mu cannot express the bilateral block {joints[0]}")
@@ -113,7 +117,7 @@ def _write_arrays(path: str | os.PathLike[str], arrays: dict[str, Any]) -> None:
 def problem_files(paths: Iterable[str | os.PathLike[str]]) -> list[Path]:
     """The files, and in the place of each folder the problem files in it, in the order of their names."""
     found: list[Path] = []
-    for path in map(Path, paths):
+    for path in (checks.path("problem file", each) for each in paths):
         if not path.is_dir():
             found.append(path)
             continue
@@ -134,11 +138,10 @@ def load_problem(path: str | os.PathLike[str]) -> ContactProblem:
 
 def load_file(path: str | os.PathLike[str]) -> ProblemFile:
     """Read a problem and what was stored with it; a FileError names the file and the field that is wrong."""
-    file = Path(path)
-    if not file.is_file():
-        raise FileError(f"problem file {file} does not exist; give an .npz or .hdf5 file with a contact problem")
+    file = regular_file(path, "problem file", "an .npz or .hdf5 file with a contact problem")
     try:
-        content = _read(file)
+        with reading(file, "problem file", "a contact problem"):
+            content = _read(file)
     except InputError as error:
         text = str(error).splitlines()[0].removeprefix("problem: ")
         raise FileError(f"problem file {file}: {text}") from None
@@ -147,41 +150,19 @@ def load_file(path: str | os.PathLike[str]) -> ProblemFile:
 
 
 def _read(file: Path) -> ProblemFile:
-    try:
-        with open(file, "rb") as stream:
-            first = stream.read(4096)
-    except OSError as error:
-        raise FileError(f"problem file {file} cannot be read: {error.strerror}") from None
+    with open(file, "rb") as stream:
+        first = stream.read(4096)
     if any(first[start : start + len(HDF5)] == HDF5 for start in HDF5_STARTS):
         from stickslip.io.fclib import read_fclib
 
         return read_fclib(file)
     if not zipfile.is_zipfile(file):
         raise FileError(f"problem file {file} {_what_it_is(first)}; problems are .npz archives or HDF5 (FCLIB) files")
-    try:
-        with np.load(file, allow_pickle=False) as archive:
-            data = {name: _numbers_of(archive, name) for name in archive.files}
-    except DAMAGED as error:
-        reason = str(error).splitlines()[0] if str(error) else type(error).__name__
-        raise FileError(f"problem file {file} is not an .npz file or is damaged: {reason}") from None
-    return _contents(data)
-
-
-def _numbers_of(archive: Any, name: str) -> NDArray[Any]:
-    """An array of the archive; one of Python objects, which could hold code, raises an InputError."""
-    try:
-        values: NDArray[Any] = archive[name]
-    except ValueError as error:
-        if "Object arrays" in str(error):
-            raise InputError(f"{name} holds Python objects and no numbers") from None
-        raise
-    return values
+    return _contents(read_arrays(file, "problem file", "an .npz file"))
 
 
 def _what_it_is(first: bytes) -> str:
     """What a file that is neither zip nor HDF5 seems to be."""
-    if not first:
-        return "is empty"
     try:
         words = first.decode("utf-8").split()[:3]
     except UnicodeDecodeError:

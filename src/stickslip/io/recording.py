@@ -15,6 +15,8 @@ import h5py
 import numpy as np
 from numpy.typing import NDArray
 
+from stickslip import checks
+from stickslip.body_description import handle_fits
 from stickslip.errors import FileError, InputError
 from stickslip.io.commit_mark import read_mark
 from stickslip.io.contact_frames import ContactReader
@@ -28,12 +30,15 @@ from stickslip.io.recording_file import RecordingFile
 from stickslip.io.soft_frames import ELEMENT_FIELDS, SOFT, read_elements
 from stickslip.io.state_group import read_state
 from stickslip.model import Model
+from stickslip.names import shown, visible
 from stickslip.soft_description import SoftBody
 from stickslip.soft_reading import ElementReport, body_elements
 from stickslip.state import State
 
 VERSIONS = (1, VERSION)
 """Versions that can be read."""
+KINDS = {"time": "f", "iterations": "iu", "loaded": "b"}
+"""Kinds of numbers that a frame has one of."""
 UNIT_ERROR = 1e-3
 """Rotations whose length differs from 1 by more were never written by a run."""
 
@@ -126,11 +131,11 @@ class Recording:
         those to read, of strain, stress, von_mises and energy; the others have no rows then.
         """
         number, soft = self._number(frame), self.model.soft
-        if body is not None and not (0 <= body.index < soft.count and soft.names[body.index] == body.name):
-            raise InputError(f"recording {self.path}: soft body {body.name!r} is none of {', '.join(soft.names)}")
-        unknown = sorted(set(fields) - set(ELEMENT_FIELDS))
-        if unknown:
-            raise InputError(f"elements have no field {unknown[0]!r}; they have {', '.join(ELEMENT_FIELDS)}")
+        if body is not None and not (isinstance(body, SoftBody) and handle_fits(body, soft.names)):
+            known = visible(", ".join(soft.names))
+            raise InputError(f"recording {visible(self.path)}: soft body {shown(body)} is none of {known}")
+        for field in checks.sequence("elements", "fields", fields, f"a list of {', '.join(ELEMENT_FIELDS)} is needed"):
+            checks.choice("elements", "field", field, ELEMENT_FIELDS)
         with self.file.opened() as file:
             if f"{SOFT}/elements" not in file:
                 raise InputError(
@@ -142,6 +147,7 @@ class Recording:
 
     def _number(self, frame: int) -> int:
         """A frame from the start."""
+        frame = checks.whole("recording", "frame", frame, -checks.MOST)
         if not -len(self) <= frame < len(self):
             raise InputError(f"recording {self.path}: frame {frame} does not exist; it has {len(self)} frames")
         return frame % len(self)
@@ -153,7 +159,7 @@ def read_recording(path: str | os.PathLike[str]) -> Recording:
     FILE.h5.partial holds the frames of a run that was cut off or still goes on; they are those that were whole when it
     was opened.
     """
-    file = RecordingFile(Path(path))
+    file = RecordingFile(checks.path("recording", path))
     try:
         return _checked(file)
     except BaseException:
@@ -178,11 +184,27 @@ def _check_format(file: h5py.File, path: Path) -> int:
         raise FileError(
             f"file {path} is HDF5, but not a recording of stickslip; its attribute 'format' is not {FORMAT!r}"
         )
-    version = int(file.attrs.get("version", -1))
+    version = _whole(file.attrs, "version")
     if version not in VERSIONS:
         known = " and ".join(map(str, VERSIONS))
         raise FileError(f"recording {path} has version {version}; this stickslip reads versions {known}")
     return version
+
+
+def _whole(attributes: h5py.AttributeManager, name: str) -> int:
+    """A whole number among the attributes."""
+    value = attributes.get(name)
+    if not isinstance(value, int | np.integer):
+        raise ValueError(f"its attribute {name!r} is {value!r}; a whole number is needed")
+    return int(value)
+
+
+def _options(attributes: h5py.AttributeManager, name: str) -> dict[str, Any]:
+    """Options among the attributes, which are JSON."""
+    found = json.loads(attributes[name])
+    if not isinstance(found, dict):
+        raise ValueError(f"its attribute {name!r} holds no options")
+    return found
 
 
 def _plausible(path: Path, name: str, rows: NDArray[np.float64]) -> None:
@@ -213,7 +235,11 @@ def _read(file: h5py.File, recording_file: RecordingFile, complete: bool, frames
         else:
             least = frames
             fits = stored.shape[0] == least or (stored.shape[0] > least and not complete)
-        if not fits or stored.shape[1:] != shape or (rows is not None and len(rows) < frames):
+        if rows is not None and (rows.dtype.kind != "i" or (rows < 0).any()):
+            raise ValueError(f"{row_name} has no numbers of rows")
+        if stored.dtype.kind not in ("b" if name == "joint_broken" else "f"):
+            raise ValueError(f"{name} holds {stored.dtype}")
+        if not fits or stored.shape[1:] != shape or (rows is not None and rows.shape != (frames,)):
             last = name.rsplit("/", maxsplit=1)[-1]
             raise FileError(
                 f"recording {path} is damaged: {last} has shape {stored.shape}; it should have {(least, *shape)}"
@@ -223,6 +249,8 @@ def _read(file: h5py.File, recording_file: RecordingFile, complete: bool, frames
 
     def numbers(name: str) -> NDArray[Any]:
         found = np.asarray(file[name][:frames])
+        if found.dtype.kind not in KINDS[name] or found.ndim != 1:
+            raise ValueError(f"{name} holds {found.dtype} of shape {found.shape}")
         if len(found) != frames or (complete and len(file[name]) != frames):
             raise FileError(f"recording {path} is damaged: {name} has {len(file[name])} rows; it should have {frames}")
         return found
@@ -231,19 +259,22 @@ def _read(file: h5py.File, recording_file: RecordingFile, complete: bool, frames
     bodies, nodes, joints = model.body_count, model.soft.node_count, model.joints
     none = None if SOFT in file else np.broadcast_to(0.0, (frames, 0, 3))
     state, digest = read_state(file) if complete else (None, None)
-    stepping = json.loads(attributes["stepping"])
-    contacts = ContactReader(recording_file, frames, float(stepping["dt"]))
+    stepping, every = _options(attributes, "stepping"), _whole(attributes, "every")
+    dt = stepping["dt"]
+    if not isinstance(dt, int | float) or not 0.0 < dt < np.inf or every < 1:
+        raise ValueError(f"its step is {dt!r} s, and every is {every}; both must be positive")
+    contacts = ContactReader(recording_file, frames, float(dt), model)
     certificate = file["certificate"]
     return Recording(
         path=path,
         complete=complete,
-        stickslip_version=str(attributes["stickslip_version"]),
-        scene=str(attributes["scene"]),
-        parameters=json.loads(attributes["parameters"]),
-        solver=str(attributes["solver"]),
-        solver_options=json.loads(attributes["solver_options"]),
+        stickslip_version=visible(attributes["stickslip_version"]),
+        scene=visible(attributes["scene"]),
+        parameters=_options(attributes, "parameters"),
+        solver=visible(attributes["solver"]),
+        solver_options=_options(attributes, "solver_options"),
         stepping=stepping,
-        every=int(attributes["every"]),
+        every=every,
         state_digest=digest,
         model=model,
         has_motion=has_motion,

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import threading
 from collections.abc import Iterator
-from contextlib import contextmanager, suppress
+from contextlib import contextmanager
 from pathlib import Path
 from typing import Any
 
@@ -12,9 +12,13 @@ import h5py
 import numpy as np
 from numpy.typing import NDArray
 
-from stickslip.errors import FileError, InputError
+from stickslip.errors import FileError
 from stickslip.io.commit_mark import read_mark
-from stickslip.io.partial_file import ENDING, partial_path
+from stickslip.io.hdf5_reading import open_checked
+from stickslip.io.partial_file import partial_path, unfinished
+from stickslip.reading import reading, reason, regular_file
+
+WHAT = "recording"
 
 
 class RecordingFile:
@@ -27,16 +31,13 @@ class RecordingFile:
         """
         self.path = path
         self._lock = threading.RLock()
-        if path.is_dir():
-            raise FileError(f"recording {path} is a folder; give a file that a recorded run wrote")
-        if not path.is_file():
-            rest = partial_path(path)
-            if rest.is_file():
-                raise FileError(
-                    f"recording {path} does not exist, but {rest} holds the frames of a run that was interrupted or "
-                    "still goes on; open that file"
-                )
-            raise FileError(f"recording {path} does not exist; give a file that a recorded run wrote")
+        rest = partial_path(path)
+        if not path.exists() and rest.is_file():
+            raise FileError(
+                f"recording {path} does not exist, but {rest} holds the frames of a run that was interrupted or "
+                "still goes on; open that file"
+            )
+        regular_file(path, WHAT, "a file that a recorded run wrote")
         self._file, self.cut_off = _opened(path)
 
     def close(self) -> None:
@@ -50,13 +51,8 @@ class RecordingFile:
         with self._lock:
             if not self._file:
                 raise FileError(f"recording {self.path} was closed; read it again with read_recording")
-            try:
+            with reading(self.path, WHAT, "a recording"):
                 yield self._file
-            except (FileError, InputError):
-                raise
-            except (OSError, KeyError, ValueError, TypeError, RuntimeError) as error:
-                text = str(error.args[0] if error.args else error).splitlines()[0]
-                raise FileError(f"recording {self.path} is damaged: {text}") from None
 
     def read(self, dataset: h5py.Dataset, selection: Any) -> NDArray[Any]:
         """Part of a dataset."""
@@ -67,18 +63,26 @@ class RecordingFile:
 def _opened(path: Path) -> tuple[h5py.File, bool]:
     """A file, and whether its writer did not close it properly, or not yet."""
     # a lock on the name under which runs write would keep the next one from it
-    locking = False if path.name.endswith(ENDING) else None
+    locking = False if unfinished(path) else None
     try:
-        return h5py.File(path, "r", locking=locking), False
-    except OSError as error:
+        return open_checked(path, locking), False
+    except ValueError as error:
+        raise FileError(f"recording {path} cannot be read, it is damaged: {error}") from error
+    except Exception as error:  # whatever HDF5 says of bytes that are not its own
         text = str(error)
-    mark = read_mark(path)
-    reason = "cannot be read as HDF5, so it is no recording"
+    with reading(path, WHAT, "a recording"):
+        mark, size = read_mark(path), path.stat().st_size
+    why = "cannot be read as HDF5, so it is no recording"
     if "already open" in text:  # a killed run leaves a file that looks so
-        reason = "has no frames: its run was stopped before the first, or has not come so far"
-    if "truncated" in text or (mark is not None and path.stat().st_size < mark[1]):
-        reason = "is truncated"
-    if mark is not None and path.stat().st_size >= mark[1]:  # a full disk leaves a file shorter than HDF5 wanted
-        with suppress(OSError):
-            return h5py.File(path, "r", swmr=True, libver="latest", locking=locking), True
-    raise FileError(f"file {path} {reason}; give a file that a recorded run wrote")
+        why = "has no frames: its run was stopped before the first, or has not come so far"
+    if "truncated" in text or (mark is not None and size < mark[1]):
+        why = "is truncated"
+    if mark is not None and size >= mark[1]:  # a full disk leaves a file shorter than HDF5 wanted
+        try:
+            return open_checked(path, locking, growing=True), True
+        except ValueError as error:
+            raise FileError(f"recording {path} cannot be read, it is damaged: {error}") from error
+        except Exception as error:
+            if mark[0]:
+                why = f"cannot be read, it is damaged: {reason(error)}"
+    raise FileError(f"file {path} {why}; give a file that a recorded run wrote")

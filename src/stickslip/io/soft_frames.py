@@ -73,6 +73,10 @@ def read_elements(
     values: dict[str, NDArray[np.float64]] = {}
     for name, shape in ELEMENT_FIELDS.items():
         if name in names:
+            if group[name].dtype.kind != "f" or group[name].shape[2:] != shape or group[name].ndim != 2 + len(shape):
+                raise ValueError(
+                    f"elements/{name} has shape {group[name].shape}; (frames, elements, *{shape}) is needed"
+                )
             entries = group[name][frame] if index is None else group[name][frame][index]
             values[name] = _matrices(entries) if shape else entries.astype(np.float64)
         else:

@@ -3,15 +3,13 @@
 from __future__ import annotations
 
 from dataclasses import fields
-from typing import Any
 
 import h5py
 import numpy as np
 
-from stickslip.state import LATER_FIELDS, State
+from stickslip.state import SCALARS, State, state_of
 
 GROUP, DIGEST = "final_state", "state_digest"
-SCALARS = {"time": float, "steps": int}
 
 
 def create_state(file: h5py.File, state: State) -> None:
@@ -42,11 +40,6 @@ def write_state(file: h5py.File, state: State) -> None:
 def read_state(file: h5py.File) -> tuple[State, str]:
     """The state and its digest; in files of version 1 that is an attribute."""
     group = file[GROUP]
-    values: dict[str, Any] = {
-        item.name: group[item.name][()] for item in fields(State)
-        if item.name in group or item.name not in LATER_FIELDS
-    }  # fmt: skip
-    for name, kind in SCALARS.items():
-        values[name] = kind(values[name])
+    state = state_of({item.name: group[item.name][()] for item in fields(State) if item.name in group})
     digest = file.attrs[DIGEST] if DIGEST in file.attrs else file[DIGEST][()].decode()
-    return State(**values), str(digest)
+    return state, str(digest)

@@ -10,9 +10,12 @@ from __future__ import annotations
 import contextlib
 import errno
 import ipaddress
+import logging
 import os
 import socket
+import sys
 import threading
+import warnings
 from collections.abc import Callable, Iterator
 from http import HTTPStatus
 from typing import TYPE_CHECKING, Any
@@ -88,6 +91,7 @@ def guarded_server(host: str = LOOPBACK, port: int = 0) -> viser.ViserServer:
 
     def serve(*arguments: Any, **options: Any) -> Any:
         options["process_request"] = guard(options.get("process_request"), host)
+        options["logger"] = _silent()
         guarded.append(options["process_request"])
         return original(*arguments, **options)
 
@@ -106,12 +110,37 @@ def guarded_server(host: str = LOOPBACK, port: int = 0) -> viser.ViserServer:
     if server.get_port() != asked:
         stop_server(server)
         raise InputError(f"port {asked} of {host} was taken just now; give another one")
+    # what a page sent stands in it, and would go to the terminal as it is
+    warnings.filterwarnings("ignore", r"\[viser\] ", UserWarning)
+    loop = server._websock_server._background_event_loop
+    if loop is not None:
+        loop.call_soon_threadsafe(loop.set_exception_handler, _one_line())
     for message in (_messages.ShareUrlRequest, _messages.ShareUrlDisconnect):
         # a page could ask for a tunnel through a machine of others
         server._websock_server.unregister_handler(message)
     server.gui.configure_theme(show_share_button=False, show_logo=False, control_width="medium")
     server.gui.main_panel.dock_right()
     return server
+
+
+def _silent() -> logging.Logger:
+    """A logger that says nothing: who sends bytes that are no messages is disconnected, and that is all."""
+    logger = logging.getLogger("stickslip.view.server")
+    logger.disabled = True
+    return logger
+
+
+def _one_line() -> Callable[[Any, dict[str, Any]], None]:
+    """What hears of messages that cannot be handled: it says so once, in one line."""
+    said: list[str] = []
+
+    def hear(_loop: Any, context: dict[str, Any]) -> None:
+        error = context.get("exception")
+        if not said:
+            said.append(type(error).__name__)
+            print(f"viewer: a message of a page was not understood ({said[0]}); it is passed over", file=sys.stderr)
+
+    return hear
 
 
 def page_url(server: viser.ViserServer) -> str:
