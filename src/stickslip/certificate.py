@@ -6,65 +6,31 @@ problem and the solution alone; the energy ledger also looks at the states befor
 
 from __future__ import annotations
 
-from dataclasses import asdict, dataclass
-from math import sqrt
+from dataclasses import asdict, dataclass, replace
+from math import isfinite, sqrt
 
 import numpy as np
 from numpy.typing import NDArray
 
+from stickslip.contact.islands import problem_islands
 from stickslip.contact.laws import BOUNDED, BOX_SET, CONTACT, LIMIT, project_scaled
+from stickslip.contact.momentum import momentum_error
 from stickslip.contact.problem import ContactProblem
-from stickslip.contact.residual import scaled_residual
-from stickslip.dynamics import joints
-from stickslip.dynamics.contact_springs import spring_energies
-from stickslip.dynamics.energy import energies, soft_energies
-from stickslip.dynamics.rigid_bodies import scatter
+from stickslip.contact.residual import island_residual, scaled_residual
 from stickslip.dynamics.soft_bodies import SoftMotion
+from stickslip.energy_ledger import EnergyLedger, Pushes, step_energy
 from stickslip.jit import kernel
-from stickslip.linalg import block_rows, inertia
-from stickslip.linalg.inertia import GivenInverse
-from stickslip.linalg.vectors import inner, length
 from stickslip.model import Model
-from stickslip.solvers.protocol import Solution
+from stickslip.solvers.protocol import Solution, Solver
 from stickslip.state import State
+from stickslip.step_status import joint_errors, relative_joint_error, step_status, touching_turns
 
 SLIP_FRACTION = 1e-6
 """Slip slower than this share of the free constraint velocity |q| is the solver's noise and has no direction."""
 PUSHING = 1e-9
 """Share of the largest normal impulse above which a contact pushes."""
-ROUNDING = 1e-12
-"""Share of the momentum of bodies that is lost to rounding."""
-LEAST_GAIN = 1e-9
-"""[J] energy that numerics may make of nothing before a step of soft bodies counts as diverged."""
-
-
-@dataclass(frozen=True)
-class EnergyLedger:
-    """Energies after a step and where the difference to before went [J]; the books always balance:
-
-    kinetic + potential + elastic (after - before) = work - friction - damping - impact + numerical.
-    """
-
-    kinetic: float
-    potential: float
-    elastic: float
-    """Of joints, soft bodies, and the springs of this step's compliant contacts."""
-    work: float
-    """Done by the user's forces, by drives and by bodies with prescribed motion."""
-    friction: float
-    """Dissipated by friction."""
-    damping: float
-    """Dissipated by the damping of materials, joints and compliant contacts."""
-    impact: float
-    """Dissipated by normal impulses of rigid contacts (inelastic impact) and by breaking; negative where overlaps are
-    pushed apart."""
-    numerical: float
-    """What the time discretisation gained (positive) or lost (negative)."""
-
-    @property
-    def total(self) -> float:
-        """Mechanical energy after the step [J]."""
-        return self.kinetic + self.potential + self.elastic
+ROUNDING = 1e-6
+"""Share of the distance from the origin; with a tolerance of 1e-8 the rounding of positions is below it."""
 
 
 @dataclass(frozen=True)
@@ -72,9 +38,11 @@ class Certificate:
     """How wrong one step is."""
 
     momentum_error: float
-    """|A (v - v_free) - J^T lam| [N s and N m s together]."""
+    """Largest error of the linear momentum of a body, |A (v - v_free) - J^T lam| [N s]."""
+    angular_momentum_error: float
+    """The same of the angular momentum of a rigid body [N m s]."""
     momentum_relative: float
-    """The same divided by |A (v - v_free)| + |J^T lam|, and by the impulses of forces within soft bodies."""
+    """Largest share of the impulses on a body that it created or lost (contact/momentum.py), dimensionless."""
     penetration: float
     """Deepest overlap at the configuration where contacts were found [m]."""
     velocity_violation: float
@@ -86,14 +54,22 @@ class Certificate:
     wrong_dissipation: float
     """Power with which friction feeds the motion, summed over contacts [W]; zero in the exact law."""
     natural_residual: float
-    """Scaled natural-map residual (contact/residual.py), dimensionless."""
+    """Scaled natural-map residual (contact/residual.py) of all constraints together, dimensionless."""
+    worst_residual: float
+    """The same of the island in which it is largest, by its own free velocities, dimensionless."""
     gliding_gap: float
     """Widest gap at the end of the step across which a contact pushes [m]: what the convex law costs, in which sliding
     bodies glide at the distance h mu |u_t|; zero in the exact law. Compliance counts: zero is where a spring is."""
+    joint_error: float
+    """Largest distance by which rigid joints are apart at the end of the step [m]."""
+    turn: float
+    """Largest angle by which a touching rigid body turns in the step [rad], where that moves its surface."""
     contacts: int
     iterations: int
     converged: bool
+    """Whether the status is "converged"."""
     status: str
+    """How the step ended, in one word; docs/certificates.md says what each promises."""
     energy: EnergyLedger
 
     @property
@@ -105,6 +81,11 @@ class Certificate:
     def gliding_gap_mm(self) -> float:
         """Widest gap across which a contact pushes, in millimetres."""
         return 1e3 * self.gliding_gap
+
+    @property
+    def finite(self) -> bool:
+        """Whether every number is one."""
+        return all(isfinite(x) for x in (*vars(self).values(), *vars(self.energy).values()) if isinstance(x, float))
 
     def as_dict(self) -> dict[str, object]:
         """Plain nested dict, for JSON and recordings."""
@@ -123,12 +104,15 @@ def certify(
     filling: float = 0.0,
     springs: NDArray[np.float64] | None = None,
     horizon: float | None = None,
+    solver: Solver | None = None,
+    passed_through: bool = False,
 ) -> Certificate:
     """Certificate of a step of length h from ``before`` to ``after``; gap (nc,) [m] of the contacts.
 
     soft: soft bodies at the start of the step; filling [J]: what cavities of given volume did.
     springs (nc, 2): 1 / stiffness [m/N] and dissipation time [s] of the contacts, None where all are rigid; horizon
-    [s]: time from where contacts were found to the end of the step, h unless given.
+    [s]: time from where contacts were found to the end of the step, h unless given. solver: whose tolerance the worst
+    island is measured by, where its "converged" is to be judged; passed_through: whether a body went through another.
     """
     ahead = h if horizon is None else horizon
     lam, v = solution.lam, solution.v
@@ -139,100 +123,47 @@ def certify(
     if soft is not None:
         v_before = np.concatenate([v_before, soft.v[model.soft.free].ravel()])
     # where solvers give mean velocities, and others for the end, impulses act over these; else over means of both ends
-    meant = solution.v_end is not None
-    u_before = u if meant else problem.constraint_velocity(v_before)
-    impulse = block_rows.apply_transpose(problem.J, lam)
-    momentum, momentum_relative = _momentum_error(problem, v, impulse)
+    u_before = u if solution.v_end is not None else problem.constraint_velocity(v_before)
     still = SLIP_FRACTION * max(problem.free_speed, 1e-12)
-    numbers = _contact_errors(problem.J.row_start, problem.laws, lam, u, u_before, gap_bias, problem.weight, still)
+    block_work = np.zeros(problem.block_count)
+    numbers = _contact_errors(
+        problem.J.row_start, problem.laws, lam, u, u_before, gap_bias, problem.weight, still, block_work
+    )
     violation, cone, angle, feeding, friction_work, normal_work, gliding = (float(x) for x in numbers)
 
-    kinetic_0, potential_0 = energies(model, before.q, before.v)
-    kinetic, potential = energies(model, after.q, after.v)
-    mean = scatter(model, before.v, v) if meant else 0.5 * (before.v + after.v)
-    elastic_0, elastic, damping, drive_work, broken = _joint_energies(model, before, after, mean, h)
-    # user forces act over the mean velocity of the step; contact impulses do, too (see docs/notation.md)
-    work = h * float(np.sum(before.force[model.dynamic] * mean[model.dynamic]))
-    work += drive_work - float(inner(lam, prescribed))
-    if soft is not None:
-        own = soft_energies(model.soft, model.gravity, soft, before, after)
-        kinetic_0, kinetic = kinetic_0 + own.kinetic[0], kinetic + own.kinetic[1]
-        potential_0, potential = potential_0 + own.potential[0], potential + own.potential[1]
-        elastic_0, elastic = elastic_0 + own.elastic[0], elastic + own.elastic[1]
-        work, damping = work + own.work + filling, damping + own.damping
-    if springs is not None and problem.contact_compliance is not None:
-        normal = problem.J.row_start[: len(gap)]
-        held = spring_energies(gap, springs, u_before[normal], u[normal], lam[normal], h, ahead)
-        elastic_0, elastic, damping = elastic_0 + held[0], elastic + held[1], damping + held[2]
-    change = kinetic + potential + elastic - kinetic_0 - potential_0 - elastic_0
-    numerical = change - work - friction_work - normal_work + damping + broken
-    status = solution.status
-    known = kinetic_0 + elastic_0 + abs(work) + abs(potential - potential_0)
-    # impulses act over mean velocities, weights over those at the end: numerics may give back what impacts took
-    if soft is not None and min(numerical, change) > max(known, LEAST_GAIN):
-        status = "diverged"  # solved, but the numerics made more energy than there was
-    return Certificate(
-        momentum_error=momentum,
-        momentum_relative=momentum_relative,
+    islands = problem_islands(problem)
+    momentum = momentum_error(problem, lam, v)
+    pushes = Pushes(friction_work, normal_work, block_work, u, u_before)
+    energy = step_energy(
+        model, before, after, problem, solution, pushes, islands, gap, h, ahead, soft, filling, springs
+    )
+    apart = joint_errors(model, after) if model.joints.count else np.zeros(0)
+    far = max(float(np.abs(after.q[:, :3]).max(initial=0.0)), float(np.abs(after.node_position).max(initial=0.0)))
+    found = Certificate(
+        momentum_error=momentum.linear,
+        angular_momentum_error=momentum.angular,
+        momentum_relative=momentum.share,
         penetration=max(0.0, -float(gap.min())) if len(gap) else 0.0,
         velocity_violation=violation,
         cone_violation=cone / h,
         direction_error=angle,
         wrong_dissipation=feeding / h,
         natural_residual=scaled_residual(problem, lam, u),
+        worst_residual=island_residual(problem, lam, u, islands, ROUNDING * far / ahead),
         gliding_gap=ahead * gliding,
+        joint_error=float(apart.max(initial=0.0)),
+        turn=float(touching_turns(model, after, problem, lam, h).max(initial=0.0)),
         contacts=len(gap),
         iterations=solution.iterations,
-        converged=solution.converged and status != "diverged",
-        status=status,
-        energy=EnergyLedger(
-            kinetic=kinetic,
-            potential=potential,
-            elastic=elastic,
-            work=work,
-            friction=-friction_work,
-            damping=damping,
-            impact=broken - normal_work,
-            numerical=numerical,
-        ),
+        converged=False,
+        status="",
+        energy=energy.ledger,
     )
-
-
-def _joint_energies(
-    model: Model, before: State, after: State, mean: NDArray[np.float64], h: float
-) -> tuple[float, float, float, float, float]:
-    """Elastic energy of joints before and after a step of h, what dampers took, drives gave and breaking lost [J].
-
-    mean (nb, 6): velocities over which forces act.
-    """
-    if not model.joints.count:
-        return 0.0, 0.0, 0.0, 0.0, 0.0
-    broken = before.joint_broken
-    stored = joints.elastic_energy(model, after.q, broken)
-    elastic = joints.elastic_energy(model, after.q, after.joint_broken)
-    return (
-        joints.elastic_energy(model, before.q, broken),
-        elastic,
-        joints.damping_loss(model, after.q, mean, h, broken),
-        joints.drive_work(model, after.q, mean, after.joint_impulse),
-        stored - elastic,
-    )
-
-
-def _momentum_error(
-    problem: ContactProblem, v: NDArray[np.float64], impulse: NDArray[np.float64]
-) -> tuple[float, float]:
-    """|A (v - v_free) - J^T lam|, absolute and relative; where A^-1 is given, in velocities."""
-    if isinstance(problem.A, GivenInverse):
-        gained, caused = v - problem.v_free, inertia.solve(problem.A, impulse)
-    else:
-        gained, caused = problem.momentum_gain(v), impulse
-    error = float(length(gained - caused))
-    size = float(length(gained) + length(caused)) + problem.momentum_size
-    # where nothing pushes, what is lost of the momentum that bodies have is rounding
-    if not isinstance(problem.A, GivenInverse):
-        size += ROUNDING * float(length(inertia.apply(problem.A, v)))
-    return error, error / size if size > 0.0 else 0.0
+    status = step_status(
+        solution, found.finite, energy.made, passed_through, relative_joint_error(model, apart), found.turn,
+        max(found.worst_residual, momentum.share), solver,
+    )  # fmt: skip
+    return replace(found, status=status, converged=status == "converged")
 
 
 @kernel
@@ -242,12 +173,13 @@ def _share(impulse, mu):
 
 
 @kernel
-def _contact_errors(row_start, laws, lam, u, u_before, gap_bias, weight, still):
+def _contact_errors(row_start, laws, lam, u, u_before, gap_bias, weight, still, work_out):
     """Violations and works over all blocks.
 
-    ``still`` [m/s]: slip below it has no direction. Returns the largest forbidden approach, the largest cone
-    violation [N s], the largest direction error [rad], the power-like impulse work with the wrong sign, the work of
-    friction, that of normal impulses of rigid contacts and of limits, and the fastest opening of contacts that push.
+    ``still`` [m/s]: slip below it has no direction. work_out (n,): what friction, normals and limits do. Returns the
+    largest forbidden approach, the largest cone violation [N s], the largest direction error [rad], the power-like
+    impulse work with the wrong sign, the work of friction, that of normal impulses of rigid contacts and of limits,
+    and the fastest opening of contacts that push.
     """
     largest = 0.0
     for c in range(row_start.shape[0] - 1):
@@ -286,9 +218,13 @@ def _contact_errors(row_start, laws, lam, u, u_before, gap_bias, weight, still):
                 cosine = -(f1 * s1 + f2 * s2 + f3 * s3) / (slip * size)
                 angle = max(angle, np.arccos(min(1.0, max(-1.0, cosine))))
             for k in range(i + 1, row_start[c + 1]):
-                friction_work += lam[k] * (0.5 * (u[k] + u_before[k]) - gap_bias[k])
+                work = lam[k] * (0.5 * (u[k] + u_before[k]) - gap_bias[k])
+                friction_work += work
+                work_out[c] += work
             if laws.compliance[i] == 0.0:  # springs and dampers of contacts are counted elsewhere
-                normal_work += n * (0.5 * (u[i] + u_before[i]) - gap_bias[i])
+                work = n * (0.5 * (u[i] + u_before[i]) - gap_bias[i])
+                normal_work += work
+                work_out[c] += work
         else:
             for k in range(i, row_start[c + 1]):
                 bound = u[k] + laws.compliance[k] * lam[k]
@@ -298,5 +234,7 @@ def _contact_errors(row_start, laws, lam, u, u_before, gap_bias, weight, still):
                     violation = max(violation, abs(bound))
                 # joints that hold do no work, but for the discretisation; springs and drives are counted elsewhere
                 if laws.law[c] == LIMIT:
-                    normal_work += lam[k] * (0.5 * (u[k] + u_before[k]) - gap_bias[k])
+                    work = lam[k] * (0.5 * (u[k] + u_before[k]) - gap_bias[k])
+                    normal_work += work
+                    work_out[c] += work
     return violation, cone, angle, feeding, friction_work, normal_work, gliding

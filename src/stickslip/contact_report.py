@@ -85,8 +85,17 @@ class StepContacts(NamedTuple):
 def contacts_of(result: StepResult) -> StepContacts:
     """Contacts of every kind of pair: rigid with rigid, rigid with soft, soft with soft, soft with itself.
 
-    Arrays are those of the result where there are no soft bodies, and copies elsewhere.
+    Of a step that was cut, those of all its pieces, one after the other. Arrays are those of the result where there are
+    no soft bodies, and copies elsewhere.
     """
+    own = _own_contacts(result)
+    if not result.earlier:
+        return own
+    return StepContacts(*(np.concatenate(arrays) for arrays in zip(*result.earlier, own, strict=True)))
+
+
+def _own_contacts(result: StepResult) -> StepContacts:
+    """Contacts of a whole step, or of the last piece of one that was cut."""
     rigid, soft, problem, state = result.contacts, result.soft_contacts, result.problem, result.state
     parts: list[Contacts | SoftContacts] = [rigid] if soft is None else [rigid, soft]
 

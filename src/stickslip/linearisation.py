@@ -20,6 +20,7 @@ from numpy.typing import NDArray
 from stickslip.collision.contacts import Contacts
 from stickslip.collision.matching import match
 from stickslip.contact import delassus
+from stickslip.contact.checks import trusted
 from stickslip.contact.problem import ContactProblem, Laws, contact_laws, solved_later
 from stickslip.dynamics import contact_motion, contact_rows, joints, prescribed, rigid_bodies
 from stickslip.dynamics.cavities import volume
@@ -33,6 +34,7 @@ from stickslip.linalg.inertia import BlockDiagonal, Inertia, SparseInertia, bloc
 from stickslip.model import Model
 from stickslip.settling import settle
 from stickslip.soft_linearisation import Part, SoftLinearisation, joined_parts, over_all
+from stickslip.solvers.budget import Clock
 from stickslip.solvers.protocol import Solution, Travelled
 from stickslip.state import State
 from stickslip.stepping import Stepping
@@ -104,9 +106,9 @@ class Linearisation:
         v_all, q_end = self._end(v)
         return self._stiffened(self._problem(self.first, q_end, v_all, v), q_end, v, lam)
 
-    def substeps(self, count: int) -> Travelled:
+    def substeps(self, count: int, clock: Clock) -> Travelled:
         """The step taken in ``count`` small ones; see protocol.Step."""
-        return take_substeps(self, count)
+        return take_substeps(self, count, clock)
 
     @property
     def start(self) -> NDArray[np.float64]:
@@ -239,8 +241,9 @@ class Linearisation:
         missing = -problem.momentum_gain(v)
         solved = problem.unsolved is None
         stiff = replace(problem, A=H, v_free=v + inertia.solve(H, missing) if solved else solved_later(v, missing))
-        stiff.__dict__.update(free_speed=problem.free_speed, momentum_size=problem.momentum_size)  # the same measures
-        return stiff
+        # the same measures
+        stiff.__dict__.update(free_speed=problem.free_speed, momentum_size=problem.momentum_size, masses=problem.masses)
+        return trusted(stiff)
 
     def _first_rows(self) -> Rows:
         """Contact rows at q; the part of the bias that gaps and impacts make is kept for later linearisations."""
@@ -303,7 +306,8 @@ class Linearisation:
             inertia_of_all, v_free, found.J, found.bias, laws, h, found.prescribed, v_before=self.start, gap=gap
         )
         if self.soft is not None:
-            problem.__dict__["momentum_size"] = self.soft.momentum_size
+            none = np.zeros(self.model.rigid_dof_count)
+            problem.__dict__["momentum_size"] = np.concatenate([none, self.soft.momentum_size])
             if response is not None:
                 # a node answers a contact with its elements, not with its mass alone
                 problem.__dict__["diagonal"] = delassus.diagonal(problem.J, problem.A)
@@ -313,7 +317,7 @@ class Linearisation:
             noise = float(np.abs(q[:, :3]).max(initial=0.0)) / self.options.horizon
             noise = ROUNDING * max(noise, 0.0 if self.soft is None else self.soft.noise())
             problem.__dict__["free_speed"] = max(problem.free_speed, noise)
-        return problem
+        return trusted(problem)
 
     def _joints(self, q: NDArray[np.float64], v: NDArray[np.float64], ahead: bool) -> Part:
         """Rows of joints at q (nb, 7) with v (nb, 6)."""

@@ -14,6 +14,7 @@ from stickslip.geometry.hull import HullTables, Polyhedron, polyhedron, tables
 from stickslip.geometry.mesh_shapes import shape_meshes
 from stickslip.geometry.mesh_tables import MeshTables
 from stickslip.geometry.rotation import matrix
+from stickslip.geometry.shape_points import PointTables, point_tables
 from stickslip.geometry.shapes import (
     BOX,
     CAPSULE,
@@ -131,6 +132,12 @@ class Model:
     def soft_parts(self) -> tuple[SoftPart, ...]:
         """Where the matrix of each soft body is, with its order of elimination."""
         return soft_parts(self.soft)
+
+    @cached_property
+    def shape_points(self) -> PointTables:
+        """Points and thickness of every shape, for finding out what has gone through what."""
+        own = self.shape_type, self.shape_size, self.shape_position, self.shape_rotation
+        return point_tables(*own, self.shape_hull, self.hulls, self.shape_mesh, self.meshes)
 
     @cached_property
     def ignored_at_start(self) -> NDArray[np.int64]:

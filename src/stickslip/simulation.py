@@ -16,7 +16,7 @@ from stickslip.collision.matching import remember
 from stickslip.collision.soft_contacts import SoftContacts
 from stickslip.contact.potentials import Known
 from stickslip.contact.problem import ContactProblem
-from stickslip.contact_report import ContactReport, report_contacts
+from stickslip.contact_report import ContactReport, StepContacts, report_contacts
 from stickslip.divergence import check_finite
 from stickslip.dynamics import joints, prescribed, rigid_bodies
 from stickslip.errors import InputError
@@ -28,6 +28,7 @@ from stickslip.linalg.inertia import SparseInertia
 from stickslip.linalg.threads import one_blas_thread
 from stickslip.linearisation import Linearisation
 from stickslip.model import DYNAMIC, KINEMATIC, STATIC, Model, compile_scene
+from stickslip.pieces import excess, take_in_pieces
 from stickslip.scene import KINDS, Body, Scene
 from stickslip.soft_description import SoftBody
 from stickslip.soft_linearisation import elastic_rows, soft_step
@@ -38,7 +39,7 @@ from stickslip.solvers.registry import DEFAULT, make_solver
 from stickslip.solvers.repeated import solve_repeatedly
 from stickslip.stabilisation import stabilise
 from stickslip.state import State, check_state, initial_state
-from stickslip.step_contacts import contacts_of_step
+from stickslip.step_contacts import Found, contacts_of_step
 from stickslip.stepping import Stepping
 
 
@@ -57,6 +58,10 @@ class StepResult:
     """Seconds per stage: collide, assemble, solve, integrate, stabilise, certify."""
     soft_contacts: SoftContacts | None = None
     """Contacts of soft bodies; their rows follow those of ``contacts``."""
+    found: Found | None = None
+    """Which contacts were sought and found."""
+    earlier: tuple[StepContacts, ...] = ()
+    """Contacts of the earlier pieces of a step that was cut (pieces.py); all other fields are of its last piece."""
 
 
 class Simulation(SoftReading):
@@ -100,20 +105,29 @@ class Simulation(SoftReading):
 
     @one_blas_thread()
     def step(self) -> StepResult:
-        """Advance by one step: find contacts, assemble the problem, solve it, integrate, stabilise, certify."""
-        model, state, options = self.model, self.state, self.stepping
-        h = options.dt
+        """Advance by one step, in pieces where bodies move further than linearised contacts can carry them."""
         self.last = None  # its problem is as large as the one to come
+        result = self._take(self.state, self.stepping, self.solver)
+        too_far = excess(self.model, self.state, result, self.stepping)
+        if too_far.largest > 1.0:
+            result = take_in_pieces(self._take, self.model, self.state, self.stepping, self.solver, result, too_far)
+        self.state, self.last = result.state, result
+        return result
+
+    def _take(self, state: State, options: Stepping, solver: Solver) -> StepResult:
+        """A step from ``state``: find contacts, assemble the problem, solve it, integrate, stabilise, certify."""
+        model, h = self.model, options.dt
         clock = [time.perf_counter()]
 
         # find contacts at the start of the step, or at its middle ([erleben2017] eq. 41)
         v = prescribed.velocities(model, state, h)
         q = rigid_bodies.advance(state.q, v, 0.5 * h) if options.scheme == "moreau" else state.q
-        contacts = contacts_of_step(model, q, v, options, model.ignored_pairs(state.joint_broken))
+        found = contacts_of_step(model, q, v, options, model.ignored_pairs(state.joint_broken))
+        contacts = found.contacts
         soft = None
         if model.soft.count:
             # what factorises A with joints in it has no use for factors without them
-            unsolved = getattr(self.solver, "matrix_free", False) or options.joints == "potentials"
+            unsolved = getattr(solver, "matrix_free", False) or options.joints == "potentials"
             soft = soft_step(model, state, q, v, options, self.elastic_rows, unsolved)
         clock.append(time.perf_counter())
 
@@ -125,16 +139,16 @@ class Simulation(SoftReading):
 
         # solvers that are nonlinear in positions linearise again themselves; joints and elements hold at position level
         # with all, unless joints are potentials
-        if getattr(self.solver, "steps_itself", False):
-            solution = cast(StepsItself, self.solver).advance(linearisation, problem, warm)
+        if getattr(solver, "steps_itself", False):
+            solution = cast(StepsItself, solver).advance(linearisation, problem, warm)
         elif options.joints == "potentials":
-            solution = solve_with_potentials(self.solver, problem, warm, self.potentials)
-        elif getattr(self.solver, "nonlinear", False) and not isinstance(problem.A, SparseInertia):
-            solution = self.solver.solve(problem, warm, linearisation.at)
-        elif linearisation.moves and not getattr(self.solver, "once", False):
-            solution = solve_repeatedly(self.solver, problem, warm, linearisation.joints_at, linearisation.start)
+            solution = solve_with_potentials(solver, problem, warm, self.potentials)
+        elif getattr(solver, "nonlinear", False) and not isinstance(problem.A, SparseInertia):
+            solution = solver.solve(problem, warm, linearisation.at)
+        elif linearisation.moves and not getattr(solver, "once", False):
+            solution = solve_repeatedly(solver, problem, warm, linearisation.joints_at, linearisation.start)
         else:
-            solution = solve_once(self.solver, problem, warm)
+            solution = solve_once(solver, problem, warm)
         problem = solution.problem or problem
         clock.append(time.perf_counter())
 
@@ -172,15 +186,14 @@ class Simulation(SoftReading):
             springs = np.concatenate([springs, soft.contacts.compliance])
             filling = linearisation.filling_work(solution.lam, after)
         certificate = certify(
-            model, replace(state, v=v), after, problem, solution, gap, h, motion, filling, springs, options.horizon
-        )
+            model, replace(state, v=v), after, solution.judged or problem, solution, gap, h, motion, filling, springs,
+            options.horizon, self.solver,
+        )  # fmt: skip
         clock.append(time.perf_counter())
         stages = ("collide", "assemble", "solve", "integrate", "stabilise", "certify")
         timings = dict(zip(stages, np.diff(clock).tolist(), strict=True))
-        self.state = after
         soft_contacts = None if soft is None else soft.contacts
-        self.last = StepResult(after, contacts, problem, solution, certificate, warm, timings, soft_contacts)
-        return self.last
+        return StepResult(after, contacts, problem, solution, certificate, warm, timings, soft_contacts, found)
 
     def run(self, steps: int, callback: Callable[[StepResult], None] | None = None) -> State:
         """Take several steps; ``callback`` sees the result of each."""

@@ -109,7 +109,7 @@ class SoftLinearisation:
         self.contact_part = self._contacts(q, v)
         self.A: SparseInertia | None = None
         self.free = np.zeros(0)
-        self.momentum_size = 0.0
+        self.momentum_size = np.zeros(3 * len(model.soft.free))
         self.volume_noise = 0.0
         self.convex = 0 if model.soft.nearly_incompressible else len(CONVEX) - 1
         self.response: NDArray[np.float64] | None = None

@@ -14,6 +14,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from stickslip.collision.contacts import Contacts, find_contacts
+from stickslip.contact.checks import trusted
 from stickslip.contact.laws import LIMIT
 from stickslip.contact.problem import ContactProblem, Laws
 from stickslip.dynamics import contact_rows, rigid_bodies
@@ -58,4 +59,6 @@ def _displacement_problem(model: Model, q: NDArray[np.float64], contacts: Contac
     none = np.zeros(count)
     laws = Laws(np.full(count, LIMIT, np.int32), np.zeros(count, np.int32), np.zeros((count, 3)), none, none)
     gap = np.maximum(contacts.gap - slop, 0.0) + np.minimum(contacts.gap + slop, 0.0)  # as in a step
-    return ContactProblem(rigid_bodies.mass_blocks(model, q), np.zeros(model.dof_count), normal_rows, gap, laws)
+    return trusted(
+        ContactProblem(rigid_bodies.mass_blocks(model, q), np.zeros(model.dof_count), normal_rows, gap, laws)
+    )

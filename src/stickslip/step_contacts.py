@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from typing import NamedTuple
+
 import numpy as np
 from numpy.typing import NDArray
 
@@ -11,22 +13,31 @@ from stickslip.model import Model
 from stickslip.stepping import Stepping
 
 
+class Found(NamedTuple):
+    """Contacts of a step, and where they were sought."""
+
+    contacts: Contacts
+    near: Contacts
+    """Those and further ones that the bodies would reach only if they turned in the step."""
+    reach: NDArray[np.float64] | None
+    """(nb,) [m] how far each body looked, as seen from where most bodies rest; None: only what touches was sought."""
+
+
 def contacts_of_step(
     model: Model, q: NDArray[np.float64], v: NDArray[np.float64], options: Stepping, ignored: NDArray[np.int64]
-) -> Contacts:
+) -> Found:
     """Contacts that can close within the step, but of pairs whose keys are ``ignored``.
 
     Bodies look as far as they move; where one that is slow now may be hit and move on, the search is repeated.
     """
     if not len(model.dynamic):  # soft bodies find theirs elsewhere
-        return no_contacts()
+        return Found(no_contacts(), no_contacts(), None)
     far = contact_rows.APPROACH_SAFETY * options.dt
     margin = options.margin_under(float(np.linalg.norm(model.gravity)))
     if not options.lookahead:
-        return find_contacts(model, q, np.full(model.body_count, 0.5 * margin), ignored=ignored)
-    # seen from where most bodies rest: those that fall side by side need not look for each other
-    common = np.median(v[model.dynamic, :3], axis=0) if len(model.dynamic) else np.zeros(3)
-    speed = contact_rows.speeds(model, v, common)
+        touching = find_contacts(model, q, np.full(model.body_count, 0.5 * margin), ignored=ignored)
+        return Found(touching, touching, None)
+    speed = contact_rows.speeds(model, v, common_velocity(model, v))
     gained = np.zeros(model.body_count)
 
     def pair_reach(a: NDArray[np.int32], b: NDArray[np.int32]) -> NDArray[np.float64]:
@@ -47,4 +58,10 @@ def contacts_of_step(
         contacts = find_contacts(model, q, far * (speed + gained) + 0.5 * margin, contacts, hit, pair_reach, ignored)
     closest = margin + far * np.maximum(gained[contacts.body_a] + gained[contacts.body_b] - closing, 0.0)
     near = contacts.gap <= closest
-    return contacts if near.all() else contacts.take(np.flatnonzero(near))
+    reach = far * (speed + gained) + 0.5 * margin
+    return Found(contacts if near.all() else contacts.take(np.flatnonzero(near)), contacts, reach)
+
+
+def common_velocity(model: Model, v: NDArray[np.float64]) -> NDArray[np.float64]:
+    """Velocity (3,) with which most bodies move: seen from it, those that fall side by side need not look far."""
+    return np.median(v[model.dynamic, :3], axis=0)

@@ -6,6 +6,7 @@ Contacts are those of the step. Bodies with prescribed motion move evenly throug
 from __future__ import annotations
 
 import time
+from collections.abc import Callable
 from dataclasses import replace
 from typing import TYPE_CHECKING
 
@@ -20,11 +21,12 @@ from stickslip.dynamics.xpbd_elements import Nodes, element_room
 from stickslip.dynamics.xpbd_joints import joint_room, other_blocks
 from stickslip.dynamics.xpbd_rods import sections_of
 from stickslip.dynamics.xpbd_soft_contacts import soft_points
-from stickslip.dynamics.xpbd_steps import mixed_steps, rigid_steps
+from stickslip.dynamics.xpbd_steps import Parts, mixed_steps, rigid_steps
 from stickslip.errors import InputError
 from stickslip.linalg import inertia
 from stickslip.model import DYNAMIC, STATIC
 from stickslip.soft_description import MOONEY_RIVLIN
+from stickslip.solvers.budget import Clock, in_chunks
 from stickslip.solvers.protocol import Travelled
 
 if TYPE_CHECKING:
@@ -34,8 +36,11 @@ ROUNDING = 1e-7
 """Share of the bodies' distances from the origin; with a tolerance of 1e-8 the rounding of positions is below it."""
 
 
-def take_substeps(step: Linearisation, count: int) -> Travelled:
-    """The step in ``count`` small ones, with one Gauss-Seidel pass over all constraints in each."""
+def take_substeps(step: Linearisation, count: int, clock: Clock) -> Travelled:
+    """The step in ``count`` small ones, with one Gauss-Seidel pass over all constraints in each.
+
+    Where time is up, the rest is a single one.
+    """
     _check_features(step)
     started = time.perf_counter()
     model, state, h = step.model, step.state, step.options.dt
@@ -53,19 +58,27 @@ def take_substeps(step: Linearisation, count: int) -> Travelled:
     v = np.empty_like(bodies.v)
     lam, mean, end = [impulse.ravel()], [v], [bodies.v]
     if step.soft is None:
-        rigid_steps(  # type: ignore[no-untyped-call]
-            bodies, *joints, points, least, h, count, joint_room(), joint_impulse, impulse
-        )
+
+        def run(parts: Parts) -> None:
+            rigid_steps(  # type: ignore[no-untyped-call]
+                bodies, *joints, points, least, parts, joint_room(), joint_impulse, impulse
+            )
+
     else:
         soft, own, motion = model.soft, step.soft, step.soft.motion
         nodes = _nodes(step)
         touching = soft_points(model, own.contacts, step.q, motion.x, step.options)
         welds = soft.weld_node, soft.weld_body, soft.weld_point
         weld_impulse, soft_impulse = np.zeros((len(soft.weld_node), 3)), np.zeros((len(own.contacts), 3))
-        mixed_steps(  # type: ignore[no-untyped-call]
-            bodies, nodes, *joints, soft.elements, motion.pressure, *welds, points, touching, least, h, count,
-            joint_room(), element_room(), joint_impulse, weld_impulse, impulse, soft_impulse,
-        )  # fmt: skip
+
+        def run(parts: Parts) -> None:
+            mixed_steps(  # type: ignore[no-untyped-call]
+                bodies, nodes, *joints, soft.elements, motion.pressure, *welds, points, touching, least, parts,
+                joint_room(), element_room(), joint_impulse, weld_impulse, impulse, soft_impulse,
+            )  # fmt: skip
+
+    made = _take_parts(run, h, count, clock)
+    if step.soft is not None:
         lam.append(soft_impulse.ravel())
         mean.append((nodes.x - motion.x) / h)
         end.append(nodes.v)
@@ -78,7 +91,25 @@ def take_substeps(step: Linearisation, count: int) -> Travelled:
     v_mean = np.concatenate([part[rows].ravel() for part, rows in zip(mean, unknown, strict=True)])
     v_end = np.concatenate([part[rows].ravel() for part, rows in zip(end, unknown, strict=True)])
     seconds = time.perf_counter() - started
-    return Travelled(v_mean, v_end, np.concatenate(lam), _judged(step, v_mean, v_end, h / count), seconds)
+    judged = _judged(step, v_mean, v_end, h / count)
+    return Travelled(v_mean, v_end, np.concatenate(lam), judged, seconds, made)
+
+
+def _take_parts(run: Callable[[Parts], None], h: float, count: int, clock: Clock) -> int:
+    """A step of h [s] in ``count`` parts, or fewer where time is up; returns their number."""
+    s, done = h / count, 0
+
+    def some(more: int) -> tuple[int, bool]:
+        nonlocal done
+        run(Parts(s, 0.0, done, done + more, count))
+        done += more
+        return more, False
+
+    in_chunks(some, count, clock)
+    if done < count:
+        run(Parts(h - done * s, done * s, 0, 1, 1))
+        return done + 1
+    return done
 
 
 def _judged(
@@ -96,8 +127,10 @@ def _judged(
     missing = Unsolved(v_mean, -problem.momentum_gain(v_mean) - gain)
     judged = replace(problem, v_free=missing)  # type: ignore[arg-type]
     # velocities are differences of positions over a ``small`` step [s], and have their rounding
-    distance = step.model.mass * np.linalg.norm(q_end[:, :3], axis=1)
-    judged.__dict__["momentum_size"] = problem.momentum_size + ROUNDING * float(np.linalg.norm(distance)) / small
+    dynamic = step.model.dynamic
+    size = problem.momentum_size.copy()
+    size[:rigid:6] += ROUNDING * step.model.mass[dynamic] * np.linalg.norm(q_end[dynamic, :3], axis=1) / small
+    judged.__dict__["momentum_size"] = size
     judged.__dict__["free_speed"] = problem.free_speed
     return judged
 

@@ -17,6 +17,8 @@ SECONDS = 60.0
 STEPS = 20
 SLOW = 300.0
 """[m/s] below which nothing may pass, flagged or not."""
+TUMBLE = 0.5
+"""[rad] turn of the target in a step above which its sides cannot be told apart from one step to the next."""
 SPAN = 4.0
 """[m] edge of the plates."""
 SHAPES = ("sphere", "box", "plate", "capsule", "cylinder", "hull", "needle", "compound", "mesh")
@@ -134,7 +136,7 @@ def attack(seed: int, index: int) -> Outcome:
         turn = sim.rotation(target) * np.array([1.0, -1.0, -1.0, -1.0])
         return rotated(turn, sim.centre_of_mass(bullet) - sim.position(target))
 
-    flagged, before = "", seen()
+    flagged, before, turn_before = "", seen(), 0.0
     found.counts["shots"] += 1
     for k in range(STEPS):
         try:
@@ -146,7 +148,10 @@ def attack(seed: int, index: int) -> Outcome:
         if not result.certificate.converged:
             flagged = flagged or result.certificate.status
         after = seen()
-        if before[2] > 0.0 >= after[2] or before[2] < 0.0 <= after[2]:
+        turn = dt * np.linalg.norm(sim.angular_velocity(target))
+        if max(turn, turn_before) > TUMBLE:
+            found.counts["steps in which the target tumbles"] += 1
+        elif before[2] > 0.0 >= after[2] or before[2] < 0.0 <= after[2]:
             share = before[2] / (before[2] - after[2])
             crossing = before[:2] + share * (after[:2] - before[:2])
             if (np.abs(crossing) < half).all():
@@ -156,7 +161,7 @@ def attack(seed: int, index: int) -> Outcome:
                 elif speed < SLOW:
                     found.fail("passed below 300 m/s", f"{what}: step {k + 1}, flagged {flagged}")
                 break
-        before = after
+        before, turn_before = after, turn
     else:
         found.counts["stopped or turned away"] += 1
     found.counts["flagged shots"] += bool(flagged)

@@ -42,6 +42,9 @@ def compare(
     max_iterations: Annotated[
         int | None, typer.Option(help="Iterations at most, of every solver; by default each one's own number.")
     ] = None,
+    max_seconds: Annotated[
+        float | None, typer.Option(help="Time after which every solver ends by itself, in seconds; no limit.")
+    ] = None,
     time_limit: Annotated[
         float | None,
         typer.Option(metavar="SECONDS", help="Time that a solve may take at most: 10; with --simulate a run: 60."),
@@ -115,7 +118,7 @@ def compare(
         if plot is not None:
             check_plot(plot, PLOT_FORMATS)
         limit = SIMULATION_LIMIT if time_limit is None else time_limit
-        options = _given(tolerance, criterion, max_iterations)
+        options = _given(tolerance, criterion, max_iterations, max_seconds)
         runs = compare_simulations(
             sources, _names(solvers), options, set_ or [], steps, time, limit, cpu, plot is not None
         )
@@ -135,7 +138,7 @@ def compare(
         from stickslip.view.drawing import check_plot
 
         check_plot(plot)
-    chosen = _solvers(_names(solvers), {**DEFAULTS, **_given(tolerance, criterion, max_iterations)})
+    chosen = _solvers(_names(solvers), {**DEFAULTS, **_given(tolerance, criterion, max_iterations, max_seconds)})
     with progress(1) as advance:
         count, interval = STEPS if steps is None else steps, EVERY if every is None else every
         problems = _problems(sources, count, interval, set_ or [], advance)
@@ -169,12 +172,15 @@ def _refuse(given: dict[str, Any], why: str) -> None:
             raise InputError(f"{name}: {why}")
 
 
-def _given(tolerance: float | None, criterion: Criterion | None, max_iterations: int | None) -> dict[str, Any]:
+def _given(
+    tolerance: float | None, criterion: Criterion | None, max_iterations: int | None, max_seconds: float | None
+) -> dict[str, Any]:
     """Options of solvers that are given."""
     options = {
         "tolerance": tolerance,
         "criterion": None if criterion is None else criterion.value,
         "max_iterations": max_iterations,
+        "max_seconds": max_seconds,
     }
     return {name: value for name, value in options.items() if value is not None}
 

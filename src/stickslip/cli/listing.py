@@ -7,7 +7,7 @@ from typing import Annotated, Any
 
 import typer
 
-from stickslip.cli.output import print_json, table_console
+from stickslip.cli.output import finite_or_none, print_json, table_console
 
 
 class Kind(StrEnum):
@@ -46,6 +46,11 @@ def _short(value: Any) -> str:
     return f"{value:.5g}" if isinstance(value, float) else str(value)
 
 
+def _of_json(value: Any) -> Any:
+    """A default as JSON has it: no limit is null."""
+    return finite_or_none(value) if isinstance(value, float) else value
+
+
 def _scenes() -> list[dict[str, Any]]:
     from stickslip.scenes.registry import SCENES
 
@@ -71,7 +76,7 @@ def _solvers() -> list[dict[str, Any]]:
             "name": name,
             "summary": f"{(solver.__doc__ or '').splitlines()[0]} Law: {solver.law}.",
             "law": solver.law,
-            "settings": {item.name: item.default for item in fields(solver) if item.init},
+            "settings": {item.name: _of_json(item.default) for item in fields(solver) if item.init},
         }
         for name, solver in SOLVERS.items()
     ]

@@ -30,6 +30,9 @@ def run(
     steps: Annotated[int | None, typer.Option(help="Number of steps.")] = None,
     time: Annotated[float | None, typer.Option(help="Simulated time in seconds, instead of steps.")] = None,
     dt: Annotated[float | None, typer.Option(help="Step size in seconds, instead of the scene's.")] = None,
+    max_seconds: Annotated[
+        float | None, typer.Option(help="Time that the solver may take for a step at most, in seconds; no limit.")
+    ] = None,
     out: Annotated[Path | None, typer.Option(metavar="FILE.h5", help="Record the run to this file.")] = None,
     every: Annotated[int, typer.Option(help="Record every so many steps.")] = 1,
     elements: Annotated[
@@ -58,7 +61,10 @@ def run(
     from stickslip.scenes.parameters import parse_assignments
     from stickslip.scenes.running import execute, prepare
 
-    prepared = prepare(scene, solver, parse_assignments(set_ or []), dt)
+    settings = parse_assignments(set_ or [])
+    if max_seconds is not None:
+        settings["solver.max_seconds"] = max_seconds
+    prepared = prepare(scene, solver, settings, dt)
     count = prepared.step_count(steps, time)
     dump = _dump(prepared.sim, scene, count, *dump_problem) if dump_problem is not None else None
     with ExitStack() as stack:
@@ -140,7 +146,8 @@ def _print_summary(summary: Summary, out: Path | None) -> None:
     console.print(table)
     failed = s.steps - round(s.steps * s.converged_fraction)
     if failed:
-        console.print(f"[red]{failed} of {s.steps} steps did not reach the solver's tolerance.[/]")
+        how = ", ".join(f"{count} {word}" for word, count in s.statuses.items() if word != "converged")
+        console.print(f"[red]{failed} of {s.steps} steps did not converge: {how}.[/]")
     else:
         console.print("[green]Every step converged.[/]")
     lines = Table("", "", "", show_header=False, box=None, padding=(0, 2))
@@ -148,6 +155,8 @@ def _print_summary(summary: Summary, out: Path | None) -> None:
     lines.add_row("overlap", f"{plain_number(c['penetration_max_mm'])} mm", "deepest")
     lines.add_row("gliding gap", f"{plain_number(c['gliding_gap_max_mm'])} mm", "widest across which a contact pushes")
     lines.add_row("contact law", plain_number(c["natural_residual_max"]), "largest residual, relative")
+    if c["joint_error_max_mm"] > 0.0:
+        lines.add_row("joints", f"{plain_number(c['joint_error_max_mm'])} mm", "most that rigid ones were apart")
     lines.add_row("friction", f"{plain_number(c['cone_violation_max_N'])} N", "most that a force left its cone")
     # the report's ledger has another number, in which losses of some steps offset the gains of others
     lines.add_row("energy", f"{plain_number(c['energy_gain_J'])} J", "gained by discretisation, losses not counted")

@@ -45,6 +45,7 @@ def solve(
     tolerance: Annotated[float | None, typer.Option(help="Residual at which to stop.")] = None,
     criterion: Annotated[Criterion | None, typer.Option(help="Which residual the tolerance is for.")] = None,
     max_iterations: Annotated[int | None, typer.Option(help="Iterations at most; auto: 20000.")] = None,
+    max_seconds: Annotated[float | None, typer.Option(help="Time of a solve at most, in seconds; no limit.")] = None,
     set_: Annotated[
         list[str] | None, typer.Option("--set", metavar="OPTION=VALUE", help="Another option of the solver.")
     ] = None,
@@ -79,6 +80,7 @@ def solve(
         "tolerance": tolerance,
         "criterion": criterion.value if criterion else None,
         "max_iterations": max_iterations,
+        "max_seconds": max_seconds,
     }
     named = {name.removeprefix("solver."): value for name, value in parse_assignments(set_ or []).items()}
     asked = {**named, **{name: value for name, value in given.items() if value is not None}}

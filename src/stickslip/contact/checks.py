@@ -1,38 +1,64 @@
-"""Whether a contact problem that somebody made is one."""
+"""Whether a contact problem that somebody made is one.
+
+Kernels trust its tables without looking, so every problem is checked once before a solver takes it (:func:`sound`).
+Problems that are made here, from models or from other problems, are known to be sound (:func:`trusted`).
+"""
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
+from itertools import pairwise
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 from numpy.typing import NDArray
 
 from stickslip.contact.laws import CONTACT, ELLIPSOID, FRICTION_SET_NAMES, LAW_NAMES
 from stickslip.errors import InputError
-from stickslip.linalg.inertia import BlockDiagonal
+from stickslip.linalg.block_rows import BlockRows
+from stickslip.linalg.inertia import BlockDiagonal, GivenInverse, SparseInertia
 
 if TYPE_CHECKING:
     from stickslip.contact.problem import ContactProblem
 
 LARGEST = 1e100
 """Numbers beyond it overflow when they are squared and multiplied with masses."""
+SOUND = "sound"
+"""Where a problem keeps that it was checked."""
+
+
+def sound(problem: ContactProblem) -> ContactProblem:
+    """The problem itself, checked if nobody has done so yet."""
+    return problem if SOUND in problem.__dict__ else checked(problem)
+
+
+def trusted(problem: ContactProblem) -> ContactProblem:
+    """The problem itself, which need not be checked: its arrays were made here, or come from one that was checked."""
+    problem.__dict__[SOUND] = True
+    return problem
 
 
 def checked(problem: ContactProblem) -> ContactProblem:
-    """The problem itself, or an InputError that names what is not finite, negative or of the wrong shape."""
+    """The problem itself, or an InputError that names what is not finite, negative or of the wrong type or shape."""
+    check_tables(problem)
     J, laws = problem.J, problem.laws
-    blocks, rows = J.block_count, J.row_count
-    for name, array, shape in (
-        ("v_free", problem.v_free, (J.column_count,)),
+    blocks, rows, unknowns = J.block_count, J.row_count, J.column_count
+    unsolved = problem.unsolved
+    free = [("v_free", problem.v_free)] if unsolved is None else [("v_free", unsolved.v), ("impulse", unsolved.impulse)]
+    numbers: list[tuple[str, NDArray[Any], tuple[int, ...]]] = [(name, array, (unknowns,)) for name, array in free]
+    numbers += [
         ("bias", problem.bias, (rows,)),
         ("laws.law", laws.law, (blocks,)),
         ("laws.friction_set", laws.friction_set, (blocks,)),
         ("laws.friction", laws.friction, (blocks, 3)),
         ("laws.compliance", laws.compliance, (rows,)),
         ("laws.bound", laws.bound, (rows,)),
-    ):
-        if array.shape != shape:
+    ]
+    optional = ("prescribed", problem.prescribed, rows), ("v_before", problem.v_before, unknowns)
+    numbers += [(name, array, (size,)) for name, array, size in optional if array is not None]
+    for name, array, shape in numbers:
+        if isinstance(array, np.ndarray) and array.shape != shape:
             raise InputError(f"problem: {name} has shape {array.shape}; it must be {shape}")
+        _check_array(name, array, name in ("laws.law", "laws.friction_set"))
         _check_numbers(name, array)
     matrices = [("J", J.data), ("A", problem.A.data)]
     if isinstance(problem.A, BlockDiagonal):
@@ -42,15 +68,122 @@ def checked(problem: ContactProblem) -> ContactProblem:
     for name, array in (("friction", laws.friction), ("compliance", laws.compliance), ("bound", laws.bound)):
         if (array < 0).any():
             raise InputError(f"problem: {name} {array[array < 0][0]} is negative; it must be zero or positive")
-    for name, array, known in (("law", laws.law, LAW_NAMES), ("friction set", laws.friction_set, FRICTION_SET_NAMES)):
-        unknown = ~np.isin(array, list(known))
+    for name, codes, known in (("law", laws.law, LAW_NAMES), ("friction set", laws.friction_set, FRICTION_SET_NAMES)):
+        unknown = ~np.isin(codes, list(known))
         if unknown.any():
-            raise InputError(f"problem: {name} code {array[unknown][0]} is unknown; known: {known}")
+            raise InputError(f"problem: {name} code {codes[unknown][0]} is unknown; known: {known}")
+    _check_blocks(problem)
+    if not (isinstance(problem.step, int | float | np.floating) and 0.0 < problem.step < np.inf):
+        raise InputError(f"problem: step is {problem.step!r}; it must be a positive number of seconds")
+    return trusted(problem)
+
+
+def check_tables(problem: ContactProblem) -> None:
+    """Raise an InputError unless all tables have the type that kernels take, and stay inside their arrays."""
+    J, A = problem.J, problem.A
+    if not isinstance(J, BlockRows):
+        raise InputError(f"problem: J is {type(J).__name__}; it must be BlockRows")
+    if not isinstance(A, BlockDiagonal | GivenInverse | SparseInertia):
+        raise InputError(f"problem: A is {type(A).__name__}; it must be BlockDiagonal, GivenInverse or SparseInertia")
+    for name in J._fields:
+        _check_array(f"J.{name}", getattr(J, name), name != "data")
+    for name, table in (("row_start", J.row_start), ("column_start", J.column_start)):
+        if table.ndim != 1 or len(table) == 0:
+            raise InputError(f"problem: J.{name} has shape {table.shape}; starts of blocks and their end are needed")
+    columns = len(J.column_start) - 1
+    _check_starts("J.row_start", J.row_start, J.block_count, J.row_count)
+    _check_starts("J.column_start", J.column_start, columns, J.column_count)
+    _check_starts("J.entry_start", J.entry_start, J.block_count, len(J.entry_column))
+    _check_starts("J.data_start", J.data_start, len(J.entry_column), len(J.data))
+    _check_indices("J.entry_column", J.entry_column, columns)
+    height, width = np.diff(J.row_start), np.diff(J.column_start)
+    owner = np.repeat(np.arange(J.block_count), np.diff(J.entry_start))
+    if (np.diff(J.data_start) != height[owner] * width[J.entry_column]).any():
+        raise InputError("problem: J.data_start does not give each entry as many numbers as its rows and columns need")
+    if isinstance(A, BlockDiagonal):
+        _check_block_diagonal("A", A, J.column_start)
+    elif isinstance(A, GivenInverse):
+        _check_given(A, J)
+    else:
+        _check_sparse(A, J)
+
+
+def _check_block_diagonal(name: str, A: BlockDiagonal, column_start: NDArray[np.int32]) -> None:
+    """Blocks over the columns that start at ``column_start``."""
+    for item in A._fields:
+        _check_array(f"{name}.{item}", getattr(A, item), item in ("start", "data_start"))
+    count, width = len(column_start) - 1, np.diff(column_start)
+    _check_starts(f"{name}.start", A.start, count, int(column_start[-1]))
+    _check_starts(f"{name}.data_start", A.data_start, count, len(A.data))
+    if (A.start != column_start).any():
+        raise InputError(f"problem: {name}.start differs from J.column_start; blocks of A are the column blocks of J")
+    if (np.diff(A.data_start) != width**2).any() or A.inverse.shape != A.data.shape:
+        raise InputError(
+            f"problem: {name}.data_start does not give each block as many numbers as its square needs, in "
+            f"{name}.data and {name}.inverse"
+        )
+
+
+def _check_given(A: GivenInverse, J: BlockRows) -> None:
+    """A^-1 in compressed rows, where J = I."""
+    for item in A._fields:
+        _check_array(f"A.{item}", getattr(A, item), item != "data")
+    _check_starts("A.indptr", A.indptr, J.column_count, len(A.data))
+    _check_indices("A.indices", A.indices, J.column_count)
+    if A.indices.shape != A.data.shape:
+        raise InputError(f"problem: A.indices has shape {A.indices.shape}; A.data has {A.data.shape}")
+    blocks = J.block_count
+    own = len(J.entry_column) == blocks and bool((J.entry_column == np.arange(blocks)).all())
+    if not own or not np.array_equal(J.row_start, J.column_start) or not _is_identity(J):
+        raise InputError("problem: A is a GivenInverse, which is the Delassus matrix W of the rows, but J is not I")
+
+
+def _is_identity(J: BlockRows) -> bool:
+    """Whether square blocks on the diagonal of J are identities."""
+    height = np.diff(J.row_start)
+    inside = np.arange(J.row_count) - np.repeat(J.row_start[:-1], height)
+    ones = np.repeat(J.data_start[:-1], height) + inside * (np.repeat(height, height) + 1)
+    return bool((J.data[ones] == 1.0).all() and np.count_nonzero(J.data) == J.row_count)
+
+
+def _check_sparse(A: SparseInertia, J: BlockRows) -> None:
+    """Blocks of rigid bodies, then those of nodes by their pattern, each in the part of one soft body."""
+    bodies, pattern = len(A.rigid.start) - 1, A.pattern
+    for item in pattern._fields:
+        _check_array(f"A.pattern.{item}", getattr(pattern, item), whole=True)
+    _check_array("A.data", A.data, whole=False)
+    if len(J.column_start) != bodies + pattern.size + 1 or (np.diff(J.column_start)[bodies:] != 3).any():
+        raise InputError(
+            f"problem: A has {bodies} rigid bodies and {pattern.size} nodes of three unknowns; J has "
+            f"{len(J.column_start) - 1} column blocks, which must be the same ones"
+        )
+    _check_block_diagonal("A.rigid", A.rigid, J.column_start[: bodies + 1])
+    _check_starts("A.pattern.indptr", pattern.indptr, pattern.size, len(pattern.indices))
+    _check_indices("A.pattern.indices", pattern.indices, pattern.size)
+    _check_indices("A.pattern.diagonal", pattern.diagonal, len(pattern.indices))
+    if A.data.shape != (len(pattern.indices), 3, 3) or len(pattern.diagonal) != pattern.size:
+        raise InputError(
+            f"problem: A.data has shape {A.data.shape}; its pattern has {len(pattern.indices)} blocks of (3, 3)"
+        )
+    ends = [(part.first, part.first + part.pattern.size) for part in A.parts]
+    covered = not ends or (ends[0][0] == 0 and ends[-1][1] == pattern.size)
+    if not covered or any(one[1] != two[0] for one, two in pairwise(ends)):
+        raise InputError(f"problem: the parts of A are the nodes {ends}; they must be all {pattern.size}, one by one")
+
+
+def _check_blocks(problem: ContactProblem) -> None:
+    """Blocks have the rows that their laws need, gaps are those of contacts, and compliance is along normals."""
+    J, laws = problem.J, problem.laws
     height = np.diff(J.row_start)
     needed = np.where(laws.law == CONTACT, np.where(laws.friction_set == ELLIPSOID, 4, 3), 1)
     if (height < needed).any():
         c = int(np.argmax(height < needed))
         raise InputError(f"problem: block {c} has {height[c]} rows; its law needs {needed[c]}")
+    if problem.gap is not None:
+        _check_array("gap", problem.gap, whole=False)
+        if problem.gap.shape != (problem.contact_count,):
+            raise InputError(f"problem: gap has shape {problem.gap.shape}; it must be ({problem.contact_count},)")
+        _check_numbers("gap", problem.gap)
     across = np.repeat(laws.law == CONTACT, height) & (laws.compliance > 0.0)
     across[J.row_start[:-1]] = False
     if across.any():
@@ -58,7 +191,31 @@ def checked(problem: ContactProblem) -> ContactProblem:
         raise InputError(
             f"problem: compliance of row {k} is {laws.compliance[k]}; contacts have one along normals only"
         )
-    return problem
+
+
+def _check_array(name: str, array: object, whole: bool) -> None:
+    """Raise an InputError unless it is an array of the type that kernels take, row by row in memory."""
+    needed = np.int32 if whole else np.float64
+    if not isinstance(array, np.ndarray):
+        raise InputError(f"problem: {name} is {type(array).__name__}; an array of {needed.__name__} is needed")
+    if array.dtype != needed or not array.flags.c_contiguous:
+        order = "" if array.flags.c_contiguous else " that is not contiguous"
+        raise InputError(
+            f"problem: {name} is an array of {array.dtype}{order}; np.ascontiguousarray(..., np.{needed.__name__}) is "
+            "needed"
+        )
+
+
+def _check_starts(name: str, start: NDArray[np.int32], count: int, end: int) -> None:
+    """Raise an InputError unless ``start`` (count + 1,) divides ``end`` items into parts."""
+    if start.shape != (count + 1,) or start[0] != 0 or start[-1] != end or (np.diff(start) < 0).any():
+        raise InputError(f"problem: {name} does not divide {end} items into {count} parts")
+
+
+def _check_indices(name: str, index: NDArray[np.int32], count: int) -> None:
+    """Raise an InputError unless all indices are of ``count`` items."""
+    if index.ndim != 1 or ((index < 0) | (index >= count)).any():
+        raise InputError(f"problem: {name} has an index outside 0..{count - 1}")
 
 
 def _check_numbers(name: str, array: NDArray[np.generic]) -> None:

@@ -16,6 +16,7 @@ from dataclasses import replace
 import numpy as np
 from numpy.typing import NDArray
 
+from stickslip.contact.checks import trusted
 from stickslip.contact.problem import ContactProblem
 from stickslip.linalg.block_rows import BlockRows, summed
 from stickslip.linalg.inertia import BlockDiagonal, GivenInverse, SparseInertia
@@ -48,9 +49,11 @@ def cushioned(problem: ContactProblem) -> ContactProblem:
     diagonal = given.diagonal.copy()
     diagonal[normal] += C[chosen]
     # the same measures of errors
-    found.__dict__.update(diagonal=diagonal, free_speed=problem.free_speed, momentum_size=problem.momentum_size)
+    found.__dict__.update(diagonal=diagonal, free_speed=problem.free_speed)
+    if not isinstance(given.A, GivenInverse):
+        found.__dict__["momentum_size"] = np.concatenate([problem.momentum_size, np.zeros(len(chosen))])
     found.__dict__[ORIGIN] = problem
-    return found
+    return trusted(found)
 
 
 def without_cushions(problem: ContactProblem) -> ContactProblem:

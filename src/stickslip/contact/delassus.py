@@ -10,7 +10,7 @@ from numpy.typing import NDArray
 from stickslip.contact.soft_delassus import dense_delassus, given_inverse
 from stickslip.jit import kernel
 from stickslip.linalg import block_rows, inertia
-from stickslip.linalg.block_rows import BlockRows
+from stickslip.linalg.block_rows import BlockRows, all_sized
 from stickslip.linalg.inertia import BlockDiagonal, GivenInverse, Inertia, SparseInertia
 from stickslip.linalg.sparse_blocks import from_sparse, inertia_matrix, to_sparse
 
@@ -34,7 +34,7 @@ def impulse_response(J: BlockRows, A: Inertia) -> BlockRows:
             _impulse_response(J, A.data_start, A.inverse, data)
         return J._replace(data=data)
     answers = (_sparse_inverse(A, J.column_count) @ to_sparse(J).T).T
-    if (np.diff(J.row_start) != 3).any() or (np.diff(J.column_start) != 3).any():  # with joints
+    if not (all_sized(J.row_start, 3) and all_sized(J.column_start, 3)):  # with joints
         return from_sparse(answers.tocsr(), J.row_start, J.column_start)
     return _in_threes(answers, J)
 
@@ -45,7 +45,7 @@ def diagonal(J: BlockRows, A: Inertia) -> NDArray[np.float64]:
         return np.asarray(assemble(J, A).diagonal(), dtype=np.float64)
     diagonal_out = np.zeros(J.row_count)
     if isinstance(A, GivenInverse):
-        if (np.diff(J.row_start) != 3).any():
+        if not all_sized(J.row_start, 3):
             return np.asarray(assemble(J, A).diagonal(), dtype=np.float64)
         _given_diagonal(A.data, A.indices, A.indptr, diagonal_out)  # J = I
         return diagonal_out
@@ -73,7 +73,7 @@ def assemble(J: BlockRows, A: Inertia) -> csr_array:
 
 def given_blocks(J: BlockRows, A: Inertia) -> BlockRows | None:
     """W as block rows where it was given as it is: J = I, contacts of three rows; else None."""
-    if isinstance(A, BlockDiagonal) or (np.diff(J.row_start) != 3).any():
+    if isinstance(A, BlockDiagonal) or not all_sized(J.row_start, 3):
         return None
     return _in_threes(_sparse_inverse(A, J.column_count), J)
 

@@ -23,6 +23,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from stickslip.contact import delassus
+from stickslip.contact.checks import trusted
 from stickslip.contact.laws import BILATERAL, ELASTIC
 from stickslip.contact.potential_blocks import PotentialBlocks, potential_blocks
 from stickslip.contact.problem import ContactProblem, Laws, Unsolved
@@ -32,7 +33,6 @@ from stickslip.linalg import block_rows, inertia
 from stickslip.linalg.block_rows import BlockRows, summed
 from stickslip.linalg.column_blocks import cut_columns
 from stickslip.linalg.inertia import BlockDiagonal, GivenInverse, SparseInertia, parts_ending_with
-from stickslip.linalg.vectors import length
 
 if TYPE_CHECKING:
     from stickslip.solvers.protocol import Solution
@@ -159,13 +159,15 @@ def with_potentials(
     # measured as the problem with rows is: speeds by all of them, mobilities without what joints add
     size = problem.momentum_size
     if problem.v_before is not None:
-        size += float(length(recover.new_impulses(problem.momentum_gain(problem.v_before))))
+        size = size + np.abs(problem.momentum_gain(problem.v_before))
     if lam is not None and np.isfinite(lam).all():
-        size += float(length(recover.new_impulses(block_rows.apply_transpose(J_held, lam[held_rows]))))
+        size = size + np.abs(block_rows.apply_transpose(J_held, lam[held_rows]))
     found.__dict__.update(
-        free_speed=problem.free_speed, momentum_size=size, diagonal=delassus.diagonal(J_kept, diagonal)
+        free_speed=problem.free_speed,
+        momentum_size=recover.new_impulses(size),
+        diagonal=delassus.diagonal(J_kept, diagonal),
     )
-    return found, recover
+    return trusted(found), recover
 
 
 def _structure(held: BlockRows, blocks: BlockDiagonal, sparse: SparseInertia | None, known: Known) -> PotentialBlocks:

@@ -16,14 +16,14 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
 from stickslip.contact import delassus
-from stickslip.contact.checks import checked
+from stickslip.contact.checks import checked, trusted
 from stickslip.contact.laws import CONTACT, DISC, ELLIPSE, ELLIPSOID, LIMIT
 from stickslip.contact.participating import Participating, participating
 from stickslip.contact.soft_delassus import dense_delassus, full_blocks, given_inverse
 from stickslip.errors import InputError
 from stickslip.jit import kernel
 from stickslip.linalg import block_rows, inertia
-from stickslip.linalg.block_rows import BlockRows
+from stickslip.linalg.block_rows import BlockRows, all_sized
 from stickslip.linalg.inertia import BlockDiagonal, GivenInverse, Inertia, SparseInertia
 from stickslip.linalg.vectors import length
 
@@ -187,23 +187,33 @@ class ContactProblem:
         Limits count where they would be passed: far from them q is the way to go over the step, and says nothing. Where
         joints move together, q is rounding; it counts at least as NOISE of the free velocities.
         """
-        q = self._rough_constraint_velocity if self._rough else self.free_constraint_velocity
-        if self.row_count == 3 * self.block_count and (self.laws.law == CONTACT).all():
-            return float(length(q))  # the common case: contacts without torsion
         joined = bool((self.laws.law != CONTACT).any())
+        v = self.v_free if self.unsolved is None or not self._rough else self.unsolved.v
+        return max(float(length(self.measured_velocity)), NOISE * float(length(v)) if joined else 0.0)
+
+    @cached_property
+    def measured_velocity(self) -> NDArray[np.float64]:
+        """(m,) [m/s] the rows of q as they count in ``free_speed``."""
+        q = self._rough_constraint_velocity if self._rough else self.free_constraint_velocity
+        if all_sized(self.J.row_start, 3) and (self.laws.law == CONTACT).all():
+            return q  # the common case: contacts without torsion
         limited = np.repeat(self.laws.law == LIMIT, np.diff(self.J.row_start))
         q = np.where(limited, np.minimum(q, 0.0), q)
         turning = np.flatnonzero((self.laws.law == CONTACT) & (np.diff(self.J.row_start) > 3))
         if len(turning):
             resisted = self.laws.friction[turning, 2] > 0.0
             q[self.J.row_start[turning] + 3] *= np.where(resisted, self.torsion_length[turning], 0.0)
-        v = self.v_free if self.unsolved is None or not self._rough else self.unsolved.v
-        return max(float(length(q)), NOISE * float(length(v)) if joined else 0.0)
+        return q
 
     @cached_property
-    def momentum_size(self) -> float:
-        """[N s] impulses beside J^T lam by which errors of momentum are measured: those within soft bodies."""
-        return 0.0  # where bodies are soft, who makes the problem writes it
+    def masses(self) -> Inertia:
+        """A by which errors of momentum are measured: without what the turning of forces adds to it."""
+        return self.A  # where something was added, who added it writes what there was before
+
+    @cached_property
+    def momentum_size(self) -> NDArray[np.float64]:
+        """(nv,) [N s] impulses beside J^T lam by which errors of momentum are measured: those within soft bodies."""
+        return np.zeros(self.unknown_count)  # where bodies are soft, who makes the problem writes it
 
     @cached_property
     def response(self) -> BlockRows:
@@ -224,9 +234,9 @@ class ContactProblem:
         found = ContactProblem(given_inverse(W, used), q, rows, np.zeros(len(q)), self.laws, self.step, soft=True)
         self.__dict__["diagonal"] = found.__dict__["diagonal"] = np.diagonal(W).copy()
         found.__dict__["free_speed"] = self.free_speed
-        if used.all() and len(q) == 3 * self.block_count:
+        if used.all() and all_sized(self.J.row_start, 3):
             found.__dict__["delassus"] = full_blocks(W, self.J.row_start)
-        return found
+        return trusted(found)
 
     @cached_property
     def participating(self) -> Participating:
@@ -297,7 +307,7 @@ def reordered(problem: ContactProblem, order: NDArray[np.int32]) -> tuple[Contac
     diagonal = np.empty(problem.row_count)
     diagonal[rows] = inner.diagonal
     problem.__dict__["diagonal"] = diagonal
-    return inner, rows
+    return trusted(inner), rows
 
 
 def contact_laws(mu: ArrayLike, rows: int = 3) -> Laws:

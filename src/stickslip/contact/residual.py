@@ -19,6 +19,7 @@ from math import sqrt
 import numpy as np
 from numpy.typing import NDArray
 
+from stickslip.contact.islands import ProblemIslands
 from stickslip.contact.laws import (
     BOUNDED,
     BOX_SET,
@@ -30,7 +31,7 @@ from stickslip.contact.laws import (
     project_friction,
     project_row,
 )
-from stickslip.contact.problem import ContactProblem
+from stickslip.contact.problem import NOISE, ContactProblem
 from stickslip.jit import kernel
 from stickslip.linalg.vectors import length
 
@@ -78,6 +79,27 @@ def scaled_residual(
     return velocity / problem.free_speed if problem.free_speed > 0.0 else velocity
 
 
+def island_residual(
+    problem: ContactProblem, lam: NDArray[np.float64], u: NDArray[np.float64], islands: ProblemIslands, noise: float
+) -> float:
+    """The scaled residual of the exact law in the island where it is largest, each by its own |q|.
+
+    ``noise`` [m/s]: |q| below it is what rounding makes; NOISE of an island's free velocities is so, too.
+    """
+    squares, free, size = (np.zeros(islands.island_count) for _ in range(3))
+    v = problem.v_free if problem.unsolved is None else problem.unsolved.v
+    np.add.at(size, np.repeat(islands.column, np.diff(problem.J.column_start)), v * v)
+    _island_squares(
+        problem.J.row_start, problem.laws, lam, problem.law_velocity(lam, u), problem.law_weight,
+        problem.torsion_length, problem.measured_velocity, islands.block, squares, free,
+    )  # fmt: skip
+    if problem.free_speed > float(length(problem.measured_velocity)):  # who made the problem knows more of its rounding
+        noise = max(noise, problem.free_speed)
+    scale = np.maximum(np.maximum(np.sqrt(free), NOISE * np.sqrt(size)), noise)
+    share = np.sqrt(squares) / np.where(scale > 0.0, scale, 1.0)
+    return float(share.max(initial=0.0))
+
+
 def _map(
     problem: ContactProblem, lam: NDArray[np.float64], u: NDArray[np.float64], weight: NDArray[np.float64], law: Law
 ) -> float:
@@ -95,30 +117,54 @@ def _natural_map(row_start, laws, lam, u, weight, torsion_length, opening):
     """Norm of the natural map over all blocks; ``opening`` 1 adds mu |u_t| to the normal velocity of discs, 0 not."""
     total = 0.0
     for c in range(row_start.shape[0] - 1):
-        i = row_start[c]
-        dim = row_start[c + 1] - i
-        w = weight[c]
-        if laws.law[c] == CONTACT and laws.friction_set[c] == DISC:
-            mu = laws.friction[c, 0]
-            slip = sqrt(u[i + 1] * u[i + 1] + u[i + 2] * u[i + 2])
-            sn, sx, sy = w * lam[i], w * lam[i + 1], w * lam[i + 2]
-            pn, px, py = project_cone(sn - u[i] - opening * mu * slip, sx - u[i + 1], sy - u[i + 2], mu)
-            total += (sn - pn) ** 2 + (sx - px) ** 2 + (sy - py) ** 2
-        elif laws.law[c] == CONTACT:
-            sn, sx, sy = w * lam[i], w * lam[i + 1], w * lam[i + 2]
-            mu1, mu2, mu3 = laws.friction[c, 0], laws.friction[c, 1], laws.friction[c, 2]
-            sz, uz = 0.0, 0.0
-            if dim > 3:  # the torsional row measured at a radius: an impulse and a velocity like the others
-                sz, uz, mu3 = w * lam[i + 3] / torsion_length[c], torsion_length[c] * u[i + 3], mu3 / torsion_length[c]
-            pn = max(0.0, sn - u[i])
-            px, py, pz = project_friction(
-                laws.friction_set[c], sx - u[i + 1], sy - u[i + 2], sz - uz, max(sn, 0.0), mu1, mu2, mu3
-            )
-            total += (sn - pn) ** 2 + (sx - px) ** 2 + (sy - py) ** 2 + (sz - pz) ** 2
+        if laws.law[c] == CONTACT:
+            total += _contact_square(row_start, laws, lam, u, weight, torsion_length, opening, c)
         else:
-            for k in range(i, i + dim):
-                gap = u[k] + laws.compliance[k] * lam[k]
-                if laws.law[c] == LIMIT or laws.law[c] == BOUNDED:
-                    gap = w * lam[k] - project_row(laws.law[c], w * lam[k] - gap, w * laws.bound[k])
-                total += gap * gap
+            for k in range(row_start[c], row_start[c + 1]):
+                total += _row_square(laws, lam, u, weight[c], c, k)
     return sqrt(total)
+
+
+@kernel
+def _island_squares(row_start, laws, lam, u, weight, torsion_length, q, island, map_out, free_out):
+    """Squares of the natural map of the exact law and of the free velocities q (m,), summed by island of blocks."""
+    for c in range(row_start.shape[0] - 1):
+        i = island[c]
+        for k in range(row_start[c], row_start[c + 1]):
+            free_out[i] += q[k] * q[k]
+            if laws.law[c] != CONTACT:
+                map_out[i] += _row_square(laws, lam, u, weight[c], c, k)
+        if laws.law[c] == CONTACT:
+            map_out[i] += _contact_square(row_start, laws, lam, u, weight, torsion_length, 1.0, c)
+
+
+@kernel
+def _contact_square(row_start, laws, lam, u, weight, torsion_length, opening, c):
+    """Square of the natural map of a contact."""
+    i = row_start[c]
+    w = weight[c]
+    if laws.friction_set[c] == DISC:
+        mu = laws.friction[c, 0]
+        slip = sqrt(u[i + 1] * u[i + 1] + u[i + 2] * u[i + 2])
+        sn, sx, sy = w * lam[i], w * lam[i + 1], w * lam[i + 2]
+        pn, px, py = project_cone(sn - u[i] - opening * mu * slip, sx - u[i + 1], sy - u[i + 2], mu)
+        return (sn - pn) ** 2 + (sx - px) ** 2 + (sy - py) ** 2
+    sn, sx, sy = w * lam[i], w * lam[i + 1], w * lam[i + 2]
+    mu1, mu2, mu3 = laws.friction[c, 0], laws.friction[c, 1], laws.friction[c, 2]
+    sz, uz = 0.0, 0.0
+    if row_start[c + 1] - i > 3:  # the torsional row measured at a radius: an impulse and a velocity like the others
+        sz, uz, mu3 = w * lam[i + 3] / torsion_length[c], torsion_length[c] * u[i + 3], mu3 / torsion_length[c]
+    pn = max(0.0, sn - u[i])
+    px, py, pz = project_friction(
+        laws.friction_set[c], sx - u[i + 1], sy - u[i + 2], sz - uz, max(sn, 0.0), mu1, mu2, mu3
+    )
+    return (sn - pn) ** 2 + (sx - px) ** 2 + (sy - py) ** 2 + (sz - pz) ** 2
+
+
+@kernel
+def _row_square(laws, lam, u, w, c, k):
+    """Square of the natural map of row k of a joint, limit or drive, block c."""
+    gap = u[k] + laws.compliance[k] * lam[k]
+    if laws.law[c] == LIMIT or laws.law[c] == BOUNDED:
+        gap = w * lam[k] - project_row(laws.law[c], w * lam[k] - gap, w * laws.bound[k])
+    return gap * gap

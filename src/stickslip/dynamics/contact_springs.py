@@ -41,16 +41,15 @@ def spring_energies(
     lam: NDArray[np.float64],
     h: float,
     horizon: float,
-) -> tuple[float, float, float]:
-    """Energies [J] of the springs of a step's contacts before and after it, and what their dampers took.
+) -> tuple[NDArray[np.float64], NDArray[np.float64], NDArray[np.float64]]:
+    """Energies (nc,) [J] of the springs of a step's contacts before and after it, and what their dampers took.
 
     gap (nc,) [m] where contacts were found, u_before and u (nc,) [m/s] normal rows before and after a step of h [s],
     lam (nc,) [N s] normal impulses. Gaps at both ends follow from these velocities. A spring that is let go so fast
     that its damper holds it back gives all it loses to the damper.
     """
     soft = np.flatnonzero(compliance[:, 0] > 0.0)
-    if not len(soft):
-        return 0.0, 0.0, 0.0
+    found = np.zeros((3, len(gap)))
     k, tau = 1.0 / compliance[soft, 0], compliance[soft, 1]
     closing = closing_speed(gap[soft], tau, horizon)
     rate_before, rate = u_before[soft] - closing, u[soft] - closing
@@ -60,4 +59,5 @@ def spring_energies(
     held_back = np.where(tau > 0.0, np.maximum(before - after, 0.0), 0.0)
     pressing = (end - np.minimum(gap[soft], 0.0)) / horizon
     damped = np.where(lam[soft] > 0.0, h * k * tau * pressing**2, held_back)
-    return float(before.sum()), float(after.sum()), float(damped.sum())
+    found[0, soft], found[1, soft], found[2, soft] = before, after, damped
+    return found[0], found[1], found[2]

@@ -25,6 +25,15 @@ def energies(model: Model, q: NDArray[np.float64], v: NDArray[np.float64]) -> tu
     return float(kinetic), float(potential)
 
 
+def body_energies(
+    model: Model, q: NDArray[np.float64], v: NDArray[np.float64]
+) -> tuple[NDArray[np.float64], NDArray[np.float64]]:
+    """The same (nd,) body by body."""
+    kinetic, potential = np.empty(len(model.dynamic)), np.empty(len(model.dynamic))
+    _body_energies(model.dynamic, model.mass, model.inertia, model.gravity, q, v, kinetic, potential)
+    return kinetic, potential
+
+
 class SoftEnergies(NamedTuple):
     """Energies of soft bodies over a step [J]."""
 
@@ -116,6 +125,13 @@ def _node_energies(free, mass, gravity, x, v):
         kinetic += 0.5 * mass[i] * (v[i, 0] * v[i, 0] + v[i, 1] * v[i, 1] + v[i, 2] * v[i, 2])
         potential -= mass[i] * (gravity[0] * x[i, 0] + gravity[1] * x[i, 1] + gravity[2] * x[i, 2])
     return kinetic, potential
+
+
+@kernel
+def _body_energies(dynamic, mass, inertia, gravity, q, v, kinetic_out, potential_out):
+    """Energies of each body for itself."""
+    for b in range(dynamic.shape[0]):
+        kinetic_out[b], potential_out[b] = _energies(dynamic[b : b + 1], mass, inertia, gravity, q, v)
 
 
 @kernel

@@ -223,13 +223,51 @@ def drive_work(model: Model, q: NDArray[np.float64], v: NDArray[np.float64], imp
     return float(np.sum(impulse[driven] * row_speed(tables, tables.row_joint, J, v)[driven]))
 
 
-def joint_error(model: Model, q: NDArray[np.float64], broken: NDArray[np.bool_]) -> float:
-    """Largest violation [m] of locked translations at q (nb, 7), of joints that are rigid and not broken."""
+def joint_energies(
+    model: Model, before: State, after: State, mean: NDArray[np.float64], h: float
+) -> NDArray[np.float64]:
+    """(6, nj) [J] by joint: elastic before and after a step of h [s], taken by dampers, given by drives, lost by
+    breaking, and about what it took to close it where it was apart before.
+
+    mean (nb, 6): velocities over which forces act.
+    """
+    tables, broken = model.joints, before.joint_broken
+    value_0, _, give_0 = _compliant(model, before.q, broken)
+    value, J, give = _compliant(model, after.q, broken)
+    _, _, left = _compliant(model, after.q, after.joint_broken)
+    stiffness = np.where(np.isfinite(tables.row_stiffness), tables.row_stiffness, 0.0)
+    speed = row_speed(tables, tables.row_joint, J, mean)
+    stored = 0.5 * stiffness * value * value * give
+    rows = (
+        0.5 * stiffness * value_0 * value_0 * give_0,
+        stored * left,
+        h * np.where(give, tables.row_damping, 0.0) * speed * speed,
+        after.joint_impulse * speed * (tables.row_driven == 1),
+        stored * ~left,
+        np.where(_rigid(model, broken), np.abs(after.joint_impulse * value_0), 0.0) / h,
+    )
+    return np.array([np.bincount(tables.row_joint, each, tables.count) for each in rows])
+
+
+def joint_errors(model: Model, q: NDArray[np.float64], broken: NDArray[np.bool_]) -> NDArray[np.float64]:
+    """Largest violations (nj,) [m] of locked translations at q (nb, 7), of joints that are rigid and not broken."""
     tables = model.joints
     value, _ = _values(model, q)
-    rigid = np.isinf(tables.row_stiffness) & (tables.row_coordinate < 0) & ~broken[tables.row_joint]
-    rigid &= np.isin(tables.row_measure[:, 0], (POINT, DISTANCE))
-    return float(np.abs(value[rigid]).max(initial=0.0))
+    rigid = _rigid(model, broken) & np.isin(tables.row_measure[:, 0], (POINT, DISTANCE))
+    found = np.zeros(tables.count)
+    np.maximum.at(found, tables.row_joint[rigid], np.abs(value[rigid]))
+    return found
+
+
+def joint_error(model: Model, q: NDArray[np.float64], broken: NDArray[np.bool_]) -> float:
+    """The largest of ``joint_errors`` [m]."""
+    return float(joint_errors(model, q, broken).max(initial=0.0))
+
+
+def _rigid(model: Model, broken: NDArray[np.bool_]) -> NDArray[np.bool_]:
+    """Which rows (k,) hold something fast: no springs, limits or drives, and no rows of broken joints."""
+    tables = model.joints
+    return np.isinf(tables.row_stiffness) & (tables.row_coordinate < 0) & ~broken[tables.row_joint]
 
 
 def _values(model: Model, q: NDArray[np.float64]) -> tuple[NDArray[np.float64], NDArray[np.float64]]:

@@ -93,8 +93,9 @@ class Momentum(NamedTuple):
     """(3 nf,) m(v_k) [N s] of the free nodes."""
     matrix: NDArray[np.float64]
     """(nnzb, 3, 3) blocks of A."""
-    size: float
-    """[N s] what errors of momentum are measured by: the impulses of all forces, those on held nodes included."""
+    size: NDArray[np.float64]
+    """(3 nf,) [N s] what errors of momentum are measured by: the impulses of all forces on the soft body that a node is
+    of, those on held nodes included, in equal parts at its free nodes."""
 
 
 def soft_motion(model: Model, state: State, options: Stepping) -> SoftMotion:
@@ -176,12 +177,12 @@ def momentum(soft: SoftTables, motion: SoftMotion, v: NDArray[np.float64], conve
     mass = soft.mass[:, None]
     residual = gain * mass * (v - motion.v) - h * (force - soft.alpha[:, None] * mass * v_theta)
     inner = force - motion.external
-    size = h * (sqrt(np.vdot(motion.external, motion.external)) + sqrt(np.vdot(inner, inner)))
     inertia = (gain * (1.0 + theta * h * soft.alpha) * soft.mass)[soft.free]
-    stiffness = _add_masses(soft.pattern.diagonal, inertia, matrix)
-    # at rest without load, forces are what the rounding of positions makes of stiffness
-    size += ROUNDING * stiffness * float(np.abs(x_theta).max(initial=0.0)) / h
-    return Momentum(residual[soft.free].ravel(), matrix, size)
+    of_body = soft.node_body[soft.free]
+    size = np.zeros(len(soft.free))
+    _add_masses(soft.pattern.diagonal, inertia, matrix)
+    _body_sizes(soft.node_body, of_body, motion.external, inner, x_theta, soft.pattern.diagonal, matrix, h, size)
+    return Momentum(residual[soft.free].ravel(), matrix, np.repeat(size, 3))
 
 
 def lumped_momentum(
@@ -226,17 +227,39 @@ def scatter(soft: SoftTables, v: NDArray[np.float64], unknowns: NDArray[np.float
 
 @kernel
 def _add_masses(diagonal, mass, matrix_out):
-    """Add masses to the diagonal of the matrix; returns the norm of the largest entries of its diagonal blocks."""
-    total = 0.0
+    """Add masses to the diagonal of the matrix."""
     for i in range(diagonal.shape[0]):
-        block = matrix_out[diagonal[i]]
-        largest = 0.0
         for k in range(3):
-            block[k, k] += mass[i]
+            matrix_out[diagonal[i], k, k] += mass[i]
+
+
+@kernel
+def _body_sizes(node_body, free_body, external, inner, x, diagonal, matrix, h, size_out):
+    """What errors of momentum of each free node's soft body are measured by [N s], over the root of its unknowns.
+
+    The impulses of forces from outside and within; at rest without load, forces are what the rounding of positions
+    makes of stiffness.
+    """
+    bodies = node_body[-1] + 1 if node_body.shape[0] else 0
+    outside, inside, stiffness = np.zeros(bodies), np.zeros(bodies), np.zeros(bodies)
+    reach, unknowns = np.zeros(bodies), np.zeros(bodies)
+    for i in range(node_body.shape[0]):
+        b = node_body[i]
+        for k in range(3):
+            outside[b] += external[i, k] * external[i, k]
+            inside[b] += inner[i, k] * inner[i, k]
+            reach[b] = max(reach[b], abs(x[i, k]))
+    for i in range(diagonal.shape[0]):
+        block, largest = matrix[diagonal[i]], 0.0
+        for k in range(3):
             for j in range(3):
                 largest = max(largest, abs(block[k, j]))
-        total += largest * largest
-    return np.sqrt(total)
+        stiffness[free_body[i]] += largest * largest
+        unknowns[free_body[i]] += 3.0
+    for i in range(free_body.shape[0]):
+        b = free_body[i]
+        size = h * (sqrt(outside[b]) + sqrt(inside[b])) + ROUNDING * sqrt(stiffness[b]) * reach[b] / h
+        size_out[i] = size / sqrt(unknowns[b])
 
 
 def _held_positions(soft: SoftTables, held: HeldNodes, time: float) -> NDArray[np.float64]:

@@ -7,6 +7,8 @@ the same order: else they leave other errors each time, and what they hold shake
 
 from __future__ import annotations
 
+from typing import NamedTuple
+
 import numpy as np
 
 from stickslip.dynamics.xpbd_bodies import predict_bodies, velocities_of_bodies
@@ -18,24 +20,36 @@ from stickslip.dynamics.xpbd_soft_contacts import push_soft_contacts, push_welds
 from stickslip.jit import kernel
 
 
+class Parts(NamedTuple):
+    """Small steps of a step: numbers ``first`` to ``last`` of ``total``, each of ``s`` [s]."""
+
+    s: float
+    before: float
+    """[s] of the step that passed before number 0."""
+    first: int
+    last: int
+    total: int
+
+
 @kernel
 def rigid_steps(
-    bodies, tables, blocks, sections, coordinate, angle, target, points, least, h, count, room, joint_impulse_out,
+    bodies, tables, blocks, sections, coordinate, angle, target, points, least, parts, room, joint_impulse_out,
     contact_impulse_out,
 ):  # fmt: skip
-    """A step of h [s] in ``count`` small ones, without soft bodies; bodies move, impulses are added up."""
-    s, response, pushed = h / count, np.empty((6, 12)), np.zeros_like(joint_impulse_out)
-    for k in range(count):
+    """Small steps without soft bodies; bodies move, impulses are added up."""
+    s, response, pushed = parts.s, np.empty((6, 12)), np.zeros_like(joint_impulse_out)
+    for k in range(parts.first, parts.last):
+        passed, share = parts.before + (k + 1) * s, (k + 1) / parts.total
         predict_bodies(bodies, s)
         push_joints(
-            bodies, tables, blocks, coordinate, angle, target, (k + 1) * s, s, room, pushed,
+            bodies, tables, blocks, coordinate, angle, target, passed, s, room, pushed,
             joint_impulse_out,
         )  # fmt: skip
         push_sections(bodies.mass, bodies.mobility, bodies.q, sections, s, response, room.K, room.p, joint_impulse_out)
-        push_contacts(bodies, points, (k + 1) / count, s, k % 2 == 1, contact_impulse_out)
+        push_contacts(bodies, points, share, s, k % 2 == 1, contact_impulse_out)
         velocities_of_bodies(bodies, s)
         damp_joints(
-            bodies, tables, blocks, coordinate, angle, target, (k + 1) * s, s, room, pushed,
+            bodies, tables, blocks, coordinate, angle, target, passed, s, room, pushed,
             joint_impulse_out,
         )  # fmt: skip
         damp_sections(bodies.mass, bodies.mobility, bodies.v, sections, s, joint_impulse_out)
@@ -45,17 +59,17 @@ def rigid_steps(
 @kernel
 def mixed_steps(
     bodies, nodes, tables, blocks, sections, coordinate, angle, target, elements, pressure, weld_node, weld_body,
-    weld_point, points, soft_points, least, h, count, room, element_room, joint_impulse_out, weld_impulse_out,
+    weld_point, points, soft_points, least, parts, room, element_room, joint_impulse_out, weld_impulse_out,
     contact_impulse_out, soft_impulse_out,
 ):  # fmt: skip
     """The same with soft bodies."""
-    s, response, pushed = h / count, np.empty((6, 12)), np.zeros_like(joint_impulse_out)
-    for k in range(count):
-        share = (k + 1) / count
+    s, response, pushed = parts.s, np.empty((6, 12)), np.zeros_like(joint_impulse_out)
+    for k in range(parts.first, parts.last):
+        passed, share = parts.before + (k + 1) * s, (k + 1) / parts.total
         predict_bodies(bodies, s)
         predict_nodes(nodes, s)
         push_joints(
-            bodies, tables, blocks, coordinate, angle, target, (k + 1) * s, s, room, pushed,
+            bodies, tables, blocks, coordinate, angle, target, passed, s, room, pushed,
             joint_impulse_out,
         )  # fmt: skip
         push_sections(bodies.mass, bodies.mobility, bodies.q, sections, s, response, room.K, room.p, joint_impulse_out)
@@ -67,7 +81,7 @@ def mixed_steps(
         velocities_of_nodes(nodes, s)
         damp_elements(nodes, elements, pressure, s, element_room)
         damp_joints(
-            bodies, tables, blocks, coordinate, angle, target, (k + 1) * s, s, room, pushed,
+            bodies, tables, blocks, coordinate, angle, target, passed, s, room, pushed,
             joint_impulse_out,
         )  # fmt: skip
         damp_sections(bodies.mass, bodies.mobility, bodies.v, sections, s, joint_impulse_out)

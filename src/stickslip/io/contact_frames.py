@@ -121,8 +121,10 @@ class ContactWriter:
         self._columns["torsion"].append_uniform(torsion if self._torsion else torsion[:1])  # all zero without it
         self._columns["friction"].append_uniform(found.friction)
         if self._soft:
+            # of the earlier pieces of a step that was cut, no nodes are kept
+            before = len(found.gap) - len(result.soft_contacts) if result.soft_contacts is not None else 0
             for name, (_, stored, _) in SOFT_COLUMNS.items():
-                self._columns[name].append(np.full((len(result.contacts), 3), NO_NODE[stored], stored))
+                self._columns[name].append(np.full((before, 3), NO_NODE[stored], stored))
                 self._columns[name].append(getattr(result.soft_contacts, name))
         self._append_offsets()
 

@@ -9,7 +9,8 @@ import h5py
 import numpy as np
 from numpy.typing import DTypeLike, NDArray
 
-from stickslip.certificate import Certificate, EnergyLedger
+from stickslip.certificate import Certificate
+from stickslip.energy_ledger import EnergyLedger
 from stickslip.io.growing_dataset import GrowingDataset
 
 CERTIFICATE = tuple(item.name for item in fields(Certificate) if item.name != "energy")
@@ -17,7 +18,7 @@ ENERGY = tuple(item.name for item in fields(EnergyLedger))
 TIMINGS = ("collide", "assemble", "solve", "integrate", "stabilise", "certify")
 TYPES = {"contacts": "i4", "iterations": "i4", "converged": "?", "status": "S16"}
 """Types of the certificate's entries that are not floats."""
-LATER = ("gliding_gap",)
+LATER = ("gliding_gap", "angular_momentum_error", "worst_residual", "joint_error", "turn")
 """Entries of certificates that older recordings lack; read as not a number."""
 
 

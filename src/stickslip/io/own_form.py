@@ -66,7 +66,6 @@ def read_own(data: dict[str, NDArray[Any]]) -> ProblemFile:
         laws=Laws(*(_numbers(data, f"laws.{item}", item in ("law", "friction_set")) for item in Laws._fields)),
         step=float(data.get("step", 1.0)),
     )
-    _check_tables(problem)
     checked(problem)
     warnings = _check_inertia(problem)
     size = problem.row_count
@@ -84,46 +83,6 @@ def _numbers(data: dict[str, NDArray[Any]], name: str, whole: bool = False) -> N
     if array.dtype != needed:
         raise InputError(f"{name} holds {array.dtype}; {needed} is needed")
     return np.ascontiguousarray(array)
-
-
-def _check_tables(problem: ContactProblem) -> None:
-    """Raise an InputError unless index tables stay inside their arrays; kernels trust them without looking."""
-    J, A = problem.J, problem.A
-    for name, table in (("row_start", J.row_start), ("column_start", J.column_start)):
-        if table.ndim != 1 or len(table) == 0:
-            raise InputError(f"J.{name} has shape {table.shape}; starts of blocks and their end are needed")
-    columns = len(J.column_start) - 1
-    tables = [
-        ("J.row_start", J.row_start, J.block_count, J.row_count),
-        ("J.entry_start", J.entry_start, J.block_count, len(J.entry_column)),
-        ("J.data_start", J.data_start, len(J.entry_column), len(J.data)),
-        ("J.column_start", J.column_start, columns, J.column_count),
-    ]
-    used = [("J.entry_column", J.entry_column, columns)]
-    if isinstance(A, BlockDiagonal):
-        tables.append(("A.start", A.start, columns, J.column_count))
-        tables.append(("A.data_start", A.data_start, columns, len(A.data)))
-    else:
-        assert isinstance(A, GivenInverse)
-        tables.append(("A.indptr", A.indptr, J.column_count, len(A.data)))
-        used.append(("A.indices", A.indices, J.column_count))
-    for name, start, count, end in tables:
-        if start.shape != (count + 1,) or start[0] != 0 or start[-1] != end or (np.diff(start) < 0).any():
-            raise InputError(f"{name} does not divide {end} items into {count} parts")
-    for name, index, count in used:
-        if ((index < 0) | (index >= count)).any():
-            raise InputError(f"{name} has an index outside 0..{count - 1}")
-    height, width = np.diff(J.row_start), np.diff(J.column_start)
-    owner = np.repeat(np.arange(J.block_count), np.diff(J.entry_start))
-    if (np.diff(J.data_start) != height[owner] * width[J.entry_column]).any():
-        raise InputError("J.data_start does not give each entry as many numbers as its rows and columns need")
-    if isinstance(A, BlockDiagonal):
-        if (A.start != J.column_start).any():
-            raise InputError("A.start differs from J.column_start; blocks of A are the column blocks of J")
-        if (np.diff(A.data_start) != width**2).any() or A.inverse.shape != A.data.shape:
-            raise InputError("A.data_start does not give each block as many numbers as its square needs")
-    elif isinstance(A, GivenInverse) and A.indices.shape != A.data.shape:
-        raise InputError(f"A.indices has shape {A.indices.shape}; A.data has {A.data.shape}")
 
 
 def _check_inertia(problem: ContactProblem) -> list[str]:

@@ -81,7 +81,7 @@ def apply_transpose(rows: BlockRows, lam: NDArray[np.float64]) -> NDArray[np.flo
 
 def _over_bodies(rows: BlockRows) -> bool:
     """Whether every column block has six unknowns: contacts and joints of rigid bodies."""
-    return bool(all_six(rows.column_start))
+    return bool(all_sized(rows.column_start, 6))
 
 
 def reordered(rows: BlockRows, order: NDArray[np.int32]) -> BlockRows:
@@ -144,10 +144,13 @@ def to_dense(rows: BlockRows) -> NDArray[np.float64]:
 
 
 @kernel
-def all_six(start):
-    """Whether every block has six unknowns."""
+def all_sized(start, size):
+    """Whether every block of those that start at ``start`` (n + 1,) has this size.
+
+    Their number and their sum do not tell: a block of five rows and one of one have a mean of three.
+    """
     for b in range(start.shape[0] - 1):  # noqa: SIM110  (kernels have no generators)
-        if start[b + 1] - start[b] != 6:
+        if start[b + 1] - start[b] != size:
             return False
     return True
 
@@ -190,12 +193,8 @@ def _contact_height(rows):
     height = rows.row_start[1] - rows.row_start[0] if blocks > 0 else 3
     if height != 3 and height != 4:
         return 0
-    for c in range(blocks):
-        if rows.row_start[c + 1] - rows.row_start[c] != height:
-            return 0
-    for b in range(rows.column_start.shape[0] - 1):
-        if rows.column_start[b + 1] - rows.column_start[b] != 6:
-            return 0
+    if not (all_sized(rows.row_start, height) and all_sized(rows.column_start, 6)):
+        return 0
     return height
 
 
@@ -213,17 +212,17 @@ def _apply_contacts(entry_start, entry_column, entries, v, u_out):
 
 @kernel
 def _act_contacts(entry_start, entry_column, entries, lam, f_out):
-    """f_out += J^T lam for contacts between rigid bodies; lam (n, k), f_out (nb, 6)."""
-    torsion = entries.shape[1] > 3
+    """f_out += J^T lam for blocks of three or four rows between rigid bodies; lam (n, k), f_out (nb, 6)."""
+    fourth = entries.shape[1] > 3
     for c in range(entry_start.shape[0] - 1):
-        a, b, s, t = lam[c, 0], lam[c, 1], lam[c, 2], lam[c, 3] if torsion else 0.0
+        a, b, s, t = lam[c, 0], lam[c, 1], lam[c, 2], lam[c, 3] if fourth else 0.0
         for e in range(entry_start[c], entry_start[c + 1]):
             d = entries[e]
             f = f_out[entry_column[e]]
             for j in range(6):
                 f[j] += d[0, j] * a + d[1, j] * b + d[2, j] * s
-            if torsion:
-                for j in range(3, 6):
+            if fourth:  # a spin of contacts, but joints have four rows too
+                for j in range(6):
                     f[j] += d[3, j] * t
 
 

@@ -22,7 +22,7 @@ from stickslip.jit import kernel
 from stickslip.linalg import block_matrix
 from stickslip.linalg.block_factors import BlockFactors, Plan, eliminated, ending_with
 from stickslip.linalg.block_matrix import BlockPattern
-from stickslip.linalg.block_rows import all_six
+from stickslip.linalg.block_rows import all_sized
 from stickslip.linalg.small_inverse import invert_small
 
 REMEMBERED = 16
@@ -212,7 +212,7 @@ def rigid_inverses(inertia: Inertia) -> NDArray[np.float64] | None:
 
     A fifth of the memory of the blocks, and all that a sweep over contacts needs.
     """
-    if not isinstance(inertia, BlockDiagonal) or not all_six(inertia.start):
+    if not isinstance(inertia, BlockDiagonal) or not all_sized(inertia.start, 6):
         return None
     compact = np.empty((len(inertia.start) - 1, 7))
     return compact if _rigid_inverses(inertia.inverse.reshape(-1, 6, 6), compact) else None
@@ -222,7 +222,7 @@ def _product(inertia: BlockDiagonal, data: NDArray[np.float64], x: NDArray[np.fl
     """Blocks in ``data`` times x; blocks of six, the common case, have a kernel of their own."""
     y = np.zeros(len(x))
     count = len(inertia.start) - 1
-    if len(data) == 36 * count and len(x) == 6 * count and all_six(inertia.start):
+    if len(data) == 36 * count and len(x) == 6 * count and all_sized(inertia.start, 6):
         _rigid_product(data.reshape(-1, 6, 6), x.reshape(-1, 6), y.reshape(-1, 6))
     else:
         _block_product(inertia.start, inertia.data_start, data, x, y)

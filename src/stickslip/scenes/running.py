@@ -78,6 +78,8 @@ class Summary:
     iterations_mean: float
     iterations_max: int
     converged_fraction: float
+    statuses: dict[str, int]
+    """Steps by how they ended, in the words of certificates."""
     methods: dict[str, int]
     """Steps by the methods that did the work, where the solver chooses between several."""
     state_hash: str
@@ -165,6 +167,7 @@ class Tally:
         self._contacts: list[int] = []
         self._iterations: list[int] = []
         self._converged = 0
+        self._statuses: Counter[str] = Counter()
         self._methods: Counter[str] = Counter()
         self._worst = _Worst()
 
@@ -185,6 +188,7 @@ class Tally:
         self._contacts.append(result.certificate.contacts)
         self._iterations.append(result.certificate.iterations)
         self._converged += result.certificate.converged
+        self._statuses[result.certificate.status] += 1
         self._methods[result.solution.method or run.sim.solver.name] += 1
         self._worst.observe(result)
         run.metrics.observe(run.sim, result)
@@ -217,6 +221,7 @@ class Tally:
             iterations_mean=statistics.fmean(self._iterations),
             iterations_max=max(self._iterations),
             converged_fraction=self._converged / self.steps,
+            statuses=dict(self._statuses.most_common()),
             methods=dict(self._methods.most_common()),
             state_hash=sim.state.digest(),
             certificate=dict(self._worst.values),
@@ -242,6 +247,9 @@ class _Worst:
             "direction_error_max_rad": 0.0,
             "wrong_dissipation_max_W": 0.0,
             "gliding_gap_max_mm": 0.0,
+            "worst_residual_max": 0.0,
+            "joint_error_max_mm": 0.0,
+            "turn_max_rad": 0.0,
             "energy_gain_J": 0.0,
         }
 
@@ -257,6 +265,9 @@ class _Worst:
             ("direction_error_max_rad", c.direction_error),
             ("wrong_dissipation_max_W", c.wrong_dissipation),
             ("gliding_gap_max_mm", c.gliding_gap_mm),
+            ("worst_residual_max", c.worst_residual),
+            ("joint_error_max_mm", 1e3 * c.joint_error),
+            ("turn_max_rad", c.turn),
         ):
             self.values[name] = max(self.values[name], value)
         self.values["energy_gain_J"] += max(0.0, c.energy.numerical)

@@ -41,6 +41,7 @@ from stickslip.jit import kernel
 from stickslip.linalg.threads import one_blas_thread
 from stickslip.linalg.vectors import length
 from stickslip.solvers.anderson import Anderson
+from stickslip.solvers.budget import Clock
 from stickslip.solvers.ccs import solve_by_nodes
 from stickslip.solvers.cones import project_cones, row_compliance, row_scale, scaled_cones
 from stickslip.solvers.iterative import Iterative, Watch, require_discs, with_cushions
@@ -134,15 +135,15 @@ class ADMM(Iterative):
         warm: NDArray[np.float64] | None = None,
         relinearise: Relinearise | None = None,
     ) -> Solution:
-        started = time.perf_counter()
+        clock = Clock(self.max_seconds)
         lam, v, value = self.start(problem, warm)
         if problem.block_count == 0 or value <= self.tolerance:
             return Solution(v, lam, "converged", 0, np.zeros((0, 2)))
         with one_blas_thread():
-            return self._iterate(problem, lam, v, value, started)
+            return self._iterate(problem, lam, v, value, clock)
 
     def _iterate(
-        self, problem: ContactProblem, lam: NDArray[np.float64], v: NDArray[np.float64], best: float, started: float
+        self, problem: ContactProblem, lam: NDArray[np.float64], v: NDArray[np.float64], best: float, clock: Clock
     ) -> Solution:
         laws, row_start, eta = problem.laws, problem.J.row_start, self.proximal
         S = row_scale(problem)
@@ -167,10 +168,10 @@ class ADMM(Iterative):
         counts = {"factorisations": 1, "extrapolations": 0, "taken_back": 0}
         prepared = time.perf_counter()
 
-        watch = Watch(self, problem, lam, best, STALL_ITERATIONS)
+        watch = Watch(self, problem, lam, best, STALL_ITERATIONS, clock)
         interval, change_at = float(CHECK_EVERY), CHECK_EVERY
         smallest, plain, iterations = np.inf, 0, 0
-        while watch.status == "max-iterations" and iterations < self.max_iterations:
+        while watch.goes_on(iterations):
             iterations += 1
             f_last, y_last = f, y.copy()
             _right_side(cones, g, t, f_last, rho, eta, y, right)
@@ -191,7 +192,7 @@ class ADMM(Iterative):
                     counts["extrapolations"] += 1
                 else:
                     t = t + step
-            if iterations % CHECK_EVERY and iterations < self.max_iterations:
+            if iterations % CHECK_EVERY and not watch.ends(iterations):
                 continue
 
             watch.look(S * np.where(projected, y, f), iterations)
@@ -206,7 +207,7 @@ class ADMM(Iterative):
                 interval *= INTERVAL_GROWTH
                 smallest, change_at = np.inf, iterations + int(interval)
         lam = watch.best_lam
-        timings = {"prepare": prepared - started, "iterate": time.perf_counter() - prepared}
+        timings = {"prepare": prepared - clock.started, "iterate": time.perf_counter() - prepared}
         return Solution(
             problem.velocity(lam), lam, watch.status, iterations, np.array(watch.history), timings,
             counts["taken_back"], counts=counts,

@@ -35,6 +35,7 @@ from stickslip.contact.problem import ContactProblem
 from stickslip.jit import kernel
 from stickslip.linalg.threads import one_blas_thread
 from stickslip.linalg.vectors import length
+from stickslip.solvers.budget import Clock
 from stickslip.solvers.cones import project_cones, scaled_cones
 from stickslip.solvers.iterative import Iterative, Watch, require_discs
 from stickslip.solvers.products import Products, products_of
@@ -95,12 +96,12 @@ class APGD(Iterative):
         require_discs(problem, self.name)
         if problem.block_count == 0:
             return Solution(problem.velocity(np.zeros(0)), np.zeros(0), "converged", 0, np.zeros((0, 2)))
+        clock = Clock(self.max_seconds)
         with one_blas_thread():
-            return self._iterate(
-                products_of(problem, self.operator == "factorised", self.criterion != "velocity"), warm
-            )
+            N = products_of(problem, self.operator == "factorised", self.criterion != "velocity")
+            return self._iterate(N, warm, clock)
 
-    def _iterate(self, N: Products, warm: NDArray[np.float64] | None) -> Solution:
+    def _iterate(self, N: Products, warm: NDArray[np.float64] | None, clock: Clock) -> Solution:
         started = time.perf_counter()
         problem, S, by_velocity = N.problem, N.S, self.criterion == "velocity"
         if by_velocity:
@@ -119,11 +120,11 @@ class APGD(Iterative):
         L = _lipschitz(N, gamma)  # 5, 6
         new = np.empty_like(gamma)
         counts = {"restarts": 0, "doublings": 0}
-        watch = Watch(self, problem, lam, best, STALL_ITERATIONS)
+        watch = Watch(self, problem, lam, best, STALL_ITERATIONS, clock)
         prepared, measured = time.perf_counter(), 0.0
 
         iterations = 0
-        while watch.status == "max-iterations" and iterations < self.max_iterations:  # 7
+        while watch.goes_on(iterations):  # 7
             iterations += 1
             g = N_y - r  # 8
             for _ in range(DOUBLINGS):
@@ -148,7 +149,7 @@ class APGD(Iterative):
                     watch.note(S * new, change, iterations)
             gamma, new, N_gamma, moved = new, gamma, N_new, N.moved
             L = max(SHRINK * L, FLOOR)  # 30, 31
-            if not by_velocity and (iterations % CHECK_EVERY == 0 or iterations == self.max_iterations):
+            if not by_velocity and (iterations % CHECK_EVERY == 0 or watch.ends(iterations)):
                 watch.look(S * gamma, iterations)  # 18-25
             measured += time.perf_counter() - looked
         ended = time.perf_counter()

@@ -13,6 +13,7 @@ from stickslip.contact.problem import ContactProblem
 from stickslip.contact.soft_delassus import assembling, dense_delassus
 from stickslip.linalg.inertia import SparseInertia
 from stickslip.linalg.threads import one_blas_thread
+from stickslip.solvers.budget import Clock, in_chunks
 from stickslip.solvers.condensed import measured_by
 from stickslip.solvers.dense_sweeps import rows_of, sweep
 from stickslip.solvers.iterative import WANDERED, Iterative, Watch
@@ -37,17 +38,18 @@ def takes(problem: ContactProblem) -> bool:
 class AssembledSweeps:
     """One solve of a problem with soft bodies by sweeps over its W."""
 
-    def __init__(self, problem: ContactProblem, boxes: bool, relaxation: float) -> None:
+    def __init__(self, problem: ContactProblem, boxes: bool, relaxation: float, clock: Clock) -> None:
         """``boxes``: friction boxes in the place of discs."""
         assert isinstance(problem.A, SparseInertia)
-        clock = [time.perf_counter()]
+        self.clock = clock
+        times = [time.perf_counter()]
         with one_blas_thread():
             A = assembling(problem.J, problem.A)
             for _ in A.factors:
-                clock.append(time.perf_counter())
+                times.append(time.perf_counter())
             W = dense_delassus(problem.J, A)[0]
-        clock.append(time.perf_counter())
-        self.timings = {"factorise": clock[-2] - clock[0], "assemble": clock[-1] - clock[-2]}
+        times.append(time.perf_counter())
+        self.timings = {"factorise": times[-2] - times[0], "assemble": times[-1] - times[-2]}
         diagonal = np.diagonal(W).copy()
         self.problem = measured_by(problem, A, diagonal)
         self.compliance = problem.laws.compliance
@@ -73,7 +75,7 @@ class AssembledSweeps:
         if by_velocity:
             lam, status, iterations, history, measured, solves = self._by_velocity(options, lam)
         else:
-            watch = Watch(options, self.problem, lam, best, STALL_SWEEPS)
+            watch = Watch(options, self.problem, lam, best, STALL_SWEEPS, self.clock)
             iterations, measured, solves = self._by_residual(options, watch, lam, best), 0.0, 0
             lam, status, history = watch.settled(lam), watch.status, np.array(watch.history).reshape(-1, 2)
         ended = time.perf_counter()
@@ -93,7 +95,7 @@ class AssembledSweeps:
         status: Status = "max-iterations"
         start = lam.copy()
         while iterations < options.max_iterations:
-            made, du = sweep(self.rows, self.W, options.max_iterations - iterations, small, lam, u, *self.room)
+            made, du = self._sweep(options.max_iterations - iterations, small, lam, u)
             iterations += made
             theta = theta_of(lam - self.room[0])
             history.append((iterations, theta))
@@ -103,6 +105,9 @@ class AssembledSweeps:
             if theta <= tolerance:
                 status = "converged"
                 break
+            if iterations < options.max_iterations and self.clock.is_up:
+                status = "max-seconds"
+                break
             small = min(small, SLACK * du * tolerance / theta)
         return lam, status, iterations, np.array(history).reshape(-1, 2), theta_of.seconds, theta_of.solves
 
@@ -111,12 +116,23 @@ class AssembledSweeps:
         iterations = 0
         watch.note(lam, value, 0)
         u = self._velocity(lam)
-        while watch.status == "max-iterations" and iterations < options.max_iterations:
-            budget = min(CHECK_EVERY, options.max_iterations - iterations)
-            iterations += sweep(self.rows, self.W, budget, 0.0, lam, u, *self.room)[0]
+        while watch.goes_on(iterations):
+            count = min(CHECK_EVERY, options.max_iterations - iterations)
+            iterations += self._sweep(count, 0.0, lam, u)[0]
             u = self._velocity(lam)  # afresh, so that rounding of the updates does not pile up
             watch.note(lam, self._residual(options, lam, u), iterations)
         return iterations
+
+    def _sweep(self, count: int, small: float, lam: NDArray[np.float64], u: NDArray[np.float64]) -> tuple[int, float]:
+        """Up to ``count`` sweeps, lam and u (m,) in place, until one changes u by at most ``small``; it and |du|."""
+        change = np.inf
+
+        def run(some: int) -> tuple[int, bool]:
+            nonlocal change
+            made, change = sweep(self.rows, self.W, some, small, lam, u, *self.room)
+            return made, change <= small
+
+        return in_chunks(run, count, self.clock), change
 
     def _velocity(self, lam: NDArray[np.float64]) -> NDArray[np.float64]:
         """u + compliance lam."""

@@ -8,7 +8,6 @@ not, the next method of the plan takes over. ``Solution.method`` says who did th
 
 from __future__ import annotations
 
-import time
 from dataclasses import dataclass
 from math import log
 from typing import ClassVar, NamedTuple
@@ -20,6 +19,7 @@ from stickslip.contact.laws import BILATERAL, CONTACT, DISC, ELASTIC
 from stickslip.contact.problem import ContactProblem
 from stickslip.linalg.inertia import BlockDiagonal
 from stickslip.solvers.admm import ADMM
+from stickslip.solvers.budget import Clock
 from stickslip.solvers.implicit import ImplicitComplementarity
 from stickslip.solvers.iterative import WANDERED, Iterative
 from stickslip.solvers.nsgs import NonsmoothGaussSeidel
@@ -90,7 +90,7 @@ class Automatic(Iterative):
         relinearise: Relinearise | None = None,
     ) -> Solution:
         """Solve for the impulses, starting from ``warm`` (m,) or zero."""
-        started = time.perf_counter()
+        clock = Clock(self.max_seconds)
         lam, v, best = self.start(problem, warm)
         history: list[NDArray[np.float64]] = [np.array([[0.0, best]])]
         timings: dict[str, float] = {}
@@ -101,8 +101,12 @@ class Automatic(Iterative):
             on_track = True
             # even impulses that are good enough get one iteration: small errors would pile up from step to step
             while (best > self.tolerance or not methods) and on_track and iterations < self.max_iterations:
-                allowed = min(budget, self.max_iterations - iterations)
-                solver = method(tolerance=self.tolerance, criterion=self.criterion, max_iterations=allowed)
+                if clock.is_up:
+                    break
+                solver = method(
+                    tolerance=self.tolerance, criterion=self.criterion,
+                    max_iterations=min(budget, self.max_iterations - iterations), max_seconds=clock.left,
+                )  # fmt: skip
                 found = solver.solve(problem, None if afresh else lam)
                 reached = self.residual(problem, found.lam, problem.constraint_velocity(found.v))
                 on_track = _arrives(found.history, self.tolerance)
@@ -117,13 +121,15 @@ class Automatic(Iterative):
                 if reached <= (WANDERED if len(methods) == 1 else 1.0) * best:
                     lam, v, best = found.lam, found.v, reached
                 budget *= 2
-            if best <= self.tolerance or iterations >= self.max_iterations:
+            if best <= self.tolerance or iterations >= self.max_iterations or clock.is_up:
                 break
         if best <= self.tolerance:
             status = "converged"
         elif iterations >= self.max_iterations:
             status = "max-iterations"
-        timings["choose"] = time.perf_counter() - started - sum(timings.values())
+        elif clock.is_up:
+            status = "max-seconds"
+        timings["choose"] = clock.used - sum(timings.values())
         joined = np.concatenate(history)
         return Solution(v, lam, status, iterations, joined, timings, rollbacks, " > ".join(methods))
 

@@ -1,7 +1,7 @@
 """Budgets: the iterations and the seconds that one step may take, whatever it repeats or is cut into.
 
-``max_iterations`` and ``max_seconds`` of a solver are for a whole step. Who solves several times for one step gives each
-solve what those before it have left:
+``max_iterations`` and ``max_seconds`` of a solver are for a whole step. Who solves several times for one step gives
+each solve what those before it have left:
 
     following = left(solver, used_iterations, used_seconds)       # None: nothing is left, and ``spent`` says what of
 
@@ -67,25 +67,31 @@ class Clock:
         return time.perf_counter() - self.started
 
     @property
+    def left(self) -> float:
+        """Seconds for a solve to come, at least LEAST_SECONDS."""
+        return inf if self.limit == inf else max(self.limit - self.used, LEAST_SECONDS)
+
+    @property
     def is_up(self) -> bool:
         """Whether no time is left."""
         return self.limit < inf and self.used >= self.limit
 
 
-def in_chunks(run: Callable[[int], int], count: int, clock: Clock) -> int:
-    """Up to ``count`` iterations by ``run``, which makes as many as it is told or fewer where it is done; their number.
+def in_chunks(run: Callable[[int], tuple[int, bool]], count: int, clock: Clock) -> int:
+    """Up to ``count`` iterations by ``run``, which makes at most as many as it is told; returns their number.
 
-    At least one is made. Without a limit of time it is a single call.
+    ``run`` returns how many it made, and whether they are the last ones. At least one is made; without a limit of time
+    it is a single call.
     """
     if clock.limit == inf:
-        return run(count)
+        return run(count)[0]
     made, chunk = 0, 1
     while made < count:
         asked, began = min(chunk, count - made), clock.used
-        done = run(asked)
-        made += done
+        some, done = run(asked)
+        made += some
         ended = clock.used
-        if done < asked or ended >= clock.limit:
+        if done or ended >= clock.limit:
             break
         if ended - began < CHUNK_SECONDS:
             chunk *= 2

@@ -33,6 +33,7 @@ from stickslip.linalg import block_rows
 from stickslip.linalg.inertia import SparseInertia, least_fill
 from stickslip.linalg.vectors import length
 from stickslip.solvers.anderson import Anderson
+from stickslip.solvers.budget import Clock
 from stickslip.solvers.iterative import Watch
 from stickslip.solvers.nodal_penalty import Penalised, contact_mass
 from stickslip.solvers.products import refactorised
@@ -57,10 +58,11 @@ def solve_by_nodes(options: ADMM, problem: ContactProblem, warm: NDArray[np.floa
     """Solve for velocities and impulses, from those before the step and ``warm`` (m,)."""
     if problem.block_count == 0:
         return Solution(problem.velocity(np.zeros(0)), np.zeros(0), "converged", 0, np.zeros((0, 2)))
+    clock = Clock(options.max_seconds)
     if isinstance(problem.A, SparseInertia):
         problem = refactorised(problem, least_fill(problem.A), options.criterion != "velocity")
     started = time.perf_counter()
-    run = _Run(options, problem, warm)
+    run = _Run(options, problem, warm, clock)
     run.go()
     v = run.feasible() if options.criterion == "velocity" else problem.velocity(run.lam)
     timings = {
@@ -77,7 +79,7 @@ def solve_by_nodes(options: ADMM, problem: ContactProblem, warm: NDArray[np.floa
 class _Run:
     """One solve."""
 
-    def __init__(self, options: ADMM, problem: ContactProblem, warm: NDArray[np.float64] | None) -> None:
+    def __init__(self, options: ADMM, problem: ContactProblem, warm: NDArray[np.float64] | None, clock: Clock) -> None:
         self.options, self.problem, self.iterations = options, problem, 0
         self.matrix, self.factorising, self.measuring = Penalised(problem), 0.0, 0.0
         self.counts = {"factorisations": 0, "solves": 0, "extrapolations": 0, "taken_back": 0}
@@ -90,7 +92,7 @@ class _Run:
         self.s = problem.constraint_velocity(self.v)
         self.z = self.s.copy()
         self.w = self.s - self.lam / self.rho
-        self.watch = Watch(options, problem, self.lam, np.inf, STALL_ITERATIONS)
+        self.watch = Watch(options, problem, self.lam, np.inf, STALL_ITERATIONS, clock)
 
     def _use(self, rho: NDArray[np.float64]) -> None:
         """Factorise with this rho (m,)."""
@@ -105,7 +107,8 @@ class _Run:
         anderson = Anderson(len(self.w), options.memory)
         interval, change_at, smallest, plain = float(CHECK_EVERY), CHECK_EVERY, np.inf, 0
         by_velocity, mu = options.criterion == "velocity", np.ascontiguousarray(laws.friction[:, 0])
-        while watch.status == "max-iterations" and self.iterations < options.max_iterations:
+        v_last = self.v
+        while watch.goes_on(self.iterations):
             self.iterations += 1
             v_last, z_last, lam = self.v, self.z, np.empty_like(self.lam)
             self.z = np.empty_like(z_last)
@@ -136,7 +139,7 @@ class _Run:
             if by_velocity:
                 change = max(float(length(self.v - v_last)), float(length(self.s - self.z)))
                 watch.note(lam, change, self.iterations)
-            if self.iterations % CHECK_EVERY and self.iterations < options.max_iterations:
+            if self.iterations % CHECK_EVERY and not watch.ends(self.iterations):
                 continue
             self._look(by_velocity)
             primal, dual = float(length(root * (self.s - self.z))), float(length(root * (self.z - z_last)))

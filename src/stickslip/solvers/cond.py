@@ -37,10 +37,11 @@ from stickslip.contact.residual import scaled_residual
 from stickslip.errors import DivergenceError, InputError
 from stickslip.jit import kernel
 from stickslip.linalg import block_rows
-from stickslip.linalg.inertia import GivenInverse, SparseInertia
+from stickslip.linalg.inertia import BlockDiagonal, GivenInverse, SparseInertia
 from stickslip.linalg.vectors import length
+from stickslip.solvers.budget import Clock, in_chunks
 from stickslip.solvers.cond_given import given_problem_over_nodes
-from stickslip.solvers.cond_iterations import LOST, SETTLED, Iterate, iterate, one_contact
+from stickslip.solvers.cond_iterations import LOST, RUNNING, SETTLED, Iterate, iterate, one_contact
 from stickslip.solvers.cond_levels import coarse_levels, no_levels
 from stickslip.solvers.cond_nodes import Nodal, nodalised, virtual_velocities
 from stickslip.solvers.cond_steps import RowSums, Steps, frobenius_steps, row_sums, scaled
@@ -61,6 +62,8 @@ NET = 0.01
 """Share of the impulses on a body as a whole that may be missing where a step is small enough."""
 NET_SHARE = 1e-3
 """How that share counts beside the residual of laws and momentum."""
+ROOM = 1000
+"""Iterations in one call at most, for whose steps there is room."""
 ROUNDING = 1e-13
 """[m/s] steps that are rounding."""
 THREADED = 3000
@@ -107,15 +110,12 @@ class Cond(Iterative):
         self._check_choice("step_size", tuple(RULES))
         self._check_whole("reuse", 1)
         self._check_whole("delay", 1)
-        if not 0.0 < self.relaxation <= 1.0:
-            raise InputError(f"solver cond: relaxation is {self.relaxation!r}; it must be above 0 and at most 1")
+        self._check_range("relaxation", 0.0, np.nextafter(1.0, 2.0))
         for name in ("chebyshev", "levels", "multipliers"):
-            if not isinstance(getattr(self, name), bool):
-                raise InputError(f"solver cond: {name} is {getattr(self, name)!r}; it must be True or False")
+            self._check_flag(name)
         if self.gain is not None:
             self._check_range("gain", 0.0, np.inf)
-        if not 0.0 <= self.regularisation < np.inf:
-            raise InputError(f"solver cond: regularisation is {self.regularisation!r}; it must be 0 or above")
+        self._check_range("regularisation", -1e-300, np.inf)
         if OPERATORS[self.operator] != self.law:
             object.__setattr__(self, "law", OPERATORS[self.operator])
 
@@ -132,8 +132,7 @@ class Cond(Iterative):
     ) -> Solution:
         """Solve one problem from the velocities before the step; ``warm`` (m,) is what virtual nodes carry."""
         _require_three_rows(problem, self.operator)
-        started = time.perf_counter()
-        warm = warm if warm is not None and np.isfinite(warm).all() else None
+        clock = Clock(self.max_seconds)
         if isinstance(problem.A, GivenInverse):
             try:
                 nodal, v = given_problem_over_nodes(problem)
@@ -143,10 +142,10 @@ class Cond(Iterative):
             nodal, v = problem, _first_velocities(problem, warm)
         N = nodalised(nodal, self.gain)
         W = frobenius_steps(N, self._row_sums(N))
-        run = _Run(self, problem, N, W, v, warm)
+        run = _Run(self, problem, N, W, v, warm, clock)
         prepared = time.perf_counter()
         run.go()
-        timings = {"prepare": prepared - started, "iterate": time.perf_counter() - prepared}
+        timings = {"prepare": prepared - clock.started, "iterate": time.perf_counter() - prepared}
         count = run.count
         history = np.column_stack([np.arange(1, count + 1), run.at.steps[:count]])
         return Solution(
@@ -190,16 +189,16 @@ class _Run:
 
     def __init__(
         self, solver: Cond, problem: ContactProblem, N: Nodal, W: Steps, v: NDArray[np.float64],
-        warm: NDArray[np.float64] | None,
+        warm: NDArray[np.float64] | None, clock: Clock,
     ) -> None:  # fmt: skip
         """Begin at velocities v (nv,), with the impulses ``warm`` (m,) carried."""
-        self.solver, self.problem, self.N = solver, problem, N
+        self.solver, self.problem, self.N, self.clock = solver, problem, N, clock
         self.L = coarse_levels(N) if solver.levels and solver.step_size == "frobenius" else no_levels(N)
         self.W = W._replace(soft=np.where(np.repeat(self.L.free, 3), self.L.share, 1.0) * W.soft)
         self.given = isinstance(problem.A, GivenInverse)
         x = np.concatenate([v, virtual_velocities(N, v)])
         carried = np.zeros(problem.row_count) if warm is None or not solver.multipliers else warm.copy()
-        steps = np.zeros(solver.max_iterations)
+        steps = np.zeros(min(solver.max_iterations, ROOM))
         self.at = Iterate(x, x.copy(), x.copy(), np.zeros_like(x), np.zeros_like(carried), carried, steps, x.copy())
         self.first = x.copy(), carried.copy()
         self.progress = np.array([1.0, 0.0, 0.0, np.inf])
@@ -212,8 +211,11 @@ class _Run:
         solver, by_step = self.solver, self.solver.criterion == "step"
         best, mark, marked_at, threshold = np.inf, np.inf, 0, solver.tolerance
         while self.count < solver.max_iterations:
+            if self.clock.is_up:
+                self.status = "max-seconds"
+                break
             left = solver.max_iterations - self.count
-            ended = self._iterate(left if by_step else min(CHECK, left), threshold if by_step else 0.0)
+            ended = self._iterate(min(ROOM if by_step else CHECK, left), threshold if by_step else 0.0)
             if ended == LOST:
                 if self.rollbacks == MOST_ROLLBACKS:
                     self.status = "diverged"
@@ -224,7 +226,7 @@ class _Run:
             if by_step:
                 self.v, self.lam = v.copy(), lam.copy()
                 if ended != SETTLED:
-                    break
+                    continue
                 # a small step says little of what all nodes of a stiff body have in common
                 met = self._lost_by_bodies(v, lam) <= NET
                 if met or threshold <= ROUNDING:
@@ -248,14 +250,24 @@ class _Run:
         """Some iterations, until a step is within the tolerance; how they ended."""
         solver, N = self.solver, self.N
         refresh = REFRESH if solver.multipliers and (N.virtual or len(N.row)) else 0
+        if len(self.at.steps) < self.count + count:
+            more = np.zeros(max(count, len(self.at.steps)))
+            self.at = self.at._replace(steps=np.concatenate([self.at.steps, more]))
         threads = jit.thread_count() > 1 and N.pattern.size >= THREADED  # asked first: it starts the threads that a
         # kernel from the cache takes for started
-        made, ended = iterate(
-            N, self.W, self.L, self.at, self.progress, self.count, count, tolerance, RULES[solver.step_size],
-            solver.operator == "strict", solver.regularisation, solver.chebyshev, solver.delay, solver.relaxation,
-            refresh, threads,
-        )  # fmt: skip
-        self.count += made
+        ended = RUNNING
+
+        def run(some: int) -> tuple[int, bool]:
+            nonlocal ended
+            made, ended = iterate(
+                N, self.W, self.L, self.at, self.progress, self.count, some, tolerance, RULES[solver.step_size],
+                solver.operator == "strict", solver.regularisation, solver.chebyshev, solver.delay, solver.relaxation,
+                refresh, threads,
+            )  # fmt: skip
+            self.count += int(made)
+            return int(made), ended != RUNNING
+
+        in_chunks(run, count, self.clock)
         return int(ended)
 
     def _roll_back(self) -> None:
@@ -274,10 +286,18 @@ class _Run:
         return (self.problem.velocity(lam) if self.given else self.at.found[: self.N.unknowns]), lam
 
     def _residual(self, v: NDArray[np.float64], lam: NDArray[np.float64]) -> float:
-        """Of laws and momentum, of nodes and of bodies as a whole."""
+        """Of laws and momentum, of nodes and of bodies as a whole.
+
+        Where A^-1 is known, also of laws at the velocities that the impulses alone lead to: a small error of momentum
+        is a large one of velocity where bodies are light, and others judge by the impulses.
+        """
+        problem, solver = self.problem, self.solver
         if self.given:
-            return self.solver.residual(self.problem, lam, self.problem.constraint_velocity(v))
-        return max(nonlinear_residual(self.solver, self.problem, lam, v), NET_SHARE * self._lost_by_bodies(v, lam))
+            return solver.residual(problem, lam, problem.constraint_velocity(v))
+        value = max(nonlinear_residual(solver, problem, lam, v), NET_SHARE * self._lost_by_bodies(v, lam))
+        if isinstance(problem.A, BlockDiagonal) and value <= solver.tolerance:
+            value = max(value, solver.residual(problem, lam, problem.constraint_velocity(problem.velocity(lam))))
+        return value
 
     def _lost_by_bodies(self, v: NDArray[np.float64], lam: NDArray[np.float64]) -> float:
         """Largest share of the impulses on a soft body as a whole that its momentum has not met.

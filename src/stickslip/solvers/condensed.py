@@ -12,9 +12,12 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
+from stickslip.contact.checks import trusted
 from stickslip.contact.potentials import Known, is_held, with_potentials
 from stickslip.contact.problem import ContactProblem
 from stickslip.linalg.inertia import SparseInertia
+from stickslip.solvers.budget import hurried
+from stickslip.solvers.input_checks import known_problem, usable_start
 from stickslip.solvers.protocol import Relinearise, Solution, Solver
 
 
@@ -28,12 +31,13 @@ def solve_once(
 
     Solvers that are ``primal`` look for velocities and take the problem as it is.
     """
+    known_problem(solver, problem)
     if not isinstance(problem.A, SparseInertia) or getattr(solver, "primal", False):
         return solver.solve(problem, warm, relinearise)
     started = time.perf_counter()
     condensed = problem.condensed
     timings = {"assemble": time.perf_counter() - started}
-    found = solver.solve(condensed, warm)
+    found = hurried(solver, timings["assemble"]).solve(condensed, warm)
     return replace(found, v=problem.velocity(found.lam), problem=None, timings=timings | found.timings)
 
 
@@ -41,13 +45,25 @@ def solve_with_potentials(
     solver: Solver, problem: ContactProblem, warm: NDArray[np.float64] | None = None, known: Known | None = None
 ) -> Solution:
     """The solver's solution of a problem whose joints become potentials in A; ``known`` is kept for later steps."""
-    if not is_held(problem.laws.law).any():
+    if not is_held(known_problem(solver, problem).laws.law).any():
         return solve_once(solver, problem, warm)
+    if warm is not None:
+        warm = usable_start(solver, problem, warm)
     started = time.perf_counter()
     stiff, recover = with_potentials(problem, warm, known, getattr(solver, "matrix_free", False))
     timings = {"stiffen": time.perf_counter() - started}
-    found = recover(solve_once(solver, stiff, None if warm is None else warm[recover.rows]))
-    return replace(found, timings=timings | found.timings)
+    faster = hurried(solver, timings["stiffen"])
+    found = recover(solve_once(faster, stiff, None if warm is None else warm[recover.rows]))
+    # what was solved: rigid joints give way a little, and are judged as the stiff springs that they were
+    compliance = problem.laws.compliance.copy()
+    held = recover.stiffness > 0.0
+    compliance[recover.held_rows[held]] = 1.0 / recover.stiffness[held]
+    free: Any = problem.unsolved or problem.v_free
+    solved = replace(problem, laws=problem.laws._replace(compliance=compliance), v_free=free)
+    for name in ("free_speed", "momentum_size", "diagonal"):
+        if name in problem.__dict__:
+            solved.__dict__[name] = problem.__dict__[name]
+    return replace(found, judged=solved, timings=timings | found.timings)
 
 
 def measured_by(problem: ContactProblem, A: SparseInertia, diagonal: NDArray[np.float64]) -> ContactProblem:
@@ -56,4 +72,4 @@ def measured_by(problem: ContactProblem, A: SparseInertia, diagonal: NDArray[np.
     same = replace(problem, A=A, v_free=free)
     found = replace(same, v_free=same.v_free)  # solved for, by the factors of A
     found.__dict__.update(diagonal=diagonal, momentum_size=problem.momentum_size)
-    return found
+    return trusted(found)

@@ -38,6 +38,7 @@ from stickslip.errors import InputError
 from stickslip.linalg.threads import one_blas_thread
 from stickslip.linalg.vectors import length
 from stickslip.solvers import implicit_maps as maps
+from stickslip.solvers.budget import Clock, in_chunks
 from stickslip.solvers.implicit_linesearch import Best, search_leg
 from stickslip.solvers.iterative import Iterative, require_discs
 from stickslip.solvers.protocol import Relinearise, Solution, Status
@@ -124,10 +125,11 @@ class ImplicitComplementarity(Iterative):
     def __post_init__(self) -> None:
         super().__post_init__()
         self._check_choice("rescale", ("none", "block", "axes", "rows"))
-        self._check_whole("restarts", 0)
-        self._check_whole("recoveries", 0)
+        for name, least in (("restarts", 0), ("recoveries", 0), ("size_limit", 1)):
+            self._check_whole(name, least)
         self._check_range("slow", 0.0, np.nextafter(1.0, 2.0))
-        self._check_whole("size_limit", 1)
+        for name in ("correct", "bias_in_b"):
+            self._check_flag(name)
 
     def solve(
         self,
@@ -145,16 +147,16 @@ class ImplicitComplementarity(Iterative):
         if problem.block_count == 0:
             counts = dict.fromkeys(COUNTED, 0)
             return Solution(problem.v_free.copy(), np.zeros(0), "converged", 0, np.zeros((0, 2)), counts=counts)
+        clock = Clock(self.max_seconds)
         with one_blas_thread():
-            return _Run(self, problem).solve(warm)
+            return _Run(self, problem, clock).solve(warm)
 
 
 class _Run:
     """One solution in progress."""
 
-    def __init__(self, options: ImplicitComplementarity, problem: ContactProblem) -> None:
-        self.started = time.perf_counter()
-        self.options, self.problem = options, problem
+    def __init__(self, options: ImplicitComplementarity, problem: ContactProblem, clock: Clock) -> None:
+        self.options, self.problem, self.clock = options, problem, clock
         self.equation = equation(problem, options.rescale, options.bias_in_b)
         rows = problem.row_count
         self.near = NEAR * max(float(length(self.equation.v0)), 1e-300)
@@ -173,13 +175,20 @@ class _Run:
         with np.errstate(over="ignore", invalid="ignore"):
             status = self.minimise(x)
             while status == "stalled" and self.counts["recoveries"] < self.options.recoveries:
-                status = self.minimise(self.recover())
+                status = self.spent or self.minimise(self.recover())
             while status == "stalled" and self.counts["restarts"] < self.options.restarts:
                 status = self.minimise(self.restart())
-        timings = {"prepare": prepared - self.started, "iterate": time.perf_counter() - prepared}
+        timings = {"prepare": prepared - self.clock.started, "iterate": time.perf_counter() - prepared}
         history = np.array(self.history).reshape(-1, 2)
         v = self.problem.velocity(self.lam)
         return Solution(v, self.lam, status, self.iterations, history, timings, counts=self.counts)
+
+    @property
+    def spent(self) -> Status | None:
+        """How the solve ends where its budget is used up."""
+        if self.iterations >= self.options.max_iterations:
+            return "max-iterations"
+        return "max-seconds" if self.clock.is_up else None
 
     def initial(self, warm: Vector | None) -> Vector:
         """x = v - f of the warm impulses, or of contacts that stick: f = A^+ (v - v0), v = b (sec. III-F)."""
@@ -199,11 +208,15 @@ class _Run:
         e = self.equation
         self.counts["recoveries"] += 1
         sweeps = min(max(SWEEPS_LEAST, SWEEPS * len(e.v0)), SWEEPS_MOST) * self.counts["recoveries"]
-        self.counts["sweeps"] += sweeps
         self.iterations += 1
         f = self.lam / e.impulse_unit if self.counts["recoveries"] % 3 else np.zeros(len(e.v0))
         u = f @ e.A_t + e.v0
-        maps.sweep(e.blocks, e.A_t, sweeps, f, u)
+
+        def run(some: int) -> tuple[int, bool]:
+            maps.sweep(e.blocks, e.A_t, some, f, u)
+            return some, False
+
+        self.counts["sweeps"] += in_chunks(run, sweeps, self.clock)
         return u - f
 
     def restart(self) -> Vector:
@@ -223,8 +236,8 @@ class _Run:
         while True:
             if self.succeeded(f):
                 return "converged"
-            if self.iterations >= self.options.max_iterations:
-                return "max-iterations"
+            if (spent := self.spent) is not None:
+                return spent
             loss = losses[-1]
             if not np.isfinite(loss) or self.is_slow(losses):
                 return "stalled"

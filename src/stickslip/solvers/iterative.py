@@ -15,8 +15,12 @@ from stickslip.contact.laws import CONTACT, DISC, FRICTION_SET_NAMES, Law
 from stickslip.contact.problem import ContactProblem
 from stickslip.contact.residual import residual, scaled_residual
 from stickslip.errors import InputError
+from stickslip.solvers.budget import Clock
+from stickslip.solvers.input_checks import with_checks
 from stickslip.solvers.protocol import Relinearise, Solution, Status
 
+MOST = 2**31 - 1
+"""The largest whole number that an option may be."""
 WANDERED = 10.0
 """Ratio of residuals above which an iterate is given up for an earlier one. Not 1: sweeps that were cut off have
 brought impulses to where they belong before the residual shows it, and piles sink where that work is thrown away."""
@@ -38,10 +42,11 @@ class Iterative:
     """Whether its ``solve`` knows the compliance of contacts; else it gets them as rigid ones (contact/cushions.py)."""
 
     def __init_subclass__(cls) -> None:
-        """Let every solver take compliant contacts."""
+        """Let every solver check what it is given, and take compliant contacts."""
         super().__init_subclass__()
-        if "solve" in cls.__dict__ and not cls.compliant_contacts:
-            setattr(cls, "solve", with_cushions(cls.__dict__["solve"]))  # noqa: B010
+        if "solve" in cls.__dict__:
+            solve = cls.__dict__["solve"]
+            setattr(cls, "solve", with_checks(solve if cls.compliant_contacts else with_cushions(solve)))  # noqa: B010
 
     tolerance: float = 1e-8
     """Residual at which to stop."""
@@ -60,20 +65,29 @@ class Iterative:
 
     def _check_whole(self, name: str, least: int) -> None:
         value = getattr(self, name)
-        if not isinstance(value, int | np.integer) or isinstance(value, bool) or value < least:
-            raise InputError(f"solver {self.name}: {name} is {value!r}; it must be a whole number, at least {least}")
+        if not isinstance(value, int | np.integer) or isinstance(value, bool) or not least <= value <= MOST:
+            raise InputError(
+                f"solver {self.name}: {name} is {_short(value)}; it must be a whole number, at least {least}"
+                f"{f' and at most {MOST}' if isinstance(value, int) and value > MOST else ''}"
+            )
 
     def _check_range(self, name: str, low: float, high: float) -> None:
         value = getattr(self, name)
-        number = isinstance(value, int | float | np.integer | np.floating) and not isinstance(value, bool)
-        if not number or not low < value < high:
-            raise InputError(f"solver {self.name}: {name} is {value!r}; it must be above {low:g} and below {high:g}")
+        if not _is_number(value) or not low < value < high:
+            raise InputError(
+                f"solver {self.name}: {name} is {_short(value)}; it must be above {low:g} and below {high:g}"
+            )
 
     def _check_choice(self, name: str, known: tuple[str, ...]) -> None:
         value = getattr(self, name)
-        if value not in known:
+        if not isinstance(value, str) or value not in known:
             words = ", ".join(map(repr, known))
-            raise InputError(f"solver {self.name}: {name} is {value!r}; it must be one of {words}")
+            raise InputError(f"solver {self.name}: {name} is {_short(value)}; it must be one of {words}")
+
+    def _check_flag(self, name: str) -> None:
+        value = getattr(self, name)
+        if not isinstance(value, bool | np.bool_):
+            raise InputError(f"solver {self.name}: {name} is {_short(value)}; it must be True or False")
 
     def solve(
         self,
@@ -106,9 +120,27 @@ class Iterative:
 
 def check_seconds(name: str, value: object) -> None:
     """Raise an InputError unless ``max_seconds`` of the solver of that name is a number above zero or infinite."""
-    number = isinstance(value, int | float | np.integer | np.floating) and not isinstance(value, bool)
-    if not number or not value > 0.0:  # type: ignore[operator]
-        raise InputError(f"solver {name}: max_seconds is {value!r}; it must be above 0, inf for no limit")
+    if not _is_number(value) or not value > 0.0:  # type: ignore[operator]
+        raise InputError(f"solver {name}: max_seconds is {_short(value)}; it must be above 0, inf for no limit")
+
+
+def _is_number(value: object) -> bool:
+    """Whether it is a number that 64 bits can hold."""
+    if not isinstance(value, int | float | np.integer | np.floating) or isinstance(value, bool):
+        return False
+    try:
+        float(value)
+    except OverflowError:
+        return False
+    return True
+
+
+def _short(value: object) -> str:
+    """How a wrong value is shown; whole numbers of many digits are not."""
+    if isinstance(value, int) and abs(value) > MOST:
+        return f"a whole number of {value.bit_length()} bits"
+    words = repr(value)
+    return words if len(words) < 80 else f"{words[:76]} ..."
 
 
 S = TypeVar("S", bound=Iterative)
@@ -143,15 +175,34 @@ class Watch:
     """Looks at the iterates of one solve: keeps the best one and the history, says when to stop and why."""
 
     def __init__(
-        self, solver: Iterative, problem: ContactProblem, lam: NDArray[np.float64], value: float, stall: int
+        self,
+        solver: Iterative,
+        problem: ContactProblem,
+        lam: NDArray[np.float64],
+        value: float,
+        stall: int,
+        clock: Clock,
     ) -> None:
         """Start at impulses lam (m,) with their residual; ``stall``: iterations without a tenth of progress."""
-        self.solver, self.problem, self.stall = solver, problem, stall
+        self.solver, self.problem, self.stall, self.clock = solver, problem, stall, clock
         self.value = self.best = value
         self.best_lam = lam.copy()
         self.history: list[tuple[int, float]] = []
         self.status: Status = "max-iterations"
         self._mark, self._mark_at = value, 0
+
+    def goes_on(self, iterations: int) -> bool:
+        """Whether another iteration is to follow after so many; where time is up, the status says so."""
+        if self.status != "max-iterations" or iterations >= self.solver.max_iterations:
+            return False
+        if self.clock.is_up:
+            self.status = "max-seconds"
+            return False
+        return True
+
+    def ends(self, iterations: int) -> bool:
+        """Whether the budget is used up after so many iterations, so that the iterate has to be looked at now."""
+        return iterations >= self.solver.max_iterations or self.clock.is_up
 
     def look(self, lam: NDArray[np.float64], iterations: int) -> None:
         """Take the residual of lam (m,) after so many iterations."""

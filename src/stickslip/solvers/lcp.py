@@ -21,7 +21,6 @@ A method for small problems: each of some n pivots costs n^2 operations, n about
 
 from __future__ import annotations
 
-import time
 from dataclasses import dataclass
 from math import atan2, cos, floor, pi, sin, sqrt
 from typing import ClassVar
@@ -36,6 +35,7 @@ from stickslip.jit import kernel
 from stickslip.linalg.block_rows import to_dense
 from stickslip.linalg.threads import one_blas_thread
 from stickslip.linalg.vectors import length
+from stickslip.solvers.budget import Clock
 from stickslip.solvers.cones import row_compliance, row_scale
 from stickslip.solvers.iterative import Iterative, require_discs
 from stickslip.solvers.lemke import LIMIT_REACHED, lemke
@@ -78,13 +78,13 @@ class LCP(Iterative):
                 f"solver lcp: the problem has {problem.contact_count} contacts, more than contact_limit = "
                 f"{self.contact_limit}; pivoting takes time with the cube of that. auto solves problems of any size"
             )
-        started = time.perf_counter()
+        clock = Clock(self.max_seconds)
         lam, v, value = self.start(problem, warm)
         if problem.block_count == 0 or value <= self.tolerance:
             return Solution(v, lam, "converged", 0, np.zeros((0, 2)))
         with one_blas_thread():
             pyramids = Pyramids(problem, self.facets)
-            z, ended, pivots = lemke(pyramids.M, pyramids.q, self.max_iterations)
+            z, ended, pivots = lemke(pyramids.M, pyramids.q, self.max_iterations, clock)
             # the dictionary gathers the rounding of all pivots; one fresh solve with its basis is better, mostly
             found_z = [z, pyramids.polished(z)] if np.isfinite(z).all() else []
         for found in map(pyramids.impulses, found_z):
@@ -92,10 +92,12 @@ class LCP(Iterative):
             value_found = self.residual(problem, found, problem.constraint_velocity(v_found))
             if value_found < value:
                 lam, v, value = found, v_found, value_found
-        status: Status = "max-iterations" if ended == LIMIT_REACHED else "stalled"
+        status: Status = "stalled"
+        if ended == LIMIT_REACHED:
+            status = "max-iterations" if pivots >= self.max_iterations else "max-seconds"
         if value <= self.tolerance:
             status = "converged"
-        timings = {"iterate": time.perf_counter() - started}
+        timings = {"iterate": clock.used}
         history = np.array([[float(pivots), value]])
         return Solution(v, lam, status, pivots, history, timings, method=self.name, counts={"pairs": len(z)})
 

@@ -15,6 +15,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from stickslip.jit import kernel
+from stickslip.solvers.budget import Clock, in_chunks
 
 SOLVED, RAY, LIMIT_REACHED = range(3)
 PIVOT = 1e-11
@@ -23,10 +24,13 @@ TIE = 1e-12
 """Ratios this close, relative to the entries of b that made them, are equal."""
 
 
-def lemke(M: NDArray[np.float64], q: NDArray[np.float64], pivot_limit: int) -> tuple[NDArray[np.float64], int, int]:
+def lemke(
+    M: NDArray[np.float64], q: NDArray[np.float64], pivot_limit: int, clock: Clock | None = None
+) -> tuple[NDArray[np.float64], int, int]:
     """z (n,) of the problem M (n, n), q (n,), the way it ended (SOLVED, RAY, LIMIT_REACHED) and the pivots made.
 
-    M and q should be of the order of one; z is what basic variables had at the end, also on a ray.
+    M and q should be of the order of one; z is what basic variables had at the end, also on a ray. The limit is also
+    that of a clock.
     """
     n = len(q)
     T = np.empty((n, n + 1))
@@ -34,24 +38,37 @@ def lemke(M: NDArray[np.float64], q: NDArray[np.float64], pivot_limit: int) -> t
     b, z = q.copy(), np.zeros(n)
     basic = np.arange(n, dtype=np.int32)
     nonbasic = np.arange(n, 2 * n + 1, dtype=np.int32)
-    ended, pivots = _lemke(T, b, basic, nonbasic, np.empty(n, np.int32), pivot_limit, z)
-    return z, int(ended), int(pivots)
+    tied, column, ended = np.empty(n, np.int32), -1, LIMIT_REACHED
+
+    def run(count: int) -> tuple[int, bool]:
+        nonlocal column, ended
+        ended, made, column = _lemke(T, b, basic, nonbasic, tied, count, column)
+        return int(made), ended != LIMIT_REACHED
+
+    pivots = in_chunks(run, pivot_limit, Clock(np.inf) if clock is None else clock)
+    if pivots:
+        _basic_values(b, basic, z)
+    return z, int(ended), pivots
 
 
 @kernel
-def _lemke(T, b, basic, nonbasic, tied, pivot_limit, z_out):
-    """Pivot in place from the dictionary of w until the end; tied (n,) is scratch."""
+def _lemke(T, b, basic, nonbasic, tied, pivot_limit, column):
+    """Pivot in place until the end, how, the number of pivots, and the column to enter next; tied (n,) is scratch.
+
+    From the dictionary of w with the column -1, else from where pivots ended before.
+    """
     n = b.shape[0]
-    row, least = -1, 0.0
-    for i in range(n):
-        if b[i] < least:
-            row, least = i, b[i]
-    if row < 0:
-        return SOLVED, 0
-    _exchange(T, b, basic, nonbasic, row, n)  # z0 enters for the most negative w
-    leaving = row  # its complement, z of that row, enters next; every w was basic
-    column = leaving
-    ended, pivots = LIMIT_REACHED, 1
+    ended, pivots = LIMIT_REACHED, 0
+    if column < 0:
+        row, least = -1, 0.0
+        for i in range(n):
+            if b[i] < least:
+                row, least = i, b[i]
+        if row < 0:
+            return SOLVED, 0, column
+        _exchange(T, b, basic, nonbasic, row, n)  # z0 enters for the most negative w
+        column = row  # its complement, z of that row, enters next; every w was basic
+        pivots = 1
     while pivots < pivot_limit:
         row = _leaving_row(T, b, basic, nonbasic, column, tied)
         if row < 0:
@@ -67,10 +84,16 @@ def _lemke(T, b, basic, nonbasic, tied, pivot_limit, z_out):
         for j in range(n + 1):
             if nonbasic[j] == entering:
                 column = j
+    return ended, pivots, column
+
+
+@kernel
+def _basic_values(b, basic, z_out):
+    """z of the variables that are basic; the others are left as they are."""
+    n = b.shape[0]
     for i in range(n):
         if n <= basic[i] < 2 * n:
             z_out[basic[i] - n] = max(b[i], 0.0)
-    return ended, pivots
 
 
 @kernel

@@ -37,6 +37,7 @@ from stickslip.linalg.linear_solvers import LINEAR_SOLVERS
 from stickslip.linalg.schur_system import schur_system
 from stickslip.linalg.threads import one_blas_thread
 from stickslip.linalg.vectors import length
+from stickslip.solvers.budget import Clock
 from stickslip.solvers.geometric_stiffness import stiffened
 from stickslip.solvers.iterative import WANDERED, Iterative
 from stickslip.solvers.ncp import NCP_FUNCTIONS
@@ -102,6 +103,8 @@ class NonsmoothNewton(Iterative):
         self._check_range("damping", 0.0, 1.0 + 1e-12)
         for name in ("linear_tolerance", "regularisation"):
             self._check_range(name, -1e-300, 1.0)
+        for name in ("line_search", "geometric_stiffness"):
+            self._check_flag(name)
 
     def solve(
         self,
@@ -111,22 +114,29 @@ class NonsmoothNewton(Iterative):
     ) -> Solution:
         """Solve for impulses and velocities; with ``relinearise`` constraints hold at the end of the step."""
         _require_known(problem)
-        found = self._solve(problem, warm, relinearise)
-        if found.converged or warm is None or not warm.any() or self.start_from == "zero":
+        clock = Clock(self.max_seconds)
+        found = self._solve(problem, warm, relinearise, clock, self.max_iterations)
+        most = self.max_iterations - found.iterations
+        if found.converged or warm is None or not warm.any() or self.start_from == "zero" or not most or clock.is_up:
             return found
-        # impulses of the last step may have led astray: once more without them
-        again = self._solve(problem, None, relinearise)
+        # impulses of the last step may have led astray: once more without them, with what is left of the budget
+        again = self._solve(problem, None, relinearise, clock, most)
         better = again if again.history[:, 1].min() < found.history[:, 1].min() else found
         return replace(better, iterations=found.iterations + again.iterations)
 
     def _solve(
-        self, problem: ContactProblem, warm: NDArray[np.float64] | None, relinearise: Relinearise | None
+        self,
+        problem: ContactProblem,
+        warm: NDArray[np.float64] | None,
+        relinearise: Relinearise | None,
+        clock: Clock,
+        most: int,
     ) -> Solution:
-        """One solve, from ``warm`` (m,) or zero."""
+        """One solve of at most so many iterations, from ``warm`` (m,) or zero."""
         started = time.perf_counter()
         search = _Iterates(self, problem, warm, relinearise)
         status: Status = "max-iterations"
-        for iteration in range(self.max_iterations + 1):
+        for iteration in range(most + 1):
             # even impulses that are good enough get one iteration: small errors would pile up from step to step
             if (iteration > 0 or problem.row_count == 0) and search.value <= self.tolerance:
                 status = "converged"
@@ -137,7 +147,10 @@ class NonsmoothNewton(Iterative):
             if search.idle >= self.patience:
                 status = "stalled"
                 break
-            if iteration < self.max_iterations:
+            if iteration < most:
+                if clock.is_up:
+                    status = "max-seconds"
+                    break
                 search.advance()
         total = time.perf_counter() - started
         timings = {"linear": search.linear_seconds, "assemble": total - search.linear_seconds}

@@ -25,6 +25,7 @@ from stickslip.contact.problem import ContactProblem
 from stickslip.jit import kernel
 from stickslip.linalg.block_rows import summed
 from stickslip.linalg.small_inverse import invert_small
+from stickslip.solvers.budget import Clock, in_chunks
 from stickslip.solvers.cones import row_mobility
 from stickslip.solvers.iterative import Iterative, Watch, require_discs
 from stickslip.solvers.protocol import Relinearise, Solution
@@ -56,17 +57,18 @@ class NonsmoothGaussSeidel(Iterative):
     ) -> Solution:
         """Solve for the impulses, starting from ``warm`` (m,) or zero."""
         require_discs(problem, self.name)
-        started = time.perf_counter()
+        clock = Clock(self.max_seconds)
         lam, _, value = self.start(problem, warm)
-        sweeps, watch = Sweeps(problem), Watch(self, problem, lam, value, STALL_SWEEPS)
+        sweeps, watch = Sweeps(problem), Watch(self, problem, lam, value, STALL_SWEEPS, clock)
         prepared = time.perf_counter()
         iterations = 0
         watch.note(lam, value, iterations)
-        while watch.status == "max-iterations" and iterations < self.max_iterations:
-            iterations += sweeps.run(min(CHECK_SWEEPS, self.max_iterations - iterations), lam)
+        while watch.goes_on(iterations):
+            count = min(CHECK_SWEEPS, self.max_iterations - iterations)
+            iterations += in_chunks(lambda some: (sweeps.run(some, lam), False), count, clock)
             watch.look(lam, iterations)
         lam = watch.settled(lam)
-        timings = {"prepare": prepared - started, "iterate": time.perf_counter() - prepared}
+        timings = {"prepare": prepared - clock.started, "iterate": time.perf_counter() - prepared}
         return Solution(problem.velocity(lam), lam, watch.status, iterations, np.array(watch.history), timings)
 
 

@@ -30,6 +30,7 @@ from typing import ClassVar
 import numpy as np
 from numpy.typing import NDArray
 
+from stickslip.contact.checks import trusted
 from stickslip.contact.laws import CONTACT, Law, project_scaled
 from stickslip.contact.problem import ContactProblem, Laws, Unsolved, given_problem
 from stickslip.jit import kernel
@@ -37,6 +38,7 @@ from stickslip.linalg import block_rows
 from stickslip.linalg.block_rows import BlockRows
 from stickslip.linalg.inertia import GivenInverse, SparseInertia
 from stickslip.linalg.vectors import length
+from stickslip.solvers.budget import Clock, hurried
 from stickslip.solvers.iterative import Iterative
 from stickslip.solvers.protocol import Relinearise, Solution
 from stickslip.solvers.sap import Sap
@@ -90,18 +92,19 @@ class Penalty(Iterative):
         relinearise: Relinearise | None = None,
     ) -> Solution:
         """Contact forces of the state at the start of the step, and velocities under them; ``warm`` is for joints."""
-        started = time.perf_counter()
+        clock = Clock(self.max_seconds)
         lam = self.contact_impulses(problem)
         forced = time.perf_counter()
         joined = (problem.laws.law != CONTACT).any()
         finite = bool(np.isfinite(lam).all())
         if finite and joined:
             rest = _Rest(problem)
-            found = self._joints().solve(rest.under(lam), None if warm is None else warm[rest.rows])
+            under = rest.under(lam)
+            found = hurried(self._joints(), clock.used).solve(under, None if warm is None else warm[rest.rows])
             lam[rest.rows] = found.lam
             return replace(found, lam=lam, v=problem.velocity(lam) if isinstance(problem.A, GivenInverse) else found.v)
         v = problem.velocity(lam) if finite else problem.v_free
-        timings = {"prepare": forced - started, "iterate": time.perf_counter() - forced}
+        timings = {"prepare": forced - clock.started, "iterate": time.perf_counter() - forced}
         if finite and np.isfinite(v).all():
             return Solution(v, lam, "converged", 1, np.zeros((0, 2)), timings)
         return Solution(problem.v_free.copy(), np.zeros_like(lam), "diverged", 1, np.zeros((0, 2)), timings)
@@ -151,7 +154,10 @@ class Penalty(Iterative):
 
     def _joints(self) -> Sap:
         """The solver of all rows but contacts."""
-        return Sap(tolerance=self.tolerance, max_iterations=self.max_iterations, criterion=self.criterion)
+        return Sap(
+            tolerance=self.tolerance, max_iterations=self.max_iterations, max_seconds=self.max_seconds,
+            criterion=self.criterion,
+        )  # fmt: skip
 
 
 class _Rest:
@@ -189,7 +195,7 @@ class _Rest:
         # joints at rest are not to be measured by rounding
         found.__dict__["free_speed"] = max(found.free_speed, problem.free_speed)
         found.__dict__["momentum_size"] = problem.momentum_size
-        return found
+        return trusted(found)
 
 
 def _taken(J: BlockRows, order: NDArray[np.int32]) -> BlockRows:

@@ -13,12 +13,13 @@ are apart in Solution.timings: "factorise", "assemble", "iterate".
 from __future__ import annotations
 
 import time
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, field, replace
 from typing import ClassVar, Literal, get_args
 
 import numpy as np
 from numpy.typing import NDArray
 
+from stickslip.contact.checks import trusted
 from stickslip.contact.cushions import cushioned, velocities
 from stickslip.contact.laws import BOX_SET, CONTACT, Law
 from stickslip.contact.problem import ContactProblem
@@ -26,6 +27,8 @@ from stickslip.errors import InputError
 from stickslip.linalg.inertia import SparseInertia
 from stickslip.linalg.vectors import length
 from stickslip.solvers.assembled_pgs import AssembledSweeps, takes
+from stickslip.solvers.budget import Clock, hurried
+from stickslip.solvers.input_checks import with_checks
 from stickslip.solvers.protocol import Relinearise, Solution, Status
 from stickslip.solvers.prox_gs import ProxGaussSeidel, Sweeps
 
@@ -48,9 +51,11 @@ class ProjectedGaussSeidel:
     tolerance: float = 1e-8
     """Residual of the law at which to stop; with the criterion "velocity" in m/s."""
     max_iterations: int = 2000
-    """Sweeps at most."""
+    """Sweeps at most, of all solves of a step together."""
     criterion: str = "scaled"
     """As for prox-gs, or "velocity": |A^-1 J^T d lam| of a sweep, as [lee2023] has it (velocity_change.py)."""
+    max_seconds: float = field(default=np.inf, kw_only=True)
+    """[s] of wall clock at most, of all solves of a step together."""
     relative: float = 1e-3
     """As for prox-gs."""
     relaxation: float = 1.0
@@ -62,9 +67,9 @@ class ProjectedGaussSeidel:
     """"box": friction along one tangent knows nothing of the other; "disc": the friction sets as they are."""
 
     def __post_init__(self) -> None:
-        self.as_prox()  # checks the options
-        if self.friction not in get_args(Friction):
+        if not isinstance(self.friction, str) or self.friction not in get_args(Friction):
             raise InputError(f"solver pgs: friction is {self.friction!r}; it must be 'box' or 'disc'")
+        self.as_prox()  # checks the other options
         if self.friction == "disc":
             object.__setattr__(self, "law", "exact")
 
@@ -81,12 +86,13 @@ class ProjectedGaussSeidel:
     def as_prox(self) -> ProxGaussSeidel:
         """The PROX Gauss-Seidel that this is."""
         return ProxGaussSeidel(
-            tolerance=self.tolerance, max_iterations=self.max_iterations,
+            tolerance=self.tolerance, max_iterations=self.max_iterations, max_seconds=self.max_seconds,
             criterion="scaled" if self.criterion == "velocity" else self.criterion, plain=self.friction == "box",
             relative=self.relative, relaxation=self.relaxation, growth=NEVER, subspace=0,
             record_every=self.record_every,
         )  # fmt: skip
 
+    @with_checks
     def solve(
         self,
         problem: ContactProblem,
@@ -94,25 +100,26 @@ class ProjectedGaussSeidel:
         relinearise: Relinearise | None = None,
     ) -> Solution:
         """Solve the problem with the friction sets of the option, starting from ``warm`` (m,) or zero."""
-        by_velocity = self.criterion == "velocity"
+        clock, by_velocity = Clock(self.max_seconds), self.criterion == "velocity"
         if takes(problem) and self.criterion != "step" and not self.record_every:
-            sweeps = AssembledSweeps(problem, self.friction == "box", self.relaxation)
+            sweeps = AssembledSweeps(problem, self.friction == "box", self.relaxation, clock)
             return sweeps.solve(self.as_prox(), by_velocity, warm)
         if isinstance(problem.A, SparseInertia):
-            found = self.solve(problem.condensed, warm)
+            condensed = problem.condensed
+            found = hurried(self, clock.used).solve(condensed, warm)
             return replace(found, v=problem.velocity(found.lam), problem=None)
         laws = problem.laws
         if self.friction == "box":
             boxes = np.where(laws.law == CONTACT, BOX_SET, laws.friction_set).astype(np.int32)
-            problem = replace(problem, laws=laws._replace(friction_set=boxes))
+            problem = trusted(replace(problem, laws=laws._replace(friction_set=boxes)))
         return self._by_velocity(problem, warm) if by_velocity else self.as_prox().solve(problem, warm)
 
     def _by_velocity(self, problem: ContactProblem, warm: NDArray[np.float64] | None) -> Solution:
         """Sweep until one changes the velocities, which it keeps, by at most the tolerance."""
-        started = time.perf_counter()
+        clock = Clock(self.max_seconds)
         inner, prox = cushioned(problem), self.as_prox()
         lam, v, _ = prox.start(inner, warm)
-        sweeps = Sweeps(prox, inner, None)
+        sweeps = Sweeps(prox, inner, None, clock)
         history: list[tuple[int, float]] = []
         status: Status = "max-iterations" if inner.block_count else "converged"
         prepared = time.perf_counter()
@@ -125,6 +132,8 @@ class ProjectedGaussSeidel:
                 lam, status = lam_before, "diverged"
             elif theta <= self.tolerance:
                 status = "converged"
-        timings = {"prepare": prepared - started, "iterate": time.perf_counter() - prepared}
+            elif len(history) < self.max_iterations and clock.is_up:
+                status = "max-seconds"
+        timings = {"prepare": prepared - clock.started, "iterate": time.perf_counter() - prepared}
         v = velocities(problem, inner.velocity(lam), lam)
         return Solution(v, lam, status, len(history), np.array(history).reshape(-1, 2), timings)

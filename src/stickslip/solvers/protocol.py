@@ -3,13 +3,16 @@
 from __future__ import annotations
 
 from dataclasses import dataclass, field
-from typing import ClassVar, Literal, NamedTuple, Protocol
+from typing import TYPE_CHECKING, ClassVar, Literal, NamedTuple, Protocol
 
 import numpy as np
 from numpy.typing import NDArray
 
 from stickslip.contact.laws import Law
 from stickslip.contact.problem import ContactProblem
+
+if TYPE_CHECKING:
+    from stickslip.solvers.budget import Clock
 
 Status = Literal["converged", "max-iterations", "max-seconds", "stalled", "diverged"]
 """How a solve ended: within the tolerance, at the end of its iterations or of its time, where more iterations were no
@@ -52,6 +55,8 @@ class Solution:
     """Further numbers per iteration, by name, where a solver keeps them."""
     problem: ContactProblem | None = None
     """The problem at the last linearisation, where the solver made its own; ``lam`` and ``v`` belong to it."""
+    judged: ContactProblem | None = None
+    """The problem as it was solved, where that was not quite the one given: certificates measure by it."""
     v_end: NDArray[np.float64] | None = None
     """(nv,) velocities that the state keeps, where they differ from ``v``, the mean ones by which positions advance."""
 
@@ -74,13 +79,18 @@ class Travelled(NamedTuple):
     """The problem at the end of the step, whose momentum is that of ``v_end`` and whose laws are for ``v``."""
     seconds: float
     """[s] that the small steps took."""
+    parts: int
+    """How many there were."""
 
 
 class Step(Protocol):
     """A step before it is taken: for methods that are not about one linear problem."""
 
-    def substeps(self, count: int) -> Travelled:
-        """Take it in ``count`` parts, one Gauss-Seidel pass over all constraints at position level in each."""
+    def substeps(self, count: int, clock: Clock) -> Travelled:
+        """Take it in ``count`` parts, one Gauss-Seidel pass over all constraints at position level in each.
+
+        Where the time of the clock is up, the rest of the step is one part.
+        """
         ...
 
 

@@ -73,6 +73,7 @@ class Prox(Iterative):
         if self.r_start is not None:
             self._check_range("r_start", 0.0, np.inf)
         self._check_choice("factors", STRATEGIES)
+        self._check_flag("plain")
 
     @property
     def rule(self) -> Rule:

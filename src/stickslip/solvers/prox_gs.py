@@ -24,8 +24,10 @@ from numpy.typing import NDArray
 
 from stickslip.contact.laws import BILATERAL, CONTACT, DISC, ELASTIC
 from stickslip.contact.problem import ContactProblem, reordered
+from stickslip.linalg.block_rows import BlockRows
 from stickslip.linalg.inertia import rigid_inverses
 from stickslip.solvers import prox_iterations as loops
+from stickslip.solvers.budget import Clock, in_chunks
 from stickslip.solvers.iterative import WANDERED
 from stickslip.solvers.protocol import Relinearise, Solution, Status
 from stickslip.solvers.prox import LAST, RELATIVE, ROLLBACKS, Prox, new_progress
@@ -37,6 +39,8 @@ STALL_SWEEPS = 500
 """Sweeps without a tenth of progress after which more of them are no use."""
 JOINT_PATIENCE = 5
 """Sweeps before the first subspace step where there are joints: the step closes them, and sweeps only crawl there."""
+MOST_SWEEPS = 100_000
+"""Sweeps in one call at most: what they keep of each takes room."""
 SLAB_BLOCKS = 5000
 """Contacts from which on sweeps go by slabs: below, starting threads costs more than they save."""
 
@@ -81,18 +85,18 @@ class ProxGaussSeidel(Prox):
 
     def _solve(self, problem: ContactProblem, warm: NDArray[np.float64] | None, slabs: Slabs | None) -> Solution:
         """Solve a problem whose blocks are in the order of the slabs, where there are any."""
-        started = time.perf_counter()
+        clock = Clock(self.max_seconds)
         lam, v, best = self.start(problem, warm)
         if problem.block_count == 0:
             return Solution(v, lam, "converged", 0, np.zeros((0, 2)))
-        sweeps = Sweeps(self, problem, slabs)
+        sweeps = Sweeps(self, problem, slabs, clock)
         prepared = time.perf_counter()
         if self.criterion == "step":
             status, iterations, history = self._by_step(sweeps, lam, v)
             v = problem.velocity(lam)
         else:
             lam, v, status, iterations, history = self._by_residual(problem, sweeps, lam, v, best)
-        timings = {"prepare": prepared - started, "iterate": time.perf_counter() - prepared}
+        timings = {"prepare": prepared - clock.started, "iterate": time.perf_counter() - prepared}
         return Solution(v, lam, status, iterations, history, timings, int(sweeps.progress[ROLLBACKS]))
 
     def _by_step(
@@ -101,7 +105,7 @@ class ProxGaussSeidel(Prox):
         """Iterate until lam changes little, in absolute or relative terms; lam is changed in place."""
         iterations = sweeps.run(self.max_iterations, 0.0, lam, v)
         history = np.column_stack([np.arange(1.0, iterations + 1.0), sweeps.merit[:iterations]])
-        status: Status = "max-iterations"
+        status: Status = "max-iterations" if iterations == self.max_iterations else "max-seconds"
         if sweeps.progress[RELATIVE] > 0.0:
             status = "stalled"
         elif history[-1, 1] <= self.tolerance:
@@ -148,6 +152,8 @@ class ProxGaussSeidel(Prox):
                 status = "converged"
             elif iterations - mark_at >= STALL_SWEEPS:
                 status = "stalled"
+            elif iterations < self.max_iterations and sweeps.clock.is_up:
+                status = "max-seconds"
             if status != "max-iterations" or iterations >= self.max_iterations:
                 break
             # a sweep's change may underestimate the residual: ask for less of it
@@ -184,11 +190,11 @@ class ProxGaussSeidel(Prox):
 class Sweeps:
     """The sweeps of one solve: the loop that suits the problem, factors, progress, and room to roll back to."""
 
-    def __init__(self, options: Prox, problem: ContactProblem, slabs: Slabs | None) -> None:
-        self.problem, self.rule = problem, options.rule
+    def __init__(self, options: Prox, problem: ContactProblem, slabs: Slabs | None, clock: Clock) -> None:
+        self.problem, self.rule, self.clock = problem, options.rule, clock
         self.factors = options.starting_factors(problem)
         self.progress = new_progress()
-        self.merit = np.zeros(options.max_iterations if options.criterion == "step" else 0)
+        self.merit, self.done = np.zeros(0), False
         self.room = np.empty(problem.row_count), np.empty(len(problem.v_free))
         self.slabs = slabs or one_part(problem.block_count)
         self.iterate: Any = loops.iterate_blocks
@@ -208,20 +214,37 @@ class Sweeps:
 
     def run(self, budget: int, target: float, lam: NDArray[np.float64], v: NDArray[np.float64]) -> int:
         """Up to ``budget`` sweeps, lam and v in place; returns how many."""
-        p = self.problem
+        made = 0
+        while made < budget:
+            some = min(MOST_SWEEPS, budget - made)
+            made += in_chunks(lambda count: self._some(count, target, lam, v), some, self.clock)
+            if self.done or self.clock.is_up:
+                break
+        return made
+
+    def _some(self, budget: int, target: float, lam: NDArray[np.float64], v: NDArray[np.float64]) -> tuple[int, bool]:
+        """Up to ``budget`` sweeps at once; returns how many, and whether the last one was good enough."""
+        p, progress, rule = self.problem, self.progress, self.rule
         response = p.response if self.response is None else self.response
-        return int(
+        merit = np.zeros(budget if rule.by_step else 0)
+        made = int(
             self.iterate(
-                p.J, response, p.bias, p.laws, p.weight, self.factors, self.slabs, self.rule,
-                budget, target, lam, v, self.progress, *self.room, self.merit,
+                p.J, response, p.bias, p.laws, p.weight, self.factors, self.slabs, rule,
+                budget, target, lam, v, progress, *self.room, merit,
             )
         )  # fmt: skip
+        if rule.by_step:
+            self.merit = np.concatenate([self.merit, merit[:made]])
+            self.done = bool(progress[RELATIVE] > 0.0 or merit[made - 1] <= rule.absolute)
+        else:
+            self.done = bool(progress[LAST] <= target)
+        return made, self.done
 
 
 def leading_contacts(problem: ContactProblem, options: Prox) -> tuple[int, int, NDArray[np.float64] | None]:
     """Contacts before all other blocks that fast kernels sweep over, the rows of each, and A^-1 (nb, 7) or None.
 
-    They are between rigid bodies, and have four rows, or three and discs for friction sets.
+    They are between rigid bodies, and have four rows, the last of them a spin, or three and discs for friction sets.
     """
     laws, height = problem.laws, np.diff(problem.J.row_start)
     rows = int(height[0]) if len(height) else 0
@@ -229,4 +252,13 @@ def leading_contacts(problem: ContactProblem, options: Prox) -> tuple[int, int, 
         return 0, rows, None
     fast = (laws.law == CONTACT) & (height == rows) & ((rows == 4) | (laws.friction_set == DISC))
     count = len(fast) if fast.all() else int(np.argmin(fast))
-    return count, rows, rigid_inverses(problem.A) if count else None
+    inverses = rigid_inverses(problem.A) if count else None
+    if rows == 4 and inverses is not None and not _fourth_rows_spin(problem.J, count):
+        inverses = None
+    return count, rows, inverses
+
+
+def _fourth_rows_spin(J: BlockRows, count: int) -> bool:
+    """Whether the fourth rows of the first blocks, of four rows over rigid bodies, are about turning alone."""
+    entries = J.data[: 24 * int(J.entry_start[count])].reshape(-1, 4, 6)
+    return not entries[:, 3, :3].any()

@@ -19,6 +19,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from stickslip.contact.problem import ContactProblem
+from stickslip.solvers.budget import Clock
 from stickslip.solvers.iterative import Watch
 from stickslip.solvers.protocol import Relinearise, Solution, Status
 from stickslip.solvers.prox import (
@@ -56,7 +57,7 @@ class ProxJacobi(Prox):
         relinearise: Relinearise | None = None,
     ) -> Solution:
         """Solve for the impulses, starting from ``warm`` (m,) or zero."""
-        started = time.perf_counter()
+        clock = Clock(self.max_seconds)
         lam, v, best = self.start(problem, warm)
         if problem.block_count == 0:
             return Solution(v, lam, "converged", 0, np.zeros((0, 2)))
@@ -65,9 +66,9 @@ class ProxJacobi(Prox):
 
         by_step = self.criterion == "step"
         target = self.tolerance * (problem.free_speed or 1.0)
-        watch, new = Watch(self, problem, lam, best, STALL_ITERATIONS), np.empty_like(lam)
+        watch, new = Watch(self, problem, lam, best, STALL_ITERATIONS, clock), np.empty_like(lam)
         iterations = 0
-        while watch.status == "max-iterations" and iterations < self.max_iterations:
+        while watch.goes_on(iterations):
             u = problem.constraint_velocity(problem.velocity(lam))  # Alg. 1 lines 3-4
             change, largest = update_jacobi(
                 problem.J.row_start, problem.laws, problem.weight, factors, progress[FACTOR], u, lam, new
@@ -80,7 +81,7 @@ class ProxJacobi(Prox):
                     watch.status = "stalled" if progress[RELATIVE] > 0.0 else "converged"
             if verdict != ROLL_BACK:
                 lam, new = new, lam
-            if by_step or not (verdict == STOP or iterations % CHECK_EVERY == 0 or iterations == self.max_iterations):
+            if by_step or not (verdict == STOP or iterations % CHECK_EVERY == 0 or watch.ends(iterations)):
                 continue
             watch.look(lam, iterations)
             if watch.status == "max-iterations" and verdict == STOP:
@@ -88,7 +89,7 @@ class ProxJacobi(Prox):
         status: Status = watch.status if np.isfinite(lam).all() else "diverged"
         if not by_step:
             lam = watch.settled(lam)
-        timings = {"prepare": prepared - started, "iterate": time.perf_counter() - prepared}
+        timings = {"prepare": prepared - clock.started, "iterate": time.perf_counter() - prepared}
         return Solution(
             problem.velocity(lam), lam, status, iterations, np.array(watch.history), timings, int(progress[ROLLBACKS])
         )

@@ -25,7 +25,6 @@ it stopped at its last turn, for twice as long.
 
 from __future__ import annotations
 
-import time
 from dataclasses import dataclass
 from typing import ClassVar
 
@@ -36,6 +35,7 @@ from stickslip.contact.laws import BILATERAL, ELASTIC
 from stickslip.contact.problem import ContactProblem
 from stickslip.contact.residual import scaled_map
 from stickslip.linalg.threads import one_blas_thread
+from stickslip.solvers.budget import Clock, in_chunks
 from stickslip.solvers.iterative import Iterative, require_discs
 from stickslip.solvers.nsgs import Sweeps
 from stickslip.solvers.protocol import Relinearise, Solution, Status
@@ -85,15 +85,17 @@ class ProximalPoint(Iterative):
     ) -> Solution:
         """Solve for the impulses, starting from ``warm`` (m,) or zero."""
         require_discs(problem, self.name)
-        started = time.perf_counter()
+        clock = Clock(self.max_seconds)
         lam, _, value = self.start(problem, warm)
-        search = _Search(self, problem, lam, value)
+        search = _Search(self, problem, lam, value, clock)
         if value > self.tolerance:
             with one_blas_thread():
                 (search.by_newton if self.inner == "newton" else search.by_sweeps)(lam)
         lam = search.best_lam
-        status: Status = "converged" if search.best <= self.tolerance else "max-iterations"
-        timings = {"iterate": time.perf_counter() - started}
+        status: Status = "max-iterations" if search.iterations >= self.max_iterations else "max-seconds"
+        if search.best <= self.tolerance:
+            status = "converged"
+        timings = {"iterate": clock.used}
         history, counts = np.array(search.history), {"sweeps": search.sweeps}
         return Solution(problem.velocity(lam), lam, status, search.iterations, history, timings, counts=counts)
 
@@ -101,8 +103,10 @@ class ProximalPoint(Iterative):
 class _Search:
     """One solve: the best impulses so far, the history of residuals, and the ways to go on."""
 
-    def __init__(self, options: ProximalPoint, problem: ContactProblem, lam: NDArray[np.float64], value: float) -> None:
-        self.options, self.problem = options, problem
+    def __init__(
+        self, options: ProximalPoint, problem: ContactProblem, lam: NDArray[np.float64], value: float, clock: Clock
+    ) -> None:
+        self.options, self.problem, self.clock = options, problem, clock
         self.best_lam, self.best = lam.copy(), value
         self.iterations, self.sweeps = 0, 0
         self.joints = bool(np.isin(problem.laws.law, (BILATERAL, ELASTIC)).any())
@@ -110,8 +114,9 @@ class _Search:
 
     @property
     def over(self) -> bool:
-        """Whether the tolerance is reached or the iterations are used up."""
-        return self.best <= self.options.tolerance or self.iterations >= self.options.max_iterations
+        """Whether the tolerance is reached or the iterations or the time are used up."""
+        options = self.options
+        return self.best <= options.tolerance or self.iterations >= options.max_iterations or self.clock.is_up
 
     def judge(self, lam: NDArray[np.float64]) -> tuple[float, NDArray[np.float64]]:
         """Residual of lam, infinite where it is not finite, and its constraint velocities (m,)."""
@@ -135,7 +140,10 @@ class _Search:
     def sweep(self, sweeps: Sweeps, lam: NDArray[np.float64], proximal: float = 0.0) -> None:
         """A round of Gauss-Seidel sweeps, lam in place; it counts as an iteration."""
         self.iterations += 1
-        self.sweeps += sweeps.run(self.options.sweeps, lam, proximal, lam.copy())
+        centre = lam.copy()
+        self.sweeps += in_chunks(
+            lambda some: (sweeps.run(some, lam, proximal, centre), False), self.options.sweeps, self.clock
+        )
 
     def by_newton(self, lam: NDArray[np.float64]) -> None:
         """Turns of both ways, each after further sweeps over lam, which are done in place."""

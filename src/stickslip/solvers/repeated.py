@@ -6,6 +6,7 @@ the velocities found, from the impulses found, the error falls quadratically: tw
 
 from __future__ import annotations
 
+import time
 from dataclasses import is_dataclass, replace
 from typing import Any, cast
 
@@ -17,8 +18,9 @@ from stickslip.errors import DivergenceError
 from stickslip.linalg import block_rows, inertia
 from stickslip.linalg.inertia import SparseInertia
 from stickslip.linalg.vectors import inner, length
+from stickslip.solvers.budget import left, spent
 from stickslip.solvers.condensed import solve_once
-from stickslip.solvers.protocol import Relinearise, Solution, Solver
+from stickslip.solvers.protocol import Relinearise, Solution, Solver, Status
 from stickslip.solvers.verdict import nonlinear_residual, tolerance_of
 
 MOST_ROUNDS = 40
@@ -40,14 +42,17 @@ def solve_repeatedly(
 ) -> Solution:
     """The solution whose residual is within the solver's tolerance where the problem is linearised at it.
 
-    Iterations and times are sums over the rounds. Where the residual does not fall any more, the best one is returned
-    with the status that is true of it. With ``start`` (nv,), the velocities at which ``problem`` is linearised, rounds
+    Iterations and times are sums over the rounds, and the solver's budget is for all of them (budget.py). Where the
+    residual does not fall any more, or the budget is used up, the best one is returned with the status that is true of
+    it. With ``start`` (nv,), the velocities at which ``problem`` is linearised, rounds
     that would go too far with soft bodies are shortened.
     """
+    started = time.perf_counter()
     tight = is_dataclass(solver) and np.isfinite(tolerance_of(solver))
     finer = replace(cast(Any, solver), tolerance=FINER * tolerance_of(solver)) if tight else solver
     solution = solve_once(solver, problem, warm)
     best, best_value, idle = solution, np.inf, 0
+    ended: Status | None = None
     for _ in range(MOST_ROUNDS):
         # the same impulses and velocities, judged where they lead
         v, nearby = solution.v, None
@@ -64,8 +69,15 @@ def solve_repeatedly(
             break
         problem, start = nearby, None if start is None else v
         # where rounds no longer gain, what each solve leaves may be what the next one sees
-        solution = _after(solution, solve_once(solver if idle == 0 else finer, nearby, solution.lam))
-    status = "converged" if best_value <= tolerance_of(solver) else "stalled" if best.converged else best.status
+        used = solution.iterations, time.perf_counter() - started
+        following = left(solver if idle == 0 else finer, *used)
+        if following is None:
+            ended = spent(solver, *used)
+            break
+        solution = _after(solution, solve_once(following, nearby, solution.lam))
+    status = ended or ("stalled" if best.converged else best.status)
+    if best_value <= tolerance_of(solver):
+        status = "converged"
     return replace(best, status=status, iterations=solution.iterations, problem=relinearise(best.v))
 
 

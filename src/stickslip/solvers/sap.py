@@ -46,6 +46,7 @@ from stickslip.linalg import block_rows, inertia
 from stickslip.linalg.block_cholesky import Factor, solve
 from stickslip.linalg.inertia import GivenInverse
 from stickslip.linalg.vectors import inner
+from stickslip.solvers.budget import Clock
 from stickslip.solvers.cones import positive_mobility, project_cones, scaled_cones
 from stickslip.solvers.iterative import Iterative, require_discs
 from stickslip.solvers.protocol import Relinearise, Solution, Status
@@ -104,7 +105,7 @@ class Sap(Iterative):
     ) -> Solution:
         """Solve the regularised convex problem, from velocities that ``warm`` (m,) leads to, or without impulses."""
         require_discs(problem, self.name)
-        started = time.perf_counter()
+        clock = Clock(self.max_seconds)
         if problem.block_count == 0:
             return Solution(problem.v_free.copy(), np.zeros(0), "converged", 0, np.zeros((0, 2)))
         R = self.regularisation(problem)
@@ -134,7 +135,7 @@ class Sap(Iterative):
         if search.start(warm) and warm is not None and judged(warm, search.u) <= tolerance:
             lam, w, status = warm, search.w, "converged"  # impulses of the last step do as they are
         while status != "converged":
-            last = search.iterations == self.max_iterations
+            last = search.iterations == self.max_iterations or clock.is_up
             if search.error <= tolerance or search.idle >= IDLE or last:
                 there, u = search.led_to()
                 value = judged(search.gamma, u)
@@ -142,10 +143,11 @@ class Sap(Iterative):
                     lam, w, least = search.gamma, there, value
                 if value <= self.tolerance:
                     status = "converged"
-                elif polished < POLISHES and search.factor is not None:
+                elif polished < POLISHES and search.factor is not None and not clock.is_up:
                     polished += 1
                     search.polish(u, polished > 1)
                 elif last:
+                    status = "max-iterations" if search.iterations == self.max_iterations else "max-seconds"
                     break
                 elif search.idle >= IDLE or tolerance < TIGHTER * self.tolerance:
                     status = "stalled"
@@ -157,7 +159,7 @@ class Sap(Iterative):
         if status != "converged" and judged(np.zeros_like(lam), search.q) < least:
             lam, w = np.zeros_like(lam), np.zeros(part.size)  # a search that led astray is worse than none
         v = problem.velocity(lam) if isinstance(problem.A, GivenInverse) else part.extended(problem.v_free, w)
-        timings = {"prepare": prepared - started, "iterate": time.perf_counter() - prepared}
+        timings = {"prepare": prepared - clock.started, "iterate": time.perf_counter() - prepared}
         return Solution(
             v, lam.copy(), status, search.iterations, np.array(search.history).reshape(-1, 2), timings,
             counts={"islands": search.structure.island_count, "participating": part.size},

@@ -11,12 +11,11 @@ from dataclasses import dataclass
 import numpy as np
 from numpy.typing import NDArray
 
+from stickslip.contact.momentum import momentum_error
 from stickslip.contact.physical import PhysicalResidual, physical_residual
-from stickslip.contact.problem import NOISE, ContactProblem
+from stickslip.contact.problem import ContactProblem
 from stickslip.contact.residual import Residual, residual
-from stickslip.linalg import block_rows, inertia
 from stickslip.linalg.inertia import GivenInverse
-from stickslip.linalg.vectors import length
 from stickslip.solvers.protocol import Solution, Solver
 
 
@@ -73,14 +72,9 @@ def nonlinear_residual(
 ) -> float:
     """Residual of impulses lam (m,) and velocities v (nv,) of a problem linearised at them: of laws and of momentum.
 
-    Momentum counts by its share that was created or lost, as in the certificate of a step.
+    Momentum counts by the share of it that the worst body created or lost (contact/momentum.py).
     """
-    impulse = block_rows.apply_transpose(problem.J, lam)
-    gained = problem.momentum_gain(v)
-    # where nothing pushes, what is lost of the momentum that bodies have is rounding
-    size = float(length(gained) + length(impulse)) + NOISE * float(length(inertia.apply(problem.A, v)))
-    size += problem.momentum_size
-    lost = float(length(gained - impulse)) / size if size > 0.0 else 0.0
+    lost = momentum_error(problem, lam, v).share
     return max(law_residual(solver, problem, lam, problem.constraint_velocity(v)), lost)
 
 

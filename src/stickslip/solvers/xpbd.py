@@ -20,6 +20,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from stickslip.contact.problem import ContactProblem
+from stickslip.solvers.budget import Clock
 from stickslip.solvers.iterative import Iterative, require_discs
 from stickslip.solvers.protocol import Relinearise, Solution, Status, Step
 from stickslip.solvers.prox_gs import ProxGaussSeidel
@@ -36,9 +37,9 @@ class Xpbd(Iterative):
     """Nobody needs the free velocities of soft bodies before the step is judged."""
 
     max_iterations: int = 10000
-    """Sweeps at most over a problem that comes alone."""
+    """Parts of a step at most; sweeps at most over a problem that comes alone."""
     substeps: int = 50
-    """Parts of a step."""
+    """Parts of a step. Where its time is up, the rest of it is one part."""
 
     def __post_init__(self) -> None:
         super().__post_init__()
@@ -47,18 +48,21 @@ class Xpbd(Iterative):
     def advance(self, step: Step, problem: ContactProblem, warm: NDArray[np.float64] | None) -> Solution:
         """Take the step; impulses of the last one are of no use to it."""
         require_discs(problem, self.name)
+        asked = min(self.substeps, self.max_iterations)
         with np.errstate(all="ignore"):
-            found = step.substeps(self.substeps)
+            found = step.substeps(asked, Clock(self.max_seconds))
         started = time.perf_counter()
         status: Status = "diverged"
         value = np.inf
         if all(np.isfinite(part).all() for part in (found.v, found.v_end, found.lam)):
             value = nonlinear_residual(self, found.problem, found.lam, found.v)
-            status = "converged" if value <= self.tolerance else "max-iterations"
+            status = "max-iterations" if found.parts == asked else "max-seconds"
+            if value <= self.tolerance:
+                status = "converged"
         timings = {"iterate": found.seconds, "judge": time.perf_counter() - started}
-        history = np.array([[self.substeps, value]])
+        history = np.array([[found.parts, value]])
         return Solution(
-            found.v, found.lam, status, self.substeps, history, timings, problem=found.problem, v_end=found.v_end
+            found.v, found.lam, status, found.parts, history, timings, problem=found.problem, v_end=found.v_end
         )
 
     def solve(
@@ -70,6 +74,7 @@ class Xpbd(Iterative):
         """Solve one linear problem by Gauss-Seidel sweeps, from ``warm`` (m,) or zero."""
         require_discs(problem, self.name)
         sweeps = ProxGaussSeidel(
-            tolerance=self.tolerance, max_iterations=self.max_iterations, criterion=self.criterion, subspace=0
-        )
+            tolerance=self.tolerance, max_iterations=self.max_iterations, max_seconds=self.max_seconds,
+            criterion=self.criterion, subspace=0,
+        )  # fmt: skip
         return sweeps.solve(problem, warm)

@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 from numpy.typing import NDArray
 
-from stickslip.certificate import EnergyLedger
+from stickslip.energy_ledger import EnergyLedger
 
 if TYPE_CHECKING:
     from stickslip.io.recording import Recording

@@ -83,7 +83,7 @@ def _words(course: Course, shown: NDArray[np.bool_]) -> list[str]:
     failed = int((~course.converged[at]).sum())
     what = "recorded steps" if course.sparse else "steps"
     if failed:
-        found.insert(0, f"{failed:,} of {len(at):,} {what} did not reach the solver's tolerance")
+        found.insert(0, f"{failed:,} of {len(at):,} {what} did not converge")
     else:
         found.insert(0, f"all {len(at):,} {what} converged")
     return found

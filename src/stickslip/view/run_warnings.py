@@ -70,10 +70,16 @@ MOST_LOOKS = 64
 
 STATUS_WORDS = {
     "max-iterations": "ran out of iterations",
+    "max-seconds": "ran out of time",
     "stalled": "stalled",
     "diverged": "diverged",
+    "passed-through": "let a body pass through another",
+    "joints-apart": "left rigid joints apart",
+    "turned-too-far": "turned a touching body by more than its contacts can carry",
     "converged": "were called converged, but made energy of nothing",
 }
+NOT_OF_THE_SOLVER = ("diverged", "passed-through", "joints-apart", "turned-too-far")
+"""Statuses of steps that are wrong whatever the solver says of them."""
 LAW_WORDS = {
     "convex": "the solver obeys the convex law, in which sliding bodies glide",
     "box": "the solver obeys a box in the place of the cone",
@@ -152,11 +158,24 @@ def _unconverged(recording: Recording, course: Course) -> Iterator[RunWarning]:
     tolerance = recording.solver_options.get("tolerance")
     asked = f" of {tolerance:g}" if isinstance(tolerance, float) else ""
     wrong = len(failed) > MANY_FAILED * len(course) and course.natural_residual[worst] > GROSS
+    wrong |= any(word in kinds for word in NOT_OF_THE_SOLVER[:3])
+    others = [word for word in NOT_OF_THE_SOLVER[1:] if word in kinds]
+    failing = "did not converge" if others else f"did not reach the solver's tolerance{asked}"
+    details = "".join(_how_far(recording, word) for word in others)
     yield RunWarning(
-        "error" if wrong or "diverged" in kinds else "warning", _at(course, worst),
-        f"{len(failed)} of {len(course)} {kind} did not reach the solver's tolerance{asked} ({how}); the largest "
-        f"residual of the contact law is {course.natural_residual[worst]:.2g}, at t = {time_words(course.time[worst])}",
+        "error" if wrong else "warning", _at(course, worst),
+        f"{len(failed)} of {len(course)} {kind} {failing} ({how}); the largest residual of the contact law is "
+        f"{course.natural_residual[worst]:.2g}, at t = {time_words(course.time[worst])}{details}",
     )  # fmt: skip
+
+
+def _how_far(recording: Recording, word: str) -> str:
+    """How far joints are apart or bodies turn where a step says so, as an addition to a sentence."""
+    if word == "joints-apart":
+        return f"; rigid joints are apart by up to {1e3 * np.nanmax(recording.certificate['joint_error']):.3g} mm"
+    if word == "turned-too-far":
+        return f"; a touching body turns by up to {np.nanmax(recording.certificate['turn']):.2g} rad in one step"
+    return ""
 
 
 # ---- contacts --------------------------------------------------------------------------------------------------------

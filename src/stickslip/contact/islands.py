@@ -1,0 +1,68 @@
+"""What of a problem hangs together: soft bodies, and islands of bodies that push each other.
+
+Judges look at each apart, so that none hides behind a heavier or a faster one.
+"""
+
+from __future__ import annotations
+
+from typing import NamedTuple
+
+import numpy as np
+from numpy.typing import NDArray
+
+from stickslip.contact.problem import ContactProblem
+from stickslip.linalg.inertia import BlockDiagonal, GivenInverse
+from stickslip.linalg.islands import find_islands
+
+
+class ProblemIslands(NamedTuple):
+    """Islands of a problem, coupled by its rows and by its A."""
+
+    island_count: int
+    block: NDArray[np.int32]
+    """(n,) island of each constraint block."""
+    column: NDArray[np.int32]
+    """(columns,) island of each column block, a body or a node; those that nothing touches have one of their own, or
+    one with the soft body that they are of."""
+
+
+def judged_together(problem: ContactProblem) -> NDArray[np.int32]:
+    """(columns,) which column blocks are judged together: those of a soft body, and of what stiff joints join."""
+    A, start = problem.A, problem.J.column_start
+    group: NDArray[np.int32] = np.arange(len(start) - 1, dtype=np.int32)
+    if isinstance(A, BlockDiagonal):
+        particles = np.diff(start) == 3  # elements are rows: a soft body is what they join
+        if particles.any():
+            islands = find_islands(problem.J)
+            first = islands.column_start[:-1]
+            joined = group.copy()
+            joined[islands.column_order] = np.repeat(islands.column_order[first], np.diff(islands.column_start))
+            group = np.where(particles, joined, group).astype(np.int32)
+        return group
+    assert not isinstance(A, GivenInverse)
+    bodies = len(A.rigid.start) - 1
+    for part in A.parts:
+        head = bodies + part.first
+        group[head : head + part.pattern.size] = head
+    return group
+
+
+def problem_islands(problem: ContactProblem) -> ProblemIslands:
+    """The islands of a problem; where only A^-1 is given, which may couple anything, one of all."""
+    columns = len(problem.J.column_start) - 1
+    if isinstance(problem.A, GivenInverse):
+        one = np.zeros(problem.block_count, dtype=np.int32)
+        return ProblemIslands(1, one, np.zeros(columns, dtype=np.int32))
+    group = judged_together(problem)
+    found = find_islands(problem.J._replace(entry_column=group[problem.J.entry_column]))
+    block = np.empty(problem.block_count, dtype=np.int32)
+    block[found.order] = np.repeat(np.arange(found.island_count, dtype=np.int32), np.diff(found.start))
+    column = np.full(columns, -1, dtype=np.int32)
+    column[found.column_order] = np.repeat(np.arange(found.island_count, dtype=np.int32), np.diff(found.column_start))
+    column = column[group]
+    alone = column < 0
+    if alone.any():
+        names, number = np.unique(group[alone], return_inverse=True)
+        column[alone] = found.island_count + number
+        return ProblemIslands(found.island_count + len(names), block, column)
+    return ProblemIslands(found.island_count, block, column)
