@@ -1,4 +1,4 @@
-# make demo | test | lint | bench | gallery | format | clean
+# make demo | test | attack | lint | bench | gallery | format | clean
 # Every target makes its own environment in .venv; only python3 (3.11 or later), pip and make are assumed.
 
 PYTHON ?= python3
@@ -7,13 +7,16 @@ BIN    := $(VENV)/bin
 STAMPS := $(VENV)/stamps
 PIP    := $(BIN)/python -m pip --quiet --disable-pip-version-check --no-input
 PYTEST_ARGS ?= -n 2 --dist worksteal
+ATTACK_SEED ?= 20261117
+ATTACK_ARGS ?= --minutes 60
 
 .DEFAULT_GOAL := help
-.PHONY: help demo test lint format bench gallery clean
+.PHONY: help demo test attack lint format bench gallery clean
 
 help:
 	@echo "make demo    run the demo scene, render a picture and a page of it"
 	@echo "make test    run the tests"
+	@echo "make attack  try random problems, scenes, files and calls for an hour, on all cores (ATTACK_SEED, ATTACK_ARGS)"
 	@echo "make lint    ruff, mypy and the import layers"
 	@echo "make format  let ruff format the code"
 	@echo "make bench   run the benchmarks, against other engines too (large downloads)"
@@ -30,6 +33,11 @@ demo: $(STAMPS)/view
 
 test: $(STAMPS)/dev
 	@$(BIN)/python -m pytest -q --durations=10 $(PYTEST_ARGS)
+
+# Random cases; the seed and the number of a case are all that it takes to see a failure again.
+attack: $(STAMPS)/dev
+	@echo "Seed $(ATTACK_SEED); report: $(CURDIR)/attack.json"
+	@$(BIN)/python tests/attack/run.py --seed $(ATTACK_SEED) --report attack.json $(ATTACK_ARGS)
 
 # All four run, whatever the first ones say.
 lint: $(STAMPS)/dev
@@ -51,7 +59,7 @@ gallery: $(STAMPS)/view
 	@$(BIN)/python docs/make_gallery.py $(GALLERY_ARGS)
 
 clean:
-	@rm -rf $(VENV) build dist .pytest_cache .mypy_cache .ruff_cache .import_linter_cache .hypothesis demo.h5 demo.h5.partial demo.png demo.html
+	@rm -rf $(VENV) build dist .pytest_cache .mypy_cache .ruff_cache .import_linter_cache .hypothesis demo.h5 demo.h5.partial demo.png demo.html attack.json
 	@find src tests -name __pycache__ -type d -prune -exec rm -rf {} +
 
 # The environment. A stamp is newer than pyproject.toml when its extra is installed. Hatchling is installed

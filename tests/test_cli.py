@@ -11,6 +11,7 @@ import h5py
 import numpy as np
 import pytest
 
+import child_process
 from stickslip.cli import main
 from stickslip.contact.problem import from_delassus
 from stickslip.errors import FileError
@@ -170,7 +171,8 @@ def test_lists(capsys):
     assert "box-slope" in output(capsys, "list", "scenes")[1]
 
 
-def test_doctor_finds_this_machine_healthy(capsys):
+def test_doctor_finds_this_machine_healthy(capsys, tmp_path, monkeypatch):
+    monkeypatch.setenv("STICKSLIP_CACHE_DIR", str(tmp_path))  # the home folder may be one that cannot be written
     code, out, _ = output(capsys, "doctor", "--json")
     assert code == 0
     assert json.loads(out)["ok"]
@@ -320,15 +322,10 @@ def test_a_run_that_diverges_exits_with_1_and_leaves_its_frames(capsys, tmp_path
 
 @pytest.mark.parametrize(("number", "frames"), [(signal.SIGINT, 2), (signal.SIGTERM, 2), (signal.SIGHUP, 0)])
 def test_a_run_that_is_stopped_leaves_its_frames(tmp_path: Path, number: signal.Signals, frames: int) -> None:
-    # a background job may have inherited "ignore", which the command respects
-    start = (
-        f"import signal; signal.signal({number}, signal.SIG_DFL); import sys, stickslip.cli as c; c.main(sys.argv[1:])"
-    )
     every = "1" if frames else "100000000"
     options = ["--time", "600", "--out", str(tmp_path / "run.h5"), "--every", every]
-    command = [sys.executable, "-c", start, "run", "wall", *options]
     partial = tmp_path / "run.h5.partial"
-    with subprocess.Popen(command, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True) as process:
+    with child_process.start("-m", "stickslip", "run", "wall", *options) as process:
         for _ in range(600):  # until the recording is there and has frames
             if process.poll() is not None or (partial.is_file() and _frames(partial) >= frames):
                 break

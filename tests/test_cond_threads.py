@@ -1,8 +1,6 @@
 """COND gives the same bits on any number of threads."""
 
-import os
-import subprocess
-import sys
+import child_process
 
 SCRIPT = """
 import sys
@@ -19,17 +17,9 @@ sim.run(4)
 assert sim.model.soft.pattern.size > 5 * 64
 print(jit.thread_count(), sim.state.digest())
 """
-POOLS = ("OMP_NUM_THREADS", "OPENBLAS_NUM_THREADS", "MKL_NUM_THREADS", "NUMBA_NUM_THREADS")
-
-
-def output(threads: int) -> list[str]:
-    """The number of threads and the digest of a run in a process of its own, with kernels from the cache."""
-    environment = {**os.environ, **dict.fromkeys(POOLS, str(threads))}
-    done = subprocess.run([sys.executable, "-c", SCRIPT], capture_output=True, text=True, check=True, env=environment)
-    return done.stdout.split()
 
 
 def test_threads_change_no_bit() -> None:
-    one, two, three = output(1), output(2), output(3)
+    one, two, three = (child_process.output("-c", SCRIPT, threads=count).split() for count in (1, 2, 3))
     assert [one[0], two[0], three[0]] == ["1", "2", "3"]
     assert one[1] == two[1] == three[1]

@@ -4,8 +4,6 @@ import ast
 import re
 from pathlib import Path
 
-import pytest
-
 PACKAGE = Path(__file__).resolve().parents[1] / "src" / "stickslip"
 SOURCES = sorted(PACKAGE.rglob("*.py"))
 KERNEL_DECORATORS = {"kernel", "inner_kernel", "parallel_kernel"}
@@ -21,12 +19,14 @@ def lacks_annotation(function: ast.FunctionDef) -> bool:
     return bool(bare) or (function.returns is None and function.name != "__init__")
 
 
-@pytest.mark.parametrize("file", SOURCES, ids=lambda file: str(file.relative_to(PACKAGE)))
-def test_only_kernels_go_without_annotations(file: Path):
-    tree = ast.parse(file.read_text(encoding="utf-8"))
-    functions = [node for node in ast.walk(tree) if isinstance(node, ast.FunctionDef)]
-    nested = {inner for outer in functions if is_kernel(outer) for inner in ast.walk(outer)}
-    bare = [f.name for f in functions if lacks_annotation(f) and not is_kernel(f) and f not in nested]
+def test_only_kernels_go_without_annotations():
+    bare = []
+    for file in SOURCES:
+        tree = ast.parse(file.read_text(encoding="utf-8"))
+        functions = [node for node in ast.walk(tree) if isinstance(node, ast.FunctionDef)]
+        nested = {inner for outer in functions if is_kernel(outer) for inner in ast.walk(outer)}
+        lacking = [f.name for f in functions if lacks_annotation(f) and not is_kernel(f) and f not in nested]
+        bare += [f"{file.relative_to(PACKAGE)}: {name}" for name in lacking]
     assert not bare, f"functions without full annotations: {bare}"
 
 
@@ -44,3 +44,12 @@ def test_folders_are_at_most_two_deep():
 def test_no_file_is_longer_than_400_lines():
     long = [file.name for file in SOURCES if len(file.read_text(encoding="utf-8").splitlines()) > 400]
     assert not long
+
+
+def test_children_that_get_signals_are_started_as_from_a_terminal():
+    """A job in the background ignores Ctrl-C, and so would its children; ``child_process.start`` mends that."""
+    files = set(Path(__file__).parent.rglob("*.py")) - {Path(__file__), Path(__file__).with_name("child_process.py")}
+    texts = {file.name: file.read_text(encoding="utf-8") for file in files}
+    sending = {name for name, text in texts.items() if re.search(r"\bSIG(INT|TERM|HUP)\b", text)}
+    assert sending
+    assert not [name for name in sending if "Popen(" in texts[name]]

@@ -1,7 +1,9 @@
 """The one Numba module: nothing compiles at import, no edit is answered from a stale cache, no kernel needs Numba."""
 
+import ast
 import json
 import os
+import pkgutil
 import shutil
 import subprocess
 import sys
@@ -10,6 +12,7 @@ from typing import Any
 
 import pytest
 
+import stickslip
 from stickslip import jit
 
 SOURCE = Path(jit.__file__).resolve().parent
@@ -54,6 +57,21 @@ def test_import_of_every_module_compiles_nothing():
     assert result["compiled"] == 0
 
 
+def test_the_digest_follows_every_import_that_python_sees():
+    """Imports are found without a parser, for speed: whatever the parser finds must be among them."""
+    modules = [info.name for info in pkgutil.walk_packages(stickslip.__path__, "stickslip.")]
+    assert sum(map(len, map(jit.imported_modules, modules))) > 500
+    for module in modules:
+        names = set()
+        for node in ast.parse(jit.source(module)).body:
+            if isinstance(node, ast.ImportFrom):
+                names |= {node.module, *(f"{node.module}.{alias.name}" for alias in node.names)}
+            elif isinstance(node, ast.Import):
+                names |= {alias.name for alias in node.names}
+        expected = {name for name in names if jit.module_file(name)} - {module, "stickslip.jit"}
+        assert expected <= set(jit.imported_modules(module))
+
+
 # Cache: a package in miniature with the real jit.py, in which caller.py calls a kernel of callee.py
 
 CALLEE = "from stickslip.jit import kernel\n\n@kernel\ndef twice(x):\n    return {factor} * x\n"
@@ -77,6 +95,11 @@ print(json.dumps({"result": result, "hits": hits, "misses": misses}))
 """
 
 
+def search_path(package: Path) -> str:
+    """A path for modules on which the miniature comes before all others that there are."""
+    return os.pathsep.join(filter(None, [str(package.parent), os.environ.get("PYTHONPATH")]))
+
+
 @pytest.fixture
 def miniature(tmp_path):
     """Write the miniature package; returns its folder and a function that runs CALL_ALL in it."""
@@ -90,7 +113,7 @@ def miniature(tmp_path):
     (package / "bystander.py").write_text(BYSTANDER)
 
     def run():
-        return run_python(CALL_ALL, PYTHONPATH=str(package.parent), STICKSLIP_CACHE_DIR=str(tmp_path / "cache"))
+        return run_python(CALL_ALL, PYTHONPATH=search_path(package), STICKSLIP_CACHE_DIR=str(tmp_path / "cache"))
 
     return package, tmp_path / "cache", run
 
@@ -140,12 +163,29 @@ def test_edit_of_an_imported_constant_is_not_answered_from_a_stale_cache(miniatu
     assert run()["result"][0] == 25.0
 
 
-def test_cache_folder_that_cannot_be_written_is_no_error(miniature, tmp_path):
+def test_cache_folder_that_cannot_be_written_is_replaced_by_a_temporary_one(miniature, tmp_path):
     package, _, _ = miniature
-    blocked = tmp_path / "a_file"
+    blocked, temporary = tmp_path / "a_file", tmp_path / "temporary"
     blocked.write_text("not a folder")
-    result = run_python(CALL_ALL, PYTHONPATH=str(package.parent), STICKSLIP_CACHE_DIR=str(blocked))
-    assert result["result"] == [21.0, 5.0]
+    temporary.mkdir()
+    nowhere = {"PYTHONPATH": search_path(package), "TMPDIR": str(temporary), "STICKSLIP_CACHE_DIR": str(blocked)}
+    homeless = nowhere | {"STICKSLIP_CACHE_DIR": "", "XDG_CACHE_HOME": "", "HOME": str(blocked)}
+    first, second = run_python(CALL_ALL, **nowhere), run_python(CALL_ALL, **homeless)
+    assert first["result"] == second["result"] == [21.0, 5.0]
+    assert [first["misses"], second["hits"]] == [[1, 1], [1, 1]]
+    assert not list(package.rglob("*.nbi")), "kernels beside the source would go stale"
+
+    (own,) = temporary.iterdir()
+    own.chmod(0o777)  # somebody else could have put kernels there
+    third = run_python(CALL_ALL, **nowhere)
+    assert third["result"] == [21.0, 5.0]
+    assert third["misses"] == [1, 1]
+    assert list(temporary.iterdir()) == [own], "the folder of the third run is gone with it"
+
+    own.chmod(0o700)
+    own.rename(temporary / "moved")
+    own.symlink_to(temporary / "moved")
+    assert run_python(CALL_ALL, **nowhere)["misses"] == [1, 1]
 
 
 READ_BEYOND = """
@@ -164,7 +204,7 @@ print(json.dumps(caught))
 def test_bounds_are_checked_although_the_cache_has_unchecked_kernels(miniature):
     package, cache, _ = miniature
     (package / "bystander.py").write_text(BYSTANDER.replace("0.5 * x", "0.5 * x[2]"))
-    places = {"PYTHONPATH": str(package.parent), "STICKSLIP_CACHE_DIR": str(cache)}
+    places = {"PYTHONPATH": search_path(package), "STICKSLIP_CACHE_DIR": str(cache)}
     assert run_python(READ_BEYOND, **places) is False
     assert run_python(READ_BEYOND, NUMBA_BOUNDSCHECK="1", **places) is True
     assert run_python(READ_BEYOND, **places) is False
@@ -194,8 +234,10 @@ def compiled_run():
 
 @pytest.mark.slow
 @pytest.mark.parametrize("switch", ["NUMBA_DISABLE_JIT", "NUMBA_BOUNDSCHECK"])
-def test_kernels_run_without_compiler_and_with_bounds_checked(switch, compiled_run):
-    # The compiler may contract a*b + c to one rounding, so a few units in the last place may differ.
-    other = run_python(SMALL_SCENE, **{switch: "1"})
+def test_kernels_run_without_compiler_and_with_bounds_checked(switch, compiled_run, tmp_path):
+    # The compiler may contract a*b + c to one rounding, so a few units in the last place may differ. Bounds are checked
+    # in code that is not optimised, which compiles in half of the time, and in a cache of its own.
+    quick = {"NUMBA_OPT": "0", "STICKSLIP_CACHE_DIR": str(tmp_path)}
+    other = run_python(SMALL_SCENE, **{switch: "1"}, **quick)
     assert other["q"] == pytest.approx(compiled_run["q"], rel=1e-12, abs=1e-12)
     assert other["v"] == pytest.approx(compiled_run["v"], rel=1e-9, abs=1e-9)

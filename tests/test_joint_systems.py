@@ -1,13 +1,11 @@
 """Mechanisms of several bodies: what is conserved, what holds under tension, and that all solvers see the same."""
 
-import os
-import subprocess
-import sys
 from pathlib import Path
 
 import numpy as np
 import pytest
 
+import child_process
 from stickslip import Drive, Scene, Simulation, State, Stepping
 from stickslip.geometry.rotation import about_axis, matrix
 from stickslip.scenes.chains import chain
@@ -15,7 +13,6 @@ from stickslip.solvers.registry import SOLVERS, make_solver
 
 G = 9.81
 SCHEMES = ("euler", "moreau", "passive")
-POOLS = ("OMP_NUM_THREADS", "OPENBLAS_NUM_THREADS", "MKL_NUM_THREADS", "NUMBA_NUM_THREADS")
 
 
 def double_pendulum(angle: float = 2.0) -> Scene:
@@ -215,14 +212,8 @@ def test_joints_give_the_same_bits_on_any_number_of_threads(solver: str) -> None
         "from stickslip import Simulation; from stickslip.scenes.chains import chain; "
         f"sim = Simulation(chain(links=40), 0.01, {solver!r}); sim.run(5); print(sim.state.digest())"
     )
-    outputs = {
-        subprocess.run(
-            [sys.executable, "-c", program], capture_output=True, text=True, check=True,
-            env={**os.environ, **dict.fromkeys(POOLS, str(threads))},
-        ).stdout
-        for threads in (1, 2)
-    }  # fmt: skip
-    assert len(outputs) == 1
+    one, two, three = child_process.outputs_on_threads(program)
+    assert one == two == three
 
 
 def test_thin_links_are_not_spun_about_their_axes() -> None:

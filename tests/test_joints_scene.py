@@ -1,5 +1,6 @@
 """Joints of scenes: what is refused and why, and the tables that are made of the rest."""
 
+from dataclasses import fields
 from math import inf, nan
 
 import numpy as np
@@ -159,10 +160,14 @@ def test_a_point_that_is_not_given_is_the_centre_of_mass_of_b(scene: Scene) -> N
 
 def test_numbers_are_stored_as_checked(scene: Scene) -> None:
     a, b = scene.body("a"), scene.body("b")
-    scene.add_spring(a, b, P, Q, "3", "5", break_force=inf)
+    scene.add_spring(a, b, P, Q, np.float32(3), np.array(5), break_force=inf)
     joint = scene.joints[0]
     assert (joint.stiffness, joint.damping, joint.break_force) == (3.0, 5.0, inf)
-    assert Drive("1", "2", "3", "4", "5") == Drive(1.0, 2.0, 3.0, 4.0, 5.0)
+    drive = Drive(1, np.int8(2), np.float32(3), np.array(4.0), 5)
+    assert drive == Drive(1.0, 2.0, 3.0, 4.0, 5.0)
+    assert {type(getattr(drive, each.name)) for each in fields(drive)} == {float}
+    with pytest.raises(InputError, match="stiffness is '3'; it must be a number"):
+        scene.add_spring(a, b, P, Q, "3")
     assert scene.add_ball(a, b, bending_damping=1.0).name == "ball-1"
 
 

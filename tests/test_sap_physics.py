@@ -1,21 +1,18 @@
 """SAP in motion: creep and gliding as large as the law says, joints, drives and welds, warm starts, the same bits."""
 
 import json
-import os
-import subprocess
-import sys
 from math import atan, cos, sin
 from pathlib import Path
 
 import numpy as np
 import pytest
 
+from child_process import output, outputs_on_threads
 from stickslip import Drive, Scene, Simulation, Stepping, elastic, tet_generators
 from stickslip.joints import Joint
 from stickslip.solvers.sap import HOLDING, Sap
 
 G = 9.81
-POOLS = ("OMP_NUM_THREADS", "OPENBLAS_NUM_THREADS", "MKL_NUM_THREADS", "NUMBA_NUM_THREADS")
 
 
 # ---- what the regularised convex law costs ---------------------------------------------------------------------------
@@ -206,31 +203,27 @@ mesh = tet_generators.box((0.1, 0.1, 0.05), (4, 4, 2))
 scene.add_soft(mesh, elastic(5e4, 0.3, beta=0.01), (-0.1, 0, 0.0249), friction=0.3, velocity=(1.5, 0.1, 0))
 scene.add_sphere(0.02, (-0.1, 0.0, 0.068), friction=0.3)
 sim = Simulation(scene, dt=0.005, solver="sap")
-state, steps, out = sys.argv[1:4]
-if state != "none":
-    sim.restore(State.load(state))
+middle = sys.argv[1]
+if sys.argv[2] == "rest":
+    sim.restore(State.load(middle))
+else:
+    sim.run(15)
+    sim.state.save(middle)
 keys = set()
-sim.run(int(steps), lambda result: keys.add(result.soft_contacts.key.tobytes()))
-if out != "none":
-    sim.state.save(out)
+sim.run(15, lambda result: keys.add(result.soft_contacts.key.tobytes()))
 print(sim.state.digest(), len(keys), sim.last.certificate.converged)
 """
 
 
 def run_sliding(*arguments: object, threads: int = 1) -> list[str]:
     """The script in a process of its own: nothing is remembered from before."""
-    environment = {**os.environ, **dict.fromkeys(POOLS, str(threads))}
-    return subprocess.run(
-        [sys.executable, "-c", SLIDING, *map(str, arguments)], capture_output=True, text=True, check=True,
-        env=environment,
-    ).stdout.split()  # fmt: skip
+    return output("-c", SLIDING, *arguments, threads=threads).split()
 
 
 def test_a_restart_continues_bit_for_bit_while_contacts_change(tmp_path: Path) -> None:
     """Orders of elimination are remembered from step to step; a process that remembers none gets the same bits."""
     middle = tmp_path / "middle.npz"
-    run_sliding("none", 15, middle)
-    whole, rest = run_sliding("none", 30, "none"), run_sliding(middle, 15, "none", threads=2)
+    whole, rest = run_sliding(middle, "whole"), run_sliding(middle, "rest", threads=2)
     assert int(rest[1]) > 3  # sets of contacts
     assert whole[0] == rest[0]
     assert whole[2] == rest[2] == "True"
@@ -238,11 +231,8 @@ def test_a_restart_continues_bit_for_bit_while_contacts_change(tmp_path: Path) -
 
 @pytest.mark.parametrize("scene", [("soft-stack", "divisions=2"), ("wall", "torsion=0")])
 def test_the_same_bits_on_any_number_of_threads(scene: tuple[str, str]) -> None:
-    found = []
-    for threads in (1, 2):
-        environment = {**os.environ, **dict.fromkeys(POOLS, str(threads))}
-        command = ["-m", "stickslip", "run", scene[0], "--set", scene[1], "--solver", "sap", "--steps", "12", "--json"]
-        done = subprocess.run([sys.executable, *command], capture_output=True, text=True, check=True, env=environment)
-        found.append(json.loads(done.stdout))
-    assert found[0]["converged_fraction"] == 1.0
-    assert found[0]["state_hash"] == found[1]["state_hash"]
+    command = ["run", scene[0], "--set", scene[1], "--solver", "sap", "--steps", "12", "--json"]
+    printed = outputs_on_threads(f"from stickslip.cli import main; assert main({command}) == 0")
+    one, two, three = map(json.loads, printed)
+    assert one["converged_fraction"] == 1.0
+    assert one["state_hash"] == two["state_hash"] == three["state_hash"]

@@ -95,8 +95,8 @@ def test_inertia_must_be_symmetric_positive_definite(inertia: object, seen: str)
 @pytest.mark.parametrize("options", [{}, {"mass": 1.0}], ids=["density", "mass"])
 def test_sizes_whose_mass_under_or_overflows_are_refused(size: float, options: dict) -> None:
     with np.errstate(all="ignore"):
-        refused(lambda s: s.add_box((size, size, size), name="extreme", **options), "'extreme'")
-        refused(lambda s: s.add_sphere(size, name="extreme", **options), "'extreme'")
+        refused(lambda s: s.add_box((size, size, size), name="extreme", **options), "box", "size", f"{size}")
+        refused(lambda s: s.add_sphere(size, name="extreme", **options), "sphere", "radius", f"{size}")
 
 
 @pytest.mark.parametrize("colour", [(NAN, 0, 0), (1, 0), "red"])
@@ -259,8 +259,8 @@ def test_degenerate_hull_is_refused_by_name(points: object, word: str, kind: str
 @pytest.mark.parametrize(
     ("points", "word"),
     [
-        ([[0, 0, 0], [1, 0, 0], [0, 1, 0], [0, 0, NAN]], "point 3"),
-        ([[0, 0, 0], [INF, 0, 0], [0, 1, 0], [0, 0, 1]], "point 1"),
+        ([[0, 0, 0], [1, 0, 0], [0, 1, 0], [0, 0, NAN]], "points[3]"),
+        ([[0, 0, 0], [INF, 0, 0], [0, 1, 0], [0, 0, 1]], "points[1]"),
         ([[0, 0, 0], [1, 0, 0], [0, 1, 0]], "(3, 3)"),
         (np.zeros((5, 2)), "(5, 2)"),
         ([[0, 0, 0], [1, 0]], "hull"),

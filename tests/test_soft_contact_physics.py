@@ -1,13 +1,12 @@
 """Contact of soft bodies against physics: Hertz, momentum, weights, friction, thin fast sheets; solvers agree."""
 
 import math
-import subprocess
-import sys
 
 import numpy as np
 import pytest
 from numpy.typing import NDArray
 
+import child_process
 from stickslip import Scene, Simulation, elastic, tet_generators
 from stickslip.geometry import rotation
 from stickslip.geometry.rotation import about_axis
@@ -344,10 +343,6 @@ print(hashlib.sha256(sim.state.node_position.tobytes() + sim.state.soft_impulse.
 """
 
 
-def test_the_number_of_threads_changes_no_bit(monkeypatch: pytest.MonkeyPatch):
-    digests = []
-    for threads in ("1", "2"):
-        monkeypatch.setenv("NUMBA_NUM_THREADS", threads)
-        done = subprocess.run([sys.executable, "-c", ON_THREADS], check=True, capture_output=True, text=True)
-        digests.append(done.stdout)
-    assert digests[0] == digests[1]
+def test_the_number_of_threads_changes_no_bit():
+    one, two, three = child_process.outputs_on_threads(ON_THREADS)
+    assert one == two == three

@@ -104,8 +104,8 @@ def test_a_number_that_is_none_is_divergence() -> None:
     assert c.status == "diverged"
 
 
-@pytest.mark.parametrize(("shape", "status"), [("box", "turned-too-far"), ("ball", "converged"), ("roll", "converged")])
-def test_a_touching_body_that_turns_by_more_than_a_radian_says_so(shape: str, status: str) -> None:
+@pytest.mark.parametrize("shape", ["box", "ball", "roll"])
+def test_a_touching_body_that_turns_by_more_than_a_radian_is_cut_or_says_so(shape: str) -> None:
     """But a ball, and a cylinder about its axis, turn as they like."""
     scene = Scene()
     scene.add_half_space(friction=0.2)
@@ -116,9 +116,13 @@ def test_a_touching_body_that_turns_by_more_than_a_radian_says_so(shape: str, st
         scene.add_sphere(0.1, (0, 0, 0.1), **spin)
     else:
         scene.add_cylinder(0.1, 0.2, (0, 0, 0.1), (np.sqrt(0.5), np.sqrt(0.5), 0, 0), **spin)
-    c = Simulation(scene, dt=H).step().certificate
-    assert c.status == status
-    assert (c.turn > 1.0) == (shape == "box")
+    sim = Simulation(scene, dt=H)
+    at_once = sim._take(sim.state, sim.stepping, sim.solver).certificate
+    assert at_once.status == ("turned-too-far" if shape == "box" else "converged")
+    assert (at_once.turn > 1.0) == (shape == "box")
+    result = sim.step()
+    assert (len(result.earlier) > 0) == (shape == "box")
+    assert result.certificate.turn <= 1.0 or result.certificate.status == "turned-too-far"
 
 
 def test_joints_that_a_step_leaves_apart_say_so() -> None:

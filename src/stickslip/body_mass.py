@@ -5,9 +5,10 @@ from __future__ import annotations
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
+from stickslip.checks import array, positive
 from stickslip.errors import InputError
 from stickslip.geometry import mass
-from stickslip.geometry.shapes import Placed, positive
+from stickslip.geometry.shapes import Placed
 
 DENSITY = 1000.0
 """[kg/m^3] of bodies whose user gave none."""
@@ -39,13 +40,8 @@ def mass_properties(
 
 def _inertia(where: str, inertia: ArrayLike) -> NDArray[np.float64]:
     """A symmetric positive definite inertia (3, 3) from a matrix or its diagonal."""
-    try:
-        tensor = np.array(inertia, dtype=np.float64)
-    except (TypeError, ValueError):
-        raise InputError(f"{where}: inertia is {inertia!r}; three or 3 x 3 finite numbers are needed") from None
-    tensor = np.diag(tensor) if tensor.shape == (3,) else tensor
-    if tensor.shape != (3, 3) or not np.isfinite(tensor).all():
-        raise InputError(f"{where}: inertia is {inertia!r}; three or 3 x 3 finite numbers are needed")
+    given = array(where, "inertia", inertia, (3,), (3, 3))
+    tensor = np.diag(given) if given.ndim == 1 else given
     if np.abs(tensor - tensor.T).max() > 1e-9 * np.abs(tensor).max():
         raise InputError(f"{where}: inertia {tensor.tolist()} is not symmetric")
     moments = np.linalg.eigvalsh(tensor)

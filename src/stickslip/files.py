@@ -19,7 +19,9 @@ PARTIAL: dict[Path, int] = {}
 @contextmanager
 def whole_file(path: str | os.PathLike[str]) -> Iterator[Path]:
     """Yield a temporary name beside ``path``; rename it to ``path`` on success, remove it on any error."""
-    target = Path(path)
+    from stickslip.checks import path as checked_path  # the help of the command line does not wait for NumPy
+
+    target = checked_path("file", path)
     if target.is_dir():
         raise FileError(f"cannot write {target}: it is a folder; give the name of a file")
     try:

@@ -5,18 +5,22 @@ leaves its cached callers stale. So the cache of every module with kernels lives
 digest of that module's source and of every stickslip module it imports, directly or not. An edit of a
 kernel moves all its callers to a new folder; an edit of, say, the command line moves nothing.
 
-``STICKSLIP_CACHE_DIR`` overrides the place (default: ``~/.cache/stickslip`` or ``$XDG_CACHE_HOME``).
+``STICKSLIP_CACHE_DIR`` overrides the place (default: ``~/.cache/stickslip`` or ``$XDG_CACHE_HOME``). Where it cannot be
+written, kernels are kept in a folder of this user below that of temporary files.
 """
 
 from __future__ import annotations
 
-import ast
+import atexit
 import ctypes
 import functools
 import hashlib
 import os
 import platform
+import re
 import shutil
+import stat
+import tempfile
 import time
 from collections.abc import Callable
 from pathlib import Path
@@ -35,6 +39,8 @@ F = TypeVar("F", bound=Callable[..., Any])
 
 PACKAGE = Path(__file__).resolve().parent
 KEPT_DAYS = 60.0
+IMPORT = re.compile(r"^(?:from|import) +(stickslip[\w.]*)(?: +import +(\([^)]*\)|(?:[^\n\\]|\\\n)*))?", re.MULTILINE)
+"""An import of stickslip that begins a line: the module, and the names that are taken from it."""
 INTRINSICS = ("call_fortran", "subtract_tile")
 """Functions of this file that are compiled into kernels of others."""
 KERNELS: list[Any] = []
@@ -48,37 +54,59 @@ def cache_root() -> Path:
     chosen = os.environ.get("STICKSLIP_CACHE_DIR")
     if chosen:
         return Path(chosen)
-    base = os.environ.get("XDG_CACHE_HOME") or Path.home() / ".cache"
+    base = os.environ.get("XDG_CACHE_HOME") or os.path.expanduser(os.path.join("~", ".cache"))
     return Path(base) / "stickslip"
+
+
+@functools.cache
+def temporary_root() -> Path:
+    """Folder that stands in for :func:`cache_root` where that cannot be written; of this user alone.
+
+    Whoever writes there runs code as this user, and its name is known to all: a folder that somebody else made, or may
+    write, is not taken, and the kernels of this process get a new one that goes with it.
+    """
+    user = os.getuid() if hasattr(os, "getuid") else 0  # Windows has such a folder for each user
+    folder = Path(tempfile.gettempdir()) / f"stickslip-{user}"
+    try:
+        folder.mkdir(mode=0o700, exist_ok=True)
+        found = folder.lstat()
+        if stat.S_ISDIR(found.st_mode) and found.st_uid == user and not found.st_mode & (stat.S_IWGRP | stat.S_IWOTH):
+            return folder
+    except OSError:
+        pass  # something else has that name
+    fresh = tempfile.mkdtemp(prefix="stickslip-")
+    atexit.register(shutil.rmtree, fresh, ignore_errors=True)
+    return Path(fresh)
 
 
 @functools.cache
 def imported_modules(module: str) -> tuple[str, ...]:
     """Names of the stickslip modules that the source of ``module`` imports at its top level, sorted.
 
-    Kernels see nothing else: an import inside a function is not theirs.
+    Kernels see nothing else: an import inside a function is not theirs. Lines that begin with an import are read rather
+    than the syntax tree, which would be a third of the time until a first step; a line of a text that looks like one
+    does no harm.
     """
     found: set[str] = set()
-    for node in ast.parse(source(module)).body:
-        if isinstance(node, ast.ImportFrom) and node.module and node.level == 0:
-            names = [node.module, *(f"{node.module}.{alias.name}" for alias in node.names)]
-        elif isinstance(node, ast.Import):
-            names = [alias.name for alias in node.names]
-        else:
-            continue
-        found.update(name for name in names if name.startswith("stickslip.") and module_file(name))
-    return tuple(sorted(found - {module, "stickslip.jit"}))
+    for package, names in IMPORT.findall(source(module)):
+        found.add(package)
+        found.update(f"{package}.{name}" for name in re.findall(r"[\w.]+", names))
+    return tuple(sorted(name for name in found - {module, "stickslip.jit"} if module_file(name)))
 
 
+@functools.cache
 def module_file(module: str) -> Path | None:
     """Source file of a stickslip module, or None where there is none of that name."""
-    stem = PACKAGE.joinpath(*module.split(".")[1:])
-    for candidate in (stem.with_suffix(".py"), stem / "__init__.py"):
-        if candidate.is_file():
-            return candidate
+    if not module.startswith("stickslip."):
+        return None
+    stem = os.path.join(PACKAGE, *module.split(".")[1:])
+    for candidate in (f"{stem}.py", os.path.join(stem, "__init__.py")):
+        if os.path.isfile(candidate):
+            return Path(candidate)
     return None
 
 
+@functools.cache
 def source(module: str) -> str:
     """Text of a stickslip module."""
     file = module_file(module)
@@ -105,22 +133,33 @@ def source_digest(module: str) -> str:
 
 def cache_folder(module: str) -> Path:
     """Cache folder of the kernels of one module as its sources are now."""
-    return cache_root() / f"{module.removeprefix('stickslip.')}-{source_digest(module)}"
+    return cache_root() / _folder_name(module)
+
+
+def _folder_name(module: str) -> str:
+    return f"{module.removeprefix('stickslip.')}-{source_digest(module)}"
 
 
 @functools.cache
 def _prepared_folder(module: str) -> str:
-    """Create the cache folder of a module, note its use, and drop folders unused for long."""
-    folder = cache_folder(module)
-    try:
-        folder.mkdir(parents=True, exist_ok=True)
-        os.utime(folder)
-        for other in folder.parent.glob(f"{module.removeprefix('stickslip.')}-*"):
-            if time.time() - other.stat().st_mtime > KEPT_DAYS * 86400.0:
-                shutil.rmtree(other, ignore_errors=True)
-    except OSError:
-        return ""  # a read-only home: Numba falls back to its own choice of folder
-    return str(folder)
+    """Create the cache folder of a module, note its use, and drop folders unused for long; "" if nothing can be kept.
+
+    Numba's own choice of another folder, beside the source, would serve stale kernels.
+    """
+    for root in (cache_root, temporary_root):
+        try:
+            folder = root() / _folder_name(module)
+            folder.mkdir(parents=True, exist_ok=True)
+            os.utime(folder)
+            if not os.access(folder, os.W_OK):
+                continue
+            for other in folder.parent.glob(f"{module.removeprefix('stickslip.')}-*"):
+                if time.time() - other.stat().st_mtime > KEPT_DAYS * 86400.0:
+                    shutil.rmtree(other, ignore_errors=True)
+        except OSError:
+            continue
+        return str(folder)
+    return ""
 
 
 def kernel(function: F) -> F:
@@ -140,8 +179,9 @@ def parallel_kernel(function: F) -> F:
 
 def _compiled(function: F, **options: bool) -> F:
     """A lazily compiled function whose cache lives in the folder of its module."""
-    numba.config.CACHE_DIR = _prepared_folder(function.__module__)
-    compiled = numba.njit(cache=True, error_model="numpy", no_cfunc_wrapper=True, **options)(function)
+    folder = _prepared_folder(function.__module__)
+    numba.config.CACHE_DIR = folder
+    compiled = numba.njit(cache=bool(folder), error_model="numpy", no_cfunc_wrapper=True, **options)(function)
     KERNELS.append(compiled)
     _OVERLOADS.append(getattr(compiled, "overloads", ()))  # plain functions without the compiler
     return cast(F, compiled)

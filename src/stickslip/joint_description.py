@@ -4,19 +4,17 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass
-from math import inf, isinf, isnan
-from typing import TYPE_CHECKING, Literal, get_args
+from math import inf, isinf
+from typing import Literal, get_args
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
+from stickslip.body_description import Body, BodyDescription, body_index
+from stickslip.checks import any_number, direction, finite, instance, not_negative, sequence
 from stickslip.errors import InputError
 from stickslip.geometry import rotation
-from stickslip.geometry.shapes import finite, vector
-from stickslip.materials import not_negative
-
-if TYPE_CHECKING:
-    from stickslip.scene import Body, BodyDescription
+from stickslip.names import shown
 
 JointKind = Literal[
     "fixed", "ball", "revolute", "prismatic", "cylindrical", "universal", "distance", "rope", "spring", "rod"
@@ -119,21 +117,17 @@ class JointDescription:
 
 def two_bodies(bodies: Sequence[BodyDescription], where: str, a: Body | None, b: Body | None) -> tuple[int, int]:
     """Indices of the bodies of a joint, WORLD for None; at least one must be able to move."""
-    found = []
+    found, names = [], [known.name for known in bodies]
     for side, body in (("a", a), ("b", b)):
-        index = WORLD if body is None else getattr(body, "index", None)
-        name = getattr(body, "name", None)
-        if not isinstance(index, int):
-            raise InputError(f"{where}: body {side} is {body!r}; give what scene.add_* returned, or None for the world")
-        if body is not None and not (0 <= index < len(bodies) and bodies[index].name == name):
-            raise InputError(f"{where}: body {side}, {name!r}, is not of this scene, which has {len(bodies)} bodies")
-        found.append(index)
+        found.append(
+            WORLD if body is None else body_index(where, f"body {side}", body, names, ", or None for the world")
+        )
     if found[0] == found[1]:
         what = "the world" if a is None else f"body {a.name!r}"
         raise InputError(f"{where}: a and b are both {what}; two different bodies are needed")
     if not any(index != WORLD and bodies[index].kind == "dynamic" for index in found):
-        names = " and ".join("the world" if i == WORLD else f"{bodies[i].name!r} ({bodies[i].kind})" for i in found)
-        raise InputError(f"{where}: it joins {names}; at least one body must be dynamic")
+        both = " and ".join("the world" if i == WORLD else f"{bodies[i].name!r} ({bodies[i].kind})" for i in found)
+        raise InputError(f"{where}: it joins {both}; at least one body must be dynamic")
     return found[0], found[1]
 
 
@@ -162,23 +156,17 @@ def joint_frame(where: str, axes: tuple[ArrayLike | None, ...]) -> NDArray[np.fl
 def _direction(where: str, what: str, value: ArrayLike | None) -> NDArray[np.float64]:
     if value is None:
         raise InputError(f"{where}: {what} is not given; a vector (3,) other than zero is needed")
-    direction = vector(where, what, value)
-    size = float(np.linalg.norm(direction))
-    if size < 1e-12:
-        raise InputError(f"{where}: {what} is {direction}; a vector other than zero is needed")
-    return direction / size
+    return direction(where, what, value)
 
 
 def checked_limits(where: str, given: Range | None, start: float) -> Range | None:
     """Checked limits of a coordinate whose value at time zero is ``start``."""
     if given is None:
         return None
-    try:
-        low, high = (_number(where, "limit", side) for side in given)
-    except (TypeError, ValueError) as error:
-        if isinstance(error, InputError):
-            raise
-        raise InputError(f"{where}: limits are {given!r}; a lower and an upper number are needed") from None
+    sides = sequence(where, "limits", given, "a lower and an upper number are needed")
+    if len(sides) != 2:
+        raise InputError(f"{where}: limits are {shown(given)}; a lower and an upper number are needed")
+    low, high = (_number(where, "limit", side) for side in sides)
     if not low < high:
         raise InputError(f"{where}: limits are ({low}, {high}); the lower must be below the upper")
     if not low - 1e-9 <= start <= high + 1e-9:
@@ -188,9 +176,7 @@ def checked_limits(where: str, given: Range | None, start: float) -> Range | Non
 
 def checked_drive(where: str, given: Drive | None) -> Drive | None:
     """A drive or none; anything else raises an InputError."""
-    if given is not None and not isinstance(given, Drive):
-        raise InputError(f"{where}: drive is {given!r}; a stickslip.Drive is needed")
-    return given
+    return None if given is None else instance(where, "drive", given, Drive, "a stickslip.Drive is needed")
 
 
 def checked_stiffness(
@@ -217,11 +203,6 @@ def checked_strength(where: str, what: str, given: float | None) -> float:
 
 
 def _number(where: str, what: str, value: float) -> float:
-    """A number that may be infinite, or an error that names it."""
-    try:
-        number = float(value)
-    except (TypeError, ValueError):
-        raise InputError(f"{where}: {what} is {value!r}; it must be a number") from None
-    if isnan(number):
-        raise InputError(f"{where}: {what} is {number}; it must be a number")
+    """A number that may be infinite, or else is not too large."""
+    number = any_number(where, what, value)
     return number if isinf(number) else finite(where, what, number)

@@ -11,8 +11,9 @@ from typing import TYPE_CHECKING, TypedDict, Unpack, cast
 import numpy as np
 from numpy.typing import ArrayLike
 
+from stickslip import checks
+from stickslip.checks import positive, vector
 from stickslip.errors import InputError
-from stickslip.geometry.shapes import positive, vector
 from stickslip.joint_description import (
     Drive,
     Joint,
@@ -27,9 +28,10 @@ from stickslip.joint_description import (
     joint_frame,
     two_bodies,
 )
+from stickslip.names import shown
 
 if TYPE_CHECKING:
-    from stickslip.scene import Body, BodyDescription
+    from stickslip.body_description import Body, BodyDescription
 
 __all__ = ["Drive", "Joint", "JointDescription", "JointMethods"]
 
@@ -87,10 +89,11 @@ class JointMethods:
         **options: Unpack[JointOptions],
     ) -> Joint:
         """Hold b to a at ``point``; bending_stiffness [N m/rad], bending_damping [N m s/rad] resist any turning."""
-        if bending_stiffness is None and bending_damping == 0.0:
+        drag = checks.not_negative(self._label("ball", options)[0], "bending_damping", bending_damping)
+        if bending_stiffness is None and drag == 0.0:
             return self._add("ball", a, b, point, options)
         # a ball joint that resists bending has the rows of a weld that may bend
-        bending = 0.0 if bending_stiffness is None else bending_stiffness, bending_damping
+        bending = 0.0 if bending_stiffness is None else bending_stiffness, drag
         return self._add("fixed", a, b, point, options, bending=bending, called="ball")
 
     def add_revolute(
@@ -203,9 +206,9 @@ class JointMethods:
 
     def joint(self, name: str) -> Joint:
         """Handle of a joint by name."""
-        if name in self.joint_names:
+        if isinstance(name, str) and name in self.joint_names:
             return Joint(self.joint_names[name], name)
-        raise InputError(f"joint {name!r} is unknown; the scene has {len(self.joints)} joints")
+        raise InputError(f"joint {shown(name)} is unknown; the scene has {len(self.joints)} joints")
 
     def _add(
         self,
@@ -246,9 +249,7 @@ class JointMethods:
         bending_stiffness, bending_damping = checked_stiffness(
             where, "bending_stiffness", bending[0], "bending_damping", bending[1]
         )
-        collide = options.get("collide", False)
-        if not isinstance(collide, bool):
-            raise InputError(f"{where}: collide is {collide!r}; it must be True or False")
+        collide = checks.boolean(where, "collide", options.get("collide", False))
         description = JointDescription(
             name=label,
             kind=kind,
@@ -275,7 +276,6 @@ class JointMethods:
     def _label(self, kind: str, options: BreakOptions) -> tuple[str, str]:
         """What errors call a new joint, and its name."""
         name = options.get("name")
-        if name is not None and not isinstance(name, str):
-            raise InputError(f"{kind} joint: name is {name!r}; it must be a text")
-        label = name or f"{kind}-{len(self.joints)}"
+        given = "" if name is None else checks.name(f"{kind} joint", name)
+        label = given or f"{kind}-{len(self.joints)}"
         return f"joint {label!r}", label

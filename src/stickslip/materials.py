@@ -4,14 +4,15 @@ from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
-from math import inf, isnan
+from math import inf
 from typing import NamedTuple
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
+from stickslip.checks import SMALLEST, any_number, direction, fraction, not_negative, several, vector
 from stickslip.errors import InputError
-from stickslip.geometry.shapes import finite, vector
+from stickslip.names import shown
 
 Friction = float | tuple[float, float]
 """One coefficient, or two: along the friction axis of the body and across it."""
@@ -88,13 +89,9 @@ def material(
     """A checked material; what is None keeps its default, and ``where`` is what errors call it."""
     where = where or f"material {name!r}"
     default = Material(name)
-    if friction_axis is not None and (friction is None or isinstance(friction, int | float)):
-        raise InputError(f"{where}: friction_axis is given, but friction is {friction}; give two coefficients")
-    axis = vector(where, "friction_axis", default.axis if friction_axis is None else friction_axis)
-    size = float(np.linalg.norm(axis))
-    if size < 1e-12:
-        raise InputError(f"{where}: friction_axis is {axis}; a vector other than zero is needed")
-    x, y, z = (axis / size).tolist()
+    if friction_axis is not None and not several(friction):
+        raise InputError(f"{where}: friction_axis is given, but friction is {shown(friction)}; give two coefficients")
+    x, y, z = direction(where, "friction_axis", default.axis if friction_axis is None else friction_axis).tolist()
     return Material(
         name,
         default.friction if friction is None else two_coefficients(where, friction),
@@ -189,40 +186,25 @@ def _anisotropy(of: Material) -> float:
 
 def two_coefficients(where: str, friction: Friction) -> tuple[float, float]:
     """Friction along and across the axis from one number or two; a wrong one raises an InputError."""
-    if isinstance(friction, tuple | list | np.ndarray):
+    if several(friction):
         along, across = vector(where, "friction", friction, 2).tolist()
     else:
-        along = across = finite(where, "friction", friction)
+        along = across = not_negative(where, "friction", friction)
     return not_negative(where, "friction", along), not_negative(where, "friction", across)
-
-
-def not_negative(where: str, what: str, value: float) -> float:
-    """A finite number, zero or more, or an error that names it."""
-    number = finite(where, what, value)
-    if number < 0.0:
-        raise InputError(f"{where}: {what} is {number}; it must be zero or positive")
-    return number
 
 
 def stiffness(where: str, value: float) -> float:
     """A stiffness of contacts [N/m], inf for rigid ones, or an error that names it."""
-    if isinstance(value, bool) or not isinstance(value, int | float | np.number) or isnan(value) or not value > 1e-100:
+    number = any_number(where, "contact_stiffness", value)
+    if not number >= SMALLEST:
         raise InputError(
-            f"{where}: contact_stiffness is {value!r}; it must be positive [N/m], or left out (None) for rigid contacts"
+            f"{where}: contact_stiffness is {number}; it must be positive [N/m], or left out (None) for rigid contacts"
         )
-    return float(value)
-
-
-def fraction(where: str, what: str, value: float) -> float:
-    """A number between 0 and 1, or an error that names it."""
-    number = finite(where, what, value)
-    if not 0.0 <= number <= 1.0:
-        raise InputError(f"{where}: {what} is {number}; it must be between 0 and 1")
     return number
 
 
 def known_rule(where: str, rule: str) -> str:
     """The name of a rule in COMBINE, or an error that lists them."""
-    if rule not in COMBINE:
-        raise InputError(f"{where}: combination rule {rule!r} is unknown; known: {', '.join(COMBINE)}")
+    if not isinstance(rule, str) or rule not in COMBINE:
+        raise InputError(f"{where}: combination rule {shown(rule)} is unknown; known: {', '.join(COMBINE)}")
     return rule

@@ -9,6 +9,7 @@ from functools import cached_property
 import numpy as np
 from numpy.typing import NDArray
 
+from stickslip.checks import instance, unit_quaternion, vector
 from stickslip.errors import InputError
 from stickslip.geometry.hull import HullTables, Polyhedron, polyhedron, tables
 from stickslip.geometry.mesh_shapes import shape_meshes
@@ -31,12 +32,11 @@ from stickslip.geometry.shapes import (
     Mesh,
     Shape,
     Sphere,
-    unit_quaternion,
-    vector,
 )
 from stickslip.joint_tables import JointTables, joint_tables
 from stickslip.linalg.inertia import SoftPart
 from stickslip.materials import PairTables, pair_tables
+from stickslip.names import shown
 from stickslip.scene import KINDS, BodyDescription, Motion, Scene
 from stickslip.soft_tables import SoftTables, soft_parts, soft_tables
 
@@ -154,6 +154,7 @@ class Model:
 
 def compile_scene(scene: Scene) -> Model:
     """Flatten a scene into arrays; hulls and tables of meshes are built here, so degenerate ones raise here."""
+    instance("compile_scene", "scene", scene, Scene, "a stickslip.Scene is needed")
     if not scene.bodies and not scene.soft_bodies:
         raise InputError("scene: it has no bodies; add at least one")
     kind = np.array([KINDS.index(body.kind) for body in scene.bodies], dtype=np.int32)
@@ -245,8 +246,10 @@ def motion_pose(name: str, motion: Motion, time: float) -> NDArray[np.float64]:
     pose = motion(time)
     try:
         position, rotation = pose
-    except (TypeError, ValueError):
-        raise InputError(f"{where}: it gave {pose!r}; a position (3,) and a rotation (w, x, y, z) are needed") from None
+    except Exception:  # what a user's function gave can be anything
+        raise InputError(
+            f"{where}: it gave {shown(pose)}; a position (3,) and a rotation (w, x, y, z) are needed"
+        ) from None
     return np.concatenate([vector(where, "position", position), unit_quaternion(where, rotation)])
 
 

@@ -17,6 +17,7 @@ from typing import IO, Any
 import numpy as np
 from numpy.typing import NDArray
 
+from stickslip.checks import path as checked_path
 from stickslip.errors import FileError, InputError, StickslipError
 
 ROOM, SHARE = 96 * 2**20, 20
@@ -36,10 +37,7 @@ def regular_file(path: str | os.PathLike[str], what: str, needed: str) -> Path:
     ``what`` is what the file should be ("state file"), ``needed`` what the user should give. Anything else, also an
     empty file, raises a FileError; a path that is none an InputError.
     """
-    try:
-        file = Path(path)
-    except TypeError:
-        raise InputError(f"{what}: {path!r} is no path; give {needed}") from None
+    file = checked_path(what, path)
     try:
         found = os.stat(file)
     except (FileNotFoundError, NotADirectoryError):

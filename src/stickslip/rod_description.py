@@ -9,11 +9,10 @@ from typing import TYPE_CHECKING, Literal
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
+from stickslip.checks import array, not_negative, positive
 from stickslip.errors import InputError
 from stickslip.geometry.rotation import between, conjugate, matrix, multiply, rotation_vector
-from stickslip.geometry.shapes import positive
 from stickslip.joint_description import Joint, SectionSprings
-from stickslip.materials import not_negative
 
 if TYPE_CHECKING:
     from stickslip.scene import Body
@@ -102,20 +101,13 @@ def segment_mass(density: float, radius: float, length: float) -> tuple[float, N
 
 def checked_points(where: str, points: ArrayLike, closed: bool) -> NDArray[np.float64]:
     """Ends of links (n, 3) [m]; of a closed rod the last is the first again."""
-    try:
-        given = np.array(points, dtype=np.float64)
-    except (TypeError, ValueError):
-        raise InputError(f"{where}: points are {points!r}; numbers (n, 3) are needed") from None
-    if given.ndim != 2 or given.shape[1] != 3:
-        raise InputError(f"{where}: points have the shape {given.shape}; (n, 3) is needed")
-    if not np.isfinite(given).all():
-        bad = int(np.argmin(np.isfinite(given).all(axis=1)))
-        raise InputError(f"{where}: point {bad} is {given[bad]}; it must be finite")
+    given = array(where, "points", points, (None, 3))
+    count = len(given)
     if closed:
         given = np.concatenate([given, given[:1]])
     least = 4 if closed else 2
     if len(given) < least:
-        raise InputError(f"{where}: it has {len(points)} points; at least {least - closed} are needed")  # type: ignore[arg-type]
+        raise InputError(f"{where}: it has {count} points; at least {least - closed} are needed")
     length = np.linalg.norm(np.diff(given, axis=0), axis=1)
     if length.min() <= SHORTEST * length.sum():
         k = int(np.argmin(length))
@@ -150,14 +142,5 @@ def rest_curvature(
         if rest not in ("straight", "as given"):
             raise InputError(f"{where}: rest is {rest!r}; it must be 'straight', 'as given' or numbers (3,) [1/m]")
         return np.zeros_like(bend) if rest == "straight" else bend / length[:, None]
-    try:
-        given = np.array(rest, dtype=np.float64)
-    except (TypeError, ValueError):
-        raise InputError(
-            f"{where}: rest is {rest!r}; it must be 'straight', 'as given' or numbers (3,) [1/m]"
-        ) from None
-    if given.shape not in ((3,), bend.shape) or not np.isfinite(given).all():
-        raise InputError(
-            f"{where}: rest has the shape {given.shape} or is not finite; curvatures (3,) or {bend.shape} are needed"
-        )
+    given = array(where, "rest", rest, (3,), bend.shape)
     return np.array(np.broadcast_to(given, bend.shape))

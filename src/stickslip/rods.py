@@ -11,11 +11,14 @@ from typing import TYPE_CHECKING, Any, Unpack
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
+from stickslip import checks
+from stickslip.body_description import body_index
+from stickslip.checks import not_negative, positive
 from stickslip.errors import InputError
 from stickslip.geometry.rotation import between, multiply
-from stickslip.geometry.shapes import positive
 from stickslip.joint_description import WORLD, Joint, JointDescription
-from stickslip.materials import Friction, not_negative
+from stickslip.materials import Friction
+from stickslip.names import LONGEST_NAME, shown
 from stickslip.rod_description import (
     Rest,
     Rod,
@@ -90,12 +93,14 @@ class RodMethods:
         body; other holds are made with joints on ``rod.links``. Surface options are those of add_body; links that are
         far enough apart along the rod collide.
         """
-        if name is not None and not isinstance(name, str):
-            raise InputError(f"rod: name is {name!r}; it must be a text")
-        label = name or f"rod-{len(self.rods)}"
+        given = "" if name is None else checks.name("rod", name, LONGEST_NAME - 30)  # links and sections add to it
+        label = given or f"rod-{len(self.rods)}"
         where = f"rod {label!r}"
-        if any(known.name == label for known in self.rods) or f"{label}/0" in self.names:
+        if any(known.name == label for known in self.rods) or any(
+            known.startswith(f"{label}/") for known in self.names
+        ):
             raise InputError(f"{where} exists already; choose another name")
+        closed = checks.boolean(where, "closed", closed)
         section = round_section(where, radius, young, poisson)
         beta = not_negative(where, "damping", damping)
         rho = positive(where, "density", density)
@@ -147,9 +152,9 @@ class RodMethods:
     def rod(self, name: str) -> Rod:
         """Handle of a rod by name."""
         for rod in self.rods:
-            if rod.name == name:
+            if isinstance(name, str) and rod.name == name:
                 return rod
-        raise InputError(f"rod {name!r} is unknown; the scene has {len(self.rods)} rods")
+        raise InputError(f"rod {shown(name)} is unknown; the scene has {len(self.rods)} rods")
 
     def _add_section(
         self,
@@ -214,7 +219,5 @@ def _clamp(bodies: list[BodyDescription], where: str, given: bool | Body, closed
         raise InputError(f"{where}: it is closed, so it has no ends that could be fixed; leave them out")
     if given is True:
         return WORLD
-    index = getattr(given, "index", None)
-    if not isinstance(index, int) or not (0 <= index < len(bodies) and bodies[index].name == given.name):
-        raise InputError(f"{where}: an end is fixed to {given!r}; give True for the world, or a body of this scene")
-    return index
+    names = [known.name for known in bodies]
+    return body_index(where, "the body that holds an end", given, names, ", or True for the world")

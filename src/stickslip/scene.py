@@ -3,60 +3,31 @@
 from __future__ import annotations
 
 import os
-from collections.abc import Callable, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass, field, replace
-from typing import Any, Literal, TypedDict, Unpack, cast
+from math import inf
+from typing import Any, TypedDict, Unpack, cast
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
+from stickslip import checks
+from stickslip.body_description import KINDS, Body, BodyDescription, Kind, Motion, body_index
 from stickslip.body_mass import mass_properties
+from stickslip.checks import unit_quaternion, vector
 from stickslip.errors import InputError
 from stickslip.geometry import mesh_file, rotation, shapes
-from stickslip.geometry.mass import MassProperties
-from stickslip.geometry.shapes import Placed, Shape, placed, unit_quaternion, vector
+from stickslip.geometry.shapes import Placed, Shape, placed
 from stickslip.joint_description import JointDescription
 from stickslip.joints import JointMethods
 from stickslip.materials import Friction, Material, PairRule, changed_rule, known_rule
 from stickslip.materials import material as material_of
+from stickslip.names import shown, visible
 from stickslip.rods import Rod, RodMethods
 from stickslip.soft import SoftMethods
 from stickslip.soft_description import SoftBody, SoftDescription
 
-Kind = Literal["static", "kinematic", "dynamic"]
-KINDS: tuple[Kind, ...] = ("static", "kinematic", "dynamic")
-Motion = Callable[[float], tuple[ArrayLike, ArrayLike]]
-"""Prescribed motion: time [s] -> position (3,) [m] and rotation (w, x, y, z) of the body's frame."""
-
-
-@dataclass(frozen=True)
-class Body:
-    """Handle of a body: its index in every per-body array, and its name. Stays valid for the scene's life.
-
-    It belongs to the scene that made it; another scene's handle is noticed by its name or index only.
-    """
-
-    index: int
-    name: str
-
-
-@dataclass(eq=False)
-class BodyDescription:
-    """Everything the user said of one body; ``mass_properties`` is in the body's frame."""
-
-    name: str
-    kind: Kind
-    parts: tuple[Placed, ...]
-    position: NDArray[np.float64]
-    rotation: NDArray[np.float64]
-    velocity: NDArray[np.float64]
-    angular_velocity: NDArray[np.float64]
-    force: NDArray[np.float64]
-    torque: NDArray[np.float64]
-    mass_properties: MassProperties
-    material: int
-    motion: Motion | None
-    colour: tuple[float, float, float] | None
+__all__ = ["KINDS", "Body", "BodyDescription", "Kind", "Motion", "Scene"]
 
 
 class BodyOptions(TypedDict, total=False):
@@ -90,15 +61,15 @@ class Scene(JointMethods, SoftMethods, RodMethods):
     gravity: ArrayLike = (0.0, 0.0, -9.81)
     friction_rule: str = "geometric"
     restitution_rule: str = "max"
-    bodies: list[BodyDescription] = field(default_factory=list)
-    names: dict[str, int] = field(default_factory=dict)
-    materials: list[Material] = field(default_factory=list)
-    pair_rules: dict[tuple[int, int], PairRule] = field(default_factory=dict)
-    ignored: set[tuple[int, int]] = field(default_factory=set)
-    joints: list[JointDescription] = field(default_factory=list)
-    joint_names: dict[str, int] = field(default_factory=dict)
-    rods: list[Rod] = field(default_factory=list)
-    soft_bodies: list[SoftDescription] = field(default_factory=list)
+    bodies: list[BodyDescription] = field(default_factory=list, init=False)
+    names: dict[str, int] = field(default_factory=dict, init=False)
+    materials: list[Material] = field(default_factory=list, init=False)
+    pair_rules: dict[tuple[int, int], PairRule] = field(default_factory=dict, init=False)
+    ignored: set[tuple[int, int]] = field(default_factory=set, init=False)
+    joints: list[JointDescription] = field(default_factory=list, init=False)
+    joint_names: dict[str, int] = field(default_factory=dict, init=False)
+    rods: list[Rod] = field(default_factory=list, init=False)
+    soft_bodies: list[SoftDescription] = field(default_factory=list, init=False)
 
     def __post_init__(self) -> None:
         self.gravity = vector("scene", "gravity", self.gravity)
@@ -119,6 +90,7 @@ class Scene(JointMethods, SoftMethods, RodMethods):
         contact_dissipation: float | None = None,
     ) -> str:
         """Name a surface; bodies refer to it with ``material=name``. The rest is explained at :meth:`add_body`."""
+        name = checks.name("material", name)
         if any(known.name == name for known in self.materials):
             raise InputError(f"material {name!r} exists already; choose another name")
         given = friction, restitution, torsion, tangential_restitution, friction_axis
@@ -142,7 +114,7 @@ class Scene(JointMethods, SoftMethods, RodMethods):
         """
         i, j = sorted((self._material_index(a), self._material_index(b)))
         self.pair_rules[i, j] = changed_rule(
-            f"material pair {a!r}, {b!r}", self.pair_rules.get((i, j), self.default_rule),
+            f"material pair {shown(a)}, {shown(b)}", self.pair_rules.get((i, j), self.default_rule),
             friction, restitution, torsion, tangential_restitution, contact_stiffness, contact_dissipation,
         )  # fmt: skip
 
@@ -153,10 +125,10 @@ class Scene(JointMethods, SoftMethods, RodMethods):
 
     def _material_index(self, name: str) -> int:
         for index, material in enumerate(self.materials):
-            if material.name == name:
+            if isinstance(name, str) and material.name == name:
                 return index
         known = ", ".join(repr(material.name) for material in self.materials) or "none"
-        raise InputError(f"material {name!r} is unknown; known: {known}; add it with scene.add_material")
+        raise InputError(f"material {shown(name)} is unknown; known: {known}; add it with scene.add_material")
 
     # ---- bodies ------------------------------------------------------------------------------------------
 
@@ -230,9 +202,9 @@ class Scene(JointMethods, SoftMethods, RodMethods):
         """Add the solid inside a closed mesh: ``vertices`` (n, 3) [m] and ``triangles`` (m, 3), or a mesh ``file``."""
         if (vertices is None) != (triangles is None) or (vertices is None) == (file is None):
             raise InputError("mesh: give either vertices and triangles, or file")
-        where = f"body {options['name']!r}" if options.get("name") else "mesh"
+        where = f"body {shown(options['name'])}" if isinstance(options.get("name"), str) else "mesh"
         if file is not None:
-            where = f"mesh file {file}"
+            where = f"mesh file {visible(file)}"
             vertices, triangles = mesh_file.read_mesh(file)
         shape = shapes.Mesh(cast(ArrayLike, vertices), cast(ArrayLike, triangles), where)
         return self.add_body([placed(shape)], position, rotation, **options)
@@ -241,9 +213,7 @@ class Scene(JointMethods, SoftMethods, RodMethods):
         self, normal: ArrayLike = (0, 0, 1), position: ArrayLike = (0, 0, 0), **options: Unpack[BodyOptions]
     ) -> Body:
         """Add a solid half-space below the plane through ``position`` [m] with outward ``normal`` (3,)."""
-        direction = vector("half-space", "normal", normal)
-        if not np.linalg.norm(direction) > 1e-12:
-            raise InputError(f"half-space: normal is {direction}; a vector other than zero is needed")
+        direction = checks.direction("half-space", "normal", normal)
         options.setdefault("kind", "static")
         return self.add_body([placed(shapes.HalfSpace())], position, rotation.between((0, 0, 1), direction), **options)
 
@@ -298,28 +268,30 @@ class Scene(JointMethods, SoftMethods, RodMethods):
         velocity (3,) [m/s] of the centre of mass, angular_velocity (3,) [rad/s], both in the world frame.
         force (3,) [N] at the centre of mass and torque (3,) [N m], world frame: constant until Simulation.set_force.
         """
+        parts = checks.sequence("body", "parts", parts, "a list of shapes is needed")
         if not parts:
             raise InputError("body: no shapes; give at least one")
         for part in parts:
             if not isinstance(part, Placed | Shape):
-                raise InputError(f"body: part {part!r} is no shape; give shapes, or what stickslip.placed returned")
+                raise InputError(
+                    f"body: part {shown(part)} is no shape; give shapes, or what stickslip.placed returned"
+                )
         shapes_placed = tuple(part if isinstance(part, Placed) else placed(part) for part in parts)
         first = type(shapes_placed[0].shape).__name__.lower()
-        if name is not None and not isinstance(name, str):
-            raise InputError(f"body: name is {name!r}; it must be a text")
-        label = name or f"{'compound' if len(parts) > 1 else first}-{len(self.bodies)}"
+        given = "" if name is None else checks.name("body", name)
+        label = given or f"{'compound' if len(parts) > 1 else first}-{len(self.bodies)}"
         where = f"body {label!r}"
         if label in self.names:
             raise InputError(f"{where} exists already; choose another name")
-        if kind not in KINDS:
-            raise InputError(f"{where}: kind is {kind!r}; it must be one of {', '.join(KINDS)}")
+        checks.choice(where, "kind", kind, KINDS)
         if motion is not None and kind != "kinematic":
             raise InputError(f"{where}: a motion is given, but kind is {kind!r}; it must be 'kinematic'")
-        if kind == "static" and (np.any(velocity) or np.any(angular_velocity)):
+        if motion is not None:
+            checks.function(where, "motion", motion)
+        moving, turning = vector(where, "velocity", velocity), vector(where, "angular_velocity", angular_velocity)
+        if kind == "static" and (moving.any() or turning.any()):
             raise InputError(f"{where}: it has a velocity, but is static; make it kinematic to move it")
-        if colour is not None:
-            red, green, blue = vector(where, "colour", colour).tolist()
-            colour = red, green, blue
+        painted = checks.colour(where, colour)
         surface = {
             "friction": friction, "restitution": restitution, "torsion": torsion,
             "tangential_restitution": tangential_restitution, "friction_axis": friction_axis,
@@ -332,14 +304,14 @@ class Scene(JointMethods, SoftMethods, RodMethods):
                 shapes_placed,
                 vector(where, "position", position),
                 unit_quaternion(where, rotation),
-                vector(where, "velocity", velocity),
-                vector(where, "angular_velocity", angular_velocity),
-                vector(where, "force", force),
-                vector(where, "torque", torque),
+                moving,
+                turning,
+                vector(where, "force", force, largest=inf),
+                vector(where, "torque", torque, largest=inf),
                 mass_properties(where, kind == "dynamic", shapes_placed, density, mass, inertia),
                 self._material_of(label, material, **surface),  # last of the checks: it adds to the scene
                 motion,
-                colour,
+                painted,
             )
         )
         self.names[label] = len(self.bodies) - 1
@@ -361,9 +333,9 @@ class Scene(JointMethods, SoftMethods, RodMethods):
 
     def body(self, name: str) -> Body:
         """Handle of a body by name."""
-        if name in self.names:
+        if isinstance(name, str) and name in self.names:
             return Body(self.names[name], name)
-        raise InputError(f"body {name!r} is unknown; the scene has {len(self.bodies)} bodies")
+        raise InputError(f"body {shown(name)} is unknown; the scene has {len(self.bodies)} bodies")
 
     def ignore_collision(self, a: Body | SoftBody, b: Body | SoftBody) -> None:
         """Let two bodies pass through each other."""
@@ -371,8 +343,7 @@ class Scene(JointMethods, SoftMethods, RodMethods):
         for body in (a, b):
             if isinstance(body, SoftBody):
                 self._soft(body)
-            elif not (0 <= body.index < len(self.bodies) and self.bodies[body.index].name == body.name):
-                raise InputError(f"body {body.name!r} is not of this scene; it has {len(self.bodies)} bodies")
-            # soft bodies count from -1 downwards until the number of rigid ones is known
-            pair.append(-1 - body.index if isinstance(body, SoftBody) else body.index)
+                pair.append(-1 - body.index)  # from -1 downwards until the number of rigid ones is known
+            else:
+                pair.append(body_index("ignore_collision", "body", body, list(self.names)))
         self.ignored.add((min(pair), max(pair)))

@@ -5,12 +5,16 @@ from __future__ import annotations
 import time
 from collections.abc import Callable
 from dataclasses import dataclass, field, replace
+from math import inf
 from typing import cast
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
+from stickslip import checks
+from stickslip.body_description import handle_fits
 from stickslip.certificate import Certificate, certify
+from stickslip.checks import finite, unit_quaternion, vector
 from stickslip.collision.contacts import Contacts
 from stickslip.collision.matching import remember
 from stickslip.collision.soft_contacts import SoftContacts
@@ -21,13 +25,13 @@ from stickslip.divergence import check_finite
 from stickslip.dynamics import joints, prescribed, rigid_bodies
 from stickslip.errors import InputError
 from stickslip.geometry import rotation
-from stickslip.geometry.shapes import finite, unit_quaternion, vector
 from stickslip.joint_tables import NOTHING
 from stickslip.joints import Joint
 from stickslip.linalg.inertia import SparseInertia
 from stickslip.linalg.threads import one_blas_thread
 from stickslip.linearisation import Linearisation
 from stickslip.model import DYNAMIC, KINEMATIC, STATIC, Model, compile_scene
+from stickslip.names import shown
 from stickslip.pieces import excess, take_in_pieces
 from stickslip.scene import KINDS, Body, Scene
 from stickslip.soft_description import SoftBody
@@ -76,14 +80,16 @@ class Simulation(SoftReading):
     ) -> None:
         """Compile the scene and start at time zero; ``dt`` [s] takes the place of the one in ``stepping``."""
         if not isinstance(scene, Scene | Model):
-            raise InputError(f"simulation: scene is {scene!r}; a Scene or a Model is needed")
-        self.model = scene if isinstance(scene, Model) else compile_scene(scene)
+            raise InputError(f"simulation: scene is {shown(scene)}; a Scene or a Model is needed")
+        if stepping is not None:
+            checks.instance("simulation", "stepping", stepping, Stepping, "a stickslip.Stepping is needed")
         self.stepping = stepping or Stepping()
+        self.model = scene if isinstance(scene, Model) else compile_scene(scene)
         if dt is not None:
             self.stepping = replace(self.stepping, dt=dt)
         self.solver = make_solver(solver) if isinstance(solver, str) else solver
         if not callable(getattr(self.solver, "solve", None)):
-            raise InputError(f"simulation: solver is {solver!r}; the name of a solver or a solver is needed")
+            raise InputError(f"simulation: solver is {shown(solver)}; the name of a solver or a solver is needed")
         if self.model.joints.count and self.stepping.stabilisation:
             raise InputError(
                 f"stepping: stabilisation is {self.stepping.stabilisation}, but the scene has joints, which moving "
@@ -197,9 +203,10 @@ class Simulation(SoftReading):
 
     def run(self, steps: int, callback: Callable[[StepResult], None] | None = None) -> State:
         """Take several steps; ``callback`` sees the result of each."""
-        if not isinstance(steps, int | np.integer) or steps < 0:
-            raise InputError(f"simulation: steps is {steps!r}; it must be a whole number, zero or more")
-        for _ in range(steps):
+        count = checks.whole("simulation", "steps", steps)
+        if callback is not None:
+            checks.function("simulation", "callback", callback, "a function of the result of a step")
+        for _ in range(count):
             result = self.step()
             if callback is not None:
                 callback(result)
@@ -237,7 +244,7 @@ class Simulation(SoftReading):
             raise InputError(
                 "contacts: no step was completed since the start, the last restore or the last failure; call step()"
             )
-        if isinstance(body, Body) and body == other:
+        if isinstance(body, Body) and isinstance(other, Body) and body == other:
             raise InputError(f"contacts: {body.name!r} is given twice; give two bodies, or one")
         numbers = (None if each is None else self._number(each) for each in (body, other))
         return report_contacts(self.last, self.stepping.dt, *numbers)
@@ -275,16 +282,15 @@ class Simulation(SoftReading):
         where = f"joint {joint.name!r}"
         tables = self.model.joints
         driven = tables.row_coordinate[(tables.row_joint == j) & (tables.row_driven == 1)].tolist()
-        if not isinstance(coordinate, int | np.integer) or isinstance(coordinate, bool):
-            raise InputError(f"{where}: coordinate is {coordinate!r}; a whole number is needed, one of {driven}")
-        if coordinate not in driven:
-            raise InputError(f"{where}: coordinate {coordinate!r} has no drive; those that have: {driven or 'none'}")
+        k = checks.whole(where, "coordinate", coordinate)
+        if k not in driven:
+            raise InputError(f"{where}: coordinate {k} has no drive; those that have: {driven or 'none'}")
         if position is None and velocity is None:
             raise InputError(f"{where}: neither position nor velocity of its drive is given; give one or both")
         target = self.state.joint_target.copy()
         for column, name, value in ((0, "position", position), (1, "velocity", velocity)):
             if value is not None:
-                target[j, coordinate, column] = finite(where, name, value)
+                target[j, k, column] = finite(where, name, value)
         self.state = replace(self.state, joint_target=target)
 
     def set_force(
@@ -294,22 +300,22 @@ class Simulation(SoftReading):
 
         The force acts at the centre of mass; a world ``point`` (3,) [m] adds its moment as the body stands now.
         """
-        where = f"body {body.name!r}"
-        push, turn = vector(where, "force", force), vector(where, "torque", torque)
+        where = f"body {self._name(body)}"
+        push, turn = vector(where, "force", force, largest=inf), vector(where, "torque", torque, largest=inf)
         if point is not None:
             turn += np.cross(vector(where, "point", point) - self.centre_of_mass(body), push)
         self._change("force", body, np.concatenate([push, turn]), (DYNAMIC,))
 
     def set_velocity(self, body: Body, velocity: ArrayLike, angular_velocity: ArrayLike = (0, 0, 0)) -> None:
         """Set the velocity [m/s] of the centre of mass and the angular velocity [rad/s]."""
-        where = f"body {body.name!r}"
+        where = f"body {self._name(body)}"
         parts = [vector(where, "velocity", velocity), vector(where, "angular_velocity", angular_velocity)]
         self._change("v", body, np.concatenate(parts), (DYNAMIC, KINEMATIC))
 
     def set_pose(self, body: Body, position: ArrayLike, orientation: ArrayLike = (1, 0, 0, 0)) -> None:
         """Move the body's frame to a position (3,) [m] and a rotation (w, x, y, z)."""
-        where = f"body {body.name!r}"
-        quaternion = unit_quaternion(where, orientation)
+        where = f"body {self._name(body)}"
+        quaternion = unit_quaternion(where, orientation, "orientation")
         centre = rotation.matrix(quaternion) @ self.model.centre[self._index(body)]
         pose = np.concatenate([vector(where, "position", position) + centre, quaternion])
         self._change("q", body, pose, (DYNAMIC, KINEMATIC, STATIC))
@@ -323,10 +329,14 @@ class Simulation(SoftReading):
         """Row of a body in the state's arrays; a handle of another scene raises an InputError."""
         names = self.model.body_names
         if not isinstance(body, Body):
-            raise InputError(f"body: {body!r} is no handle; give what scene.add_* returned, or scene.body(name)")
-        if not (0 <= body.index < len(names) and names[body.index] == body.name):
-            raise InputError(f"body {body.name!r} is not of this simulation, which has {len(names)} bodies")
+            raise InputError(f"body: {shown(body)} is no handle; give what scene.add_* returned, or scene.body(name)")
+        if not handle_fits(body, names):
+            raise InputError(f"body {shown(body.name)} is not of this simulation, which has {len(names)} bodies")
         return body.index
+
+    def _name(self, body: Body) -> str:
+        """Name of a body in messages; a handle of another scene raises an InputError."""
+        return repr(self.model.body_names[self._index(body)])
 
     def _number(self, body: Body | SoftBody) -> int:
         """Number of a body in contacts, where soft bodies follow the rigid ones."""
@@ -339,9 +349,9 @@ class Simulation(SoftReading):
         """Row of a joint in the state's arrays; a handle of another scene raises an InputError."""
         names = self.model.joint_names
         if not isinstance(joint, Joint):
-            raise InputError(f"joint: {joint!r} is no handle; give what scene.add_revolute or the like returned")
-        if not (0 <= joint.index < len(names) and names[joint.index] == joint.name):
-            raise InputError(f"joint {joint.name!r} is not of this simulation, which has {len(names)} joints")
+            raise InputError(f"joint: {shown(joint)} is no handle; give what scene.add_revolute or the like returned")
+        if not handle_fits(joint, names):
+            raise InputError(f"joint {shown(joint.name)} is not of this simulation, which has {len(names)} joints")
         return joint.index
 
     def _coordinates(self, joint: Joint) -> tuple[NDArray[np.float64], NDArray[np.float64]]:

@@ -11,12 +11,15 @@ from typing import TYPE_CHECKING, Any, cast
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
+from stickslip import checks
+from stickslip.body_description import body_index, handle_fits
+from stickslip.checks import finite, positive, unit_quaternion, vector
 from stickslip.errors import InputError
 from stickslip.geometry import rotation as turns
-from stickslip.geometry.shapes import finite, positive, unit_quaternion, vector
 from stickslip.geometry.tet_mesh import TetMesh
 from stickslip.geometry.triangle_mesh import mass_of
 from stickslip.materials import Friction
+from stickslip.names import shown
 from stickslip.soft_description import (
     Activation,
     Cavity,
@@ -30,7 +33,7 @@ from stickslip.soft_description import (
 )
 
 if TYPE_CHECKING:
-    from stickslip.scene import Body, BodyDescription
+    from stickslip.body_description import Body, BodyDescription
 
 
 class SoftMethods:
@@ -71,30 +74,25 @@ class SoftMethods:
         plane_strain: nothing depends on the z axis of the mesh, and no node moves along it: d/dz = 0 and F_zz = 1, as
         in [han2023] sec. VII-A. Any thickness and number of layers will do; forces are those of the thickness.
         """
-        if not isinstance(mesh, TetMesh):
-            raise InputError(f"soft body: mesh is {mesh!r}; a stickslip.TetMesh is needed")
-        if name is not None and not isinstance(name, str):
-            raise InputError(f"soft body: name is {name!r}; it must be a text")
-        label = name or f"soft-{len(self.soft_bodies)}"
+        checks.instance("soft body", "mesh", mesh, TetMesh, "a stickslip.TetMesh is needed")
+        label = ("" if name is None else checks.name("soft body", name)) or f"soft-{len(self.soft_bodies)}"
         where = f"soft body {label!r}"
         if label in self.names or any(body.name == label for body in self.soft_bodies):
             raise InputError(f"{where} exists already; choose another name")
         several = elastic if isinstance(elastic, list | tuple) else (elastic,)
         materials = tuple(cast("Sequence[Elastic]", several))
         if not materials or not all(isinstance(each, Elastic) for each in materials):
-            raise InputError(f"{where}: elastic is {elastic!r}; give what stickslip.elastic returned, or several of it")
+            raise InputError(
+                f"{where}: elastic is {shown(elastic)}; give what stickslip.elastic returned, or several of it"
+            )
         regions = _regions(where, region, len(mesh.tets), len(materials))
-        if colour is not None:
-            red, green, blue = vector(where, "colour", colour).tolist()
-            colour = red, green, blue
+        painted = checks.colour(where, colour)
         centre = vector(where, "position", position)
         start = centre + mesh.nodes @ turns.matrix(unit_quaternion(where, rotation)).T
         spin = vector(where, "angular_velocity", angular_velocity)
         moving = vector(where, "velocity", velocity) + np.cross(spin, start - centre)
-        if not isinstance(self_contact, bool):
-            raise InputError(f"{where}: self_contact is {self_contact!r}; it must be True or False")
-        if not isinstance(plane_strain, bool):
-            raise InputError(f"{where}: plane_strain is {plane_strain!r}; it must be True or False")
+        self_contact = checks.boolean(where, "self_contact", self_contact)
+        plane_strain = checks.boolean(where, "plane_strain", plane_strain)
         normal = _plane_normal(where, turns.matrix(unit_quaternion(where, rotation)), moving) if plane_strain else None
         number = self._material_of(
             label, material, friction=friction, restitution=restitution,
@@ -102,7 +100,7 @@ class SoftMethods:
         )  # fmt: skip
         still = np.zeros_like(start)
         described = SoftDescription(
-            label, mesh, start, moving, still, materials, regions, number, self_contact, colour, normal
+            label, mesh, start, moving, still, materials, regions, number, self_contact, painted, normal
         )
         self.soft_bodies.append(described)
         return SoftBody(len(self.soft_bodies) - 1, label)
@@ -110,9 +108,9 @@ class SoftMethods:
     def soft_body(self, name: str) -> SoftBody:
         """Handle of a soft body by name."""
         for index, body in enumerate(self.soft_bodies):
-            if body.name == name:
+            if isinstance(name, str) and body.name == name:
                 return SoftBody(index, name)
-        raise InputError(f"soft body {name!r} is unknown; the scene has {len(self.soft_bodies)} soft bodies")
+        raise InputError(f"soft body {shown(name)} is unknown; the scene has {len(self.soft_bodies)} soft bodies")
 
     def hold_nodes(
         self, body: SoftBody, nodes: ArrayLike, motion: NodeMotion | None = None, centre: ArrayLike = (0, 0, 0)
@@ -123,18 +121,18 @@ class SoftMethods:
         """
         described = self._soft(body)
         chosen = _loose_nodes(body, described, nodes)
-        if motion is not None and not callable(motion):
-            raise InputError(f"soft body {body.name!r}: motion is {motion!r}; a function of time is needed")
+        if motion is not None:
+            checks.function(f"soft body {body.name!r}", "motion", motion)
         described.held.append(HeldNodes(chosen, motion, vector(f"soft body {body.name!r}", "centre", centre)))
 
     def weld_nodes(self, body: SoftBody, nodes: ArrayLike, to: Body, *, collide: bool = False) -> None:
         """Weld nodes to a rigid body where they are at time zero; the two collide only if ``collide`` is True."""
         described = self._soft(body)
         chosen = _loose_nodes(body, described, nodes)
-        known = self.names.get(getattr(to, "name", ""))
-        if known is None or known != getattr(to, "index", None) or isinstance(to, SoftBody):
-            raise InputError(f"soft body {body.name!r}: {to!r} is no rigid body of this scene")
-        described.welded.append(Welded(chosen, to.index))
+        where = f"soft body {body.name!r}"
+        held = body_index(where, "the rigid body", to, list(self.names))
+        collide = checks.boolean(where, "collide", collide)
+        described.welded.append(Welded(chosen, held))
         if not collide:
             self.ignored.add((-1 - body.index, to.index))
 
@@ -142,20 +140,14 @@ class SoftMethods:
         """Apply a constant force (3,) [N] to every given node, or (k, 3) to each its own; adds to earlier ones."""
         described = self._soft(body)
         where = f"soft body {body.name!r}"
-        chosen = _indices(where, "nodes", nodes, len(described.start))
-        try:
-            each = np.broadcast_to(np.asarray(force, dtype=np.float64), (len(chosen), 3))
-        except (TypeError, ValueError):
-            raise InputError(f"{where}: force is {force!r}; (3,) or ({len(chosen)}, 3) numbers are needed") from None
-        if not np.isfinite(each).all():
-            raise InputError(f"{where}: force {each[~np.isfinite(each)][0]} is not finite")
-        described.force[chosen] += each
+        chosen = checks.indices(where, "nodes", nodes, len(described.start))
+        described.force[chosen] += checks.for_each(where, "force", force, len(chosen))
 
     def activate(self, body: SoftBody, elements: ArrayLike, stress: float | Course) -> None:
         """Add an internal volumetric stress [Pa] to elements, constant or a function of time; positive ones swell."""
         described = self._soft(body)
         where = f"soft body {body.name!r}"
-        chosen = _indices(where, "elements", elements, len(described.mesh.tets))
+        chosen = checks.indices(where, "elements", elements, len(described.mesh.tets))
         described.activations.append(Activation(chosen, _course(where, "stress", stress)))
 
     def add_cavity(
@@ -176,12 +168,11 @@ class SoftMethods:
         where = f"soft body {body.name!r}, cavity"
         if described.normal is not None:
             raise InputError(f"{where}: the body is in plane strain, in which a cavity has no ends; fill bodies in 3D")
-        faces = np.asarray(triangles)
-        if faces.ndim != 2 or faces.shape[1] != 3 or not len(faces):
-            raise InputError(f"{where}: triangles have shape {faces.shape}; (k, 3) is needed")
-        _indices(where, "triangles", np.unique(faces), len(described.start))
+        faces = checks.whole_array(where, "triangles", triangles, (None, 3), len(described.start))
+        if not len(faces):
+            raise InputError(f"{where}: triangles have shape {faces.shape}; at least four are needed")
         _refuse_open(where, faces)
-        inside = mass_of(described.start, faces.astype(np.int32))[0]
+        inside = mass_of(described.start, faces)[0]
         if not inside > 0.0:
             raise InputError(
                 f"{where}: its triangles enclose {inside:.6g} m^3; they must be turned around, so that normals point "
@@ -193,7 +184,7 @@ class SoftMethods:
             raise InputError(f"{where}: give either pressure or volume")
         described.cavities.append(
             Cavity(
-                faces.astype(np.int32),
+                faces,
                 None if pressure is None else _course(where, "pressure", pressure),
                 None if volume is None else _course(where, "volume", volume),
                 positive(where, "bulk", bulk),
@@ -203,10 +194,10 @@ class SoftMethods:
     def _soft(self, body: SoftBody) -> SoftDescription:
         """What was said of a soft body of this scene."""
         if not isinstance(body, SoftBody):
-            raise InputError(f"{body!r} is no soft body; give what add_soft returned")
-        if not (0 <= body.index < len(self.soft_bodies) and self.soft_bodies[body.index].name == body.name):
+            raise InputError(f"{shown(body)} is no soft body; give what add_soft returned")
+        if not handle_fits(body, [known.name for known in self.soft_bodies]):
             count = len(self.soft_bodies)
-            raise InputError(f"soft body {body.name!r} is not of this scene; it has {count} soft bodies")
+            raise InputError(f"soft body {shown(body.name)} is not of this scene; it has {count} soft bodies")
         return self.soft_bodies[body.index]
 
     if TYPE_CHECKING:  # of Scene
@@ -220,12 +211,7 @@ def _regions(where: str, region: ArrayLike | None, elements: int, materials: int
         if materials > 1:
             raise InputError(f"{where}: {materials} materials are given; region must say which one each element has")
         return np.zeros(elements, dtype=np.int32)
-    chosen = np.asarray(region)
-    if chosen.shape != (elements,) or chosen.dtype.kind not in "iu":
-        raise InputError(f"{where}: region has shape {chosen.shape}; ({elements},) whole numbers are needed")
-    if len(chosen) and not (chosen.min() >= 0 and chosen.max() < materials):
-        raise InputError(f"{where}: region goes from {chosen.min()} to {chosen.max()}; there are {materials} materials")
-    return chosen.astype(np.int32)
+    return checks.whole_array(where, "region", region, (elements,), materials)
 
 
 def _plane_normal(where: str, turn: NDArray[np.float64], velocity: NDArray[np.float64]) -> NDArray[np.float64]:
@@ -238,24 +224,9 @@ def _plane_normal(where: str, turn: NDArray[np.float64], velocity: NDArray[np.fl
     return normal
 
 
-def _indices(where: str, what: str, given: ArrayLike, count: int) -> NDArray[np.int32]:
-    """Rising indices below ``count``, or an InputError; a mask of that length is taken, too."""
-    chosen = np.asarray(given)
-    if chosen.dtype == np.bool_ and chosen.shape == (count,):
-        chosen = np.flatnonzero(chosen)
-    if chosen.ndim != 1 or not len(chosen) or chosen.dtype.kind not in "iu":
-        raise InputError(f"{where}: {what} are {given!r}; a list of whole numbers is needed, and not an empty one")
-    if chosen.min() < 0 or chosen.max() >= count:
-        raise InputError(f"{where}: {what} go from {chosen.min()} to {chosen.max()}; there are {count}")
-    unique = np.unique(chosen)
-    if len(unique) < len(chosen):
-        raise InputError(f"{where}: {what} have {len(chosen) - len(unique)} numbers twice")
-    return unique.astype(np.int32)
-
-
 def _loose_nodes(body: SoftBody, described: SoftDescription, nodes: ArrayLike) -> NDArray[np.int32]:
     """Indices of nodes, or an InputError where one of them is held or welded already."""
-    chosen = _indices(f"soft body {body.name!r}", "nodes", nodes, len(described.start))
+    chosen = checks.indices(f"soft body {body.name!r}", "nodes", nodes, len(described.start))
     for taken in [each.nodes for each in described.held] + [each.nodes for each in described.welded]:
         both = np.intersect1d(chosen, taken)
         if len(both):

@@ -4,13 +4,13 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from dataclasses import dataclass, field
-from typing import Literal
+from typing import Literal, cast
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
+from stickslip.checks import choice, finite, not_negative, positive, vector
 from stickslip.errors import InputError
-from stickslip.geometry.shapes import finite, positive, vector
 from stickslip.geometry.tet_mesh import TetMesh
 
 ElasticModel = Literal[
@@ -84,18 +84,15 @@ def elastic(
     ``model`` is "lagged-corotational" unless given ([han2023] eq. 7), and "mooney-rivlin" where ``mooney`` is.
     """
     where = "elastic material"
-    given = [(young, poisson) != (None, None), (mu, lam) != (None, None), mooney is not None]
+    given = [any(value is not None for value in way) for way in ((young, poisson), (mu, lam), (mooney,))]
     if sum(given) != 1:
         raise InputError(f"{where}: give young and poisson, or mu and lam, or mooney=(c1, c2, bulk); one of the three")
-    chosen = model or ("mooney-rivlin" if mooney is not None else "lagged-corotational")
-    if chosen not in MODELS:
-        raise InputError(f"{where}: model is {chosen!r}; it must be one of {', '.join(MODELS)}")
+    usual: ElasticModel = "mooney-rivlin" if mooney is not None else "lagged-corotational"
+    chosen = usual if model is None else cast(ElasticModel, choice(where, "model", model, MODELS))
     if (chosen == "mooney-rivlin") != (mooney is not None):
         raise InputError(f"{where}: model is {chosen!r}; mooney=(c1, c2, bulk) belongs to 'mooney-rivlin' only")
-    positive(where, "density", density)
-    for name, value in (("alpha", alpha), ("beta", beta)):
-        if finite(where, name, value) < 0.0:
-            raise InputError(f"{where}: {name} is {value}; it must be zero or positive")
+    rho = positive(where, "density", density)
+    damping = not_negative(where, "alpha", alpha), not_negative(where, "beta", beta)
     c1 = c2 = bulk = 0.0
     if mooney is not None:
         c1, c2, bulk = vector(where, "mooney", mooney).tolist()
@@ -107,17 +104,17 @@ def elastic(
     elif young is not None or poisson is not None:
         if young is None or poisson is None:
             raise InputError(f"{where}: young is {young}, poisson is {poisson}; both are needed")
-        positive(where, "young", young)
-        if not -1.0 < finite(where, "poisson", poisson) < 0.5:
-            raise InputError(f"{where}: poisson is {poisson}; it must be above -1 and below 0.5")
-        mu = young / (2.0 * (1.0 + poisson))
-        lam = young * poisson / ((1.0 + poisson) * (1.0 - 2.0 * poisson))
+        E, nu = positive(where, "young", young), finite(where, "poisson", poisson)
+        if not -1.0 < nu < 0.5:
+            raise InputError(f"{where}: poisson is {nu}; it must be above -1 and below 0.5")
+        mu = E / (2.0 * (1.0 + nu))
+        lam = E * nu / ((1.0 + nu) * (1.0 - 2.0 * nu))
     if mu is None or lam is None:
         raise InputError(f"{where}: mu is {mu}, lam is {lam}; both are needed")
-    positive(where, "mu", mu)
-    if not finite(where, "lam", lam) > -2.0 / 3.0 * mu:
-        raise InputError(f"{where}: lam is {lam}; it must be above -2/3 mu = {-2.0 / 3.0 * mu:.6g}")
-    return Elastic(chosen, float(mu), float(lam), float(density), float(alpha), float(beta), c1, c2, bulk)
+    shear, first = positive(where, "mu", mu), finite(where, "lam", lam)
+    if not first > -2.0 / 3.0 * shear:
+        raise InputError(f"{where}: lam is {first}; it must be above -2/3 mu = {-2.0 / 3.0 * shear:.6g}")
+    return Elastic(chosen, shear, first, rho, *damping, c1, c2, bulk)
 
 
 @dataclass(frozen=True, eq=False)

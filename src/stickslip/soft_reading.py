@@ -3,17 +3,21 @@
 from __future__ import annotations
 
 from dataclasses import dataclass, replace
+from math import inf
 from typing import TYPE_CHECKING
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
+from stickslip.body_description import handle_fits
+from stickslip.checks import LARGEST, for_each, whole, whole_array
 from stickslip.dynamics import cavities, plane_strain
 from stickslip.dynamics.element_assembly import assemble
 from stickslip.dynamics.element_energies import strain_energies, strains_and_stresses
 from stickslip.dynamics.soft_bodies import soft_motion
 from stickslip.errors import InputError
 from stickslip.model import Model
+from stickslip.names import shown
 from stickslip.soft_description import SoftBody
 from stickslip.soft_tables import SoftTables
 from stickslip.state import State
@@ -123,9 +127,9 @@ class SoftReading:
     def cavity_volume(self, number: int = 0) -> float:
         """Volume [m^3] of a cavity, by its number in the scene."""
         found = self.model.soft.cavities
-        if not 0 <= number < len(found):
+        if whole("cavity", "number", number) >= len(found):
             raise InputError(f"cavity {number} does not exist; the scene has {len(found)}")
-        return cavities.volume(found[number].triangles, self.state.node_position)
+        return cavities.volume(found[int(number)].triangles, self.state.node_position)
 
     def weld_force(self, body: SoftBody) -> NDArray[np.float64]:
         """Sum (3,) [N] of the forces by which welds hold the nodes of a soft body, mean of the last step."""
@@ -149,17 +153,11 @@ class SoftReading:
     def _set_nodes(self, name: str, body: SoftBody, value: ArrayLike, nodes: ArrayLike | None) -> None:
         own = self._nodes_of(body)
         where = f"soft body {body.name!r}"
-        chosen = np.arange(own.stop - own.start) if nodes is None else np.asarray(nodes)
-        if chosen.dtype.kind not in "iu" or chosen.ndim != 1 or not len(chosen):
-            raise InputError(f"{where}: nodes are {nodes!r}; a list of whole numbers is needed")
-        if chosen.min() < 0 or chosen.max() >= own.stop - own.start:
-            raise InputError(f"{where}: nodes go from {chosen.min()} to {chosen.max()}; it has {own.stop - own.start}")
-        try:
-            numbers = np.broadcast_to(np.asarray(value, dtype=np.float64), (len(chosen), 3))
-        except (TypeError, ValueError):
-            raise InputError(f"{where}: {name} is {value!r}; (3,) or ({len(chosen)}, 3) numbers are needed") from None
-        if not np.isfinite(numbers).all():
-            raise InputError(f"{where}: {name} has the entry {numbers[~np.isfinite(numbers)][0]}; all must be finite")
+        count = own.stop - own.start
+        chosen = np.arange(count) if nodes is None else whole_array(where, "nodes", nodes, (None,), count)
+        if not len(chosen):
+            raise InputError(f"{where}: nodes are {shown(nodes)}; at least one is needed")
+        numbers = for_each(where, name, value, len(chosen), inf if name == "node_force" else LARGEST)
         array = getattr(self.state, name).copy()
         array[own.start + chosen] = numbers
         self.state = replace(self.state, **{name: array})
@@ -168,9 +166,9 @@ class SoftReading:
         """The nodes of a soft body among all; a handle of another scene raises an InputError."""
         soft = self.model.soft
         if not isinstance(body, SoftBody):
-            raise InputError(f"soft body: {body!r} is no handle; give what scene.add_soft returned")
-        if not (0 <= body.index < soft.count and soft.names[body.index] == body.name):
-            raise InputError(f"soft body {body.name!r} is not of this simulation, which has {soft.count} soft bodies")
+            raise InputError(f"soft body: {shown(body)} is no handle; give what scene.add_soft returned")
+        if not handle_fits(body, soft.names):
+            raise InputError(f"soft body {shown(body.name)} is not of this simulation, which has {soft.count} of them")
         return slice(int(soft.node_start[body.index]), int(soft.node_start[body.index + 1]))
 
     def _elements_of(self, body: SoftBody) -> NDArray[np.intp]:

@@ -10,9 +10,11 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
+from stickslip.checks import LARGEST, finite, instance, whole
 from stickslip.errors import InputError
 from stickslip.files import whole_file
 from stickslip.model import Model
+from stickslip.names import shown
 from stickslip.reading import read_arrays, reading, regular_file
 
 LATER_FIELDS = (
@@ -70,7 +72,7 @@ class State:
         return State(
             self.time,
             self.steps,
-            *(np.copy(getattr(self, f.name)) for f in fields(self) if f.name not in ("time", "steps")),
+            *(np.array(getattr(self, f.name), order="C") for f in fields(self) if f.name not in ("time", "steps")),
         )
 
     def digest(self) -> str:
@@ -138,6 +140,12 @@ def initial_state(model: Model) -> State:
 
 def check_state(model: Model, state: State) -> None:
     """Raise an InputError unless a state fits a model and can be stepped on from."""
+    instance("state", "state", state, State, "a stickslip.State is needed, such as sim.state or State.load(path)")
+    finite("state", "time", state.time)
+    whole("state", "steps", state.steps)
+    for item in fields(State):
+        if item.name not in ("time", "steps"):
+            _check_type(item.name, getattr(state, item.name))
     for name, width in (("q", 7), ("v", 6), ("force", 6)):
         array = getattr(state, name)
         if array.shape != (model.body_count, width):
@@ -176,5 +184,16 @@ def check_state(model: Model, state: State) -> None:
             raise InputError(f"state: {name} has shape {array.shape}; this model needs {shape}")
         if not np.isfinite(array).all():
             raise InputError(f"state: {name} has the entry {array[~np.isfinite(array)][0]}; all must be finite")
-    if not np.isfinite(state.time):
-        raise InputError(f"state: time is {state.time}; it must be a finite number")
+    for name in ("q", "v", "node_position", "node_velocity"):
+        far = np.abs(getattr(state, name)).max(initial=0.0)
+        if far > LARGEST:
+            raise InputError(f"state: {name} has an entry of the size {far}; it must be at most {LARGEST:g}")
+
+
+def _check_type(name: str, array: object) -> None:
+    """Raise an InputError unless a field of a state is an array of its type: kernels read it without looking."""
+    needed = np.dtype(DTYPES.get(name, np.float64))
+    if not isinstance(array, np.ndarray) or isinstance(array, np.ma.MaskedArray):
+        raise InputError(f"state: {name} is {shown(array)}; an array of {needed} is needed")
+    if array.dtype != needed:
+        raise InputError(f"state: {name} is an array of {array.dtype}; one of {needed} is needed")

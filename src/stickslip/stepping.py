@@ -2,11 +2,11 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from dataclasses import dataclass
 from typing import Literal
 
-from stickslip.errors import InputError
-from stickslip.geometry.shapes import finite, positive
+from stickslip.checks import boolean, choice, fraction, not_negative, positive, whole
 
 Scheme = Literal["euler", "symplectic", "moreau", "passive"]
 SCHEMES: dict[Scheme, tuple[float, float]] = {
@@ -64,28 +64,25 @@ class Stepping:
     is in A and a step is linearised once ([lee2023] eq. 7-9, contact/potentials.py)."""
 
     def __post_init__(self) -> None:
-        positive("stepping", "dt", self.dt)
-        if self.scheme not in SCHEMES:
-            raise InputError(f"stepping: scheme is {self.scheme!r}; it must be one of {', '.join(SCHEMES)}")
-        if self.elasticity not in ELASTICITIES:
-            known = ", ".join(ELASTICITIES)
-            raise InputError(f"stepping: elasticity is {self.elasticity!r}; it must be one of {known}")
-        if self.geometric not in GEOMETRIC:
-            known = ", ".join(GEOMETRIC)
-            raise InputError(f"stepping: geometric is {self.geometric!r}; it must be one of {known}")
-        if self.joints not in HOLDINGS:
-            raise InputError(f"stepping: joints is {self.joints!r}; it must be one of {', '.join(HOLDINGS)}")
-        for name in ("margin", "slop", "recovery", "recovery_speed", "restitution_speed"):
-            value = getattr(self, name)
-            if value is not None and finite("stepping", name, value) < 0.0:
-                raise InputError(f"stepping: {name} is {value}; it must be zero or positive")
-        for name in ("lookahead", "warm_start", "continuous"):
-            if not isinstance(getattr(self, name), bool):
-                raise InputError(f"stepping: {name} is {getattr(self, name)!r}; it must be True or False")
-        if type(self.stabilisation) is not int or self.stabilisation < 0:
-            raise InputError(f"stepping: stabilisation is {self.stabilisation!r}; it must be a whole number, 0 or more")
-        if self.recovery > 1.0:
-            raise InputError(f"stepping: recovery is {self.recovery}; it must be between 0 and 1")
+        for name, known in (
+            ("scheme", SCHEMES), ("elasticity", ELASTICITIES), ("geometric", GEOMETRIC), ("joints", HOLDINGS)
+        ):  # fmt: skip
+            choice("stepping", name, getattr(self, name), known)
+        checks: dict[str, Callable[[str, str, object], object]] = {
+            "dt": positive,
+            "slop": not_negative,
+            "recovery": fraction,
+            "recovery_speed": not_negative,
+            "restitution_speed": not_negative,
+            "stabilisation": whole,
+            "lookahead": boolean,
+            "warm_start": boolean,
+            "continuous": boolean,
+        }
+        if self.margin is not None:
+            checks["margin"] = not_negative
+        for name, check in checks.items():
+            object.__setattr__(self, name, check("stepping", name, getattr(self, name)))
 
     @property
     def theta(self) -> tuple[float, float]:

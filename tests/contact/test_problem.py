@@ -13,7 +13,7 @@ from stickslip.contact import delassus
 from stickslip.contact.checks import checked
 from stickslip.contact.gallery import GALLERY, contact
 from stickslip.contact.gallery import assemble as problem_of
-from stickslip.contact.laws import ELLIPSE
+from stickslip.contact.laws import ELLIPSE, ELLIPSOID
 from stickslip.contact.problem import ContactProblem, Laws, contact_laws, from_delassus
 from stickslip.contact.residual import residual, scaled_residual
 from stickslip.linalg import block_rows, inertia
@@ -78,6 +78,29 @@ def test_operators_are_those_of_dense_algebra(seed: int) -> None:
     assert problem.free_speed == pytest.approx(np.linalg.norm(J @ problem.v_free + problem.bias), rel=1e-13)
     np.testing.assert_allclose(inertia.solve(problem.A, inertia.apply(problem.A, v)), v, rtol=1e-10)
     np.testing.assert_allclose(lam @ block_rows.apply(problem.J, v), block_rows.apply_transpose(problem.J, lam) @ v)
+
+
+def any_torsion(seed: int) -> ContactProblem:
+    """Contacts of four rows, of which the last ones move the centres of mass too."""
+    problem = random_problem(seed, friction_set=ELLIPSOID)
+    data = problem.J.data.reshape(-1, 4, 6).copy()
+    data[:, 3, :3] = np.random.default_rng(seed).normal(size=(len(data), 3))
+    return replace(problem, J=problem.J._replace(data=data.ravel()))
+
+
+def test_torsional_rows_may_be_any_rows() -> None:
+    problem = any_torsion(0)
+    lam = np.random.default_rng(1).normal(size=problem.row_count)
+    np.testing.assert_allclose(
+        block_rows.apply_transpose(problem.J, lam), to_dense(problem.J).T @ lam, rtol=1e-12, atol=1e-12
+    )
+
+
+def test_sweeps_take_torsional_rows_that_are_not_about_spins_alone() -> None:
+    problem = any_torsion(2)
+    balls = block_diagonal(np.eye(6)[None].repeat(4, 0), np.eye(6)[None].repeat(4, 0))
+    found = make_solver("prox-gs").solve(replace(problem, A=balls))
+    assert found.converged
 
 
 @pytest.mark.parametrize("seed", range(3))

@@ -35,7 +35,7 @@ def test_the_smallest_mesh() -> None:
 @pytest.mark.parametrize(
     ("nodes", "tets", "message"),
     [
-        ("abc", ONE, "must be arrays of numbers"),
+        ("abc", ONE, "numbers are needed"),
         (CORNER[:, :2], ONE, r"nodes have shape \(4, 2\)"),
         (CORNER, [[0, 1, 2]], r"tets have shape \(1, 3\)"),
         (CORNER, np.empty((0, 4), int), "no elements"),

@@ -71,13 +71,13 @@ def test_folded_triangles_are_refused() -> None:
 @pytest.mark.parametrize(
     ("vertices", "triangles", "message"),
     [
-        (np.where(CUBE[3] == CUBE, np.nan, CUBE), BOX_TRIANGLES, "vertex 0 is"),
+        (np.where(CUBE[3] == CUBE, np.nan, CUBE), BOX_TRIANGLES, r"vertices\[0\] is"),
         (np.concatenate([CUBE, [(0, 0, 0)]]), BOX_TRIANGLES, r"vertex 8 at \(0, 0, 0\) belongs to no triangle"),
         (CUBE, BOX_TRIANGLES + 1, "vertices are numbered 0 to 7"),
         (CUBE, BOX_TRIANGLES + 0.5, "whole numbers"),
         (CUBE[:, :2], BOX_TRIANGLES, r"vertices have shape \(8, 2\)"),
         (CUBE, BOX_TRIANGLES[0], r"triangles have shape \(3,\)"),
-        ("cube", BOX_TRIANGLES, "arrays of numbers"),
+        ("cube", BOX_TRIANGLES, r"vertices are 'cube'; \(n, 3\) numbers are needed"),
         (CUBE[:3], BOX_TRIANGLES[:1], "at least four"),
     ],
 )

@@ -2,7 +2,6 @@
 
 import os
 import signal
-import subprocess
 import sys
 import time
 from pathlib import Path
@@ -11,6 +10,7 @@ import h5py
 import numpy as np
 import pytest
 
+import child_process
 from stickslip import Scene, Simulation
 from stickslip.cli import main
 from stickslip.errors import FileError, RecordingWarning
@@ -68,9 +68,8 @@ def assert_frames_are_those_of(recording: Recording, results: list[StepResult]) 
 def test_a_killed_run_leaves_its_frames(tmp_path: Path, seconds: float, commit: float) -> None:
     """With commit 0 nearly all time goes into writing, so that the kill falls into it."""
     (tmp_path / "tests_scene.py").write_text(SCENE)
-    command = [sys.executable, "-c", RECORD, str(tmp_path / "run.h5"), str(commit)]
     environment = {**os.environ, "PYTHONPATH": os.pathsep.join([str(tmp_path), *sys.path])}
-    with subprocess.Popen(command, stdout=subprocess.PIPE, env=environment) as process:
+    with child_process.start("-c", RECORD, tmp_path / "run.h5", commit, stderr=None, env=environment) as process:
         assert process.stdout is not None
         process.stdout.readline()
         partial = tmp_path / "run.h5.partial"

@@ -2,13 +2,12 @@
 
 import json
 import os
-import subprocess
-import sys
 
 import numpy as np
 import pytest
 from elastic_boxes import MATRICES, as_sparse, elastic_box, random_blocks, several
 
+import child_process
 from stickslip.errors import DivergenceError, InputError
 from stickslip.linalg import elimination
 from stickslip.linalg.block_cholesky import Factor, analyse, factorise, forward, schur, solve
@@ -209,37 +208,29 @@ print(json.dumps([solve(factor, b).tolist(), solve(factor, np.stack([b, b], axis
 """
 
 
-@pytest.mark.slow
-@pytest.mark.parametrize("switch", ["NUMBA_DISABLE_JIT", "NUMBA_BOUNDSCHECK"])
-def test_without_compiler_and_with_bounds_checked(switch):
-    code = PLAIN.format(folder=os.path.dirname(__file__))
-    done = subprocess.run(
-        [sys.executable, "-c", code], env=os.environ | {switch: "1"}, capture_output=True, text=True, check=True
-    )
+def check_plain(printed: str) -> None:
+    """What PLAIN prints is the solution of NumPy."""
     blocks = elastic_box(3, 3, 2)
     x = np.linalg.solve(as_sparse(blocks).toarray(), np.arange(3.0 * (len(blocks[0]) - 1)))
-    for found in json.loads(done.stdout):
+    for found in json.loads(printed):
         np.testing.assert_allclose(found, x, rtol=0.0, atol=1e-11 * np.abs(x).max())
 
 
+def test_without_compiler():
+    check_plain(child_process.output("-c", PLAIN.format(folder=os.path.dirname(__file__)), NUMBA_DISABLE_JIT="1"))
+
+
 @pytest.mark.slow
-def test_kernels_are_kept_on_disk(tmp_path):
+def test_kernels_with_bounds_checked_are_kept_on_disk(tmp_path):
+    """Both in one test: each needs a compilation of its own."""
     code = PLAIN.format(folder=os.path.dirname(__file__)) + (
         "from stickslip.linalg import multifrontal, triangular\n"
         "kernels = [multifrontal.factorise_panels, triangular.solve_lower, triangular.solve_upper]\n"
         "print(json.dumps([sum(k.stats.cache_hits.values()) for k in kernels]))\n"
     )
-    clean = {key: value for key, value in os.environ.items() if not key.startswith("NUMBA_")}
-    runs = [
-        subprocess.run(
-            [sys.executable, "-c", code],
-            env=clean | {"STICKSLIP_CACHE_DIR": str(tmp_path)},
-            capture_output=True,
-            text=True,
-            check=True,
-        ).stdout.splitlines()
-        for _ in range(2)
-    ]
+    own = {"STICKSLIP_CACHE_DIR": str(tmp_path), "NUMBA_BOUNDSCHECK": "1"}
+    runs = [child_process.output("-c", code, **own).splitlines() for _ in range(2)]
+    check_plain(runs[0][0])
     assert runs[0][0] == runs[1][0]
     assert json.loads(runs[0][1]) == [0, 0, 0]
     assert json.loads(runs[1][1]) == [1, 1, 1]

@@ -1,13 +1,12 @@
 """Linear solvers against dense algebra. Systems: random_systems.py."""
 
 import os
-import subprocess
-import sys
 
 import numpy as np
 import pytest
 from random_systems import random_inertia, random_rows, random_system
 
+import child_process
 from stickslip.errors import InputError
 from stickslip.linalg.inertia import GivenInverse
 from stickslip.linalg.linear_solvers import LINEAR_SOLVERS
@@ -289,9 +288,6 @@ print(digest.hexdigest())
 
 
 def test_threads_do_not_change_a_bit():
-    def output(threads: int) -> str:
-        environment = {**os.environ, "NUMBA_NUM_THREADS": str(threads), "PYTHONPATH": os.path.dirname(__file__)}
-        command = [sys.executable, "-c", THREADED]
-        return subprocess.run(command, capture_output=True, text=True, check=True, env=environment).stdout
-
-    assert output(1) == output(2) == output(3)
+    code = f"import sys; sys.path.insert(0, {os.path.dirname(__file__)!r})" + THREADED
+    one, two, three = child_process.outputs_on_threads(code)
+    assert one == two == three

@@ -43,9 +43,11 @@ def test_nothing_touches_at_the_start():
     assert result.certificate.penetration < 1e-9
 
 
-def test_bear_is_gripped_and_lifted():
+@pytest.mark.slow
+def test_bear_is_gripped_lifted_shaken_and_placed():
     prepared = prepare("soft-bubble", settings=COARSE)
-    summary = execute(prepared, prepared.step_count(duration=LIFTED))
+    lifting = prepared.step_count(duration=LIFTED)
+    summary = execute(prepared, lifting)
     assert summary.converged_fraction == 1.0
     lifted = prepared.sim.soft_centre(SoftBody(0, "teddy"))[2] - prepared.metrics.start[2]
     assert lifted == pytest.approx(0.12, abs=0.01)
@@ -55,11 +57,7 @@ def test_bear_is_gripped_and_lifted():
         report = prepared.sim.contacts(SoftBody(0, "teddy"), SoftBody(index, f"bubble-{side}"))
         assert report.total_force[2] > 0.0  # friction carries
 
-
-@pytest.mark.slow
-def test_bear_is_shaken_and_placed():
-    prepared = prepare("soft-bubble", settings=COARSE)
-    metrics = execute(prepared, prepared.step_count()).metrics
+    metrics = execute(prepared, prepared.step_count() - lifting).metrics
     assert metrics["converged"] == 1.0
     assert metrics["placed"] is True
     assert metrics["lifted_m"] == pytest.approx(0.12, abs=0.01)

@@ -429,3 +429,12 @@ def test_all_contacts_are_of_the_law() -> None:
         errors.append(momentum_error(problem, found.v, found.lam))
     assert errors[2] < 1e-2 * errors[0]
     assert errors[1] < errors[0]
+
+
+@pytest.mark.parametrize("size", [1e30, 1e150, 1e300])
+def test_impulses_that_lead_nowhere_are_no_start(size: float) -> None:
+    """As with all other solvers: of a file, anything may be the guess."""
+    problem = GALLERY["one-contact-stick"]().problem
+    found = Cond().solve(problem, np.full(problem.row_count, size))
+    assert found.converged
+    assert found.v == pytest.approx(Cond().solve(problem).v, abs=1e-5)

@@ -201,7 +201,7 @@ def test_soft_bodies_come_back_with_their_colours(soft_recording: Recording) -> 
     assert level.shape == (len(frames), len(shown))
     assert level.max() == 255
     assert facts["unit"] == "Pa"
-    with pytest.raises(InputError, match="colour by 'heat'"):
+    with pytest.raises(InputError, match="colour_by is 'heat'"):
         player_data(soft_recording, colour_by="heat")
 
 

@@ -1,7 +1,6 @@
 """Films and pictures from the command line: the right frames, whole files, clear errors."""
 
 import signal
-import subprocess
 import sys
 import time
 from dataclasses import replace
@@ -11,6 +10,7 @@ from types import SimpleNamespace
 import numpy as np
 import pytest
 
+import child_process
 from stickslip import InputError, Scene, Simulation
 from stickslip.cli import main
 from stickslip.geometry.tet_generators import box
@@ -244,8 +244,7 @@ def test_what_ffmpeg_says_is_in_our_own_words(
 def test_an_interrupted_film_says_so_in_one_line(number: signal.Signals, recorded: Path, tmp_path: Path) -> None:
     pytest.importorskip("imageio_ffmpeg")
     options = [*SMALL, "--height", "28", "--fps", "50", "--speed", "0.001"]
-    command = [sys.executable, "-m", "stickslip", "render", str(recorded), str(tmp_path / "a.mp4"), *options]
-    with subprocess.Popen(command, stderr=subprocess.PIPE, text=True) as film:
+    with child_process.start("-m", "stickslip", "render", recorded, tmp_path / "a.mp4", *options) as film:
         for _ in range(1200):
             if any(file.stat().st_size for file in tmp_path.iterdir()) or film.poll() is not None:
                 break

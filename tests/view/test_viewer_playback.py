@@ -3,7 +3,6 @@
 import re
 import signal
 import socket
-import subprocess
 import sys
 import time
 from collections.abc import Callable, Iterator
@@ -17,6 +16,7 @@ import pytest
 
 pytest.importorskip("viser", reason="viser is not installed: pip install 'stickslip[view]'")
 
+import child_process
 from stickslip import Scene, Simulation
 from stickslip.cli import main
 from stickslip.errors import FileError
@@ -210,8 +210,7 @@ def test_incomplete_recordings_say_so(tmp_path: Path) -> None:
 
 @pytest.mark.slow
 def test_command_serves_and_leaves_with_zero(recorded: Path) -> None:
-    command = [sys.executable, "-m", "stickslip", "view", str(recorded), "--no-browser", "--host", "0.0.0.0"]
-    run = subprocess.Popen(command, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True)
+    run = child_process.start("-m", "stickslip", "view", recorded, "--no-browser", "--host", "0.0.0.0")
     assert run.stdout is not None
     try:
         assert run.stdout.readline().startswith(f"warning: everyone who reaches {socket.gethostname()} can")

@@ -20,6 +20,7 @@ from stickslip import __version__
 from stickslip.cli.compare import compare
 from stickslip.cli.diagnose import doctor, warmup
 from stickslip.cli.listing import list_names
+from stickslip.cli.output import say
 from stickslip.cli.render import render
 from stickslip.cli.report import report
 from stickslip.cli.reproduce import reproduce
@@ -113,5 +114,5 @@ def _with_notes(error: BaseException) -> str:
 
 
 def _fail(message: str, code: int) -> int:
-    print(f"error: {' '.join(message.split())}", file=sys.stderr)
+    say(f"error: {' '.join(message.split())}", sys.stderr)
     return code

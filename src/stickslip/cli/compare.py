@@ -9,9 +9,10 @@ from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
-from stickslip.cli.output import Advance, milliseconds, print_json, progress, table_console
+from stickslip.cli.output import Advance, cell, milliseconds, print_json, progress, say, table_console
 from stickslip.cli.solve import Criterion
 from stickslip.errors import InputError
+from stickslip.names import visible
 
 if TYPE_CHECKING:
     from rich.console import Console
@@ -126,7 +127,7 @@ def compare(
             draw_simulations(runs, plot)
         print_simulations(runs, json, markdown)
         if plot is not None and not (json or markdown):
-            print(f"written to {plot}")
+            say(f"written to {plot}")
         _exit_code(runs, strict)
         return
     _refuse(
@@ -155,7 +156,7 @@ def compare(
         _print_rows(table_console(), found)
         _print_profile(table_console(), found)
         if plot is not None:
-            print(f"written to {plot}")
+            say(f"written to {plot}")
     _exit_code(found, strict)
 
 
@@ -256,7 +257,6 @@ def _of_scene(name: str, steps: int, every: int, assignments: list[str], advance
 
 def _print_rows(console: Console, found: Comparison) -> None:
     """One line a problem and solver; the quickest of each problem in bold."""
-    from rich.markup import escape
     from rich.table import Column, Table
 
     table = Table(
@@ -271,12 +271,12 @@ def _print_rows(console: Console, found: Comparison) -> None:
     for number, row in enumerate(found.rows):
         p, k = divmod(number, len(found.solvers))
         table.add_row(
-            *((escape(short[row.problem]), str(row.contacts)) if k == 0 else ("", "")), *_cells(row, found.by_cpu),
+            *((cell(short[row.problem]), str(row.contacts)) if k == 0 else ("", "")), *_cells(row, found.by_cpu),
             style="bold" if ratios[p, k] == 1.0 else None, end_section=k == len(found.solvers) - 1,
         )  # fmt: skip
     console.print(table)
     for note in dict.fromkeys(f"{row.solver}: {row.note}" for row in found.rows if row.note):
-        console.print(f"- {note}", markup=False, highlight=False)
+        console.print(f"- {visible(note)}", markup=False, highlight=False)
 
 
 def _cells(row: ComparisonRow, by_cpu: bool) -> list[str]:

@@ -116,7 +116,8 @@ def _cache() -> Iterator[Check]:
         with tempfile.TemporaryFile(dir=root):
             pass
     except OSError as error:
-        yield Check("cache", False, f"{root} cannot be written ({error.strerror}); set STICKSLIP_CACHE_DIR")
+        instead = f"kernels go to {jit.temporary_root()}; set STICKSLIP_CACHE_DIR"
+        yield Check("cache", False, f"{root} cannot be written ({error.strerror}): {instead}")
         return
     size = sum(file.stat().st_size for file in root.rglob("*") if file.is_file())
     yield Check("cache", True, f"{root}, {size / 1e6:.0f} MB")

@@ -7,6 +7,8 @@ from collections.abc import Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING
 
+from stickslip.cli.output import say
+
 if TYPE_CHECKING:
     from stickslip.io.stored_problem import ProblemFile
 
@@ -18,5 +20,5 @@ def load_problems(paths: Sequence[str | Path]) -> list[tuple[Path, ProblemFile]]
     loaded = [(path, load_file(path)) for path in problem_files(paths)]
     for _, content in loaded:
         for text in content.warnings:
-            print(f"warning: {' '.join(text.split())}", file=sys.stderr)
+            say(f"warning: {' '.join(text.split())}", sys.stderr)
     return loaded

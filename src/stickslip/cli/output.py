@@ -8,7 +8,9 @@ import sys
 import warnings
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, TextIO
+
+from stickslip.names import visible, visible_text
 
 if TYPE_CHECKING:
     from rich.console import Console
@@ -22,6 +24,18 @@ def print_json(value: Any, indent: int | None = 2) -> None:
     print(json.dumps(value, indent=indent, allow_nan=False))
 
 
+def say(text: str, to: TextIO | None = None, end: str = "\n") -> None:
+    """Print a text that may hold names from files: what would drive the terminal is made visible."""
+    print(visible_text(text), file=to, end=end, flush=True)
+
+
+def cell(text: object) -> str:
+    """A name as a table of rich takes it: neither control characters nor markup count."""
+    from rich.markup import escape
+
+    return escape(visible(text, 1000))
+
+
 @contextmanager
 def progress(total: int) -> Iterator[Advance]:
     """A progress bar on stderr, where that is a terminal; stdout stays clean."""
@@ -31,10 +45,10 @@ def progress(total: int) -> Iterator[Advance]:
     from rich.console import Console
     from rich.progress import BarColumn, MofNCompleteColumn, Progress, TextColumn, TimeRemainingColumn
 
-    columns = (TextColumn("{task.description}"), BarColumn(), MofNCompleteColumn(), TimeRemainingColumn())
+    columns = (TextColumn("{task.description}", markup=False), BarColumn(), MofNCompleteColumn(), TimeRemainingColumn())
     with Progress(*columns, console=Console(stderr=True), transient=True) as bar:
         task = bar.add_task("", total=total)
-        yield lambda done, text: bar.update(task, completed=done, description=text)
+        yield lambda done, text: bar.update(task, completed=done, description=visible(text))
 
 
 @contextmanager

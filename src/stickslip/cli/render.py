@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
-from stickslip.cli.output import progress
+from stickslip.cli.output import progress, say
 from stickslip.errors import InputError
 
 if TYPE_CHECKING:
@@ -104,7 +104,7 @@ def render(
                 advance(100 * done // max(total, 1), f"{out.name}: {done} of {total}")
 
             form.write(recorded, out, given, told)
-    print(f"written to {out}")
+    say(f"written to {out}")
 
 
 def _write_picture(recording: Recording, out: Path, given: Given, told: Told) -> None:

@@ -7,7 +7,7 @@ from typing import Annotated
 
 import typer
 
-from stickslip.cli.output import print_json, progress
+from stickslip.cli.output import print_json, progress, say
 from stickslip.errors import InputError
 
 MOST_PICTURES = 100
@@ -58,10 +58,10 @@ def report(
     if json:
         print_json(facts)
         return
-    print(facts["verdict"])
+    say(facts["verdict"])
     for warning in facts["warnings"]:
-        print(f"{warning['severity']}: {warning['text']}")
-    print(f"written to {page}")
+        say(f"{warning['severity']}: {warning['text']}")
+    say(f"written to {page}")
 
 
 def default_page(recording: Path) -> Path:

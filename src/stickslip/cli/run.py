@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Annotated
 import typer
 
 from stickslip import __version__
-from stickslip.cli.output import plain_number, print_json, progress, warnings_as_lines
+from stickslip.cli.output import cell, plain_number, print_json, progress, warnings_as_lines
 from stickslip.errors import InputError, RecordingWarning
 
 if TYPE_CHECKING:
@@ -161,4 +161,4 @@ def _print_summary(summary: Summary, out: Path | None) -> None:
     # the report's ledger has another number, in which losses of some steps offset the gains of others
     lines.add_row("energy", f"{plain_number(c['energy_gain_J'])} J", "gained by discretisation, losses not counted")
     console.print(lines)
-    console.print(f"state {s.state_hash[:16]}" + (f", recorded to {out}" if out is not None else ""))
+    console.print(f"state {s.state_hash[:16]}" + (f", recorded to {cell(out)}" if out is not None else ""))

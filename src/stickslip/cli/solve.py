@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
-from stickslip.cli.output import finite_or_none, milliseconds, print_json, progress, table_console
+from stickslip.cli.output import cell, finite_or_none, milliseconds, print_json, progress, table_console
 from stickslip.errors import InputError
 
 if TYPE_CHECKING:
@@ -157,7 +157,7 @@ def _print_table(rows: list[dict[str, Any]], physical: bool) -> None:
         values = ["-" if row[key] is None else f"{row[key]:.1e}" for key in columns]
         colour = "green" if row["converged"] else "red"
         table.add_row(
-            row["problem"], str(row["contacts"]), f"[{colour}]{row['status']}[/]", str(row["iterations"]),
+            cell(row["problem"]), str(row["contacts"]), f"[{colour}]{row['status']}[/]", str(row["iterations"]),
             milliseconds(row["seconds"]), *([row["method"]] if chosen else []), *values,
         )  # fmt: skip
     table_console().print(table)

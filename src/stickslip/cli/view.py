@@ -14,6 +14,7 @@ from typing import TYPE_CHECKING, Annotated
 
 import typer
 
+from stickslip.cli.output import say
 from stickslip.errors import InputError
 
 if TYPE_CHECKING:
@@ -76,8 +77,8 @@ def view(
     with page, _signals() as ended:
         if not _is_loopback(host):
             name = socket.gethostname() if host in ("0.0.0.0", "::") else host
-            print(f"warning: everyone who reaches {name} can see and drive this page", flush=True)
-        print(f"{what}: {page.url} (Ctrl-C ends it)", flush=True)
+            say(f"warning: everyone who reaches {name} can see and drive this page")
+        say(f"{what}: {page.url} (Ctrl-C ends it)")
         if browser:
             import webbrowser
 

@@ -15,8 +15,9 @@ from typing import TYPE_CHECKING, ClassVar, NamedTuple, cast
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
+from stickslip.checks import array
 from stickslip.contact import delassus
-from stickslip.contact.checks import checked, trusted
+from stickslip.contact.checks import LARGEST, checked, trusted
 from stickslip.contact.laws import CONTACT, DISC, ELLIPSE, ELLIPSOID, LIMIT
 from stickslip.contact.participating import Participating, participating
 from stickslip.contact.soft_delassus import dense_delassus, full_blocks, given_inverse
@@ -316,7 +317,7 @@ def contact_laws(mu: ArrayLike, rows: int = 3) -> Laws:
     The friction set follows from the coefficients: a disc, an ellipse where the first two differ, an ellipsoid
     where there is torsion ([erleben2017] eq. 15-16).
     """
-    given = np.asarray(mu, dtype=np.float64)
+    given = array("problem", "mu", mu, (), (None,), (None, 3))
     count = len(given.reshape(-1)) if given.ndim < 2 else len(given)
     friction = np.zeros((count, 3))
     if given.ndim < 2:
@@ -331,11 +332,20 @@ def contact_laws(mu: ArrayLike, rows: int = 3) -> Laws:
 
 def from_delassus(W: object, q: ArrayLike, mu: ArrayLike) -> ContactProblem:
     """Problem u = W lam + q with Coulomb friction mu; W (3n, 3n) dense or sparse, rows (normal, t1, t2)."""
-    from scipy.sparse import csr_array
+    from scipy.sparse import csr_array, issparse
 
-    matrix = csr_array(W)
+    if issparse(W):
+        matrix = csr_array(W)
+        if matrix.dtype.kind not in "iuf":
+            raise InputError(f"problem: W holds {matrix.dtype}; numbers are needed")
+        try:
+            matrix.check_format()  # kernels trust indices without looking
+        except ValueError as error:
+            raise InputError(f"problem: W is no sound sparse matrix: {error}") from None
+    else:
+        matrix = csr_array(array("problem", "W", W, (None, None), largest=LARGEST))
     matrix.sort_indices()
-    free = np.array(q, dtype=np.float64).reshape(-1)
+    free = array("problem", "q", q, (None,), (None, 1), (1, None), largest=LARGEST).reshape(-1)
     laws = contact_laws(mu)
     count = len(laws.law)
     if len(free) != 3 * count or matrix.shape != (3 * count, 3 * count):

@@ -13,8 +13,8 @@ from typing import NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
+from stickslip.checks import finite
 from stickslip.errors import InputError
-from stickslip.geometry.shapes import finite
 from stickslip.jit import kernel
 from stickslip.linalg.vec3 import cross, dot, load3
 from stickslip.soft_tables import SoftTables

@@ -23,15 +23,16 @@ from weakref import WeakKeyDictionary
 import numpy as np
 from numpy.typing import NDArray
 
+from stickslip.checks import finite, unit_quaternion, vector
 from stickslip.dynamics import cavities, plane_strain
 from stickslip.dynamics.column_sums import bounded_stiffness
 from stickslip.dynamics.element_assembly import assemble, rotations
 from stickslip.errors import InputError
 from stickslip.geometry import rotation
-from stickslip.geometry.shapes import finite, unit_quaternion, vector
 from stickslip.jit import kernel
 from stickslip.linalg.inertia import BlockDiagonal, block_diagonal
 from stickslip.model import Model
+from stickslip.names import shown
 from stickslip.soft_description import HeldNodes
 from stickslip.soft_tables import SoftTables
 from stickslip.state import State
@@ -271,8 +272,8 @@ def _held_positions(soft: SoftTables, held: HeldNodes, time: float) -> NDArray[n
     pose = held.motion(time)
     try:
         way, turn = pose
-    except (TypeError, ValueError):
-        raise InputError(f"{where}: it gave {pose!r}; a displacement (3,) and a rotation are needed") from None
+    except Exception:  # what a user's function gave can be anything
+        raise InputError(f"{where}: it gave {shown(pose)}; a displacement (3,) and a rotation are needed") from None
     R = rotation.matrix(unit_quaternion(where, turn))
     return held.centre + (start - held.centre) @ R.T + vector(where, "displacement", way)
 

@@ -11,8 +11,8 @@ import math
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
+from stickslip.checks import array, positive, whole
 from stickslip.errors import InputError
-from stickslip.geometry.shapes import positive
 
 Mesh = tuple[NDArray[np.float64], NDArray[np.int32]]
 """Vertices (n, 3) [m] and triangles (m, 3)."""
@@ -26,16 +26,12 @@ def surface_of_revolution(profile: ArrayLike, segments: int) -> Mesh:
     The outline may touch the axis (r = 0): such a corner becomes one vertex, and an edge along the axis no surface.
     Its sense does not matter. The mesh is inscribed: its volume is below the true one by sinc(2 pi / segments).
     """
-    try:
-        outline = np.array(profile, dtype=np.float64)
-    except (TypeError, ValueError):
-        raise InputError(f"surface of revolution: profile is {profile!r}; (k, 2) numbers are needed") from None
-    if outline.ndim != 2 or outline.shape[1] != 2 or len(outline) < 3 or not np.isfinite(outline).all():
+    outline = array("surface of revolution", "profile", profile, (None, 2))
+    if len(outline) < 3:
         raise InputError(f"surface of revolution: profile has shape {outline.shape}; (k, 2) finite numbers, k >= 3")
     if outline[:, 0].min() < 0.0:
         raise InputError(f"surface of revolution: a radius is {outline[:, 0].min()}; none may be negative")
-    if not isinstance(segments, int | np.integer) or segments < 3:
-        raise InputError(f"surface of revolution: segments is {segments!r}; it must be a whole number, at least 3")
+    segments = whole("surface of revolution", "segments", segments, 3, 1_000_000)
     r, z = outline.T
     area = 0.5 * float(np.sum(r * np.roll(z, -1) - np.roll(r, -1) * z))
     if area == 0.0:

@@ -12,8 +12,8 @@ from math import pi
 import numpy as np
 from numpy.typing import NDArray
 
-from stickslip.geometry.shapes import positive
-from stickslip.geometry.tet_generators import _count, _swept
+from stickslip.checks import positive
+from stickslip.geometry.tet_generators import _count, _few, _swept
 from stickslip.geometry.tet_mesh import TetMesh
 
 CORE = 0.55
@@ -30,10 +30,13 @@ def crossed_disc(radius: float, thickness: float, divisions: int, layers: int = 
     stands on an edge; else nodes of the rim lie on the axes. Nodes: (2 n^2 + 2 n + 1 + 8 n m) (layers + 1). Elements:
     12 (n^2 + 4 n m) layers.
     """
-    positive("crossed disc", "radius", radius)
-    positive("crossed disc", "thickness", thickness)
-    points, triangles = _crossed(*_disc_of_quads(_count("crossed disc", "divisions", divisions)))
-    heights = thickness * np.linspace(-0.5, 0.5, 1 + _count("crossed disc", "layers", layers))
+    radius, thickness = (
+        positive("crossed disc", "radius", radius), positive("crossed disc", "thickness", thickness)
+    )  # fmt: skip
+    n, layers = _count("crossed disc", "divisions", divisions), _count("crossed disc", "layers", layers)
+    _few("crossed disc", 12 * (n**2 + 4 * n * ((n + 1) // 2)) * layers)
+    points, triangles = _crossed(*_disc_of_quads(n))
+    heights = thickness * np.linspace(-0.5, 0.5, 1 + layers)
     stack = np.stack([np.column_stack([radius * points, np.full(len(points), z)]) for z in heights.tolist()])
     return _swept(stack, triangles, "crossed disc")
 

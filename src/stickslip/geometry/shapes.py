@@ -7,8 +7,10 @@ from dataclasses import dataclass, field
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
+from stickslip.checks import array, positive, unit_quaternion, vector
 from stickslip.errors import InputError
 from stickslip.geometry.triangle_mesh import TriangleMesh, checked_mesh
+from stickslip.names import shown
 
 SPHERE, CAPSULE, BOX, CYLINDER, HULL, HALF_SPACE, MESH = range(7)
 """Type codes in kernels; pairs are ordered by them, so a half-space is shape b of every pair, but a with a mesh."""
@@ -21,7 +23,7 @@ class Sphere:
     radius: float
 
     def __post_init__(self) -> None:
-        positive("sphere", "radius", self.radius)
+        object.__setattr__(self, "radius", positive("sphere", "radius", self.radius))
 
 
 @dataclass(frozen=True)
@@ -32,8 +34,8 @@ class Capsule:
     length: float
 
     def __post_init__(self) -> None:
-        positive("capsule", "radius", self.radius)
-        positive("capsule", "length", self.length)
+        for name in ("radius", "length"):
+            object.__setattr__(self, name, positive("capsule", name, getattr(self, name)))
 
 
 @dataclass(frozen=True)
@@ -56,8 +58,8 @@ class Cylinder:
     length: float
 
     def __post_init__(self) -> None:
-        positive("cylinder", "radius", self.radius)
-        positive("cylinder", "length", self.length)
+        for name in ("radius", "length"):
+            object.__setattr__(self, name, positive("cylinder", name, getattr(self, name)))
 
 
 @dataclass(frozen=True, eq=False)
@@ -67,15 +69,9 @@ class Hull:
     points: NDArray[np.float64]
 
     def __post_init__(self) -> None:
-        try:
-            points = np.array(self.points, dtype=np.float64)
-        except (TypeError, ValueError):
-            raise InputError("hull: points are not an array of numbers; an (n, 3) array is needed") from None
-        if points.ndim != 2 or points.shape[1] != 3 or len(points) < 4:
+        points = array("hull", "points", self.points, (None, 3))
+        if len(points) < 4:
             raise InputError(f"hull: points have shape {points.shape}; an (n, 3) array with n >= 4 is needed")
-        if not np.isfinite(points).all():
-            bad = int(np.argmin(np.isfinite(points).all(axis=1)))
-            raise InputError(f"hull: point {bad} is {points[bad]}; every coordinate must be a finite number")
         object.__setattr__(self, "points", points)
 
 
@@ -121,46 +117,7 @@ class Placed:
 
 def placed(shape: Shape, position: ArrayLike = (0, 0, 0), rotation: ArrayLike = (1, 0, 0, 0)) -> Placed:
     """A shape with its checked pose in the body's frame, for compounds."""
+    if not isinstance(shape, Shape):
+        raise InputError(f"placed: shape is {shown(shape)}; a shape of stickslip.shapes is needed")
     where = type(shape).__name__.lower()
     return Placed(shape, vector(where, "position", position), unit_quaternion(where, rotation))
-
-
-def positive(where: str, what: str, value: float) -> float:
-    """A finite number above zero, or an error that names it."""
-    number = finite(where, what, value)
-    if number <= 0.0:
-        raise InputError(f"{where}: {what} is {number}; it must be positive")
-    return number
-
-
-def finite(where: str, what: str, value: float) -> float:
-    """A finite number, or an error that names it."""
-    try:
-        number = float(value)
-    except (TypeError, ValueError):
-        raise InputError(f"{where}: {what} is {value!r}; it must be a number") from None
-    if not np.isfinite(number):
-        raise InputError(f"{where}: {what} is {number}; it must be a finite number")
-    return number
-
-
-def vector(where: str, what: str, value: ArrayLike, length: int = 3) -> NDArray[np.float64]:
-    """A finite vector of the given length, or an error that names it."""
-    try:
-        array = np.array(value, dtype=np.float64)
-    except (TypeError, ValueError):
-        raise InputError(f"{where}: {what} is {value!r}; {length} numbers are needed") from None
-    if array.shape != (length,):
-        raise InputError(f"{where}: {what} has shape {array.shape}; {length} numbers are needed")
-    if not np.isfinite(array).all():
-        raise InputError(f"{where}: {what} is {array}; every entry must be a finite number")
-    return array
-
-
-def unit_quaternion(where: str, value: ArrayLike) -> NDArray[np.float64]:
-    """A quaternion (w, x, y, z) scaled to unit length, or an error where it has none."""
-    quaternion = vector(where, "rotation", value, 4)
-    length = float(np.linalg.norm(quaternion))
-    if length < 1e-12:
-        raise InputError(f"{where}: rotation is {quaternion}; a quaternion (w, x, y, z) other than zero is needed")
-    return quaternion / length

@@ -7,6 +7,7 @@ from typing import NamedTuple
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
+from stickslip.checks import MOST, array, numbers
 from stickslip.errors import InputError
 
 FACES = np.array([[0, 2, 1], [0, 1, 3], [0, 3, 2], [1, 2, 3]])
@@ -32,16 +33,9 @@ class Faces(NamedTuple):
 
 def mesh_arrays(nodes: ArrayLike, tets: ArrayLike, where: str) -> tuple[NDArray[np.float64], NDArray[np.int32]]:
     """Nodes (n, 3) [m] and elements (k, 4) as arrays of their types, with finite numbers and valid indices."""
-    try:
-        points = np.array(nodes, dtype=np.float64, order="C")
-        given = np.asarray(tets)
-        corners = given.astype(np.int64)
-    except (TypeError, ValueError):
-        raise InputError(f"{where}: nodes (n, 3) and tets (k, 4) must be arrays of numbers") from None
-    if points.ndim != 2 or points.shape[1] != 3:
-        raise InputError(f"{where}: nodes have shape {points.shape}; an (n, 3) array is needed")
-    if corners.ndim != 2 or corners.shape[1] != 4:
-        raise InputError(f"{where}: tets have shape {corners.shape}; a (k, 4) array is needed")
+    points = numbers(where, "nodes", nodes, (None, 3))
+    given = array(where, "tets", tets, (None, 4), largest=MOST)
+    corners = given.astype(np.int64)
     if len(corners) == 0:
         raise InputError(f"{where}: it has no elements; at least one is needed")
     if not np.array_equal(given, corners):
@@ -52,6 +46,7 @@ def mesh_arrays(nodes: ArrayLike, tets: ArrayLike, where: str) -> tuple[NDArray[
             f"{where}: {listed('node', bad)} not finite, the first is {points[bad[0]]}; every coordinate must be "
             "a finite number"
         )
+    array(where, "nodes", points, (None, 3))  # none is too large
     bad = np.flatnonzero(((corners < 0) | (corners >= len(points))).any(axis=1))
     if len(bad):
         raise InputError(

@@ -9,6 +9,8 @@ from pathlib import Path
 import numpy as np
 from numpy.typing import NDArray
 
+from stickslip.checks import boolean, instance, positive
+from stickslip.checks import path as checked_path
 from stickslip.errors import FileError, InputError
 from stickslip.files import whole_file
 from stickslip.geometry.gmsh_file import read_gmsh
@@ -17,6 +19,7 @@ from stickslip.geometry.number_stream import as_whole
 from stickslip.geometry.tet_mesh import TetMesh, volumes_of, without_unused
 from stickslip.geometry.vtk_file import read_vtk
 from stickslip.geometry.vtu_file import read_vtu
+from stickslip.names import visible
 from stickslip.reading import most_bytes, reading, regular_file
 
 FORMATS = "VTK (.vtk, .vtu), Gmsh (.msh), Medit (.mesh), TetGen (.node with .ele)"
@@ -44,12 +47,13 @@ def read_tet_mesh(path: str | os.PathLike[str], scale: float = 1.0, drop_unused:
     Nodes that no element uses are refused, or left out with ``drop_unused`` (Gmsh writes centres of arcs, for example).
     Where all elements are left-handed, which is the custom of some programs, all are turned.
     """
-    file = Path(path)
+    file = checked_path("mesh file", path)
+    where = f"mesh file {visible(file)}"
+    scale, drop_unused = positive(where, "scale", scale), boolean(where, "drop_unused", drop_unused)
     ending = file.suffix.lower()
     if ending not in (*READERS, ".node", ".ele") and file.is_file():
-        raise FileError(f"mesh file {file} ends in {file.suffix or 'nothing'!r}; known are {FORMATS}")
+        raise FileError(f"{where} ends in {file.suffix or 'nothing'!r}; known are {FORMATS}")
     regular_file(file, "mesh file", f"the path of a file: {FORMATS}")
-    where = f"mesh file {file}"
     if ending in READERS:
         format_name, reader = READERS[ending]
         with reading(file, "mesh file", f"a {format_name} file"):
@@ -77,7 +81,8 @@ def right_handed(nodes: NDArray[np.float64], tets: NDArray[np.int64], where: str
 
 def write_tet_mesh(path: str | os.PathLike[str], mesh: TetMesh) -> None:
     """Write a mesh as legacy VTK (.vtk) or TetGen (.node and .ele): text that reads back to the same numbers."""
-    file = Path(path)
+    file = checked_path("mesh file", path)
+    instance(f"mesh file {visible(file)}", "mesh", mesh, TetMesh, "a stickslip.TetMesh is needed")
     suffix = file.suffix.lower()
     if suffix == ".vtk":
         with whole_file(file) as temporary, temporary.open("w", encoding="ascii", newline="\n") as out:

@@ -9,14 +9,15 @@ from __future__ import annotations
 import itertools
 from collections.abc import Sequence
 from math import cos, pi, sin
-from typing import Literal, get_args
+from typing import Any, Literal, get_args
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
+from stickslip.checks import choice, finite, positive, sequence, several, vector, whole
 from stickslip.errors import InputError
-from stickslip.geometry.shapes import positive, vector
 from stickslip.geometry.tet_mesh import TetMesh, volumes_of
+from stickslip.names import shown
 
 Pattern = Literal["kuhn", "mirrored", "five"]
 Base = Literal["icosahedron", "octahedron"]
@@ -25,6 +26,8 @@ FIVE = np.array([[0, 3, 5, 6], [1, 0, 3, 5], [2, 0, 3, 6], [4, 0, 5, 6], [7, 3, 
 """Corners x + 2 y + 4 z of a cube: a regular element in the middle and four in the corners."""
 KUHN = np.array([[0, 1 << p, (1 << p) + (1 << q), 7] for p, q, _ in itertools.permutations(range(3))])
 """Six elements about the diagonal of a cube."""
+MOST_ELEMENTS = 50_000_000
+"""Elements of a generated mesh at most: making them takes 10 GB."""
 GOLDEN = 0.5 * (1.0 + 5.0**0.5)
 
 
@@ -39,12 +42,16 @@ def box(size: ArrayLike, divisions: ArrayLike, pattern: Pattern = "kuhn") -> Tet
     edges = vector("box", "size", size)
     for axis, length in zip("xyz", edges.tolist(), strict=True):
         positive("box", f"size.{axis}", length)
-    if pattern not in get_args(Pattern):
-        raise InputError(f"box: pattern is {pattern!r}; it must be one of {', '.join(get_args(Pattern))}")
-    given = np.broadcast_to(np.asarray(divisions), (3,)) if np.size(divisions) in (1, 3) else np.asarray(divisions)
-    if given.shape != (3,):
-        raise InputError(f"box: divisions are {divisions!r}; one or three whole numbers are needed")
-    nx, ny, nz = (_count("box", f"divisions.{axis}", n) for axis, n in zip("xyz", given.tolist(), strict=True))
+    choice("box", "pattern", pattern, get_args(Pattern))
+    given: list[Any] = [divisions]
+    if several(divisions):
+        given = sequence("box", "divisions", divisions, "one or three whole numbers are needed")
+    if len(given) == 1:
+        given = given * 3
+    if len(given) != 3:
+        raise InputError(f"box: divisions are {shown(divisions)}; one or three whole numbers are needed")
+    nx, ny, nz = (_count("box", f"divisions.{axis}", n) for axis, n in zip("xyz", given, strict=True))
+    _few("box", 6 * nx * ny * nz)
     z, y, x = np.meshgrid(*(_spaced(-0.5, 0.5, n) for n in (nz, ny, nx)), indexing="ij")
     nodes = np.stack([x.ravel(), y.ravel(), z.ravel()], axis=1) * edges
     k, j, i = (index.ravel() for index in np.meshgrid(np.arange(nz), np.arange(ny), np.arange(nx), indexing="ij"))
@@ -64,9 +71,11 @@ def cylinder(radius: float, length: float, rings: int, layers: int) -> TetMesh:
     Nodes: (1 + 3 rings (rings + 1)) (layers + 1). Elements: 18 rings^2 layers. Best where length / layers is about
     radius / rings.
     """
-    positive("cylinder", "radius", radius)
-    heights = positive("cylinder", "length", length) * _spaced(-0.5, 0.5, _count("cylinder", "layers", layers))
-    disc, triangles = _disc(_count("cylinder", "rings", rings))
+    radius = positive("cylinder", "radius", radius)
+    rings, layers = _count("cylinder", "rings", rings), _count("cylinder", "layers", layers)
+    _few("cylinder", 18 * rings**2 * layers)
+    heights = positive("cylinder", "length", length) * _spaced(-0.5, 0.5, layers)
+    disc, triangles = _disc(rings)
     stack = np.stack([np.column_stack([radius * disc, np.full(len(disc), height)]) for height in heights.tolist()])
     return _swept(stack, triangles, "cylinder")
 
@@ -82,17 +91,18 @@ def sphere(radius: float, divisions: int | Sequence[int], base: Base = "icosahed
     2500, 4320 elements; octahedron: 7, 25, 63, 129, 231, 377, 575. About 115 nodes: (1, 1, 2, 2) has 109, with an
     octahedron (1, 2, 2, 3, 3) has 119; about 410 nodes: (1, 1, 2, 3, 3, 4) has 413, (1, 2, 3, 3, 4) has 401.
     """
-    positive("sphere", "radius", radius)
-    if base not in get_args(Base):
-        raise InputError(f"sphere: base is {base!r}; it must be one of {', '.join(get_args(Base))}")
-    if isinstance(divisions, Sequence | np.ndarray):
-        parts = [_count("sphere", "divisions", f) for f in divisions]
+    radius = positive("sphere", "radius", radius)
+    choice("sphere", "base", base, get_args(Base))
+    if several(divisions):
+        given = sequence("sphere", "divisions", divisions, "a whole number or several are needed")
+        parts = [_count("sphere", "divisions", f) for f in given]
         if not parts or parts[0] != 1 or any(b - a not in (0, 1) for a, b in itertools.pairwise(parts)):
             raise InputError(
                 f"sphere: divisions are {divisions!r}; they must begin with 1, and each be equal to the one before it "
                 "or one more"
             )
     else:
+        _few("sphere", 20 * _count("sphere", "divisions", divisions) ** 3)
         parts = list(range(1, 1 + _count("sphere", "divisions", divisions)))
     corners, faces = _icosahedron() if base == "icosahedron" else _octahedron()
     nodes, tets = [np.zeros((1, 3))], []
@@ -119,12 +129,17 @@ def torus(major: float, minor: float, rings: int, sectors: int, corners: int = 6
     Best where 2 pi major / sectors is about minor / rings. The ring of 300 nodes and 720 elements of [han2023]
     sec. VII-F has one ring of 4 corners and 60 sectors.
     """
-    if positive("torus", "minor", minor) >= positive("torus", "major", major):
+    minor, major = positive("torus", "minor", minor), positive("torus", "major", major)
+    rings, corners = _count("torus", "rings", rings), _count("torus", "corners", corners, least=3)
+    sectors = _count("torus", "sectors", sectors, least=3)
+    _few("torus", 3 * corners * rings**2 * sectors)
+    turn = finite("torus", "turn", turn)
+    if minor >= major:
         raise InputError(f"torus: minor is {minor}, major {major} m; the minor radius must be below the major one")
-    disc, triangles = _disc(_count("torus", "rings", rings), _count("torus", "corners", corners, least=3))
+    disc, triangles = _disc(rings, corners)
     c, s = cos(turn), sin(turn)
     disc = disc @ np.array([[c, s], [-s, c]])
-    angle = 2.0 * pi * np.arange(_count("torus", "sectors", sectors, least=3)) / sectors
+    angle = 2.0 * pi * np.arange(sectors) / sectors
     distance, height = major + minor * disc[:, 0], minor * disc[:, 1]
     stack = np.stack(
         [
@@ -142,12 +157,15 @@ def hollow_hemisphere(outer: float, inner: float, divisions: int, layers: int) -
     (layers + 1). Elements: 12 divisions^2 layers. Best where (outer - inner) / layers is about
     1.57 outer / divisions.
     """
-    if positive("hollow hemisphere", "inner", inner) >= positive("hollow hemisphere", "outer", outer):
+    inner, outer = positive("hollow hemisphere", "inner", inner), positive("hollow hemisphere", "outer", outer)
+    if inner >= outer:
         raise InputError(
             f"hollow hemisphere: inner is {inner}, outer {outer} m; the inner radius must be below the outer"
         )
     f = _count("hollow hemisphere", "divisions", divisions)
-    radii = _spaced(inner, outer, _count("hollow hemisphere", "layers", layers))
+    layers = _count("hollow hemisphere", "layers", layers)
+    _few("hollow hemisphere", 12 * f**2 * layers)
+    radii = _spaced(inner, outer, layers)
     corners, faces = _octahedron()
     points, number = _blown_up(corners, faces[:4], f)
     points[np.abs(points[:, 2]) < 1e-15, 2] = 0.0
@@ -284,8 +302,12 @@ def _spaced(start: float, end: float, parts: int) -> NDArray[np.float64]:
     return np.linspace(start, end, parts + 1)
 
 
-def _count(where: str, what: str, value: int, least: int = 1) -> int:
+def _count(where: str, what: str, value: Any, least: int = 1) -> int:
     """A whole number of at least ``least``."""
-    if isinstance(value, bool) or not isinstance(value, int | np.integer) or value < least:
-        raise InputError(f"{where}: {what} is {value!r}; it must be a whole number, at least {least}")
-    return int(value)
+    return whole(where, what, value, least)
+
+
+def _few(where: str, elements: int) -> None:
+    """Raise an InputError where a mesh would have more elements than any memory holds."""
+    if elements > MOST_ELEMENTS:
+        raise InputError(f"{where}: it would have {elements} elements; at most {MOST_ELEMENTS} are made")

@@ -10,9 +10,20 @@ from typing import Literal
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
+from stickslip.checks import (
+    array,
+    choice,
+    finite,
+    function,
+    instance,
+    positive,
+    sequence,
+    text,
+    unit_quaternion,
+    vector,
+)
 from stickslip.errors import InputError
 from stickslip.geometry.rotation import matrix
-from stickslip.geometry.shapes import finite, positive, unit_quaternion, vector
 from stickslip.geometry.tet_checks import (
     Faces,
     check_elements,
@@ -24,6 +35,7 @@ from stickslip.geometry.tet_checks import (
     pieces,
 )
 from stickslip.geometry.tet_quality import MeshQuality, mesh_quality
+from stickslip.names import visible
 
 ON_PLANE = 1e-6
 """Nodes this close to a plane, relative to the size of the mesh, are on it."""
@@ -46,6 +58,7 @@ class TetMesh:
     """(k,) connected piece of each element, numbered in the order of their first elements."""
 
     def __post_init__(self) -> None:
+        object.__setattr__(self, "where", visible(text("tetrahedral mesh", "where", self.where)))
         nodes, tets = mesh_arrays(self.nodes, self.tets, self.where)
         object.__setattr__(self, "nodes", nodes)
         object.__setattr__(self, "tets", tets)
@@ -107,7 +120,11 @@ class TetMesh:
 
     def nodes_where(self, inside: Callable[[NDArray[np.float64]], ArrayLike]) -> NDArray[np.int32]:
         """Nodes (s,) for which ``inside``, called once with all positions (n, 3) [m], says true in its answer (n,)."""
-        chosen = np.asarray(inside(self.nodes))
+        given = function(self.where, "inside", inside, "a function of positions (n, 3)")(self.nodes)
+        try:
+            chosen = np.asarray(given)
+        except Exception:  # what a user's function gave can be anything
+            chosen = np.empty(0, dtype=object)
         if chosen.shape != (len(self.nodes),) or chosen.dtype != np.bool_:
             raise InputError(
                 f"{self.where}: nodes_where's function gave {chosen.dtype} of shape {chosen.shape}; it takes positions "
@@ -119,8 +136,7 @@ class TetMesh:
         self, axis: Literal["x", "y", "z"], value: float, tolerance: float | None = None
     ) -> NDArray[np.int32]:
         """Nodes (s,) whose coordinate along ``axis`` is ``value`` [m] within ``tolerance`` [m] (1e-6 of the size)."""
-        if axis not in ("x", "y", "z"):
-            raise InputError(f"{self.where}: nodes_on_plane's axis is {axis!r}; it must be 'x', 'y' or 'z'")
+        choice(self.where, "nodes_on_plane's axis", axis, ("x", "y", "z"))
         reach = ON_PLANE * self.size if tolerance is None else positive(self.where, "tolerance", tolerance)
         distance = np.abs(self.nodes[:, "xyz".index(axis)] - finite(self.where, "value", value))
         return np.flatnonzero(distance <= reach).astype(np.int32)
@@ -129,7 +145,7 @@ class TetMesh:
         self, position: ArrayLike = (0, 0, 0), rotation: ArrayLike = (1, 0, 0, 0), scale: float | ArrayLike = 1.0
     ) -> TetMesh:
         """The mesh scaled (one positive factor or three along x, y, z), then turned by (w, x, y, z), then moved [m]."""
-        factors = vector(self.where, "scale", (scale,) * 3 if np.ndim(scale) == 0 else scale)  # type: ignore[arg-type]
+        factors = np.broadcast_to(array(self.where, "scale", scale, (), (3,)), 3)
         for axis, factor in zip("xyz", factors.tolist(), strict=True):
             positive(self.where, f"scale.{axis}", factor)
         turn = matrix(unit_quaternion(self.where, rotation))
@@ -139,8 +155,11 @@ class TetMesh:
 
 def merged(meshes: Sequence[TetMesh], where: str = "tetrahedral mesh") -> TetMesh:
     """One mesh of several, each a piece of its own: nodes and elements follow each other, nothing is glued."""
+    meshes = sequence(where, "meshes", meshes, "a list of TetMesh is needed")
     if len(meshes) == 0:
         raise InputError(f"{where}: no meshes to merge; at least one is needed")
+    for mesh in meshes:
+        instance(where, "a mesh", mesh, TetMesh, "a stickslip.TetMesh is needed")
     first = np.cumsum([0, *(len(mesh.nodes) for mesh in meshes)])
     tets = np.concatenate([mesh.tets + start for mesh, start in zip(meshes, first[:-1], strict=True)])
     return TetMesh(np.concatenate([mesh.nodes for mesh in meshes]), tets, where)

@@ -7,8 +7,8 @@ import inspect
 import numpy as np
 from numpy.typing import ArrayLike
 
+from stickslip.checks import boolean, positive
 from stickslip.errors import InputError, MissingDependencyError
-from stickslip.geometry.shapes import positive
 from stickslip.geometry.tet_files import right_handed
 from stickslip.geometry.tet_mesh import TetMesh
 from stickslip.geometry.triangle_mesh import checked_mesh
@@ -49,9 +49,9 @@ def fill_surface(
         ) from None
     options = {
         "edge_length_fac": share,
-        "epsilon": deviation,
-        "stop_energy": stop_energy,
-        "coarsen": coarsen,
+        "epsilon": float(deviation),
+        "stop_energy": float(stop_energy),
+        "coarsen": boolean(where, "coarsen", coarsen),
         "optimize": True,
         "num_threads": 1,
         "quiet": True,

@@ -17,8 +17,8 @@ from collections.abc import Callable
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
+from stickslip.checks import array, function, positive, vector
 from stickslip.errors import InputError
-from stickslip.geometry.shapes import positive, vector
 from stickslip.geometry.tet_checks import matched_faces, pieces, squared_edges, text
 from stickslip.geometry.tet_mesh import TetMesh, volumes_of, without_unused
 
@@ -27,6 +27,8 @@ Field = Callable[[NDArray[np.float64]], NDArray[np.float64]]
 
 NEAR_LONG, NEAR_SHORT = 0.24999, 0.41189
 """Share of a long and of a short lattice edge within which a cut moves the node onto the surface, by the paper."""
+MOST_CELLS = 1e7
+"""Cells of a lattice at most: making their elements takes 10 GB."""
 BISECTIONS = 40
 """Halvings of a lattice edge to find where the surface cuts it."""
 
@@ -43,6 +45,10 @@ def fill_implicit(
     a = positive(where, "spacing", spacing)
     if not (lower < upper).all():
         raise InputError(f"{where}: low is {lower}, high {upper}; each number of low must be below that of high")
+    function(where, "field", field, "a function of positions (n, 3)")
+    cells = float(np.prod((upper - lower) / a + 1.0))
+    if cells > MOST_CELLS:
+        raise InputError(f"{where}: spacing is {a} m, which makes {cells:.3g} cells; at most {MOST_CELLS:g} are made")
     nodes, tets = _lattice(lower, upper, a)
     value = _values(field, nodes, where)
     beyond = nodes[(value < 0.0) & ((nodes < lower) | (nodes > upper)).any(axis=1)]
@@ -58,10 +64,7 @@ def fill_implicit(
 
 def _values(field: Field, points: NDArray[np.float64], where: str) -> NDArray[np.float64]:
     """The field (n,) at points (n, 3), checked."""
-    value = np.asarray(field(points), dtype=np.float64)
-    if value.shape != (len(points),) or not np.isfinite(value).all():
-        raise InputError(f"{where}: its field gave shape {value.shape} for {len(points)} points; finite (n,) is needed")
-    return value
+    return array(where, "what its field gave", field(points), (len(points),))
 
 
 def _lattice(

@@ -12,6 +12,7 @@ from dataclasses import dataclass
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
+from stickslip.checks import MOST, array
 from stickslip.errors import InputError
 from stickslip.geometry.mesh_components import misplaced_piece
 from stickslip.geometry.mesh_crossing import first_crossing
@@ -85,21 +86,11 @@ def mass_of(
 
 def _arrays(vertices: ArrayLike, triangles: ArrayLike, where: str) -> tuple[NDArray[np.float64], NDArray[np.int32]]:
     """Vertices and triangles as arrays of the right shape with finite numbers and valid indices."""
-    try:
-        points = np.array(vertices, dtype=np.float64)
-        given = np.array(triangles)
-        corners = given.astype(np.int64)
-    except (TypeError, ValueError):
-        raise InputError(f"{where}: vertices (n, 3) and triangles (m, 3) must be arrays of numbers") from None
-    if points.ndim != 2 or points.shape[1] != 3:
-        raise InputError(f"{where}: vertices have shape {points.shape}; an (n, 3) array is needed")
-    if corners.ndim != 2 or corners.shape[1] != 3:
-        raise InputError(f"{where}: triangles have shape {corners.shape}; an (m, 3) array is needed")
+    points = array(where, "vertices", vertices, (None, 3))
+    given = array(where, "triangles", triangles, (None, 3), largest=MOST)
+    corners = given.astype(np.int64)
     if not np.array_equal(given, corners):
         raise InputError(f"{where}: triangles must be whole numbers, the indices of vertices")
-    if not np.isfinite(points).all():
-        bad = int(np.argmin(np.isfinite(points).all(axis=1)))
-        raise InputError(f"{where}: vertex {bad} is {points[bad]}; every coordinate must be a finite number")
     if len(points) < 4 or len(corners) < 4:
         raise InputError(
             f"{where}: it has {len(points)} vertices and {len(corners)} triangles; a solid has at least four of each"

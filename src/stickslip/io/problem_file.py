@@ -22,6 +22,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 from numpy.typing import NDArray
 
+from stickslip import checks
 from stickslip.contact import delassus
 from stickslip.contact.problem import ContactProblem
 from stickslip.errors import FileError, InputError, ProblemWarning
@@ -62,6 +63,11 @@ def save_problem(
     ``solution`` and ``guesses`` are impulses (m,). What FCLIB cannot express raises a FileError that names it.
     """
     ending = check_problem_path(path)
+    title, description = (
+        checks.text("problem file", *item) for item in (("title", title), ("description", description))
+    )
+    checks.instance("problem file", "problem", problem, ContactProblem, "a stickslip.ContactProblem is needed")
+    guesses = checks.sequence("problem file", "guesses", guesses, "a list of impulses is needed")
     problem = problem.condensed
     found = None if solution is None else impulses("solution", solution, problem)
     tried = tuple(impulses(f"guess {k + 1}", lam, problem) for k, lam in enumerate(guesses))
@@ -76,7 +82,7 @@ def save_problem(
 
 def check_problem_path(path: str | os.PathLike[str]) -> str:
     """The ending of a file to be written; another one than those we write, or a missing folder, raises a FileError."""
-    target = Path(path)
+    target = checks.path("problem file", path)
     ending = target.suffix.lower()
     if ending not in (*OWN_ENDINGS, *FCLIB_ENDINGS):
         raise FileError(f"cannot write {target}: problems are saved as .npz (our own form) or .hdf5 (FCLIB)")
@@ -87,6 +93,8 @@ def check_problem_path(path: str | os.PathLike[str]) -> str:
 
 def save_delassus(problem: ContactProblem, path: str | os.PathLike[str]) -> None:
     """Write the local form of a problem with contacts alone to an ``.npz`` file, as collections do."""
+    path = checks.path("problem file", path)
+    checks.instance("problem file", "problem", problem, ContactProblem, "a stickslip.ContactProblem is needed")
     contacts, joints = contacts_and_joints(problem, f"{path}: the form W, q, mu")
     if len(joints):
         raise FileError(f"{path}: the form W, q, mu cannot express the bilateral block {joints[0]}")
@@ -109,7 +117,7 @@ def _write_arrays(path: str | os.PathLike[str], arrays: dict[str, Any]) -> None:
 def problem_files(paths: Iterable[str | os.PathLike[str]]) -> list[Path]:
     """The files, and in the place of each folder the problem files in it, in the order of their names."""
     found: list[Path] = []
-    for path in map(Path, paths):
+    for path in (checks.path("problem file", each) for each in paths):
         if not path.is_dir():
             found.append(path)
             continue

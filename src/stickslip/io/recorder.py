@@ -35,7 +35,6 @@ from collections.abc import Iterator
 from contextlib import ExitStack, contextmanager
 from dataclasses import fields, is_dataclass
 from operator import attrgetter
-from pathlib import Path
 from types import TracebackType
 from typing import Any
 
@@ -44,7 +43,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 import stickslip
-from stickslip import jit
+from stickslip import checks, jit
 from stickslip.errors import FileError, InputError
 from stickslip.files import PARTIAL
 from stickslip.io import commit_mark
@@ -90,12 +89,16 @@ class Recorder:
 
         elements: whether strain, stress and energy of every element of soft bodies are recorded, 56 bytes each a frame.
         """
-        if every < 1:
-            raise InputError(f"recorder: every is {every}; it must be 1 or more")
-        self.path, self.simulation, self.every, self.elements = Path(path), simulation, int(every), elements
+        checks.instance("recorder", "simulation", simulation, Simulation, "a stickslip.Simulation is needed")
+        self.path, self.simulation = checks.path("recorder", path), simulation
+        self.every = checks.whole("recorder", "every", every, 1)
+        self.elements = checks.boolean("recorder", "elements", elements)
         self.frames = 0
         """Frames taken so far; those of the last second may still wait to be written."""
-        self._attributes = _attributes(simulation, scene_name, parameters or {}, self.every)
+        described = {} if parameters is None else parameters
+        checks.instance("recorder", "parameters", described, dict, "a dictionary is needed")
+        named = checks.text("recorder", "scene_name", scene_name)
+        self._attributes = _attributes(simulation, named, described, self.every)
         self._stack = ExitStack()
         self._steps = 0
         self._kernels, self._loaded = jit.compiled_count(), False
@@ -123,6 +126,7 @@ class Recorder:
 
     def __call__(self, result: StepResult) -> None:
         """Take note of one step."""
+        checks.instance("recorder", "result", result, StepResult, "what Simulation.step returned is needed")
         self._steps += 1
         self._last = result
         known, self._kernels = self._kernels, jit.compiled_count()
@@ -232,7 +236,7 @@ def _attributes(
     """Attributes of the file, checked before anything is written."""
     try:
         described = json.dumps(parameters)
-    except (TypeError, ValueError) as error:
+    except (TypeError, ValueError, RecursionError) as error:
         raise InputError(f"recorder: parameters cannot be stored as JSON: {error}") from None
     return {
         "format": FORMAT,

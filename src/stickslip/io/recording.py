@@ -15,6 +15,8 @@ import h5py
 import numpy as np
 from numpy.typing import NDArray
 
+from stickslip import checks
+from stickslip.body_description import handle_fits
 from stickslip.errors import FileError, InputError
 from stickslip.io.contact_frames import ContactReader
 from stickslip.io.contact_frames import RecordedContacts as RecordedContacts  # noqa: PLC0414
@@ -27,6 +29,7 @@ from stickslip.io.recording_file import RecordingFile
 from stickslip.io.soft_frames import ELEMENT_FIELDS, SOFT, read_elements
 from stickslip.io.state_group import read_state
 from stickslip.model import Model
+from stickslip.names import shown, visible
 from stickslip.soft_description import SoftBody
 from stickslip.soft_reading import ElementReport, body_elements
 from stickslip.state import State
@@ -127,11 +130,11 @@ class Recording:
         those to read, of strain, stress, von_mises and energy; the others have no rows then.
         """
         number, soft = self._number(frame), self.model.soft
-        if body is not None and not (0 <= body.index < soft.count and soft.names[body.index] == body.name):
-            raise InputError(f"recording {self.path}: soft body {body.name!r} is none of {', '.join(soft.names)}")
-        unknown = sorted(set(fields) - set(ELEMENT_FIELDS))
-        if unknown:
-            raise InputError(f"elements have no field {unknown[0]!r}; they have {', '.join(ELEMENT_FIELDS)}")
+        if body is not None and not (isinstance(body, SoftBody) and handle_fits(body, soft.names)):
+            known = visible(", ".join(soft.names))
+            raise InputError(f"recording {visible(self.path)}: soft body {shown(body)} is none of {known}")
+        for field in checks.sequence("elements", "fields", fields, f"a list of {', '.join(ELEMENT_FIELDS)} is needed"):
+            checks.choice("elements", "field", field, ELEMENT_FIELDS)
         with self.file.opened() as file:
             if f"{SOFT}/elements" not in file:
                 raise InputError(
@@ -143,6 +146,7 @@ class Recording:
 
     def _number(self, frame: int) -> int:
         """A frame from the start."""
+        frame = checks.whole("recording", "frame", frame, -checks.MOST)
         if not -len(self) <= frame < len(self):
             raise InputError(f"recording {self.path}: frame {frame} does not exist; it has {len(self)} frames")
         return frame % len(self)
@@ -154,7 +158,7 @@ def read_recording(path: str | os.PathLike[str]) -> Recording:
     FILE.h5.partial holds the frames of a run that was cut off or still goes on; they are those that were whole when it
     was opened.
     """
-    file = RecordingFile(Path(path))
+    file = RecordingFile(checks.path("recording", path))
     try:
         return _checked(file)
     except BaseException:
@@ -263,10 +267,10 @@ def _read(file: h5py.File, recording_file: RecordingFile, complete: bool, frames
     return Recording(
         path=path,
         complete=complete,
-        stickslip_version=str(attributes["stickslip_version"]),
-        scene=str(attributes["scene"]),
+        stickslip_version=visible(attributes["stickslip_version"]),
+        scene=visible(attributes["scene"]),
         parameters=_options(attributes, "parameters"),
-        solver=str(attributes["solver"]),
+        solver=visible(attributes["solver"]),
         solver_options=_options(attributes, "solver_options"),
         stepping=stepping,
         every=every,

@@ -7,9 +7,10 @@ from dataclasses import dataclass
 import numpy as np
 from numpy.typing import NDArray
 
+from stickslip.checks import vector
 from stickslip.contact.laws import BILATERAL, CONTACT, DISC, FRICTION_SET_NAMES, LAW_NAMES
 from stickslip.contact.problem import ContactProblem
-from stickslip.errors import FileError, InputError
+from stickslip.errors import FileError
 
 
 @dataclass(frozen=True, eq=False)
@@ -56,7 +57,4 @@ def contacts_and_joints(problem: ContactProblem, form: str) -> tuple[NDArray[np.
 
 def impulses(name: str, values: NDArray[np.float64], problem: ContactProblem) -> NDArray[np.float64]:
     """Impulses (m,) of a problem, to be stored with it; an InputError names what does not fit."""
-    lam = np.array(values, dtype=np.float64)
-    if lam.shape != (problem.row_count,) or not np.isfinite(lam).all():
-        raise InputError(f"{name} has shape {lam.shape}; ({problem.row_count},) finite impulses are needed")
-    return lam
+    return vector("problem file", name, values, problem.row_count, np.inf)

@@ -9,8 +9,8 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
+from stickslip.checks import positive
 from stickslip.errors import InputError
-from stickslip.geometry.shapes import positive
 from stickslip.scene import Scene
 from stickslip.scenes.metrics import Standing
 from stickslip.scenes.parameters import whole_number

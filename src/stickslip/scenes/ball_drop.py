@@ -8,7 +8,7 @@ from typing import Any
 
 import numpy as np
 
-from stickslip.geometry.shapes import positive
+from stickslip.checks import positive
 from stickslip.scene import Scene
 from stickslip.scenes.metrics import Values
 from stickslip.scenes.parameters import whole_number

@@ -8,9 +8,10 @@ from typing import Any
 
 import numpy as np
 
+from stickslip.checks import positive
 from stickslip.errors import InputError
 from stickslip.geometry.rotation import conjugate, multiply, rotation_vector
-from stickslip.geometry.shapes import Box, Hull, Placed, placed, positive
+from stickslip.geometry.shapes import Box, Hull, Placed, placed
 from stickslip.joint_description import Drive
 from stickslip.scene import Body, Scene
 from stickslip.scenes.joint_metrics import JointError

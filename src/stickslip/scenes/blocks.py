@@ -8,9 +8,9 @@ from typing import Any
 
 import numpy as np
 
+from stickslip.checks import positive
 from stickslip.errors import InputError
 from stickslip.geometry.rotation import about_axis
-from stickslip.geometry.shapes import positive
 from stickslip.scene import Scene
 from stickslip.scenes.metrics import DRIFT_START, Values, after
 from stickslip.simulation import Simulation, StepResult

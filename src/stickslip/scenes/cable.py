@@ -10,10 +10,10 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 from scipy.optimize import brentq
 
+from stickslip.checks import positive
 from stickslip.dynamics.joints import reactions
 from stickslip.errors import InputError
 from stickslip.geometry.rotation import about_axis, matrix
-from stickslip.geometry.shapes import positive
 from stickslip.rods import Rod
 from stickslip.scene import Scene
 from stickslip.scenes.metrics import Values

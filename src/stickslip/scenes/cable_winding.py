@@ -9,9 +9,10 @@ from typing import Any
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
+from stickslip.checks import positive
 from stickslip.errors import InputError
 from stickslip.geometry.rotation import about_axis, matrix, multiply
-from stickslip.geometry.shapes import Box, placed, positive
+from stickslip.geometry.shapes import Box, placed
 from stickslip.joints import Joint
 from stickslip.scene import Scene
 from stickslip.scenes.courses import smooth_step

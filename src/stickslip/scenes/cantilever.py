@@ -8,8 +8,8 @@ from typing import Any
 
 import numpy as np
 
+from stickslip.checks import finite, positive
 from stickslip.errors import InputError
-from stickslip.geometry.shapes import finite, positive
 from stickslip.geometry.tet_generators import box
 from stickslip.scene import Scene
 from stickslip.scenes.metrics import Values

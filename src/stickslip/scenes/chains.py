@@ -9,9 +9,9 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
+from stickslip.checks import positive
 from stickslip.errors import InputError
 from stickslip.geometry.rotation import between
-from stickslip.geometry.shapes import positive
 from stickslip.scene import Body, Scene
 from stickslip.scenes.joint_metrics import JointError
 from stickslip.scenes.metrics import Values

@@ -9,9 +9,10 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
+from stickslip.checks import positive
 from stickslip.errors import InputError
 from stickslip.geometry.rotation import between
-from stickslip.geometry.shapes import Capsule, HalfSpace, Placed, placed, positive
+from stickslip.geometry.shapes import Capsule, HalfSpace, Placed, placed
 from stickslip.scene import Scene
 from stickslip.scenes.containers import GREY
 from stickslip.scenes.lattice import colour

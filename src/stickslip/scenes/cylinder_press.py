@@ -22,9 +22,9 @@ from typing import Any, NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
+from stickslip.checks import positive
 from stickslip.errors import InputError
 from stickslip.geometry.plane_meshes import crossed_disc
-from stickslip.geometry.shapes import positive
 from stickslip.scene import Body, Scene
 from stickslip.scenes.metrics import Values
 from stickslip.scenes.parameters import whole_number

@@ -6,8 +6,8 @@ import math
 from collections.abc import Mapping
 from typing import Any
 
+from stickslip.checks import positive
 from stickslip.errors import InputError
-from stickslip.geometry.shapes import positive
 from stickslip.geometry.tet_generators import box
 from stickslip.scene import Scene
 from stickslip.scenes.metrics import Values

@@ -8,9 +8,9 @@ from typing import Any
 
 import numpy as np
 
+from stickslip.checks import positive
 from stickslip.errors import InputError
 from stickslip.geometry.rotation import about_axis
-from stickslip.geometry.shapes import positive
 from stickslip.joint_description import Drive
 from stickslip.scene import Body, Scene
 from stickslip.scenes.closed_forms import four_bar_follower

@@ -8,8 +8,8 @@ from typing import Any
 
 import numpy as np
 
+from stickslip.checks import positive
 from stickslip.errors import InputError
-from stickslip.geometry.shapes import positive
 from stickslip.scene import Scene
 from stickslip.scenes.closed_forms import bounce_rest_time
 from stickslip.scenes.metrics import Values

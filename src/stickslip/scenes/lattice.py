@@ -8,7 +8,7 @@ from collections.abc import Callable
 import numpy as np
 from numpy.typing import NDArray
 
-from stickslip.geometry.shapes import positive
+from stickslip.checks import positive
 
 SPACING = 1.04
 """Pitch of a lattice over the diameter of what must have room in a cell."""

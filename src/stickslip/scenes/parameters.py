@@ -2,19 +2,23 @@
 
 from __future__ import annotations
 
-import math
 from collections.abc import Iterable, Mapping
 
+import numpy as np
+
+from stickslip import checks
 from stickslip.errors import InputError
+from stickslip.names import shown
 
 Value = int | float | bool | str | tuple[float, ...] | None
 
 
 def whole_number(where: str, what: str, value: float, least: int) -> int:
     """``value`` as an int, or an InputError unless it is a whole number of at least ``least``."""
-    if value != value or math.isinf(value) or int(value) != value or value < least:
-        raise InputError(f"{where}: {what} is {value}; it must be a whole number, at least {least}")
-    return int(value)
+    number = checks.finite(where, what, value)
+    if int(number) != number or not least <= number <= checks.MOST:
+        raise InputError(f"{where}: {what} is {number:g}; it must be a whole number, at least {least}")
+    return int(number)
 
 
 def parse_assignments(texts: Iterable[str]) -> dict[str, Value]:
@@ -23,9 +27,9 @@ def parse_assignments(texts: Iterable[str]) -> dict[str, Value]:
     for text in texts:
         key, separator, value = text.partition("=")
         if not separator or not key.strip() or not value.strip():
-            raise InputError(f"setting {text!r} is not understood; write KEY=VALUE, for example friction=0.6")
+            raise InputError(f"setting {shown(text)} is not understood; write KEY=VALUE, for example friction=0.6")
         if key.strip() in settings:
-            raise InputError(f"setting {key.strip()!r} is given twice; give it once")
+            raise InputError(f"setting {shown(key.strip())} is given twice; give it once")
         settings[key.strip()] = parse_value(value.strip())
     return settings
 
@@ -49,7 +53,7 @@ def fitted(where: str, defaults: Mapping[str, Value], given: Mapping[str, Value]
     for name in given:
         if name not in defaults:
             known = ", ".join(defaults) or "none"
-            raise InputError(f"{where}: parameter {name!r} is unknown; known: {known}")
+            raise InputError(f"{where}: parameter {shown(name)} is unknown; known: {known}")
     return {
         name: _fit(where, name, default, given[name]) if name in given else default
         for name, default in defaults.items()
@@ -62,20 +66,17 @@ def _fit(where: str, name: str, default: Value, value: Value) -> Value:
     if isinstance(default, bool):
         good = isinstance(value, bool)
     elif isinstance(default, int):
-        good = isinstance(value, int) and not isinstance(value, bool)
+        good = isinstance(value, int | np.integer) and not isinstance(value, bool | np.timedelta64)
+        value = checks.whole(where, name, value, -checks.MOST) if good else value
     elif isinstance(default, float) or default is None:
-        good = isinstance(value, int | float) and not isinstance(value, bool)
-        value = float(value) if good and isinstance(value, int) else value
+        good = isinstance(value, int | float | np.number) and not isinstance(value, bool)
+        value = checks.finite(where, name, value) if good else value
     elif isinstance(default, tuple):
-        if isinstance(value, int | float) and not isinstance(value, bool):
-            value = (float(value),)
-        good = isinstance(value, tuple)
+        good = checks.several(value) or (isinstance(value, int | float | np.number) and not isinstance(value, bool))
+        value = tuple(checks.array(where, name, value, (), (None,)).reshape(-1).tolist()) if good else value
     else:
         good = isinstance(value, str)
     if not good:
         kinds = {bool: "true or false", int: "a whole number", tuple: "numbers separated by commas", str: "a word"}
-        raise InputError(f"{where}: {name} is {value!r}; it must be {kinds.get(type(default), 'a number')}")
-    numbers = value if isinstance(value, tuple) else (value,)
-    if any(isinstance(number, float) and not math.isfinite(number) for number in numbers):
-        raise InputError(f"{where}: {name} is {value}; it must be finite")
+        raise InputError(f"{where}: {name} is {shown(value)}; it must be {kinds.get(type(default), 'a number')}")
     return value

@@ -9,10 +9,11 @@ from typing import Any
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
+from stickslip.checks import positive
 from stickslip.errors import InputError
 from stickslip.geometry import tet_generators
 from stickslip.geometry.rotation import about_axis, multiply
-from stickslip.geometry.shapes import Box, Cylinder, Placed, placed, positive
+from stickslip.geometry.shapes import Box, Cylinder, Placed, placed
 from stickslip.geometry.tet_mesh import TetMesh, without_unused
 from stickslip.scene import Body, Scene
 from stickslip.scenes.courses import smooth_step

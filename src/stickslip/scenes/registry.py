@@ -8,6 +8,7 @@ from dataclasses import dataclass, field
 from types import MappingProxyType
 
 from stickslip.errors import InputError
+from stickslip.names import shown
 from stickslip.scene import Scene
 from stickslip.scenes import (
     arch,
@@ -293,6 +294,6 @@ SCENES: Mapping[str, SceneEntry] = MappingProxyType({entry.name: entry for entry
 
 def find_scene(name: str) -> SceneEntry:
     """The scene of that name, or an InputError that lists them all."""
-    if name not in SCENES:
-        raise InputError(f"scene {name!r} is unknown; known: {', '.join(SCENES)}")
+    if not isinstance(name, str) or name not in SCENES:
+        raise InputError(f"scene {shown(name)} is unknown; known: {', '.join(SCENES)}")
     return SCENES[name]

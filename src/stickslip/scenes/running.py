@@ -11,7 +11,9 @@ from dataclasses import dataclass, fields
 from typing import Any
 
 from stickslip import jit
+from stickslip.checks import whole
 from stickslip.errors import InputError
+from stickslip.names import shown
 from stickslip.scenes.metrics import Metrics
 from stickslip.scenes.parameters import Value, fitted
 from stickslip.scenes.registry import SceneEntry, find_scene
@@ -105,8 +107,10 @@ def prepare(
     ``dt`` [s] takes the place of the scene's step size.
     """
     entry = find_scene(name)
+    if settings is not None and not isinstance(settings, Mapping):
+        raise InputError(f"scene {name}: settings are {shown(settings)}; a mapping of names to values is needed")
     own, solver_options, stepping_options = _split(name, settings or {})
-    made = solver_for(entry, solver or entry.method, solver_options)
+    made = solver_for(entry, entry.method if solver is None else solver, solver_options)
     stepping_defaults: dict[str, Any] = {item.name: item.default for item in fields(Stepping)}
     chosen: dict[str, Any] = fitted(
         "stepping", stepping_defaults, {"dt": entry.dt, **entry.stepping, **stepping_options}
@@ -121,7 +125,7 @@ def prepare(
 
 def solver_for(entry: SceneEntry, name: str, options: Mapping[str, Value]) -> Solver:
     """The solver of that name as a scene wants it; unknown names and options raise an InputError."""
-    if name not in SOLVERS:
+    if not isinstance(name, str) or name not in SOLVERS:
         make_solver(name)  # raises, and lists the known ones
     defaults: dict[str, Any] = {item.name: item.default for item in fields(SOLVERS[name]) if item.init}
     # a scene's own solver options are hints: a solver that lacks one ignores it; with a method of its own, for that one
@@ -146,7 +150,7 @@ def _split(name: str, settings: Mapping[str, Value]) -> tuple[dict[str, Value], 
 def execute(run: Run, steps: int, observer: Observer | None = None) -> Summary:
     """Take ``steps`` steps and sum them up; a DivergenceError leaves the run at its last good state."""
     tally = Tally(run)
-    for _ in range(steps):
+    for _ in range(whole("run", "steps", steps)):
         result = tally.step()
         if observer is not None:
             observer(run.sim, result)

@@ -9,10 +9,11 @@ from typing import Any
 
 import numpy as np
 
+from stickslip.checks import positive
 from stickslip.errors import InputError
 from stickslip.geometry import tet_generators
 from stickslip.geometry.rotation import about_axis, between
-from stickslip.geometry.shapes import Box, Cylinder, Placed, placed, positive
+from stickslip.geometry.shapes import Box, Cylinder, Placed, placed
 from stickslip.scene import Scene
 from stickslip.scenes.joint_metrics import JointError, joint_named
 from stickslip.scenes.metrics import Values

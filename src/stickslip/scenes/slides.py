@@ -12,8 +12,8 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
+from stickslip.checks import positive
 from stickslip.errors import InputError
-from stickslip.geometry.shapes import positive
 from stickslip.scene import Scene
 from stickslip.scenes.closed_forms import Scheme, positions_under_constant_acceleration, pushed_block_acceleration
 from stickslip.scenes.metrics import Values

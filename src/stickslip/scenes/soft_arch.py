@@ -10,8 +10,8 @@ import numpy as np
 from numpy.typing import NDArray
 from scipy.optimize import brentq
 
+from stickslip.checks import positive
 from stickslip.errors import InputError
-from stickslip.geometry.shapes import positive
 from stickslip.geometry.tet_generators import KUHN
 from stickslip.geometry.tet_mesh import TetMesh, volumes_of
 from stickslip.scene import Scene

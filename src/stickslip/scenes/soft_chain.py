@@ -10,9 +10,9 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
+from stickslip.checks import positive
 from stickslip.errors import InputError
 from stickslip.geometry import tet_generators
-from stickslip.geometry.shapes import positive
 from stickslip.geometry.tet_mesh import TetMesh
 from stickslip.scene import Scene
 from stickslip.scenes.metrics import Values, after

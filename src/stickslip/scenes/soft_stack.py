@@ -9,8 +9,8 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
+from stickslip.checks import positive
 from stickslip.geometry import tet_generators
-from stickslip.geometry.shapes import positive
 from stickslip.scene import Scene
 from stickslip.scenes.metrics import DRIFT_START, Values, after
 from stickslip.scenes.parameters import whole_number

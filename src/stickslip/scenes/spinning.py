@@ -8,8 +8,9 @@ from typing import Any
 
 import numpy as np
 
+from stickslip.checks import positive
 from stickslip.geometry.rotation import about_axis, matrix
-from stickslip.geometry.shapes import Sphere, placed, positive
+from stickslip.geometry.shapes import Sphere, placed
 from stickslip.scene import Scene
 from stickslip.scenes.closed_forms import contensou_stop
 from stickslip.scenes.metrics import Values

@@ -9,9 +9,10 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
+from stickslip.checks import positive
 from stickslip.errors import InputError
 from stickslip.geometry.rotation import about_axis, multiply
-from stickslip.geometry.shapes import Box, Placed, placed, positive
+from stickslip.geometry.shapes import Box, Placed, placed
 from stickslip.scene import Scene
 from stickslip.scenes.lattice import SPACING, cells, colour
 from stickslip.scenes.metrics import DRIFT_START, Values, after

@@ -9,10 +9,10 @@ from typing import Any
 import numpy as np
 from numpy.typing import ArrayLike
 
+from stickslip.checks import positive
 from stickslip.errors import InputError
 from stickslip.geometry import tet_generators
 from stickslip.geometry.rotation import about_axis
-from stickslip.geometry.shapes import positive
 from stickslip.geometry.tet_mesh import volumes_of
 from stickslip.scene import Scene
 from stickslip.scenes.courses import smooth_step

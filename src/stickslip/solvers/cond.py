@@ -133,6 +133,8 @@ class Cond(Iterative):
         """Solve one problem from the velocities before the step; ``warm`` (m,) is what virtual nodes carry."""
         _require_three_rows(problem, self.operator)
         clock = Clock(self.max_seconds)
+        if warm is not None:
+            warm = self._fitting(problem, warm)
         if isinstance(problem.A, GivenInverse):
             try:
                 nodal, v = given_problem_over_nodes(problem)
@@ -152,6 +154,19 @@ class Cond(Iterative):
             run.v, run.lam, run.status, count, history, timings, rollbacks=run.rollbacks,
             counts={"virtual nodes": N.virtual, "real nodes": len(N.node)},
         )  # fmt: skip
+
+    def _fitting(self, problem: ContactProblem, warm: NDArray[np.float64]) -> NDArray[np.float64] | None:
+        """Impulses to begin with (m,): ``warm``, or None where they are no numbers, or lead far away from any solution.
+
+        Within a step, whose velocities are known, those before it were good, and nothing is solved to ask.
+        """
+        if not np.isfinite(warm).all():
+            return None
+        if problem.v_before is not None or problem.unsolved is not None:
+            return warm
+        with np.errstate(over="ignore", invalid="ignore"):  # whatever was given
+            lam, _, _ = self.start(problem, warm)
+        return lam if lam.any() else None
 
     def residual(self, problem: ContactProblem, lam: NDArray[np.float64], u: NDArray[np.float64]) -> float:
         """Natural map of the operator's law, with Omega_c as compliance of contacts, at lam and u (m,)."""

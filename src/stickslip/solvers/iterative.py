@@ -10,6 +10,7 @@ from typing import ClassVar, TypeVar
 import numpy as np
 from numpy.typing import NDArray
 
+from stickslip import checks
 from stickslip.contact.cushions import cushioned, velocities, without_cushions
 from stickslip.contact.laws import CONTACT, DISC, FRICTION_SET_NAMES, Law
 from stickslip.contact.problem import ContactProblem
@@ -64,30 +65,19 @@ class Iterative:
         self._check_choice("criterion", self.criteria)
 
     def _check_whole(self, name: str, least: int) -> None:
-        value = getattr(self, name)
-        if not isinstance(value, int | np.integer) or isinstance(value, bool) or not least <= value <= MOST:
-            raise InputError(
-                f"solver {self.name}: {name} is {_short(value)}; it must be a whole number, at least {least}"
-                f"{f' and at most {MOST}' if isinstance(value, int) and value > MOST else ''}"
-            )
+        object.__setattr__(self, name, checks.whole(f"solver {self.name}", name, getattr(self, name), least))
 
     def _check_range(self, name: str, low: float, high: float) -> None:
-        value = getattr(self, name)
-        if not _is_number(value) or not low < value < high:
-            raise InputError(
-                f"solver {self.name}: {name} is {_short(value)}; it must be above {low:g} and below {high:g}"
-            )
+        value = checks.any_number(f"solver {self.name}", name, getattr(self, name))
+        if not low < value < high:
+            raise InputError(f"solver {self.name}: {name} is {value!r}; it must be above {low:g} and below {high:g}")
+        object.__setattr__(self, name, value)
 
     def _check_choice(self, name: str, known: tuple[str, ...]) -> None:
-        value = getattr(self, name)
-        if not isinstance(value, str) or value not in known:
-            words = ", ".join(map(repr, known))
-            raise InputError(f"solver {self.name}: {name} is {_short(value)}; it must be one of {words}")
+        checks.choice(f"solver {self.name}", name, getattr(self, name), known)
 
     def _check_flag(self, name: str) -> None:
-        value = getattr(self, name)
-        if not isinstance(value, bool | np.bool_):
-            raise InputError(f"solver {self.name}: {name} is {_short(value)}; it must be True or False")
+        object.__setattr__(self, name, checks.boolean(f"solver {self.name}", name, getattr(self, name)))
 
     def solve(
         self,
@@ -120,27 +110,8 @@ class Iterative:
 
 def check_seconds(name: str, value: object) -> None:
     """Raise an InputError unless ``max_seconds`` of the solver of that name is a number above zero or infinite."""
-    if not _is_number(value) or not value > 0.0:  # type: ignore[operator]
-        raise InputError(f"solver {name}: max_seconds is {_short(value)}; it must be above 0, inf for no limit")
-
-
-def _is_number(value: object) -> bool:
-    """Whether it is a number that 64 bits can hold."""
-    if not isinstance(value, int | float | np.integer | np.floating) or isinstance(value, bool):
-        return False
-    try:
-        float(value)
-    except OverflowError:
-        return False
-    return True
-
-
-def _short(value: object) -> str:
-    """How a wrong value is shown; whole numbers of many digits are not."""
-    if isinstance(value, int) and abs(value) > MOST:
-        return f"a whole number of {value.bit_length()} bits"
-    words = repr(value)
-    return words if len(words) < 80 else f"{words[:76]} ..."
+    if not checks.any_number(f"solver {name}", "max_seconds", value) > 0.0:
+        raise InputError(f"solver {name}: max_seconds is {value}; it must be above 0, inf for no limit")
 
 
 S = TypeVar("S", bound=Iterative)

@@ -6,6 +6,7 @@ from dataclasses import fields
 from typing import Any
 
 from stickslip.errors import InputError
+from stickslip.names import shown
 from stickslip.solvers.admm import ADMM
 from stickslip.solvers.apgd import APGD
 from stickslip.solvers.auto import Automatic
@@ -51,8 +52,8 @@ PATIENT: dict[str, dict[str, object]] = {Automatic.name: {"max_iterations": 2000
 
 def make_solver(name: str, **options: object) -> Solver:
     """The solver of that name with the given options; unknown names and options raise an InputError."""
-    if name not in SOLVERS:
-        raise InputError(f"solver {name!r} is unknown; known: {', '.join(SOLVERS)}")
+    if not isinstance(name, str) or name not in SOLVERS:
+        raise InputError(f"solver {shown(name)} is unknown; known: {', '.join(SOLVERS)}")
     known = [field.name for field in fields(SOLVERS[name]) if field.init]
     for option in options:
         if option not in known:

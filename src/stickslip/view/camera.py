@@ -8,6 +8,7 @@ from dataclasses import dataclass
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
+from stickslip.checks import finite, positive, vector, whole
 from stickslip.collision.contacts import shape_poses
 from stickslip.errors import InputError
 from stickslip.geometry.shapes import HALF_SPACE
@@ -51,7 +52,7 @@ class Camera:
 
 def look_at(eye: ArrayLike, target: ArrayLike) -> Camera:
     """A camera at ``eye`` (3,) [m] that looks at ``target`` (3,) [m] with z up."""
-    start, end = np.asarray(eye, dtype=np.float64), np.asarray(target, dtype=np.float64)
+    start, end = vector("camera", "eye", eye), vector("camera", "target", target)
     forward = end - start
     distance = float(np.linalg.norm(forward))
     right = np.cross(forward, (0.0, 0.0, 1.0))
@@ -90,12 +91,10 @@ def frame_poses(
     follow: int | None = None,
 ) -> Camera:
     """A camera that sees several poses, or that frames one body (a soft one after the rigid ones) in the first."""
-    if not -89.0 <= elevation <= 89.0:
+    if not -89.0 <= finite("camera", "elevation", elevation) <= 89.0:
         raise InputError(f"camera: elevation is {elevation} degrees; it must be between -89 and 89")
-    if not zoom > 0.0:
-        raise InputError(f"camera: zoom is {zoom}; it must be positive")
-    if not np.isfinite((azimuth, zoom)).all():
-        raise InputError(f"camera: azimuth is {azimuth} degrees and zoom {zoom}; both must be finite")
+    azimuth, zoom = finite("camera", "azimuth", azimuth), positive("camera", "zoom", zoom)
+    width, height = whole("camera", "width", width, 1), whole("camera", "height", height, 1)
     a, e = np.deg2rad(azimuth), np.deg2rad(elevation)
     back = np.array([np.cos(e) * np.cos(a), np.cos(e) * np.sin(a), np.sin(e)])
     camera = look_at(back, (0.0, 0.0, 0.0))

@@ -125,7 +125,7 @@ def course_of_recording(recording: Recording, label: str | None = None) -> Cours
     """The course of a recorded run, labelled by its solver; no frame is read."""
     found, dt = recording.certificate, float(recording.stepping["dt"])
     return Course(
-        label=recording.solver if label is None else label,
+        label=(recording.solver if label is None else label).replace("$", r"\$"),  # no formula for Matplotlib
         time=recording.time,
         stands_for=_steps_between(recording.time, dt, recording.every),
         energy=dict(recording.energy),

@@ -13,6 +13,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from stickslip.errors import MissingDependencyError
+from stickslip.names import visible
 
 LONG_WORD = 24
 """Letters of words that may be broken anywhere: digests, names of files."""
@@ -27,7 +28,7 @@ def html_page(title: str, body: str) -> str:
         '<!DOCTYPE html>\n<html lang="en">\n<head>\n<meta charset="utf-8">\n'
         f'<meta http-equiv="Content-Security-Policy" content="{policy}">\n'
         '<meta name="viewport" content="width=device-width, initial-scale=1">\n'
-        f"<title>{escape(title)}</title>\n<style>{css}</style>\n</head>\n<body>\n{body}\n</body>\n</html>\n"
+        f"<title>{escape(visible(title))}</title>\n<style>{css}</style>\n</head>\n<body>\n{body}\n</body>\n</html>\n"
     )
 
 

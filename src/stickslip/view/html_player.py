@@ -20,8 +20,10 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
+from stickslip import checks
 from stickslip.errors import FileError
 from stickslip.files import whole_file
+from stickslip.names import visible
 from stickslip.view.course import course_of_recording
 from stickslip.view.player_course import courses
 from stickslip.view.player_data import STEADY, joined
@@ -56,8 +58,10 @@ def write_player(
     the part to play. colour_by: quantity of view/soft_colours that colours of soft bodies show. contacts: whether
     contact points and forces are stored. progress(done, total) is called as frames are read.
     """
-    if Path(path).suffix.lower() not in (".html", ".htm"):
-        raise FileError(f"cannot write {path}: a player is a web page; give a name that ends in .html")
+    contacts = checks.boolean("player", "contacts", contacts)
+    title = None if title is None else checks.text("player", "title", title)
+    if checks.path("player", path).suffix.lower() not in (".html", ".htm"):
+        raise FileError(f"cannot write {visible(path)}: a player is a web page; give a name that ends in .html")
     data = player_data(
         recording, fps=fps, start=start, end=end, title=title, colour_by=colour_by, contacts=contacts, progress=progress
     )
@@ -140,7 +144,7 @@ def _facts(recording: Recording, title: str | None, frames: int) -> dict[str, An
         "every": recording.every,
         "recorded": len(recording),
         "frames": frames,
-        "names": [*model.body_names, *model.soft.names],
+        "names": [visible(name) for name in (*model.body_names, *model.soft.names)],
         "bodies": model.body_count,
         "scale": SCALE.tolist(),
     }

@@ -9,9 +9,9 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
 from stickslip.certificate import Certificate
+from stickslip.checks import not_negative, vector
 from stickslip.errors import InputError
-from stickslip.geometry.shapes import vector
-from stickslip.materials import NO_AXIS, PairTables, not_negative
+from stickslip.materials import NO_AXIS, PairTables
 from stickslip.model import Model
 from stickslip.scenes.running import Run, solver_for
 from stickslip.simulation import Simulation, StepResult

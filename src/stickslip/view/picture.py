@@ -8,15 +8,16 @@ machine.
 from __future__ import annotations
 
 import os
-from pathlib import Path
 from typing import TYPE_CHECKING, NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
 
+from stickslip import checks
 from stickslip.errors import FileError, InputError, MissingDependencyError
 from stickslip.files import whole_file
 from stickslip.model import Model
+from stickslip.names import visible
 from stickslip.view.camera import Camera, frame_camera, projected
 from stickslip.view.soft_colours import node_means, value_colours, value_limits
 
@@ -46,8 +47,11 @@ def easel(model: Model, width: int, height: int, samples: int) -> Easel:
     from stickslip.view.pixels import canvas
     from stickslip.view.traced_scene import scene_tables
 
+    checks.instance("picture", "model", model, Model, "a stickslip.Model is needed")
+    width, height = (checks.whole("picture", *side) for side in (("width", width), ("height", height)))
     if not (8 <= width <= 16384 and 8 <= height <= 16384):
         raise InputError(f"picture: size is {width} x {height}; each side must be between 8 and 16384 pixels")
+    samples = checks.whole("picture", "samples", samples)
     if not 1 <= samples <= 8:
         raise InputError(f"picture: samples is {samples}; it must be between 1 and 8")
     return Easel(scene_tables(model), canvas(width, height), samples)
@@ -82,26 +86,38 @@ def render_frame(
     from stickslip.view.wall_panes import wall_room
 
     prepared = easel(model, width, height, samples)
-    x = np.zeros((0, 3)) if nodes is None else nodes
-    check_pose(model, q, nodes)
+    q, x = check_pose(model, q, nodes)
+    if camera is not None:
+        checks.instance("picture", "camera", camera, Camera, "what look_at or frame_camera returned is needed")
+    if joints_broken is not None:
+        joints_broken = np.asarray(joints_broken)
+        if joints_broken.dtype != np.bool_ or joints_broken.shape != (model.joints.count,):
+            raise InputError(f"picture: joints_broken must be ({model.joints.count},) truth values")
     view = camera or frame_camera(model, q, width, height, azimuth, elevation, zoom, x)
     paint = None
     if values is not None:
+        counts = model.soft.node_count, len(model.soft.element_body)
+        values = checks.numbers("picture", "values", values, *((count,) for count in counts))
+        if limits is not None:
+            low, high = checks.vector("picture", "limits", limits, 2).tolist()
+            limits = low, high
         of_nodes = values if values.shape == (model.soft.node_count,) else node_means(model.soft, values)
         paint = value_colours(of_nodes, limits or value_limits(of_nodes))
     glass = see_through(model, [(q, x)], view)
     return draw(prepared, view, q, x, paint, glass, contacts, joints_broken, room=wall_room(model, [(q, x)]))
 
 
-def check_pose(model: Model, q: NDArray[np.float64], nodes: NDArray[np.float64] | None) -> None:
-    """Raise an InputError unless q and nodes are finite and fit the model."""
-    if q.shape != (model.body_count, 7) or not np.isfinite(q).all():
-        raise InputError(f"picture: q has shape {q.shape}; finite numbers of shape {(model.body_count, 7)} are needed")
+def check_pose(
+    model: Model, q: NDArray[np.float64], nodes: NDArray[np.float64] | None
+) -> tuple[NDArray[np.float64], NDArray[np.float64]]:
+    """q (nb, 7) and nodes (nn, 3), or an InputError unless they are finite and fit the model."""
     if nodes is None and model.soft.count:
         raise InputError("picture: the model has soft bodies; give nodes, as State.node_position")
     x = np.zeros((0, 3)) if nodes is None else nodes
-    if x.shape != (model.soft.node_count, 3) or not np.isfinite(x).all():
-        raise InputError(f"picture: nodes have shape {x.shape}; finite numbers {(model.soft.node_count, 3)} are needed")
+    return (
+        checks.array("picture", "q", q, (model.body_count, 7)),
+        checks.array("picture", "nodes", x, (model.soft.node_count, 3)),
+    )
 
 
 def save_picture(picture: NDArray[np.uint8], path: str | os.PathLike[str]) -> None:
@@ -110,8 +126,11 @@ def save_picture(picture: NDArray[np.uint8], path: str | os.PathLike[str]) -> No
         from PIL import Image
     except ImportError:
         raise MissingDependencyError("pictures need Pillow; install it with: pip install 'stickslip[view]'") from None
-    if Path(path).suffix.lower() != ".png":
-        raise FileError(f"cannot write {path}: pictures are PNG files; give a name that ends in .png")
+    if checks.path("picture", path).suffix.lower() != ".png":
+        raise FileError(f"cannot write {visible(path)}: pictures are PNG files; give a name that ends in .png")
+    picture = np.asarray(picture)
+    if picture.dtype != np.uint8 or picture.ndim != 3 or picture.shape[2] != 3 or not picture.size:
+        raise InputError(f"picture: it is an array of {picture.dtype} {picture.shape}; bytes (h, w, 3) are needed")
     with whole_file(path) as temporary:
         Image.fromarray(picture).save(temporary, format="PNG", optimize=True)
 

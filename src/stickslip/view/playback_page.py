@@ -16,6 +16,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from stickslip.errors import FileError, InputError
+from stickslip.names import visible
 from stickslip.view.display_panel import add_key, display_panel, framed, with_unit
 from stickslip.view.frame import recorded_frame, spread
 from stickslip.view.guarded_server import LOOPBACK, guarded_server, page_url, stop_server
@@ -76,7 +77,7 @@ class PlaybackPage:
         gui.main_panel.set_width(CONTROLS_WIDTH)
         beside.dock_right()
         beside.set_width(PLOTS_WIDTH)
-        name = recording.scene or Path(recording.path).name
+        name = recording.scene or visible(Path(recording.path).name)
         gui.set_panel_label(f"{name}{'' if recording.complete else ' (incomplete)'}")
         self._scaled: set[str] = set()
         self._scrubbed = False
@@ -292,7 +293,7 @@ def heading(recording: Recording) -> str:
     """What is played, and whether it is whole."""
     dt = 1e3 * float(recording.stepping["dt"])
     facts = (recording.scene, recording.solver, f"steps of {dt:g} ms")
-    text = f"{Path(recording.path).name}: {', '.join(fact for fact in facts if fact)}"
+    text = f"{visible(Path(recording.path).name)}: {', '.join(fact for fact in facts if fact)}"
     if recording.complete:
         return html.escape(text)
     note = "incomplete: the run was cut off, or still goes on"

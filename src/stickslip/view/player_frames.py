@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
+from stickslip import checks
 from stickslip.errors import InputError
 from stickslip.geometry.rotation import matrix
 from stickslip.model import DYNAMIC, Model
@@ -57,15 +58,12 @@ def played_frames(time: NDArray[np.float64], fps: float, start: float | None, en
 
     start, end [s]: the part to play; None: from the first frame, to the last.
     """
-    if not 0.0 < fps <= 1000.0:
+    if not 0.0 < checks.finite("player", "fps", fps) <= 1000.0:
         raise InputError(f"player: fps is {fps}; it must be above 0 and at most 1000")
     if not len(time):
         raise InputError("player: the recording has no frames; record at least one step")
-    for name, value in (("start", start), ("end", end)):
-        if value is not None and not np.isfinite(value):
-            raise InputError(f"player: {name} is {value}; it must be finite")
-    first = float(time[0]) if start is None else max(start, float(time[0]))
-    last = float(time[-1]) if end is None else min(end, float(time[-1]))
+    first = float(time[0]) if start is None else max(checks.finite("player", "start", start), float(time[0]))
+    last = float(time[-1]) if end is None else min(checks.finite("player", "end", end), float(time[-1]))
     if first > last:
         raise InputError(
             f"player: start {first:g} s is after the end {last:g} s; the recording has {time[0]:g} s to {time[-1]:g} s"
@@ -173,8 +171,8 @@ def geometry(model: Model) -> Packed:
 def motion(recording: Recording, frames: NDArray[np.int64], colour_by: str | None, progress: Progress) -> Packed:
     """Poses of bodies and joints, soft nodes with their colour values, of k frames."""
     model, soft = recording.model, recording.model.soft
-    if colour_by is not None and colour_by not in QUANTITIES:
-        raise InputError(f"player: colour by {colour_by!r} is unknown; it must be one of {', '.join(QUANTITIES)}")
+    if colour_by is not None:
+        checks.choice("player", "colour_by", colour_by, QUANTITIES)
     if colour_by is not None and not soft.count:
         raise InputError(f"player: colour by {colour_by!r} needs soft bodies; {recording.path} has none")
     shown, count = soft.surface.nodes, len(frames)

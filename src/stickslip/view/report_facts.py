@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
+from stickslip.names import visible
 from stickslip.view.course import FLOWS, Course
 from stickslip.view.run_plots import usual_stages
 from stickslip.view.run_warnings import RunWarning, run_warnings, solver_law, verdict
@@ -59,7 +60,7 @@ def report_facts(recording: Recording, course: Course) -> dict[str, Any]:
         "verdict": verdict(recording, warnings),
         "severity": worst_severity(warnings),
         "warnings": [{"severity": w.severity, "time_s": w.time, "text": w.text} for w in warnings],
-        "file": recording.path.name,
+        "file": visible(recording.path.name),
         "scene": recording.scene,
         "about": scene_about(recording.scene),
         "parameters": recording.parameters,

@@ -8,7 +8,9 @@ from html import escape
 from typing import TYPE_CHECKING, Any
 
 from stickslip import __version__
+from stickslip.checks import function, whole
 from stickslip.files import whole_file
+from stickslip.names import visible
 from stickslip.view.course import FLOWS, Course, course_of_recording
 from stickslip.view.drawing import needed_packages, svg
 from stickslip.view.html_page import figure, html_page, image, png_bytes, section, table
@@ -40,6 +42,8 @@ def write_report(
     pictures: how many the strip has, 0 for none. Needs the extras ``plot`` and, with pictures, ``view``.
     """
     needed_packages()
+    pictures = whole("report", "pictures", pictures)
+    function("report", "progress", progress, "a function of done, total and a text")
     with whole_file(path) as temporary:  # where nothing can be written, that is said before pictures are drawn
         text, facts = _page(recording, pictures, progress)
         temporary.write_text(text, encoding="utf-8")
@@ -193,7 +197,7 @@ def _file_rows(facts: dict[str, Any]) -> list[list[str]]:
 
 def _pairs(values: Mapping[str, Any]) -> list[list[str]]:
     """Names and values as texts."""
-    return [[name, "-" if value is None else _setting(value)] for name, value in values.items()]
+    return [[visible(name), "-" if value is None else _setting(value)] for name, value in values.items()]
 
 
 def _setting(value: Any) -> str:
@@ -201,7 +205,7 @@ def _setting(value: Any) -> str:
         return "yes" if value else "no"
     if isinstance(value, float):
         return f"{value:.6g}"
-    return ", ".join(map(_setting, value)) if isinstance(value, list) else str(value)
+    return ", ".join(map(_setting, value)) if isinstance(value, list) else visible(value)
 
 
 def _footer(facts: dict[str, Any]) -> str:

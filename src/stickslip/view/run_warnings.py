@@ -13,6 +13,7 @@ from typing import TYPE_CHECKING, Literal
 
 import numpy as np
 
+from stickslip.names import visible
 from stickslip.view.course import Course, course_of_recording
 from stickslip.view.quantity_words import (
     count_words,
@@ -342,7 +343,9 @@ def _broken_joints(recording: Recording) -> Iterator[RunWarning]:
 
         frame = _first(recording, broken)
         when = time_words(recording.time[frame])
-        yield RunWarning("note", round(float(recording.time[frame]), 9), f"joint {names[joint]} broke at t = {when}")
+        yield RunWarning(
+            "note", round(float(recording.time[frame]), 9), f"joint {visible(names[joint])} broke at t = {when}"
+        )
 
 
 def _strays(recording: Recording, scales: SceneScales) -> Iterator[RunWarning]:

@@ -10,6 +10,7 @@ from numpy.typing import NDArray
 
 from stickslip.geometry.rotation import matrix
 from stickslip.model import DYNAMIC, Model
+from stickslip.names import visible
 from stickslip.view.outlines import body_balls
 
 if TYPE_CHECKING:
@@ -101,7 +102,7 @@ def scene_scales(recording: Recording) -> SceneScales:
 def body_name(model: Model, number: int) -> str:
     """The name of a body as contacts number them: soft ones after the rigid ones."""
     rigid = model.body_count
-    return model.body_names[number] if number < rigid else model.soft.names[number - rigid]
+    return visible(model.body_names[number] if number < rigid else model.soft.names[number - rigid])
 
 
 def _all_bodies(model: Model, rigid: NDArray[np.float64], nodes: NDArray[np.float64]) -> NDArray[np.float64]:

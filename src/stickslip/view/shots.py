@@ -11,6 +11,7 @@ from numpy.typing import NDArray
 
 from stickslip.errors import InputError
 from stickslip.model import Model
+from stickslip.names import shown, visible
 from stickslip.view.camera import Camera, Pose, body_position, frame_poses
 from stickslip.view.frame import Frame, recorded_frame, spread
 from stickslip.view.marks import crowd_size
@@ -149,9 +150,11 @@ class Shots:
 def find_body(model: Model, name: str) -> int:
     """Number of a rigid body, or body_count + that of a soft one, by its name or number."""
     names = (*model.body_names, *model.soft.names)
+    if not isinstance(name, str):
+        raise InputError(f"body {shown(name)} is no name; give the name of a body, or its number as a text")
     if name in names:
         return names.index(name)
     if name.isdecimal() and int(name) < len(names):
         return int(name)
-    some = ", ".join(names[:8]) + (", ..." if len(names) > 8 else "")
-    raise InputError(f"body {name!r} does not exist; give one of {some}, or a number below {len(names)}")
+    some = ", ".join(map(visible, names[:8])) + (", ..." if len(names) > 8 else "")
+    raise InputError(f"body {shown(name)} does not exist; give one of {some}, or a number below {len(names)}")

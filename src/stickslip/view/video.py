@@ -14,6 +14,7 @@ from typing import IO, TYPE_CHECKING
 import numpy as np
 from numpy.typing import NDArray
 
+from stickslip.checks import finite, positive
 from stickslip.errors import FileError, InputError, MissingDependencyError
 from stickslip.files import whole_file
 from stickslip.view.frame import spread
@@ -44,16 +45,12 @@ def film_frames(
 
     fps [1/s]: pictures a second; speed: simulated seconds a second of the film; start, end [s]: simulated times.
     """
-    for name, value in (("fps", fps), ("speed", speed)):
-        if not (np.isfinite(value) and value > 0.0):
-            raise InputError(f"{name} is {value}; it must be positive and finite")
+    fps, speed = positive("film", "fps", fps), positive("film", "speed", speed)
     if not len(time):
         raise InputError("the recording has no frames; there is nothing to show")
     first, last = float(time[0]), float(time[-1])
-    begin, until = first if start is None else start, last if end is None else end
-    for name, value in (("start", begin), ("end", until)):
-        if not np.isfinite(value):
-            raise InputError(f"{name} is {value} s; it must be finite")
+    begin = first if start is None else finite("film", "start", start)
+    until = last if end is None else finite("film", "end", end)
     if begin > until:
         raise InputError(f"start is {begin:g} s, after the end at {until:g} s; it must be before it")
     if begin > last or until < first:

@@ -11,6 +11,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from stickslip.model import Model
+from stickslip.names import visible
 from stickslip.view.body_nodes import BodyNodes
 from stickslip.view.camera import FIELD_OF_VIEW, Camera, Pose, frame_poses
 from stickslip.view.frame import NO_CONTACTS, Frame
@@ -223,7 +224,7 @@ class ViewerScene:
     def name(self, body: int) -> str:
         """Name of a rigid body, or of body_count + soft body."""
         count = self.model.body_count
-        return self.model.body_names[body] if body < count else self.model.soft.names[body - count]
+        return visible(self.model.body_names[body] if body < count else self.model.soft.names[body - count])
 
     def reset_view(self) -> None:
         """Show everything again, as at the start, to every page."""

@@ -1,0 +1,65 @@
+"""What a person says of a rigid body, and the handle that is given for it."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass
+from typing import Literal
+
+import numpy as np
+from numpy.typing import ArrayLike, NDArray
+
+from stickslip.checks import instance
+from stickslip.errors import InputError
+from stickslip.geometry.mass import MassProperties
+from stickslip.geometry.shapes import Placed
+from stickslip.names import shown
+
+Kind = Literal["static", "kinematic", "dynamic"]
+KINDS: tuple[Kind, ...] = ("static", "kinematic", "dynamic")
+Motion = Callable[[float], tuple[ArrayLike, ArrayLike]]
+"""Prescribed motion: time [s] -> position (3,) [m] and rotation (w, x, y, z) of the body's frame."""
+
+
+@dataclass(frozen=True)
+class Body:
+    """Handle of a body: its index in every per-body array, and its name. Stays valid for the scene's life.
+
+    It belongs to the scene that made it; another scene's handle is noticed by its name or index only.
+    """
+
+    index: int
+    name: str
+
+
+@dataclass(eq=False)
+class BodyDescription:
+    """Everything the user said of one body; ``mass_properties`` is in the body's frame."""
+
+    name: str
+    kind: Kind
+    parts: tuple[Placed, ...]
+    position: NDArray[np.float64]
+    rotation: NDArray[np.float64]
+    velocity: NDArray[np.float64]
+    angular_velocity: NDArray[np.float64]
+    force: NDArray[np.float64]
+    torque: NDArray[np.float64]
+    mass_properties: MassProperties
+    material: int
+    motion: Motion | None
+    colour: tuple[float, float, float] | None
+
+
+def body_index(where: str, what: str, body: Body, names: Sequence[str], needed: str = "") -> int:
+    """Index of a body from its handle; what is no handle, or one of other names, raises an InputError."""
+    instance(where, what, body, Body, f"give what scene.add_* returned{needed}")
+    if not handle_fits(body, names):
+        raise InputError(f"{where}: {what}, {shown(body.name)}, is not of this scene, which has {len(names)} bodies")
+    return body.index
+
+
+def handle_fits(handle: object, names: Sequence[str]) -> bool:
+    """Whether the index and the name of a handle, which anybody can make, are those of one of ``names``."""
+    index = getattr(handle, "index", None)
+    return type(index) is int and 0 <= index < len(names) and names[index] == getattr(handle, "name", None)
