@@ -48,7 +48,7 @@ def test_what_is_no_file_is_named(tmp_path: Path, name: str) -> None:
 def test_devices_and_paths_that_are_none() -> None:
     with pytest.raises(FileError, match="/dev/null is a device"):
         State.load("/dev/null")
-    with pytest.raises(StickslipError, match="state file: path is .* no file can have that name"):
+    with pytest.raises(StickslipError, match=r"state file: path is .* no file can have that name"):
         State.load("a\0b")
     with pytest.raises(InputError, match="state file: path is None"):
         State.load(None)  # type: ignore[arg-type]
