@@ -193,7 +193,8 @@ class Judge:
         return F, (2.0 + float(mu.max())) * float(max(1.0, self.length[c], 1.0 / self.length[c]))
 
     def momentum(self, lam: NDArray[np.float64], v: NDArray[np.float64]) -> Found:
-        """Largest share of the impulses on a body that its momentum has not met; soft bodies count as a whole.
+        """Largest share of the impulses on a body that its momentum has not met; soft bodies count as a whole, and so
+        do particles, column blocks of three unknowns, that rows join.
 
         Linear and angular parts apart, angular ones at the radius of gyration, sqrt(trace of inertia / trace of mass):
 
@@ -207,10 +208,9 @@ class Judge:
         error = gained - self.J.T @ lam.astype(np.longdouble)
         doubt = self.terms * EPS * (np.abs(A) @ (np.abs(x) + np.abs(raw.v_free)) + pushes)
         worst = Found(0.0, 0.0)
-        for first, last in self._bodies():
-            here = slice(first, last)
-            weight, angular = np.ones(last - first, dtype=np.longdouble), np.zeros(last - first, dtype=bool)
-            if last - first == 6 and (raw.kind == "bodies" or last <= 6 * raw.rigid):
+        for here, rigid in self._bodies():
+            weight, angular = np.ones(len(here), dtype=np.longdouble), np.zeros(len(here), dtype=bool)
+            if rigid:
                 angular[3:] = True
                 own = np.diagonal(A)[here]
                 weight[3:] = np.sqrt(own[:3].sum() / own[3:].sum())
@@ -225,12 +225,28 @@ class Judge:
                 worst = max(worst, found, key=lambda f: f.residual - f.rounding)
         return worst
 
-    def _bodies(self) -> list[tuple[int, int]]:
-        """First and last unknown of each body."""
-        start = [int(k) for k in self.raw.column_start]
-        bounds = start if self.raw.kind != "soft" else start[: self.raw.rigid + 1]
-        ends = [6 * self.raw.rigid + 3 * node for node in self.raw.bodies]
-        return [*zip(bounds[:-1], bounds[1:], strict=True), *zip(ends[:-1], ends[1:], strict=True)]
+    def _bodies(self) -> list[tuple[NDArray[np.int_], bool]]:
+        """Unknowns of each body, and whether it is a rigid one with spins.
+
+        Nodes of a soft body, and particles that rows join, are one.
+        """
+        raw, start = self.raw, self.raw.column_start
+        group = np.arange(len(raw.width))
+        for first, last in zip(raw.bodies[:-1], raw.bodies[1:], strict=True):
+            group[raw.rigid + first : raw.rigid + last] = raw.rigid + first
+        if raw.kind == "bodies":
+            island = group.copy()
+            for _ in raw.blocks:  # as often as a chain of all blocks needs
+                for block in raw.blocks:
+                    touched = list(block.columns)
+                    island[touched] = island[touched].min(initial=len(island))
+            group = np.where(np.array(raw.width) == 3, len(group) + island, group)
+        out = []
+        for name in np.unique(group):
+            columns = np.flatnonzero(group == name)
+            unknowns = np.concatenate([np.arange(start[b], start[b + 1]) for b in columns])
+            out.append((unknowns, raw.width[columns[0]] == 6))
+        return out
 
 
 def inverse_of(A: Long) -> Long:

@@ -13,6 +13,7 @@ from stickslip.contact import delassus
 from stickslip.contact.checks import checked
 from stickslip.contact.gallery import GALLERY, contact
 from stickslip.contact.gallery import assemble as problem_of
+from stickslip.contact.islands import judged_together
 from stickslip.contact.laws import ELLIPSE, ELLIPSOID
 from stickslip.contact.problem import ContactProblem, Laws, contact_laws, from_delassus
 from stickslip.contact.residual import residual, scaled_residual
@@ -336,3 +337,22 @@ def test_residual_of_a_problem_at_rest_is_absolute() -> None:
     problem = from_delassus(np.eye(3), np.zeros(3), [0.5])
     assert residual(problem, np.zeros(3)).scaled == 0.0
     assert residual(problem, np.array([2.0, 0, 0])).scaled == pytest.approx(2.0)
+
+
+def test_particles_are_judged_together_and_bodies_that_touch_them_apart() -> None:
+    """A body, two particles on it, one that is free, and a contact that touches nothing."""
+    widths = np.array([6, 3, 3, 3])
+    columns = [[0, 1], [0, 2], []]
+    entries = [np.ones((3, widths[b])) for block in columns for b in block]
+    J = BlockRows(
+        np.array([0, 3, 6, 9], np.int32),
+        block_rows.summed(np.array([len(block) for block in columns])),
+        np.array([b for block in columns for b in block], np.int32),
+        block_rows.summed(np.array([entry.size for entry in entries])),
+        np.concatenate([entry.ravel() for entry in entries]),
+        block_rows.summed(widths),
+    )
+    blocks = np.concatenate([np.eye(width).ravel() for width in widths])
+    A = BlockDiagonal(block_rows.summed(widths), block_rows.summed(widths**2), blocks, blocks)
+    problem = ContactProblem(A, np.zeros(15), J, np.zeros(9), contact_laws(np.zeros(3)))
+    assert judged_together(problem).tolist() == [0, 1, 1, 3]

@@ -34,10 +34,14 @@ def judged_together(problem: ContactProblem) -> NDArray[np.int32]:
         particles = np.diff(start) == 3  # elements are rows: a soft body is what they join
         if particles.any():
             islands = find_islands(problem.J)
-            first = islands.column_start[:-1]
-            joined = group.copy()
-            joined[islands.column_order] = np.repeat(islands.column_order[first], np.diff(islands.column_start))
-            group = np.where(particles, joined, group).astype(np.int32)
+            island = np.full(len(group), -1, dtype=np.int32)
+            size = np.diff(islands.column_start)  # 0 where rows touch nothing
+            island[islands.column_order] = np.repeat(np.arange(islands.island_count, dtype=np.int32), size)
+            # named by their first particle: a rigid body that they touch is judged apart
+            joined = np.flatnonzero(particles & (island >= 0))
+            first = np.full(islands.island_count, len(group), dtype=np.int32)
+            np.minimum.at(first, island[joined], group[joined])
+            group[joined] = first[island[joined]]
         return group
     assert not isinstance(A, GivenInverse)
     bodies = len(A.rigid.start) - 1
