@@ -10,6 +10,7 @@ Pieces are taken by the Euler scheme, whose contacts are found at the start of a
 
 from __future__ import annotations
 
+from collections import Counter
 from collections.abc import Sequence
 from dataclasses import fields, replace
 from typing import TYPE_CHECKING, NamedTuple, Protocol
@@ -19,7 +20,7 @@ from numpy.typing import NDArray
 
 from stickslip import soft_crossing
 from stickslip.certificate import Certificate
-from stickslip.contact_report import contacts_of
+from stickslip.contact_report import StepContacts, contacts_of
 from stickslip.crossing import crossings, is_slow, watched_contacts
 from stickslip.joint_description import WORLD
 from stickslip.model import Model
@@ -101,36 +102,81 @@ def take_in_pieces(
 
     Where the solver's budget does not allow more tries, it is ``whole`` with what went too far left in place.
     """
-    done: list[StepResult] = []
-    tries = [whole]
-    at_once = too_far
+    taken, at_once = Taken(state, options.dt), too_far
+    taken.count(whole)
     now, remaining, length = state, options.dt, options.dt * _next_share(too_far)
     while remaining > 0.0:
-        some = left(solver, *_used(tries))
+        some = left(solver, taken.iterations, taken.seconds)
         if some is None:
-            stopped = _left_in_place(model, state, whole, options, at_once)
-            return _flagged(_joined([stopped], tries, state, options.dt), at_once)
-        last = len(tries) > MOST_TRIES or len(done) == MOST_PIECES - 1
+            taken.pieces.clear()
+            taken.add(_left_in_place(model, state, whole, options, at_once))
+            return _flagged(taken.joined(), at_once)
+        last = taken.tries > MOST_TRIES or len(taken.pieces) == MOST_PIECES - 1
         if last or length > 0.75 * remaining:
             length = remaining
         piece = replace(options, dt=length, scheme="euler")
         result = take(now, piece, some)
-        tries.append(result)
+        taken.count(result)
         too_far = excess(model, now, result, piece)
         if too_far.largest > 1.0 and last:
-            result = _left_in_place(model, now, result, piece, too_far)
-            return _flagged(_joined([*done, result], tries, state, options.dt), too_far)
+            taken.add(_left_in_place(model, now, result, piece, too_far))
+            return _flagged(taken.joined(), too_far)
         if too_far.largest > 1.0:
             length *= _next_share(too_far)
             continue
-        done.append(result)
+        taken.add(result)
         now, remaining = result.state, remaining - length if length < remaining else 0.0
         length *= 2.0
-    joined = _joined(done, tries, state, options.dt)
     # nodes of a soft body that is turned inside out are pushed by no face, and creep through from piece to piece
-    if model.soft.count and soft_crossing.crossed(model, state, joined.state).any():
-        return _flagged(joined, at_once)
-    return joined
+    if model.soft.count and soft_crossing.crossed(model, state, now).any():
+        return _flagged(taken.joined(), at_once)
+    return taken.joined()
+
+
+class Taken:
+    """What was taken of a step so far; of each piece only what the step keeps, since problems are large."""
+
+    def __init__(self, before: State, h: float) -> None:
+        """A step of h [s] from ``before``."""
+        self.before, self.h = before, h
+        self.tries, self.iterations, self.timings = 0, 0, Counter[str]()
+        self.pieces: list[tuple[Certificate, StepContacts, State]] = []
+        self.last: StepResult | None = None
+
+    @property
+    def seconds(self) -> float:
+        """[s] that all tries took."""
+        return sum(self.timings.values())
+
+    def count(self, result: StepResult) -> None:
+        """Take note of the work of a try."""
+        self.tries += 1
+        self.iterations += result.solution.iterations
+        self.timings.update(result.timings)
+
+    def add(self, result: StepResult) -> None:
+        """Add a piece that is kept."""
+        self.pieces.append((result.certificate, contacts_of(result), result.state))
+        self.last = result
+
+    def joined(self) -> StepResult:
+        """The result of the step: its last piece, with the errors and contacts of all, and the work of all tries."""
+        assert self.last is not None
+        certificates, contacts, states = zip(*self.pieces, strict=True)
+        return replace(
+            self.last,
+            state=replace(
+                self.last.state,
+                time=self.before.time + self.h,
+                steps=self.before.steps + 1,
+                joint_impulse=np.sum([each.joint_impulse for each in states], axis=0),
+                weld_impulse=np.sum([each.weld_impulse for each in states], axis=0),
+            ),
+            solution=replace(self.last.solution, iterations=self.iterations),
+            certificate=replace(_joined_certificates(certificates), iterations=self.iterations),
+            timings=dict(self.timings),
+            earlier=contacts[:-1],
+        )
 
 
 def _left_in_place(model: Model, before: State, result: StepResult, options: Stepping, too_far: Excess) -> StepResult:
@@ -139,11 +185,12 @@ def _left_in_place(model: Model, before: State, result: StepResult, options: Ste
     They keep their velocities and lose the time. Others that now go too far, because those are in their way, stay, too.
     """
     stays = np.zeros(model.body_count + model.soft.count, dtype=bool)
-    joints = model.joints
-    ends = np.stack([np.where(joints.body_a == WORLD, joints.body_b, joints.body_a), joints.body_b], axis=1)
+    a, b = model.joints.body_a, model.joints.body_b
+    free = [(each != WORLD) & (model.block[each] >= 0) for each in (a, b)]
+    ends = np.stack([a, b], axis=1)[free[0] & free[1]]
     for _ in range(MOST_STOPS):
         stays[too_far.bodies] = True
-        for _ in range(joints.count):
+        for _ in range(len(ends)):
             joined = stays[ends].any(axis=1)
             if stays[ends[joined]].all():
                 break
@@ -159,11 +206,6 @@ def _left_in_place(model: Model, before: State, result: StepResult, options: Ste
     return result
 
 
-def _used(tries: Sequence[StepResult]) -> tuple[int, float]:
-    """Iterations and seconds that all tries together took."""
-    return sum(each.solution.iterations for each in tries), sum(sum(each.timings.values()) for each in tries)
-
-
 def _flagged(result: StepResult, too_far: Excess) -> StepResult:
     """The result of a step that says why it is not to be trusted: what passed, or would have and was left in place."""
     status = "passed-through" if too_far.crossing > 1.0 else "turned-too-far"
@@ -174,26 +216,6 @@ def _next_share(too_far: Excess) -> float:
     """Share of a length that went too far to try next: turns grow with it, depths faster."""
     share = min(AIM / max(too_far.turn, AIM), 0.25 if too_far.crossing > 1.0 else 1.0)
     return float(np.clip(share, SHORTEST, 0.5))
-
-
-def _joined(done: Sequence[StepResult], tries: Sequence[StepResult], before: State, h: float) -> StepResult:
-    """The result of a step of h: its last piece, with the errors and contacts of all, and the work of all tries."""
-    last, iterations = done[-1], _used(tries)[0]
-    state = replace(
-        last.state,
-        time=before.time + h,
-        steps=before.steps + 1,
-        joint_impulse=np.sum([each.state.joint_impulse for each in done], axis=0),
-        weld_impulse=np.sum([each.state.weld_impulse for each in done], axis=0),
-    )
-    return replace(
-        last,
-        state=state,
-        solution=replace(last.solution, iterations=iterations),
-        certificate=replace(_joined_certificates([each.certificate for each in done]), iterations=iterations),
-        timings={stage: sum(each.timings[stage] for each in tries) for stage in last.timings},
-        earlier=tuple(contacts_of(each) for each in done[:-1]),
-    )
 
 
 def _joined_certificates(parts: Sequence[Certificate]) -> Certificate:
