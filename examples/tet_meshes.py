@@ -27,7 +27,7 @@ print(f"the bar's left end has {len(bar.nodes_on_plane('x', -0.2))} nodes, its s
 pair = merged([ball, ball.transformed(position=(0.2, 0.0, 0.0), scale=0.5)])
 print(f"two balls: {pair.piece_count} pieces, {1e6 * pair.volume:.1f} cm^3")
 
-# VTK and TetGen; files of Gmsh are read with: pip install 'stickslip[meshes]'
+# VTK and TetGen are written; Gmsh and Medit are read, too
 with tempfile.TemporaryDirectory() as folder:
     file = Path(folder) / "ball.vtk"
     write_tet_mesh(file, ball)

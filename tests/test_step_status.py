@@ -11,6 +11,7 @@ from stickslip.contact.random_problems import random_problem
 from stickslip.contact.residual import residual
 from stickslip.simulation import StepResult
 from stickslip.solvers.protocol import Solution
+from stickslip.solvers.verdict import nonlinear_residual
 
 H = 0.005
 
@@ -59,6 +60,8 @@ def test_momentum_that_a_light_body_lost_is_not_hidden_by_a_heavy_one() -> None:
     assert c.momentum_relative == pytest.approx(0.1 / 1.9, rel=0.1)
     assert c.momentum_error == pytest.approx(0.01 * 0.1 * 9.81 * H, rel=1e-6)
     assert c.status == "stalled"
+    wrong = changed(result, 2, 0.1 * 9.81 * H)
+    assert nonlinear_residual(sim.solver, result.problem, wrong.lam, wrong.v) >= c.momentum_relative
 
 
 def test_angular_momentum_counts_at_the_radius_of_gyration() -> None:

@@ -144,7 +144,8 @@ def whole_array(where: str, what: str, value: Any, shape: tuple[int | None, ...]
     """A new array of whole numbers from 0 to below ``count`` of a shape, in which None stands for any length."""
     found = _array_of(where, what, value, "iu", (shape,), "whole numbers")
     if found.size and (found.min() < 0 or found.max() >= count):
-        raise InputError(f"{where}: {what} go from {found.min()} to {found.max()}; there are {count}")
+        go = "go" if what.endswith("s") else "goes"
+        raise InputError(f"{where}: {what} {go} from {found.min()} to {found.max()}; there are {count}")
     return np.array(found, dtype=np.int32, order="C")
 
 

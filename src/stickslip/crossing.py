@@ -60,6 +60,8 @@ def watched_contacts(
     way, way_end (nb, 6) [m, rad]: what bodies would have moved by with their velocities before and after the step.
     ``found``: what the step found at q; where somebody moved further than was looked, they are sought here.
     """
+    if not len(model.dynamic):
+        return None
     thinnest, thickness = model.shape_points.thinnest, model.shape_points.thickness
     length, length_end = (contact_rows.speeds(model, each, common_velocity(model, each)) for each in (way, way_end))
     longest = np.maximum(length, length_end)
@@ -108,6 +110,15 @@ def crossings(
         tables.radius, tables.inside, q, q_end, share,
     )  # fmt: skip
     return share
+
+
+def entering(
+    model: Model, shape: int, p: NDArray[np.float64], end: NDArray[np.float64], allowed: float
+) -> NDArray[np.bool_]:
+    """Which of the ways from p to end (k, 3), as seen from a mesh, lead deeper into it than allowed [m]."""
+    found = np.zeros(len(p), dtype=np.bool_)
+    _entering(p, end, allowed, model.meshes, model.shape_mesh[shape], found)
+    return found
 
 
 @kernel
@@ -212,6 +223,13 @@ def _enters(p, end, radius, allowed, meshes, m):
         if within:
             return True
     return False
+
+
+@kernel
+def _entering(p, end, allowed, meshes, m, found_out):
+    """_enters for several points."""
+    for k in range(p.shape[0]):
+        found_out[k] = _enters(load3(p, k), load3(end, k), 0.0, allowed, meshes, m)
 
 
 @kernel

@@ -195,11 +195,16 @@ def two_coefficients(where: str, friction: Friction) -> tuple[float, float]:
 
 def stiffness(where: str, value: float) -> float:
     """A stiffness of contacts [N/m], inf for rigid ones, or an error that names it."""
-    number = any_number(where, "contact_stiffness", value)
+    wrong = InputError(
+        f"{where}: contact_stiffness is {shown(value)}; it must be positive [N/m], or left out (None) for rigid "
+        "contacts"
+    )
+    try:
+        number = any_number(where, "contact_stiffness", value)
+    except InputError:
+        raise wrong from None
     if not number >= SMALLEST:
-        raise InputError(
-            f"{where}: contact_stiffness is {number}; it must be positive [N/m], or left out (None) for rigid contacts"
-        )
+        raise wrong
     return number
 
 

@@ -17,6 +17,7 @@ from typing import TYPE_CHECKING, NamedTuple, Protocol
 import numpy as np
 from numpy.typing import NDArray
 
+from stickslip import soft_crossing
 from stickslip.certificate import Certificate
 from stickslip.contact_report import contacts_of
 from stickslip.crossing import crossings, is_slow, watched_contacts
@@ -53,7 +54,7 @@ class Excess(NamedTuple):
     crossing: float
     """In what went through what."""
     bodies: NDArray[np.intp]
-    """Those that went too far."""
+    """Those that went too far; soft ones after the rigid ones."""
 
     @property
     def largest(self) -> float:
@@ -72,8 +73,9 @@ class TakePiece(Protocol):
 def excess(model: Model, before: State, result: StepResult, options: Stepping) -> Excess:
     """By what factor a step from ``before`` went too far."""
     after = result.state
+    through = soft_crossing.crossed(model, before, after) if model.soft.count else np.zeros(0, dtype=bool)
     if is_slow(model, before.v, after.v, options.dt):
-        return Excess(0.0, 0.0, np.zeros(0, dtype=np.intp))
+        return Excess(0.0, np.inf if through.any() else 0.0, np.flatnonzero(through))
     way, way_end = options.dt * before.v, options.dt * after.v
     turn = touching_turns(model, after, result.problem, result.solution.lam, options.dt) / MOST_TURN
     bodies = turn > 1.0
@@ -86,7 +88,10 @@ def excess(model: Model, before: State, result: StepResult, options: Stepping) -
         spin = np.maximum(*(np.linalg.norm(each[:, 3:], axis=1) for each in (way, way_end)))
         crossing = crossings(model, watched, before.q, after.q, spin)
         bodies[watched.body_a[crossing > 1.0]] = bodies[watched.body_b[crossing > 1.0]] = True
-    return Excess(float(turn.max(initial=0.0)), float(crossing.max(initial=0.0)), np.flatnonzero(bodies))
+    deepest = np.inf if through.any() else float(crossing.max(initial=0.0))
+    if model.soft.count:
+        bodies = np.concatenate([bodies, np.zeros(model.soft.count, dtype=bool)]) | through
+    return Excess(float(turn.max(initial=0.0)), deepest, np.flatnonzero(bodies))
 
 
 def take_in_pieces(
@@ -103,7 +108,7 @@ def take_in_pieces(
     while remaining > 0.0:
         some = left(solver, *_used(tries))
         if some is None:
-            stopped, at_once = _left_in_place(model, state, whole, options, at_once)
+            stopped = _left_in_place(model, state, whole, options, at_once)
             return _flagged(_joined([stopped], tries, state, options.dt), at_once)
         last = len(tries) > MOST_TRIES or len(done) == MOST_PIECES - 1
         if last or length > 0.75 * remaining:
@@ -113,7 +118,7 @@ def take_in_pieces(
         tries.append(result)
         too_far = excess(model, now, result, piece)
         if too_far.largest > 1.0 and last:
-            result, too_far = _left_in_place(model, now, result, piece, too_far)
+            result = _left_in_place(model, now, result, piece, too_far)
             return _flagged(_joined([*done, result], tries, state, options.dt), too_far)
         if too_far.largest > 1.0:
             length *= _next_share(too_far)
@@ -121,17 +126,19 @@ def take_in_pieces(
         done.append(result)
         now, remaining = result.state, remaining - length if length < remaining else 0.0
         length *= 2.0
-    return _joined(done, tries, state, options.dt)
+    joined = _joined(done, tries, state, options.dt)
+    # nodes of a soft body that is turned inside out are pushed by no face, and creep through from piece to piece
+    if model.soft.count and soft_crossing.crossed(model, state, joined.state).any():
+        return _flagged(joined, at_once)
+    return joined
 
 
-def _left_in_place(
-    model: Model, before: State, result: StepResult, options: Stepping, too_far: Excess
-) -> tuple[StepResult, Excess]:
-    """A piece with the bodies that went too far, and what is joined to them, left where they were, and what remains.
+def _left_in_place(model: Model, before: State, result: StepResult, options: Stepping, too_far: Excess) -> StepResult:
+    """A piece with the bodies that went too far, and what is joined to them, left where they were.
 
     They keep their velocities and lose the time. Others that now go too far, because those are in their way, stay, too.
     """
-    stays = np.zeros(model.body_count, dtype=bool)
+    stays = np.zeros(model.body_count + model.soft.count, dtype=bool)
     joints = model.joints
     ends = np.stack([np.where(joints.body_a == WORLD, joints.body_b, joints.body_a), joints.body_b], axis=1)
     for _ in range(MOST_STOPS):
@@ -141,13 +148,15 @@ def _left_in_place(
             if stays[ends[joined]].all():
                 break
             stays[ends[joined]] = True
-        stays &= model.block >= 0
-        q = np.where(stays[:, None], before.q, result.state.q)
-        result = replace(result, state=replace(result.state, q=q))
+        rigid, soft = stays[: model.body_count], stays[model.body_count :]
+        rigid &= model.block >= 0
+        q = np.where(rigid[:, None], before.q, result.state.q)
+        nodes = np.where(soft[model.soft.node_body][:, None], before.node_position, result.state.node_position)
+        result = replace(result, state=replace(result.state, q=q, node_position=nodes))
         too_far = excess(model, before, result, options)
         if too_far.crossing <= 1.0:
             break
-    return result, too_far
+    return result
 
 
 def _used(tries: Sequence[StepResult]) -> tuple[int, float]:
@@ -156,7 +165,7 @@ def _used(tries: Sequence[StepResult]) -> tuple[int, float]:
 
 
 def _flagged(result: StepResult, too_far: Excess) -> StepResult:
-    """The result of a step that says why it is not to be trusted."""
+    """The result of a step that says why it is not to be trusted: what passed, or would have and was left in place."""
     status = "passed-through" if too_far.crossing > 1.0 else "turned-too-far"
     return replace(result, certificate=replace(result.certificate, status=status, converged=False))
 

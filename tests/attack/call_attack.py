@@ -9,11 +9,12 @@ from __future__ import annotations
 import signal
 import warnings
 from collections.abc import Callable, Iterator
-from contextlib import contextmanager
+from contextlib import chdir, contextmanager
 from datetime import date
 from decimal import Decimal
 from fractions import Fraction
 from pathlib import Path
+from tempfile import TemporaryDirectory
 from typing import Any
 
 import numpy as np
@@ -125,7 +126,8 @@ def attack(seed: int, index: int) -> Outcome:
     names = [name for name, (_, weight) in GROUPS.items() for _ in range(weight)]
     for _ in range(CALLS):
         group = str(rng.choice(names))
-        with warnings.catch_warnings(), np.errstate(all="ignore"):
+        # names that are taken for files are written where nobody looks
+        with TemporaryDirectory() as place, chdir(place), warnings.catch_warnings(), np.errstate(all="ignore"):
             warnings.simplefilter("ignore")
             targets = GROUPS[group][0]()
             target = targets[int(rng.integers(len(targets)))]
@@ -173,7 +175,7 @@ def poisoned(rng: np.random.Generator, target: Target) -> tuple[dict[str, Any], 
             try:
                 given[name], changed[name] = ODD[kind](given[name]), kind
                 continue
-            except (TypeError, ValueError):  # not of this array
+            except (TypeError, ValueError, IndexError):  # not of this array
                 pass
         plain = isinstance(given[name], int | float) and rng.random() < 0.5
         kind = str(rng.choice(NUMBERS if plain else list(POISON)))

@@ -8,7 +8,6 @@ from __future__ import annotations
 
 import contextlib
 import io
-import os
 import resource
 import sys
 import tempfile
@@ -43,6 +42,8 @@ SECONDS, MEGABYTES = 10.0, 1024.0
 BUSY = 6.0
 """A busy machine may take so many times as long."""
 COMPANION = {"volume-a.node": "volume-a.ele", "volume-a.ele": "volume-a.node"}
+_KEPT: list[tempfile.TemporaryDirectory[str]] = []
+"""Removed when the process ends."""
 DEEP = 0.25
 """Share of the accepted files with which something costly is done."""
 BOMBS = 0.002
@@ -123,7 +124,8 @@ def _peak() -> int:
 @cache
 def _folder() -> Path:
     """A folder for the files of this process."""
-    return Path(tempfile.mkdtemp(prefix=f"stickslip-attack-{os.getpid()}-"))
+    _KEPT.append(tempfile.TemporaryDirectory(prefix="stickslip-attack-"))
+    return Path(_KEPT[-1].name)
 
 
 @contextlib.contextmanager

@@ -301,7 +301,9 @@ class Judge:
             if name >= 0 and gap < 0.0:
                 had[name] += max(0.0, float(push)) * min(self.sim.stepping.recovery_speed, -gap / self.sim.stepping.dt)
         over = max(gain, key=lambda name: gain[name] - had[name])
-        return gain[over] - had[over], had[over]
+        # a step that was cut into pieces shows the contacts of the last one; its ledger knows what the others did
+        pushed = max(0.0, -result.certificate.energy.impact)
+        return gain[over] - had[over] - pushed, had[over] + pushed
 
 
 def _finite(result: StepResult) -> bool:

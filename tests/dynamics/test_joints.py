@@ -260,7 +260,7 @@ def test_aims_of_drives_are_checked() -> None:
     joint = scene.add_revolute(None, scene.add_box((0.1, 0.1, 0.1)), axis=(0, 1, 0), drive=Drive(1.0), name="hinge")
     sim = Simulation(scene)
     for bad in (0.0, True, None, "0"):
-        with pytest.raises(InputError, match=f"joint 'hinge': coordinate is {bad!r}; a whole number"):
+        with pytest.raises(InputError, match=f"joint 'hinge': coordinate is {bad!r}; it must be a whole number"):
             sim.set_drive(joint, position=1.0, coordinate=bad)
     with pytest.raises(InputError, match=r"coordinate 1 has no drive; those that have: \[0\]"):
         sim.set_drive(joint, position=1.0, coordinate=1)

@@ -49,24 +49,39 @@ def test_a_good_run_has_no_warnings(tmp_path):
     assert verdict(recording, []) == "Every step converged, and there is nothing to warn of."
 
 
-def test_steps_that_did_not_converge_are_counted(tmp_path):
+def hasty_stack(tmp_path, steps):
+    """Boxes of which each is eight times as heavy as the one below, solved with one iteration a step."""
     scene = stickslip.Scene()
     scene.add_half_space()
     for level in range(6):
         scene.add_box((0.2, 0.2, 0.2), (0.01 * level, 0, 0.1 + 0.2 * level), density=10.0 * 8.0**level)
     hasty = ProxGaussSeidel(max_iterations=1, subspace=0)
-    recording = recorded(tmp_path, Simulation(scene, dt=0.01, solver=hasty), 20)
+    return recorded(tmp_path, Simulation(scene, dt=0.01, solver=hasty), steps)
+
+
+def test_steps_that_did_not_converge_are_counted(tmp_path):
+    recording = hasty_stack(tmp_path, 8)
     failed = ~recording.certificate["converged"]
     assert failed.sum() > 2  # else this test is about nothing
     warnings = run_warnings(recording)
     warning = the_one(warnings, "did not reach")
     assert warning.severity == "error"
-    assert f"{failed.sum()} of 20 steps" in warning.text
+    assert f"{failed.sum()} of 8 steps" in warning.text
     assert f"{failed.sum()} ran out of iterations" in warning.text
     worst = np.where(failed, recording.certificate["natural_residual"], 0.0).argmax()
     assert warning.time == pytest.approx(recording.time[worst])
     assert verdict(recording, warnings).startswith("Do not trust this run as it is")
     assert warnings[0].severity == "error"  # the worst first
+
+
+def test_steps_that_are_wrong_whatever_the_solver_says_are_named(tmp_path):
+    """Left to itself the stack falls, and light boxes spin by more than a radian in a step."""
+    recording = hasty_stack(tmp_path, 20)
+    count = int((recording.certificate["status"] == "turned-too-far").sum())
+    assert count > 2
+    text = the_one(run_warnings(recording), "did not converge").text
+    assert f"{count} turned a touching body by more than its contacts can carry" in text
+    assert f"turns by up to {np.max(recording.certificate['turn']):.2g} rad in one step" in text
 
 
 def test_friction_outside_its_cone_has_a_name_a_size_and_a_time(tmp_path):

@@ -52,6 +52,8 @@ def cushioned(problem: ContactProblem) -> ContactProblem:
     found.__dict__.update(diagonal=diagonal, free_speed=problem.free_speed)
     if not isinstance(given.A, GivenInverse):
         found.__dict__["momentum_size"] = np.concatenate([problem.momentum_size, np.zeros(len(chosen))])
+        if isinstance(given.masses, BlockDiagonal):
+            found.__dict__["masses"] = _with_masses(given.masses, 1.0 / C[chosen])
     found.__dict__[ORIGIN] = problem
     return trusted(found)
 

@@ -177,8 +177,7 @@ class ContactProblem:
     @cached_property
     def _rough_constraint_velocity(self) -> NDArray[np.float64]:
         """What ``free_constraint_velocity`` were if nodes moved one by one."""
-        assert self.unsolved is not None
-        v, missing = self.unsolved
+        v, missing = cast("Unsolved", self.unsolved)
         return self.constraint_velocity(v + inertia.solve(self.diagonal_blocks, missing))
 
     @cached_property

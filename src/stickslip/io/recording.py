@@ -18,7 +18,6 @@ from numpy.typing import NDArray
 from stickslip import checks
 from stickslip.body_description import handle_fits
 from stickslip.errors import FileError, InputError
-from stickslip.io.commit_mark import read_mark
 from stickslip.io.contact_frames import ContactReader
 from stickslip.io.contact_frames import RecordedContacts as RecordedContacts  # noqa: PLC0414
 from stickslip.io.frame_array import FrameArray
@@ -172,7 +171,7 @@ def _checked(recording_file: RecordingFile) -> Recording:
     path = recording_file.path
     with recording_file.opened() as file:
         version = _check_format(file, path)
-        mark = read_mark(path)
+        mark = recording_file.mark
         frames = len(file["time"]) if mark is None else mark[0]  # a tool that copies HDF5 leaves the mark behind
         complete = version == 1 or (bool(file["complete"][()]) and not recording_file.cut_off)
         return _read(file, recording_file, complete, frames)

@@ -38,7 +38,7 @@ class RecordingFile:
                 "still goes on; open that file"
             )
         regular_file(path, WHAT, "a file that a recorded run wrote")
-        self._file, self.cut_off = _opened(path)
+        self._file, self.cut_off, self.mark = _opened(path)
 
     def close(self) -> None:
         """Close the file; what was read stays."""
@@ -60,16 +60,22 @@ class RecordingFile:
             return np.asarray(dataset[selection])
 
 
-def _opened(path: Path) -> tuple[h5py.File, bool]:
-    """A file, and whether its writer did not close it properly, or not yet."""
+def _opened(path: Path) -> tuple[h5py.File, bool, tuple[int, int] | None]:
+    """A file, whether its writer did not close it properly, or not yet, and its mark.
+
+    The mark of a file that grows is older than what HDF5 has seen of it, so that all its frames are there.
+    """
     # a lock on the name under which runs write would keep the next one from it
     locking = False if unfinished(path) else None
     try:
-        return open_checked(path, locking), False
+        file = open_checked(path, locking)
     except ValueError as error:
         raise FileError(f"recording {path} cannot be read, it is damaged: {error}") from error
     except Exception as error:  # whatever HDF5 says of bytes that are not its own
         text = str(error)
+    else:
+        with reading(path, WHAT, "a recording"):
+            return file, False, read_mark(path)
     with reading(path, WHAT, "a recording"):
         mark, size = read_mark(path), path.stat().st_size
     why = "cannot be read as HDF5, so it is no recording"
@@ -79,7 +85,7 @@ def _opened(path: Path) -> tuple[h5py.File, bool]:
         why = "is truncated"
     if mark is not None and size >= mark[1]:  # a full disk leaves a file shorter than HDF5 wanted
         try:
-            return open_checked(path, locking, growing=True), True
+            return open_checked(path, locking, growing=True), True, mark
         except ValueError as error:
             raise FileError(f"recording {path} cannot be read, it is damaged: {error}") from error
         except Exception as error:

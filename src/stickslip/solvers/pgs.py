@@ -19,11 +19,11 @@ from typing import ClassVar, Literal, get_args
 import numpy as np
 from numpy.typing import NDArray
 
+from stickslip.checks import choice
 from stickslip.contact.checks import trusted
 from stickslip.contact.cushions import cushioned, velocities
 from stickslip.contact.laws import BOX_SET, CONTACT, Law
 from stickslip.contact.problem import ContactProblem
-from stickslip.errors import InputError
 from stickslip.linalg.inertia import SparseInertia
 from stickslip.linalg.vectors import length
 from stickslip.solvers.assembled_pgs import AssembledSweeps, takes
@@ -67,8 +67,8 @@ class ProjectedGaussSeidel:
     """"box": friction along one tangent knows nothing of the other; "disc": the friction sets as they are."""
 
     def __post_init__(self) -> None:
-        if not isinstance(self.friction, str) or self.friction not in get_args(Friction):
-            raise InputError(f"solver pgs: friction is {self.friction!r}; it must be 'box' or 'disc'")
+        choice("solver pgs", "friction", self.friction, get_args(Friction))
+        choice("solver pgs", "criterion", self.criterion, ("velocity", *ProxGaussSeidel.criteria))
         self.as_prox()  # checks the other options
         if self.friction == "disc":
             object.__setattr__(self, "law", "exact")

@@ -25,6 +25,7 @@ from stickslip.view.quantity_words import (
     time_words,
 )
 from stickslip.view.scene_scales import SceneScales, body_name, scene_scales
+from stickslip.view.status_words import LAW_WORDS, NOT_OF_THE_SOLVER, STATUS_WORDS
 from stickslip.view.suspect_contacts import (
     cone_excess,
     culprit_words,
@@ -68,25 +69,6 @@ FAST = 30.0
 """Speed over that which the fall through the scene, its own speeds and its motors give."""
 MOST_LOOKS = 64
 """Frames that are read in search of one thing, at most."""
-
-STATUS_WORDS = {
-    "max-iterations": "ran out of iterations",
-    "max-seconds": "ran out of time",
-    "stalled": "stalled",
-    "diverged": "diverged",
-    "passed-through": "let a body pass through another",
-    "joints-apart": "left rigid joints apart",
-    "turned-too-far": "turned a touching body by more than its contacts can carry",
-    "converged": "were called converged, but made energy of nothing",
-}
-NOT_OF_THE_SOLVER = ("diverged", "passed-through", "joints-apart", "turned-too-far")
-"""Statuses of steps that are wrong whatever the solver says of them."""
-LAW_WORDS = {
-    "convex": "the solver obeys the convex law, in which sliding bodies glide",
-    "box": "the solver obeys a box in the place of the cone",
-    "pyramid": "the solver obeys a pyramid in the place of the cone",
-    "penalty": "the solver puts springs in the place of the law",
-}
 
 
 @dataclass(frozen=True)

@@ -1,0 +1,78 @@
+"""Which nodes of soft bodies have gone through rigid bodies within a step.
+
+A node is followed along the straight way that it took as seen from each shape. The signed distance to a convex shape is
+a convex function along a line, so its least value is found by cutting the line into thirds; with meshes, the way must
+not lead through a triangle.
+"""
+
+from __future__ import annotations
+
+import numpy as np
+from numpy.typing import NDArray
+
+from stickslip.collision.contacts import shape_poses
+from stickslip.collision.point_shapes import signed_distances
+from stickslip.crossing import SHARE, entering
+from stickslip.geometry.shapes import HALF_SPACE, MESH
+from stickslip.model import Model
+from stickslip.state import State
+
+SEARCHES = 20
+"""Times that a way is cut: what is left of it is 3e-4 of its length."""
+
+
+def crossed(model: Model, before: State, after: State) -> NDArray[np.bool_]:
+    """Bodies (nb + soft bodies,) that are in it where a node went deeper into a rigid body than SHARE of its thickness.
+
+    What it was in already at the start is allowed.
+    """
+    tables, soft = model.shape_points, model.soft
+    found = np.zeros(model.body_count + soft.count, dtype=bool)
+    nodes = soft.surface.nodes
+    start, end = before.node_position[nodes], after.node_position[nodes]
+    if not len(model.shape_body) or _longest(start, end, before, after) <= SHARE * tables.thinnest:
+        return found
+    position, rotation = shape_poses(model, before.q)
+    position_end, rotation_end = shape_poses(model, after.q)
+    for s in np.flatnonzero(model.shape_type != HALF_SPACE):
+        # as seen from the shape
+        p = (start - position[s]) @ rotation[s]
+        d = (end - position_end[s]) @ rotation_end[s] - p
+        way = np.linalg.norm(d, axis=1)
+        t = np.clip(-np.einsum("ij,ij->i", p, d) / np.maximum(way * way, 1e-300), 0.0, 1.0)
+        closest = np.linalg.norm(p + t[:, None] * d, axis=1)
+        near = np.flatnonzero((way > SHARE * tables.thickness[s]) & (closest <= model.shape_radius[s]))
+        if len(near):
+            deep = near[_goes_deep(model, int(s), p[near], d[near], SHARE * float(tables.thickness[s]))]
+            found[model.shape_body[s]] |= len(deep) > 0
+            found[model.body_count + soft.node_body[nodes[deep]]] = True
+    return found
+
+
+def _longest(start: NDArray[np.float64], end: NDArray[np.float64], before: State, after: State) -> float:
+    """Bound [m] of what nodes moved by as seen from any rigid body that does not turn."""
+    own = np.linalg.norm(end - start, axis=1).max(initial=0.0)
+    return float(own + np.linalg.norm(after.q[:, :3] - before.q[:, :3], axis=1).max(initial=0.0))
+
+
+def _goes_deep(
+    model: Model, s: int, p: NDArray[np.float64], d: NDArray[np.float64], allowed: float
+) -> NDArray[np.bool_]:
+    """Which of the ways p + t d (k, 3), seen from shape s, go deeper into it than allowed, beyond where they began."""
+    if model.shape_type[s] == MESH:
+        return entering(model, s, p, p + d, allowed)
+    shape = np.full(len(p), s, dtype=np.int32)
+    still = np.zeros((len(model.shape_body), 3)), np.broadcast_to(np.eye(3), (len(model.shape_body), 3, 3)).copy()
+
+    def depth(t: NDArray[np.float64]) -> NDArray[np.float64]:
+        x = p + t[:, None] * d
+        return -signed_distances(model, *still, x, np.zeros_like(x), shape, np.full(len(x), np.inf))[0]
+
+    began = np.maximum(0.0, depth(np.zeros(len(p))))
+    low, high = np.zeros(len(p)), np.ones(len(p))
+    for _ in range(SEARCHES):
+        third = (high - low) / 3.0
+        left, right = low + third, high - third
+        deeper_left = depth(left) > depth(right)
+        low, high = np.where(deeper_left, low, left), np.where(deeper_left, right, high)
+    return depth(0.5 * (low + high)) > allowed + began
