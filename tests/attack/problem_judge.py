@@ -175,6 +175,7 @@ class Judge:
             z = s[:3] - u[:3]
             z[0] -= opening
             F = s.copy()  # a row of torsion that the set knows nothing of has no impulse
+            F[3:] /= self.length[c]
             F[:3] -= cone(z, mu[0])
             return F, 2.0 + 2.0 * float(mu[0])
         scale = np.ones(len(s), dtype=np.longdouble)

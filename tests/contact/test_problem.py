@@ -14,7 +14,7 @@ from stickslip.contact.checks import checked
 from stickslip.contact.gallery import GALLERY, contact
 from stickslip.contact.gallery import assemble as problem_of
 from stickslip.contact.islands import judged_together
-from stickslip.contact.laws import ELLIPSE, ELLIPSOID
+from stickslip.contact.laws import DISC, ELLIPSE, ELLIPSOID
 from stickslip.contact.problem import ContactProblem, Laws, contact_laws, from_delassus
 from stickslip.contact.residual import residual, scaled_residual
 from stickslip.linalg import block_rows, inertia
@@ -356,3 +356,11 @@ def test_particles_are_judged_together_and_bodies_that_touch_them_apart() -> Non
     A = BlockDiagonal(block_rows.summed(widths), block_rows.summed(widths**2), blocks, blocks)
     problem = ContactProblem(A, np.zeros(15), J, np.zeros(9), contact_laws(np.zeros(3)))
     assert judged_together(problem).tolist() == [0, 1, 1, 3]
+
+
+def test_a_disc_has_no_impulse_about_its_normal() -> None:
+    rows = [contact(-1, 0, (0, 0, 1), (0, 0, 0), (0, 0, -0.5), (0.3, 0.3, 0.0), friction_set=ELLIPSOID)]
+    problem = problem_of([1.0], [0.1], [0.0, 0.0, -1.0, 0.0, 0.0, 0.0], rows)
+    problem = replace(problem, laws=problem.laws._replace(friction_set=np.array([DISC], dtype=np.int32)))
+    assert residual(problem, np.array([1.0, 0.0, 0.0, 0.0])).scaled == pytest.approx(0.0, abs=1e-15)
+    assert residual(problem, np.array([1.0, 0.0, 0.0, 0.1])).scaled > 0.1

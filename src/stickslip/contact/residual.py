@@ -148,7 +148,10 @@ def _contact_square(row_start, laws, lam, u, weight, torsion_length, opening, c)
         slip = sqrt(u[i + 1] * u[i + 1] + u[i + 2] * u[i + 2])
         sn, sx, sy = w * lam[i], w * lam[i + 1], w * lam[i + 2]
         pn, px, py = project_cone(sn - u[i] - opening * mu * slip, sx - u[i + 1], sy - u[i + 2], mu)
-        return (sn - pn) ** 2 + (sx - px) ** 2 + (sy - py) ** 2
+        square = (sn - pn) ** 2 + (sx - px) ** 2 + (sy - py) ** 2
+        if row_start[c + 1] - i > 3:  # a disc resists no spin: its torsional row has no impulse
+            square += (w * lam[i + 3] / torsion_length[c]) ** 2
+        return square
     sn, sx, sy = w * lam[i], w * lam[i + 1], w * lam[i + 2]
     mu1, mu2, mu3 = laws.friction[c, 0], laws.friction[c, 1], laws.friction[c, 2]
     sz, uz = 0.0, 0.0
