@@ -370,5 +370,5 @@ def test_a_full_disk_is_one_line(tmp_path: Path) -> None:
             count = _frames(tmp_path / "run.h5.partial")
             assert count > 0
             assert last.endswith(f"run.h5.partial holds the first {count} frames")
-        else:
-            assert list(tmp_path.iterdir()) == []
+        else:  # nothing but the frames of the run before, which were moved aside
+            assert [file.name for file in tmp_path.iterdir()] == ["run.h5.partial-1"]

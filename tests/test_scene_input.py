@@ -319,8 +319,8 @@ def test_hull_of_an_stl_file(tmp_path: Path) -> None:
 def test_mesh_file_that_does_not_exist(tmp_path: Path) -> None:
     with pytest.raises(FileError, match=r"none\.obj does not exist"):
         Scene().add_hull(file=tmp_path / "none.obj")
-    with pytest.raises(FileError, match="does not exist"):
-        Scene().add_hull(file=tmp_path)  # a folder is no file
+    with pytest.raises(FileError, match="is a folder"):
+        Scene().add_hull(file=tmp_path)
 
 
 @pytest.mark.parametrize("suffix", ["obj", "stl", "ply", "off", "docx"])

@@ -3,7 +3,7 @@
 Where two convex shapes are apart, the plane through their closest points, across the normal of their contact, separates
 them. Moved along with either of the two, it must still do so at the end of the step, up to a share of their thickness:
 a body that was turned so far that it swings through a wall is on the wrong side of both planes. Meshes have no such
-planes; there no corner, and of another mesh no point inside it, may go through their surface.
+planes; there no corner, and of another mesh none of its outermost points, may go through their surface.
 
 Only pairs that move by more than that share are looked at, so that ordinary steps pay a few comparisons.
 """
@@ -17,7 +17,7 @@ from numpy.typing import NDArray
 
 from stickslip.collision.contacts import Contacts, find_contacts
 from stickslip.dynamics import contact_rows
-from stickslip.geometry.shapes import MESH
+from stickslip.geometry.shapes import HALF_SPACE, MESH
 from stickslip.jit import kernel
 from stickslip.linalg.vec3 import (
     add,
@@ -38,6 +38,16 @@ from stickslip.stepping import Stepping
 
 SHARE = 0.25
 """Of the thinner shape of a pair: how deep one may get into the other in a step before its contacts mean nothing."""
+CREEP = 0.05
+"""Of the same: by how much an overlap that is deeper already may grow in a step."""
+
+
+def allowed_depth(thickness: NDArray[np.float64], began: NDArray[np.float64]) -> NDArray[np.float64]:
+    """How deep shapes may be in each other [m] after a step; who was deeper already may hardly get any deeper.
+
+    thickness [m] of the thinner one, began [m]: how deep they were.
+    """
+    return np.maximum(SHARE * thickness, began + CREEP * thickness)
 
 
 def is_slow(model: Model, v: NDArray[np.float64], v_end: NDArray[np.float64], h: float) -> bool:
@@ -97,17 +107,22 @@ def crossings(
     """
     tables = model.shape_points
     thickness = np.minimum(tables.thickness[contacts.shape_a], tables.thickness[contacts.shape_b])
-    allowed = SHARE * thickness + np.maximum(0.0, -contacts.gap)
+    allowed = allowed_depth(thickness, -contacts.gap)
     share = np.empty(len(contacts))
-    with_mesh = (model.shape_type[contacts.shape_a] == MESH) | (model.shape_type[contacts.shape_b] == MESH)
+    types = model.shape_type[contacts.shape_a], model.shape_type[contacts.shape_b]
+    with_mesh = (types[0] == MESH) | (types[1] == MESH)
+    # the plane of a half-space is that of all its contacts; meshes in a heap overlap in places
+    on_plane = with_mesh & ((types[0] == HALF_SPACE) | (types[1] == HALF_SPACE))
+    allowed[on_plane] = np.maximum(allowed, 2.0 * thickness)[on_plane]
+    with_mesh &= ~on_plane
     _crossing(
         contacts.shape_a, contacts.shape_b, contacts.point, contacts.normal, contacts.gap, allowed, with_mesh,
         model.shape_body, tables.start, tables.points, tables.radius, q, q_end, turn <= MOST_TURN, share,
     )  # fmt: skip
     _piercing(
-        contacts.shape_a, contacts.shape_b, with_mesh, allowed, model.shape_body, model.shape_type,
+        contacts.shape_a, contacts.shape_b, with_mesh, allowed, model.shape_body,
         model.shape_position, model.shape_rotation, model.shape_mesh, model.meshes, tables.start, tables.points,
-        tables.radius, tables.inside, q, q_end, share,
+        tables.radius, tables.thickness, model.shape_type == MESH, q, q_end, share,
     )  # fmt: skip
     return share
 
@@ -202,8 +217,13 @@ def _seen_from(q, i, position, rotation, x):
 
 
 @kernel
-def _enters(p, end, radius, allowed, meshes, m):
-    """Whether a ball on its way from p to end gets deeper than allowed into mesh m, through one of its triangles."""
+def _enters(p, end, radius, shallow, deep, meshes, m):
+    """Whether a ball on its way from p to end gets deeper than ``deep`` into mesh m through one of its triangles, in
+    front of which, or no deeper than ``shallow`` behind which, it began."""
+    for k in range(3):  # it must get into the box about the mesh, and that deep
+        low, high = min(p[k], end[k]) - radius + deep, max(p[k], end[k]) + radius - deep
+        if high < meshes.frames[m, k] or low > meshes.frames[m, 3 + k]:
+            return False
     d = sub(end, p)
     for t in range(meshes.starts[m, 1], meshes.starts[m + 1, 1]):
         n = load3(meshes.normals, t)
@@ -212,7 +232,7 @@ def _enters(p, end, radius, allowed, meshes, m):
             continue
         height = dot(n, sub(p, load3(meshes.vertices, meshes.triangles[t, 0]))) - radius
         # the point of the ball that gets there first
-        if height < -allowed or height + into > -allowed:
+        if height < -shallow or height + into > -deep:
             continue
         x = axpy(-radius, n, axpy(min(1.0, max(0.0, -height / into)), d, p))
         within = True
@@ -229,15 +249,15 @@ def _enters(p, end, radius, allowed, meshes, m):
 def _entering(p, end, allowed, meshes, m, found_out):
     """_enters for several points."""
     for k in range(p.shape[0]):
-        found_out[k] = _enters(load3(p, k), load3(end, k), 0.0, allowed, meshes, m)
+        found_out[k] = _enters(load3(p, k), load3(end, k), 0.0, allowed, allowed, meshes, m)
 
 
 @kernel
 def _piercing(
-    shape_a, shape_b, with_mesh, allowed, shape_body, shape_type, shape_position, shape_rotation, shape_mesh, meshes,
-    start, points, radius, inside, q, q_end, share_out,
+    shape_a, shape_b, with_mesh, allowed, shape_body, shape_position, shape_rotation, shape_mesh, meshes,
+    start, points, radius, thickness, is_mesh, q, q_end, share_out,
 ):  # fmt: skip
-    """Infinite where points of one shape, or one inside it where it is a mesh, have got into the mesh of the other."""
+    """Infinite where points of one shape have got into the mesh of the other."""
     for c in range(shape_a.shape[0]):
         if not with_mesh[c]:
             continue
@@ -253,12 +273,12 @@ def _piercing(
             position = load3(shape_position, s)
             rotation = (shape_rotation[s, 0], shape_rotation[s, 1], shape_rotation[s, 2], shape_rotation[s, 3])
             first, last = start[other], start[other + 1]
-            if shape_type[other] == MESH:
-                last = first + 1
             for k in range(first, last):
-                local = load3(inside, other) if shape_type[other] == MESH else load3(points, k)
+                local = load3(points, k)
                 p = _seen_from(q, i, position, rotation, _moved(q, j, local))
                 end = _seen_from(q_end, i, position, rotation, _moved(q_end, j, local))
-                if _enters(p, end, radius[other], allowed[c], meshes, shape_mesh[s]):
+                # again: what matters is whether one comes out on the other side
+                deep = max(allowed[c], 2.0 * min(thickness[s], thickness[other])) if is_mesh[other] else allowed[c]
+                if _enters(p, end, radius[other], allowed[c], deep, meshes, shape_mesh[s]):
                     share_out[c] = np.inf
                     break

@@ -22,6 +22,7 @@ from stickslip import soft_crossing
 from stickslip.certificate import Certificate
 from stickslip.contact_report import StepContacts, contacts_of
 from stickslip.crossing import crossings, is_slow, watched_contacts
+from stickslip.geometry import rotation
 from stickslip.joint_description import WORLD
 from stickslip.model import Model
 from stickslip.solvers.budget import left
@@ -41,6 +42,7 @@ AIM = 0.5
 """Of what a piece can carry: how much the next try goes for."""
 SHORTEST = 0.05
 """Share of a piece that went too far at which the next try is at least."""
+NOBODY = -1
 MOST_STOPS = 4
 """Times that more bodies are left in place because others were."""
 STATUSES = (*WORST_FIRST, "max-seconds", "max-iterations", "stalled")
@@ -56,6 +58,8 @@ class Excess(NamedTuple):
     """In what went through what."""
     bodies: NDArray[np.intp]
     """Those that went too far; soft ones after the rigid ones."""
+    carrier: NDArray[np.int32]
+    """(nb,) the body of prescribed motion that each one, if it went too far, met there; -1: none."""
 
     @property
     def largest(self) -> float:
@@ -75,8 +79,9 @@ def excess(model: Model, before: State, result: StepResult, options: Stepping) -
     """By what factor a step from ``before`` went too far."""
     after = result.state
     through = soft_crossing.crossed(model, before, after) if model.soft.count else np.zeros(0, dtype=bool)
+    carrier = np.full(model.body_count, NOBODY, dtype=np.int32)
     if is_slow(model, before.v, after.v, options.dt):
-        return Excess(0.0, np.inf if through.any() else 0.0, np.flatnonzero(through))
+        return Excess(0.0, np.inf if through.any() else 0.0, np.flatnonzero(through), carrier)
     way, way_end = options.dt * before.v, options.dt * after.v
     turn = touching_turns(model, after, result.problem, result.solution.lam, options.dt) / MOST_TURN
     bodies = turn > 1.0
@@ -88,11 +93,15 @@ def excess(model: Model, before: State, result: StepResult, options: Stepping) -
     if watched is not None:
         spin = np.maximum(*(np.linalg.norm(each[:, 3:], axis=1) for each in (way, way_end)))
         crossing = crossings(model, watched, before.q, after.q, spin)
-        bodies[watched.body_a[crossing > 1.0]] = bodies[watched.body_b[crossing > 1.0]] = True
+        passed = watched.take(np.flatnonzero(crossing > 1.0))
+        for body, other in ((passed.body_a, passed.body_b), (passed.body_b, passed.body_a)):
+            bodies[body] = True
+            given = model.block[other] < 0
+            carrier[body[given]] = other[given]
     deepest = np.inf if through.any() else float(crossing.max(initial=0.0))
     if model.soft.count:
         bodies = np.concatenate([bodies, np.zeros(model.soft.count, dtype=bool)]) | through
-    return Excess(float(turn.max(initial=0.0)), deepest, np.flatnonzero(bodies))
+    return Excess(float(turn.max(initial=0.0)), deepest, np.flatnonzero(bodies), carrier)
 
 
 def take_in_pieces(
@@ -100,8 +109,11 @@ def take_in_pieces(
 ) -> StepResult:
     """The step from ``state`` in pieces, where ``whole``, taken at once, went too far.
 
-    Where the solver's budget does not allow more tries, it is ``whole`` with what went too far left in place.
+    Where the solver's budget does not allow more tries, it is ``whole`` with what went too far left in place. Without
+    looking ahead it is ``whole`` as it is.
     """
+    if not options.lookahead:  # who asks for discrete detection is told what it cost
+        return _flagged(whole, too_far)
     taken, at_once = Taken(state, options.dt), too_far
     taken.count(whole)
     now, remaining, length = state, options.dt, options.dt * _next_share(too_far)
@@ -182,14 +194,17 @@ class Taken:
 def _left_in_place(model: Model, before: State, result: StepResult, options: Stepping, too_far: Excess) -> StepResult:
     """A piece with the bodies that went too far, and what is joined to them, left where they were.
 
-    They keep their velocities and lose the time. Others that now go too far, because those are in their way, stay, too.
+    They keep their velocities and lose the time; what met a body of prescribed motion rides along with it. Others that
+    now go too far, because those are in their way, stay, too.
     """
+    carrier = too_far.carrier.copy()
     stays = np.zeros(model.body_count + model.soft.count, dtype=bool)
     a, b = model.joints.body_a, model.joints.body_b
     free = [(each != WORLD) & (model.block[each] >= 0) for each in (a, b)]
     ends = np.stack([a, b], axis=1)[free[0] & free[1]]
     for _ in range(MOST_STOPS):
         stays[too_far.bodies] = True
+        carrier = np.where(too_far.carrier != NOBODY, too_far.carrier, carrier)
         for _ in range(len(ends)):
             joined = stays[ends].any(axis=1)
             if stays[ends[joined]].all():
@@ -198,12 +213,21 @@ def _left_in_place(model: Model, before: State, result: StepResult, options: Ste
         rigid, soft = stays[: model.body_count], stays[model.body_count :]
         rigid &= model.block >= 0
         q = np.where(rigid[:, None], before.q, result.state.q)
+        for body in np.flatnonzero(rigid & (carrier != NOBODY)):
+            q[body] = _carried(before.q[body], before.q[carrier[body]], q[carrier[body]])
         nodes = np.where(soft[model.soft.node_body][:, None], before.node_position, result.state.node_position)
         result = replace(result, state=replace(result.state, q=q, node_position=nodes))
         too_far = excess(model, before, result, options)
         if too_far.crossing <= 1.0:
             break
     return result
+
+
+def _carried(q: NDArray[np.float64], start: NDArray[np.float64], end: NDArray[np.float64]) -> NDArray[np.float64]:
+    """Pose q (7,) moved along with a body from ``start`` to ``end`` (7,)."""
+    turn = rotation.multiply(end[3:], rotation.conjugate(start[3:]))
+    place = end[:3] + rotation.matrix(turn) @ (q[:3] - start[:3])
+    return np.concatenate([place, rotation.multiply(turn, q[3:])])
 
 
 def _flagged(result: StepResult, too_far: Excess) -> StepResult:

@@ -12,7 +12,7 @@ from numpy.typing import NDArray
 
 from stickslip.collision.contacts import shape_poses
 from stickslip.collision.point_shapes import signed_distances
-from stickslip.crossing import SHARE, entering
+from stickslip.crossing import SHARE, allowed_depth, entering
 from stickslip.geometry.shapes import HALF_SPACE, MESH
 from stickslip.model import Model
 from stickslip.state import State
@@ -43,7 +43,7 @@ def crossed(model: Model, before: State, after: State) -> NDArray[np.bool_]:
         closest = np.linalg.norm(p + t[:, None] * d, axis=1)
         near = np.flatnonzero((way > SHARE * tables.thickness[s]) & (closest <= model.shape_radius[s]))
         if len(near):
-            deep = near[_goes_deep(model, int(s), p[near], d[near], SHARE * float(tables.thickness[s]))]
+            deep = near[_goes_deep(model, int(s), p[near], d[near])]
             found[model.shape_body[s]] |= len(deep) > 0
             found[model.body_count + soft.node_body[nodes[deep]]] = True
     return found
@@ -55,12 +55,11 @@ def _longest(start: NDArray[np.float64], end: NDArray[np.float64], before: State
     return float(own + np.linalg.norm(after.q[:, :3] - before.q[:, :3], axis=1).max(initial=0.0))
 
 
-def _goes_deep(
-    model: Model, s: int, p: NDArray[np.float64], d: NDArray[np.float64], allowed: float
-) -> NDArray[np.bool_]:
-    """Which of the ways p + t d (k, 3), seen from shape s, go deeper into it than allowed, beyond where they began."""
+def _goes_deep(model: Model, s: int, p: NDArray[np.float64], d: NDArray[np.float64]) -> NDArray[np.bool_]:
+    """Which of the ways p + t d (k, 3), seen from shape s, go deeper into it than allowed."""
+    thickness = model.shape_points.thickness[s]
     if model.shape_type[s] == MESH:
-        return entering(model, s, p, p + d, allowed)
+        return entering(model, s, p, p + d, SHARE * thickness)
     shape = np.full(len(p), s, dtype=np.int32)
     still = np.zeros((len(model.shape_body), 3)), np.broadcast_to(np.eye(3), (len(model.shape_body), 3, 3)).copy()
 
@@ -68,11 +67,11 @@ def _goes_deep(
         x = p + t[:, None] * d
         return -signed_distances(model, *still, x, np.zeros_like(x), shape, np.full(len(x), np.inf))[0]
 
-    began = np.maximum(0.0, depth(np.zeros(len(p))))
+    began = depth(np.zeros(len(p)))
     low, high = np.zeros(len(p)), np.ones(len(p))
     for _ in range(SEARCHES):
         third = (high - low) / 3.0
         left, right = low + third, high - third
         deeper_left = depth(left) > depth(right)
         low, high = np.where(deeper_left, low, left), np.where(deeper_left, right, high)
-    return depth(0.5 * (low + high)) > allowed + began
+    return depth(0.5 * (low + high)) > allowed_depth(np.full(len(p), thickness), began)

@@ -20,7 +20,7 @@ from stickslip.state import State
 
 WORST_FIRST = ("diverged", "passed-through", "joints-apart", "turned-too-far")
 """Words that a step gets whatever its solver says of it; the first that is true of it."""
-JOINTS_APART = 1e-3
+JOINTS_APART = 1e-2
 """Distance by which a rigid joint may be apart after a step, over the size of the smaller body that it joins."""
 MOST_TURN = 1.0
 """[rad] that a touching body may turn by in a step: contacts are linearised, and lose their meaning at more."""

@@ -154,7 +154,7 @@ def attack(seed: int, index: int) -> Outcome:
         elif before[2] > 0.0 >= after[2] or before[2] < 0.0 <= after[2]:
             share = before[2] / (before[2] - after[2])
             crossing = before[:2] + share * (after[:2] - before[:2])
-            if (np.abs(crossing) < half).all():
+            if (np.abs(crossing) < 0.8 * half - size).all():  # further out it may have gone around the edge
                 found.counts["passed"] += 1
                 if not flagged:
                     found.fail("passed unflagged", f"{what}: step {k + 1}")

@@ -97,7 +97,7 @@ def test_only_the_fields_of_elements_that_are_asked_for_are_read(tmp_path: Path)
         found = recording.elements(1, fields=("von_mises",))
         assert len(found.von_mises) == len(sim.model.soft.element_body)
         assert len(found.strain) == len(found.stress) == len(found.energy) == 0
-        with pytest.raises(InputError, match="no field 'colour'"):
+        with pytest.raises(InputError, match="field is 'colour'"):
             recording.elements(1, fields=["colour"])
         with pytest.raises(FileError, match="damaged"):
             recording.elements(1)

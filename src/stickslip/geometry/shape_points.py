@@ -12,6 +12,8 @@ from stickslip.geometry.mesh_tables import MeshTables
 from stickslip.geometry.rotation import matrix
 from stickslip.geometry.shapes import BOX, CAPSULE, CYLINDER, HALF_SPACE, HULL, MESH, SPHERE
 
+DIRECTIONS = np.array([[i, j, k] for i in (-1, 0, 1) for j in (-1, 0, 1) for k in (-1, 0, 1) if i or j or k], float)
+"""Along each of them a mesh has an outermost vertex."""
 RIM = 16
 """Points on the rim of a cylinder; between them it bulges by 2 % of its radius."""
 
@@ -24,13 +26,11 @@ class PointTables(NamedTuple):
     points: NDArray[np.float64]
     """(k, 3) [m] relative to the body's centre of mass, in its frame."""
     radius: NDArray[np.float64]
-    """(ns,) [m] of balls about the points, whose hull is the shape (of a mesh, its hull)."""
+    """(ns,) [m] of balls about the points, whose hull is the shape; of a mesh, they are some points of it."""
     thickness: NDArray[np.float64]
     """(ns,) [m] half of what a body crosses that goes through the shape where it is thin; infinite for half-spaces."""
     thinnest: float
     """[m] the least of them."""
-    inside: NDArray[np.float64]
-    """(ns, 3) [m] a point well inside the shape, like ``points``."""
 
 
 class Part(NamedTuple):
@@ -39,7 +39,6 @@ class Part(NamedTuple):
     points: NDArray[np.float64]
     radius: float
     thickness: float
-    inside: NDArray[np.float64]
 
 
 def point_tables(
@@ -56,7 +55,6 @@ def point_tables(
     parts = [_shape(int(types[s]), sizes[s], hull_of[s], hulls, mesh_of[s], meshes) for s in range(len(types))]
     turns = [matrix(each) for each in rotations]
     points = [x + part.points @ R.T for x, R, part in zip(positions, turns, parts, strict=True)]
-    inside = [x + R @ part.inside for x, R, part in zip(positions, turns, parts, strict=True)]
     thickness = np.array([part.thickness for part in parts])
     return PointTables(
         np.concatenate([[0], np.cumsum([len(each) for each in points])]).astype(np.int64),
@@ -64,32 +62,30 @@ def point_tables(
         np.array([part.radius for part in parts]),
         thickness,
         float(thickness.min(initial=np.inf)),
-        np.array(inside).reshape(-1, 3),
     )
 
 
 def _shape(code: int, size: NDArray[np.float64], hull: int, hulls: HullTables, mesh: int, meshes: MeshTables) -> Part:
     """Points and thickness of one shape, in its own frame."""
-    origin = np.zeros(3)
     if code == HALF_SPACE:
-        return Part(np.zeros((0, 3)), 0.0, np.inf, origin)
+        return Part(np.zeros((0, 3)), 0.0, np.inf)
     if code == SPHERE:
-        return Part(np.zeros((1, 3)), float(size[0]), float(size[0]), origin)
+        return Part(np.zeros((1, 3)), float(size[0]), float(size[0]))
     if code == CAPSULE:
         ends = np.array([[0.0, 0.0, -size[1]], [0.0, 0.0, size[1]]])
-        return Part(ends, float(size[0]), float(size[0]), origin)
+        return Part(ends, float(size[0]), float(size[0]))
     if code == BOX:
         corners = np.array([[i, j, k] for i in (-1.0, 1.0) for j in (-1.0, 1.0) for k in (-1.0, 1.0)])
-        return Part(corners * size, 0.0, float(size.min()), origin)
+        return Part(corners * size, 0.0, float(size.min()))
     if code == CYLINDER:
         angle = 2.0 * np.pi * np.arange(RIM) / RIM
         rim = np.column_stack([size[0] * np.cos(angle), size[0] * np.sin(angle), np.full(RIM, size[1])])
-        return Part(np.concatenate([rim, rim * [1.0, 1.0, -1.0]]), 0.0, float(size[:2].min()), origin)
+        return Part(np.concatenate([rim, rim * [1.0, 1.0, -1.0]]), 0.0, float(size[:2].min()))
     if code == HULL:
         vertices = hulls.vertices[hulls.vertex_start[hull] : hulls.vertex_start[hull + 1]]
         planes = hulls.face_plane[hulls.face_start[hull] : hulls.face_start[hull + 1]]
         width = (planes[:, 3] - (vertices @ planes[:, :3].T).min(axis=0)).min()
-        return Part(vertices, 0.0, 0.5 * float(width), vertices.mean(axis=0))
+        return Part(vertices, 0.0, 0.5 * float(width))
     assert code == MESH
     first, last = meshes.starts[mesh, 0], meshes.starts[mesh + 1, 0]
     triangles = slice(meshes.starts[mesh, 1], meshes.starts[mesh + 1, 1])
@@ -100,4 +96,6 @@ def _shape(code: int, size: NDArray[np.float64], hull: int, hulls: HullTables, m
     thickness = float(np.einsum("ti,ti->", corners[:, 0], doubled)) / 6.0 / float(area.sum())
     below = int(np.argmax(area))  # the middle may be hollow; there is something below the largest triangle
     inside = corners[below].mean(axis=0) - thickness * meshes.normals[triangles][below]
-    return Part(meshes.vertices[first:last, :3], 0.0, thickness, inside)
+    vertices = meshes.vertices[first:last, :3]
+    outermost = np.unique(np.argmax(vertices @ DIRECTIONS.T, axis=0))
+    return Part(np.concatenate([vertices[outermost], [inside]]), 0.0, thickness)

@@ -178,8 +178,8 @@ def press_curve(
     """Displacements (n,) [m] and forces (n,) [N/m] of ``steps`` equal steps to full load, and a summary.
 
     Only the first ``share`` of the steps is taken; ``parameters`` are those of :func:`cylinder_press`. Summary:
-    unknowns, contacts_max, overlap_max_mm, converged (share of steps), momentum_worst (relative), cpu_ms (median, all
-    threads), and displacement_m and displacement_error at the end as in :class:`Press`.
+    unknowns, contacts_max, overlap_max_mm, converged (share of steps, by the solver), momentum_worst (relative), cpu_ms
+    (median, all threads), and displacement_m and displacement_error at the end as in :class:`Press`.
     """
     settings: dict[str, Any] = {"force": FULL_LOAD.force, "ramp": 500.0, **parameters}
     count = whole_number("cylinder-press", "steps", steps, 1)
@@ -196,7 +196,7 @@ def press_curve(
         press.observe(sim, result)
         contacts.append(result.certificate.contacts)
         momentum.append(result.certificate.momentum_relative)
-        converged.append(result.certificate.converged)
+        converged.append(result.solution.converged)
     values = press.values()
     summary = {
         "unknowns": float(sim.model.dof_count),
