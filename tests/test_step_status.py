@@ -160,3 +160,14 @@ def test_cond_is_converged_only_where_its_impulses_are_right(seed: int) -> None:
     given, solver = random_problem(seed), make_solver("cond")
     found = solver.solve(given.problem, given.warm)
     assert not found.converged or residual(given.problem, found.lam).scaled <= 2.0 * solver.tolerance
+
+
+def test_a_solver_of_ones_own_needs_no_more_than_solve() -> None:
+    class Mine:
+        def solve(self, problem, warm=None, relinearise=None):  # type: ignore[no-untyped-def]
+            return make_solver("auto").solve(problem, warm)
+
+    scene = Scene()
+    scene.add_half_space()
+    scene.add_box((0.2, 0.2, 0.2), (0, 0, 0.1))
+    assert Simulation(scene, dt=0.01, solver=Mine()).step().certificate.converged  # type: ignore[arg-type]

@@ -236,7 +236,7 @@ def colour(where: str, value: ArrayLike | None) -> tuple[float, float, float] | 
     """Red, green and blue between 0 and 1, or None."""
     if value is None:
         return None
-    red, green, blue = vector(where, "colour", value).tolist()
+    red, green, blue = (fraction(where, "colour", part) for part in vector(where, "colour", value).tolist())
     return red, green, blue
 
 

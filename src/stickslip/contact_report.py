@@ -61,7 +61,10 @@ class ContactReport:
 
 
 class StepContacts(NamedTuple):
-    """All k contacts of a step, those of soft bodies after those of rigid ones; the normal points from a to b."""
+    """All k contacts of a step; the normal points from a to b.
+
+    Those of soft bodies follow those of rigid ones, piece by piece where the step was cut.
+    """
 
     body_a: NDArray[np.int32]
     """(k,) rigid body, or Model.body_count + soft body; a soft body that touches itself is both."""
@@ -80,6 +83,12 @@ class StepContacts(NamedTuple):
     """(k, 3) [m/s] tangential velocity of b relative to a, world frame."""
     status: NDArray[np.int32]
     """(k,) OPEN, STICK or SLIP."""
+    node_a: NDArray[np.int32]
+    """(k, 3) nodes of soft bodies that take part on side a, -1 where there is none; no rows in scenes without any."""
+    node_b: NDArray[np.int32]
+    weight_a: NDArray[np.float64]
+    """(k, 3) their shares of the impulse."""
+    weight_b: NDArray[np.float64]
 
 
 def contacts_of(result: StepResult) -> StepContacts:
@@ -115,6 +124,13 @@ def _own_contacts(result: StepResult) -> StepContacts:
             padding[: len(rigid), :rows] = values[:cut].reshape(-1, rows)
             padding[len(rigid) :, :3] = values[cut : cut + 3 * len(soft)].reshape(-1, 3)
         lam, u = padded
+
+    def of_nodes(name: str, none: float) -> NDArray[Any]:
+        if soft is None:
+            return np.zeros((0, 3), dtype=type(none))
+        own = getattr(soft, name)
+        return np.concatenate([np.full((len(rigid), 3), none, own.dtype), own])
+
     normal, friction = joined("normal"), joined("friction")
     slip, status = np.empty_like(normal), np.empty(len(normal), dtype=np.int32)
     still = SLIP_FRACTION * max(problem.free_speed, 1e-12)
@@ -129,6 +145,10 @@ def _own_contacts(result: StepResult) -> StepContacts:
         impulse=state.contact_impulse if soft is None else np.concatenate([state.contact_impulse, state.soft_impulse]),
         slip=slip,
         status=status,
+        node_a=of_nodes("node_a", -1),
+        node_b=of_nodes("node_b", -1),
+        weight_a=of_nodes("weight_a", 0.0),
+        weight_b=of_nodes("weight_b", 0.0),
     )
 
 

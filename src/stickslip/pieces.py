@@ -3,7 +3,7 @@
 A fast body that hits a wall with a corner is spun so fast that within the step it would swing through. Such a step is
 taken again in pieces, each no longer than what its contacts can carry: pieces that go too far are taken back and made
 shorter, good ones are followed by longer ones. Their number is bounded. What is left when it is used up is taken at
-once; bodies that go too far in it stay where they were, so that nothing passes, and the step says so.
+once; bodies that go too far in it stay behind, so that nothing passes, and the step says so.
 
 Pieces are taken by the Euler scheme, whose contacts are found at the start of a piece and closed at its end.
 """
@@ -22,13 +22,14 @@ from stickslip import soft_crossing
 from stickslip.certificate import Certificate
 from stickslip.contact_report import StepContacts, contacts_of
 from stickslip.crossing import crossings, is_slow, watched_contacts
+from stickslip.dynamics import rigid_bodies
 from stickslip.geometry import rotation
 from stickslip.joint_description import WORLD
 from stickslip.model import Model
 from stickslip.solvers.budget import left
 from stickslip.solvers.protocol import Solver
 from stickslip.state import State
-from stickslip.step_status import MOST_TURN, WORST_FIRST, touching_turns
+from stickslip.step_status import MOST_TURN, WORST_FIRST, joint_errors, touching_turns
 from stickslip.stepping import Stepping
 
 if TYPE_CHECKING:
@@ -43,8 +44,9 @@ AIM = 0.5
 SHORTEST = 0.05
 """Share of a piece that went too far at which the next try is at least."""
 NOBODY = -1
-MOST_STOPS = 4
-"""Times that more bodies are left in place because others were."""
+SHARES = (0.5, 0.25, 0.125, 0.0, 0.0, 0.0)
+"""Of their way: how far bodies go that cannot be carried, the first that lets nothing pass; zero more than once, since
+others may be stopped by those that stay."""
 STATUSES = (*WORST_FIRST, "max-seconds", "max-iterations", "stalled")
 """What a step is called that has a piece of this status, worst first."""
 
@@ -109,7 +111,7 @@ def take_in_pieces(
 ) -> StepResult:
     """The step from ``state`` in pieces, where ``whole``, taken at once, went too far.
 
-    Where the solver's budget does not allow more tries, it is ``whole`` with what went too far left in place. Without
+    Where the solver's budget does not allow more tries, it is ``whole`` with what went too far left behind. Without
     looking ahead it is ``whole`` as it is.
     """
     if not options.lookahead:  # who asks for discrete detection is told what it cost
@@ -121,7 +123,7 @@ def take_in_pieces(
         some = left(solver, taken.iterations, taken.seconds)
         if some is None:
             taken.pieces.clear()
-            taken.add(_left_in_place(model, state, whole, options, at_once))
+            taken.add(_left_behind(model, state, whole, options, at_once))
             return _flagged(taken.joined(), at_once)
         last = taken.tries > MOST_TRIES or len(taken.pieces) == MOST_PIECES - 1
         if last or length > 0.75 * remaining:
@@ -131,7 +133,7 @@ def take_in_pieces(
         taken.count(result)
         too_far = excess(model, now, result, piece)
         if too_far.largest > 1.0 and last:
-            taken.add(_left_in_place(model, now, result, piece, too_far))
+            taken.add(_left_behind(model, now, result, piece, too_far))
             return _flagged(taken.joined(), too_far)
         if too_far.largest > 1.0:
             length *= _next_share(too_far)
@@ -141,7 +143,7 @@ def take_in_pieces(
         length *= 2.0
     # nodes of a soft body that is turned inside out are pushed by no face, and creep through from piece to piece
     if model.soft.count and soft_crossing.crossed(model, state, now).any():
-        return _flagged(taken.joined(), at_once)
+        return _flagged(taken.joined(), at_once._replace(crossing=np.inf))
     return taken.joined()
 
 
@@ -191,36 +193,71 @@ class Taken:
         )
 
 
-def _left_in_place(model: Model, before: State, result: StepResult, options: Stepping, too_far: Excess) -> StepResult:
-    """A piece with the bodies that went too far, and what is joined to them, left where they were.
+def _left_behind(model: Model, before: State, result: StepResult, options: Stepping, too_far: Excess) -> StepResult:
+    """A piece in which bodies that went too far, and what is joined to them, go only a share of their way, or none.
 
-    They keep their velocities and lose the time; what met a body of prescribed motion rides along with it. Others that
-    now go too far, because those are in their way, stay, too.
+    They keep their velocities and lose time; what met a body of prescribed motion rides along with it. Others that go
+    too far then, because those are in their way, stay behind, too.
     """
-    carrier = too_far.carrier.copy()
-    stays = np.zeros(model.body_count + model.soft.count, dtype=bool)
-    a, b = model.joints.body_a, model.joints.body_b
-    free = [(each != WORLD) & (model.block[each] >= 0) for each in (a, b)]
-    ends = np.stack([a, b], axis=1)[free[0] & free[1]]
-    for _ in range(MOST_STOPS):
+    stays, carrier = np.zeros(model.body_count + model.soft.count, dtype=bool), too_far.carrier.copy()
+    found = result
+    for share in SHARES:
         stays[too_far.bodies] = True
         carrier = np.where(too_far.carrier != NOBODY, too_far.carrier, carrier)
-        for _ in range(len(ends)):
-            joined = stays[ends].any(axis=1)
-            if stays[ends[joined]].all():
-                break
-            stays[ends[joined]] = True
-        rigid, soft = stays[: model.body_count], stays[model.body_count :]
-        rigid &= model.block >= 0
-        q = np.where(rigid[:, None], before.q, result.state.q)
-        for body in np.flatnonzero(rigid & (carrier != NOBODY)):
-            q[body] = _carried(before.q[body], before.q[carrier[body]], q[carrier[body]])
-        nodes = np.where(soft[model.soft.node_body][:, None], before.node_position, result.state.node_position)
-        result = replace(result, state=replace(result.state, q=q, node_position=nodes))
-        too_far = excess(model, before, result, options)
+        _spread(model, before, stays, carrier)
+        found = replace(result, state=_behind(model, before, result.state, stays, carrier, share))
+        too_far = excess(model, before, found, options)
         if too_far.crossing <= 1.0:
             break
-    return result
+    return replace(found, certificate=_certified(model, result, found))
+
+
+def _spread(model: Model, before: State, stays: NDArray[np.bool_], carrier: NDArray[np.int32]) -> None:
+    """Let what is joined or welded to bodies that stay behind stay with them, in place."""
+    whole = ~before.joint_broken
+    a, b = model.joints.body_a[whole], model.joints.body_b[whole]
+    free_a, free_b = ((each != WORLD) & (model.block[each] >= 0) for each in (a, b))
+    for _ in range(len(a)):
+        known = stays[: model.body_count].sum(), (carrier != NOBODY).sum()
+        for one, other, free in ((a, b, free_b), (b, a, free_a)):
+            held = (one != WORLD) & stays[one]
+            stays[other[held & free]] = True
+            given = other[held & ~free & (other != WORLD)]
+            carrier[one[held & ~free & (other != WORLD)]] = given
+            hand_on = held & free & (carrier[one] != NOBODY)
+            carrier[other[hand_on]] = carrier[one[hand_on]]
+        if known == (stays[: model.body_count].sum(), (carrier != NOBODY).sum()):
+            break
+    welded = model.soft.weld_node[stays[model.soft.weld_body]]
+    stays[model.body_count + model.soft.node_body[welded]] = True
+
+
+def _behind(
+    model: Model, before: State, after: State, stays: NDArray[np.bool_], carrier: NDArray[np.int32], share: float
+) -> State:
+    """The state ``after`` with bodies that stay behind at a share of their way from ``before``."""
+    rigid, soft = stays[: model.body_count] & (model.block >= 0), stays[model.body_count :]
+    q, nodes = after.q.copy(), after.node_position.copy()
+    middle = rigid_bodies.advance(before.q, before.v, share * (after.time - before.time))
+    q[rigid] = middle[rigid]
+    for body in np.flatnonzero(rigid & (carrier != NOBODY)):
+        q[body] = _carried(before.q[body], before.q[carrier[body]], after.q[carrier[body]])
+    mine = soft[model.soft.node_body]
+    nodes[mine] += (1.0 - share) * (before.node_position - after.node_position)[mine]
+    return replace(after, q=q, node_position=nodes)
+
+
+def _certified(model: Model, result: StepResult, found: StepResult) -> Certificate:
+    """The certificate of a piece whose bodies were put elsewhere: potential energy is another, joints may be open.
+
+    What that costs is an error of the numerics.
+    """
+    ledger, was, now = result.certificate.energy, result.state, found.state
+    lifted = -float(model.mass @ ((now.q - was.q)[:, :3] @ model.gravity))
+    lifted -= float(model.soft.mass @ ((now.node_position - was.node_position) @ model.gravity))
+    ledger = replace(ledger, potential=ledger.potential + lifted, numerical=ledger.numerical + lifted)
+    apart = float(joint_errors(model, now).max(initial=0.0))
+    return replace(result.certificate, energy=ledger, joint_error=apart)
 
 
 def _carried(q: NDArray[np.float64], start: NDArray[np.float64], end: NDArray[np.float64]) -> NDArray[np.float64]:
@@ -231,8 +268,9 @@ def _carried(q: NDArray[np.float64], start: NDArray[np.float64], end: NDArray[np
 
 
 def _flagged(result: StepResult, too_far: Excess) -> StepResult:
-    """The result of a step that says why it is not to be trusted: what passed, or would have and was left in place."""
-    status = "passed-through" if too_far.crossing > 1.0 else "turned-too-far"
+    """The result of a step that says why it is not to be trusted: what passed, or would have and was left behind."""
+    words = {result.certificate.status, "passed-through" if too_far.crossing > 1.0 else "turned-too-far"}
+    status = next(word for word in WORST_FIRST if word in words)
     return replace(result, certificate=replace(result.certificate, status=status, converged=False))
 
 

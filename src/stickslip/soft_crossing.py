@@ -30,7 +30,7 @@ def crossed(model: Model, before: State, after: State) -> NDArray[np.bool_]:
     found = np.zeros(model.body_count + soft.count, dtype=bool)
     nodes = soft.surface.nodes
     start, end = before.node_position[nodes], after.node_position[nodes]
-    if not len(model.shape_body) or _longest(start, end, before, after) <= SHARE * tables.thinnest:
+    if not len(model.shape_body) or _longest(model, start, end, before, after) <= SHARE * tables.thinnest:
         return found
     position, rotation = shape_poses(model, before.q)
     position_end, rotation_end = shape_poses(model, after.q)
@@ -49,10 +49,13 @@ def crossed(model: Model, before: State, after: State) -> NDArray[np.bool_]:
     return found
 
 
-def _longest(start: NDArray[np.float64], end: NDArray[np.float64], before: State, after: State) -> float:
-    """Bound [m] of what nodes moved by as seen from any rigid body that does not turn."""
+def _longest(model: Model, start: NDArray[np.float64], end: NDArray[np.float64], before: State, after: State) -> float:
+    """Bound [m] of what nodes moved by as seen from any rigid body."""
     own = np.linalg.norm(end - start, axis=1).max(initial=0.0)
-    return float(own + np.linalg.norm(after.q[:, :3] - before.q[:, :3], axis=1).max(initial=0.0))
+    cosine = np.abs(np.einsum("bi,bi->b", before.q[:, 3:], after.q[:, 3:]))
+    turn = 2.0 * np.arccos(np.minimum(1.0, cosine))
+    rigid = np.linalg.norm(after.q[:, :3] - before.q[:, :3], axis=1) + model.radius * turn
+    return float(own + rigid.max(initial=0.0))
 
 
 def _goes_deep(model: Model, s: int, p: NDArray[np.float64], d: NDArray[np.float64]) -> NDArray[np.bool_]:

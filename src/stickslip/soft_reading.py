@@ -11,6 +11,7 @@ from numpy.typing import ArrayLike, NDArray
 
 from stickslip.body_description import handle_fits
 from stickslip.checks import LARGEST, for_each, whole, whole_array
+from stickslip.contact_report import contacts_of
 from stickslip.dynamics import cavities, plane_strain
 from stickslip.dynamics.element_assembly import assemble
 from stickslip.dynamics.element_energies import strain_energies, strains_and_stresses
@@ -91,10 +92,10 @@ class SoftReading:
         """Contact force (n, 3) [N] on each node of a soft body in the last step, world frame."""
         own = self._nodes_of(body)
         force = np.zeros((self.model.soft.node_count, 3))
-        contacts = None if self.last is None else self.last.soft_contacts
-        if contacts is None:
+        if self.last is None:
             raise InputError("contact forces: no step was completed since the start or the last restore; call step()")
-        impulse = self.state.soft_impulse[:, :3] / self.stepping.dt
+        contacts = contacts_of(self.last)
+        impulse = contacts.impulse[:, :3] / self.stepping.dt
         for sign, nodes, weights in (
             (-1.0, contacts.node_a, contacts.weight_a),
             (1.0, contacts.node_b, contacts.weight_b),

@@ -60,7 +60,7 @@ def step_status(
 
 def _measured_alike(solver: Solver) -> bool:
     """Whether the solver's tolerance is for the residual that certificates report."""
-    return solver.law == "exact" and getattr(solver, "criterion", "scaled") == "scaled"
+    return getattr(solver, "law", None) == "exact" and getattr(solver, "criterion", "scaled") == "scaled"
 
 
 def touching_turns(

@@ -24,7 +24,7 @@ SECONDS = 15.0
 """[s] that a step may take."""
 LONG = 10.0
 """[s] after which a scene is left: others find more in that time."""
-APART = 1e-3
+APART = 1e-2
 """Distance by which a rigid joint may be apart in a converged step, over the size of the smaller body it joins."""
 SOLVERS = (
     "auto", "auto", "auto", "prox-gs", "newton", "newton", "nsgs", "admm", "implicit", "proximal-point", "sap", "cond",

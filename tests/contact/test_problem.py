@@ -364,3 +364,9 @@ def test_a_disc_has_no_impulse_about_its_normal() -> None:
     problem = replace(problem, laws=problem.laws._replace(friction_set=np.array([DISC], dtype=np.int32)))
     assert residual(problem, np.array([1.0, 0.0, 0.0, 0.0])).scaled == pytest.approx(0.0, abs=1e-15)
     assert residual(problem, np.array([1.0, 0.0, 0.0, 0.1])).scaled > 0.1
+
+
+def test_free_velocities_of_each_contact_may_be_rows() -> None:
+    W, q, mu = np.eye(6), np.arange(6.0), [0.5, 0.5]
+    flat, rows = from_delassus(W, q, mu), from_delassus(W, q.reshape(2, 3), mu)
+    np.testing.assert_array_equal(flat.v_free, rows.v_free)

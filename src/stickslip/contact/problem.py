@@ -344,7 +344,7 @@ def from_delassus(W: object, q: ArrayLike, mu: ArrayLike) -> ContactProblem:
     else:
         matrix = csr_array(array("problem", "W", W, (None, None), largest=LARGEST))
     matrix.sort_indices()
-    free = array("problem", "q", q, (None,), (None, 1), (1, None), largest=LARGEST).reshape(-1)
+    free = array("problem", "q", q, (None,), (None, 1), (1, None), (None, 3), largest=LARGEST).reshape(-1)
     laws = contact_laws(mu)
     count = len(laws.law)
     if len(free) != 3 * count or matrix.shape != (3 * count, 3 * count):

@@ -57,7 +57,7 @@ class RecordedContacts:
     """k contacts of one frame; the normal points from body a to body b, impulse and force act on body b."""
 
     body_a: NDArray[np.int32]
-    """(k,) rigid body, or Model.body_count + soft body; contacts of soft bodies come last."""
+    """(k,) rigid body, or Model.body_count + soft body; contacts of soft bodies come last in each piece of a step."""
     body_b: NDArray[np.int32]
     point: NDArray[np.float64]
     """(k, 3) [m] world."""
@@ -121,11 +121,8 @@ class ContactWriter:
         self._columns["torsion"].append_uniform(torsion if self._torsion else torsion[:1])  # all zero without it
         self._columns["friction"].append_uniform(found.friction)
         if self._soft:
-            # of the earlier pieces of a step that was cut, no nodes are kept
-            before = len(found.gap) - len(result.soft_contacts) if result.soft_contacts is not None else 0
-            for name, (_, stored, _) in SOFT_COLUMNS.items():
-                self._columns[name].append(np.full((before, 3), NO_NODE[stored], stored))
-                self._columns[name].append(getattr(result.soft_contacts, name))
+            for name in SOFT_COLUMNS:
+                self._columns[name].append(getattr(found, name))
         self._append_offsets()
 
     def _append_offsets(self) -> None:

@@ -37,7 +37,7 @@ def left(solver: Solver, iterations: int, seconds: float) -> Solver | None:
         less["max_iterations"] = cast(Any, solver).max_iterations - iterations
     if _limited_seconds(solver) < inf:
         less["max_seconds"] = _limited_seconds(solver) - seconds
-    return _but(solver, less)
+    return with_options(solver, less)
 
 
 def spent(solver: Solver, iterations: int, seconds: float) -> Status | None:
@@ -50,7 +50,7 @@ def spent(solver: Solver, iterations: int, seconds: float) -> Status | None:
 def hurried(solver: Solver, seconds: float) -> Solver:
     """The same solver after preparations that took ``seconds`` of its time; it never gets less than LEAST_SECONDS."""
     limit = _limited_seconds(solver)
-    return solver if limit == inf else _but(solver, {"max_seconds": max(limit - seconds, LEAST_SECONDS)})
+    return solver if limit == inf else with_options(solver, {"max_seconds": max(limit - seconds, LEAST_SECONDS)})
 
 
 class Clock:
@@ -108,7 +108,7 @@ def _limited_seconds(solver: Solver) -> float:
     return float(cast(Any, solver).max_seconds) if _has(solver, "max_seconds") else inf
 
 
-def _but(solver: Solver, options: dict[str, Any]) -> Solver:
+def with_options(solver: Solver, options: dict[str, Any]) -> Solver:
     """The solver with other options, and with what it remembers between steps."""
     if not options:
         return solver

@@ -8,7 +8,6 @@ from __future__ import annotations
 
 import time
 from dataclasses import is_dataclass, replace
-from typing import Any, cast
 
 import numpy as np
 from numpy.typing import NDArray
@@ -18,7 +17,7 @@ from stickslip.errors import DivergenceError
 from stickslip.linalg import block_rows, inertia
 from stickslip.linalg.inertia import SparseInertia
 from stickslip.linalg.vectors import inner, length
-from stickslip.solvers.budget import left, spent
+from stickslip.solvers.budget import left, spent, with_options
 from stickslip.solvers.condensed import solve_once
 from stickslip.solvers.protocol import Relinearise, Solution, Solver, Status
 from stickslip.solvers.verdict import nonlinear_residual, tolerance_of
@@ -49,7 +48,7 @@ def solve_repeatedly(
     """
     started = time.perf_counter()
     tight = is_dataclass(solver) and np.isfinite(tolerance_of(solver))
-    finer = replace(cast(Any, solver), tolerance=FINER * tolerance_of(solver)) if tight else solver
+    finer = with_options(solver, {"tolerance": FINER * tolerance_of(solver)}) if tight else solver
     solution = solve_once(solver, problem, warm)
     best, best_value, idle = solution, np.inf, 0
     ended: Status | None = None
