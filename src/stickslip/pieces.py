@@ -23,6 +23,7 @@ from stickslip.certificate import Certificate
 from stickslip.contact_report import StepContacts, contacts_of
 from stickslip.crossing import crossings, is_slow, watched_contacts
 from stickslip.dynamics import rigid_bodies
+from stickslip.dynamics.energy import energies
 from stickslip.geometry import rotation
 from stickslip.joint_description import WORLD
 from stickslip.model import Model
@@ -196,8 +197,9 @@ class Taken:
 def _left_behind(model: Model, before: State, result: StepResult, options: Stepping, too_far: Excess) -> StepResult:
     """A piece in which bodies that went too far, and what is joined to them, go only a share of their way, or none.
 
-    They keep their velocities and lose time; what met a body of prescribed motion rides along with it. Others that go
-    too far then, because those are in their way, stay behind, too.
+    They lose time; on their way they keep the velocities that they had, at its end those that were solved for. What met
+    a body of prescribed motion rides along with it. Others that go too far then, because those are in their way, stay
+    behind, too.
     """
     stays, carrier = np.zeros(model.body_count + model.soft.count, dtype=bool), too_far.carrier.copy()
     found = result
@@ -241,21 +243,34 @@ def _behind(
     middle = rigid_bodies.advance(before.q, before.v, share * (after.time - before.time))
     q[rigid] = middle[rigid]
     for body in np.flatnonzero(rigid & (carrier != NOBODY)):
-        q[body] = _carried(before.q[body], before.q[carrier[body]], after.q[carrier[body]])
+        q[body] = _carried(middle[body], before.q[carrier[body]], after.q[carrier[body]])
     mine = soft[model.soft.node_body]
     nodes[mine] += (1.0 - share) * (before.node_position - after.node_position)[mine]
-    return replace(after, q=q, node_position=nodes)
+    if share == 0.0:
+        return replace(after, q=q, node_position=nodes)
+    # who is still on the way has met nothing yet
+    v, node_v = after.v.copy(), after.node_velocity.copy()
+    v[rigid], node_v[mine] = before.v[rigid], before.node_velocity[mine]
+    return replace(after, q=q, v=v, node_position=nodes, node_velocity=node_v)
 
 
 def _certified(model: Model, result: StepResult, found: StepResult) -> Certificate:
-    """The certificate of a piece whose bodies were put elsewhere: potential energy is another, joints may be open.
+    """The certificate of a piece whose bodies were put elsewhere: energies are others, joints may be open.
 
     What that costs is an error of the numerics.
     """
-    ledger, was, now = result.certificate.energy, result.state, found.state
-    lifted = -float(model.mass @ ((now.q - was.q)[:, :3] @ model.gravity))
-    lifted -= float(model.soft.mass @ ((now.node_position - was.node_position) @ model.gravity))
-    ledger = replace(ledger, potential=ledger.potential + lifted, numerical=ledger.numerical + lifted)
+    was, now = result.state, found.state
+    mass = model.soft.mass
+    kinetic, potential = np.subtract(energies(model, now.q, now.v), energies(model, was.q, was.v)).tolist()
+    kinetic += 0.5 * float(mass @ (now.node_velocity**2 - was.node_velocity**2).sum(axis=1))
+    potential -= float(mass @ ((now.node_position - was.node_position) @ model.gravity))
+    ledger = result.certificate.energy
+    ledger = replace(
+        ledger,
+        kinetic=ledger.kinetic + kinetic,
+        potential=ledger.potential + potential,
+        numerical=ledger.numerical + kinetic + potential,
+    )
     apart = float(joint_errors(model, now).max(initial=0.0))
     return replace(result.certificate, energy=ledger, joint_error=apart)
 
