@@ -12,6 +12,8 @@ from stickslip.geometry.shapes import Placed
 
 DENSITY = 1000.0
 """[kg/m^3] of bodies whose user gave none."""
+THINNEST = 1e-15
+"""Least moment of inertia over the largest: about that of a wire whose length is ten million times its thickness."""
 
 
 def mass_properties(
@@ -35,6 +37,12 @@ def mass_properties(
     positive(where, "volume of its shapes", own.mass)
     factor = rho if total is None else total / own.mass
     tensor = own.inertia * factor if inertia is None else _inertia(where, inertia)
+    moments = np.linalg.eigvalsh(tensor)
+    if not moments[0] > THINNEST * moments[2]:
+        raise InputError(
+            f"{where}: it has the moments of inertia {moments}; the least must be above {THINNEST:g} of the "
+            "largest, so that impulses can turn it: make it thicker"
+        )
     return mass.MassProperties(own.mass * factor if total is None else total, own.centre, tensor)
 
 

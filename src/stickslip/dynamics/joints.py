@@ -250,13 +250,13 @@ def joint_energies(
 
 
 def joint_errors(model: Model, q: NDArray[np.float64], broken: NDArray[np.bool_]) -> NDArray[np.float64]:
-    """Largest violations (nj,) [m] of locked translations at q (nb, 7), of joints that are rigid and not broken."""
+    """Distances (nj,) [m] by which joints that are rigid and not broken are apart at q (nb, 7)."""
     tables = model.joints
     value, _ = _values(model, q)
     rigid = _rigid(model, broken) & np.isin(tables.row_measure[:, 0], (POINT, DISTANCE))
     found = np.zeros(tables.count)
-    np.maximum.at(found, tables.row_joint[rigid], np.abs(value[rigid]))
-    return found
+    np.add.at(found, tables.row_joint[rigid], value[rigid] ** 2)
+    return np.sqrt(found)
 
 
 def joint_error(model: Model, q: NDArray[np.float64], broken: NDArray[np.bool_]) -> float:

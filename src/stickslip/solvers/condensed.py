@@ -19,6 +19,7 @@ from stickslip.linalg.inertia import SparseInertia
 from stickslip.solvers.budget import hurried
 from stickslip.solvers.input_checks import known_problem, usable_start
 from stickslip.solvers.protocol import Relinearise, Solution, Solver
+from stickslip.solvers.verdict import nonlinear_residual, tolerance_of
 
 
 def solve_once(
@@ -63,6 +64,10 @@ def solve_with_potentials(
     for name in ("free_speed", "momentum_size", "diagonal"):
         if name in problem.__dict__:
             solved.__dict__[name] = problem.__dict__[name]
+    # who finds velocities beside impulses may have left momentum to the stiff springs
+    if getattr(solver, "nonlinear", False) and found.converged:
+        value = nonlinear_residual(solver, solved, found.lam, found.v)
+        found = found if value <= 2.0 * tolerance_of(solver) else replace(found, status="stalled")
     return replace(found, judged=solved, timings=timings | found.timings)
 
 

@@ -17,7 +17,7 @@ from stickslip import checks
 from stickslip.errors import FileError, InputError, MissingDependencyError
 from stickslip.files import whole_file
 from stickslip.model import Model
-from stickslip.names import visible
+from stickslip.names import shown, visible
 from stickslip.view.camera import Camera, frame_camera, projected
 from stickslip.view.soft_colours import node_means, value_colours, value_limits
 
@@ -128,7 +128,10 @@ def save_picture(picture: NDArray[np.uint8], path: str | os.PathLike[str]) -> No
         raise MissingDependencyError("pictures need Pillow; install it with: pip install 'stickslip[view]'") from None
     if checks.path("picture", path).suffix.lower() != ".png":
         raise FileError(f"cannot write {visible(path)}: pictures are PNG files; give a name that ends in .png")
-    picture = np.asarray(picture)
+    try:
+        picture = np.asarray(picture)
+    except ValueError:  # rows of different lengths
+        raise InputError(f"picture: it is {shown(picture)}; an array of bytes (h, w, 3) is needed") from None
     if picture.dtype != np.uint8 or picture.ndim != 3 or picture.shape[2] != 3 or not picture.size:
         raise InputError(f"picture: it is an array of {picture.dtype} {picture.shape}; bytes (h, w, 3) are needed")
     with whole_file(path) as temporary:
