@@ -17,13 +17,14 @@ from stickslip.contact.laws import BOUNDED, BOX_SET, CONTACT, LIMIT, project_sca
 from stickslip.contact.momentum import momentum_error
 from stickslip.contact.problem import ContactProblem
 from stickslip.contact.residual import island_residual, scaled_residual
+from stickslip.dynamics import joints
 from stickslip.dynamics.soft_bodies import SoftMotion
 from stickslip.energy_ledger import EnergyLedger, Pushes, step_energy
 from stickslip.jit import kernel
 from stickslip.model import Model
 from stickslip.solvers.protocol import Solution, Solver
 from stickslip.state import State
-from stickslip.step_status import joint_errors, relative_joint_error, step_status, touching_turns
+from stickslip.step_status import relative_joint_error, step_status, touching_turns
 
 SLIP_FRACTION = 1e-6
 """Slip slower than this share of the free constraint velocity |q| is the solver's noise and has no direction."""
@@ -105,14 +106,13 @@ def certify(
     springs: NDArray[np.float64] | None = None,
     horizon: float | None = None,
     solver: Solver | None = None,
-    passed_through: bool = False,
 ) -> Certificate:
     """Certificate of a step of length h from ``before`` to ``after``; gap (nc,) [m] of the contacts.
 
     soft: soft bodies at the start of the step; filling [J]: what cavities of given volume did.
     springs (nc, 2): 1 / stiffness [m/N] and dissipation time [s] of the contacts, None where all are rigid; horizon
     [s]: time from where contacts were found to the end of the step, h unless given. solver: whose tolerance the worst
-    island is measured by, where its "converged" is to be judged; passed_through: whether a body went through another.
+    island is measured by, where its "converged" is to be judged.
     """
     ahead = h if horizon is None else horizon
     lam, v = solution.lam, solution.v
@@ -137,7 +137,7 @@ def certify(
     energy = step_energy(
         model, before, after, problem, solution, pushes, islands, gap, h, ahead, soft, filling, springs
     )
-    apart = joint_errors(model, after) if model.joints.count else np.zeros(0)
+    apart = joints.joint_errors(model, after.q, after.joint_broken) if model.joints.count else np.zeros(0)
     far = max(float(np.abs(after.q[:, :3]).max(initial=0.0)), float(np.abs(after.node_position).max(initial=0.0)))
     found = Certificate(
         momentum_error=momentum.linear,
@@ -160,7 +160,7 @@ def certify(
         energy=energy.ledger,
     )
     status = step_status(
-        solution, found.finite, energy.made, passed_through, relative_joint_error(model, apart), found.turn,
+        solution, found.finite, energy.made, relative_joint_error(model, apart), found.turn,
         max(found.worst_residual, momentum.share), solver,
     )  # fmt: skip
     return replace(found, status=status, converged=status == "converged")

@@ -10,7 +10,6 @@ from numpy.typing import NDArray
 
 from stickslip.contact.laws import CONTACT
 from stickslip.contact.problem import ContactProblem
-from stickslip.dynamics import joints
 from stickslip.geometry import rotation
 from stickslip.geometry.shapes import CAPSULE, CYLINDER
 from stickslip.model import Model
@@ -19,7 +18,8 @@ from stickslip.solvers.verdict import tolerance_of
 from stickslip.state import State
 
 WORST_FIRST = ("diverged", "passed-through", "joints-apart", "turned-too-far")
-"""Words that a step gets whatever its solver says of it; the first that is true of it."""
+"""Words that a step gets whatever its solver says of it; the first that is true of it. What passed through is found
+after the certificate (pieces.py)."""
 JOINTS_APART = 1e-2
 """Distance by which a rigid joint may be apart after a step, over the size of the smaller body that it joins."""
 MOST_TURN = 1.0
@@ -33,23 +33,22 @@ COARSE = 1e-4
 
 
 def step_status(
-    solution: Solution, finite: bool, made: float, passed_through: bool, apart: float, turn: float, worst: float,
+    solution: Solution, finite: bool, made: float, apart: float, turn: float, worst: float,
     solver: Solver | None,
 ) -> str:  # fmt: skip
     """The status of a step.
 
-    finite: whether all numbers of its certificate are; made: StepEnergy.made; passed_through: whether a body did;
+    finite: whether all numbers of its certificate are; made: StepEnergy.made;
     apart: largest distance by which a rigid joint is apart over the size of what it joins; turn [rad] of touching
     bodies; worst: residual of the worst island or error of the worst body, in its own unit.
     """
     true_of_it = {
         "diverged": not finite or made > MOST_MADE,
-        "passed-through": passed_through,
         "joints-apart": apart > JOINTS_APART,
         "turned-too-far": turn > MOST_TURN,
     }
     for word in WORST_FIRST:
-        if true_of_it[word]:
+        if true_of_it.get(word):
             return word
     if solution.status == "converged" and solver is not None and _measured_alike(solver):
         # the solver looked at all islands together, and one of them is hidden by the others
@@ -100,11 +99,6 @@ def relative_joint_error(model: Model, errors: NDArray[np.float64]) -> float:
         dynamic = (body >= 0) & (model.block[body] >= 0)
         size[dynamic] = np.minimum(size[dynamic], reach[body[dynamic]])
     return float((errors / size).max(initial=0.0))
-
-
-def joint_errors(model: Model, after: State) -> NDArray[np.float64]:
-    """Distances (nj,) [m] by which rigid joints that are not broken are apart."""
-    return joints.joint_errors(model, after.q, after.joint_broken)
 
 
 def _axis(model: Model, body: int, q: NDArray[np.float64]) -> NDArray[np.float64] | None:
