@@ -15,9 +15,9 @@ from collections.abc import Callable
 from math import inf
 
 import numpy as np
-from numpy.typing import NDArray
 
 from stickslip import Scene, Simulation
+from stickslip.arrays import Array
 from stickslip.geometry.tet_generators import box
 from stickslip.jit import numba, parallel_kernel, prange
 from stickslip.soft_description import elastic
@@ -52,7 +52,7 @@ def fastest(work: Callable[[], object], runs: int) -> float:
     return least
 
 
-def measure(nodes: int, threads: int, runs: int) -> tuple[dict[str, float], NDArray[np.float64]]:
+def measure(nodes: int, threads: int, runs: int) -> tuple[dict[str, float], Array]:
     """One size on so many threads: figures, and velocities after some iterations."""
     numba.set_num_threads(threads)
     scene = Scene()

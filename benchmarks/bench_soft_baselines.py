@@ -18,9 +18,9 @@ import time
 from dataclasses import asdict, dataclass, replace
 
 import numpy as np
-from numpy.typing import NDArray
 
 from stickslip import Scene, Simulation
+from stickslip.arrays import Array
 from stickslip.contact.problem import ContactProblem, Unsolved
 from stickslip.geometry import tet_generators
 from stickslip.linalg.inertia import SparseInertia, least_fill
@@ -75,7 +75,7 @@ def mat(nodes: int) -> Scene:
     return scene
 
 
-def problem_of(nodes: int, steps: int) -> tuple[ContactProblem, NDArray[np.float64]]:
+def problem_of(nodes: int, steps: int) -> tuple[ContactProblem, Array]:
     """The problem of the last of some steps, nothing of it solved, and the impulses of the step before."""
     sim = Simulation(mat(nodes), dt=0.01, solver=make_solver("apgd", operator="factorised", tolerance=1e-6))
     sim.run(steps)
@@ -107,9 +107,7 @@ def for_sap(problem: ContactProblem) -> ContactProblem:
     return replace(found, A=A, v_free=found.unsolved)
 
 
-def measure(
-    method: str, problem: ContactProblem, warm: NDArray[np.float64], exact: NDArray[np.float64], runs: int
-) -> Row:
+def measure(method: str, problem: ContactProblem, warm: Array, exact: Array, runs: int) -> Row:
     """The fastest of some solves."""
     name, options = METHODS[method]
     solver = make_solver(name, **options)

@@ -20,8 +20,9 @@ for _variable in ("OMP_NUM_THREADS", "NUMBA_NUM_THREADS", "MKL_NUM_THREADS"):
     os.environ.setdefault(_variable, "1")  # before NumPy is loaded: the comparison is single-threaded
 
 import numpy as np  # noqa: E402
-from numpy.typing import NDArray  # noqa: E402
 from scipy.spatial import cKDTree  # noqa: E402
+
+from stickslip.arrays import Array  # noqa: E402
 
 RADIUS, DENSITY, FRICTION, GRAVITY, DT = 0.05, 1000.0, 0.5, 9.81, 0.002
 ACROSS = 10  # spheres along one side of the container when stacked as a lattice
@@ -64,7 +65,7 @@ class Result:
     steps: int
 
 
-def lattice(count: int, seed: int = 1) -> NDArray[np.float64]:
+def lattice(count: int, seed: int = 1) -> Array:
     """Start positions (count, 3) [m]: a lattice with gaps, jittered so that it settles into a disordered pile."""
     pitch = SIDE / ACROSS
     k = np.arange(count)
@@ -73,7 +74,7 @@ def lattice(count: int, seed: int = 1) -> NDArray[np.float64]:
     return cell * pitch + corner + np.random.default_rng(seed).uniform(-0.09, 0.09, (count, 3)) * RADIUS
 
 
-def penetration_mm(position: NDArray[np.float64]) -> float:
+def penetration_mm(position: Array) -> float:
     """Deepest overlap [mm] among spheres and walls."""
     pairs = cKDTree(position).query_pairs(2.0 * RADIUS, output_type="ndarray")
     deepest = 0.0
@@ -88,7 +89,7 @@ def measure(
     engine: str,
     setting: str,
     step: Callable[[], object],
-    state: Callable[[], tuple[NDArray[np.float64], NDArray[np.float64]]],
+    state: Callable[[], tuple[Array, Array]],
     warm: int,
     steps: int,
 ) -> Result:
@@ -116,7 +117,7 @@ def measure(
     )
 
 
-def mujoco_pile(position: NDArray[np.float64], option: str) -> tuple[Any, Any, Any]:
+def mujoco_pile(position: Array, option: str) -> tuple[Any, Any, Any]:
     """MuJoCo's module, model and data of the pile at rest."""
     import mujoco
 
@@ -134,17 +135,17 @@ def mujoco_pile(position: NDArray[np.float64], option: str) -> tuple[Any, Any, A
     return mujoco, model, data
 
 
-def run_mujoco(position: NDArray[np.float64], setting: str, warm: int, steps: int) -> Result:
+def run_mujoco(position: Array, setting: str, warm: int, steps: int) -> Result:
     """The pile on MuJoCo with one of MUJOCO_SETTINGS."""
     mujoco, model, data = mujoco_pile(position, MUJOCO_SETTINGS[setting])
 
-    def state() -> tuple[NDArray[np.float64], NDArray[np.float64]]:
+    def state() -> tuple[Array, Array]:
         return data.qpos.reshape(-1, 7)[:, :3].copy(), data.qvel.reshape(-1, 6)[:, :3].copy()
 
     return measure("mujoco", setting, lambda: mujoco.mj_step(model, data), state, warm, steps)
 
 
-def stickslip_pile(position: NDArray[np.float64], solver: str, sweeps: int) -> tuple[Any, list[int]]:
+def stickslip_pile(position: Array, solver: str, sweeps: int) -> tuple[Any, list[int]]:
     """A stickslip simulation of the pile at rest (0 sweeps: the solver's limit), and its spheres' rows in the state."""
     from stickslip.scene import Scene
     from stickslip.simulation import Simulation
@@ -159,11 +160,11 @@ def stickslip_pile(position: NDArray[np.float64], solver: str, sweeps: int) -> t
     return Simulation(scene, dt=DT, solver=make_solver(solver, **limit)), [ball.index for ball in balls]
 
 
-def run_stickslip(position: NDArray[np.float64], solver: str, sweeps: int, warm: int, steps: int) -> Result:
+def run_stickslip(position: Array, solver: str, sweeps: int, warm: int, steps: int) -> Result:
     """The pile on stickslip with the named solver, stopped after `sweeps` iterations (0: its own limit)."""
     sim, rows = stickslip_pile(position, solver, sweeps)
 
-    def state() -> tuple[NDArray[np.float64], NDArray[np.float64]]:
+    def state() -> tuple[Array, Array]:
         return sim.state.q[rows, :3], sim.state.v[rows, :3]
 
     return measure(
@@ -171,7 +172,7 @@ def run_stickslip(position: NDArray[np.float64], solver: str, sweeps: int, warm:
     )
 
 
-def run_drake(position: NDArray[np.float64], approximation: str, warm: int, steps: int) -> Result:
+def run_drake(position: Array, approximation: str, warm: int, steps: int) -> Result:
     """The pile on Drake's discrete plant with point contact."""
     import pydrake.all as drake
 
@@ -199,7 +200,7 @@ def run_drake(position: NDArray[np.float64], approximation: str, warm: int, step
     def step() -> None:
         simulator.AdvanceTo(context.get_time() + DT)
 
-    def state() -> tuple[NDArray[np.float64], NDArray[np.float64]]:
+    def state() -> tuple[Array, Array]:
         poses = [plant.EvalBodyPoseInWorld(inside, ball).translation() for ball in balls]
         speeds = [plant.EvalBodySpatialVelocityInWorld(inside, ball).translational() for ball in balls]
         return np.array(poses), np.array(speeds)
@@ -207,7 +208,7 @@ def run_drake(position: NDArray[np.float64], approximation: str, warm: int, step
     return measure("drake", f"{approximation}, point contact", step, state, warm, steps)
 
 
-def settled(count: int, settler: str, folder: Path) -> NDArray[np.float64]:
+def settled(count: int, settler: str, folder: Path) -> Array:
     """Positions (count, 3) of the settled pile, from `folder` if they were settled before."""
     file = folder / f"stickslip-pile-{settler}-{count}.npy"
     if file.exists():
@@ -216,13 +217,13 @@ def settled(count: int, settler: str, folder: Path) -> NDArray[np.float64]:
     if settler == "mujoco":
         mujoco, model, data = mujoco_pile(start, MUJOCO_SETTINGS["CG default (100 iterations, 1e-8), pyramidal"])
 
-        def step() -> tuple[NDArray[np.float64], NDArray[np.float64]]:
+        def step() -> tuple[Array, Array]:
             mujoco.mj_step(model, data)
             return data.qpos.reshape(-1, 7)[:, :3].copy(), data.qvel.reshape(-1, 6)[:, :3].copy()
     else:
         sim, rows = stickslip_pile(start, "prox-gs", SETTLING_SWEEPS)
 
-        def step() -> tuple[NDArray[np.float64], NDArray[np.float64]]:
+        def step() -> tuple[Array, Array]:
             sim.step()
             return sim.state.q[rows, :3], sim.state.v[rows, :3]
 

@@ -41,11 +41,11 @@ from pathlib import Path
 from typing import Any
 
 import numpy as np
-from numpy.typing import NDArray
 
 import drake_ball
 from drake_bodies import deformable, properties
 from stickslip import Scene, Simulation, TetMesh, elastic, tet_generators
+from stickslip.arrays import Array
 from stickslip.collision.soft_contacts import find_soft_contacts
 from stickslip.geometry.rotation import matrix
 from stickslip.geometry.tet_files import write_tet_mesh
@@ -64,7 +64,7 @@ FIRST = 5
 DRAKE_GAP = -1e-3
 """[m] gap of rings at the start in Drake."""
 RADIUS = 0.05
-Placed = tuple[NDArray[np.float64], TetMesh]
+Placed = tuple[Array, TetMesh]
 """Nodes (n, 3) [m] in the world, and the mesh they belong to."""
 
 
@@ -216,7 +216,7 @@ def _depth(of: Placed, within: Placed) -> float:
     return deepest
 
 
-def _distance(place: NDArray[np.float64], triangles: NDArray[np.float64]) -> float:
+def _distance(place: Array, triangles: Array) -> float:
     """[m] from a place (3,) to the nearest of triangles (n, 3, 3)."""
     corner, nearest = [triangles[:, k] for k in range(3)], math.inf
     normal = np.cross(corner[1] - corner[0], corner[2] - corner[0])
@@ -231,7 +231,7 @@ def _distance(place: NDArray[np.float64], triangles: NDArray[np.float64]) -> flo
     return min(nearest, float(np.abs(away[inside]).min(initial=math.inf)))
 
 
-def _overlap_of(case: Case, nodes: list[NDArray[np.float64]]) -> float:
+def _overlap_of(case: Case, nodes: list[Array]) -> float:
     """[m] largest overlap of neighbours; NaN where links have come apart."""
     if case.ring is None:
         return max(0.0, -min(float(x[:, 2].min()) for x in nodes))
@@ -255,7 +255,7 @@ COLUMNS = ("case", "engine", "unknowns", "ms_first", "ms", "contacts", "overlap_
 
 
 def _row(
-    case: Case, engine: str, used: list[float], contacts: int, nodes: list[NDArray[np.float64]], converged: float
+    case: Case, engine: str, used: list[float], contacts: int, nodes: list[Array], converged: float
 ) -> dict[str, Any]:
     first, rest = used[:FIRST] or [math.nan], used[case.settling :] or [math.nan]
     return {

@@ -19,10 +19,10 @@ from pathlib import Path
 from typing import Any
 
 import numpy as np
-from numpy.typing import NDArray
 
 from drake_bodies import deformable, properties
 from stickslip import Simulation
+from stickslip.arrays import Array
 from stickslip.scene import Body
 from stickslip.scenes.ball_grip import (
     ARM_DAMPING,
@@ -176,9 +176,7 @@ def drakes(settings: dict[str, Any], steps: int, folder: Path) -> Course:
     return course
 
 
-def _note(
-    course: Course, sim: Simulation, fingers: list[NDArray[np.float64]], forces: list[NDArray[np.float64]], count: int
-) -> None:
+def _note(course: Course, sim: Simulation, fingers: list[Array], forces: list[Array], count: int) -> None:
     """Overlap [m], grip force [N] and norm of the internal forces [N] after a step."""
     x = sim.nodes(BALL)
     inside = [np.min(0.5 * np.asarray(FINGER) - np.abs(x - finger), axis=1).max() for finger in fingers]

@@ -24,14 +24,13 @@ from typing import NamedTuple
 
 import numpy as np
 from numpy.lib.stride_tricks import sliding_window_view
-from numpy.typing import NDArray
 from scipy.interpolate import PchipInterpolator
 from scipy.sparse import csc_array
 from scipy.sparse.linalg import spsolve
 
+from stickslip.arrays import Array, Bools, LongInts
 from stickslip.scenes.cylinder_press import FULL_LOAD, MOONEY, OWN, RADIUS, REFERENCE
 
-Array = NDArray[np.float64]
 C1, C2, BULK = (1e-6 * modulus for modulus in MOONEY)
 """[MPa]"""
 STEP = 0.002
@@ -49,7 +48,7 @@ class Mesh(NamedTuple):
 
     nodes: Array
     """(nn, 2) [m] at rest."""
-    quads: NDArray[np.int64]
+    quads: LongInts
     """(ne, 9) nodes of each element, three by three."""
     gradient: Array
     """(ne, 9 points, 9 nodes, 2) [1/m] of the shape functions."""
@@ -57,7 +56,7 @@ class Mesh(NamedTuple):
     """(ne, 9) [m^2] area that each point stands for."""
     pressure: Array
     """(9, 3) shapes 1, xi, eta of the pressure at the points."""
-    numbers: NDArray[np.int64]
+    numbers: LongInts
     """(ne, 21) unknowns of each element: positions, then pressures, all positions of the mesh first."""
 
     @property
@@ -93,7 +92,7 @@ def quarter_disc(divisions: int) -> Mesh:
     return _with_integrals(points.reshape(-1, 2)[first], same.ravel()[quads])
 
 
-def _with_integrals(nodes: Array, quads: NDArray[np.int64]) -> Mesh:
+def _with_integrals(nodes: Array, quads: LongInts) -> Mesh:
     """A mesh from nodes (nn, 2) [m] and elements (ne, 9)."""
     s, w = np.polynomial.legendre.leggauss(3)
     shape = np.stack([0.5 * s * (s - 1.0), 1.0 - s * s, 0.5 * s * (s + 1.0)], axis=-1)  # (points, nodes) of a line
@@ -159,9 +158,7 @@ def gradient_and_hessian(mesh: Mesh, x: Array, p: Array) -> tuple[Array, csc_arr
     return total, csc_array((K.ravel(), (rows, columns)), shape=(mesh.unknowns, mesh.unknowns))
 
 
-def under_plate(
-    mesh: Mesh, x: Array, p: Array, touching: NDArray[np.bool_], top: float
-) -> tuple[Array, Array, NDArray[np.bool_], float]:
+def under_plate(mesh: Mesh, x: Array, p: Array, touching: Bools, top: float) -> tuple[Array, Array, Bools, float]:
     """Equilibrium under a plate at the height ``top`` [m]: x (nn, 2), p (ne, 3), who touches (nn,), force [MN/m].
 
     Starts from the given x, p and touching nodes. The force is that of the whole cylinder.
@@ -180,7 +177,7 @@ def under_plate(
 
 
 def _equilibrium(
-    mesh: Mesh, x: Array, p: Array, symmetric: NDArray[np.bool_], touching: NDArray[np.bool_], top: float
+    mesh: Mesh, x: Array, p: Array, symmetric: Bools, touching: Bools, top: float
 ) -> tuple[Array, Array, Array]:
     """Newton's method for x and p with given nodes on the plate; vertical reactions (nn,) [MN/m] of a quarter."""
     x = x.copy()

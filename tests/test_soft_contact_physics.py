@@ -4,10 +4,10 @@ import math
 
 import numpy as np
 import pytest
-from numpy.typing import NDArray
 
 import child_process
 from stickslip import Scene, Simulation, elastic, tet_generators
+from stickslip.arrays import Array
 from stickslip.geometry import rotation
 from stickslip.geometry.rotation import about_axis
 from stickslip.geometry.tet_mesh import TetMesh, volumes_of, without_unused
@@ -77,7 +77,7 @@ def test_force_grows_with_the_approach_as_hertz_says():
 # ---- two-way coupling ------------------------------------------------------------------------------------------------
 
 
-def momenta(sim: Simulation) -> tuple[NDArray[np.float64], NDArray[np.float64]]:
+def momenta(sim: Simulation) -> tuple[Array, Array]:
     """Momentum (3,) [N s] of everything that moves freely, and angular momentum (3,) [N m s] about the origin."""
     model, state = sim.model, sim.state
     each = model.soft.mass[:, None] * state.node_velocity
@@ -270,20 +270,20 @@ def sliding_cube(solver: str = "auto", warm_start: bool = True, **options) -> tu
 
 
 @pytest.fixture(scope="module")
-def slid() -> NDArray[np.float64]:
+def slid() -> Array:
     sim, cube = sliding_cube(tolerance=1e-10)
     sim.run(SLIDING)
     return sim.nodes(cube)
 
 
 @pytest.mark.parametrize("solver", ["prox-gs", "prox-jacobi", "implicit", "admm", "nsgs", "proximal-point"])
-def test_solvers_agree_on_a_soft_body_in_contact(solver: str, slid: NDArray[np.float64]):
+def test_solvers_agree_on_a_soft_body_in_contact(solver: str, slid: Array):
     sim, cube = sliding_cube(solver)
     sim.run(SLIDING)
     assert sim.nodes(cube) == pytest.approx(slid, abs=1e-8)
 
 
-def test_element_rows_move_as_the_stiffness_matrix_does(slid: NDArray[np.float64]):
+def test_element_rows_move_as_the_stiffness_matrix_does(slid: Array):
     sim, cube = sliding_cube("newton")
     sim.run(SLIDING)
     assert sim.elastic_rows

@@ -2,9 +2,9 @@
 
 import numpy as np
 import pytest
-from numpy.typing import NDArray
 
 from stickslip import InputError, Scene, Simulation
+from stickslip.arrays import Array
 from stickslip.contact_report import OPEN
 from stickslip.geometry.tet_generators import box
 from stickslip.geometry.tet_mesh import TetMesh
@@ -16,13 +16,13 @@ CUBE = box((0.1, 0.1, 0.1), 2)
 MASS = 1000 * 0.1**3
 
 
-def momentum(sim: Simulation, body: SoftBody) -> NDArray[np.float64]:
+def momentum(sim: Simulation, body: SoftBody) -> Array:
     """(3,) [N s]"""
     own = sim.model.soft.node_body == body.index
     return sim.model.soft.mass[own] @ sim.node_velocities(body)
 
 
-def force_by_momentum(sim: Simulation, body: SoftBody) -> NDArray[np.float64]:
+def force_by_momentum(sim: Simulation, body: SoftBody) -> Array:
     """Contact force (3,) [N] of one more step, from what the momentum gained beside gravity."""
     before = momentum(sim, body)
     sim.step()

@@ -6,9 +6,9 @@ from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from typing import Literal
 
-import numpy as np
-from numpy.typing import ArrayLike, NDArray
+from numpy.typing import ArrayLike
 
+from stickslip.arrays import Array
 from stickslip.checks import instance
 from stickslip.errors import InputError
 from stickslip.geometry.mass import MassProperties
@@ -39,12 +39,12 @@ class BodyDescription:
     name: str
     kind: Kind
     parts: tuple[Placed, ...]
-    position: NDArray[np.float64]
-    rotation: NDArray[np.float64]
-    velocity: NDArray[np.float64]
-    angular_velocity: NDArray[np.float64]
-    force: NDArray[np.float64]
-    torque: NDArray[np.float64]
+    position: Array
+    rotation: Array
+    velocity: Array
+    angular_velocity: Array
+    force: Array
+    torque: Array
     mass_properties: MassProperties
     material: int
     motion: Motion | None

@@ -3,8 +3,9 @@
 from __future__ import annotations
 
 import numpy as np
-from numpy.typing import ArrayLike, NDArray
+from numpy.typing import ArrayLike
 
+from stickslip.arrays import Array
 from stickslip.checks import array, positive
 from stickslip.errors import InputError
 from stickslip.geometry import mass
@@ -46,7 +47,7 @@ def mass_properties(
     return mass.MassProperties(own.mass * factor if total is None else total, own.centre, tensor)
 
 
-def _inertia(where: str, inertia: ArrayLike) -> NDArray[np.float64]:
+def _inertia(where: str, inertia: ArrayLike) -> Array:
     """A symmetric positive definite inertia (3, 3) from a matrix or its diagonal."""
     given = array(where, "inertia", inertia, (3,), (3, 3))
     tensor = np.diag(given) if given.ndim == 1 else given

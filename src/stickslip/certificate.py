@@ -10,8 +10,8 @@ from dataclasses import asdict, dataclass, replace
 from math import isfinite, sqrt
 
 import numpy as np
-from numpy.typing import NDArray
 
+from stickslip.arrays import Array
 from stickslip.contact.islands import problem_islands
 from stickslip.contact.laws import BOUNDED, BOX_SET, CONTACT, LIMIT, project_scaled
 from stickslip.contact.momentum import momentum_error
@@ -99,11 +99,11 @@ def certify(
     after: State,
     problem: ContactProblem,
     solution: Solution,
-    gap: NDArray[np.float64],
+    gap: Array,
     h: float,
     soft: SoftMotion | None = None,
     filling: float = 0.0,
-    springs: NDArray[np.float64] | None = None,
+    springs: Array | None = None,
     horizon: float | None = None,
     solver: Solver | None = None,
 ) -> Certificate:

@@ -17,6 +17,7 @@ from typing import Any, TypeVar
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
+from stickslip.arrays import Array, Ints
 from stickslip.errors import FileError, InputError
 from stickslip.names import LONGEST_NAME, hidden_characters, shown
 
@@ -92,9 +93,7 @@ def whole(where: str, what: str, value: Any, least: int = 0, most: int = MOST) -
     return int(plain)
 
 
-def array(
-    where: str, what: str, value: Any, *shapes: tuple[int | None, ...], largest: float = LARGEST
-) -> NDArray[np.float64]:
+def array(where: str, what: str, value: Any, *shapes: tuple[int | None, ...], largest: float = LARGEST) -> Array:
     """A new array of finite numbers of one of the shapes, in which None stands for any length."""
     found = numbers(where, what, value, *shapes)
     if not np.isfinite(found).all():
@@ -107,17 +106,17 @@ def array(
     return found
 
 
-def numbers(where: str, what: str, value: Any, *shapes: tuple[int | None, ...]) -> NDArray[np.float64]:
+def numbers(where: str, what: str, value: Any, *shapes: tuple[int | None, ...]) -> Array:
     """A new array of numbers, finite or not, of one of the shapes, in which None stands for any length."""
     return np.array(_array_of(where, what, value, "iuf", shapes, "numbers"), dtype=np.float64, order="C")
 
 
-def vector(where: str, what: str, value: Any, length: int = 3, largest: float = LARGEST) -> NDArray[np.float64]:
+def vector(where: str, what: str, value: Any, length: int = 3, largest: float = LARGEST) -> Array:
     """A new finite vector of the given length."""
     return array(where, what, value, (length,), largest=largest)
 
 
-def direction(where: str, what: str, value: Any) -> NDArray[np.float64]:
+def direction(where: str, what: str, value: Any) -> Array:
     """A vector (3,) scaled to unit length."""
     given = vector(where, what, value)
     size = float(np.linalg.norm(given))
@@ -126,7 +125,7 @@ def direction(where: str, what: str, value: Any) -> NDArray[np.float64]:
     return given / size
 
 
-def unit_quaternion(where: str, value: Any, what: str = "rotation") -> NDArray[np.float64]:
+def unit_quaternion(where: str, value: Any, what: str = "rotation") -> Array:
     """A quaternion (w, x, y, z) scaled to unit length."""
     quaternion = vector(where, what, value, 4)
     length = float(np.linalg.norm(quaternion))
@@ -135,12 +134,12 @@ def unit_quaternion(where: str, value: Any, what: str = "rotation") -> NDArray[n
     return quaternion / length
 
 
-def for_each(where: str, what: str, value: Any, count: int, largest: float = LARGEST) -> NDArray[np.float64]:
+def for_each(where: str, what: str, value: Any, count: int, largest: float = LARGEST) -> Array:
     """Finite numbers (count, 3) from one vector (3,) for all, or from one for each."""
     return np.broadcast_to(array(where, what, value, (3,), (count, 3), largest=largest), (count, 3))
 
 
-def whole_array(where: str, what: str, value: Any, shape: tuple[int | None, ...], count: int) -> NDArray[np.int32]:
+def whole_array(where: str, what: str, value: Any, shape: tuple[int | None, ...], count: int) -> Ints:
     """A new array of whole numbers from 0 to below ``count`` of a shape, in which None stands for any length."""
     found = _array_of(where, what, value, "iu", (shape,), "whole numbers")
     if found.size and (found.min() < 0 or found.max() >= count):
@@ -149,7 +148,7 @@ def whole_array(where: str, what: str, value: Any, shape: tuple[int | None, ...]
     return np.array(found, dtype=np.int32, order="C")
 
 
-def indices(where: str, what: str, value: Any, count: int) -> NDArray[np.int32]:
+def indices(where: str, what: str, value: Any, count: int) -> Ints:
     """Different rising indices below ``count``, at least one; a mask of that length is taken, too."""
     given = _as_array(where, what, value, "a list of whole numbers")
     if given.dtype == np.bool_ and given.shape == (count,):

@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
+from stickslip.arrays import Array, Ints
 from stickslip.certificate import SLIP_FRACTION
 from stickslip.jit import kernel
 from stickslip.linalg.vec3 import cross, load3
@@ -27,30 +28,30 @@ AT_BOUND = 1e-6
 class ContactReport:
     """k contacts of the last step; ``normal`` and ``force`` are those that act on ``on_body``."""
 
-    on_body: NDArray[np.int32]
+    on_body: Ints
     """(k,) index of the body on which ``force`` acts; soft body s is Model.body_count + s."""
-    from_body: NDArray[np.int32]
+    from_body: Ints
     """(k,) index of the other body."""
-    point: NDArray[np.float64]
+    point: Array
     """(k, 3) [m] world."""
-    normal: NDArray[np.float64]
+    normal: Array
     """(k, 3) unit, pointing into ``on_body``."""
-    gap: NDArray[np.float64]
+    gap: Array
     """(k,) [m] negative where the bodies overlap."""
-    force: NDArray[np.float64]
+    force: Array
     """(k, 3) [N] mean contact force over the step, world frame."""
-    torsion: NDArray[np.float64]
+    torsion: Array
     """(k,) [N m] mean friction torque on ``on_body`` about ``normal``."""
-    slip_velocity: NDArray[np.float64]
+    slip_velocity: Array
     """(k, 3) [m/s] tangential velocity of ``on_body`` relative to ``from_body``, world frame."""
-    status: NDArray[np.int32]
+    status: Ints
     """(k,) OPEN, STICK or SLIP; names in STATUS_NAMES."""
 
     def __len__(self) -> int:
         return len(self.gap)
 
     @property
-    def total_force(self) -> NDArray[np.float64]:
+    def total_force(self) -> Array:
         """(3,) [N] sum of the forces."""
         return self.force.sum(axis=0) if len(self) else np.zeros(3)
 
@@ -66,29 +67,29 @@ class StepContacts(NamedTuple):
     Those of soft bodies follow those of rigid ones, piece by piece where the step was cut.
     """
 
-    body_a: NDArray[np.int32]
+    body_a: Ints
     """(k,) rigid body, or Model.body_count + soft body; a soft body that touches itself is both."""
-    body_b: NDArray[np.int32]
-    point: NDArray[np.float64]
+    body_b: Ints
+    point: Array
     """(k, 3) [m] world."""
-    normal: NDArray[np.float64]
+    normal: Array
     """(k, 3) unit, world."""
-    gap: NDArray[np.float64]
+    gap: Array
     """(k,) [m]"""
-    friction: NDArray[np.float64]
+    friction: Array
     """(k, 3) coefficients along two tangents and about the normal [m]."""
-    impulse: NDArray[np.float64]
+    impulse: Array
     """(k, 4) on b: world frame [N s], and torsion about the normal [N m s]; soft bodies have none."""
-    slip: NDArray[np.float64]
+    slip: Array
     """(k, 3) [m/s] tangential velocity of b relative to a, world frame."""
-    status: NDArray[np.int32]
+    status: Ints
     """(k,) OPEN, STICK or SLIP."""
-    node_a: NDArray[np.int32]
+    node_a: Ints
     """(k, 3) nodes of soft bodies that take part on side a, -1 where there is none; no rows in scenes without any."""
-    node_b: NDArray[np.int32]
-    weight_a: NDArray[np.float64]
+    node_b: Ints
+    weight_a: Array
     """(k, 3) their shares of the impulse."""
-    weight_b: NDArray[np.float64]
+    weight_b: Array
 
 
 def contacts_of(result: StepResult) -> StepContacts:

@@ -13,8 +13,8 @@ from __future__ import annotations
 from math import sqrt
 
 import numpy as np
-from numpy.typing import NDArray
 
+from stickslip.arrays import Array, Bools, Ints, LongInts
 from stickslip.collision.contacts import Contacts, find_contacts
 from stickslip.dynamics import contact_rows
 from stickslip.geometry.shapes import HALF_SPACE, MESH
@@ -42,7 +42,7 @@ CREEP = 0.05
 """Of the same: by how much an overlap that is deeper already may grow in a step."""
 
 
-def allowed_depth(thickness: NDArray[np.float64], began: NDArray[np.float64]) -> NDArray[np.float64]:
+def allowed_depth(thickness: Array, began: Array) -> Array:
     """How deep shapes may be in each other [m] after a step; who was deeper already may hardly get any deeper.
 
     thickness [m] of the thinner one, began [m]: how deep they were.
@@ -50,7 +50,7 @@ def allowed_depth(thickness: NDArray[np.float64], began: NDArray[np.float64]) ->
     return np.maximum(SHARE * thickness, began + CREEP * thickness)
 
 
-def is_slow(model: Model, v: NDArray[np.float64], v_end: NDArray[np.float64], h: float) -> bool:
+def is_slow(model: Model, v: Array, v_end: Array, h: float) -> bool:
     """Whether nobody can go too far in a step of h with velocities v before and v_end (nb, 6) after it."""
     way, turn = _longest(model.lever, v, v_end, h)
     return turn <= MOST_TURN and 2.0 * way <= SHARE * model.shape_points.thinnest
@@ -58,12 +58,12 @@ def is_slow(model: Model, v: NDArray[np.float64], v_end: NDArray[np.float64], h:
 
 def watched_contacts(
     model: Model,
-    q: NDArray[np.float64],
-    way: NDArray[np.float64],
-    way_end: NDArray[np.float64],
+    q: Array,
+    way: Array,
+    way_end: Array,
     found: Found | None,
     options: Stepping,
-    ignored: NDArray[np.int64],
+    ignored: LongInts,
 ) -> Contacts | None:
     """Contacts at the start q (nb, 7) of a step of pairs that could pass through each other in it; None where none can.
 
@@ -82,7 +82,7 @@ def watched_contacts(
     if contacts is None or further.any():
         margin = options.margin_under(float(np.linalg.norm(model.gravity)))
 
-        def pair_reach(a: NDArray[np.int32], b: NDArray[np.int32]) -> NDArray[np.float64]:
+        def pair_reach(a: Ints, b: Ints) -> Array:
             ways = (contact_rows.relative_speeds(model, each, a, b) for each in (way, way_end))
             return margin + np.maximum(*ways)
 
@@ -96,10 +96,10 @@ def watched_contacts(
 def crossings(
     model: Model,
     contacts: Contacts,
-    q: NDArray[np.float64],
-    q_end: NDArray[np.float64],
-    turn: NDArray[np.float64],
-) -> NDArray[np.float64]:
+    q: Array,
+    q_end: Array,
+    turn: Array,
+) -> Array:
     """How far (nc,) shapes are beyond the planes that separated them at q, at q_end (nb, 7).
 
     As a share of what they may be: above 1 they have gone too far. Planes turn with a body that turns by less than
@@ -127,9 +127,7 @@ def crossings(
     return share
 
 
-def entering(
-    model: Model, shape: int, p: NDArray[np.float64], end: NDArray[np.float64], allowed: float
-) -> NDArray[np.bool_]:
+def entering(model: Model, shape: int, p: Array, end: Array, allowed: float) -> Bools:
     """Which of the ways from p to end (k, 3), as seen from a mesh, lead deeper into it than allowed [m]."""
     found = np.zeros(len(p), dtype=np.bool_)
     _entering(p, end, allowed, model.meshes, model.shape_mesh[shape], found)

@@ -3,15 +3,15 @@
 from __future__ import annotations
 
 import numpy as np
-from numpy.typing import NDArray
 
+from stickslip.arrays import Array
 from stickslip.collision.contacts import Contacts
 from stickslip.errors import DivergenceError
 from stickslip.model import Model
 from stickslip.state import State
 
 
-def check_finite(model: Model, state: State, contacts: Contacts, lam: NDArray[np.float64]) -> None:
+def check_finite(model: Model, state: State, contacts: Contacts, lam: Array) -> None:
     """Raise a DivergenceError that names time, body and contact where a step gave a non-finite number."""
     with np.errstate(over="ignore", invalid="ignore"):
         # squares, so that a speed whose energy overflows counts as well

@@ -12,6 +12,7 @@ from typing import NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
+from stickslip.arrays import Array
 from stickslip.contact.islands import ProblemIslands
 from stickslip.contact.problem import ContactProblem
 from stickslip.dynamics import joints
@@ -64,11 +65,11 @@ class Pushes(NamedTuple):
     """[J] work of friction."""
     normal: float
     """[J] work of the normal impulses of rigid contacts and of limits."""
-    work: NDArray[np.float64]
+    work: Array
     """(n,) [J] work of both, by constraint block."""
-    u: NDArray[np.float64]
+    u: Array
     """(m,) [m/s] constraint velocities of the solution."""
-    u_before: NDArray[np.float64]
+    u_before: Array
     """(m,) the same before the step, or where solvers give mean velocities those of the solution."""
 
 
@@ -88,12 +89,12 @@ def step_energy(
     solution: Solution,
     pushes: Pushes,
     islands: ProblemIslands,
-    gap: NDArray[np.float64],
+    gap: Array,
     h: float,
     ahead: float,
     soft: SoftMotion | None,
     filling: float,
-    springs: NDArray[np.float64] | None,
+    springs: Array | None,
 ) -> StepEnergy:
     """The energy of a step of length h; arguments as those of ``certificate.certify``."""
     lam = solution.lam
@@ -152,10 +153,10 @@ class _Books:
         # [J] energy had at the start or given by the user; gained in all; given by what the ledger knows
         self.known, self.change, self.given = (np.zeros(self.count) for _ in range(3))
 
-    def _sum(self, island: NDArray[np.integer], values: NDArray[np.float64]) -> NDArray[np.float64]:
+    def _sum(self, island: NDArray[np.integer], values: Array) -> Array:
         return np.asarray(np.bincount(island, values, self.count), dtype=np.float64)
 
-    def add_bodies(self, before: State, after: State, mean: NDArray[np.float64], h: float) -> None:
+    def add_bodies(self, before: State, after: State, mean: Array, h: float) -> None:
         """Kinetic and potential energy, and the user's forces."""
         kinetic_0, potential_0 = body_energies(self.model, before.q, before.v)
         kinetic, potential = body_energies(self.model, after.q, after.v)
@@ -166,13 +167,13 @@ class _Books:
         self.given += self._sum(self.body, work)
         self.known += self._sum(self.body, kinetic_0 + np.abs(risen) + np.abs(work))
 
-    def add_blocks(self, work: NDArray[np.float64], carried: NDArray[np.float64]) -> None:
+    def add_blocks(self, work: Array, carried: Array) -> None:
         """Work (n,) of contacts and limits, and that (m,) which bodies with prescribed motion take."""
         block = np.repeat(self.block, self.block_rows)
         self.given += self._sum(self.block, work) - self._sum(block, carried)
         self.known += np.abs(self._sum(block, carried))
 
-    def add_joints(self, before: State, after: State, mean: NDArray[np.float64], h: float) -> None:
+    def add_joints(self, before: State, after: State, mean: Array, h: float) -> None:
         """Springs, dampers and drives of joints, and what it takes to close those that were apart."""
         found = joints.joint_energies(self.model, before, after, mean, h)
         tables = self.model.joints
@@ -195,9 +196,7 @@ class _Books:
         self.given[-1] += work - damping
         self.known[-1] += kinetic[0] + elastic[0] + abs(risen) + abs(work)
 
-    def add_springs(
-        self, before: NDArray[np.float64], after: NDArray[np.float64], damping: NDArray[np.float64]
-    ) -> None:
+    def add_springs(self, before: Array, after: Array, damping: Array) -> None:
         """Energies (nc,) in the springs of contacts, and what their dampers took."""
         island = self.block[: len(before)]
         self.change += self._sum(island, after - before)
@@ -216,7 +215,7 @@ class _Books:
 
 
 def _joint_energies(
-    model: Model, before: State, after: State, mean: NDArray[np.float64], h: float
+    model: Model, before: State, after: State, mean: Array, h: float
 ) -> tuple[float, float, float, float, float]:
     """Elastic energy of joints before and after a step of h, what dampers took, drives gave and breaking lost [J].
 

@@ -8,8 +8,9 @@ from math import inf, isinf
 from typing import Literal, get_args
 
 import numpy as np
-from numpy.typing import ArrayLike, NDArray
+from numpy.typing import ArrayLike
 
+from stickslip.arrays import Array
 from stickslip.body_description import Body, BodyDescription, body_index
 from stickslip.checks import any_number, direction, finite, instance, not_negative, sequence
 from stickslip.errors import InputError
@@ -67,11 +68,11 @@ class Drive:
 class SectionSprings:
     """Six springs of a section of a rod: shear along its two axes, stretch [m], bending about them, twist [rad]."""
 
-    rest: NDArray[np.float64]
+    rest: Array
     """(6,) [m, rad] where they are at rest."""
-    stiffness: NDArray[np.float64]
+    stiffness: Array
     """(6,) [N/m, N m/rad]"""
-    damping: NDArray[np.float64]
+    damping: Array
     """(6,) [N s/m, N m s/rad]"""
 
 
@@ -84,10 +85,10 @@ class JointDescription:
     a: int
     """Body index, or WORLD."""
     b: int
-    point_a: NDArray[np.float64]
+    point_a: Array
     """(3,) [m] world, at time zero; moves with body a."""
-    point_b: NDArray[np.float64]
-    frame: NDArray[np.float64]
+    point_b: Array
+    frame: Array
     """(4,) world, at time zero: local z is the axis; local x the second axis of a universal joint."""
     length: float
     """[m] of a distance or spring, else 0."""
@@ -109,7 +110,7 @@ class JointDescription:
     """[N m]"""
     collide: bool
     """Whether the two bodies collide while the joint holds."""
-    frame_b: NDArray[np.float64] | None = None
+    frame_b: Array | None = None
     """(4,) that of b where it is another one: links of a rod each have their own."""
     springs: SectionSprings | None = None
     """Those of a section of a rod, in the place of the stiffnesses above."""
@@ -131,13 +132,13 @@ def two_bodies(bodies: Sequence[BodyDescription], where: str, a: Body | None, b:
     return found[0], found[1]
 
 
-def default_point(bodies: Sequence[BodyDescription], a: int, b: int) -> NDArray[np.float64]:
+def default_point(bodies: Sequence[BodyDescription], a: int, b: int) -> Array:
     """Centre of mass (3,) [m] of b, or of a where b does not move freely."""
     body = bodies[b if b != WORLD and bodies[b].kind == "dynamic" else a]
     return body.position + rotation.matrix(body.rotation) @ body.mass_properties.centre
 
 
-def joint_frame(where: str, axes: tuple[ArrayLike | None, ...]) -> NDArray[np.float64]:
+def joint_frame(where: str, axes: tuple[ArrayLike | None, ...]) -> Array:
     """Quaternion of the joint's frame in the world: z along the axis, x along the second one, where it has them."""
     if not axes:
         return rotation.between((0, 0, 1), (0, 0, 1))
@@ -153,7 +154,7 @@ def joint_frame(where: str, axes: tuple[ArrayLike | None, ...]) -> NDArray[np.fl
     return rotation.multiply(upright, rotation.about_axis((0, 0, 1), float(np.arctan2(local[1], local[0]))))
 
 
-def _direction(where: str, what: str, value: ArrayLike | None) -> NDArray[np.float64]:
+def _direction(where: str, what: str, value: ArrayLike | None) -> Array:
     if value is None:
         raise InputError(f"{where}: {what} is not given; a vector (3,) other than zero is needed")
     return direction(where, what, value)

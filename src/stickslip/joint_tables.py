@@ -7,8 +7,8 @@ from math import inf, isinf
 from typing import NamedTuple
 
 import numpy as np
-from numpy.typing import NDArray
 
+from stickslip.arrays import Array, Ints, LongInts
 from stickslip.geometry.rotation import conjugate, matrix, multiply
 from stickslip.joint_description import JOINT_KINDS, WORLD, JointDescription, JointKind
 
@@ -69,50 +69,50 @@ FREE: dict[JointKind, tuple[Measure, ...]] = {
 class JointTables(NamedTuple):
     """nj joints with k rows in n blocks; rows and blocks of a joint are neighbours."""
 
-    kind: NDArray[np.int32]
+    kind: Ints
     """(nj,) index into JOINT_KINDS."""
-    body_a: NDArray[np.int32]
+    body_a: Ints
     """(nj,) or WORLD."""
-    body_b: NDArray[np.int32]
-    anchor_a: NDArray[np.float64]
+    body_b: Ints
+    anchor_a: Array
     """(nj, 3) [m] relative to the centre of mass, in the body's frame; of the world in world coordinates."""
-    anchor_b: NDArray[np.float64]
-    frame_a: NDArray[np.float64]
+    anchor_b: Array
+    frame_a: Array
     """(nj, 4) joint frame in the body's frame; local z is the axis."""
-    frame_b: NDArray[np.float64]
-    break_force: NDArray[np.float64]
+    frame_b: Array
+    break_force: Array
     """(nj,) [N], inf: never."""
-    break_torque: NDArray[np.float64]
+    break_torque: Array
     """(nj,) [N m]"""
-    ignored_key: NDArray[np.int64]
+    ignored_key: LongInts
     """(nj,) (lower body << 32) + higher body of the pair that does not collide while the joint holds, or -1."""
-    coordinate: NDArray[np.int32]
+    coordinate: Ints
     """(nj, 2, 3) Measure of each free coordinate; NOTHING where there is none."""
-    target: NDArray[np.float64]
+    target: Array
     """(nj, 2, 2) position and velocity that the drive of each coordinate has at time zero."""
-    row_joint: NDArray[np.int32]
+    row_joint: Ints
     """(k,)"""
-    row_measure: NDArray[np.int32]
+    row_measure: Ints
     """(k, 3) Measure of each row; its value is sign (measure - offset)."""
-    row_sign: NDArray[np.float64]
+    row_sign: Array
     """(k,) -1 for upper limits, else 1."""
-    row_offset: NDArray[np.float64]
+    row_offset: Array
     """(k,) [m or rad] length or limit; drives have their target in the state."""
-    row_coordinate: NDArray[np.int32]
+    row_coordinate: Ints
     """(k,) coordinate that a row limits or drives; -1 for locked rows."""
-    row_driven: NDArray[np.int32]
+    row_driven: Ints
     """(k,) 1 for the row of a drive, else 0."""
-    row_stiffness: NDArray[np.float64]
+    row_stiffness: Array
     """(k,) [N/m or N m/rad], inf: rigid."""
-    row_damping: NDArray[np.float64]
+    row_damping: Array
     """(k,) [N s/m or N m s/rad]"""
-    row_bound: NDArray[np.float64]
+    row_bound: Array
     """(k,) [N or N m] largest force where the law is BOUNDED, else 0."""
-    block_start: NDArray[np.int32]
+    block_start: Ints
     """(n + 1,) first row of each block."""
-    block_law: NDArray[np.int32]
+    block_law: Ints
     """(n,) BILATERAL, LIMIT, ELASTIC or BOUNDED."""
-    block_joint: NDArray[np.int32]
+    block_joint: Ints
     """(n,)"""
 
     @property
@@ -140,7 +140,7 @@ class _Row(NamedTuple):
     bound: float = 0.0
 
 
-def joint_tables(joints: Sequence[JointDescription], q_start: NDArray[np.float64]) -> JointTables:
+def joint_tables(joints: Sequence[JointDescription], q_start: Array) -> JointTables:
     """Flatten joints; q_start (nb, 7) is where the bodies are at time zero."""
     rows: list[_Row] = []
     start, laws, owners = [0], [], []
@@ -242,9 +242,7 @@ def _ignored_key(joint: JointDescription) -> int:
     return (min(joint.a, joint.b) << 32) + max(joint.a, joint.b)
 
 
-def _local(
-    point: NDArray[np.float64], frame: NDArray[np.float64], body: int, q_start: NDArray[np.float64]
-) -> tuple[NDArray[np.float64], NDArray[np.float64]]:
+def _local(point: Array, frame: Array, body: int, q_start: Array) -> tuple[Array, Array]:
     """A world point and frame as seen from a body; the world sees them as they are."""
     if body == WORLD:
         return point, frame
@@ -252,9 +250,9 @@ def _local(
     return matrix(pose[3:]).T @ (point - pose[:3]), multiply(conjugate(pose[3:]), frame)
 
 
-def _integers(values: Sequence[int]) -> NDArray[np.int32]:
+def _integers(values: Sequence[int]) -> Ints:
     return np.array(values, dtype=np.int32)
 
 
-def _numbers(values: Sequence[NDArray[np.float64]], width: int) -> NDArray[np.float64]:
+def _numbers(values: Sequence[Array], width: int) -> Array:
     return np.array(values, dtype=np.float64).reshape(-1, width)

@@ -15,8 +15,8 @@ from dataclasses import replace
 from typing import NamedTuple
 
 import numpy as np
-from numpy.typing import NDArray
 
+from stickslip.arrays import Array
 from stickslip.collision.contacts import Contacts
 from stickslip.collision.matching import match
 from stickslip.contact import delassus
@@ -50,8 +50,8 @@ class Rows(NamedTuple):
     """Contact rows at one linearisation."""
 
     J: BlockRows
-    bias: NDArray[np.float64]
-    prescribed: NDArray[np.float64]
+    bias: Array
+    prescribed: Array
     """(m,) [m/s] the part of the bias that is the velocity of bodies with prescribed motion."""
 
 
@@ -63,8 +63,8 @@ class Linearisation:
         model: Model,
         state: State,
         contacts: Contacts,
-        q: NDArray[np.float64],
-        v: NDArray[np.float64],
+        q: Array,
+        v: Array,
         options: Stepping,
         soft: SoftLinearisation | None = None,
     ) -> None:
@@ -82,26 +82,26 @@ class Linearisation:
         springs = normal_compliance(contacts.compliance, options, model.contact_rows)
         self.laws = contact_laws(contacts.friction, model.contact_rows)._replace(compliance=springs)
         self.layout = joints.joint_layout(model, state.joint_broken) if model.joints.count else None
-        self.radii: NDArray[np.float64] | None = None
+        self.radii: Array | None = None
         self.rigid_row_count = model.contact_rows * len(contacts)
         self.contact_row_count = self.rigid_row_count + (soft.contact_part.rows.J.row_count if soft else 0)
         self.weld_row = self.contact_row_count + (0 if self.layout is None else len(self.layout.row))
         self.first = self._first_rows()
 
-    def at_start(self, lam: NDArray[np.float64] | None = None) -> ContactProblem:
+    def at_start(self, lam: Array | None = None) -> ContactProblem:
         """The problem with its rows at q; with lam (m,), joint forces of about that size turn with the bodies."""
         problem = self._problem(self.first, self.q, self.v, None)
         # where the rows are, as if nothing moved; with mean velocities they are where those before the step lead
         about = self.start if self.passive else np.zeros(problem.unknown_count)
         return self._stiffened(problem, self.q, about, lam)
 
-    def at(self, v: NDArray[np.float64], lam: NDArray[np.float64] | None = None) -> ContactProblem:
+    def at(self, v: Array, lam: Array | None = None) -> ContactProblem:
         """The problem with all rows at the configuration to which v (nv,) leads; see protocol.Relinearise."""
         v_all, q_end = self._end(v)
         rows = self._moved_rows(v, q_end) if len(self.contacts) else self.first
         return self._stiffened(self._problem(rows, q_end, v_all, v), q_end, v, lam)
 
-    def joints_at(self, v: NDArray[np.float64], lam: NDArray[np.float64] | None = None) -> ContactProblem:
+    def joints_at(self, v: Array, lam: Array | None = None) -> ContactProblem:
         """The same with contacts as they are at q."""
         v_all, q_end = self._end(v)
         return self._stiffened(self._problem(self.first, q_end, v_all, v), q_end, v, lam)
@@ -111,7 +111,7 @@ class Linearisation:
         return take_substeps(self, count, clock)
 
     @property
-    def start(self) -> NDArray[np.float64]:
+    def start(self) -> Array:
         """Velocities (nv,) at which the problem of ``at_start`` is linearised."""
         rigid = self.v[self.model.dynamic].ravel()
         return rigid if self.soft is None else np.concatenate([rigid, self.soft.motion.v[self.model.soft.free].ravel()])
@@ -121,7 +121,7 @@ class Linearisation:
         """Whether the problem depends on where it is linearised, beside its contacts."""
         return self.layout is not None or (self.soft is not None and self.soft.moves)
 
-    def remembered(self) -> NDArray[np.float64]:
+    def remembered(self) -> Array:
         """Impulses (m,) of the last step, matched to the rows of this one."""
         state = self.state
         parts = [match(self.contacts, self.model.contact_rows, state.contact_key, state.contact_impulse)]
@@ -133,18 +133,18 @@ class Linearisation:
             parts.append(self.soft.remembered_after_joints())
         return np.concatenate(parts)
 
-    def joint_impulses(self, lam: NDArray[np.float64]) -> NDArray[np.float64]:
+    def joint_impulses(self, lam: Array) -> Array:
         """Impulses (k,) of all rows of the model's joints, of those (m,) of the problem."""
         if self.layout is None:
             return self.state.joint_impulse
         first = self.contact_row_count
         return joints.stored_impulses(self.model, self.layout, lam[first : first + len(self.layout.row)])
 
-    def weld_impulses(self, lam: NDArray[np.float64]) -> NDArray[np.float64]:
+    def weld_impulses(self, lam: Array) -> Array:
         """Impulses (3 nw,) of welded nodes, of those (m,) of the problem."""
         return lam[self.weld_row : self.weld_row + len(self.state.weld_impulse)]
 
-    def filling_work(self, lam: NDArray[np.float64], after: State) -> float:
+    def filling_work(self, lam: Array, after: State) -> float:
         """Work [J] of the fillings of cavities whose volume is given, whose impulses are h times their pressures."""
         filled = [each.triangles for each in self.model.soft.cavities if each.volume is not None]
         first = self.weld_row + len(self.state.weld_impulse)
@@ -192,19 +192,17 @@ class Linearisation:
             weld_impulse=self.weld_impulses(solution.lam),
         )
 
-    def _end(self, v: NDArray[np.float64]) -> tuple[NDArray[np.float64], NDArray[np.float64]]:
+    def _end(self, v: Array) -> tuple[Array, Array]:
         """Velocities (nb, 6) of all bodies, and the configuration (nb, 7) at the end of the step."""
         v_all = rigid_bodies.scatter(self.model, self.v, v)
         moved = rigid_bodies.advance(self.q, v_all, self.options.horizon)
         return v_all, prescribed.positions(self.model, moved, self.state.time + self.options.dt)
 
-    def _halfway(self, v: NDArray[np.float64]) -> NDArray[np.float64]:
+    def _halfway(self, v: Array) -> Array:
         """The configuration (nb, 7) half a step from its start with v (nb, 6)."""
         return rigid_bodies.advance(self.q, v, 0.5 * self.options.dt)
 
-    def _free(
-        self, q: NDArray[np.float64], at: NDArray[np.float64] | None
-    ) -> tuple[BlockDiagonal, NDArray[np.float64]]:
+    def _free(self, q: Array, at: Array | None) -> tuple[BlockDiagonal, Array]:
         """A and v_free where forces act; arms and inertia of different q would spin thin links about their axes."""
         if at is None or self.options.scheme == "moreau":
             return self.A, self.v_free
@@ -216,9 +214,9 @@ class Linearisation:
     def _stiffened(
         self,
         problem: ContactProblem,
-        q_end: NDArray[np.float64],
-        v: NDArray[np.float64],
-        lam: NDArray[np.float64] | None,
+        q_end: Array,
+        v: Array,
+        lam: Array | None,
     ) -> ContactProblem:
         """The problem with the turning of joint forces in its A, about v (nv,) and lam (m,)."""
         if lam is None or self.layout is None or self.options.scheme == "moreau" or not np.isfinite(lam).all():
@@ -253,7 +251,7 @@ class Linearisation:
         self.gap_bias = contact_rows.gap_bias(*gaps, u_before, self.options, self.contacts.compliance)
         return Rows(J, carried + self.gap_bias, carried)
 
-    def _moved_rows(self, v: NDArray[np.float64], q_end: NDArray[np.float64]) -> Rows:
+    def _moved_rows(self, v: Array, q_end: Array) -> Rows:
         """Contact rows at q_end (nb, 7): on normals, the growth of the gap takes the place of the relative velocity."""
         if self.radii is None:
             self.radii = contact_motion.core_radii(self.model, self.contacts, self.q)
@@ -266,18 +264,14 @@ class Linearisation:
         bias[normal] = self.gap_bias[normal] + growth / self.options.horizon - moved[normal]
         return Rows(J, bias, carried)
 
-    def _contact_rows(
-        self, point: NDArray[np.float64], q: NDArray[np.float64]
-    ) -> tuple[BlockRows, NDArray[np.float64]]:
+    def _contact_rows(self, point: Array, q: Array) -> tuple[BlockRows, Array]:
         """J of the contacts at their points (nc, 3) and q (nb, 7), and the velocities (m,) of prescribed motion."""
         contacts, model = self.contacts, self.model
         where = contacts.body_a, contacts.body_b, point, contacts.normal, contacts.tangent, q
         J = contact_rows.contact_jacobian(*where, model.block, model.contact_rows)
         return J, contact_rows.prescribed_bias(*where, model.block, model.contact_rows, self.v)
 
-    def _problem(
-        self, rows: Rows, q: NDArray[np.float64], v: NDArray[np.float64], at: NDArray[np.float64] | None
-    ) -> ContactProblem:
+    def _problem(self, rows: Rows, q: Array, v: Array, at: Array | None) -> ContactProblem:
         """The problem of these contact rows, and of all else at q (nb, 7) with v (nb, 6), where ``at`` (nv,) led.
 
         With None for ``at``, at the start of the step.
@@ -286,7 +280,7 @@ class Linearisation:
         A, v_free = self._free(q, at)
         part = Part(SoftRows(rows.J, rows.bias, rows.prescribed, np.zeros(len(rows.bias))), self.laws)
         after: list[Part] = []
-        response: NDArray[np.float64] | None = None
+        response: Array | None = None
         inertia_of_all: Inertia = A
         if self.soft is not None:
             part = part._replace(rows=part.rows._replace(J=over_all(rows.J, self.model)))
@@ -319,7 +313,7 @@ class Linearisation:
             problem.__dict__["free_speed"] = max(problem.free_speed, noise)
         return trusted(problem)
 
-    def _joints(self, q: NDArray[np.float64], v: NDArray[np.float64], ahead: bool) -> Part:
+    def _joints(self, q: Array, v: Array, ahead: bool) -> Part:
         """Rows of joints at q (nb, 7) with v (nb, 6)."""
         state, options, layout = self.state, self.options, self.layout
         assert layout is not None

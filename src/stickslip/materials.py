@@ -8,8 +8,9 @@ from math import inf
 from typing import NamedTuple
 
 import numpy as np
-from numpy.typing import ArrayLike, NDArray
+from numpy.typing import ArrayLike
 
+from stickslip.arrays import Array, Ints
 from stickslip.checks import SMALLEST, any_number, direction, fraction, not_negative, several, vector
 from stickslip.errors import InputError
 from stickslip.names import shown
@@ -65,13 +66,13 @@ class PairRule:
 class PairTables(NamedTuple):
     """Coefficients of every pair of nm materials."""
 
-    friction: NDArray[np.float64]
+    friction: Array
     """(nm, nm, 3) along the axis, across it, and about the normal [m]."""
-    restitution: NDArray[np.float64]
+    restitution: Array
     """(nm, nm, 2) normal and tangential."""
-    axis: NDArray[np.int32]
+    axis: Ints
     """(nm, nm) NO_AXIS where friction is the same in all directions, else whose axis counts."""
-    compliance: NDArray[np.float64]
+    compliance: Array
     """(nm, nm, 2) of a contact point: 1 / stiffness [m/N], zero where it is rigid, and dissipation time [s]."""
 
 

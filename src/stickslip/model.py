@@ -7,8 +7,8 @@ from dataclasses import dataclass
 from functools import cached_property
 
 import numpy as np
-from numpy.typing import NDArray
 
+from stickslip.arrays import Array, Bools, Ints, LongInts
 from stickslip.checks import instance, unit_quaternion, vector
 from stickslip.errors import InputError
 from stickslip.geometry.hull import HullTables, Polyhedron, polyhedron, tables
@@ -49,63 +49,63 @@ class Model:
     """A compiled scene. nb bodies, ns shapes, nm materials; positions of a body are those of its centre of mass."""
 
     body_names: tuple[str, ...]
-    body_kind: NDArray[np.int32]
+    body_kind: Ints
     """(nb,) STATIC, KINEMATIC or DYNAMIC."""
-    mass: NDArray[np.float64]
+    mass: Array
     """(nb,) [kg], zero for bodies that are not dynamic."""
-    inertia: NDArray[np.float64]
+    inertia: Array
     """(nb, 3, 3) [kg m^2] about the centre of mass, in the body's frame."""
-    centre: NDArray[np.float64]
+    centre: Array
     """(nb, 3) [m] centre of mass in the body's frame."""
-    dynamic: NDArray[np.int32]
+    dynamic: Ints
     """(nd,) body index of each dynamic body: the blocks of the unknown velocity."""
-    block: NDArray[np.int32]
+    block: Ints
     """(nb,) position of each body in ``dynamic``, or -1."""
-    radius: NDArray[np.float64]
+    radius: Array
     """(nb,) [m] radius of a ball about the centre of mass that holds the body, half-spaces left out."""
-    lever: NDArray[np.float64]
+    lever: Array
     """(nb,) [m] largest distance from the centre of mass at which turning moves a surface; zero for a ball."""
     motions: Mapping[int, Motion]
     """Prescribed motion by body index, of those that have one."""
-    colours: NDArray[np.float64]
+    colours: Array
     """(nb, 3) colour for pictures; negative where the user chose none."""
 
-    shape_body: NDArray[np.int32]
-    shape_type: NDArray[np.int32]
-    shape_position: NDArray[np.float64]
+    shape_body: Ints
+    shape_type: Ints
+    shape_position: Array
     """(ns, 3) [m] relative to the body's centre of mass, in the body's frame."""
-    shape_rotation: NDArray[np.float64]
+    shape_rotation: Array
     """(ns, 4) relative to the body's frame."""
-    shape_size: NDArray[np.float64]
+    shape_size: Array
     """(ns, 3) [m], by type: radius; radius and half length; half extents."""
-    shape_hull: NDArray[np.int32]
+    shape_hull: Ints
     """(ns,) index into ``hulls`` or -1."""
-    shape_material: NDArray[np.int32]
-    shape_radius: NDArray[np.float64]
+    shape_material: Ints
+    shape_radius: Array
     """(ns,) [m] radius of a ball about the shape's origin that holds it; inf for half-spaces."""
     hulls: HullTables
-    shape_mesh: NDArray[np.int32]
+    shape_mesh: Ints
     """(ns,) index into ``meshes`` or -1; boxes and hulls have one where the scene has a triangle mesh."""
     meshes: MeshTables
 
     pairs: PairTables
     """Coefficients of every pair of materials."""
-    friction_axis: NDArray[np.float64]
+    friction_axis: Array
     """(nm, 3) unit, in the frame of the body that has the material."""
-    ignored: NDArray[np.int64]
+    ignored: LongInts
     """Sorted keys (lower body << 32) + higher body of the pairs that the user lets pass through each other; soft bodies
     are numbered after the rigid ones."""
-    gravity: NDArray[np.float64]
+    gravity: Array
 
     joint_names: tuple[str, ...]
     joints: JointTables
     soft: SoftTables
 
-    q_start: NDArray[np.float64]
+    q_start: Array
     """(nb, 7) position of the centre of mass [m] and rotation (w, x, y, z) at time zero."""
-    v_start: NDArray[np.float64]
+    v_start: Array
     """(nb, 6) linear [m/s] and angular velocity [rad/s] at time zero, world frame."""
-    force_start: NDArray[np.float64]
+    force_start: Array
     """(nb, 6) force [N] and torque [N m] of the user at time zero, world frame."""
 
     @property
@@ -140,15 +140,15 @@ class Model:
         return point_tables(*own, self.shape_hull, self.hulls, self.shape_mesh, self.meshes)
 
     @cached_property
-    def ignored_at_start(self) -> NDArray[np.int64]:
+    def ignored_at_start(self) -> LongInts:
         """Sorted keys of all pairs that do not collide while no joint is broken."""
         return self._ignored_with(self.joints.ignored_key)
 
-    def ignored_pairs(self, broken: NDArray[np.bool_]) -> NDArray[np.int64]:
+    def ignored_pairs(self, broken: Bools) -> LongInts:
         """Sorted keys of all pairs that do not collide when ``broken`` (nj,) joints have let theirs go."""
         return self._ignored_with(self.joints.ignored_key[~broken]) if broken.any() else self.ignored_at_start
 
-    def _ignored_with(self, keys: NDArray[np.int64]) -> NDArray[np.int64]:
+    def _ignored_with(self, keys: LongInts) -> LongInts:
         return np.union1d(self.ignored, keys[keys >= 0])
 
 
@@ -226,21 +226,21 @@ def compile_scene(scene: Scene) -> Model:
     )
 
 
-def _ignored_keys(scene: Scene) -> NDArray[np.int64]:
+def _ignored_keys(scene: Scene) -> LongInts:
     """Sorted keys of the pairs that pass through each other; in the scene soft bodies count from -1 downwards."""
     rigid = len(scene.bodies)
     pairs = (sorted(i if i >= 0 else rigid - 1 - i for i in pair) for pair in scene.ignored)
     return np.array(sorted((a << 32) + b for a, b in pairs), dtype=np.int64)
 
 
-def _start_pose(body: BodyDescription) -> NDArray[np.float64]:
+def _start_pose(body: BodyDescription) -> Array:
     """Position of the centre of mass and rotation (7,) of a body; its motion decides where it has one."""
     if body.motion is not None:
         return motion_pose(body.name, body.motion, 0.0)
     return np.concatenate([body.position + matrix(body.rotation) @ body.mass_properties.centre, body.rotation])
 
 
-def motion_pose(name: str, motion: Motion, time: float) -> NDArray[np.float64]:
+def motion_pose(name: str, motion: Motion, time: float) -> Array:
     """Pose (7,) that a prescribed motion gives at a time, checked."""
     where = f"body {name!r}, motion at t = {time:.6g} s"
     pose = motion(time)

@@ -19,6 +19,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from stickslip import soft_crossing
+from stickslip.arrays import Array, Bools, Ints
 from stickslip.certificate import Certificate
 from stickslip.contact_report import StepContacts, contacts_of
 from stickslip.crossing import crossings, is_slow, watched_contacts
@@ -61,7 +62,7 @@ class Excess(NamedTuple):
     """In what went through what."""
     bodies: NDArray[np.intp]
     """Those that went too far; soft ones after the rigid ones."""
-    carrier: NDArray[np.int32]
+    carrier: Ints
     """(nb,) the body of prescribed motion that each one, if it went too far, met there; -1: none."""
 
     @property
@@ -214,7 +215,7 @@ def _left_behind(model: Model, before: State, result: StepResult, options: Stepp
     return replace(found, certificate=_certified(model, result, found))
 
 
-def _spread(model: Model, before: State, stays: NDArray[np.bool_], carrier: NDArray[np.int32]) -> None:
+def _spread(model: Model, before: State, stays: Bools, carrier: Ints) -> None:
     """Let what is joined or welded to bodies that stay behind stay with them, in place."""
     whole = ~before.joint_broken
     a, b = model.joints.body_a[whole], model.joints.body_b[whole]
@@ -234,9 +235,7 @@ def _spread(model: Model, before: State, stays: NDArray[np.bool_], carrier: NDAr
     stays[model.body_count + model.soft.node_body[welded]] = True
 
 
-def _behind(
-    model: Model, before: State, after: State, stays: NDArray[np.bool_], carrier: NDArray[np.int32], share: float
-) -> State:
+def _behind(model: Model, before: State, after: State, stays: Bools, carrier: Ints, share: float) -> State:
     """The state ``after`` with bodies that stay behind at a share of their way from ``before``."""
     rigid, soft = stays[: model.body_count] & (model.block >= 0), stays[model.body_count :]
     q, nodes = after.q.copy(), after.node_position.copy()
@@ -275,7 +274,7 @@ def _certified(model: Model, result: StepResult, found: StepResult) -> Certifica
     return replace(result.certificate, energy=ledger, joint_error=apart)
 
 
-def _carried(q: NDArray[np.float64], start: NDArray[np.float64], end: NDArray[np.float64]) -> NDArray[np.float64]:
+def _carried(q: Array, start: Array, end: Array) -> Array:
     """Pose q (7,) moved along with a body from ``start`` to ``end`` (7,)."""
     turn = rotation.multiply(end[3:], rotation.conjugate(start[3:]))
     place = end[:3] + rotation.matrix(turn) @ (q[:3] - start[:3])

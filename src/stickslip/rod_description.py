@@ -7,8 +7,9 @@ from math import pi
 from typing import TYPE_CHECKING, Literal
 
 import numpy as np
-from numpy.typing import ArrayLike, NDArray
+from numpy.typing import ArrayLike
 
+from stickslip.arrays import Array
 from stickslip.checks import array, not_negative, positive
 from stickslip.errors import InputError
 from stickslip.geometry.rotation import between, conjugate, matrix, multiply, rotation_vector
@@ -33,9 +34,9 @@ class Rod:
     """One between any two neighbouring links; of a clamped rod also those at its clamped ends."""
     radius: float
     """[m]"""
-    link_length: NDArray[np.float64]
+    link_length: Array
     """(links,) [m]"""
-    section_length: NDArray[np.float64]
+    section_length: Array
     """(sections,) [m] of the rod that each section stands for."""
     closed: bool
     """Whether its end is joined to its start."""
@@ -45,7 +46,7 @@ class Rod:
         """Length [m] of the rod at rest."""
         return float(self.link_length.sum())
 
-    def points(self, q: NDArray[np.float64]) -> NDArray[np.float64]:
+    def points(self, q: Array) -> Array:
         """Points (links + 1, 3) [m] of the centre line at q (nb, 7) of a state: ends of links, halfway where two meet.
 
         Those of a closed rod begin and end with the same point.
@@ -72,7 +73,7 @@ class Section:
     twist: float
     """[N m^2] G J"""
 
-    def springs(self, length: float, curvature: NDArray[np.float64], damping: float) -> SectionSprings:
+    def springs(self, length: float, curvature: Array, damping: float) -> SectionSprings:
         """Springs of a ``length`` [m] of the rod with the rest curvature (3,) [1/m], damped by ``damping`` [s]."""
         along = np.array([self.shear, self.shear, self.stretch, self.bend, self.bend, self.twist])
         return SectionSprings(
@@ -92,14 +93,14 @@ def round_section(where: str, radius: float, young: float, poisson: float) -> Se
     return Section(6.0 * (1.0 + nu) / (7.0 + 6.0 * nu) * G * A, E * A, E * second, 2.0 * G * second)
 
 
-def segment_mass(density: float, radius: float, length: float) -> tuple[float, NDArray[np.float64]]:
+def segment_mass(density: float, radius: float, length: float) -> tuple[float, Array]:
     """Mass [kg] and principal moments (3,) [kg m^2] of a round segment of a rod along z."""
     m = density * pi * radius**2 * length
     across = m * (3.0 * radius**2 + length**2) / 12.0
     return m, np.array([across, across, 0.5 * m * radius**2])
 
 
-def checked_points(where: str, points: ArrayLike, closed: bool) -> NDArray[np.float64]:
+def checked_points(where: str, points: ArrayLike, closed: bool) -> Array:
     """Ends of links (n, 3) [m]; of a closed rod the last is the first again."""
     given = array(where, "points", points, (None, 3))
     count = len(given)
@@ -117,7 +118,7 @@ def checked_points(where: str, points: ArrayLike, closed: bool) -> NDArray[np.fl
     return given
 
 
-def transported_frames(tangents: NDArray[np.float64]) -> NDArray[np.float64]:
+def transported_frames(tangents: Array) -> Array:
     """Rotations (n, 4) whose z axes are the unit ``tangents`` (n, 3), each the last one turned the shortest way.
 
     The frames do not twist about the rod (Bishop): what is measured between neighbours is bending alone.
@@ -129,14 +130,12 @@ def transported_frames(tangents: NDArray[np.float64]) -> NDArray[np.float64]:
     return np.array(frames)
 
 
-def bend_between(a: NDArray[np.float64], b: NDArray[np.float64]) -> NDArray[np.float64]:
+def bend_between(a: Array, b: Array) -> Array:
     """Rotation vector (3,) [rad] from the frame a (4,) to b (4,), in either of them."""
     return rotation_vector(multiply(conjugate(a), b))
 
 
-def rest_curvature(
-    where: str, rest: Rest | ArrayLike, bend: NDArray[np.float64], length: NDArray[np.float64]
-) -> NDArray[np.float64]:
+def rest_curvature(where: str, rest: Rest | ArrayLike, bend: Array, length: Array) -> Array:
     """Curvature and twist (n, 3) [1/m] at rest of sections with bend (n, 3) [rad] at time zero and length (n,) [m]."""
     if isinstance(rest, str):
         if rest not in ("straight", "as given"):

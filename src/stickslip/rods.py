@@ -9,9 +9,10 @@ from math import inf, pi
 from typing import TYPE_CHECKING, Any, Unpack
 
 import numpy as np
-from numpy.typing import ArrayLike, NDArray
+from numpy.typing import ArrayLike
 
 from stickslip import checks
+from stickslip.arrays import Array
 from stickslip.body_description import body_index
 from stickslip.checks import not_negative, positive
 from stickslip.errors import InputError
@@ -161,12 +162,12 @@ class RodMethods:
         label: str,
         a: int,
         b: int,
-        point: NDArray[np.float64],
-        frame_a: NDArray[np.float64],
-        frame_b: NDArray[np.float64],
+        point: Array,
+        frame_a: Array,
+        frame_b: Array,
         section: Section,
         length: float,
-        curvature: NDArray[np.float64],
+        curvature: Array,
         damping: float,
     ) -> Joint:
         """Join two bodies by the springs of a ``length`` [m] of a rod."""
@@ -181,7 +182,7 @@ class RodMethods:
         self.joint_names[label] = len(self.joints) - 1
         return Joint(self.joint_names[label], label)
 
-    def _part_links(self, index: list[int], length: NDArray[np.float64], radius: float, closed: bool) -> None:
+    def _part_links(self, index: list[int], length: Array, radius: float, closed: bool) -> None:
         """Let links that are near each other along the rod pass through each other."""
         count = len(index)
         for i in range(count):
@@ -197,9 +198,7 @@ class RodMethods:
 class _Plan:
     """Sections between the links of a rod: their lengths, frames of the second link, and bends at time zero."""
 
-    def __init__(
-        self, ends: NDArray[np.float64], length: NDArray[np.float64], frames: NDArray[np.float64], closed: bool
-    ) -> None:
+    def __init__(self, ends: Array, length: Array, frames: Array, closed: bool) -> None:
         following = np.roll(length, -1) if closed else length[1:]
         self.section_length = 0.5 * (length[: len(following)] + following)
         self.frame_b = frames[1:]

@@ -8,10 +8,10 @@ from dataclasses import dataclass, field, replace
 from math import inf
 from typing import Any, TypedDict, Unpack, cast
 
-import numpy as np
-from numpy.typing import ArrayLike, NDArray
+from numpy.typing import ArrayLike
 
 from stickslip import checks
+from stickslip.arrays import Array
 from stickslip.body_description import KINDS, Body, BodyDescription, Kind, Motion, body_index
 from stickslip.body_mass import mass_properties
 from stickslip.checks import unit_quaternion, vector
@@ -187,7 +187,7 @@ class Scene(JointMethods, SoftMethods, RodMethods):
         if (points is None) == (file is None):
             raise InputError("hull: give either points or file, not both and not neither")
         corners = points if file is None else mesh_file.read_vertices(file)
-        return self.add_body([placed(shapes.Hull(cast("NDArray[np.float64]", corners)))], position, rotation, **options)
+        return self.add_body([placed(shapes.Hull(cast("Array", corners)))], position, rotation, **options)
 
     def add_mesh(
         self,

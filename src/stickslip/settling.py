@@ -16,6 +16,7 @@ from dataclasses import replace
 import numpy as np
 from numpy.typing import NDArray
 
+from stickslip.arrays import Array
 from stickslip.contact.laws import CONTACT
 from stickslip.contact.problem import ContactProblem
 from stickslip.dynamics import rigid_bodies, soft_bodies, soft_rows
@@ -36,9 +37,7 @@ STILL = 1e-9
 """[m] rows that move by less than this in a step hold."""
 
 
-def settle(
-    model: Model, layout: JointLayout | None, after: State, problem: ContactProblem, lam: NDArray[np.float64]
-) -> State:
+def settle(model: Model, layout: JointLayout | None, after: State, problem: ContactProblem, lam: Array) -> State:
     """The state ``after`` a step, with velocities along which all holds that its impulses lam (m,) held."""
     soft, h = model.soft, problem.step
     v = after.v[model.dynamic].ravel()
@@ -72,7 +71,7 @@ def settle(
     return replace(after, node_velocity=soft_bodies.scatter(soft, after.node_velocity, nodes))
 
 
-def sticking(problem: ContactProblem, lam: NDArray[np.float64], u_end: NDArray[np.float64]) -> NDArray[np.intp]:
+def sticking(problem: ContactProblem, lam: Array, u_end: Array) -> NDArray[np.intp]:
     """Contacts that have closed and stick: those whose relative velocity must be zero at the end of a step.
 
     lam (m,) [N s] impulses, u_end (m,) [m/s] relative velocities at the end of the step.

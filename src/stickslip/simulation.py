@@ -9,9 +9,10 @@ from math import inf
 from typing import cast
 
 import numpy as np
-from numpy.typing import ArrayLike, NDArray
+from numpy.typing import ArrayLike
 
 from stickslip import checks
+from stickslip.arrays import Array
 from stickslip.body_description import handle_fits
 from stickslip.certificate import Certificate, certify
 from stickslip.checks import finite, unit_quaternion, vector
@@ -56,7 +57,7 @@ class StepResult:
     problem: ContactProblem
     solution: Solution
     certificate: Certificate
-    warm: NDArray[np.float64] | None = None
+    warm: Array | None = None
     """(m,) impulses that the solver started from: those of the last step."""
     timings: dict[str, float] = field(default_factory=dict)
     """Seconds per stage: collide, assemble, solve, integrate, stabilise, certify."""
@@ -214,24 +215,24 @@ class Simulation(SoftReading):
 
     # ---- reading and changing the state ------------------------------------------------------------------
 
-    def position(self, body: Body) -> NDArray[np.float64]:
+    def position(self, body: Body) -> Array:
         """Position (3,) [m] of the body's frame (not of its centre of mass) in the world."""
         i = self._index(body)
         return self.state.q[i, :3] - rotation.matrix(self.state.q[i, 3:]) @ self.model.centre[i]
 
-    def rotation(self, body: Body) -> NDArray[np.float64]:
+    def rotation(self, body: Body) -> Array:
         """Rotation (w, x, y, z) of the body."""
         return self.state.q[self._index(body), 3:].copy()
 
-    def centre_of_mass(self, body: Body) -> NDArray[np.float64]:
+    def centre_of_mass(self, body: Body) -> Array:
         """Position (3,) [m] of the centre of mass in the world."""
         return self.state.q[self._index(body), :3].copy()
 
-    def velocity(self, body: Body) -> NDArray[np.float64]:
+    def velocity(self, body: Body) -> Array:
         """Velocity (3,) [m/s] of the centre of mass in the world."""
         return self.state.v[self._index(body), :3].copy()
 
-    def angular_velocity(self, body: Body) -> NDArray[np.float64]:
+    def angular_velocity(self, body: Body) -> Array:
         """Angular velocity (3,) [rad/s] in the world."""
         return self.state.v[self._index(body), 3:].copy()
 
@@ -249,15 +250,15 @@ class Simulation(SoftReading):
         numbers = (None if each is None else self._number(each) for each in (body, other))
         return report_contacts(self.last, self.stepping.dt, *numbers)
 
-    def joint_position(self, joint: Joint) -> NDArray[np.float64]:
+    def joint_position(self, joint: Joint) -> Array:
         """Free coordinates (k,) [m or rad] of a joint, full turns counted: the slide, the angle, the distance."""
         return self._coordinates(joint)[0]
 
-    def joint_velocity(self, joint: Joint) -> NDArray[np.float64]:
+    def joint_velocity(self, joint: Joint) -> Array:
         """Velocities (k,) [m/s or rad/s] of the free coordinates of a joint."""
         return self._coordinates(joint)[1]
 
-    def joint_force(self, joint: Joint) -> tuple[NDArray[np.float64], NDArray[np.float64]]:
+    def joint_force(self, joint: Joint) -> tuple[Array, Array]:
         """Mean force (3,) [N] and torque (3,) [N m] of the last step that a joint exerts on b, at its point there.
 
         World frame; limits and drives included. On a acts the opposite.
@@ -354,14 +355,14 @@ class Simulation(SoftReading):
             raise InputError(f"joint {shown(joint.name)} is not of this simulation, which has {len(names)} joints")
         return joint.index
 
-    def _coordinates(self, joint: Joint) -> tuple[NDArray[np.float64], NDArray[np.float64]]:
+    def _coordinates(self, joint: Joint) -> tuple[Array, Array]:
         """Positions and velocities (k,) of a joint's coordinates."""
         j, state = self._joint_index(joint), self.state
         position, velocity = joints.coordinates(self.model, state.q, state.v, state.joint_angle)
         count = int((self.model.joints.coordinate[j, :, 0] != NOTHING).sum())
         return position[j, :count], velocity[j, :count]
 
-    def _change(self, name: str, body: Body, row: NDArray[np.float64], kinds: tuple[int, ...]) -> None:
+    def _change(self, name: str, body: Body, row: Array, kinds: tuple[int, ...]) -> None:
         """Replace a row of the state of a body; one on which that has no effect raises an InputError."""
         i = self._index(body)
         kind = int(self.model.body_kind[i])

@@ -12,6 +12,7 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
 from stickslip import checks
+from stickslip.arrays import Array, Ints
 from stickslip.body_description import body_index, handle_fits
 from stickslip.checks import finite, positive, unit_quaternion, vector
 from stickslip.errors import InputError
@@ -205,7 +206,7 @@ class SoftMethods:
         def _material_of(self, label: str, named: str | None, **coefficients: Any) -> int: ...
 
 
-def _regions(where: str, region: ArrayLike | None, elements: int, materials: int) -> NDArray[np.int32]:
+def _regions(where: str, region: ArrayLike | None, elements: int, materials: int) -> Ints:
     """Number of the material of each element."""
     if region is None:
         if materials > 1:
@@ -214,7 +215,7 @@ def _regions(where: str, region: ArrayLike | None, elements: int, materials: int
     return checks.whole_array(where, "region", region, (elements,), materials)
 
 
-def _plane_normal(where: str, turn: NDArray[np.float64], velocity: NDArray[np.float64]) -> NDArray[np.float64]:
+def _plane_normal(where: str, turn: Array, velocity: Array) -> Array:
     """Where the z axis of a mesh points, freed of rounding; nodes that move along it raise an InputError."""
     normal = np.where(np.abs(turn[:, 2]) < 1e-12, 0.0, turn[:, 2])
     normal /= np.linalg.norm(normal)
@@ -224,7 +225,7 @@ def _plane_normal(where: str, turn: NDArray[np.float64], velocity: NDArray[np.fl
     return normal
 
 
-def _loose_nodes(body: SoftBody, described: SoftDescription, nodes: ArrayLike) -> NDArray[np.int32]:
+def _loose_nodes(body: SoftBody, described: SoftDescription, nodes: ArrayLike) -> Ints:
     """Indices of nodes, or an InputError where one of them is held or welded already."""
     chosen = checks.indices(f"soft body {body.name!r}", "nodes", nodes, len(described.start))
     for taken in [each.nodes for each in described.held] + [each.nodes for each in described.welded]:

@@ -8,8 +8,8 @@ not lead through a triangle.
 from __future__ import annotations
 
 import numpy as np
-from numpy.typing import NDArray
 
+from stickslip.arrays import Array, Bools
 from stickslip.collision.contacts import shape_poses
 from stickslip.collision.point_shapes import signed_distances
 from stickslip.crossing import SHARE, allowed_depth, entering
@@ -21,7 +21,7 @@ SEARCHES = 20
 """Times that a way is cut: what is left of it is 3e-4 of its length."""
 
 
-def crossed(model: Model, before: State, after: State) -> NDArray[np.bool_]:
+def crossed(model: Model, before: State, after: State) -> Bools:
     """Bodies (nb + soft bodies,) that are in it where a node went deeper into a rigid body than SHARE of its thickness.
 
     What it was in already at the start is allowed.
@@ -49,7 +49,7 @@ def crossed(model: Model, before: State, after: State) -> NDArray[np.bool_]:
     return found
 
 
-def _longest(model: Model, start: NDArray[np.float64], end: NDArray[np.float64], before: State, after: State) -> float:
+def _longest(model: Model, start: Array, end: Array, before: State, after: State) -> float:
     """Bound [m] of what nodes moved by as seen from any rigid body."""
     own = np.linalg.norm(end - start, axis=1).max(initial=0.0)
     cosine = np.abs(np.einsum("bi,bi->b", before.q[:, 3:], after.q[:, 3:]))
@@ -58,7 +58,7 @@ def _longest(model: Model, start: NDArray[np.float64], end: NDArray[np.float64],
     return float(own + rigid.max(initial=0.0))
 
 
-def _goes_deep(model: Model, s: int, p: NDArray[np.float64], d: NDArray[np.float64]) -> NDArray[np.bool_]:
+def _goes_deep(model: Model, s: int, p: Array, d: Array) -> Bools:
     """Which of the ways p + t d (k, 3), seen from shape s, go deeper into it than allowed."""
     thickness = model.shape_points.thickness[s]
     if model.shape_type[s] == MESH:
@@ -66,7 +66,7 @@ def _goes_deep(model: Model, s: int, p: NDArray[np.float64], d: NDArray[np.float
     shape = np.full(len(p), s, dtype=np.int32)
     still = np.zeros((len(model.shape_body), 3)), np.broadcast_to(np.eye(3), (len(model.shape_body), 3, 3)).copy()
 
-    def depth(t: NDArray[np.float64]) -> NDArray[np.float64]:
+    def depth(t: Array) -> Array:
         x = p + t[:, None] * d
         return -signed_distances(model, *still, x, np.zeros_like(x), shape, np.full(len(x), np.inf))[0]
 

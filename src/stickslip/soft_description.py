@@ -6,9 +6,9 @@ from collections.abc import Callable
 from dataclasses import dataclass, field
 from typing import Literal, cast
 
-import numpy as np
-from numpy.typing import ArrayLike, NDArray
+from numpy.typing import ArrayLike
 
+from stickslip.arrays import Array, Ints
 from stickslip.checks import choice, finite, not_negative, positive, vector
 from stickslip.errors import InputError
 from stickslip.geometry.tet_mesh import TetMesh
@@ -121,7 +121,7 @@ def elastic(
 class Activation:
     """An internal volumetric stress [Pa] in some elements; positive ones swell ([macklin2019] sec. 10.1.4)."""
 
-    elements: NDArray[np.int32]
+    elements: Ints
     stress: Course
 
 
@@ -129,7 +129,7 @@ class Activation:
 class Cavity:
     """A closed surface inside a soft body, filled with a pressure [Pa] or kept at a volume [m^3]."""
 
-    triangles: NDArray[np.int32]
+    triangles: Ints
     """(k, 3) nodes; the normals point out of the cavity, into the material."""
     pressure: Course | None
     volume: Course | None
@@ -141,16 +141,16 @@ class Cavity:
 class HeldNodes:
     """Nodes that are fixed in space, or moved: x = centre + R(t) (x_start - centre) + d(t)."""
 
-    nodes: NDArray[np.int32]
+    nodes: Ints
     motion: NodeMotion | None
-    centre: NDArray[np.float64]
+    centre: Array
 
 
 @dataclass(frozen=True, eq=False)
 class Welded:
     """Nodes that are welded to a rigid body."""
 
-    nodes: NDArray[np.int32]
+    nodes: Ints
     body: int
 
 
@@ -160,18 +160,18 @@ class SoftDescription:
 
     name: str
     mesh: TetMesh
-    start: NDArray[np.float64]
-    velocity: NDArray[np.float64]
+    start: Array
+    velocity: Array
     """(n, 3) [m/s]"""
-    force: NDArray[np.float64]
+    force: Array
     """(n, 3) [N]"""
     elastic: tuple[Elastic, ...]
-    region: NDArray[np.int32]
+    region: Ints
     """(elements,) which material of ``elastic`` each has."""
     material: int
     self_contact: bool
     colour: tuple[float, float, float] | None
-    normal: NDArray[np.float64] | None = None
+    normal: Array | None = None
     """(3,) of the plane in which it moves and is strained, in the world; None in three dimensions."""
     held: list[HeldNodes] = field(default_factory=list)
     welded: list[Welded] = field(default_factory=list)

@@ -10,8 +10,8 @@ from math import sqrt
 from typing import NamedTuple
 
 import numpy as np
-from numpy.typing import NDArray
 
+from stickslip.arrays import Array, Bools
 from stickslip.collision.matching import match_same, remember
 from stickslip.collision.soft_contacts import SoftContacts, find_soft_contacts
 from stickslip.contact.laws import BILATERAL, ELASTIC
@@ -66,8 +66,8 @@ def elastic_rows(solver: Solver, options: Stepping) -> bool:
 def soft_step(
     model: Model,
     state: State,
-    q: NDArray[np.float64],
-    v: NDArray[np.float64],
+    q: Array,
+    v: Array,
     options: Stepping,
     as_rows: bool,
     matrix_free: bool = False,
@@ -95,9 +95,9 @@ class SoftLinearisation:
         model: Model,
         state: State,
         contacts: SoftContacts,
-        q: NDArray[np.float64],
-        x: NDArray[np.float64],
-        v: NDArray[np.float64],
+        q: Array,
+        x: Array,
+        v: Array,
         motion: soft_bodies.SoftMotion,
         options: Stepping,
         as_rows: bool,
@@ -112,10 +112,10 @@ class SoftLinearisation:
         self.momentum_size = np.zeros(3 * len(model.soft.free))
         self.volume_noise = 0.0
         self.convex = 0 if model.soft.nearly_incompressible else len(CONVEX) - 1
-        self.response: NDArray[np.float64] | None = None
+        self.response: Array | None = None
         self.parts = model.soft_parts if matrix_free else parts_ending_with(model.soft_parts, self._touched())
 
-    def _touched(self) -> NDArray[np.bool_]:
+    def _touched(self) -> Bools:
         """Which free nodes (nf,) rows can touch: those of contacts, welds and cavities whose volume is given."""
         soft, contacts = self.soft, self.contacts
         filled = [each.triangles.ravel() for each in soft.cavities if each.volume is not None]
@@ -130,18 +130,16 @@ class SoftLinearisation:
         """Whether the problem depends on where it is linearised."""
         return not (self.soft.linear and not len(self.soft.weld_node))
 
-    def all_velocities(self, v: NDArray[np.float64]) -> NDArray[np.float64]:
+    def all_velocities(self, v: Array) -> Array:
         """(nn, 3) of all nodes from the unknowns v (nv,) of the model."""
         return soft_bodies.scatter(self.soft, self.motion.v, v[self.model.rigid_dof_count :])
 
-    def end(self, v: NDArray[np.float64]) -> tuple[NDArray[np.float64], NDArray[np.float64]]:
+    def end(self, v: Array) -> tuple[Array, Array]:
         """Velocities (nn, 3) of all nodes, from the unknowns v (nv,), and where they lead by the end of the step."""
         nodes = self.all_velocities(v)
         return nodes, soft_bodies.put_held(self.soft, self.motion.positions(nodes), self.motion.time)
 
-    def inertia(
-        self, rigid: BlockDiagonal, v_free: NDArray[np.float64], nodes: NDArray[np.float64]
-    ) -> tuple[Inertia, NDArray[np.float64]]:
+    def inertia(self, rigid: BlockDiagonal, v_free: Array, nodes: Array) -> tuple[Inertia, Array]:
         """A and v_free of all unknowns, from those of rigid bodies and linearised at velocities (nn, 3) of nodes."""
         if self.as_rows:
             mass, free = soft_bodies.lumped_momentum(self.soft, self.motion, nodes)
@@ -156,9 +154,7 @@ class SoftLinearisation:
             self.A, self.free = self._linearised(rigid, nodes)
         return self.A.with_rigid(rigid), np.concatenate([v_free, self.free])
 
-    def _linearised(
-        self, rigid: BlockDiagonal, nodes: NDArray[np.float64]
-    ) -> tuple[SparseInertia, NDArray[np.float64]]:
+    def _linearised(self, rigid: BlockDiagonal, nodes: Array) -> tuple[SparseInertia, Array]:
         """A and free velocities (3 nf,) at velocities (nn, 3), with as little projection as A needs to be definite."""
         while True:
             at = soft_bodies.momentum(self.soft, self.motion, nodes, CONVEX[self.convex])
@@ -172,7 +168,7 @@ class SoftLinearisation:
                     raise
                 self.convex += 1
 
-    def contact_response(self, rigid: BlockDiagonal, J: BlockRows, nodes: NDArray[np.float64]) -> NDArray[np.float64]:
+    def contact_response(self, rigid: BlockDiagonal, J: BlockRows, nodes: Array) -> Array:
         """diag W (m,) of contact rows J with the stiffness of elements in A; found once a step, for all linearisations.
 
         Where elements are rows, masses alone would say that nodes give way far more than they do.
@@ -185,8 +181,8 @@ class SoftLinearisation:
         return self.response
 
     def parts_after_joints(
-        self, q: NDArray[np.float64], v: NDArray[np.float64], nodes: NDArray[np.float64], x: NDArray[np.float64],
-        ahead: bool, q_force: NDArray[np.float64] | None = None,
+        self, q: Array, v: Array, nodes: Array, x: Array,
+        ahead: bool, q_force: Array | None = None,
     ) -> list[Part]:  # fmt: skip
         """Welds, cavities and elements at q (nb, 7), x (nn, 3) with velocities v (nb, 6) and nodes (nn, 3).
 
@@ -218,12 +214,12 @@ class SoftLinearisation:
         rows = 6.0 * len(self.soft.elements.volume)
         return 0.1 * sqrt(rows) * gradient * float(np.abs(self.motion.x).max(initial=0.0)) / self.motion.step
 
-    def remembered_contacts(self) -> NDArray[np.float64]:
+    def remembered_contacts(self) -> Array:
         """Impulses (3 nc,) of the last step for the contacts of this one, by key."""
         contacts, state = self.contacts, self.state
         return match_same(contacts.key, contacts.normal, contacts.tangent, state.soft_key, state.soft_impulse)
 
-    def remembered_after_joints(self) -> NDArray[np.float64]:
+    def remembered_after_joints(self) -> Array:
         """Impulses of welds, cavities and elements of the last step, or those that the strain at its end makes."""
         cavities = sum(cavity.volume is not None for cavity in self.soft.cavities)
         known = [self.state.weld_impulse, np.zeros(cavities)]
@@ -231,11 +227,11 @@ class SoftLinearisation:
             known.append(soft_rows.elements(self.model, self.motion, self.motion.v)[1])
         return np.concatenate(known)
 
-    def contact_impulses(self, lam: NDArray[np.float64]) -> NDArray[np.float64]:
+    def contact_impulses(self, lam: Array) -> Array:
         """Impulses (nc, 4) in the world frame from those (3 nc,) in the contact frames; the last column is zero."""
         return remember(self.contacts, lam)
 
-    def _contacts(self, q: NDArray[np.float64], v: NDArray[np.float64]) -> Part:
+    def _contacts(self, q: Array, v: Array) -> Part:
         """Rows of the contacts; biases as for rigid bodies."""
         contacts, model = self.contacts, self.model
         J = soft_rows.contact_jacobian(model, contacts, q)

@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
+from stickslip.arrays import Array
 from stickslip.body_description import handle_fits
 from stickslip.checks import LARGEST, for_each, whole, whole_array
 from stickslip.contact_report import contacts_of
@@ -32,13 +33,13 @@ if TYPE_CHECKING:
 class ElementReport:
     """k elements; those of one soft body are in the order of its mesh."""
 
-    strain: NDArray[np.float64]
+    strain: Array
     """(k, 3, 3) Green's strain."""
-    stress: NDArray[np.float64]
+    stress: Array
     """(k, 3, 3) [Pa] Cauchy's stress."""
-    von_mises: NDArray[np.float64]
+    von_mises: Array
     """(k,) [Pa]"""
-    energy: NDArray[np.float64]
+    energy: Array
     """(k,) [J] strain energy."""
 
     def take(self, index: NDArray[np.intp]) -> ElementReport:
@@ -55,7 +56,7 @@ def element_report(model: Model, state: State, stepping: Stepping) -> ElementRep
     )
 
 
-def internal_forces(model: Model, state: State, stepping: Stepping) -> NDArray[np.float64]:
+def internal_forces(model: Model, state: State, stepping: Stepping) -> Array:
     """Elastic forces (nn, 3) [N] of the elements on all nodes, activation included, damping not."""
     soft, x = model.soft, state.node_position
     pressure = soft_motion(model, state, stepping).pressure
@@ -80,15 +81,15 @@ class SoftReading:
     stepping: Stepping
     last: StepResult | None
 
-    def nodes(self, body: SoftBody) -> NDArray[np.float64]:
+    def nodes(self, body: SoftBody) -> Array:
         """Positions (n, 3) [m] of the nodes of a soft body."""
         return self.state.node_position[self._nodes_of(body)].copy()
 
-    def node_velocities(self, body: SoftBody) -> NDArray[np.float64]:
+    def node_velocities(self, body: SoftBody) -> Array:
         """Velocities (n, 3) [m/s] of the nodes of a soft body."""
         return self.state.node_velocity[self._nodes_of(body)].copy()
 
-    def node_contact_forces(self, body: SoftBody) -> NDArray[np.float64]:
+    def node_contact_forces(self, body: SoftBody) -> Array:
         """Contact force (n, 3) [N] on each node of a soft body in the last step, world frame."""
         own = self._nodes_of(body)
         force = np.zeros((self.model.soft.node_count, 3))
@@ -109,12 +110,12 @@ class SoftReading:
         """Strain, stress and energy of the elements of a soft body now."""
         return element_report(self.model, self.state, self.stepping).take(self._elements_of(body))
 
-    def internal_forces(self, body: SoftBody) -> NDArray[np.float64]:
+    def internal_forces(self, body: SoftBody) -> Array:
         """Elastic force (n, 3) [N] on each node of a soft body now, damping not included; their sum is zero."""
         own = self._nodes_of(body)
         return internal_forces(self.model, self.state, self.stepping)[own]
 
-    def soft_centre(self, body: SoftBody) -> NDArray[np.float64]:
+    def soft_centre(self, body: SoftBody) -> Array:
         """Centre of mass (3,) [m] of a soft body."""
         own = self._nodes_of(body)
         mass = self.model.soft.mass[own]
@@ -132,7 +133,7 @@ class SoftReading:
             raise InputError(f"cavity {number} does not exist; the scene has {len(found)}")
         return cavities.volume(found[int(number)].triangles, self.state.node_position)
 
-    def weld_force(self, body: SoftBody) -> NDArray[np.float64]:
+    def weld_force(self, body: SoftBody) -> Array:
         """Sum (3,) [N] of the forces by which welds hold the nodes of a soft body, mean of the last step."""
         own = self._nodes_of(body)
         node = self.model.soft.weld_node

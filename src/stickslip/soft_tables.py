@@ -14,6 +14,7 @@ from typing import Any, NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
+from stickslip.arrays import Array, Bools, Ints
 from stickslip.geometry.element_chunks import element_chunks
 from stickslip.geometry.rotation import matrix
 from stickslip.geometry.tet_mesh import edges_of
@@ -40,41 +41,41 @@ INCOMPRESSIBLE = 100.0
 class ElementTables(NamedTuple):
     """nt linear tetrahedra."""
 
-    nodes: NDArray[np.int32]
+    nodes: Ints
     """(nt, 4)"""
-    gradient: NDArray[np.float64]
+    gradient: Array
     """(nt, 3, 3) [1/m] Dm^-1: row k is the gradient of the shape function of node k + 1 at rest; F = Ds Dm^-1."""
-    volume: NDArray[np.float64]
+    volume: Array
     """(nt,) [m^3] at rest."""
-    model: NDArray[np.int32]
+    model: Ints
     """(nt,) code of the elastic model (soft_description.py)."""
-    parameter: NDArray[np.float64]
+    parameter: Array
     """(nt, 5) [Pa] mu, lam, c1, c2, bulk."""
-    beta: NDArray[np.float64]
+    beta: Array
     """(nt,) [s] damping by stiffness."""
-    normal: NDArray[np.float64]
+    normal: Array
     """(nt, 3) third column of F in plane strain, where gradients have none; zero in three dimensions."""
-    place: NDArray[np.int32]
+    place: Ints
     """(nt, 16) where the block of nodes (i, j) is in the matrix of free nodes, at 4 i + j; -1 where one is held."""
-    chunk_start: NDArray[np.int32]
+    chunk_start: Ints
     """Elements chunk_start[c]:chunk_start[c+1] are one chunk, assembled by one thread in their order."""
-    colour_start: NDArray[np.int32]
+    colour_start: Ints
     """Chunks colour_start[k]:colour_start[k+1] share no nodes with each other: they may run at the same time."""
 
 
 class SurfaceTables(NamedTuple):
     """Surfaces of all soft bodies, seen from outside."""
 
-    nodes: NDArray[np.int32]
+    nodes: Ints
     """(k,) nodes that are on a surface, rising."""
-    triangles: NDArray[np.int32]
+    triangles: Ints
     """(nf, 3) counter-clockwise from outside."""
-    triangle_body: NDArray[np.int32]
+    triangle_body: Ints
     """(nf,) soft body of each."""
-    edges: NDArray[np.int32]
+    edges: Ints
     """(ne, 2) each once, lower node first."""
-    edge_body: NDArray[np.int32]
-    edge_triangles: NDArray[np.int32]
+    edge_body: Ints
+    edge_triangles: Ints
     """(ne, 2) the triangles on both sides."""
 
 
@@ -83,41 +84,41 @@ class SoftTables:
     """ns soft bodies, nn nodes, nt elements, nf free nodes."""
 
     names: tuple[str, ...]
-    node_start: NDArray[np.int32]
+    node_start: Ints
     """(ns + 1,)"""
-    element_body: NDArray[np.int32]
+    element_body: Ints
     """(nt,) soft body of each element; elements are stored in the order of assembly."""
-    element_number: NDArray[np.int32]
+    element_number: Ints
     """(nt,) number of each element in the mesh of its body."""
-    node_body: NDArray[np.int32]
+    node_body: Ints
     """(nn,) soft body of each node."""
-    x_start: NDArray[np.float64]
+    x_start: Array
     """(nn, 3) [m]"""
-    v_start: NDArray[np.float64]
+    v_start: Array
     """(nn, 3) [m/s]"""
-    force_start: NDArray[np.float64]
+    force_start: Array
     """(nn, 3) [N]"""
-    mass: NDArray[np.float64]
+    mass: Array
     """(nn,) [kg] lumped."""
-    alpha: NDArray[np.float64]
+    alpha: Array
     """(nn,) [1/s] damping by mass."""
-    free: NDArray[np.int32]
+    free: Ints
     """(nf,) node of each block of unknowns."""
-    block: NDArray[np.int32]
+    block: Ints
     """(nn,) position of each node in ``free``, or -1."""
     elements: ElementTables
     pattern: BlockPattern
     """Blocks of the matrix over free nodes."""
     surface: SurfaceTables
-    material: NDArray[np.int32]
+    material: Ints
     """(ns,) surface material of each body."""
-    self_contact: NDArray[np.bool_]
+    self_contact: Bools
     """(ns,)"""
-    weld_node: NDArray[np.int32]
+    weld_node: Ints
     """(nw,) nodes that are welded to a rigid body."""
-    weld_body: NDArray[np.int32]
+    weld_body: Ints
     """(nw,) the rigid body."""
-    weld_point: NDArray[np.float64]
+    weld_point: Array
     """(nw, 3) [m] where, from its centre of mass and in its frame."""
     held: tuple[HeldNodes, ...]
     """With nodes numbered through."""
@@ -125,7 +126,7 @@ class SoftTables:
     """With elements as they are stored here."""
     cavities: tuple[Cavity, ...]
     """With nodes numbered through."""
-    colours: NDArray[np.float64]
+    colours: Array
     """(ns, 3) for pictures; negative where the user chose none."""
 
     @property
@@ -145,7 +146,7 @@ class SoftTables:
         return float(np.linalg.norm(way, axis=1).mean()) if len(way) else 0.0
 
     @cached_property
-    def node_normal(self) -> NDArray[np.float64]:
+    def node_normal(self) -> Array:
         """(nn, 3) of the plane that a node of a body in plane strain does not leave; zero of other nodes."""
         normal = np.zeros((self.node_count, 3))
         normal[self.elements.nodes] = self.elements.normal[:, None]
@@ -169,7 +170,7 @@ class SoftTables:
         return bool(((codes == LINEAR) | (codes == LAGGED)).all()) and not self.cavities
 
 
-def soft_tables(bodies: Sequence[SoftDescription], q_start: NDArray[np.float64]) -> SoftTables:
+def soft_tables(bodies: Sequence[SoftDescription], q_start: Array) -> SoftTables:
     """Tables of the soft bodies of a scene, whose rigid bodies start at q_start (nb, 7)."""
     node_start = summed(np.array([len(body.start) for body in bodies], dtype=np.int64))
     number = _joined([np.arange(len(body.mesh.tets)) for body in bodies]).astype(np.int32)
@@ -274,18 +275,18 @@ def _stacked(parts: Sequence[NDArray[np.generic]], empty: tuple[int, int], kind:
     return np.concatenate(parts).astype(kind) if parts else np.zeros(empty, dtype=kind)
 
 
-def _by_region(body: SoftDescription, name: str) -> NDArray[np.float64]:
+def _by_region(body: SoftDescription, name: str) -> Array:
     """A property of the material of each element."""
     return np.array([getattr(material, name) for material in body.elastic])[body.region]
 
 
-def _shape_gradients(corners: NDArray[np.float64]) -> tuple[NDArray[np.float64], NDArray[np.float64]]:
+def _shape_gradients(corners: Array) -> tuple[Array, Array]:
     """Dm^-1 (nt, 3, 3) and volumes (nt,) of elements with corners (nt, 4, 3)."""
     Dm = np.swapaxes(corners[:, 1:] - corners[:, :1], 1, 2)
     return np.asarray(np.linalg.inv(Dm), np.float64), np.asarray(np.linalg.det(Dm) / 6.0, np.float64)
 
 
-def _surface(bodies: Sequence[SoftDescription], node_start: NDArray[np.int32]) -> SurfaceTables:
+def _surface(bodies: Sequence[SoftDescription], node_start: Ints) -> SurfaceTables:
     """Surfaces of all bodies."""
     triangles = _stacked([node_start[i] + body.mesh.surface for i, body in enumerate(bodies)], (0, 3), np.int32)
     owner = np.repeat(np.arange(len(bodies), dtype=np.int32), [len(body.mesh.surface) for body in bodies])
@@ -295,7 +296,7 @@ def _surface(bodies: Sequence[SoftDescription], node_start: NDArray[np.int32]) -
     return SurfaceTables(nodes, triangles, owner, edges, owner[sides[:, 0]], sides)
 
 
-def _in_frames(q: NDArray[np.float64], body: NDArray[np.int32], x: NDArray[np.float64]) -> NDArray[np.float64]:
+def _in_frames(q: Array, body: Ints, x: Array) -> Array:
     """Points x (k, 3) of the world from the centres and in the frames of the bodies (k,) at q (nb, 7)."""
     turns = np.array([matrix(q[i, 3:]) for i in body]).reshape(-1, 3, 3)
     return np.einsum("kji,kj->ki", turns, x - q[body, :3])

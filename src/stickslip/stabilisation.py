@@ -11,8 +11,8 @@ it. J is the slope of the gaps at q only: several passes are needed where bodies
 from __future__ import annotations
 
 import numpy as np
-from numpy.typing import NDArray
 
+from stickslip.arrays import Array
 from stickslip.collision.contacts import Contacts, find_contacts
 from stickslip.contact.checks import trusted
 from stickslip.contact.laws import LIMIT
@@ -29,7 +29,7 @@ SWEEPS = 200
 """Sweeps of a pass at most; what they leave, the next pass or the next step removes."""
 
 
-def stabilise(model: Model, q: NDArray[np.float64], options: Stepping) -> NDArray[np.float64]:
+def stabilise(model: Model, q: Array, options: Stepping) -> Array:
     """q (nb, 7) with overlaps removed, in up to ``options.stabilisation`` passes; only dynamic bodies move."""
     reach = np.full(model.body_count, 0.5 * options.margin_under(float(np.linalg.norm(model.gravity))))
     for _ in range(options.stabilisation):
@@ -44,7 +44,7 @@ def stabilise(model: Model, q: NDArray[np.float64], options: Stepping) -> NDArra
     return q
 
 
-def _displacement_problem(model: Model, q: NDArray[np.float64], contacts: Contacts, slop: float) -> ContactProblem:
+def _displacement_problem(model: Model, q: Array, contacts: Contacts, slop: float) -> ContactProblem:
     """The linear complementarity problem of eq. (49): one row per contact; overlaps within ``slop`` [m] stay."""
     where = contacts.body_a, contacts.body_b, contacts.point, contacts.normal, contacts.tangent
     J, count = contact_rows.contact_jacobian(*where, q, model.block), len(contacts)

@@ -10,6 +10,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
+from stickslip.arrays import Array, Bools, LongInts
 from stickslip.checks import LARGEST, finite, instance, whole
 from stickslip.errors import InputError
 from stickslip.files import whole_file
@@ -36,35 +37,35 @@ class State:
     """[s]"""
     steps: int
     """Steps taken since time zero."""
-    q: NDArray[np.float64]
+    q: Array
     """(nb, 7) position of the centre of mass [m] and rotation (w, x, y, z) of each body."""
-    v: NDArray[np.float64]
+    v: Array
     """(nb, 6) linear [m/s] and angular velocity [rad/s], world frame."""
-    force: NDArray[np.float64]
+    force: Array
     """(nb, 6) force [N] at the centre of mass and torque [N m] that the user applies until told otherwise."""
-    contact_key: NDArray[np.int64]
+    contact_key: LongInts
     """(nc,) sorted keys of the contacts of the last step."""
-    contact_impulse: NDArray[np.float64]
+    contact_impulse: Array
     """(nc, 4) their impulse in the world frame [N s], and the torsional one about the normal [N m s]."""
-    joint_impulse: NDArray[np.float64] = field(default_factory=lambda: np.zeros(0))
+    joint_impulse: Array = field(default_factory=lambda: np.zeros(0))
     """(k,) [N s or N m s] of every row of joints in the last step; zero where the joint is broken."""
-    joint_angle: NDArray[np.float64] = field(default_factory=lambda: np.zeros((0, 2)))
+    joint_angle: Array = field(default_factory=lambda: np.zeros((0, 2)))
     """(nj, 2) [rad] angles of joints, full turns counted; zero where a coordinate is none."""
-    joint_target: NDArray[np.float64] = field(default_factory=lambda: np.zeros((0, 2, 2)))
+    joint_target: Array = field(default_factory=lambda: np.zeros((0, 2, 2)))
     """(nj, 2, 2) position and velocity that the drive of each coordinate aims at."""
-    joint_broken: NDArray[np.bool_] = field(default_factory=lambda: np.zeros(0, dtype=np.bool_))
+    joint_broken: Bools = field(default_factory=lambda: np.zeros(0, dtype=np.bool_))
     """(nj,)"""
-    node_position: NDArray[np.float64] = field(default_factory=lambda: np.zeros((0, 3)))
+    node_position: Array = field(default_factory=lambda: np.zeros((0, 3)))
     """(nn, 3) [m] of the nodes of soft bodies."""
-    node_velocity: NDArray[np.float64] = field(default_factory=lambda: np.zeros((0, 3)))
+    node_velocity: Array = field(default_factory=lambda: np.zeros((0, 3)))
     """(nn, 3) [m/s]"""
-    node_force: NDArray[np.float64] = field(default_factory=lambda: np.zeros((0, 3)))
+    node_force: Array = field(default_factory=lambda: np.zeros((0, 3)))
     """(nn, 3) [N] that the user applies until told otherwise."""
-    soft_key: NDArray[np.int64] = field(default_factory=lambda: np.zeros(0, dtype=np.int64))
+    soft_key: LongInts = field(default_factory=lambda: np.zeros(0, dtype=np.int64))
     """(k,) sorted keys of the contacts of soft bodies in the last step."""
-    soft_impulse: NDArray[np.float64] = field(default_factory=lambda: np.zeros((0, 4)))
+    soft_impulse: Array = field(default_factory=lambda: np.zeros((0, 4)))
     """(k, 4) their impulse in the world frame [N s]; the last column is zero."""
-    weld_impulse: NDArray[np.float64] = field(default_factory=lambda: np.zeros(0))
+    weld_impulse: Array = field(default_factory=lambda: np.zeros(0))
     """(3 nw,) [N s] of nodes that are welded to rigid bodies."""
 
     def copy(self) -> State:

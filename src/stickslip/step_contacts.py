@@ -5,8 +5,8 @@ from __future__ import annotations
 from typing import NamedTuple
 
 import numpy as np
-from numpy.typing import NDArray
 
+from stickslip.arrays import Array, Ints, LongInts
 from stickslip.collision.contacts import Contacts, find_contacts, no_contacts
 from stickslip.dynamics import contact_rows
 from stickslip.model import Model
@@ -19,13 +19,11 @@ class Found(NamedTuple):
     contacts: Contacts
     near: Contacts
     """Those and further ones that the bodies would reach only if they turned in the step."""
-    reach: NDArray[np.float64] | None
+    reach: Array | None
     """(nb,) [m] how far each body looked, as seen from where most bodies rest; None: only what touches was sought."""
 
 
-def contacts_of_step(
-    model: Model, q: NDArray[np.float64], v: NDArray[np.float64], options: Stepping, ignored: NDArray[np.int64]
-) -> Found:
+def contacts_of_step(model: Model, q: Array, v: Array, options: Stepping, ignored: LongInts) -> Found:
     """Contacts that can close within the step, but of pairs whose keys are ``ignored``.
 
     Bodies look as far as they move; where one that is slow now may be hit and move on, the search is repeated.
@@ -40,7 +38,7 @@ def contacts_of_step(
     speed = contact_rows.speeds(model, v, common_velocity(model, v))
     gained = np.zeros(model.body_count)
 
-    def pair_reach(a: NDArray[np.int32], b: NDArray[np.int32]) -> NDArray[np.float64]:
+    def pair_reach(a: Ints, b: Ints) -> Array:
         return margin + far * (contact_rows.relative_speeds(model, v, a, b) + gained[a] + gained[b])
 
     contacts = find_contacts(model, q, far * speed + 0.5 * margin, pair_reach=pair_reach, ignored=ignored)
@@ -62,6 +60,6 @@ def contacts_of_step(
     return Found(contacts if near.all() else contacts.take(np.flatnonzero(near)), contacts, reach)
 
 
-def common_velocity(model: Model, v: NDArray[np.float64]) -> NDArray[np.float64]:
+def common_velocity(model: Model, v: Array) -> Array:
     """Velocity (3,) with which most bodies move: seen from it, those that fall side by side need not look far."""
     return np.median(v[model.dynamic, :3], axis=0)

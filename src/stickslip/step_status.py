@@ -6,8 +6,8 @@ docs/certificates.md says what each word promises.
 from __future__ import annotations
 
 import numpy as np
-from numpy.typing import NDArray
 
+from stickslip.arrays import Array
 from stickslip.contact.laws import CONTACT
 from stickslip.contact.problem import ContactProblem
 from stickslip.geometry import rotation
@@ -62,9 +62,7 @@ def _measured_alike(solver: Solver) -> bool:
     return getattr(solver, "law", None) == "exact" and getattr(solver, "criterion", "scaled") == "scaled"
 
 
-def touching_turns(
-    model: Model, after: State, problem: ContactProblem, lam: NDArray[np.float64], h: float
-) -> NDArray[np.float64]:
+def touching_turns(model: Model, after: State, problem: ContactProblem, lam: Array, h: float) -> Array:
     """Angles (nb,) [rad] by which rigid bodies that a contact pushes turn in a step of h [s], 0 for all others.
 
     Balls turn without moving their surface, cylinders and capsules about their axes; these turns do not count.
@@ -87,7 +85,7 @@ def touching_turns(
     return turn
 
 
-def relative_joint_error(model: Model, errors: NDArray[np.float64]) -> float:
+def relative_joint_error(model: Model, errors: Array) -> float:
     """Largest of the errors (nj,) [m] of joints over the size of the smaller body that each joins."""
     tables = model.joints
     size = np.full(tables.count, np.inf)
@@ -101,7 +99,7 @@ def relative_joint_error(model: Model, errors: NDArray[np.float64]) -> float:
     return float((errors / size).max(initial=0.0))
 
 
-def _axis(model: Model, body: int, q: NDArray[np.float64]) -> NDArray[np.float64] | None:
+def _axis(model: Model, body: int, q: Array) -> Array | None:
     """Axis (3,) about which a body of one cylinder or capsule is round, at its pose q (7,); None for others."""
     shapes = np.flatnonzero(model.shape_body == body)
     if len(shapes) != 1 or model.shape_type[shapes[0]] not in (CAPSULE, CYLINDER):

@@ -11,8 +11,8 @@ from dataclasses import replace
 from typing import TYPE_CHECKING
 
 import numpy as np
-from numpy.typing import NDArray
 
+from stickslip.arrays import Array
 from stickslip.contact.problem import ContactProblem, Unsolved
 from stickslip.dynamics import rigid_bodies
 from stickslip.dynamics.xpbd_bodies import Bodies, mean_velocities
@@ -112,9 +112,7 @@ def _take_parts(run: Callable[[Parts], None], h: float, count: int, clock: Clock
     return done
 
 
-def _judged(
-    step: Linearisation, v_mean: NDArray[np.float64], v_end: NDArray[np.float64], small: float
-) -> ContactProblem:
+def _judged(step: Linearisation, v_mean: Array, v_end: Array, small: float) -> ContactProblem:
     """The problem at the end of the step: its laws are for mean velocities, its momentum is that of v_end (nv,)."""
     if not (np.isfinite(v_mean).all() and np.isfinite(v_end).all()):
         return step.at_start()

@@ -3,10 +3,10 @@
 from __future__ import annotations
 
 import numpy as np
-from numpy.typing import NDArray
 from raw_arrays import CONTACT, DISC, ELLIPSE, Block, RawProblem
 from scipy.sparse import csr_array
 
+from stickslip.arrays import Array, Ints
 from stickslip.contact.checks import checked
 from stickslip.contact.problem import ContactProblem, Laws, from_delassus, given_problem, solved_later
 from stickslip.linalg.block_matrix import block_pattern
@@ -39,7 +39,7 @@ def _laws(raw: RawProblem) -> Laws:
 
 
 def _rows(raw: RawProblem) -> BlockRows:
-    def starts(counts: list[int]) -> NDArray[np.int32]:
+    def starts(counts: list[int]) -> Ints:
         return np.concatenate([[0], np.cumsum(counts)]).astype(np.int32)
 
     entries = [(column, rows) for block in raw.blocks for column, rows in block.columns.items()]
@@ -53,7 +53,7 @@ def _rows(raw: RawProblem) -> BlockRows:
     )
 
 
-def _diagonal_blocks(width: list[int], matrix: NDArray[np.float64], inverse: NDArray[np.float64]) -> BlockDiagonal:
+def _diagonal_blocks(width: list[int], matrix: Array, inverse: Array) -> BlockDiagonal:
     start = np.concatenate([[0], np.cumsum(width)]).astype(np.int32)
     parts = [slice(a, b) for a, b in zip(start[:-1], start[1:], strict=True)]
     return BlockDiagonal(
@@ -84,7 +84,7 @@ def _plain(block: Block) -> bool:
     return block.law == CONTACT and rigid and block.friction_set == told
 
 
-def _from_nodes(raw: RawProblem, J: BlockRows, laws: Laws, bias: NDArray[np.float64]) -> ContactProblem:
+def _from_nodes(raw: RawProblem, J: BlockRows, laws: Laws, bias: Array) -> ContactProblem:
     A = raw.matrix
     assert A is not None
     first, nodes = 6 * raw.rigid, raw.bodies[-1]

@@ -7,11 +7,11 @@ wall, and looks whether it goes through the plate.
 from __future__ import annotations
 
 import numpy as np
-from numpy.typing import NDArray
 from outcome import Outcome
 
 import stickslip
 from stickslip import Body, Scene, Simulation, Stepping
+from stickslip.arrays import Array
 
 SECONDS = 60.0
 STEPS = 20
@@ -27,20 +27,20 @@ SCHEMES = ("euler", "euler", "euler", "moreau", "passive", "symplectic")
 SOLVERS = ("auto", "auto", "auto", "prox-gs", "newton", "sap")
 
 
-def rotation(rng: np.random.Generator) -> NDArray[np.float64]:
+def rotation(rng: np.random.Generator) -> Array:
     """A random quaternion (4,)."""
     found = rng.normal(size=4)
     return found / np.linalg.norm(found)
 
 
-def rotated(quaternion: NDArray[np.float64], x: NDArray[np.float64]) -> NDArray[np.float64]:
+def rotated(quaternion: Array, x: Array) -> Array:
     """x (3,) turned by a quaternion (w, x, y, z)."""
     w, axis = quaternion[0], quaternion[1:]
     return x + 2.0 * np.cross(axis, np.cross(axis, x) + w * x)
 
 
 def add_bullet(
-    scene: Scene, rng: np.random.Generator, shape: str, size: float, position: NDArray[np.float64], **options: object
+    scene: Scene, rng: np.random.Generator, shape: str, size: float, position: Array, **options: object
 ) -> Body:
     """A body of about ``size`` [m], turned at random."""
     pose: dict[str, object] = {"position": position, "rotation": rotation(rng), "mass": 10.0 ** rng.uniform(-3, 2)}
@@ -131,7 +131,7 @@ def attack(seed: int, index: int) -> Outcome:
     sim = Simulation(scene, solver=solver, stepping=Stepping(dt=dt, scheme=scheme))
     half = np.array([np.inf, np.inf]) if kind == "half-space" else np.full(2, 0.25 if kind == "bullet" else 0.5 * SPAN)
 
-    def seen() -> NDArray[np.float64]:
+    def seen() -> Array:
         """Centre of the bullet in the frame of the wall."""
         turn = sim.rotation(target) * np.array([1.0, -1.0, -1.0, -1.0])
         return rotated(turn, sim.centre_of_mass(bullet) - sim.position(target))

@@ -13,12 +13,12 @@ from typing import Any
 
 import numpy as np
 from built_problems import built
-from numpy.typing import NDArray
 from outcome import Outcome
 from problem_judge import Judge
 from raw_arrays import RawProblem
 from raw_problems import raw_problem
 
+from stickslip.arrays import Array
 from stickslip.contact.problem import ContactProblem
 from stickslip.errors import StickslipError
 from stickslip.solvers.condensed import solve_once
@@ -52,7 +52,7 @@ def attack(seed: int, index: int) -> Outcome:
     tolerance = float(rng.choice([1e-8, 1e-8, 1e-6, 1e-4]))
     criterion = "siconos" if rng.random() < 0.08 else "scaled"
     warm = _warm(rng, raw, judge)
-    known: NDArray[np.float64] | None = None
+    known: Array | None = None
     near = 1.0 + 10.0 ** rng.uniform(-12.0, 0.0) * rng.normal(size=problem.row_count)
     again = rng.random(len(names)) < 0.3  # who starts from what another one found; drawn whatever comes of it
     before = _fingerprint(problem, warm)
@@ -74,7 +74,7 @@ def attack(seed: int, index: int) -> Outcome:
     return out
 
 
-def _warm(rng: np.random.Generator, raw: RawProblem, judge: Judge) -> NDArray[np.float64] | None:
+def _warm(rng: np.random.Generator, raw: RawProblem, judge: Judge) -> Array | None:
     """Impulses to start from: mostly none, else of about the right size, far too large, or no numbers at all."""
     chance, rows = rng.random(), len(judge.bias)
     if chance < 0.7:
@@ -90,7 +90,7 @@ def _warm(rng: np.random.Generator, raw: RawProblem, judge: Judge) -> NDArray[np
 
 
 def _solved(
-    out: Outcome, solver: Solver, problem: ContactProblem, warm: NDArray[np.float64] | None, raw: RawProblem
+    out: Outcome, solver: Solver, problem: ContactProblem, warm: Array | None, raw: RawProblem
 ) -> Solution | None:
     """The solution, or None where the solver refused the problem or broke."""
     try:
@@ -150,7 +150,7 @@ def _belongs(judge: Judge, found: Solution, tolerance: float) -> bool:
     return bool(np.sqrt((u**2).sum()) <= LENIENT * tolerance * judge.size + np.sqrt((doubt_u**2).sum()))
 
 
-def _fingerprint(problem: ContactProblem, warm: NDArray[np.float64] | None) -> bytes:
+def _fingerprint(problem: ContactProblem, warm: Array | None) -> bytes:
     """The bytes of all that was given."""
     arrays = [problem.J.data, problem.bias, *problem.laws, problem.A.data]
     arrays += [] if warm is None else [warm]

@@ -24,6 +24,8 @@ import numpy as np
 from numpy.typing import NDArray
 from raw_arrays import BOUNDED, BOX, CONTACT, DISC, LIMIT, RawProblem
 
+from stickslip.arrays import Array, Bools
+
 Long = NDArray[np.longdouble]
 EPS = np.finfo(np.float64).eps
 NOISE = 1e-6
@@ -79,7 +81,7 @@ class Judge:
             free = free + self.condition @ np.abs(raw.missing)
         self.free_size = JJ @ free + np.abs(self.bias)
 
-    def _own_blocks(self, A: NDArray[np.float64]) -> Long:
+    def _own_blocks(self, A: Array) -> Long:
         out, start = np.zeros(A.shape, dtype=np.longdouble), self.raw.column_start
         for a, b in zip(start[:-1], start[1:], strict=True):
             out[a:b, a:b] = A[a:b, a:b]
@@ -109,7 +111,7 @@ class Judge:
         moves = mobility > 0.0
         self.mobility = np.where(moves, mobility, mobility[moves].mean() if moves.any() else 1.0)
 
-    def velocity(self, lam: NDArray[np.float64]) -> Long:
+    def velocity(self, lam: Array) -> Long:
         """v (nv,) that the impulses lead to."""
         return self.v_free + self.inverse @ (self.J.T @ lam.astype(np.longdouble))
 
@@ -124,9 +126,7 @@ class Judge:
         tangent[self.row[:-1][self.law == CONTACT]] = False
         return np.where(tangent, FRICTION_SHARE * self.mobility, R)
 
-    def judge(
-        self, lam: NDArray[np.float64], law: str = "exact", siconos: bool = False, v: NDArray[np.float64] | None = None
-    ) -> Found:
+    def judge(self, lam: Array, law: str = "exact", siconos: bool = False, v: Array | None = None) -> Found:
         """The residual of impulses lam (m,) in a law: exact, convex, sap, box or pyramid.
 
         At the velocities that they lead to, or at v (nv,) where given.
@@ -193,7 +193,7 @@ class Judge:
         F = s - np.concatenate([[max(s[0] - u[0], 0.0)], p[: len(s) - 1]])
         return F, (2.0 + float(mu.max())) * float(max(1.0, self.length[c], 1.0 / self.length[c]))
 
-    def momentum(self, lam: NDArray[np.float64], v: NDArray[np.float64]) -> Found:
+    def momentum(self, lam: Array, v: Array) -> Found:
         """Largest share of the impulses on a body that its momentum has not met; soft bodies count as a whole, and so
         do particles, column blocks of three unknowns, that rows join.
 
@@ -216,7 +216,7 @@ class Judge:
                 own = np.diagonal(A)[here]
                 weight[3:] = np.sqrt(own[:3].sum() / own[3:].sum())
 
-            def norm(part: Long, chosen: NDArray[np.bool_] | None = None) -> np.longdouble:
+            def norm(part: Long, chosen: Bools | None = None) -> np.longdouble:
                 scaled = weight * part[here]  # noqa: B023  (called in this round)
                 return np.sqrt(((scaled if chosen is None else scaled[chosen]) ** 2).sum())
 

@@ -8,9 +8,10 @@ from __future__ import annotations
 from dataclasses import dataclass, field
 
 import numpy as np
-from numpy.typing import NDArray
 
-Vector = NDArray[np.float64]
+from stickslip.arrays import Array, Ints
+
+Vector = Array
 
 CONTACT, BILATERAL, LIMIT, ELASTIC, BOUNDED = range(5)
 DISC, ELLIPSE, ELLIPSOID, BOX = range(4)
@@ -62,12 +63,12 @@ class RawProblem:
     traits: list[str] = field(default_factory=list)
 
     @property
-    def row_start(self) -> NDArray[np.int32]:
+    def row_start(self) -> Ints:
         """Where blocks start (n + 1,)."""
         return np.concatenate([[0], np.cumsum([len(b.bias) for b in self.blocks])]).astype(np.int32)
 
     @property
-    def column_start(self) -> NDArray[np.int32]:
+    def column_start(self) -> Ints:
         """Where column blocks start."""
         return np.concatenate([[0], np.cumsum(self.width)]).astype(np.int32)
 

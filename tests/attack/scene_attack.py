@@ -11,10 +11,10 @@ import warnings
 from dataclasses import dataclass, field
 
 import numpy as np
-from numpy.typing import NDArray
 from outcome import Outcome
 
 from stickslip import Body, Drive, Scene, Simulation, Stepping, elastic, make_solver, placed, tet_generators
+from stickslip.arrays import Array
 from stickslip.errors import DivergenceError, StickslipError
 from stickslip.geometry.shapes import Box, Capsule, Cylinder, Sphere
 from stickslip.simulation import StepResult
@@ -53,7 +53,7 @@ class Case:
     bodies: list[Body] = field(default_factory=list)
 
 
-def _turn(rng: np.random.Generator) -> NDArray[np.float64]:
+def _turn(rng: np.random.Generator) -> Array:
     found = rng.normal(size=4)
     return found / np.linalg.norm(found) if rng.random() < 0.7 else np.array([1.0, 0.0, 0.0, 0.0])
 
@@ -77,7 +77,7 @@ def _surface(rng: np.random.Generator, case: Case) -> dict[str, object]:
     return found
 
 
-def _add_body(rng: np.random.Generator, case: Case, position: NDArray[np.float64], size: float, mass: float) -> Body:
+def _add_body(rng: np.random.Generator, case: Case, position: Array, size: float, mass: float) -> Body:
     """A body of any shape."""
     scene, shape = case.scene, str(rng.choice(SHAPES))
     options = _surface(rng, case) | {"mass": mass, "velocity": rng.normal(size=3) * rng.choice([0.0, 0.1, 1.0, 10.0])}
@@ -86,7 +86,7 @@ def _add_body(rng: np.random.Generator, case: Case, position: NDArray[np.float64
     if rng.random() < 0.1:
         options["force"] = mass * 10.0 * rng.normal(size=3)
         case.driven = True
-    pose: tuple[NDArray[np.float64], NDArray[np.float64]] = (position, _turn(rng))
+    pose: tuple[Array, Array] = (position, _turn(rng))
     case.traits.append(shape)
     a, b, c = size * rng.uniform(0.2, 1.0, size=3)
     if shape == "sphere":
@@ -207,7 +207,7 @@ def random_scene(rng: np.random.Generator) -> Case:
 # ---- the judge ---------------------------------------------------------------------------------------------------
 
 
-def _matrix(q: NDArray[np.float64]) -> NDArray[np.float64]:
+def _matrix(q: Array) -> Array:
     """Rotation (3, 3) of a quaternion (w, x, y, z)."""
     w, x, y, z = q / np.linalg.norm(q)
     return np.array([
@@ -227,7 +227,7 @@ class Judge:
         self.anchors = [self._anchor(k) for k in range(len(case.scene.joints))]
         self.weight = {int(i): float(self.model.mass[i]) for i in self.moving}
 
-    def _anchor(self, k: int) -> tuple[int, int, NDArray[np.float64], NDArray[np.float64]]:
+    def _anchor(self, k: int) -> tuple[int, int, Array, Array]:
         """Bodies of a joint, and its points in their frames (or the world, -1)."""
         joint, q = self.case.scene.joints[k], self.model.q_start
         points = []

@@ -7,8 +7,8 @@ import os
 from dataclasses import dataclass
 
 import numpy as np
-from numpy.typing import NDArray
 
+from stickslip.arrays import Array, Ints
 from stickslip.collision.convex import convex_kernel
 from stickslip.geometry.hull import HullTables, Polyhedron, polyhedron, tables
 from stickslip.geometry.shapes import BOX, CAPSULE, CYLINDER, HULL, SPHERE
@@ -26,10 +26,10 @@ class Placing:
     """Shapes in a row, pair i being shapes 2i and 2i + 1, all of one pair of types."""
 
     types: tuple[int, int]
-    position: NDArray[np.float64]
-    rotation: NDArray[np.float64]
-    size: NDArray[np.float64]
-    hull_of: NDArray[np.int32]
+    position: Array
+    rotation: Array
+    size: Array
+    hull_of: Ints
     hulls: list[Polyhedron]
 
     @property
@@ -41,10 +41,10 @@ class Placing:
 class Found:
     """Contacts of one pair."""
 
-    point: NDArray[np.float64]
-    normal: NDArray[np.float64]
-    gap: NDArray[np.float64]
-    feature: NDArray[np.int32]
+    point: Array
+    normal: Array
+    gap: Array
+    feature: Ints
 
 
 def contacts(placing: Placing, reach: float = FAR) -> list[Found]:
@@ -64,7 +64,7 @@ def finite(found: Found) -> bool:
     return all(np.isfinite(values).all() for values in (found.gap, found.point, found.normal))
 
 
-def random_rotations(rng: np.random.Generator, count: int) -> NDArray[np.float64]:
+def random_rotations(rng: np.random.Generator, count: int) -> Array:
     q, r = np.linalg.qr(rng.normal(size=(count, 3, 3)))
     q = q * np.sign(np.einsum("nii->ni", r))[:, None, :]
     q[:, :, 0] *= np.sign(np.linalg.det(q))[:, None]
@@ -91,7 +91,7 @@ def random_placing(rng: np.random.Generator, types: tuple[int, int], count: int,
     return Placing(types, position, random_rotations(rng, 2 * count), size, hull_of, hulls)
 
 
-def highest(placing: Placing, s: int, d: NDArray[np.float64]) -> NDArray[np.float64]:
+def highest(placing: Placing, s: int, d: Array) -> Array:
     """max of d.x over shape s for directions d (n, 3): an independent support function."""
     local = d @ placing.rotation[s]
     r, half, _ = placing.size[s]
@@ -109,12 +109,12 @@ def highest(placing: Placing, s: int, d: NDArray[np.float64]) -> NDArray[np.floa
     return top + d @ placing.position[s]
 
 
-def gap_along(placing: Placing, i: int, d: NDArray[np.float64]) -> NDArray[np.float64]:
+def gap_along(placing: Placing, i: int, d: Array) -> Array:
     """Signed gap of pair i along unit vectors d (n, 3); its maximum over all d is the signed distance."""
     return -highest(placing, 2 * i + 1, -d) - highest(placing, 2 * i, d)
 
 
-def block(half: NDArray[np.float64]) -> Polyhedron:
+def block(half: Array) -> Polyhedron:
     return polyhedron(np.array(list(itertools.product([-1.0, 1.0], repeat=3))) * half)
 
 

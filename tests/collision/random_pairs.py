@@ -5,9 +5,9 @@ from __future__ import annotations
 from dataclasses import dataclass, replace
 
 import numpy as np
-from numpy.typing import NDArray
 from scipy.spatial.transform import Rotation
 
+from stickslip.arrays import Array, Ints, LongInts
 from stickslip.collision.narrow_phase import RawContacts, collide
 from stickslip.geometry.hull import HullTables, tables
 from stickslip.geometry.shapes import BOX, CAPSULE, CYLINDER, HALF_SPACE, SPHERE
@@ -20,10 +20,10 @@ FAR = 10.0
 class Shapes:
     """Shapes 2 i and 2 i + 1 are the pair i."""
 
-    types: NDArray[np.int32]
-    position: NDArray[np.float64]
-    rotation: NDArray[np.float64]
-    size: NDArray[np.float64]
+    types: Ints
+    position: Array
+    rotation: Array
+    size: Array
     hulls: HullTables = tables([])  # noqa: RUF009  (immutable)
 
     def collide(self, reach: float = FAR) -> RawContacts:
@@ -36,7 +36,7 @@ class Shapes:
         pose = np.ascontiguousarray(self.position), np.ascontiguousarray(self.rotation)
         return collide(pairs, self.types, *pose, self.size, hull_of, self.hulls, np.full(count, 0.5 * reach))
 
-    def moved(self, rotation: NDArray[np.float64], shift: NDArray[np.float64]) -> Shapes:
+    def moved(self, rotation: Array, shift: Array) -> Shapes:
         return replace(self, position=self.position @ rotation.T + shift, rotation=rotation @ self.rotation)
 
     def swapped(self) -> Shapes:
@@ -61,14 +61,14 @@ def random_pairs(type_a: int, type_b: int, count: int, seed: int, spread: float 
     return Shapes(types, rng.uniform(-spread, spread, (2 * count, 3)), np.ascontiguousarray(rotation), size)
 
 
-def deepest(contacts: RawContacts) -> NDArray[np.int64]:
+def deepest(contacts: RawContacts) -> LongInts:
     """Index of the contact with the smallest gap of each pair, in the order of the pairs."""
     order = np.lexsort((contacts.gap, contacts.shape_a // 2))
     first = np.unique(contacts.shape_a[order] // 2, return_index=True)[1]
     return order[first]
 
 
-def coal_distance(shapes: Shapes) -> tuple[NDArray[np.float64], NDArray[np.float64]]:
+def coal_distance(shapes: Shapes) -> tuple[Array, Array]:
     """Signed distance and normal (first to second) of every pair by coal."""
     import coal
 

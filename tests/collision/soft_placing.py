@@ -3,9 +3,9 @@
 from __future__ import annotations
 
 import numpy as np
-from numpy.typing import NDArray
 
 import stickslip
+from stickslip.arrays import Array
 from stickslip.collision.soft_rigid import SoftRigid, soft_rigid_candidates
 from stickslip.geometry.tet_mesh import TetMesh
 from stickslip.model import Model, compile_scene
@@ -26,7 +26,7 @@ def wedge() -> TetMesh:
     return TetMesh(nodes, np.array([[0, 2, 1, 3]], dtype=np.int32))
 
 
-def between(start: NDArray[np.float64], end: NDArray[np.float64]) -> NDArray[np.float64]:
+def between(start: Array, end: Array) -> Array:
     """Rotation (w, x, y, z) that takes the direction ``start`` into ``end``."""
     start, end = start / np.linalg.norm(start), end / np.linalg.norm(end)
     q = np.append(1.0 + start @ end, np.cross(start, end))

@@ -26,15 +26,15 @@ from convex_placing import (
     random_placing,
     random_rotations,
 )
-from numpy.typing import NDArray
 
+from stickslip.arrays import Array
 from stickslip.geometry.hull import polyhedron
 from stickslip.geometry.shapes import BOX, CAPSULE, CYLINDER, HULL, SPHERE
 
 MANY = 1000 if COMPILED else 5
 
 
-def coal_distance(placing: Placing, i: int) -> tuple[float, NDArray[np.float64]]:
+def coal_distance(placing: Placing, i: int) -> tuple[float, Array]:
     """Signed distance and normal of pair i by coal."""
     coal = pytest.importorskip("coal")
 

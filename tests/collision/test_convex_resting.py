@@ -5,8 +5,8 @@ from __future__ import annotations
 import numpy as np
 import pytest
 from convex_placing import COMPILED, NONE, block, contacts, pair
-from numpy.typing import NDArray
 
+from stickslip.arrays import Array
 from stickslip.geometry.hull import Polyhedron, polyhedron
 from stickslip.geometry.shapes import BOX, CAPSULE, CYLINDER, HULL, SPHERE
 
@@ -22,7 +22,7 @@ def voussoir(angle: float, inner: float = 1.0, outer: float = 1.3, depth: float 
     return polyhedron(np.array(corners))
 
 
-def about_y(angle: float) -> NDArray[np.float64]:
+def about_y(angle: float) -> Array:
     c, s = np.cos(angle), np.sin(angle)
     return np.array([[c, 0.0, s], [0.0, 1.0, 0.0], [-s, 0.0, c]])
 

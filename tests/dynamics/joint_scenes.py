@@ -1,14 +1,14 @@
 """A scene with every kind of joint between every kind of bodies, for tests."""
 
 import numpy as np
-from numpy.typing import NDArray
 
 from stickslip import Drive, Model, Scene, compile_scene
+from stickslip.arrays import Array
 
 KINDS = ("fixed", "bending", "ball", "revolute", "prismatic", "cylindrical", "universal", "distance", "rope", "spring")
 
 
-def random_rotation(rng: np.random.Generator) -> NDArray[np.float64]:
+def random_rotation(rng: np.random.Generator) -> Array:
     q = rng.normal(size=4)
     return q / np.linalg.norm(q)
 
@@ -16,7 +16,7 @@ def random_rotation(rng: np.random.Generator) -> NDArray[np.float64]:
 def add_joints(scene: Scene, a, b, rng: np.random.Generator) -> None:
     """One joint of each of KINDS between a and b, with limits and drives wherever there may be some."""
 
-    def there() -> NDArray[np.float64]:
+    def there() -> Array:
         return rng.normal(size=3)
 
     axis = there()
@@ -52,7 +52,7 @@ def all_joints(seed: int) -> Model:
     return compile_scene(scene)
 
 
-def random_configuration(model: Model, rng: np.random.Generator, size: float = 1.0) -> NDArray[np.float64]:
+def random_configuration(model: Model, rng: np.random.Generator, size: float = 1.0) -> Array:
     """Bodies moved by about ``size`` [m] and turned anyhow."""
     q = model.q_start.copy()
     q[:, :3] += size * rng.normal(size=(len(q), 3))

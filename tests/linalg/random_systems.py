@@ -3,14 +3,14 @@
 from __future__ import annotations
 
 import numpy as np
-from numpy.typing import NDArray
 
+from stickslip.arrays import Ints
 from stickslip.linalg.block_rows import BlockRows, summed
 from stickslip.linalg.inertia import BlockDiagonal
 from stickslip.linalg.schur_system import SchurSystem, schur_system
 
 
-def random_inertia(rng: np.random.Generator, widths: NDArray[np.int32]) -> BlockDiagonal:
+def random_inertia(rng: np.random.Generator, widths: Ints) -> BlockDiagonal:
     """Random positive definite blocks."""
     blocks = [a @ a.T + 0.5 * w * np.eye(w) for w in widths for a in (rng.normal(size=(w, w)),)]
     return BlockDiagonal(
@@ -22,7 +22,7 @@ def random_inertia(rng: np.random.Generator, widths: NDArray[np.int32]) -> Block
 
 
 def random_rows(
-    rng: np.random.Generator, columns: list[tuple[int, ...]], heights: list[int], widths: NDArray[np.int32]
+    rng: np.random.Generator, columns: list[tuple[int, ...]], heights: list[int], widths: Ints
 ) -> BlockRows:
     """Random entries of blocks with the given heights over the given column blocks."""
     flat = np.array([b for touched in columns for b in touched], dtype=np.int32)

@@ -5,9 +5,10 @@ from __future__ import annotations
 from collections.abc import Callable, Sequence
 
 import numpy as np
-from numpy.typing import ArrayLike, NDArray
+from numpy.typing import ArrayLike
 
 from stickslip import Scene, Simulation, elastic, tet_generators
+from stickslip.arrays import Array
 from stickslip.contact.problem import ContactProblem, Laws, contact_laws
 from stickslip.linalg.block_matrix import to_csr
 from stickslip.linalg.block_rows import BlockRows, to_dense
@@ -99,7 +100,7 @@ SCENES: dict[str, Callable[[], ContactProblem]] = {
 """The problem of each kind of contact."""
 
 
-def dense_system(nodal: Nodal) -> tuple[NDArray[np.float64], NDArray[np.float64]]:
+def dense_system(nodal: Nodal) -> tuple[Array, Array]:
     """A over real unknowns and virtual nodes, with ties and rows; J_c of contacts on nodes (3 nc, size)."""
     nv, J = nodal.unknowns, nodal.J
     size = nv + 3 * nodal.virtual
@@ -108,7 +109,7 @@ def dense_system(nodal: Nodal) -> tuple[NDArray[np.float64], NDArray[np.float64]
     first = int(nodal.rigid.start[-1])
     A[first:nv, first:nv] = to_csr(nodal.pattern, nodal.soft).toarray() if nv > first else 0.0
 
-    def entry(e: int, rows: int) -> NDArray[np.float64]:
+    def entry(e: int, rows: int) -> Array:
         """Entry e of J, as rows over all unknowns."""
         out = np.zeros((rows, size))
         x0, x1 = J.column_start[J.entry_column[e]], J.column_start[J.entry_column[e] + 1]
@@ -132,7 +133,7 @@ def dense_system(nodal: Nodal) -> tuple[NDArray[np.float64], NDArray[np.float64]
     return A, Jc
 
 
-def dense_weights(nodal: Nodal, W: Steps) -> NDArray[np.float64]:
+def dense_weights(nodal: Nodal, W: Steps) -> Array:
     """W as a dense matrix."""
     first, nv = int(nodal.rigid.start[-1]), nodal.unknowns
     out = np.zeros((nv + 3 * nodal.virtual, nv + 3 * nodal.virtual))
@@ -142,7 +143,7 @@ def dense_weights(nodal: Nodal, W: Steps) -> NDArray[np.float64]:
     return out
 
 
-def _put_blocks(blocks: BlockDiagonal, data: NDArray[np.float64], out: NDArray[np.float64]) -> None:
+def _put_blocks(blocks: BlockDiagonal, data: Array, out: Array) -> None:
     for b in range(len(blocks.start) - 1):
         here = slice(blocks.start[b], blocks.start[b + 1])
         width = here.stop - here.start

@@ -10,9 +10,9 @@ import numpy as np
 import pytest
 from mixed_problems import given_by_delassus, mixed_problem, tower
 from nodal_problems import soft_cubes
-from numpy.typing import NDArray
 
 from stickslip import Scene, Simulation
+from stickslip.arrays import Array
 from stickslip.contact.problem import ContactProblem
 from stickslip.linalg.threads import one_blas_thread
 from stickslip.solvers.budget import Clock, hurried, in_chunks, left, spent
@@ -138,7 +138,7 @@ class Plain:
     law = "exact"
     nonlinear = False
 
-    def solve(self, problem: ContactProblem, warm: NDArray[np.float64] | None = None, relinearise: object = None):
+    def solve(self, problem: ContactProblem, warm: Array | None = None, relinearise: object = None):
         """Nothing."""
 
 

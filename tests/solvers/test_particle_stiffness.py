@@ -2,8 +2,8 @@
 
 import numpy as np
 import pytest
-from numpy.typing import NDArray
 
+from stickslip.arrays import Array
 from stickslip.contact.laws import BILATERAL
 from stickslip.contact.problem import ContactProblem, Laws
 from stickslip.linalg import block_rows
@@ -30,7 +30,7 @@ class ParticlePendulum:
         eye = np.tile(np.eye(3).ravel(), COUNT)
         self.A = BlockDiagonal(summed(np.full(COUNT, 3)), summed(np.full(COUNT, 9)), eye, eye.copy())
 
-    def at(self, v: NDArray[np.float64], lam: NDArray[np.float64] | None = None) -> ContactProblem:
+    def at(self, v: Array, lam: Array | None = None) -> ContactProblem:
         """The problem linearised where v (nv,) leads."""
         x = self.x + self.h * v.reshape(-1, 3)
         d = np.diff(np.vstack([np.zeros(3), x]), axis=0)

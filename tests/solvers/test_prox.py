@@ -4,9 +4,9 @@ from dataclasses import replace
 
 import numpy as np
 import pytest
-from numpy.typing import NDArray
 
 from stickslip import InputError, Scene, Simulation
+from stickslip.arrays import Array
 from stickslip.contact import delassus
 from stickslip.contact.gallery import GALLERY
 from stickslip.contact.laws import BOX_SET
@@ -33,7 +33,7 @@ def lattice(n: int, torsion: float = 0.0, tilt: float = 0.3) -> ContactProblem:
     return Simulation(scene, 0.005, ProxGaussSeidel(max_iterations=1, subspace=0)).step().problem
 
 
-def dense(problem: ContactProblem) -> NDArray[np.float64]:
+def dense(problem: ContactProblem) -> Array:
     return np.asarray(delassus.assemble(problem.J, problem.A).toarray())
 
 

@@ -9,6 +9,7 @@ import numpy as np
 import pytest
 from numpy.typing import NDArray
 
+from stickslip.arrays import Array
 from stickslip.model import DYNAMIC, Model
 from stickslip.scenes.registry import SCENES
 from stickslip.scenes.running import prepare
@@ -41,8 +42,8 @@ class Ends(NamedTuple):
     """A scene at its start and after some steps."""
 
     model: Model
-    q: list[NDArray[np.float64]]
-    nodes: list[NDArray[np.float64]]
+    q: list[Array]
+    nodes: list[Array]
 
 
 @cache
@@ -55,7 +56,7 @@ def ends(name: str) -> Ends:
     return Ends(sim.model, [first[0], last[0]], [first[1], last[1]])
 
 
-def shown_points(model: Model, q: NDArray[np.float64], nodes: NDArray[np.float64]) -> NDArray[np.float64]:
+def shown_points(model: Model, q: Array, nodes: Array) -> Array:
     """Centres (k, 3) of what moves: dynamic bodies, and soft ones as the mean of their nodes."""
     surface = model.soft.surface
     soft = [
@@ -64,13 +65,11 @@ def shown_points(model: Model, q: NDArray[np.float64], nodes: NDArray[np.float64
     return np.concatenate([q[model.body_kind == DYNAMIC, :3], np.array(soft).reshape(-1, 3)])
 
 
-def unit(colour: NDArray[np.float64]) -> NDArray[np.float64]:
+def unit(colour: Array) -> Array:
     return colour / np.maximum(np.linalg.norm(colour, axis=-1, keepdims=True), 1e-9)
 
 
-def complaints(
-    model: Model, q: NDArray[np.float64], nodes: NDArray[np.float64], camera: Camera, picture: NDArray[np.uint8]
-) -> list[str]:
+def complaints(model: Model, q: Array, nodes: Array, camera: Camera, picture: NDArray[np.uint8]) -> list[str]:
     """What is wrong with a picture; nothing, if all is well."""
     found = []
     if picture.reshape(-1, 3).std(axis=0).max() < 4.0:
@@ -95,7 +94,7 @@ def complaints(
     return found
 
 
-def moved_away(x: NDArray[np.float64], camera: Camera) -> NDArray[np.float64]:
+def moved_away(x: Array, camera: Camera) -> Array:
     """Bodies or nodes far behind the eye, where they throw no shadow into the picture."""
     away = x.copy()
     away[:, :3] = camera.eye - 1e3 * camera.distance * (camera.axes[2] + 0.7 * camera.axes[1])

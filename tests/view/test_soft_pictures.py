@@ -4,9 +4,9 @@ from pathlib import Path
 
 import numpy as np
 import pytest
-from numpy.typing import NDArray
 
 from stickslip import InputError, Model, Scene, Simulation, compile_scene
+from stickslip.arrays import Array, LongInts
 from stickslip.cli import main
 from stickslip.geometry.mesh_shapes import BOX_TRIANGLES
 from stickslip.geometry.tet_generators import box
@@ -31,7 +31,7 @@ def soft_box(ground: bool = True, colour: tuple[float, float, float] = RED) -> M
     return compile_scene(scene)
 
 
-def drawn(model: Model, nodes: NDArray[np.float64], **options: object) -> NDArray[np.int64]:
+def drawn(model: Model, nodes: Array, **options: object) -> LongInts:
     options = {"width": 48, "height": 36, "samples": 1, **options}
     return render_frame(model, model.q_start, nodes=nodes, **options).astype(int)
 

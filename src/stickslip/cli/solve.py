@@ -8,13 +8,11 @@ from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
+from stickslip.arrays import Array
 from stickslip.cli.output import cell, finite_or_none, milliseconds, print_json, progress, table_console
 from stickslip.errors import InputError
 
 if TYPE_CHECKING:
-    import numpy as np
-    from numpy.typing import NDArray
-
     from stickslip.contact.problem import ContactProblem
     from stickslip.solvers.protocol import Solution, Solver
 
@@ -110,7 +108,7 @@ def solve(
 
 
 def solve_problem(
-    name: str, problem: ContactProblem, solver: Solver, warm: NDArray[np.float64] | None = None
+    name: str, problem: ContactProblem, solver: Solver, warm: Array | None = None
 ) -> tuple[dict[str, Any], Solution]:
     """Solve one problem: what ``--json`` prints, and the solution. Times are the solver's alone, kernels loaded."""
     from stickslip.experiments.solver_timing import timed_solve

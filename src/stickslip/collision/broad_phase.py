@@ -12,8 +12,8 @@ from __future__ import annotations
 from math import sqrt
 
 import numpy as np
-from numpy.typing import NDArray
 
+from stickslip.arrays import Array, Bools, Ints, LongInts
 from stickslip.geometry.hull import HullTables
 from stickslip.geometry.shapes import BOX, CAPSULE, CYLINDER, HALF_SPACE, MESH, SPHERE
 from stickslip.jit import kernel
@@ -29,17 +29,17 @@ ENTRIES_PER_SHAPE = 8
 
 
 def candidate_pairs(
-    shape_type: NDArray[np.int32],
-    shape_body: NDArray[np.int32],
-    body_dynamic: NDArray[np.bool_],
-    position: NDArray[np.float64],
-    rotation: NDArray[np.float64],
-    size: NDArray[np.float64],
-    hull_of: NDArray[np.int32],
+    shape_type: Ints,
+    shape_body: Ints,
+    body_dynamic: Bools,
+    position: Array,
+    rotation: Array,
+    size: Array,
+    hull_of: Ints,
     hulls: HullTables,
-    reach: NDArray[np.float64],
-    ignored: NDArray[np.int64],
-) -> NDArray[np.int32]:
+    reach: Array,
+    ignored: LongInts,
+) -> Ints:
     """Pairs (np, 2) of shapes whose bounds, inflated by ``reach`` (ns) [m], meet; sorted, type[a] <= type[b] in each.
 
     Left out: shapes of one body, of two bodies that are both not dynamic, of body pairs in ``ignored`` (sorted
@@ -71,9 +71,7 @@ def candidate_pairs(
     return pairs
 
 
-def column_layout(
-    lower: NDArray[np.float64], upper: NDArray[np.float64], count: int
-) -> tuple[NDArray[np.int64], NDArray[np.float64], NDArray[np.float64], NDArray[np.int64]]:
+def column_layout(lower: Array, upper: Array, count: int) -> tuple[LongInts, Array, Array, LongInts]:
     """Axes (3) with the sweep's first, and base (2) m, width (2) m and number (2) of the columns across the others.
 
     From the bounds of a sample of ``count`` shapes, and from its middle nine tenths: one body lost far away must not

@@ -8,6 +8,8 @@ from typing import NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
+from stickslip.arrays import Array, Ints, LongInts
+
 NODE_SHAPE, CORNER_FACE, EDGE_EDGE, NODE_FACE, SOFT_EDGES, NODE_HITS, CORNER_HITS, EDGE_HITS = range(8)
 """Kinds: three of rigid and soft, two of soft and soft, and the first three when they come about within the step."""
 KIND_SHIFT, FEATURE_SHIFT = 60, 30
@@ -17,23 +19,21 @@ KIND_SHIFT, FEATURE_SHIFT = 60, 30
 class ContactSides(NamedTuple):
     """k contacts; fields as of SoftContacts, and the materials of both sides."""
 
-    key: NDArray[np.int64]
-    body_a: NDArray[np.int32]
-    body_b: NDArray[np.int32]
-    node_a: NDArray[np.int32]
-    node_b: NDArray[np.int32]
-    weight_a: NDArray[np.float64]
-    weight_b: NDArray[np.float64]
-    point: NDArray[np.float64]
-    normal: NDArray[np.float64]
-    gap: NDArray[np.float64]
-    material_a: NDArray[np.int32]
-    material_b: NDArray[np.int32]
+    key: LongInts
+    body_a: Ints
+    body_b: Ints
+    node_a: Ints
+    node_b: Ints
+    weight_a: Array
+    weight_b: Array
+    point: Array
+    normal: Array
+    gap: Array
+    material_a: Ints
+    material_b: Ints
 
 
-def contact_keys(
-    kind: int | NDArray[np.int32], a: NDArray[np.int32] | NDArray[np.int64], b: NDArray[np.int32] | NDArray[np.int64]
-) -> NDArray[np.int64]:
+def contact_keys(kind: int | Ints, a: Ints | LongInts, b: Ints | LongInts) -> LongInts:
     """Keys (k,) of pairs of features with numbers below 2^30."""
     kinds = np.asarray(kind, dtype=np.int64)
     return (kinds << KIND_SHIFT) | (a.astype(np.int64) << FEATURE_SHIFT) | b.astype(np.int64)

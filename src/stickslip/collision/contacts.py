@@ -8,6 +8,7 @@ from dataclasses import dataclass
 import numpy as np
 from numpy.typing import NDArray
 
+from stickslip.arrays import Array, Bools, Ints, LongInts
 from stickslip.collision.broad_phase import candidate_pairs
 from stickslip.collision.narrow_phase import collide
 from stickslip.jit import kernel
@@ -28,7 +29,7 @@ from stickslip.linalg.vec3 import (
 from stickslip.materials import AXIS_OF_A, NO_AXIS
 from stickslip.model import DYNAMIC, Model
 
-PairReach = Callable[[NDArray[np.int32], NDArray[np.int32]], NDArray[np.float64]]
+PairReach = Callable[[Ints, Ints], Array]
 """Gap [m] up to which pairs of bodies, given by two arrays, can matter."""
 
 
@@ -36,25 +37,25 @@ PairReach = Callable[[NDArray[np.int32], NDArray[np.int32]], NDArray[np.float64]
 class Contacts:
     """nc contact points. The normal points from body a to body b; the gap is negative where they overlap."""
 
-    key: NDArray[np.int64]
+    key: LongInts
     """(nc,) sorted; the same physical contact has the same key in the next step."""
-    shape_a: NDArray[np.int32]
-    shape_b: NDArray[np.int32]
-    body_a: NDArray[np.int32]
-    body_b: NDArray[np.int32]
-    point: NDArray[np.float64]
+    shape_a: Ints
+    shape_b: Ints
+    body_a: Ints
+    body_b: Ints
+    point: Array
     """(nc, 3) [m] world, midway between the surfaces."""
-    normal: NDArray[np.float64]
+    normal: Array
     """(nc, 3) unit, world."""
-    gap: NDArray[np.float64]
+    gap: Array
     """(nc,) [m]"""
-    tangent: NDArray[np.float64]
+    tangent: Array
     """(nc, 3) unit, world: the first tangent t1; t2 = n x t1."""
-    friction: NDArray[np.float64]
+    friction: Array
     """(nc, 3) coefficients along t1 and t2, and about the normal [m]."""
-    restitution: NDArray[np.float64]
+    restitution: Array
     """(nc, 2) coefficients, normal and tangential."""
-    compliance: NDArray[np.float64]
+    compliance: Array
     """(nc, 2) 1 / stiffness [m/N], zero where the contact is rigid, and dissipation time [s]."""
 
     def __len__(self) -> int:
@@ -74,7 +75,7 @@ def no_contacts() -> Contacts:
     )
 
 
-def shape_poses(model: Model, q: NDArray[np.float64]) -> tuple[NDArray[np.float64], NDArray[np.float64]]:
+def shape_poses(model: Model, q: Array) -> tuple[Array, Array]:
     """World position (ns, 3) and rotation matrix (ns, 3, 3) of every shape at configuration q (nb, 7)."""
     count = len(model.shape_body)
     position, rotation = np.empty((count, 3)), np.empty((count, 3, 3))
@@ -84,12 +85,12 @@ def shape_poses(model: Model, q: NDArray[np.float64]) -> tuple[NDArray[np.float6
 
 def find_contacts(
     model: Model,
-    q: NDArray[np.float64],
-    reach: NDArray[np.float64],
+    q: Array,
+    reach: Array,
     known: Contacts | None = None,
-    changed: NDArray[np.bool_] | None = None,
+    changed: Bools | None = None,
     pair_reach: PairReach | None = None,
-    ignored: NDArray[np.int64] | None = None,
+    ignored: LongInts | None = None,
 ) -> Contacts:
     """All contact points at q whose gap is at most the sum of the two bodies' reach (nb,) [m].
 

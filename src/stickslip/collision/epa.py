@@ -11,8 +11,8 @@ true gap, also where a round surface would need endless refinement.
 from typing import NamedTuple
 
 import numpy as np
-from numpy.typing import NDArray
 
+from stickslip.arrays import Array, LongInts
 from stickslip.collision.gjk import triangle_weights
 from stickslip.collision.support import separation, support
 from stickslip.jit import inner_kernel
@@ -28,11 +28,11 @@ class Polytope(NamedTuple):
     """Work arrays: points (P, 9) a - b, point of a, point of b; triangles (F, 3), first entry -1 where unused;
     planes (F, 4) unit normal and offset; horizon (F, 2) directed edges; counts (2) points and triangles in use."""
 
-    points: NDArray[np.float64]
-    triangles: NDArray[np.int64]
-    planes: NDArray[np.float64]
-    horizon: NDArray[np.int64]
-    counts: NDArray[np.int64]
+    points: Array
+    triangles: LongInts
+    planes: Array
+    horizon: LongInts
+    counts: LongInts
 
 
 @inner_kernel

@@ -11,8 +11,8 @@ So two faces that lie flat on each other cannot swap roles from step to step, an
 from typing import NamedTuple
 
 import numpy as np
-from numpy.typing import NDArray
 
+from stickslip.arrays import Array, LongInts
 from stickslip.collision.support import (
     BOUND,
     EDGES,
@@ -58,9 +58,9 @@ class Clipping(NamedTuple):
     """Work arrays: corner (2 P, 4) points and their gaps, tag (2 P, 2) the id of each corner and the label of the edge
     that leaves it; the second half of both is room for the next cut. order (8): the corners kept."""
 
-    corner: NDArray[np.float64]
-    tag: NDArray[np.int64]
-    order: NDArray[np.int64]
+    corner: Array
+    tag: LongInts
+    order: LongInts
 
 
 @inner_kernel

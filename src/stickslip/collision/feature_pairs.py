@@ -5,8 +5,8 @@ from __future__ import annotations
 from typing import NamedTuple
 
 import numpy as np
-from numpy.typing import NDArray
 
+from stickslip.arrays import Array, Ints
 from stickslip.jit import inner_kernel
 
 IDS, VALUES = 8, 10
@@ -16,9 +16,9 @@ IDS, VALUES = 8, 10
 class FeaturePairs(NamedTuple):
     """k pairs of features a and b. Of node and face, the face is a; of two edges, the one with the lower number."""
 
-    ids: NDArray[np.int32]
+    ids: Ints
     """(k, 8) number of a and of b, nodes of a (-1 beyond), nodes of b; a node's number is its own"""
-    values: NDArray[np.float64]
+    values: Array
     """(k, 10) weights of the nodes of a and of b, unit normal from a to b, gap [m]"""
 
 

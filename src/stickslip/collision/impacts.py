@@ -7,8 +7,8 @@ leads into the impact when gap + h u < 0.
 from __future__ import annotations
 
 import numpy as np
-from numpy.typing import NDArray
 
+from stickslip.arrays import Array, Ints
 from stickslip.collision.continuous import edge_edge_impact, point_triangle_impact
 from stickslip.collision.edge_crossings import along, edge_normal, may_cross
 from stickslip.collision.feature_pairs import FeaturePairs, empty_pairs, first_pairs, write_pair
@@ -26,9 +26,7 @@ from stickslip.jit import kernel
 from stickslip.linalg.vec3 import add, cross, dot, load3, normalize, scale, store3, sub
 
 
-def nodes_hitting_faces(
-    surfaces: MovingSurfaces, at: Placement, motion: NDArray[np.float64], pairs: NDArray[np.int32]
-) -> FeaturePairs:
+def nodes_hitting_faces(surfaces: MovingSurfaces, at: Placement, motion: Array, pairs: Ints) -> FeaturePairs:
     """First impacts while nodes move by ``motion`` (nn, 3) [m], of pairs (np, 2) of items grouped by node."""
     found = empty_pairs(len(pairs))
     if not len(pairs):  # nothing to compile for
@@ -41,9 +39,7 @@ def nodes_hitting_faces(
     return first_pairs(found, count)
 
 
-def edges_hitting_edges(
-    surfaces: MovingSurfaces, at: Placement, motion: NDArray[np.float64], pairs: NDArray[np.int32]
-) -> FeaturePairs:
+def edges_hitting_edges(surfaces: MovingSurfaces, at: Placement, motion: Array, pairs: Ints) -> FeaturePairs:
     """First impacts of edges that stick out while nodes move by ``motion`` (nn, 3) [m], of pairs (np, 2) of edges."""
     found = empty_pairs(len(pairs))
     if not len(pairs):

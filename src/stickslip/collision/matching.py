@@ -3,8 +3,8 @@
 from __future__ import annotations
 
 import numpy as np
-from numpy.typing import NDArray
 
+from stickslip.arrays import Array, LongInts
 from stickslip.collision.contacts import Contacts
 from stickslip.collision.soft_contacts import SoftContacts
 from stickslip.jit import kernel
@@ -14,7 +14,7 @@ FEATURE_BITS = 16
 """Lower bits of a key that name the feature; the others name the pair of shapes (collision/narrow_phase.py)."""
 
 
-def match(contacts: Contacts, rows: int, key: NDArray[np.int64], impulse: NDArray[np.float64]) -> NDArray[np.float64]:
+def match(contacts: Contacts, rows: int, key: LongInts, impulse: Array) -> Array:
     """Impulses (rows nc,) in the contact frames, for the keys (sorted) and impulses (k, 4) of the last step."""
     lam = np.zeros((len(contacts), rows))
     _match(contacts.key, contacts.normal, contacts.tangent, key, impulse, lam)
@@ -22,16 +22,16 @@ def match(contacts: Contacts, rows: int, key: NDArray[np.int64], impulse: NDArra
 
 
 def match_same(
-    key: NDArray[np.int64], normal: NDArray[np.float64], tangent: NDArray[np.float64],
-    old_key: NDArray[np.int64], old_impulse: NDArray[np.float64],
-) -> NDArray[np.float64]:  # fmt: skip
+    key: LongInts, normal: Array, tangent: Array,
+    old_key: LongInts, old_impulse: Array,
+) -> Array:  # fmt: skip
     """Impulses (3 nc,) in the frames (normal, tangent) of contacts with sorted keys that the last step had as well."""
     lam = np.zeros((len(key), 3))
     _match_same(key, normal, tangent, old_key, old_impulse, lam)
     return lam.ravel()
 
 
-def remember(contacts: Contacts | SoftContacts, lam: NDArray[np.float64]) -> NDArray[np.float64]:
+def remember(contacts: Contacts | SoftContacts, lam: Array) -> Array:
     """Impulses (nc, 4), world frame and torsion, of the contacts from impulses (rows nc,) in their frames."""
     impulse = np.zeros((len(contacts), 4))
     if len(contacts):

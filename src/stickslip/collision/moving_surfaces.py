@@ -8,8 +8,8 @@ from __future__ import annotations
 from typing import NamedTuple
 
 import numpy as np
-from numpy.typing import NDArray
 
+from stickslip.arrays import Array, Bools, Ints
 from stickslip.collision.surface_tree import Forest, build_forest, overlapping_bodies, overlapping_pairs, refit
 from stickslip.geometry.tet_mesh import edges_of
 from stickslip.jit import inner_kernel, kernel
@@ -29,27 +29,27 @@ bent; at flatter ones nodes and faces do."""
 class MovingSurfaces(NamedTuple):
     """Surfaces of nb bodies with nn nodes, nf triangles and ne edges."""
 
-    triangles: NDArray[np.int32]
+    triangles: Ints
     """(nf, 3) counter-clockwise from outside"""
-    triangle_body: NDArray[np.int32]
-    beyond: NDArray[np.int32]
+    triangle_body: Ints
+    beyond: Ints
     """(nf, 3) the node opposite to the edge from corner k to k + 1, in the triangle on its other side"""
-    edges: NDArray[np.int32]
+    edges: Ints
     """(ne, 4) both ends, and the nodes opposite to the edge in the triangles on its two sides"""
-    edge_triangles: NDArray[np.int32]
+    edge_triangles: Ints
     """(ne, 2)"""
-    node_body: NDArray[np.int32]
+    node_body: Ints
     """(nn,)"""
-    around_start: NDArray[np.int32]
+    around_start: Ints
     """(nn + 1,) first neighbour of each node in ``around``"""
-    around: NDArray[np.int32]
+    around: Ints
     """nodes at the other end of the edges of each node"""
-    size: NDArray[np.float64]
+    size: Array
     """(nf,) [m] root of twice the area at rest, the length of a typical edge"""
-    depth: NDArray[np.float64]
+    depth: Array
     """(nf,) [m] how deep behind each a node is looked for, the same for all of a body: then whatever is nearer to the
     node is seen as well, and tells whether the node is outside"""
-    length: NDArray[np.float64]
+    length: Array
     """(ne,) [m] at rest"""
     rest: Placement
     """Where all is at rest."""
@@ -63,29 +63,29 @@ class MovingSurfaces(NamedTuple):
 class Placement(NamedTuple):
     """Where the nodes of surfaces are, and their outward normals."""
 
-    x: NDArray[np.float64]
+    x: Array
     """(nn, 3) [m]"""
-    normal: NDArray[np.float64]
+    normal: Array
     """(nf, 3) unit, of triangles"""
-    node_normal: NDArray[np.float64]
+    node_normal: Array
     """(nn, 3) unit, of nodes, weighted by the angles of the triangles; zero inside"""
 
 
 class Boxes(NamedTuple):
     """Boxes (nb, 6) [m] of each body in a step: of its nodes, triangles, bent and sharp edges, with their motion."""
 
-    points: NDArray[np.float64]
-    faces: NDArray[np.float64]
-    lines: NDArray[np.float64]
-    sharp: NDArray[np.float64]
+    points: Array
+    faces: Array
+    lines: Array
+    sharp: Array
 
 
 def moving_surfaces(
-    triangles: NDArray[np.int32],
-    triangle_body: NDArray[np.int32],
-    node_body: NDArray[np.int32],
+    triangles: Ints,
+    triangle_body: Ints,
+    node_body: Ints,
     bodies: int,
-    x_rest: NDArray[np.float64],
+    x_rest: Array,
 ) -> MovingSurfaces:
     """Tables of closed surfaces (nf, 3) of several bodies; x_rest (nn, 3) [m] are the nodes in their rest shape."""
     ends, sides = edges_of(triangles)
@@ -131,14 +131,14 @@ def moving_surfaces(
     )
 
 
-def placed(triangles: NDArray[np.int32], x: NDArray[np.float64]) -> Placement:
+def placed(triangles: Ints, x: Array) -> Placement:
     """Surfaces with their nodes at x (nn, 3) [m], and the normals there."""
     normal, node_normal = np.empty((len(triangles), 3)), np.zeros_like(x)
     _normals(x, triangles, normal, node_normal)
     return Placement(x, normal, node_normal)
 
 
-def fit_boxes(surfaces: MovingSurfaces, at: Placement, motion: NDArray[np.float64], margin: float) -> Boxes:
+def fit_boxes(surfaces: MovingSurfaces, at: Placement, motion: Array, margin: float) -> Boxes:
     """Refit all trees to surfaces that may move by ``motion`` (nn, 3) [m] and a little further; ``margin`` [m].
 
     Edges that cannot cross others get empty boxes: the trees find nothing for them.
@@ -155,9 +155,7 @@ def fit_boxes(surfaces: MovingSurfaces, at: Placement, motion: NDArray[np.float6
     )
 
 
-def near_items(
-    surfaces: MovingSurfaces, boxes: Boxes, wanted: NDArray[np.bool_]
-) -> tuple[NDArray[np.int32], NDArray[np.int32]]:
+def near_items(surfaces: MovingSurfaces, boxes: Boxes, wanted: Bools) -> tuple[Ints, Ints]:
     """Pairs (k, 2) of items, of nodes and faces and of edges, that come near, of bodies that are wanted (nb, nb)."""
     nodes = overlapping_pairs(surfaces.points, surfaces.faces, body_pairs(boxes.points, boxes.faces, wanted))
     edges = overlapping_pairs(surfaces.sharp, surfaces.lines, body_pairs(boxes.sharp, boxes.lines, wanted))
@@ -166,7 +164,7 @@ def near_items(
     return nodes, edges[(edges[:, 0] < edges[:, 1]) | ~sharp[edges[:, 1]]]
 
 
-def body_pairs(first: NDArray[np.float64], second: NDArray[np.float64], wanted: NDArray[np.bool_]) -> NDArray[np.int32]:
+def body_pairs(first: Array, second: Array, wanted: Bools) -> Ints:
     """Pairs (k, 2) of bodies whose boxes (nb, 6) overlap, of those that are wanted (nb, nb)."""
     pairs = np.argwhere(overlapping_bodies(first, second) & wanted)
     return np.ascontiguousarray(pairs, dtype=np.int32)

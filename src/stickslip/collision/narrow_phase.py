@@ -22,6 +22,7 @@ from typing import Any, NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
+from stickslip.arrays import Array, Ints, LongInts
 from stickslip.collision.box_box import box_box
 from stickslip.collision.convex import convex_kernel
 from stickslip.collision.half_space import (
@@ -84,32 +85,32 @@ CHUNK = 4096
 class RawContacts(NamedTuple):
     """Contact points of one instant, sorted by ``key``; n points."""
 
-    shape_a: NDArray[np.int32]
+    shape_a: Ints
     """(n) first shape"""
-    shape_b: NDArray[np.int32]
+    shape_b: Ints
     """(n) second shape"""
-    point: NDArray[np.float64]
+    point: Array
     """(n, 3) world position midway between the surfaces [m]"""
-    normal: NDArray[np.float64]
+    normal: Array
     """(n, 3) unit vector from a to b"""
-    gap: NDArray[np.float64]
+    gap: Array
     """(n) signed distance along the normal, negative for overlap [m]"""
-    key: NDArray[np.int64]
+    key: LongInts
     """(n) shape_a * 2**40 + shape_b * 2**16 + feature: the same contact has the same key from step to step"""
 
 
 def collide(
-    pairs: NDArray[np.int32],
-    shape_type: NDArray[np.int32],
-    position: NDArray[np.float64],
-    rotation: NDArray[np.float64],
-    size: NDArray[np.float64],
-    hull_of: NDArray[np.int32],
+    pairs: Ints,
+    shape_type: Ints,
+    position: Array,
+    rotation: Array,
+    size: Array,
+    hull_of: Ints,
     hulls: HullTables,
-    reach: NDArray[np.float64],
-    mesh_of: NDArray[np.int32] | None = None,
+    reach: Array,
+    mesh_of: Ints | None = None,
     meshes: MeshTables | None = None,
-    limits: NDArray[np.float64] | None = None,
+    limits: Array | None = None,
 ) -> RawContacts:
     """Contact points of pairs (np, 2) with type[a] <= type[b]; arrays as in the signature of the kernels.
 
@@ -155,10 +156,10 @@ def collide(
 
 def _mesh_contacts(
     kernel_of_kind: Callable[..., None],
-    pairs: NDArray[np.int32],
+    pairs: Ints,
     rows: NDArray[np.intp],
     shapes: tuple[object, ...],
-    found_out: NDArray[np.int32],
+    found_out: Ints,
 ) -> tuple[NDArray[Any], NDArray[Any], NDArray[Any], NDArray[Any], NDArray[Any]]:
     """Contacts of some pairs of one kind with meshes, without room for those that have none; counts to found_out."""
     point, normal = np.empty((len(rows), MOST, 3)), np.empty((len(rows), MOST, 3))

@@ -14,8 +14,8 @@ from math import sqrt
 from typing import TYPE_CHECKING
 
 import numpy as np
-from numpy.typing import NDArray
 
+from stickslip.arrays import Array, Ints
 from stickslip.collision.closest_points import clamp
 from stickslip.collision.primitives import point_box
 from stickslip.geometry.mesh_distance import (
@@ -63,13 +63,13 @@ ON_EDGE = 1e-9
 
 def signed_distances(
     model: Model,
-    position: NDArray[np.float64],
-    rotation: NDArray[np.float64],
-    point: NDArray[np.float64],
-    outward: NDArray[np.float64],
-    shape: NDArray[np.int32],
-    limit: NDArray[np.float64],
-) -> tuple[NDArray[np.float64], NDArray[np.float64]]:
+    position: Array,
+    rotation: Array,
+    point: Array,
+    outward: Array,
+    shape: Ints,
+    limit: Array,
+) -> tuple[Array, Array]:
     """Signed distance (k,) [m] of points (k, 3) to one shape (k,) each, and the outward directions (k, 3).
 
     position (ns, 3) and rotation (ns, 3, 3): poses of the shapes. outward (k, 3): normals of the surface that the

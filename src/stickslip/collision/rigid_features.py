@@ -10,8 +10,8 @@ from typing import TYPE_CHECKING, NamedTuple
 from weakref import WeakKeyDictionary
 
 import numpy as np
-from numpy.typing import NDArray
 
+from stickslip.arrays import Array, Ints
 from stickslip.collision.edge_cores import CAPPED, HEAD, THICK
 from stickslip.collision.support import BOX_CORNERS, BOX_LOOP
 from stickslip.geometry.mesh_distance import EDGES, NORMAL, TRIANGLES, VERTICES
@@ -28,19 +28,19 @@ RIM = 8
 class RigidFeatures(NamedTuple):
     """Features of ng distinct geometries in their own frames; nc corners, ne edges."""
 
-    of_shape: NDArray[np.int32]
+    of_shape: Ints
     """(ns,) geometry of each shape"""
-    corner_start: NDArray[np.int32]
+    corner_start: Ints
     """(ng + 1,)"""
-    corner: NDArray[np.float64]
+    corner: Array
     """(nc, 8) position [m]; radius around it [m]; radius of a disk [m] and its unit normal, or zeros"""
-    cone_start: NDArray[np.int32]
+    cone_start: Ints
     """(nc + 1,)"""
-    cone: NDArray[np.float64]
+    cone: Array
     """(k, 3) unit vectors along the shape out of each corner: a contact's normal must not point along them"""
-    edge_start: NDArray[np.int32]
+    edge_start: Ints
     """(ng + 1,)"""
-    edge: NDArray[np.float64]
+    edge: Array
     """(ne, 14) tail, head [m]; outward normals of the faces on its left and right; radius around it [m]; 1 for the
     axis of a cylinder"""
 
@@ -48,9 +48,9 @@ class RigidFeatures(NamedTuple):
 class _Geometry(NamedTuple):
     """Features of one geometry, as in RigidFeatures; cones as a list."""
 
-    corner: NDArray[np.float64]
-    cones: list[NDArray[np.float64]]
-    edge: NDArray[np.float64]
+    corner: Array
+    cones: list[Array]
+    edge: Array
 
 
 _BUILT: WeakKeyDictionary[Model, RigidFeatures] = WeakKeyDictionary()
@@ -76,7 +76,7 @@ def _build(model: Model) -> RigidFeatures:
             found.append(_features(model, kind, number, model.shape_size[s]))
         of_shape[s] = known[key]
 
-    def starts(counts: list[int]) -> NDArray[np.int32]:
+    def starts(counts: list[int]) -> Ints:
         return np.concatenate([[0], np.cumsum(counts)]).astype(np.int32)
 
     cones = [cone for geometry in found for cone in geometry.cones]
@@ -91,7 +91,7 @@ def _build(model: Model) -> RigidFeatures:
     )
 
 
-def _features(model: Model, kind: int, number: int, size: NDArray[np.float64]) -> _Geometry:
+def _features(model: Model, kind: int, number: int, size: Array) -> _Geometry:
     """Features of one shape; half-spaces have none."""
     if kind == SPHERE:
         return _Geometry(_corners(np.zeros((1, 3)), size[0]), [np.zeros((0, 3))], np.zeros((0, 14)))
@@ -115,24 +115,24 @@ def _features(model: Model, kind: int, number: int, size: NDArray[np.float64]) -
     return _Geometry(np.zeros((0, 8)), [], np.zeros((0, 14)))
 
 
-def _corners(position: NDArray[np.float64], radius: float = 0.0) -> NDArray[np.float64]:
+def _corners(position: Array, radius: float = 0.0) -> Array:
     """Rows of corners with a radius around them."""
     return np.column_stack([position, np.full(len(position), radius), np.zeros((len(position), 4))])
 
 
-def _axis(size: NDArray[np.float64], capped: float) -> NDArray[np.float64]:
+def _axis(size: Array, capped: float) -> Array:
     """The row of the axis of a capsule or cylinder, if it has a length."""
     row = np.zeros((1, 14))
     row[0, 2], row[0, HEAD + 2], row[0, THICK], row[0, CAPPED] = -size[1], size[1], size[0], capped
     return row if size[1] > 0.0 else row[:0]
 
 
-def _cylinder(size: NDArray[np.float64]) -> _Geometry:
+def _cylinder(size: Array) -> _Geometry:
     """Fixed points of both rims, a disk a cap, the axis."""
     angle = 2.0 * np.pi * np.arange(RIM) / RIM
     radial = np.stack([np.cos(angle), np.sin(angle), np.zeros(RIM)], axis=1)
-    corner: list[NDArray[np.float64]] = []
-    cones: list[NDArray[np.float64]] = []
+    corner: list[Array] = []
+    cones: list[Array] = []
     for side in (-1.0, 1.0):
         out = np.array([0.0, 0.0, side])
         corner.append(_corners(size[0] * radial + size[1] * out))
@@ -144,9 +144,7 @@ def _cylinder(size: NDArray[np.float64]) -> _Geometry:
     return _Geometry(np.concatenate(corner), cones, _axis(size, 1.0))
 
 
-def _polyhedron(
-    vertices: NDArray[np.float64], loops: list[NDArray[np.int32]], normals: NDArray[np.float64]
-) -> _Geometry:
+def _polyhedron(vertices: Array, loops: list[Ints], normals: Array) -> _Geometry:
     """All corners and edges of a convex polyhedron with counter-clockwise loops of faces."""
     left = {(int(i), int(j)): f for f, loop in enumerate(loops) for i, j in zip(loop, np.roll(loop, -1), strict=True)}
     pairs = sorted((i, j) for i, j in left if i < j)
@@ -156,7 +154,7 @@ def _polyhedron(
     return _Geometry(_corners(vertices), _cones(vertices, pairs), np.array(rows))
 
 
-def _cones(vertices: NDArray[np.float64], pairs: list[tuple[int, int]]) -> list[NDArray[np.float64]]:
+def _cones(vertices: Array, pairs: list[tuple[int, int]]) -> list[Array]:
     """Unit vectors along the edges out of every vertex."""
     out: list[list[int]] = [[] for _ in vertices]
     for i, j in pairs:

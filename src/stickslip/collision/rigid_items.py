@@ -7,6 +7,7 @@ from typing import NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
+from stickslip.arrays import Array, Bools, Ints
 from stickslip.collision.edge_cores import HEAD, THICK
 from stickslip.collision.face_cores import DISK, RADIUS
 from stickslip.collision.rigid_features import RigidFeatures
@@ -16,18 +17,18 @@ from stickslip.collision.surface_tree import Forest
 class Items(NamedTuple):
     """n corners or edges of k shapes."""
 
-    item: NDArray[np.int32]
+    item: Ints
     """(n, 2) shape, and row of RigidFeatures.corner or RigidFeatures.edge"""
-    number: NDArray[np.int32]
+    number: Ints
     """(n,) number within the shape"""
     owner: NDArray[np.intp]
     """(n,) rising: number of the shape among the k"""
-    point: NDArray[np.float64]
+    point: Array
     """(n, 3) [m] the corner, or the tail of the edge"""
-    boxes: NDArray[np.float64]
+    boxes: Array
     """(n, 6) [m] lower and upper corner, with radius and reach"""
 
-    def take(self, which: NDArray[np.bool_]) -> Items:
+    def take(self, which: Bools) -> Items:
         """Some of them."""
         return Items._make(column[which] for column in self)
 
@@ -45,9 +46,9 @@ class Items(NamedTuple):
 def corner_items(
     features: RigidFeatures,
     shapes: NDArray[np.intp],
-    position: NDArray[np.float64],
-    rotation: NDArray[np.float64],
-    reach: NDArray[np.float64],
+    position: Array,
+    rotation: Array,
+    reach: Array,
 ) -> Items:
     """Corners of some shapes (k,); position (ns, 3), rotation (ns, 3, 3) and reach (ns,) [m] are those of all."""
     owner, number, row = _listed(features.corner_start, features.of_shape[shapes])
@@ -61,9 +62,9 @@ def corner_items(
 def edge_items(
     features: RigidFeatures,
     shapes: NDArray[np.intp],
-    position: NDArray[np.float64],
-    rotation: NDArray[np.float64],
-    reach: NDArray[np.float64],
+    position: Array,
+    rotation: Array,
+    reach: Array,
 ) -> Items:
     """Edges of some shapes, as in :func:`corner_items`."""
     owner, number, row = _listed(features.edge_start, features.of_shape[shapes])
@@ -76,9 +77,7 @@ def edge_items(
     return Items(np.stack([shape, row], axis=1).astype(np.int32), number, owner, tail, boxes)
 
 
-def _listed(
-    start: NDArray[np.int32], geometry: NDArray[np.int32]
-) -> tuple[NDArray[np.intp], NDArray[np.int32], NDArray[np.intp]]:
+def _listed(start: Ints, geometry: Ints) -> tuple[NDArray[np.intp], Ints, NDArray[np.intp]]:
     """Which of the geometries each row belongs to, its number in it, and the row, for rows start[g]:start[g + 1]."""
     count = start[geometry + 1] - start[geometry]
     owner = np.repeat(np.arange(len(geometry)), count)
@@ -86,8 +85,6 @@ def _listed(
     return owner, number.astype(np.int32), start[geometry][owner] + number
 
 
-def _in_world(
-    points: NDArray[np.float64], position: NDArray[np.float64], rotation: NDArray[np.float64]
-) -> NDArray[np.float64]:
+def _in_world(points: Array, position: Array, rotation: Array) -> Array:
     """Points (n, 3), each with its own frame."""
     return np.asarray(np.einsum("nij,nj->ni", rotation, points) + position)

@@ -5,8 +5,8 @@ from __future__ import annotations
 from typing import NamedTuple
 
 import numpy as np
-from numpy.typing import NDArray
 
+from stickslip.arrays import Array, Ints
 from stickslip.collision.contacts import shape_poses
 from stickslip.geometry.mesh_distance import TRIANGLES, VERTICES
 from stickslip.geometry.mesh_shapes import BOX_TRIANGLES
@@ -19,15 +19,15 @@ BOX_SIGNS = np.array([[1.0 if i >> k & 1 else -1.0 for k in range(3)] for i in r
 class RigidSurfaces(NamedTuple):
     """Triangles of k shapes; nv vertices."""
 
-    shape: NDArray[np.int32]
+    shape: Ints
     """(k,) shapes that have a surface of triangles"""
-    vertex: NDArray[np.float64]
+    vertex: Array
     """(nv, 3) [m] in the frame of its shape"""
-    vertex_owner: NDArray[np.int32]
+    vertex_owner: Ints
     """(nv,) position of its shape in ``shape``"""
-    triangles: NDArray[np.int32]
+    triangles: Ints
     """(nf, 3) counter-clockwise from outside"""
-    triangle_owner: NDArray[np.int32]
+    triangle_owner: Ints
     """(nf,)"""
 
 
@@ -50,14 +50,14 @@ def rigid_surfaces(model: Model) -> RigidSurfaces:
     )
 
 
-def world_vertices(model: Model, surfaces: RigidSurfaces, q: NDArray[np.float64]) -> NDArray[np.float64]:
+def world_vertices(model: Model, surfaces: RigidSurfaces, q: Array) -> Array:
     """Vertices (nv, 3) [m] in the world, with bodies at q (nb, 7)."""
     position, rotation = shape_poses(model, q)
     s = surfaces.shape[surfaces.vertex_owner]
     return position[s] + np.einsum("vij,vj->vi", rotation[s], surfaces.vertex)
 
 
-def _surface(model: Model, s: int) -> tuple[NDArray[np.float64], NDArray[np.int32]]:
+def _surface(model: Model, s: int) -> tuple[Array, Ints]:
     """Vertices (n, 3) in the frame of shape s, and triangles (m, 3)."""
     if model.shape_type[s] == BOX:
         return BOX_SIGNS * model.shape_size[s], BOX_TRIANGLES

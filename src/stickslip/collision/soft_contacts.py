@@ -7,6 +7,7 @@ from dataclasses import dataclass
 import numpy as np
 from numpy.typing import NDArray
 
+from stickslip.arrays import Array, Ints, LongInts
 from stickslip.collision.contact_sides import NODE_SHAPE, ContactSides, contact_keys, join, selected
 from stickslip.collision.contacts import first_tangents
 from stickslip.collision.moving_surfaces import APPROACH_SAFETY
@@ -21,30 +22,30 @@ from stickslip.model import Model
 class SoftContacts:
     """nc contact points that involve a soft body. The normal points from a to b; rigid bodies are always a."""
 
-    key: NDArray[np.int64]
+    key: LongInts
     """(nc,) sorted; the same pair of features has the same key in the next step."""
-    body_a: NDArray[np.int32]
+    body_a: Ints
     """(nc,) rigid body, or Model.body_count + soft body; a body that touches itself is both."""
-    body_b: NDArray[np.int32]
-    node_a: NDArray[np.int32]
+    body_b: Ints
+    node_a: Ints
     """(nc, 3) nodes of a, -1 beyond, all -1 where a is rigid."""
-    node_b: NDArray[np.int32]
-    weight_a: NDArray[np.float64]
+    node_b: Ints
+    weight_a: Array
     """(nc, 3) barycentric weights of the nodes, zero beyond."""
-    weight_b: NDArray[np.float64]
-    point: NDArray[np.float64]
+    weight_b: Array
+    point: Array
     """(nc, 3) [m] world, midway between the surfaces."""
-    normal: NDArray[np.float64]
+    normal: Array
     """(nc, 3) unit, world."""
-    gap: NDArray[np.float64]
+    gap: Array
     """(nc,) [m] negative where they overlap; of an impact within the step, along its normal at the start."""
-    tangent: NDArray[np.float64]
+    tangent: Array
     """(nc, 3) unit, world: the first tangent t1; t2 = n x t1."""
-    friction: NDArray[np.float64]
+    friction: Array
     """(nc, 3) coefficients along t1 and t2, and zero."""
-    restitution: NDArray[np.float64]
+    restitution: Array
     """(nc, 2) coefficients, normal and tangential."""
-    compliance: NDArray[np.float64]
+    compliance: Array
     """(nc, 2) 1 / stiffness [m/N], zero where the contact is rigid, and dissipation time [s]."""
 
     def __len__(self) -> int:
@@ -57,14 +58,14 @@ class SoftContacts:
 
 def find_soft_contacts(
     model: Model,
-    q: NDArray[np.float64],
-    x: NDArray[np.float64],
-    v: NDArray[np.float64],
-    node_velocity: NDArray[np.float64],
+    q: Array,
+    x: Array,
+    v: Array,
+    node_velocity: Array,
     h: float,
     margin: float,
     continuous: bool = False,
-    ignored: NDArray[np.int64] | None = None,
+    ignored: LongInts | None = None,
 ) -> SoftContacts:
     """All contacts of soft bodies that can matter within a time h [s], bodies at q (nb, 7), nodes at x (nn, 3) [m].
 
@@ -87,7 +88,7 @@ def find_soft_contacts(
     return _with_materials(model, q, found)
 
 
-def _with_materials(model: Model, q: NDArray[np.float64], found: ContactSides) -> SoftContacts:
+def _with_materials(model: Model, q: Array, found: ContactSides) -> SoftContacts:
     """Contacts with friction, restitution, compliance and tangents."""
     materials = found.material_a, found.material_b
     friction = model.pairs.friction[materials]
@@ -107,10 +108,10 @@ def _with_materials(model: Model, q: NDArray[np.float64], found: ContactSides) -
 
 def _of_rigid(
     model: Model,
-    q: NDArray[np.float64],
-    x: NDArray[np.float64],
-    v: NDArray[np.float64],
-    node_velocity: NDArray[np.float64],
+    q: Array,
+    x: Array,
+    v: Array,
+    node_velocity: Array,
     h: float,
     margin: float,
 ) -> ContactSides:
@@ -140,7 +141,7 @@ def _of_rigid(
     )
 
 
-def _rigid_feature(model: Model, near: SoftRigid) -> NDArray[np.int64]:
+def _rigid_feature(model: Model, near: SoftRigid) -> LongInts:
     """Numbers (k,) of corners and edges through all shapes; of a node and a shape, the shape's."""
     if (near.kind == NODE_SHAPE).all():
         return near.shape.astype(np.int64)

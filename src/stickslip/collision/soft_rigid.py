@@ -11,8 +11,8 @@ from typing import Any, NamedTuple
 from weakref import WeakKeyDictionary
 
 import numpy as np
-from numpy.typing import NDArray
 
+from stickslip.arrays import Array, Bools, Ints
 from stickslip.collision.broad_phase import bounds
 from stickslip.collision.contacts import shape_poses
 from stickslip.collision.edge_cores import THICK, corners_on_edges, edges_on_edges, tubes_on_edges
@@ -35,59 +35,57 @@ SAG[[SPHERE, CAPSULE, CYLINDER]] = 0.03
 class SoftRigid(NamedTuple):
     """k places where a soft surface is within reach of a rigid shape, sorted by kind, shape, feature, soft feature."""
 
-    kind: NDArray[np.int32]
+    kind: Ints
     """(k,) 0: node and shape, 1: corner or round core of a shape and soft face, 2: edge or round core and soft edge"""
-    shape: NDArray[np.int32]
+    shape: Ints
     """(k,)"""
-    feature: NDArray[np.int32]
+    feature: Ints
     """(k,) number of the corner or edge within the shape (collision/rigid_features.py), 0 for nodes"""
-    soft_feature: NDArray[np.int32]
+    soft_feature: Ints
     """(k,) node, triangle or edge"""
-    node: NDArray[np.int32]
+    node: Ints
     """(k, 3) nodes of the soft feature, -1 beyond"""
-    weight: NDArray[np.float64]
+    weight: Array
     """(k, 3) barycentric, zero beyond"""
-    point: NDArray[np.float64]
+    point: Array
     """(k, 3) [m] midway between the surfaces"""
-    normal: NDArray[np.float64]
+    normal: Array
     """(k, 3) unit, from the rigid shape to the soft body"""
-    gap: NDArray[np.float64]
+    gap: Array
     """(k,) [m] negative for overlap"""
 
-    def take(self, which: NDArray[np.bool_]) -> SoftRigid:
+    def take(self, which: Bools) -> SoftRigid:
         """Some of them."""
         return SoftRigid._make(column[which] for column in self)
 
 
-_SURFACES: WeakKeyDictionary[Model, tuple[Forest, Forest, NDArray[np.int32]]] = WeakKeyDictionary()
+_SURFACES: WeakKeyDictionary[Model, tuple[Forest, Forest, Ints]] = WeakKeyDictionary()
 
 
 class _Instant(NamedTuple):
     """Where everything is, and how far it looks."""
 
     model: Model
-    position: NDArray[np.float64]
+    position: Array
     """(ns, 3) of shapes"""
-    rotation: NDArray[np.float64]
+    rotation: Array
     """(ns, 3, 3)"""
-    x: NDArray[np.float64]
-    node_reach: NDArray[np.float64]
-    body_reach: NDArray[np.float64]
-    outward: NDArray[np.float64]
+    x: Array
+    node_reach: Array
+    body_reach: Array
+    outward: Array
     """(nn, 3) unit normals of surface nodes"""
-    weld: NDArray[np.int32]
+    weld: Ints
     """(nn,) rigid body that a node is welded to, or -1"""
 
-    def limits(self, shape: NDArray[np.int32], nodes: NDArray[np.int32]) -> NDArray[np.float64]:
+    def limits(self, shape: Ints, nodes: Ints) -> Array:
         """Gap (k,) [m] up to which shapes (k,) and hulls of nodes (k, m) matter; -inf where they may not touch."""
         model, limit = self.model, np.empty(len(shape))
         bodies = model.shape_body, model.body_kind == DYNAMIC, self.body_reach
         pair_limits(shape, nodes, *bodies, self.weld, model.soft.block, self.node_reach, limit)
         return limit
 
-    def distances(
-        self, shape: NDArray[np.int32], node: NDArray[np.int32], limit: NDArray[np.float64]
-    ) -> tuple[NDArray[np.float64], NDArray[np.float64]]:
+    def distances(self, shape: Ints, node: Ints, limit: Array) -> tuple[Array, Array]:
         """Signed distances (k,) [m] of nodes (k,) to shapes (k,), and the directions (k, 3); infinite beyond limits."""
         surface = self.x[node], self.outward[node]
         return signed_distances(self.model, self.position, self.rotation, *surface, shape, limit)
@@ -95,10 +93,10 @@ class _Instant(NamedTuple):
 
 def soft_rigid_candidates(
     model: Model,
-    q: NDArray[np.float64],
-    x: NDArray[np.float64],
-    node_reach: NDArray[np.float64],
-    body_reach: NDArray[np.float64],
+    q: Array,
+    x: Array,
+    node_reach: Array,
+    body_reach: Array,
 ) -> SoftRigid:
     """Places of soft surfaces at x (nn, 3) [m] whose gap to a shape of a body at q (nb, 7) is at most both reaches [m].
 
@@ -127,14 +125,14 @@ def soft_rigid_candidates(
     return found.take(kept)
 
 
-def _among(now: _Instant, pairs: NDArray[np.int32]) -> NDArray[np.bool_]:
+def _among(now: _Instant, pairs: Ints) -> Bools:
     """Which soft bodies (nb,) are in pairs (np, 2) of a shape and a soft body."""
     wanted = np.zeros(now.model.soft.count, np.bool_)
     wanted[pairs[:, 1]] = True
     return wanted
 
 
-def _near_pairs(now: _Instant, lower: NDArray[np.float64], upper: NDArray[np.float64]) -> NDArray[np.int32]:
+def _near_pairs(now: _Instant, lower: Array, upper: Array) -> Ints:
     """Pairs (np, 2) of a shape and a soft body whose bounds meet and that may touch, sorted."""
     model, soft = now.model, now.model.soft
     if not soft.count:
@@ -148,9 +146,7 @@ def _near_pairs(now: _Instant, lower: NDArray[np.float64], upper: NDArray[np.flo
     return np.stack([shape[kept], body[kept]], axis=1).astype(np.int32)
 
 
-def _nodes_on_shapes(
-    now: _Instant, pairs: NDArray[np.int32], lower: NDArray[np.float64], upper: NDArray[np.float64]
-) -> SoftRigid:
+def _nodes_on_shapes(now: _Instant, pairs: Ints, lower: Array, upper: Array) -> SoftRigid:
     """Nodes within reach of shapes."""
     nodes = now.model.soft.surface.nodes
     start = np.searchsorted(nodes, now.model.soft.node_start).astype(np.int32)
@@ -168,7 +164,7 @@ def _nodes_on_shapes(
     )
 
 
-def _between_nodes(now: _Instant, pairs: NDArray[np.int32]) -> list[SoftRigid]:
+def _between_nodes(now: _Instant, pairs: Ints) -> list[SoftRigid]:
     """Corners, edges and round cores within reach of triangles and edges, for pairs (np, 2) of shape and soft body."""
     model, x, surface = now.model, now.x, now.model.soft.surface
     triangles, (faces, lines, edges) = surface.triangles, _surfaces(model)
@@ -214,11 +210,11 @@ def _search(
     kind: int,
     items: Items,
     soft: Forest,
-    bodies: NDArray[np.int32],
+    bodies: Ints,
     touch: Callable[..., None],
     arguments: tuple[Any, ...],
     copies: int = 1,
-    after: NDArray[np.int32] | None = None,
+    after: Ints | None = None,
 ) -> SoftRigid | None:
     """Candidates of corners or edges with the triangles or edges of a forest; None where no boxes meet.
 
@@ -245,11 +241,11 @@ def _search(
 def _candidates(
     now: _Instant,
     kind: int,
-    shape: NDArray[np.int32],
-    feature: NDArray[np.int32],
-    soft_feature: NDArray[np.int32],
-    nodes: NDArray[np.int32],
-    values: NDArray[np.float64],
+    shape: Ints,
+    feature: Ints,
+    soft_feature: Ints,
+    nodes: Ints,
+    values: Array,
 ) -> SoftRigid:
     """Candidates of one kind: nodes (k, m) of the soft features; weights, normal, gap in values (k, 7)."""
     count, used = nodes.shape
@@ -261,7 +257,7 @@ def _candidates(
     return SoftRigid(np.full(count, kind, np.int32), shape, feature, soft_feature, node, weight, point, normal, gap)
 
 
-def _nearer_than_nodes(now: _Instant, found: SoftRigid) -> NDArray[np.bool_]:
+def _nearer_than_nodes(now: _Instant, found: SoftRigid) -> Bools:
     """Which candidates are nearer to their shape than the distances of their nodes tell, or have no node in reach.
 
     The distance to a convex shape is convex: between nodes it is at most what they tell, and for a flat face just that.
@@ -288,7 +284,7 @@ def _joined(groups: list[SoftRigid]) -> SoftRigid:
     return SoftRigid._make(np.ascontiguousarray(column[order]) for column in columns)
 
 
-def _surfaces(model: Model) -> tuple[Forest, Forest, NDArray[np.int32]]:
+def _surfaces(model: Model) -> tuple[Forest, Forest, Ints]:
     """Trees over the triangles and the edges of soft surfaces, and edges (ne, 4) with their triangles; built once."""
     if model not in _SURFACES:
         soft, surface = model.soft, model.soft.surface

@@ -7,8 +7,8 @@ meet, their normals oppose each other; what does not is the far side of a thin b
 from __future__ import annotations
 
 import numpy as np
-from numpy.typing import NDArray
 
+from stickslip.arrays import Array, Ints
 from stickslip.collision.edge_crossings import edge_edge_rows
 from stickslip.collision.feature_pairs import FeaturePairs, empty_pairs, first_pairs, write_pair
 from stickslip.collision.moving_surfaces import APPROACH_SAFETY, MovingSurfaces, Placement
@@ -40,9 +40,7 @@ NEARER = 1e-7
 """Sine by which a way along the surface must lead nearer for a point not to be the closest one."""
 
 
-def nodes_on_faces(
-    surfaces: MovingSurfaces, at: Placement, motion: NDArray[np.float64], margin: float, pairs: NDArray[np.int32]
-) -> FeaturePairs:
+def nodes_on_faces(surfaces: MovingSurfaces, at: Placement, motion: Array, margin: float, pairs: Ints) -> FeaturePairs:
     """Contacts of nodes and faces, of pairs (np, 2) of items of the trees over nodes and faces, grouped by node.
 
     They are those whose gap is at most ``margin`` [m] and 1.5 times the relative ``motion`` (nn, 3) [m] of the step.
@@ -59,9 +57,7 @@ def nodes_on_faces(
     return _once(first_pairs(found, count))
 
 
-def crossing_edges(
-    surfaces: MovingSurfaces, at: Placement, motion: NDArray[np.float64], margin: float, pairs: NDArray[np.int32]
-) -> FeaturePairs:
+def crossing_edges(surfaces: MovingSurfaces, at: Placement, motion: Array, margin: float, pairs: Ints) -> FeaturePairs:
     """Contacts of edges that stick out, of pairs (np, 2) of edges; ``motion`` and ``margin`` as of nodes_on_faces."""
     found = empty_pairs(len(pairs))
     if not len(pairs):

@@ -12,8 +12,8 @@ from math import sqrt
 from typing import NamedTuple
 
 import numpy as np
-from numpy.typing import NDArray
 
+from stickslip.arrays import Array, LongInts
 from stickslip.geometry.shapes import BOX, CAPSULE, CYLINDER, SPHERE
 from stickslip.jit import inner_kernel
 from stickslip.linalg.vec3 import add, axpy, column, load3, mat_vec, norm, scale, store3, sub
@@ -41,11 +41,11 @@ class Core(NamedTuple):
     to add, radius of the core's bounding sphere. Few arrays, because each one costs compile time in each function.
     """
 
-    vertices: NDArray[np.float64]
-    planes: NDArray[np.float64]
-    table: NDArray[np.int64]
-    counts: NDArray[np.int64]
-    frame: NDArray[np.float64]
+    vertices: Array
+    planes: Array
+    table: LongInts
+    counts: LongInts
+    frame: Array
 
 
 @inner_kernel

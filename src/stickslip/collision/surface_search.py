@@ -5,8 +5,8 @@ from __future__ import annotations
 from weakref import WeakKeyDictionary
 
 import numpy as np
-from numpy.typing import NDArray
 
+from stickslip.arrays import Array, Bools, Ints, LongInts
 from stickslip.collision.contact_sides import (
     CORNER_HITS,
     EDGE_HITS,
@@ -35,14 +35,12 @@ from stickslip.dynamics.rigid_bodies import advance
 from stickslip.model import Model
 
 _SOFT: WeakKeyDictionary[Model, MovingSurfaces] = WeakKeyDictionary()
-_WANTED: WeakKeyDictionary[Model, tuple[NDArray[np.int64], NDArray[np.bool_]]] = WeakKeyDictionary()
+_WANTED: WeakKeyDictionary[Model, tuple[LongInts, Bools]] = WeakKeyDictionary()
 """Which soft surfaces may touch, and the ignored pairs that it was made for."""
 _ALL: WeakKeyDictionary[Model, tuple[MovingSurfaces, RigidSurfaces]] = WeakKeyDictionary()
 
 
-def surface_contacts(
-    model: Model, x: NDArray[np.float64], motion: NDArray[np.float64], margin: float, ignored: NDArray[np.int64]
-) -> list[ContactSides]:
+def surface_contacts(model: Model, x: Array, motion: Array, margin: float, ignored: LongInts) -> list[ContactSides]:
     """Contacts of soft surfaces at x (nn, 3) [m] that move by ``motion`` (nn, 3) [m]; see find_soft_contacts."""
     soft = model.soft
     if soft.count < 2 and not soft.self_contact.any():
@@ -62,13 +60,13 @@ def surface_contacts(
 
 def surface_impacts(
     model: Model,
-    q: NDArray[np.float64],
-    x: NDArray[np.float64],
-    v: NDArray[np.float64],
-    node_velocity: NDArray[np.float64],
+    q: Array,
+    x: Array,
+    v: Array,
+    node_velocity: Array,
     h: float,
     margin: float,
-    ignored: NDArray[np.int64],
+    ignored: LongInts,
     known: ContactSides,
 ) -> list[ContactSides]:
     """Impacts within h [s] of soft surfaces with each other, themselves and rigid polyhedra; see find_soft_contacts.
@@ -111,11 +109,11 @@ def surface_impacts(
 
 def _near(
     surfaces: MovingSurfaces,
-    x: NDArray[np.float64],
-    motion: NDArray[np.float64],
+    x: Array,
+    motion: Array,
     margin: float,
-    wanted: NDArray[np.bool_],
-) -> tuple[Placement, NDArray[np.float64], NDArray[np.int32], NDArray[np.int32]]:
+    wanted: Bools,
+) -> tuple[Placement, Array, Ints, Ints]:
     """Where surfaces are, how they move as seen from their mean motion, and the pairs of items that come near."""
     motion = motion - motion.mean(axis=0)
     at = placed(surfaces.triangles, x)
@@ -124,7 +122,7 @@ def _near(
     return at, motion, points, lines
 
 
-def _may_touch(model: Model, bodies: NDArray[np.int64], ignored: NDArray[np.int64]) -> NDArray[np.bool_]:
+def _may_touch(model: Model, bodies: LongInts, ignored: LongInts) -> Bools:
     """Which surfaces (k, k) may touch; ``bodies`` (k,) whose they are, soft ones first and after the rigid numbers."""
     soft = len(bodies) > np.arange(len(bodies))
     soft[model.soft.count :] = False
@@ -134,16 +132,16 @@ def _may_touch(model: Model, bodies: NDArray[np.int64], ignored: NDArray[np.int6
     return wanted
 
 
-def _rows(pairs: FeaturePairs, which: NDArray[np.bool_]) -> FeaturePairs:
+def _rows(pairs: FeaturePairs, which: Bools) -> FeaturePairs:
     return FeaturePairs(pairs.ids[which], pairs.values[which])
 
 
-def _blend(array: NDArray[np.float64], nodes: NDArray[np.int32], weight: NDArray[np.float64]) -> NDArray[np.float64]:
+def _blend(array: Array, nodes: Ints, weight: Array) -> Array:
     """Rows (k, 3) of an (n, 3) array at nodes (k, 3), weighted; weights of nodes that are -1 are zero."""
     return np.einsum("ck,ckj->cj", weight, array[nodes])
 
 
-def _soft_sides(model: Model, kind: int, pairs: FeaturePairs, x: NDArray[np.float64]) -> ContactSides:
+def _soft_sides(model: Model, kind: int, pairs: FeaturePairs, x: Array) -> ContactSides:
     """Contacts of soft features, of those pairs that have a free node and are not welded to one body together."""
     soft = model.soft
     if len(soft.free) < soft.node_count or len(soft.weld_node):
@@ -167,7 +165,7 @@ def _soft_sides(model: Model, kind: int, pairs: FeaturePairs, x: NDArray[np.floa
     )
 
 
-def _can_move(model: Model, pairs: FeaturePairs) -> NDArray[np.bool_]:
+def _can_move(model: Model, pairs: FeaturePairs) -> Bools:
     """Which pairs (k,) have a free node and are not welded to one body together."""
     soft, nodes, taken = model.soft, pairs.ids[:, 2:8], pairs.values[:, :6] > 0.0
     weld = np.full(soft.node_count, -1, np.int32)
@@ -184,7 +182,7 @@ def _rigid_sides(
     rigid: RigidSurfaces,
     kind: int,
     pairs: FeaturePairs,
-    x: NDArray[np.float64],
+    x: Array,
 ) -> ContactSides:
     """Contacts of a rigid and a soft feature, the rigid one made a; not those of nodes that are welded to its body."""
     soft = model.soft
@@ -221,7 +219,7 @@ def _rigid_sides(
     return selected(sides, np.flatnonzero(~welded & ~still))
 
 
-def _held_back(sides: ContactSides, known: ContactSides) -> NDArray[np.bool_]:
+def _held_back(sides: ContactSides, known: ContactSides) -> Bools:
     """Which impacts with rigid bodies have a known contact of the same feature and body with about the same normal."""
     feature = (1 << FEATURE_SHIFT) - 1
     held = np.zeros(len(sides.key), bool)

@@ -10,8 +10,8 @@ from __future__ import annotations
 from typing import NamedTuple
 
 import numpy as np
-from numpy.typing import NDArray
 
+from stickslip.arrays import Array, Bools, Ints
 from stickslip.geometry.mesh_tree import build_tree
 from stickslip.jit import inner_kernel, kernel
 
@@ -22,21 +22,21 @@ FIRST_ROOM = 4096
 class Forest(NamedTuple):
     """Trees of nb bodies, k boxes in all, over n items."""
 
-    start: NDArray[np.int32]
+    start: Ints
     """(nb + 1,) first box of each tree"""
-    links: NDArray[np.int32]
+    links: Ints
     """(k, 3) box after this subtree; first place in ``order``; number of items, 0 at inner boxes"""
-    order: NDArray[np.int32]
+    order: Ints
     """(n,) items, leaf after leaf"""
-    items: NDArray[np.int32]
+    items: Ints
     """(n, m) nodes of each item"""
-    bounds: NDArray[np.float64]
+    bounds: Array
     """(k, 6) lower and upper corner of each box [m], written by :func:`refit`"""
-    boxes: NDArray[np.float64]
+    boxes: Array
     """(n, 6) the same of each item"""
 
 
-def build_forest(items: NDArray[np.int32], body: NDArray[np.int32], bodies: int, x: NDArray[np.float64]) -> Forest:
+def build_forest(items: Ints, body: Ints, bodies: int, x: Array) -> Forest:
     """Trees over items (n, m) that are hulls of nodes at x (nn, 3) [m]; ``body`` (n,) is whose each one is."""
     corner = x[items]
     lower, upper = corner.min(axis=1), corner.max(axis=1)
@@ -60,11 +60,11 @@ def build_forest(items: NDArray[np.int32], body: NDArray[np.int32], bodies: int,
 
 def refit(
     forest: Forest,
-    x: NDArray[np.float64],
-    motion: NDArray[np.float64],
-    reach: NDArray[np.float64],
-    bodies: NDArray[np.int32] | None = None,
-) -> NDArray[np.float64]:
+    x: Array,
+    motion: Array,
+    reach: Array,
+    bodies: Ints | None = None,
+) -> Array:
     """Fit boxes, in place, to what items sweep from x to x + motion (nn, 3) [m], with ``reach`` (n,) [m] around.
 
     Those of some ``bodies`` (k,), or of all. Returns the box (nb, 6) of each body; that of a body without items, and of
@@ -80,7 +80,7 @@ def refit(
     return whole
 
 
-def overlapping_pairs(first: Forest, second: Forest, bodies: NDArray[np.int32]) -> NDArray[np.int32]:
+def overlapping_pairs(first: Forest, second: Forest, bodies: Ints) -> Ints:
     """Items (k, 2) of the first and the second forest whose boxes overlap, for pairs of bodies (nb, 2).
 
     Pairs of one item of the first forest follow each other. Within one tree (the same forest and body twice) each
@@ -98,7 +98,7 @@ def overlapping_pairs(first: Forest, second: Forest, bodies: NDArray[np.int32]) 
         pairs = np.empty((count, 2), np.int32)
 
 
-def overlapping_bodies(first: NDArray[np.float64], second: NDArray[np.float64]) -> NDArray[np.bool_]:
+def overlapping_bodies(first: Array, second: Array) -> Bools:
     """Whether box i of the first (n, 6) and box j of the second (m, 6) overlap, (n, m)."""
     apart = (first[:, None, :3] > second[None, :, 3:]) | (second[None, :, :3] > first[:, None, 3:])
     return np.asarray(~apart.any(axis=2))

@@ -12,6 +12,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 from numpy.typing import NDArray
 
+from stickslip.arrays import Ints
 from stickslip.contact.laws import CONTACT, ELLIPSOID, FRICTION_SET_NAMES, LAW_NAMES
 from stickslip.errors import InputError
 from stickslip.linalg.block_rows import BlockRows
@@ -108,7 +109,7 @@ def check_tables(problem: ContactProblem) -> None:
         _check_sparse(A, J)
 
 
-def _check_block_diagonal(name: str, A: BlockDiagonal, column_start: NDArray[np.int32]) -> None:
+def _check_block_diagonal(name: str, A: BlockDiagonal, column_start: Ints) -> None:
     """Blocks over the columns that start at ``column_start``."""
     for item in A._fields:
         _check_array(f"{name}.{item}", getattr(A, item), item in ("start", "data_start"))
@@ -206,13 +207,13 @@ def _check_array(name: str, array: object, whole: bool) -> None:
         )
 
 
-def _check_starts(name: str, start: NDArray[np.int32], count: int, end: int) -> None:
+def _check_starts(name: str, start: Ints, count: int, end: int) -> None:
     """Raise an InputError unless ``start`` (count + 1,) divides ``end`` items into parts."""
     if start.shape != (count + 1,) or start[0] != 0 or start[-1] != end or (np.diff(start) < 0).any():
         raise InputError(f"problem: {name} does not divide {end} items into {count} parts")
 
 
-def _check_indices(name: str, index: NDArray[np.int32], count: int) -> None:
+def _check_indices(name: str, index: Ints, count: int) -> None:
     """Raise an InputError unless all indices are of ``count`` items."""
     if index.ndim != 1 or ((index < 0) | (index >= count)).any():
         raise InputError(f"problem: {name} has an index outside 0..{count - 1}")

@@ -16,6 +16,7 @@ from dataclasses import replace
 import numpy as np
 from numpy.typing import NDArray
 
+from stickslip.arrays import Array
 from stickslip.contact.checks import trusted
 from stickslip.contact.problem import ContactProblem
 from stickslip.linalg.block_rows import BlockRows, summed
@@ -64,14 +65,14 @@ def without_cushions(problem: ContactProblem) -> ContactProblem:
     return origin
 
 
-def velocities(problem: ContactProblem, v: NDArray[np.float64], lam: NDArray[np.float64]) -> NDArray[np.float64]:
+def velocities(problem: ContactProblem, v: Array, lam: Array) -> Array:
     """Velocities (nv,) of the bodies of ``problem`` from those v of its cushioned form and its impulses lam (m,)."""
     if isinstance(problem.A, GivenInverse | SparseInertia):
         return problem.velocity(lam)
     return v[: len(problem.v_free)].copy()
 
 
-def _raised(A: GivenInverse, rows: NDArray[np.integer], C: NDArray[np.float64]) -> GivenInverse:
+def _raised(A: GivenInverse, rows: NDArray[np.integer], C: Array) -> GivenInverse:
     """A^-1 with C (k,) added to the diagonal in the given rows (k,)."""
     from scipy.sparse import coo_array, csr_array
 
@@ -82,7 +83,7 @@ def _raised(A: GivenInverse, rows: NDArray[np.integer], C: NDArray[np.float64]) 
     return GivenInverse(raised.data, raised.indices.astype(np.int32), raised.indptr.astype(np.int32))
 
 
-def _with_masses(A: BlockDiagonal, mass: NDArray[np.float64]) -> BlockDiagonal:
+def _with_masses(A: BlockDiagonal, mass: Array) -> BlockDiagonal:
     """A followed by blocks of one unknown, of masses (k,)."""
     more = np.arange(1, len(mass) + 1, dtype=np.int32)
     return BlockDiagonal(

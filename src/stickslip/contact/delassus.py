@@ -5,8 +5,8 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 import numpy as np
-from numpy.typing import NDArray
 
+from stickslip.arrays import Array
 from stickslip.contact.soft_delassus import dense_delassus, given_inverse
 from stickslip.jit import kernel
 from stickslip.linalg import block_rows, inertia
@@ -39,7 +39,7 @@ def impulse_response(J: BlockRows, A: Inertia) -> BlockRows:
     return _in_threes(answers, J)
 
 
-def diagonal(J: BlockRows, A: Inertia) -> NDArray[np.float64]:
+def diagonal(J: BlockRows, A: Inertia) -> Array:
     """diag W, shape (m,) [1/kg]."""
     if isinstance(A, SparseInertia):
         return np.asarray(assemble(J, A).diagonal(), dtype=np.float64)
@@ -58,7 +58,7 @@ def diagonal(J: BlockRows, A: Inertia) -> NDArray[np.float64]:
     return diagonal_out
 
 
-def apply(J: BlockRows, A: Inertia, lam: NDArray[np.float64]) -> NDArray[np.float64]:
+def apply(J: BlockRows, A: Inertia, lam: Array) -> Array:
     """W lam, shape (m,)."""
     return block_rows.apply(J, inertia.solve(A, block_rows.apply_transpose(J, lam)))
 

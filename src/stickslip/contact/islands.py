@@ -8,8 +8,8 @@ from __future__ import annotations
 from typing import NamedTuple
 
 import numpy as np
-from numpy.typing import NDArray
 
+from stickslip.arrays import Ints
 from stickslip.contact.problem import ContactProblem
 from stickslip.linalg.inertia import BlockDiagonal, GivenInverse
 from stickslip.linalg.islands import find_islands
@@ -19,17 +19,17 @@ class ProblemIslands(NamedTuple):
     """Islands of a problem, coupled by its rows and by its A."""
 
     island_count: int
-    block: NDArray[np.int32]
+    block: Ints
     """(n,) island of each constraint block."""
-    column: NDArray[np.int32]
+    column: Ints
     """(columns,) island of each column block, a body or a node; those that nothing touches have one of their own, or
     one with the soft body that they are of."""
 
 
-def judged_together(problem: ContactProblem) -> NDArray[np.int32]:
+def judged_together(problem: ContactProblem) -> Ints:
     """(columns,) which column blocks are judged together: those of a soft body, and of what stiff joints join."""
     A, start = problem.A, problem.J.column_start
-    group: NDArray[np.int32] = np.arange(len(start) - 1, dtype=np.int32)
+    group: Ints = np.arange(len(start) - 1, dtype=np.int32)
     if isinstance(A, BlockDiagonal):
         particles = np.diff(start) == 3  # elements are rows: a soft body is what they join
         if particles.any():

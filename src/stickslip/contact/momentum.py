@@ -18,8 +18,8 @@ from math import sqrt
 from typing import NamedTuple
 
 import numpy as np
-from numpy.typing import NDArray
 
+from stickslip.arrays import Array
 from stickslip.contact.islands import judged_together
 from stickslip.contact.problem import NOISE, ContactProblem
 from stickslip.jit import kernel
@@ -39,7 +39,7 @@ class MomentumError(NamedTuple):
     """Largest error over the impulses on the same body, dimensionless."""
 
 
-def momentum_error(problem: ContactProblem, lam: NDArray[np.float64], v: NDArray[np.float64]) -> MomentumError:
+def momentum_error(problem: ContactProblem, lam: Array, v: Array) -> MomentumError:
     """Errors of momentum of impulses lam (m,) and velocities v (nv,)."""
     impulse = block_rows.apply_transpose(problem.J, lam)
     A = problem.masses

@@ -18,10 +18,10 @@ from __future__ import annotations
 from dataclasses import dataclass
 
 import numpy as np
-from numpy.typing import NDArray
 from scipy.sparse import csr_array
 from scipy.sparse.csgraph import connected_components
 
+from stickslip.arrays import Array, Ints, LongInts
 from stickslip.jit import kernel
 from stickslip.linalg.block_factors import BlockFactors, inverted
 from stickslip.linalg.block_rows import BlockRows, summed
@@ -38,7 +38,7 @@ class Participating:
     """Clusters, with inverses; ``start`` counts unknowns."""
     J: BlockRows
     """(m, 3 p), column blocks of three."""
-    unknown: NDArray[np.int64]
+    unknown: LongInts
     """(3 p,) which unknown of the problem each is, -1 where it pads."""
     soft: tuple[tuple[BlockFactors, slice, slice], ...]
     """Of every soft body that takes part: its factors, its unknowns here, its unknowns in the problem."""
@@ -48,11 +48,11 @@ class Participating:
         """Unknowns 3 p."""
         return len(self.unknown)
 
-    def taken(self, v: NDArray[np.float64]) -> NDArray[np.float64]:
+    def taken(self, v: Array) -> Array:
         """Of v (nv,) of the problem those that take part, (3 p,)."""
         return np.where(self.unknown >= 0, v[self.unknown], 0.0)
 
-    def extended(self, v_free: NDArray[np.float64], change: NDArray[np.float64]) -> NDArray[np.float64]:
+    def extended(self, v_free: Array, change: Array) -> Array:
         """v (nv,) of all unknowns, from the change (3 p,) of those that take part since v_free: eq. 15."""
         v = v_free.copy()
         real = self.unknown >= 0
@@ -61,7 +61,7 @@ class Participating:
             v[there] = v_free[there] + factors.extended(change[here])
         return v
 
-    def diagonal(self) -> NDArray[np.float64]:
+    def diagonal(self) -> Array:
         """diag W = diag J A^-1 J^T (m,)."""
         found = np.zeros(self.J.row_count)
         _diagonal(self.J, self.A, found)
@@ -101,7 +101,7 @@ def participating(J: BlockRows, A: BlockDiagonal | SparseInertia) -> Participati
     return Participating(clusters, _threes(J, first), np.concatenate(unknown), tuple(soft))
 
 
-def given_participating(J: BlockRows, W: GivenInverse, added: NDArray[np.float64]) -> Participating:
+def given_participating(J: BlockRows, W: GivenInverse, added: Array) -> Participating:
     """Unknowns u' = (W + diag(added)) lam + q of a problem that is given by W (m, m), with J = I; added (m,) > 0.
 
     The inverse of that matrix takes the place of A, and is definite even where W is not. Blocks that W joins are a
@@ -133,16 +133,14 @@ def given_participating(J: BlockRows, W: GivenInverse, added: NDArray[np.float64
     return Participating(BlockDiagonal(start, data_start, data, inverse), _threes(J, first), unknown, ())
 
 
-def _padded_unknowns(start: NDArray[np.int32], width: NDArray[np.int32]) -> NDArray[np.int64]:
+def _padded_unknowns(start: Ints, width: Ints) -> LongInts:
     """Unknowns of blocks, -1 up to the next multiple of three."""
     padded = 3 * ((width + 2) // 3)
     inside = np.arange(int(padded.sum())) - np.repeat(summed(padded)[:-1], padded)
     return np.where(inside < np.repeat(width, padded), np.repeat(start, padded) + inside, -1).astype(np.int64)
 
 
-def _clusters(
-    blocks: BlockDiagonal, chosen: NDArray[np.int32], size: NDArray[np.int32], soft: list[BlockFactors]
-) -> BlockDiagonal:
+def _clusters(blocks: BlockDiagonal, chosen: Ints, size: Ints, soft: list[BlockFactors]) -> BlockDiagonal:
     """Dense blocks with inverses: the chosen ones of rigid bodies, then the Schur complements of soft ones."""
     start, data_start = summed(size), np.concatenate([[0], np.cumsum(size.astype(np.int64) ** 2)])
     data, inverse = np.zeros(int(data_start[-1])), np.zeros(int(data_start[-1]))
@@ -154,7 +152,7 @@ def _clusters(
     return BlockDiagonal(start, data_start, data, inverse)
 
 
-def _threes(J: BlockRows, first: NDArray[np.int32]) -> BlockRows:
+def _threes(J: BlockRows, first: Ints) -> BlockRows:
     """J over blocks of three, where column block b begins with the block first[b]."""
     count = (np.diff(J.column_start) + 2) // 3
     size = int((count * (first >= 0)).sum())

@@ -21,8 +21,8 @@ from dataclasses import dataclass, fields
 from math import sqrt
 
 import numpy as np
-from numpy.typing import NDArray
 
+from stickslip.arrays import Array
 from stickslip.contact.laws import BOUNDED, BOX_SET, CONTACT, LIMIT, project_row
 from stickslip.contact.problem import ContactProblem
 from stickslip.jit import kernel
@@ -93,9 +93,7 @@ UNITS = {
 """What JSON names end with."""
 
 
-def physical_residual(
-    problem: ContactProblem, lam: NDArray[np.float64], v: NDArray[np.float64] | None = None
-) -> PhysicalResidual:
+def physical_residual(problem: ContactProblem, lam: Array, v: Array | None = None) -> PhysicalResidual:
     """Errors of the impulses lam (m,); v (nv,) are the velocities a solver returned with them, where there is one."""
     v_of_lam = problem.velocity(lam)
     u = problem.law_velocity(lam, problem.constraint_velocity(v_of_lam))
@@ -126,7 +124,7 @@ def physical_residual(
     )
 
 
-def _inconsistency(problem: ContactProblem, error: NDArray[np.float64]) -> float:
+def _inconsistency(problem: ContactProblem, error: Array) -> float:
     """Largest |J error| [m/s] of velocities (nv,); spins about a normal count at the torsion length."""
     moved = np.abs(block_rows.apply(problem.J, error))
     turning = np.flatnonzero((problem.laws.law == CONTACT) & (np.diff(problem.J.row_start) > 3))

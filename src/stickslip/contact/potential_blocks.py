@@ -13,36 +13,37 @@ from numpy.typing import NDArray
 from scipy.sparse import csr_array
 from scipy.sparse.csgraph import connected_components
 
+from stickslip.arrays import Ints, LongInts
 from stickslip.errors import InputError
 from stickslip.linalg.block_matrix import BlockPattern
 from stickslip.linalg.block_rows import BlockRows, summed
 from stickslip.linalg.inertia import BlockDiagonal, SoftPart, part_of
 
-Pairs = tuple[NDArray[np.int64], NDArray[np.int64]]
+Pairs = tuple[LongInts, LongInts]
 
 
 class PotentialBlocks(NamedTuple):
     """The structure of A' = A + J^T K J, and where what A is made of goes to."""
 
-    free: NDArray[np.int32]
+    free: Ints
     """Bodies that nothing joins; their unknowns come first."""
-    own: NDArray[np.int32]
+    own: Ints
     """The others."""
-    first: NDArray[np.int32]
+    first: Ints
     """(columns,) first new column block of each old one."""
-    pieces: NDArray[np.int32]
+    pieces: Ints
     """(columns,) how many it becomes."""
-    column_start: NDArray[np.int32]
+    column_start: Ints
     """Where the new column blocks start."""
-    unknown: NDArray[np.int64]
+    unknown: LongInts
     """(nv,) which old unknown each new one is."""
     pattern: BlockPattern
     parts: tuple[SoftPart, ...]
-    body_place: NDArray[np.int32]
+    body_place: Ints
     """Places of the 3x3 blocks of the bodies ``own``, row by row."""
-    node_place: NDArray[np.int32]
+    node_place: Ints
     """Places of the blocks of nodes."""
-    row_place: NDArray[np.int32]
+    row_place: Ints
     """Places of the blocks of all pairs of entries of each constraint block."""
 
 
@@ -97,13 +98,13 @@ def potential_blocks(held: BlockRows, blocks: BlockDiagonal, nodes: BlockPattern
     )
 
 
-def _counted(start: NDArray[np.integer], stride: int, count: NDArray[np.integer]) -> NDArray[np.int64]:
+def _counted(start: NDArray[np.integer], stride: int, count: NDArray[np.integer]) -> LongInts:
     """start, start + stride, ... of each (n,), count (n,) of them."""
     inside = np.arange(int(count.sum())) - np.repeat(summed(count)[:-1], count)
     return np.asarray(np.repeat(start, count) + stride * inside, dtype=np.int64)
 
 
-def _pairs_within(first: NDArray[np.int64], count: NDArray[np.integer]) -> Pairs:
+def _pairs_within(first: LongInts, count: NDArray[np.integer]) -> Pairs:
     """All ordered pairs of the ``count`` (n,) numbers from ``first`` (n,) on, group by group, row by row."""
     many = count.astype(np.int64) ** 2
     inside = _counted(np.zeros(len(many), dtype=np.int32), 1, many)
@@ -120,7 +121,7 @@ def _node_pairs(nodes: BlockPattern | None, base: int) -> Pairs:
     return base + row, base + nodes.indices.astype(np.int64)
 
 
-def _row_pairs(held: BlockRows, place: NDArray[np.int64], count: NDArray[np.int32]) -> Pairs:
+def _row_pairs(held: BlockRows, place: LongInts, count: Ints) -> Pairs:
     """All pairs of what each constraint block joins."""
     pieces = _counted(place[held.entry_column], 1, count[held.entry_column])
     before = summed(count[held.entry_column])[held.entry_start]

@@ -22,6 +22,7 @@ from typing import TYPE_CHECKING
 import numpy as np
 from numpy.typing import NDArray
 
+from stickslip.arrays import Array, Bools, Ints, LongInts
 from stickslip.contact import delassus
 from stickslip.contact.checks import trusted
 from stickslip.contact.laws import BILATERAL, ELASTIC
@@ -57,29 +58,29 @@ class Recover:
     """The others."""
     held: BlockRows
     """J_r over the old unknowns."""
-    bias: NDArray[np.float64]
-    stiffness: NDArray[np.float64]
+    bias: Array
+    stiffness: Array
     """(r,) [kg] K."""
-    unknown: NDArray[np.int64]
+    unknown: LongInts
     """(nv,) which old unknown each new one is."""
-    unit: NDArray[np.float64]
+    unit: Array
     """(nv,) old unknowns over new ones: 1, or 1 over a radius [1/m]."""
 
-    def impulses(self, v: NDArray[np.float64]) -> NDArray[np.float64]:
+    def impulses(self, v: Array) -> Array:
         """lam_r (r,) at the old unknowns v (nv,)."""
         return -self.stiffness * (block_rows.apply(self.held, v) + self.bias)
 
-    def velocities(self, v: NDArray[np.float64]) -> NDArray[np.float64]:
+    def velocities(self, v: Array) -> Array:
         """The old unknowns (nv,) of the new ones."""
         old = np.empty_like(v)
         old[self.unknown] = self.unit * v
         return old
 
-    def new_velocities(self, v: NDArray[np.float64]) -> NDArray[np.float64]:
+    def new_velocities(self, v: Array) -> Array:
         """The new unknowns (nv,) of the old ones."""
         return v[self.unknown] / self.unit
 
-    def new_impulses(self, f: NDArray[np.float64]) -> NDArray[np.float64]:
+    def new_impulses(self, f: Array) -> Array:
         """Impulses (nv,) on the new unknowns, from those on the old ones."""
         return f[self.unknown] * self.unit
 
@@ -91,14 +92,14 @@ class Recover:
         return replace(solution, v=v, lam=lam, problem=None)
 
 
-def is_held(law: NDArray[np.int32]) -> NDArray[np.bool_]:
+def is_held(law: Ints) -> Bools:
     """Which blocks (n,) of these laws can be potentials."""
     return (law == BILATERAL) | (law == ELASTIC)
 
 
 def with_potentials(
     problem: ContactProblem,
-    lam: NDArray[np.float64] | None = None,
+    lam: Array | None = None,
     known: Known | None = None,
     matrix_free: bool = False,
 ) -> tuple[ContactProblem, Recover]:
@@ -185,7 +186,7 @@ def _structure(held: BlockRows, blocks: BlockDiagonal, sparse: SparseInertia | N
     return found
 
 
-def _units(to: PotentialBlocks, blocks: BlockDiagonal, data: NDArray[np.float64]) -> NDArray[np.float64]:
+def _units(to: PotentialBlocks, blocks: BlockDiagonal, data: Array) -> Array:
     """(columns,) 1, and for angular velocities of joined bodies 1 / the radius [m] at which A' resists them alike."""
     unit = np.ones(len(to.column_start) - 1)
     linear = to.first[to.own[np.diff(blocks.start)[to.own] == 6]]
@@ -195,7 +196,7 @@ def _units(to: PotentialBlocks, blocks: BlockDiagonal, data: NDArray[np.float64]
     return unit
 
 
-def _blocks_of(blocks: BlockDiagonal, chosen: NDArray[np.int32]) -> BlockDiagonal:
+def _blocks_of(blocks: BlockDiagonal, chosen: Ints) -> BlockDiagonal:
     """Some of the blocks."""
     size = np.diff(blocks.data_start)[chosen]
     data_start = summed(size)

@@ -15,6 +15,7 @@ from typing import TYPE_CHECKING, ClassVar, NamedTuple, cast
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
+from stickslip.arrays import Array, Ints
 from stickslip.checks import array
 from stickslip.contact import delassus
 from stickslip.contact.checks import LARGEST, checked, trusted
@@ -39,30 +40,30 @@ a tolerance of 1e-8 then asks for is 1e-14 of the velocities."""
 class Laws(NamedTuple):
     """The law of each of n constraint blocks; see contact/laws.py for the codes."""
 
-    law: NDArray[np.int32]
+    law: Ints
     """(n,) CONTACT, BILATERAL, LIMIT, ELASTIC or BOUNDED."""
-    friction_set: NDArray[np.int32]
+    friction_set: Ints
     """(n,) DISC, ELLIPSE, ELLIPSOID or BOX_SET; read where the law is CONTACT."""
-    friction: NDArray[np.float64]
+    friction: Array
     """(n, 3) friction coefficients along t1 and t2, and about the normal [m]."""
-    compliance: NDArray[np.float64]
+    compliance: Array
     """(m,) [1/kg] per row: u + compliance lam takes the place of u; of contacts, on the normal row alone."""
-    bound: NDArray[np.float64]
+    bound: Array
     """(m,) [N s] largest impulse of each row, read where the law is BOUNDED."""
 
 
 class Unsolved(NamedTuple):
     """Free velocities that nobody has computed yet: A (v_free - v) = impulse. Solvers of velocities never need them."""
 
-    v: NDArray[np.float64]
+    v: Array
     """(nv,) velocities at which momentum was linearised."""
-    impulse: NDArray[np.float64]
+    impulse: Array
     """(nv,) [N s] that is missing there."""
 
 
-def solved_later(v: NDArray[np.float64], impulse: NDArray[np.float64]) -> NDArray[np.float64]:
+def solved_later(v: Array, impulse: Array) -> Array:
     """Free velocities of a problem whose momentum lacks ``impulse`` (nv,) at v (nv,), solved for at their first use."""
-    return cast("NDArray[np.float64]", Unsolved(v, impulse))
+    return cast("Array", Unsolved(v, impulse))
 
 
 def joined_laws(first: Laws, second: Laws) -> Laws:
@@ -75,20 +76,20 @@ class ContactProblem:
     """One step's problem. Velocities v (nv,), impulses lam (m,), rows of a contact: normal, t1, t2[, torsion]."""
 
     A: Inertia
-    v_free: NDArray[np.float64]
+    v_free: Array
     """(nv,) velocities without constraints; by ``solved_later`` they are computed when somebody asks for them."""
     J: BlockRows
-    bias: NDArray[np.float64]
+    bias: Array
     laws: Laws
     step: float = 1.0
     """[s] time over which impulses act: lam / step are forces. Only conversions to forces and lengths read it."""
-    prescribed: NDArray[np.float64] | None = None
+    prescribed: Array | None = None
     """(m,) [m/s] part of the bias that is the velocity of bodies with prescribed motion; None where nothing says."""
     soft: bool = False
     """Whether W is that of soft bodies, whose contacts do not determine each other; a hint for solvers that choose."""
-    v_before: NDArray[np.float64] | None = None
+    v_before: Array | None = None
     """(nv,) velocities at the start of the step, from which solvers of velocities begin; None where nothing says."""
-    gap: NDArray[np.float64] | None = None
+    gap: Array | None = None
     """(nc,) [m] gaps of the contacts where they were found, which the bias holds capped; None where nothing says."""
 
     def __post_init__(self) -> None:
@@ -101,7 +102,7 @@ class ContactProblem:
         unsolved: ClassVar[Unsolved | None]
     else:
 
-        def __getattr__(self, name: str) -> NDArray[np.float64]:
+        def __getattr__(self, name: str) -> Array:
             """Solve for the free velocities at their first use."""
             unsolved = self.__dict__.get("unsolved")
             if name != "v_free" or unsolved is None:
@@ -130,24 +131,24 @@ class ContactProblem:
         """Number of impulses m."""
         return self.J.row_count
 
-    def velocity(self, lam: NDArray[np.float64]) -> NDArray[np.float64]:
+    def velocity(self, lam: Array) -> Array:
         """v = v_free + A^-1 J^T lam."""
         impulse = block_rows.apply_transpose(self.J, lam)
         if self.unsolved is not None and "v_free" not in self.__dict__:  # one solve in the place of two
             return self.unsolved.v + inertia.solve(self.A, self.unsolved.impulse + impulse)
         return self.v_free + inertia.solve(self.A, impulse)
 
-    def momentum_gain(self, v: NDArray[np.float64]) -> NDArray[np.float64]:
+    def momentum_gain(self, v: Array) -> Array:
         """A (v - v_free) [N s], for which nothing is solved; an InputError where only A^-1 is known."""
         if self.unsolved is None:
             return inertia.apply(self.A, v - self.v_free)
         return inertia.apply(self.A, v - self.unsolved.v) - self.unsolved.impulse
 
-    def constraint_velocity(self, v: NDArray[np.float64]) -> NDArray[np.float64]:
+    def constraint_velocity(self, v: Array) -> Array:
         """u = J v + bias."""
         return block_rows.apply(self.J, v) + self.bias
 
-    def law_velocity(self, lam: NDArray[np.float64], u: NDArray[np.float64]) -> NDArray[np.float64]:
+    def law_velocity(self, lam: Array, u: Array) -> Array:
         """u (m,) with compliance lam added on the normals of contacts: the velocity that their law is about."""
         C = self.contact_compliance
         if C is None:
@@ -159,7 +160,7 @@ class ContactProblem:
     # derived quantities that a solver and the judge both need; computed once, at first use
 
     @cached_property
-    def free_constraint_velocity(self) -> NDArray[np.float64]:
+    def free_constraint_velocity(self) -> Array:
         """q = J v_free + bias (m,) [m/s]: the constraint velocity without impulses."""
         return self.constraint_velocity(self.v_free)
 
@@ -175,7 +176,7 @@ class ContactProblem:
         return inertia.diagonal_blocks(self.A)
 
     @cached_property
-    def _rough_constraint_velocity(self) -> NDArray[np.float64]:
+    def _rough_constraint_velocity(self) -> Array:
         """What ``free_constraint_velocity`` were if nodes moved one by one."""
         v, missing = cast("Unsolved", self.unsolved)
         return self.constraint_velocity(v + inertia.solve(self.diagonal_blocks, missing))
@@ -192,7 +193,7 @@ class ContactProblem:
         return max(float(length(self.measured_velocity)), NOISE * float(length(v)) if joined else 0.0)
 
     @cached_property
-    def measured_velocity(self) -> NDArray[np.float64]:
+    def measured_velocity(self) -> Array:
         """(m,) [m/s] the rows of q as they count in ``free_speed``."""
         q = self._rough_constraint_velocity if self._rough else self.free_constraint_velocity
         if all_sized(self.J.row_start, 3) and (self.laws.law == CONTACT).all():
@@ -211,7 +212,7 @@ class ContactProblem:
         return self.A  # where something was added, who added it writes what there was before
 
     @cached_property
-    def momentum_size(self) -> NDArray[np.float64]:
+    def momentum_size(self) -> Array:
         """(nv,) [N s] impulses beside J^T lam by which errors of momentum are measured: those within soft bodies."""
         return np.zeros(self.unknown_count)  # where bodies are soft, who makes the problem writes it
 
@@ -254,7 +255,7 @@ class ContactProblem:
         return delassus.blocks(self.J, self.response) if given is None else given
 
     @cached_property
-    def diagonal(self) -> NDArray[np.float64]:
+    def diagonal(self) -> Array:
         """diag W (m,) [1/kg]; where nobody solves with A, by the diagonal blocks of A alone, which is less."""
         if self._rough:
             return delassus.diagonal(self.J, self.diagonal_blocks)
@@ -263,14 +264,14 @@ class ContactProblem:
         return delassus.diagonal(self.J, self.A)
 
     @cached_property
-    def weight(self) -> NDArray[np.float64]:
+    def weight(self) -> Array:
         """(n,) [1/kg] mean of diag W over the first three rows of each block: turns an impulse into a velocity."""
         weight = np.empty(self.block_count)
         _block_weight(self.J.row_start, self.diagonal, weight)
         return weight
 
     @cached_property
-    def contact_compliance(self) -> NDArray[np.float64] | None:
+    def contact_compliance(self) -> Array | None:
         """(n,) [1/kg] compliance of each contact along its normal, zero for rigid ones; None where all are rigid."""
         if not self.laws.compliance.any():
             return None
@@ -278,13 +279,13 @@ class ContactProblem:
         return found if found.any() else None
 
     @cached_property
-    def law_weight(self) -> NDArray[np.float64]:
+    def law_weight(self) -> Array:
         """(n,) [1/kg] ``weight`` with the compliance of contacts: an impulse as a velocity that the law is about."""
         C = self.contact_compliance
         return self.weight if C is None else self.weight + C / 3.0
 
     @cached_property
-    def torsion_length(self) -> NDArray[np.float64]:
+    def torsion_length(self) -> Array:
         """(n,) [m] radius at which an impulse about the normal moves a contact as easily as one along a tangent.
 
         Measured at it, the torsional row is in the units of the others, which projections onto friction sets need.
@@ -294,7 +295,7 @@ class ContactProblem:
         return length_out
 
 
-def reordered(problem: ContactProblem, order: NDArray[np.int32]) -> tuple[ContactProblem, NDArray[np.intp]]:
+def reordered(problem: ContactProblem, order: Ints) -> tuple[ContactProblem, NDArray[np.intp]]:
     """The same problem with its blocks in the given order (n,), and the old number (m,) of each of its rows."""
     rows = block_rows.rows_of(problem.J, order)
     laws = problem.laws
@@ -354,7 +355,7 @@ def from_delassus(W: object, q: ArrayLike, mu: ArrayLike) -> ContactProblem:
     return given_problem(matrix, free, laws, 3 * np.arange(count + 1, dtype=np.int32))
 
 
-def given_problem(W: csr_array, q: NDArray[np.float64], laws: Laws, row_start: NDArray[np.int32]) -> ContactProblem:
+def given_problem(W: csr_array, q: Array, laws: Laws, row_start: Ints) -> ContactProblem:
     """Problem u = W lam + q with blocks that start at ``row_start`` (n + 1,); W (m, m) with sorted indices.
 
     It is the problem with J = I and A^-1 = W (linalg/inertia.py).
@@ -368,7 +369,7 @@ def given_problem(W: csr_array, q: NDArray[np.float64], laws: Laws, row_start: N
     return checked(ContactProblem(given, q, rows, np.zeros(len(q)), laws))
 
 
-def _identity_rows(row_start: NDArray[np.int32]) -> BlockRows:
+def _identity_rows(row_start: Ints) -> BlockRows:
     """J = I over blocks that start at ``row_start`` (n + 1,)."""
     height = np.diff(row_start)
     each = np.arange(len(height) + 1, dtype=np.int32)

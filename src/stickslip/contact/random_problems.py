@@ -11,15 +11,15 @@ from __future__ import annotations
 from dataclasses import dataclass, replace
 
 import numpy as np
-from numpy.typing import NDArray
 
+from stickslip.arrays import Array
 from stickslip.contact import row_by_row
 from stickslip.contact.laws import BILATERAL, BOUNDED, CONTACT, DISC, ELASTIC, ELLIPSE, ELLIPSOID, LIMIT
 from stickslip.contact.problem import ContactProblem, from_delassus
 from stickslip.contact.row_by_row import Row
 from stickslip.linalg.inertia import BlockDiagonal, block_diagonal
 
-Vector = NDArray[np.float64]
+Vector = Array
 
 MOST_CONTACTS = 8
 """Contacts of most problems; one in fifty has up to three times as many."""

@@ -17,8 +17,8 @@ from dataclasses import dataclass
 from math import sqrt
 
 import numpy as np
-from numpy.typing import NDArray
 
+from stickslip.arrays import Array
 from stickslip.contact.islands import ProblemIslands
 from stickslip.contact.laws import (
     BOUNDED,
@@ -48,9 +48,7 @@ class Residual:
     """[m/s] the scaled map before the division by |q|."""
 
 
-def residual(
-    problem: ContactProblem, lam: NDArray[np.float64], u: NDArray[np.float64] | None = None, law: Law = "exact"
-) -> Residual:
+def residual(problem: ContactProblem, lam: Array, u: Array | None = None, law: Law = "exact") -> Residual:
     """Residuals of the impulses lam (m,); u = J v + bias (m,) is computed where not given."""
     if u is None:
         u = problem.constraint_velocity(problem.velocity(lam))
@@ -66,22 +64,18 @@ def residual(
     )
 
 
-def scaled_map(problem: ContactProblem, lam: NDArray[np.float64], u: NDArray[np.float64], law: Law = "exact") -> float:
+def scaled_map(problem: ContactProblem, lam: Array, u: Array, law: Law = "exact") -> float:
     """|F| [m/s] with rho_c = 1 / mean(diag W_cc)."""
     return _map(problem, lam, problem.law_velocity(lam, u), problem.law_weight, law)
 
 
-def scaled_residual(
-    problem: ContactProblem, lam: NDArray[np.float64], u: NDArray[np.float64], law: Law = "exact"
-) -> float:
+def scaled_residual(problem: ContactProblem, lam: Array, u: Array, law: Law = "exact") -> float:
     """The scaled residual alone, dimensionless."""
     velocity = scaled_map(problem, lam, u, law)
     return velocity / problem.free_speed if problem.free_speed > 0.0 else velocity
 
 
-def island_residual(
-    problem: ContactProblem, lam: NDArray[np.float64], u: NDArray[np.float64], islands: ProblemIslands, noise: float
-) -> float:
+def island_residual(problem: ContactProblem, lam: Array, u: Array, islands: ProblemIslands, noise: float) -> float:
     """The scaled residual of the exact law in the island where it is largest, each by its own |q|.
 
     ``noise`` [m/s]: |q| below it is what rounding makes; NOISE of an island's free velocities is so, too.
@@ -100,9 +94,7 @@ def island_residual(
     return float(share.max(initial=0.0))
 
 
-def _map(
-    problem: ContactProblem, lam: NDArray[np.float64], u: NDArray[np.float64], weight: NDArray[np.float64], law: Law
-) -> float:
+def _map(problem: ContactProblem, lam: Array, u: Array, weight: Array, law: Law) -> float:
     """|F| with rho_c = 1 / weight_c, at velocities u (m,) that the law is about."""
     laws = problem.laws
     if law == "box":

@@ -6,15 +6,16 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 
 import numpy as np
-from numpy.typing import ArrayLike, NDArray
+from numpy.typing import ArrayLike
 
+from stickslip.arrays import Array, Ints
 from stickslip.contact.checks import checked
 from stickslip.contact.laws import BILATERAL, CONTACT, DISC, ELLIPSOID
 from stickslip.contact.problem import ContactProblem, Laws
 from stickslip.linalg.block_rows import BlockRows
 from stickslip.linalg.inertia import block_diagonal
 
-Vector = NDArray[np.float64]
+Vector = Array
 
 
 @dataclass(frozen=True, eq=False)
@@ -81,7 +82,7 @@ def assemble(mass: Sequence[float], inertia: Sequence[float], v_free: ArrayLike,
     entries = [[(body, data) for body, data in ((r.a, r.rows_a), (r.b, r.rows_b)) if body >= 0] for r in rows]
     flat = [entry for block in entries for entry in block]
 
-    def starts(counts: Sequence[int]) -> NDArray[np.int32]:
+    def starts(counts: Sequence[int]) -> Ints:
         return np.concatenate([[0], np.cumsum(counts)]).astype(np.int32)
 
     dims = [len(r.bias) for r in rows]

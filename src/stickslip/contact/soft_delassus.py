@@ -13,6 +13,7 @@ from itertools import islice
 import numpy as np
 from numpy.typing import NDArray
 
+from stickslip.arrays import Array, Bools, Ints
 from stickslip.jit import kernel
 from stickslip.linalg.block_factors import BlockFactors, Plan
 from stickslip.linalg.block_rows import BlockRows, rows_of, summed
@@ -25,7 +26,7 @@ SLOWER = 2.0
 """Time of an operation in a substitution over that in a product of large dense matrices, an estimate: 1 to 2."""
 
 
-def dense_delassus(J: BlockRows, A: SparseInertia) -> tuple[NDArray[np.float64], NDArray[np.bool_]]:
+def dense_delassus(J: BlockRows, A: SparseInertia) -> tuple[Array, Bools]:
     """W (m, m), and which pairs of rows (m, m) touch a common body; the others are zero."""
     count, blocks = J.row_count, J.block_count
     W, meet = np.zeros((count, count)), np.zeros((blocks, blocks), dtype=np.bool_)
@@ -55,7 +56,7 @@ def dense_delassus(J: BlockRows, A: SparseInertia) -> tuple[NDArray[np.float64],
             if isinstance(plan, Symbolic) and not len(plan.last):
                 found = inverse_columns(factors.factor, _rows_over(J, np.sort(entries), owner, own, first))
             else:
-                place: NDArray[np.int32] = (np.cumsum(used) - used).astype(np.int32)
+                place: Ints = (np.cumsum(used) - used).astype(np.int32)
                 B = np.zeros((3 * part.pattern.size, int(used.sum())))
                 _columns_of(J, entries, owner, place, first, B)
                 found = factors.inverse_product(B)
@@ -88,7 +89,7 @@ def assembling(J: BlockRows, A: SparseInertia) -> SparseInertia:
     return A if same else SparseInertia(A.rigid, tuple(parts), A.data, A.pattern)
 
 
-def _best_plan(A: SparseInertia, k: int, nodes: NDArray[np.bool_], rows: int) -> Plan:
+def _best_plan(A: SparseInertia, k: int, nodes: Bools, rows: int) -> Plan:
     """The plan of the k-th soft body for so many rows on these ``nodes`` (n,): with them last, or with none.
 
     What is factorised already costs nothing.
@@ -103,7 +104,7 @@ def _best_plan(A: SparseInertia, k: int, nodes: NDArray[np.bool_], rows: int) ->
     return free if substitution < products else last
 
 
-def _plan(part: SoftPart, nodes: NDArray[np.bool_]) -> Plan:
+def _plan(part: SoftPart, nodes: Bools) -> Plan:
     """The plan of a part with these nodes (n,) last: its own, where they are among the last already."""
     own = part.plan
     if not isinstance(own, Symbolic) or (nodes.any() and nodes[own.last].sum() == nodes.sum()):
@@ -117,9 +118,7 @@ def _factors(A: SparseInertia, k: int, plan: Plan) -> BlockFactors:
     return next(islice(A.factors, k, None)) if part.plan is plan else BlockFactors(plan, A.blocks(part))
 
 
-def _rows_over(
-    J: BlockRows, entries: NDArray[np.int32], owner: NDArray[np.int32], own: NDArray[np.intp], first: int
-) -> BlockRows:
+def _rows_over(J: BlockRows, entries: Ints, owner: Ints, own: NDArray[np.intp], first: int) -> BlockRows:
     """The constraint blocks ``own`` over the nodes of one soft body, whose entries these are, in order."""
     if len(entries) == len(J.entry_column):
         return J._replace(entry_column=J.entry_column - np.int32(first))
@@ -136,7 +135,7 @@ def _rows_over(
     )
 
 
-def given_inverse(W: NDArray[np.float64], used: NDArray[np.bool_]) -> GivenInverse:
+def given_inverse(W: Array, used: Bools) -> GivenInverse:
     """W (m, m) as the given inverse of a condensed problem, with the entries that are ``used``."""
     count = len(W)
     if used.all():
@@ -145,7 +144,7 @@ def given_inverse(W: NDArray[np.float64], used: NDArray[np.bool_]) -> GivenInver
     return GivenInverse(W[used], np.nonzero(used)[1].astype(np.int32), summed(used.sum(axis=1)))
 
 
-def full_blocks(W: NDArray[np.float64], row_start: NDArray[np.int32]) -> BlockRows:
+def full_blocks(W: Array, row_start: Ints) -> BlockRows:
     """W (m, m) without zeros as block rows, for blocks of three rows."""
     blocks = len(row_start) - 1
     data = np.ascontiguousarray(W.reshape(blocks, 3, blocks, 3).swapaxes(1, 2)).ravel()

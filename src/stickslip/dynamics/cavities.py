@@ -11,8 +11,8 @@ from __future__ import annotations
 from typing import NamedTuple
 
 import numpy as np
-from numpy.typing import NDArray
 
+from stickslip.arrays import Array, Ints
 from stickslip.checks import finite
 from stickslip.errors import InputError
 from stickslip.jit import kernel
@@ -20,12 +20,12 @@ from stickslip.linalg.vec3 import cross, dot, load3
 from stickslip.soft_tables import SoftTables
 
 
-def volume(triangles: NDArray[np.int32], x: NDArray[np.float64]) -> float:
+def volume(triangles: Ints, x: Array) -> float:
     """Volume [m^3] enclosed by triangles (k, 3) whose normals point out of the cavity, at x (nn, 3)."""
     return float(_volume(triangles, x))
 
 
-def add_forces(soft: SoftTables, x: NDArray[np.float64], time: float, force_out: NDArray[np.float64]) -> None:
+def add_forces(soft: SoftTables, x: Array, time: float, force_out: Array) -> None:
     """Add the forces of all cavities at x (nn, 3) to force_out (nn, 3) [N]."""
     for cavity in soft.cavities:
         if cavity.pressure is not None:
@@ -35,9 +35,9 @@ def add_forces(soft: SoftTables, x: NDArray[np.float64], time: float, force_out:
 class VolumeRow(NamedTuple):
     """The constraint of a cavity whose volume is given."""
 
-    nodes: NDArray[np.int32]
+    nodes: Ints
     """(k,)"""
-    gradient: NDArray[np.float64]
+    gradient: Array
     """(k, 3) [m^2] dV/dx"""
     excess: float
     """[m^3] V - V_wanted"""
@@ -45,7 +45,7 @@ class VolumeRow(NamedTuple):
     """[m^3/Pa] V_wanted / bulk"""
 
 
-def volume_rows(soft: SoftTables, x: NDArray[np.float64], time: float) -> list[VolumeRow]:
+def volume_rows(soft: SoftTables, x: Array, time: float) -> list[VolumeRow]:
     """Rows of the cavities with volume control at x (nn, 3) and a time [s]."""
     rows = []
     for cavity in soft.cavities:

@@ -15,6 +15,7 @@ from __future__ import annotations
 import numpy as np
 from numpy.typing import NDArray
 
+from stickslip.arrays import Array
 from stickslip.dynamics.element_assembly import assemble, rotations
 from stickslip.soft_description import LAGGED, LINEAR
 from stickslip.soft_tables import SoftTables
@@ -22,14 +23,14 @@ from stickslip.soft_tables import SoftTables
 
 def bounded_stiffness(
     soft: SoftTables,
-    x: NDArray[np.float64],
-    x_turn: NDArray[np.float64],
-    v: NDArray[np.float64],
-    pressure: NDArray[np.float64],
-    factor: NDArray[np.float64],
-    turn: NDArray[np.float64],
-    exact: NDArray[np.float64] | None = None,
-) -> NDArray[np.float64]:
+    x: Array,
+    x_turn: Array,
+    v: Array,
+    pressure: Array,
+    factor: Array,
+    turn: Array,
+    exact: Array | None = None,
+) -> Array:
     """Blocks (nnzb, 3, 3) of the bounded stiffness of all elements, times their ``factor`` (nt,).
 
     Positions x and x_turn, velocities v (nn, 3), pressure (nt,) and turn (nt, 9) as in
@@ -51,7 +52,7 @@ def bounded_stiffness(
     return matrix
 
 
-def column_sums(column: NDArray[np.integer], blocks: NDArray[np.float64], size: int) -> NDArray[np.float64]:
+def column_sums(column: NDArray[np.integer], blocks: Array, size: int) -> Array:
     """Sums (size, 3) of the absolute values in each column of blocks (n, 3, 3), of which ``column`` (n,) are given."""
     sums = np.zeros((size, 3))
     for k in range(3):

@@ -8,8 +8,8 @@ one that is fixed in the body, and the surface is its radius away.
 from __future__ import annotations
 
 import numpy as np
-from numpy.typing import NDArray
 
+from stickslip.arrays import Array
 from stickslip.collision.contacts import Contacts
 from stickslip.geometry.shapes import CAPSULE, CYLINDER, SPHERE
 from stickslip.jit import kernel
@@ -20,7 +20,7 @@ FLANK = 0.1
 """Cosine between a cylinder's axis and a normal below which it touches with its round side."""
 
 
-def core_radii(model: Model, contacts: Contacts, q: NDArray[np.float64]) -> NDArray[np.float64]:
+def core_radii(model: Model, contacts: Contacts, q: Array) -> Array:
     """(nc, 2) [m] distance from the surface to the core of the shapes a and b of each contact; zero for corners."""
     radii = np.zeros((len(contacts), 2))
     _core_radii(
@@ -30,9 +30,7 @@ def core_radii(model: Model, contacts: Contacts, q: NDArray[np.float64]) -> NDAr
     return radii
 
 
-def moved_contacts(
-    contacts: Contacts, radii: NDArray[np.float64], q: NDArray[np.float64], q_end: NDArray[np.float64]
-) -> tuple[NDArray[np.float64], NDArray[np.float64]]:
+def moved_contacts(contacts: Contacts, radii: Array, q: Array, q_end: Array) -> tuple[Array, Array]:
     """Points (nc, 3) [m] of the contacts found at q (nb, 7) after moving to q_end, and by how much gaps grew (nc,)."""
     point, growth = np.empty_like(contacts.point), np.empty(len(contacts))
     _moved_contacts(

@@ -3,8 +3,8 @@
 from __future__ import annotations
 
 import numpy as np
-from numpy.typing import NDArray
 
+from stickslip.arrays import Array, Ints
 from stickslip.dynamics import mean_velocity
 from stickslip.dynamics.contact_springs import closing_speed
 from stickslip.jit import kernel
@@ -23,7 +23,7 @@ SPREAD_ROUNDS = 4
 """Contacts across which an impact is handed on when looking for contacts."""
 
 
-def speeds(model: Model, v: NDArray[np.float64], frame: NDArray[np.float64] | None = None) -> NDArray[np.float64]:
+def speeds(model: Model, v: Array, frame: Array | None = None) -> Array:
     """Bound (nb,) [m/s] of the speed at which any surface of each body advances under v (nb, 6).
 
     As seen from a frame that moves with a velocity (3,), where one is given: in any frame the sum of the speeds of
@@ -33,9 +33,7 @@ def speeds(model: Model, v: NDArray[np.float64], frame: NDArray[np.float64] | No
     return np.linalg.norm(linear, axis=1) + model.lever * np.linalg.norm(v[:, 3:], axis=1)
 
 
-def relative_speeds(
-    model: Model, v: NDArray[np.float64], a: NDArray[np.int32], b: NDArray[np.int32]
-) -> NDArray[np.float64]:
+def relative_speeds(model: Model, v: Array, a: Ints, b: Ints) -> Array:
     """Bound (np,) [m/s] of the speed at which any surfaces of bodies a and b approach each other under v (nb, 6)."""
     turning = model.lever * np.linalg.norm(v[:, 3:], axis=1)
     return np.linalg.norm(v[a, :3] - v[b, :3], axis=1) + turning[a] + turning[b]
@@ -43,14 +41,14 @@ def relative_speeds(
 
 def velocity_gains(
     model: Model,
-    body_a: NDArray[np.int32],
-    body_b: NDArray[np.int32],
-    gap: NDArray[np.float64],
-    closing: NDArray[np.float64],
-    restitution: NDArray[np.float64],
+    body_a: Ints,
+    body_b: Ints,
+    gap: Array,
+    closing: Array,
+    restitution: Array,
     far: float,
     margin: float,
-) -> NDArray[np.float64]:
+) -> Array:
     """Bound (nb,) [m/s] of the change of velocity that dynamic bodies may get within the step from what they hit.
 
     A body at rest that is hit now moves on in this very step, and one that is stopped no longer makes way: both must
@@ -66,13 +64,13 @@ def velocity_gains(
 
 
 def approach(
-    body_a: NDArray[np.int32],
-    body_b: NDArray[np.int32],
-    point: NDArray[np.float64],
-    normal: NDArray[np.float64],
-    q: NDArray[np.float64],
-    v: NDArray[np.float64],
-) -> NDArray[np.float64]:
+    body_a: Ints,
+    body_b: Ints,
+    point: Array,
+    normal: Array,
+    q: Array,
+    v: Array,
+) -> Array:
     """Relative normal velocity (nc,) [m/s] of the contact points under v (nb, 6); negative when approaching."""
     speed = np.empty(len(body_a))
     _approach(body_a, body_b, point, normal, q, v, speed)
@@ -80,13 +78,13 @@ def approach(
 
 
 def contact_jacobian(
-    body_a: NDArray[np.int32],
-    body_b: NDArray[np.int32],
-    point: NDArray[np.float64],
-    normal: NDArray[np.float64],
-    tangent: NDArray[np.float64],
-    q: NDArray[np.float64],
-    block: NDArray[np.int32],
+    body_a: Ints,
+    body_b: Ints,
+    point: Array,
+    normal: Array,
+    tangent: Array,
+    q: Array,
+    block: Ints,
     rows: int = 3,
 ) -> BlockRows:
     """J of the contacts over the dynamic bodies, rows (normal, t1, t2[, torsion]), [erleben2017] eq. (52)-(57)."""
@@ -107,16 +105,16 @@ def contact_jacobian(
 
 
 def prescribed_bias(
-    body_a: NDArray[np.int32],
-    body_b: NDArray[np.int32],
-    point: NDArray[np.float64],
-    normal: NDArray[np.float64],
-    tangent: NDArray[np.float64],
-    q: NDArray[np.float64],
-    block: NDArray[np.int32],
+    body_a: Ints,
+    body_b: Ints,
+    point: Array,
+    normal: Array,
+    tangent: Array,
+    q: Array,
+    block: Ints,
     rows: int,
-    v: NDArray[np.float64],
-) -> NDArray[np.float64]:
+    v: Array,
+) -> Array:
     """Part of the bias (rows nc,) [m/s] that bodies without unknowns contribute to the relative velocity."""
     bias = np.zeros((len(body_a), rows))
     _prescribed_bias(body_a, body_b, point, normal, tangent, q, v, block, bias)
@@ -124,12 +122,12 @@ def prescribed_bias(
 
 
 def gap_bias(
-    gap: NDArray[np.float64],
-    restitution: NDArray[np.float64],
-    u_before: NDArray[np.float64],
+    gap: Array,
+    restitution: Array,
+    u_before: Array,
     stepping: Stepping,
-    compliance: NDArray[np.float64] | None = None,
-) -> NDArray[np.float64]:
+    compliance: Array | None = None,
+) -> Array:
     """Part of the bias (rows nc,) [m/s] that gaps and impacts make; u_before (rows nc,) velocities before the step.
 
     An open contact may close its gap within the horizon. An overlap is removed by the share ``recovery`` a step,

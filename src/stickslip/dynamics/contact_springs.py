@@ -16,32 +16,32 @@ With T + tau it would push bodies that have yet to meet, from as far away as con
 from __future__ import annotations
 
 import numpy as np
-from numpy.typing import NDArray
 
+from stickslip.arrays import Array
 from stickslip.stepping import Stepping
 
 
-def normal_compliance(compliance: NDArray[np.float64], stepping: Stepping, rows: int = 3) -> NDArray[np.float64]:
+def normal_compliance(compliance: Array, stepping: Stepping, rows: int = 3) -> Array:
     """C (rows nc,) [1/kg] of all rows of contacts of (nc, 2) 1 / k [m/N] and tau [s]; zero where k is infinite."""
     found = np.zeros((len(compliance), rows))
     found[:, 0] = compliance[:, 0] / (stepping.dt * (stepping.horizon + compliance[:, 1]))
     return found.ravel()
 
 
-def closing_speed(gap: NDArray[np.float64], dissipation: NDArray[np.float64], horizon: float) -> NDArray[np.float64]:
+def closing_speed(gap: Array, dissipation: Array, horizon: float) -> Array:
     """Part of the bias (nc,) [m/s] that the gaps (nc,) [m] of compliant contacts make."""
     return gap / np.where(gap > 0.0, horizon, horizon + dissipation)
 
 
 def spring_energies(
-    gap: NDArray[np.float64],
-    compliance: NDArray[np.float64],
-    u_before: NDArray[np.float64],
-    u: NDArray[np.float64],
-    lam: NDArray[np.float64],
+    gap: Array,
+    compliance: Array,
+    u_before: Array,
+    u: Array,
+    lam: Array,
     h: float,
     horizon: float,
-) -> tuple[NDArray[np.float64], NDArray[np.float64], NDArray[np.float64]]:
+) -> tuple[Array, Array, Array]:
     """Energies (nc,) [J] of the springs of a step's contacts before and after it, and what their dampers took.
 
     gap (nc,) [m] where contacts were found, u_before and u (nc,) [m/s] normal rows before and after a step of h [s],

@@ -16,8 +16,8 @@ thread or many walk the same sums in the same order, so the bits are the same.
 from __future__ import annotations
 
 import numpy as np
-from numpy.typing import NDArray
 
+from stickslip.arrays import Array
 from stickslip.dynamics.elastic_models import (
     NO_TWIST,
     corotational_twist,
@@ -43,15 +43,15 @@ BACK = np.array([5, 9, 13, 10, 14, 15, 4, 8, 12, 0])
 
 def assemble(
     elements: ElementTables,
-    x: NDArray[np.float64],
-    x0: NDArray[np.float64],
-    v: NDArray[np.float64],
-    pressure: NDArray[np.float64],
-    factor: NDArray[np.float64],
+    x: Array,
+    x0: Array,
+    v: Array,
+    pressure: Array,
+    factor: Array,
     project: bool,
-    force_out: NDArray[np.float64],
-    A_out: NDArray[np.float64],
-    turn: NDArray[np.float64] | None = None,
+    force_out: Array,
+    A_out: Array,
+    turn: Array | None = None,
 ) -> None:
     """Add f(x) - beta K v of all elements to ``force_out`` (nn, 3) [N], and factor K to blocks ``A_out`` (nb, 3, 3).
 
@@ -66,7 +66,7 @@ def assemble(
     walk(elements, x, turn, v, pressure, factor, project, force_out, A_out)
 
 
-def rotations(elements: ElementTables, x: NDArray[np.float64]) -> NDArray[np.float64]:
+def rotations(elements: ElementTables, x: Array) -> Array:
     """Rotations (nt, 9) of elements with nodes at x (nn, 3) that lagged elements measure their strain by.
 
     Rows of other elements are not written; without lagged ones there are none.

@@ -3,8 +3,8 @@
 from __future__ import annotations
 
 import numpy as np
-from numpy.typing import NDArray
 
+from stickslip.arrays import Array
 from stickslip.dynamics.elastic_models import energy_density, stress
 from stickslip.dynamics.element_assembly import (
     deformation_gradient,
@@ -21,18 +21,16 @@ from stickslip.soft_tables import ElementTables
 
 
 def strain_energies(
-    elements: ElementTables, x: NDArray[np.float64], x0: NDArray[np.float64], pressure: NDArray[np.float64],
-    turn: NDArray[np.float64] | None = None,
-) -> NDArray[np.float64]:  # fmt: skip
+    elements: ElementTables, x: Array, x0: Array, pressure: Array,
+    turn: Array | None = None,
+) -> Array:  # fmt: skip
     """Energy (nt,) [J] of every element, that of its activation included (zeros (nt,) leave it out)."""
     energy = np.empty(len(elements.nodes))
     _energies(elements, x, rotations(elements, x0) if turn is None else turn, pressure, energy)
     return energy
 
 
-def damping_work(
-    elements: ElementTables, turn: NDArray[np.float64], v: NDArray[np.float64], way: NDArray[np.float64]
-) -> float:
+def damping_work(elements: ElementTables, turn: Array, v: Array, way: Array) -> float:
     """way . beta K v [J] of all elements, where these are linear or lagged ones: what dampers take over a way.
 
     turn (nt, 9) as of :func:`rotations`; v [m/s] and way [m] (nn, 3) of nodes.
@@ -40,9 +38,7 @@ def damping_work(
     return float(_damping_work(elements, turn, v, way))
 
 
-def strains_and_stresses(
-    elements: ElementTables, x: NDArray[np.float64], pressure: NDArray[np.float64]
-) -> tuple[NDArray[np.float64], NDArray[np.float64], NDArray[np.float64]]:
+def strains_and_stresses(elements: ElementTables, x: Array, pressure: Array) -> tuple[Array, Array, Array]:
     """Green's strain (nt, 3, 3), Cauchy's stress (nt, 3, 3) [Pa], activation included, and von Mises' (nt,) [Pa].
 
     A linear material has small strain and no other stress than that; a lagged rotation is taken where x is.

@@ -20,8 +20,8 @@ from math import sqrt
 from typing import NamedTuple
 
 import numpy as np
-from numpy.typing import NDArray
 
+from stickslip.arrays import Array, Ints
 from stickslip.dynamics.elastic_models import (
     SMALL_VOLUME,
     flips_and_twists,
@@ -63,19 +63,17 @@ BASIS = np.array([
 class ElementRows(NamedTuple):
     """Rows of all elements; those of element e are row_start[e]:row_start[e+1]."""
 
-    row_start: NDArray[np.int32]
+    row_start: Ints
     """(nt + 1,)"""
-    gradient: NDArray[np.float64]
+    gradient: Array
     """(m, 4, 3) [1/m] ds/dx by the four nodes of the element."""
-    ec: NDArray[np.float64]
+    ec: Array
     """(m,) E c; the strain itself where the material is linear in it and there is no activation."""
-    compliance: NDArray[np.float64]
+    compliance: Array
     """(m,) [1/J] E = 1 / (V eigenvalue); c = ec / compliance, and the force on the nodes is -J^T c."""
 
 
-def element_rows(
-    elements: ElementTables, x: NDArray[np.float64], x0: NDArray[np.float64], pressure: NDArray[np.float64]
-) -> ElementRows:
+def element_rows(elements: ElementTables, x: Array, x0: Array, pressure: Array) -> ElementRows:
     """Rows of elements with nodes at x (nn, 3) [m]; lagged rotations are those of x0, activation (nt,) [Pa] swells."""
     count = np.where(elements.model >= NEO_HOOKEAN, 3, 6)
     row_start = np.concatenate([[0], np.cumsum(count)]).astype(np.int32)
@@ -88,10 +86,10 @@ def element_rows(
 
 def add_geometric_stiffness(
     elements: ElementTables,
-    x: NDArray[np.float64],
-    pressure: NDArray[np.float64],
-    factor: NDArray[np.float64],
-    A_out: NDArray[np.float64],
+    x: Array,
+    pressure: Array,
+    factor: Array,
+    A_out: Array,
 ) -> None:
     """Add factor (nt,) times c : dJ/dx, projected, to blocks ``A_out`` (nb, 3, 3), for elements with three rows.
 

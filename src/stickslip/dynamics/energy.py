@@ -6,8 +6,8 @@ from typing import NamedTuple
 from weakref import WeakKeyDictionary
 
 import numpy as np
-from numpy.typing import NDArray
 
+from stickslip.arrays import Array
 from stickslip.dynamics import cavities
 from stickslip.dynamics.element_assembly import assemble
 from stickslip.dynamics.element_energies import damping_work, strain_energies
@@ -19,15 +19,13 @@ from stickslip.soft_tables import SoftTables
 from stickslip.state import State
 
 
-def energies(model: Model, q: NDArray[np.float64], v: NDArray[np.float64]) -> tuple[float, float]:
+def energies(model: Model, q: Array, v: Array) -> tuple[float, float]:
     """Kinetic and potential energy [J] of the dynamic bodies; potential zero at the origin."""
     kinetic, potential = _energies(model.dynamic, model.mass, model.inertia, model.gravity, q, v)
     return float(kinetic), float(potential)
 
 
-def body_energies(
-    model: Model, q: NDArray[np.float64], v: NDArray[np.float64]
-) -> tuple[NDArray[np.float64], NDArray[np.float64]]:
+def body_energies(model: Model, q: Array, v: Array) -> tuple[Array, Array]:
     """The same (nd,) body by body."""
     kinetic, potential = np.empty(len(model.dynamic)), np.empty(len(model.dynamic))
     _body_energies(model.dynamic, model.mass, model.inertia, model.gravity, q, v, kinetic, potential)
@@ -47,9 +45,7 @@ class SoftEnergies(NamedTuple):
     """Lost to Rayleigh damping."""
 
 
-def soft_energies(
-    soft: SoftTables, gravity: NDArray[np.float64], motion: SoftMotion, before: State, after: State
-) -> SoftEnergies:
+def soft_energies(soft: SoftTables, gravity: Array, motion: SoftMotion, before: State, after: State) -> SoftEnergies:
     """Energies of the soft bodies of a step; forces act over the way of the step."""
     free = soft.free
     way = after.node_position - before.node_position
@@ -61,7 +57,7 @@ def soft_energies(
     x = motion.theta * after.node_position + (1.0 - motion.theta) * before.node_position
     v = motion.theta * after.node_velocity + (1.0 - motion.theta) * motion.v
 
-    def forces(velocity: NDArray[np.float64], pressure: NDArray[np.float64]) -> NDArray[np.float64]:
+    def forces(velocity: Array, pressure: Array) -> Array:
         force, no_matrix = np.zeros_like(x), np.zeros((len(soft.pattern.indices), 3, 3))
         no_factor = np.zeros_like(pressure)
         assemble(
@@ -98,11 +94,11 @@ def soft_energies(
     return SoftEnergies((first[0], last[0]), (first[1], last[1]), (first[2], last[2]), work, damping)
 
 
-_latest: WeakKeyDictionary[SoftTables, tuple[NDArray[np.float64], float]] = WeakKeyDictionary()
+_latest: WeakKeyDictionary[SoftTables, tuple[Array, float]] = WeakKeyDictionary()
 """Positions and stored energy at the end of the last step, at which the next one begins."""
 
 
-def _stored(soft: SoftTables, x: NDArray[np.float64]) -> float:
+def _stored(soft: SoftTables, x: Array) -> float:
     """Elastic energy [J] with nodes at x (nn, 3).
 
     With the rotations at x: what lagged elements gain or lose by theirs is of the numerics.

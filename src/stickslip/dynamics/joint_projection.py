@@ -12,8 +12,8 @@ which changes them by the order of h^2, as smooth motion leaves no more.
 from __future__ import annotations
 
 import numpy as np
-from numpy.typing import NDArray
 
+from stickslip.arrays import Array, Bools
 from stickslip.dynamics import rigid_bodies
 from stickslip.dynamics.joint_rows import measure_rows, row_speed
 from stickslip.dynamics.joints import JointLayout
@@ -25,9 +25,7 @@ from stickslip.linalg.schur_system import schur_system
 from stickslip.model import Model
 
 
-def tangent_velocity(
-    model: Model, layout: JointLayout, q: NDArray[np.float64], v: NDArray[np.float64]
-) -> NDArray[np.float64]:
+def tangent_velocity(model: Model, layout: JointLayout, q: Array, v: Array) -> Array:
     """v (nb, 6) at q (nb, 7) without what it has across rigid joints; only dynamic bodies change."""
     rows, speed, rigid = rigid_rows(model, layout, q, v)
     if not rigid.any():
@@ -39,9 +37,7 @@ def tangent_velocity(
     return out
 
 
-def rigid_rows(
-    model: Model, layout: JointLayout, q: NDArray[np.float64], v: NDArray[np.float64]
-) -> tuple[BlockRows, NDArray[np.float64], NDArray[np.bool_]]:
+def rigid_rows(model: Model, layout: JointLayout, q: Array, v: Array) -> tuple[BlockRows, Array, Bools]:
     """Rows of joints at q (nb, 7), their speeds (m,) with v (nb, 6), and which are rigid; all others are zero."""
     tables = model.joints
     law = np.repeat(tables.block_law, np.diff(tables.block_start))

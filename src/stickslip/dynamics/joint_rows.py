@@ -9,8 +9,8 @@ from __future__ import annotations
 from math import atan2, cos, pi, sin, sqrt, tan
 
 import numpy as np
-from numpy.typing import NDArray
 
+from stickslip.arrays import Array, Ints
 from stickslip.jit import kernel
 from stickslip.joint_tables import ANGLE, DISTANCE, DOT, MIDDLE, NOTHING, OTHER_ANGLE, POINT, TURN, JointTables
 from stickslip.linalg.vec3 import (
@@ -33,11 +33,11 @@ NONE = (0.0, 0.0, 0.0)
 
 def measure_rows(
     tables: JointTables,
-    q: NDArray[np.float64],
-    v: NDArray[np.float64],
-    angle: NDArray[np.float64],
+    q: Array,
+    v: Array,
+    angle: Array,
     passed: float,
-) -> tuple[NDArray[np.float64], NDArray[np.float64]]:
+) -> tuple[Array, Array]:
     """Measures (k,) of all rows at q (nb, 7), without sign and offset, and their Jacobian (k, 2, 6).
 
     Angles are known up to full turns: those closest to what ``angle`` (nj, 2) [rad] became in the time ``passed`` [s]
@@ -49,11 +49,11 @@ def measure_rows(
 
 def measure_coordinates(
     tables: JointTables,
-    q: NDArray[np.float64],
-    v: NDArray[np.float64],
-    angle: NDArray[np.float64],
+    q: Array,
+    v: Array,
+    angle: Array,
     passed: float,
-) -> tuple[NDArray[np.float64], NDArray[np.float64]]:
+) -> tuple[Array, Array]:
     """Free coordinates (nj, 2) [m or rad] and their velocities (nj, 2); zero where a joint has none."""
     joint = np.repeat(np.arange(tables.count, dtype=np.int32), 2)
     coordinate = np.tile(np.array([0, 1], dtype=np.int32), tables.count)
@@ -61,9 +61,7 @@ def measure_coordinates(
     return value.reshape(-1, 2), row_speed(tables, joint, J, v).reshape(-1, 2)
 
 
-def row_speed(
-    tables: JointTables, joint: NDArray[np.int32], J: NDArray[np.float64], v: NDArray[np.float64]
-) -> NDArray[np.float64]:
+def row_speed(tables: JointTables, joint: Ints, J: Array, v: Array) -> Array:
     """J v (k,) of rows that belong to joints (k,), with J (k, 2, 6) and the velocities v (nb, 6) of all bodies."""
     speed = np.zeros(len(joint))
     for side, body in enumerate((tables.body_a[joint], tables.body_b[joint])):
@@ -74,14 +72,14 @@ def row_speed(
 
 def _measured(
     tables: JointTables,
-    joint: NDArray[np.int32],
-    measure: NDArray[np.int32],
-    coordinate: NDArray[np.int32],
-    q: NDArray[np.float64],
-    v: NDArray[np.float64],
-    angle: NDArray[np.float64],
+    joint: Ints,
+    measure: Ints,
+    coordinate: Ints,
+    q: Array,
+    v: Array,
+    angle: Array,
     passed: float,
-) -> tuple[NDArray[np.float64], NDArray[np.float64]]:
+) -> tuple[Array, Array]:
     value, J = np.zeros(len(joint)), np.zeros((len(joint), 2, 6))
     measure_all(tables, joint, measure, coordinate, q, v, angle, passed, value, J)
     return value, J

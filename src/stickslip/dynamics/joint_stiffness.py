@@ -18,8 +18,8 @@ they are.
 from __future__ import annotations
 
 import numpy as np
-from numpy.typing import NDArray
 
+from stickslip.arrays import Array
 from stickslip.dynamics.joints import reactions
 from stickslip.jit import kernel
 from stickslip.joint_tables import DISTANCE
@@ -30,9 +30,7 @@ LARGEST = 1e50
 """[kg m^2] no geometric stiffness of a step is as large: a solver diverges, and its residual will say so."""
 
 
-def geometric_stiffness(
-    model: Model, q: NDArray[np.float64], impulse: NDArray[np.float64], tau: float, column_sums: bool = False
-) -> NDArray[np.float64]:
+def geometric_stiffness(model: Model, q: Array, impulse: Array, tau: float, column_sums: bool = False) -> Array:
     """What to add to the mass blocks (nd, 6, 6) of the dynamic bodies, positive semidefinite.
 
     For the impulses (k,) of all rows of joints, at q (nb, 7), over a time tau [s]. ``column_sums``: a diagonal that
@@ -49,9 +47,7 @@ def geometric_stiffness(
     return blocks
 
 
-def stiffness_parts(
-    model: Model, q: NDArray[np.float64], impulse: NDArray[np.float64], tau: float
-) -> tuple[NDArray[np.float64], NDArray[np.float64]]:
+def stiffness_parts(model: Model, q: Array, impulse: Array, tau: float) -> tuple[Array, Array]:
     """Stiffness across rods (nd, 6, 6), positive semidefinite, and that of turning arms (nd, 3, 3), as it is."""
     force, _ = reactions(model, q, impulse, 1.0)
     blocks = np.zeros((len(model.dynamic), 6, 6))

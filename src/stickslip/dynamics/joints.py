@@ -21,6 +21,7 @@ from typing import NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
+from stickslip.arrays import Array, Bools, Ints
 from stickslip.dynamics.joint_rows import measure_coordinates, measure_rows, row_speed
 from stickslip.dynamics.mean_velocity import allowed_approach
 from stickslip.jit import kernel
@@ -39,19 +40,19 @@ class JointLayout(NamedTuple):
 
     row: NDArray[np.intp]
     """(m,) row of the model of each row of the problem."""
-    law: NDArray[np.int32]
+    law: Ints
     """(n,) law of each block, in the codes of contact/laws.py."""
-    row_start: NDArray[np.int32]
-    entry_start: NDArray[np.int32]
-    entry_column: NDArray[np.int32]
-    data_start: NDArray[np.int32]
-    column_start: NDArray[np.int32]
+    row_start: Ints
+    entry_start: Ints
+    entry_column: Ints
+    data_start: Ints
+    column_start: Ints
     data_row: NDArray[np.intp]
     """(nr,) row of the model of each row of each entry."""
     data_side: NDArray[np.intp]
     """(nr,) 0 for the columns of body a, 1 for those of body b."""
 
-    def block_rows(self, J: NDArray[np.float64]) -> BlockRows:
+    def block_rows(self, J: Array) -> BlockRows:
         """The rows that take part, over dynamic bodies, from the Jacobian (k, 2, 6) of all rows of the model."""
         data = J[self.data_row, self.data_side].ravel()
         return BlockRows(self.row_start, self.entry_start, self.entry_column, self.data_start, data, self.column_start)
@@ -61,19 +62,19 @@ class JointPart(NamedTuple):
     """The joints' blocks of the problem of a step, with m rows in n blocks."""
 
     J: BlockRows
-    bias: NDArray[np.float64]
+    bias: Array
     """(m,) [m/s or rad/s]"""
-    prescribed: NDArray[np.float64]
+    prescribed: Array
     """(m,) part of the bias that is the velocity of bodies with prescribed motion."""
-    law: NDArray[np.int32]
+    law: Ints
     """(n,)"""
-    compliance: NDArray[np.float64]
+    compliance: Array
     """(m,)"""
-    bound: NDArray[np.float64]
+    bound: Array
     """(m,) [N s or N m s]"""
 
 
-def joint_layout(model: Model, broken: NDArray[np.bool_]) -> JointLayout:
+def joint_layout(model: Model, broken: Bools) -> JointLayout:
     """Layout of the blocks of all joints but the broken (nj,) ones; columns of dynamic bodies only, a before b."""
     tables = model.joints
     blocks = np.flatnonzero(~broken[tables.block_joint])
@@ -101,15 +102,15 @@ def joint_layout(model: Model, broken: NDArray[np.bool_]) -> JointLayout:
 def joint_part(
     model: Model,
     layout: JointLayout,
-    angle: NDArray[np.float64],
-    target: NDArray[np.float64],
-    q: NDArray[np.float64],
-    v: NDArray[np.float64],
+    angle: Array,
+    target: Array,
+    q: Array,
+    v: Array,
     h: float,
     tau: float,
     ahead: bool = False,
-    q_force: NDArray[np.float64] | None = None,
-    v_before: NDArray[np.float64] | None = None,
+    q_force: Array | None = None,
+    v_before: Array | None = None,
 ) -> JointPart:
     """The joints' part of the problem of a step of h, linearised at q (nb, 7), with velocities v (nb, 6) of all bodies.
 
@@ -139,16 +140,14 @@ def joint_part(
     )
 
 
-def stored_impulses(model: Model, layout: JointLayout, lam: NDArray[np.float64]) -> NDArray[np.float64]:
+def stored_impulses(model: Model, layout: JointLayout, lam: Array) -> Array:
     """Impulses (k,) of all rows of the model from those (m,) of the joints' part; zero where a joint is broken."""
     impulse = np.zeros(model.joints.row_count)
     impulse[layout.row] = lam
     return impulse
 
 
-def coordinates(
-    model: Model, q: NDArray[np.float64], v: NDArray[np.float64], angle: NDArray[np.float64], passed: float = 0.0
-) -> tuple[NDArray[np.float64], NDArray[np.float64]]:
+def coordinates(model: Model, q: Array, v: Array, angle: Array, passed: float = 0.0) -> tuple[Array, Array]:
     """Free coordinates (nj, 2) [m or rad] of all joints at q (nb, 7), and their velocities (nj, 2) at v (nb, 6).
 
     Full turns are counted from ``angle`` (nj, 2) of a state, a time ``passed`` [s] ago.
@@ -156,9 +155,7 @@ def coordinates(
     return measure_coordinates(model.joints, q, v, angle, passed)
 
 
-def angles_after(
-    model: Model, q: NDArray[np.float64], v: NDArray[np.float64], angle: NDArray[np.float64], passed: float
-) -> NDArray[np.float64]:
+def angles_after(model: Model, q: Array, v: Array, angle: Array, passed: float) -> Array:
     """Angles (nj, 2) [rad] for the state at q (nb, 7), reached with v (nb, 6) in a time ``passed`` [s]."""
     position, _ = measure_coordinates(model.joints, q, v, angle, passed)
     return np.where(np.isin(model.joints.coordinate[:, :, 0], (ANGLE, OTHER_ANGLE)), position, 0.0)
@@ -173,9 +170,7 @@ def after_step(model: Model, before: State, after: State, h: float) -> State:
     )
 
 
-def reactions(
-    model: Model, q: NDArray[np.float64], impulse: NDArray[np.float64], h: float
-) -> tuple[NDArray[np.float64], NDArray[np.float64]]:
+def reactions(model: Model, q: Array, impulse: Array, h: float) -> tuple[Array, Array]:
     """Mean force [N] and torque [N m] (nj, 3) on b at its point, world frame, from the impulses (k,) of a step of h.
 
     On a acts the opposite, at the same point. Limits and drives are included.
@@ -187,9 +182,7 @@ def reactions(
     return force, torque
 
 
-def newly_broken(
-    model: Model, q: NDArray[np.float64], impulse: NDArray[np.float64], h: float, broken: NDArray[np.bool_]
-) -> NDArray[np.bool_]:
+def newly_broken(model: Model, q: Array, impulse: Array, h: float, broken: Bools) -> Bools:
     """Joints (nj,) that are broken after a step: those before it, and those whose force or torque was too large."""
     tables = model.joints
     if np.isinf(tables.break_force).all() and np.isinf(tables.break_torque).all():
@@ -199,15 +192,13 @@ def newly_broken(
     return broken | over | (np.linalg.norm(torque, axis=1) > tables.break_torque)
 
 
-def elastic_energy(model: Model, q: NDArray[np.float64], broken: NDArray[np.bool_]) -> float:
+def elastic_energy(model: Model, q: Array, broken: Bools) -> float:
     """Energy [J] in the compliant rows of joints at q (nb, 7): springs and bending, but not drives."""
     value, _, give = _compliant(model, q, broken)
     return 0.5 * float(np.sum(model.joints.row_stiffness[give] * value[give] ** 2))
 
 
-def damping_loss(
-    model: Model, q: NDArray[np.float64], v: NDArray[np.float64], h: float, broken: NDArray[np.bool_]
-) -> float:
+def damping_loss(model: Model, q: Array, v: Array, h: float, broken: Bools) -> float:
     """Energy [J] that the dampers of joints, but not those of drives, take in a time h at q (nb, 7) and v (nb, 6)."""
     tables = model.joints
     _, J, give = _compliant(model, q, broken)
@@ -215,7 +206,7 @@ def damping_loss(
     return h * float(np.sum(tables.row_damping[give] * speed[give] ** 2))
 
 
-def drive_work(model: Model, q: NDArray[np.float64], v: NDArray[np.float64], impulse: NDArray[np.float64]) -> float:
+def drive_work(model: Model, q: Array, v: Array, impulse: Array) -> float:
     """Work [J] of drives with the impulses (k,) of all rows, at q (nb, 7) and the mean velocities v (nb, 6)."""
     tables = model.joints
     driven = tables.row_driven == 1
@@ -223,9 +214,7 @@ def drive_work(model: Model, q: NDArray[np.float64], v: NDArray[np.float64], imp
     return float(np.sum(impulse[driven] * row_speed(tables, tables.row_joint, J, v)[driven]))
 
 
-def joint_energies(
-    model: Model, before: State, after: State, mean: NDArray[np.float64], h: float
-) -> NDArray[np.float64]:
+def joint_energies(model: Model, before: State, after: State, mean: Array, h: float) -> Array:
     """(6, nj) [J] by joint: elastic before and after a step of h [s], taken by dampers, given by drives, lost by
     breaking, and about what it took to close it where it was apart before.
 
@@ -249,7 +238,7 @@ def joint_energies(
     return np.array([np.bincount(tables.row_joint, each, tables.count) for each in rows])
 
 
-def joint_errors(model: Model, q: NDArray[np.float64], broken: NDArray[np.bool_]) -> NDArray[np.float64]:
+def joint_errors(model: Model, q: Array, broken: Bools) -> Array:
     """Distances (nj,) [m] by which joints that are rigid and not broken are apart at q (nb, 7)."""
     tables = model.joints
     value, _ = _values(model, q)
@@ -259,18 +248,18 @@ def joint_errors(model: Model, q: NDArray[np.float64], broken: NDArray[np.bool_]
     return np.sqrt(found)
 
 
-def joint_error(model: Model, q: NDArray[np.float64], broken: NDArray[np.bool_]) -> float:
+def joint_error(model: Model, q: Array, broken: Bools) -> float:
     """The largest of ``joint_errors`` [m]."""
     return float(joint_errors(model, q, broken).max(initial=0.0))
 
 
-def _rigid(model: Model, broken: NDArray[np.bool_]) -> NDArray[np.bool_]:
+def _rigid(model: Model, broken: Bools) -> Bools:
     """Which rows (k,) hold something fast: no springs, limits or drives, and no rows of broken joints."""
     tables = model.joints
     return np.isinf(tables.row_stiffness) & (tables.row_coordinate < 0) & ~broken[tables.row_joint]
 
 
-def _values(model: Model, q: NDArray[np.float64]) -> tuple[NDArray[np.float64], NDArray[np.float64]]:
+def _values(model: Model, q: Array) -> tuple[Array, Array]:
     """Values (k,) of all rows at q, and their Jacobian (k, 2, 6); full turns and drives are not looked at."""
     tables = model.joints
     none = np.zeros((model.body_count, 6)), np.zeros((tables.count, 2))
@@ -278,9 +267,7 @@ def _values(model: Model, q: NDArray[np.float64]) -> tuple[NDArray[np.float64], 
     return tables.row_sign * (measure - tables.row_offset), J
 
 
-def _compliant(
-    model: Model, q: NDArray[np.float64], broken: NDArray[np.bool_]
-) -> tuple[NDArray[np.float64], NDArray[np.float64], NDArray[np.bool_]]:
+def _compliant(model: Model, q: Array, broken: Bools) -> tuple[Array, Array, Bools]:
     """Values and Jacobian of all rows, and which of them (k,) store or dissipate energy at q."""
     tables = model.joints
     value, J = _values(model, q)

@@ -25,8 +25,8 @@ slip, in impacts that at the end of the step: tangential restitution e_t there i
 from __future__ import annotations
 
 import numpy as np
-from numpy.typing import NDArray
 
+from stickslip.arrays import Array
 from stickslip.jit import kernel
 from stickslip.stepping import Stepping
 
@@ -43,9 +43,7 @@ def allowed_approach(gap, speed, h, recovery, fastest):
     return -0.5 * (min(speed, back) + back)
 
 
-def gap_bias(
-    gap: NDArray[np.float64], restitution: NDArray[np.float64], before: NDArray[np.float64], stepping: Stepping
-) -> NDArray[np.float64]:
+def gap_bias(gap: Array, restitution: Array, before: Array, stepping: Stepping) -> Array:
     """Part of the bias (nc, rows) [m/s] that gaps (nc,) [m] and impacts make; before (nc, rows) [m/s] at the start."""
     recovery = stepping.recovery if stepping.stabilisation == 0 else 0.0
     bias = np.empty_like(before)

@@ -9,21 +9,21 @@ zero. [han2023] sec. VII-A imposes zero displacements out of the plane to the sa
 from __future__ import annotations
 
 import numpy as np
-from numpy.typing import NDArray
 
+from stickslip.arrays import Array, Ints
 from stickslip.linalg.block_rows import BlockRows
 from stickslip.model import Model
 from stickslip.soft_tables import ElementTables, SoftTables
 
 
-def project_forces(soft: SoftTables, force: NDArray[np.float64]) -> None:
+def project_forces(soft: SoftTables, force: Array) -> None:
     """Take from forces (nn, 3) what points out of the plane of their node, in place."""
     nodes = soft.plane_nodes
     if len(nodes):
         force[nodes] = _in_plane(force[nodes], soft.node_normal[nodes])
 
 
-def project_stiffness(soft: SoftTables, matrix: NDArray[np.float64]) -> None:
+def project_stiffness(soft: SoftTables, matrix: Array) -> None:
     """P K P of the blocks (nnzb, 3, 3) of a matrix over free nodes, in place."""
     if not len(soft.plane_nodes):
         return
@@ -48,13 +48,13 @@ def project_rows(model: Model, J: BlockRows) -> BlockRows:
     return J._replace(data=data)
 
 
-def project_gradients(elements: ElementTables, row_start: NDArray[np.int32], gradient: NDArray[np.float64]) -> None:
+def project_gradients(elements: ElementTables, row_start: Ints, gradient: Array) -> None:
     """J P of rows of elements, with gradients (m, 4, 3) by their nodes, in place."""
     if elements.normal.any():
         normal = np.repeat(elements.normal, np.diff(row_start), axis=0)
         gradient[:] = _in_plane(gradient, normal[:, None])
 
 
-def _in_plane(vectors: NDArray[np.float64], normal: NDArray[np.float64]) -> NDArray[np.float64]:
+def _in_plane(vectors: Array, normal: Array) -> Array:
     """Vectors (..., 3) without their part along unit or zero normals (..., 3)."""
     return vectors - np.sum(vectors * normal, axis=-1, keepdims=True) * normal

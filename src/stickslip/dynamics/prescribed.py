@@ -2,15 +2,13 @@
 
 from __future__ import annotations
 
-import numpy as np
-from numpy.typing import NDArray
-
+from stickslip.arrays import Array
 from stickslip.geometry.rotation import conjugate, multiply, rotation_vector
 from stickslip.model import STATIC, Model, motion_pose
 from stickslip.state import State
 
 
-def velocities(model: Model, state: State, h: float) -> NDArray[np.float64]:
+def velocities(model: Model, state: State, h: float) -> Array:
     """v (nb, 6) at the start of a step, with the mean velocity over the step for bodies with a motion."""
     v = state.v.copy()
     v[model.body_kind == STATIC] = 0.0
@@ -21,7 +19,7 @@ def velocities(model: Model, state: State, h: float) -> NDArray[np.float64]:
     return v
 
 
-def positions(model: Model, q: NDArray[np.float64], time: float) -> NDArray[np.float64]:
+def positions(model: Model, q: Array, time: float) -> Array:
     """q (nb, 7) with bodies that follow a motion put exactly where it says, in place."""
     for i, motion in model.motions.items():
         q[i] = motion_pose(model.body_names[i], motion, time)

@@ -6,8 +6,8 @@ Linear velocity of the centre of mass and angular velocity, both in the world fr
 from __future__ import annotations
 
 import numpy as np
-from numpy.typing import NDArray
 
+from stickslip.arrays import Array
 from stickslip.jit import kernel
 from stickslip.linalg.inertia import BlockDiagonal, block_diagonal
 from stickslip.linalg.vec3 import (
@@ -32,7 +32,7 @@ MOST_PARTS = 1000.0
 """Parts of a step at most: a body that turns faster has left physics behind, and must not hang the step."""
 
 
-def mass_blocks(model: Model, q: NDArray[np.float64]) -> BlockDiagonal:
+def mass_blocks(model: Model, q: Array) -> BlockDiagonal:
     """A of the free bodies at configuration q (nb, 7): blocks diag(m I, R I_body R^T), with their inverses."""
     count = len(model.dynamic)
     blocks, inverses = np.zeros((count, 6, 6)), np.zeros((count, 6, 6))
@@ -40,25 +40,21 @@ def mass_blocks(model: Model, q: NDArray[np.float64]) -> BlockDiagonal:
     return block_diagonal(blocks, inverses)
 
 
-def free_velocity(
-    model: Model, q: NDArray[np.float64], v: NDArray[np.float64], force: NDArray[np.float64], h: float
-) -> NDArray[np.float64]:
+def free_velocity(model: Model, q: Array, v: Array, force: Array, h: float) -> Array:
     """Velocities (6 nd,) of the dynamic bodies after h without contacts: gravity, user forces, gyroscopic term."""
     v_free = np.zeros(model.rigid_dof_count)
     _free_velocity(model.dynamic, model.mass, model.inertia, model.gravity, q, v, force, h, v_free)
     return v_free
 
 
-def advance(q: NDArray[np.float64], v: NDArray[np.float64], h: float) -> NDArray[np.float64]:
+def advance(q: Array, v: Array, h: float) -> Array:
     """Configuration (nb, 7) after moving with v (nb, 6) for a time h; rotations stay of unit length."""
     q_out = np.empty_like(q)
     _advance(q, v, h, q_out)
     return q_out
 
 
-def carried_along(
-    model: Model, q: NDArray[np.float64], q_end: NDArray[np.float64], v_free: NDArray[np.float64]
-) -> NDArray[np.float64]:
+def carried_along(model: Model, q: Array, q_end: Array, v_free: Array) -> Array:
     """v_free (6 nd,) with angular velocities turned with the bodies from q to q_end (nb, 7): the same seen from them.
 
     Without forces nothing changes, as a body turns about its own angular velocity.
@@ -68,9 +64,7 @@ def carried_along(
     return out
 
 
-def spun(
-    model: Model, A: BlockDiagonal, v_free: NDArray[np.float64], v: NDArray[np.float64], h: float
-) -> NDArray[np.float64]:
+def spun(model: Model, A: BlockDiagonal, v_free: Array, v: Array, h: float) -> Array:
     """v_free (6 nd,) with the gyroscopic term of the mean velocities v (nv,) of a step of h in the place of its own.
 
     A: twice the mass blocks. Bodies that turn by more than FAST in the step keep their own: iterations on v would not
@@ -79,7 +73,7 @@ def spun(
     own, at = v_free.reshape(-1, 6)[:, 3:], v[: model.rigid_dof_count].reshape(-1, 6)[:, 3:]
     twice, inverse = (data.reshape(-1, 6, 6)[:, 3:, 3:] for data in (A.data, A.inverse))
 
-    def turning(w: NDArray[np.float64]) -> NDArray[np.float64]:
+    def turning(w: Array) -> Array:
         return np.cross(w, 0.5 * np.einsum("bij,bj->bi", twice, w))
 
     slow = h * np.linalg.norm(own, axis=1) < FAST
@@ -89,7 +83,7 @@ def spun(
     return out
 
 
-def scatter(model: Model, v: NDArray[np.float64], blocks: NDArray[np.float64]) -> NDArray[np.float64]:
+def scatter(model: Model, v: Array, blocks: Array) -> Array:
     """v (nb, 6) with the rows of the dynamic bodies replaced by the solver's velocities (nv,), the first of them."""
     out = v.copy()
     out[model.dynamic] = blocks[: model.rigid_dof_count].reshape(-1, 6)

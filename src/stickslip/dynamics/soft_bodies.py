@@ -21,8 +21,8 @@ from typing import NamedTuple
 from weakref import WeakKeyDictionary
 
 import numpy as np
-from numpy.typing import NDArray
 
+from stickslip.arrays import Array, Ints
 from stickslip.checks import finite, unit_quaternion, vector
 from stickslip.dynamics import cavities, plane_strain
 from stickslip.dynamics.column_sums import bounded_stiffness
@@ -45,13 +45,13 @@ ROUNDING = 1e-6
 class SoftMotion(NamedTuple):
     """The nodes at the start of a step: what stays the same however often the step is linearised."""
 
-    x: NDArray[np.float64]
+    x: Array
     """(nn, 3) [m] positions at the start."""
-    v: NDArray[np.float64]
+    v: Array
     """(nn, 3) [m/s] velocities at the start; of held nodes the mean one of the step."""
-    external: NDArray[np.float64]
+    external: Array
     """(nn, 3) [N] the user's forces and gravity."""
-    pressure: NDArray[np.float64]
+    pressure: Array
     """(nt,) [Pa] internal volumetric stress of each element."""
     time: float
     """[s] at the end of the step."""
@@ -64,7 +64,7 @@ class SoftMotion(NamedTuple):
     column_sums: bool = False
     """Whether geometric stiffness enters A by its absolute column sums (dynamics/column_sums.py)."""
 
-    def end_velocities(self, v: NDArray[np.float64]) -> NDArray[np.float64]:
+    def end_velocities(self, v: Array) -> Array:
         """Velocities (nn, 3) at the end of the step for the unknown ones v (nn, 3)."""
         return v if self.gain == 1.0 else self.v + self.gain * (v - self.v)
 
@@ -74,7 +74,7 @@ class SoftMotion(NamedTuple):
         return self.time - (1.0 - self.theta) * self.step
 
     @property
-    def turned(self) -> NDArray[np.float64]:
+    def turned(self) -> Array:
         """(nn, 3) [m] nodes whose rotation lagged elements take: those at the start, as in [han2023].
 
         With the midpoint rule where velocities lead to by then: a rotation that lags half a step feeds spinning bodies
@@ -82,7 +82,7 @@ class SoftMotion(NamedTuple):
         """
         return self.x + 0.5 * self.step * self.v if self.theta == 0.5 else self.x
 
-    def positions(self, v: NDArray[np.float64]) -> NDArray[np.float64]:
+    def positions(self, v: Array) -> Array:
         """x_end (nn, 3) for the unknown velocities v (nn, 3), eq. (4)."""
         return self.x + self.step * (self.theta_vq * v + (1.0 - self.theta_vq) * self.v)
 
@@ -90,11 +90,11 @@ class SoftMotion(NamedTuple):
 class Momentum(NamedTuple):
     """Momentum linearised at some velocities."""
 
-    residual: NDArray[np.float64]
+    residual: Array
     """(3 nf,) m(v_k) [N s] of the free nodes."""
-    matrix: NDArray[np.float64]
+    matrix: Array
     """(nnzb, 3, 3) blocks of A."""
-    size: NDArray[np.float64]
+    size: Array
     """(3 nf,) [N s] what errors of momentum are measured by: the impulses of all forces on the soft body that a node is
     of, those on held nodes included, in equal parts at its free nodes."""
 
@@ -114,7 +114,7 @@ def soft_motion(model: Model, state: State, options: Stepping) -> SoftMotion:
     return SoftMotion(state.node_position, v, external, pressure, end, h, theta, theta_vq, options.gain, summed)
 
 
-def held_velocities(soft: SoftTables, state: State, h: float) -> NDArray[np.float64]:
+def held_velocities(soft: SoftTables, state: State, h: float) -> Array:
     """Velocities (nn, 3) at the start of a step, those of held nodes lead to where they must be at its end."""
     v = state.node_velocity.copy()
     for each in soft.held:
@@ -122,18 +122,18 @@ def held_velocities(soft: SoftTables, state: State, h: float) -> NDArray[np.floa
     return v
 
 
-def put_held(soft: SoftTables, x: NDArray[np.float64], time: float) -> NDArray[np.float64]:
+def put_held(soft: SoftTables, x: Array, time: float) -> Array:
     """x (nn, 3) with held nodes exactly where they must be at ``time``, in place."""
     for each in soft.held:
         x[each.nodes] = _held_positions(soft, each, time)
     return x
 
 
-_turns: WeakKeyDictionary[SoftTables, list[tuple[NDArray[np.float64], NDArray[np.float64]]]] = WeakKeyDictionary()
+_turns: WeakKeyDictionary[SoftTables, list[tuple[Array, Array]]] = WeakKeyDictionary()
 """Of the last two positions that were asked for, the rotations of elements."""
 
 
-def element_rotations(soft: SoftTables, x: NDArray[np.float64]) -> NDArray[np.float64]:
+def element_rotations(soft: SoftTables, x: Array) -> Array:
     """Rotations (nt, 9) that lagged elements measure their strain by, with nodes at x (nn, 3).
 
     A step asks for those at its start and at its end, which is the start of the next one: they are remembered.
@@ -147,7 +147,7 @@ def element_rotations(soft: SoftTables, x: NDArray[np.float64]) -> NDArray[np.fl
     return turn
 
 
-def momentum(soft: SoftTables, motion: SoftMotion, v: NDArray[np.float64], convex: float = 1.0) -> Momentum:
+def momentum(soft: SoftTables, motion: SoftMotion, v: Array, convex: float = 1.0) -> Momentum:
     """m(v) and A at velocities v (nn, 3) of all nodes.
 
     ``convex``: share, 0 to 1, of the projected Hessians of nonlinear elements in A, the rest being the exact ones. With
@@ -186,9 +186,7 @@ def momentum(soft: SoftTables, motion: SoftMotion, v: NDArray[np.float64], conve
     return Momentum(residual[soft.free].ravel(), matrix, np.repeat(size, 3))
 
 
-def lumped_momentum(
-    soft: SoftTables, motion: SoftMotion, v: NDArray[np.float64]
-) -> tuple[NDArray[np.float64], NDArray[np.float64]]:
+def lumped_momentum(soft: SoftTables, motion: SoftMotion, v: Array) -> tuple[Array, Array]:
     """Mass (nf,) and free velocity (3 nf,) where elements are rows: A = (1 + alpha h) M holds no stiffness.
 
     v (nn, 3) are the velocities at which the problem is linearised, on which only the filling of cavities depends.
@@ -203,12 +201,12 @@ def lumped_momentum(
     return mass[soft.free, 0], v_free[soft.free].ravel()
 
 
-def with_particles(rigid: BlockDiagonal, mass: NDArray[np.float64]) -> BlockDiagonal:
+def with_particles(rigid: BlockDiagonal, mass: Array) -> BlockDiagonal:
     """A of rigid bodies followed by the masses (nf,) of nodes, as blocks of three."""
     eye = np.eye(3)
     nodes = block_diagonal(mass[:, None, None] * eye, (1.0 / mass)[:, None, None] * eye)
 
-    def after(a: NDArray[np.int32], b: NDArray[np.int32]) -> NDArray[np.int32]:
+    def after(a: Ints, b: Ints) -> Ints:
         return np.concatenate([a, a[-1] + b[1:]]).astype(np.int32)
 
     return BlockDiagonal(
@@ -219,7 +217,7 @@ def with_particles(rigid: BlockDiagonal, mass: NDArray[np.float64]) -> BlockDiag
     )
 
 
-def scatter(soft: SoftTables, v: NDArray[np.float64], unknowns: NDArray[np.float64]) -> NDArray[np.float64]:
+def scatter(soft: SoftTables, v: Array, unknowns: Array) -> Array:
     """v (nn, 3) with the rows of the free nodes replaced by the solver's velocities (3 nf,)."""
     out = v.copy()
     out[soft.free] = unknowns.reshape(-1, 3)
@@ -263,7 +261,7 @@ def _body_sizes(node_body, free_body, external, inner, x, diagonal, matrix, h, s
         size_out[i] = size / sqrt(unknowns[b])
 
 
-def _held_positions(soft: SoftTables, held: HeldNodes, time: float) -> NDArray[np.float64]:
+def _held_positions(soft: SoftTables, held: HeldNodes, time: float) -> Array:
     """Where held nodes are at a time."""
     start = soft.x_start[held.nodes]
     if held.motion is None:

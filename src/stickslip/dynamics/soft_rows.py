@@ -9,8 +9,8 @@ from __future__ import annotations
 from typing import NamedTuple
 
 import numpy as np
-from numpy.typing import NDArray
 
+from stickslip.arrays import Array, Bools, Ints
 from stickslip.collision.soft_contacts import SoftContacts
 from stickslip.dynamics.cavities import volume_rows
 from stickslip.dynamics.element_rows import element_rows
@@ -26,21 +26,21 @@ class SoftRows(NamedTuple):
     """Rows over all unknowns of a model."""
 
     J: BlockRows
-    bias: NDArray[np.float64]
+    bias: Array
     """(m,) [m/s] with the prescribed part."""
-    prescribed: NDArray[np.float64]
+    prescribed: Array
     """(m,) [m/s]"""
-    compliance: NDArray[np.float64]
+    compliance: Array
     """(m,)"""
 
 
-def columns(model: Model) -> NDArray[np.int32]:
+def columns(model: Model) -> Ints:
     """Where the unknowns of each rigid body and each free node start."""
     rigid, nodes = len(model.dynamic), len(model.soft.free)
     return summed(np.concatenate([np.full(rigid, 6), np.full(nodes, 3)]))
 
 
-def contact_jacobian(model: Model, contacts: SoftContacts, q: NDArray[np.float64]) -> BlockRows:
+def contact_jacobian(model: Model, contacts: SoftContacts, q: Array) -> BlockRows:
     """J of the contacts, rows (normal, t1, t2), by barycentric weights on the soft sides."""
     block, node_block = model.block, model.soft.block
     count = np.zeros(len(contacts), dtype=np.int32)
@@ -73,11 +73,11 @@ def contact_jacobian(model: Model, contacts: SoftContacts, q: NDArray[np.float64
 def contact_velocities(
     model: Model,
     contacts: SoftContacts,
-    q: NDArray[np.float64],
-    v: NDArray[np.float64],
-    node_velocity: NDArray[np.float64],
+    q: Array,
+    v: Array,
+    node_velocity: Array,
     prescribed_only: bool,
-) -> NDArray[np.float64]:
+) -> Array:
     """Relative velocity (3 nc,) [m/s] of b to a in the contact frames; optionally only what has no unknowns."""
     u = np.zeros((len(contacts), 3))
     _contact_velocities(
@@ -89,8 +89,8 @@ def contact_velocities(
 
 
 def welds(
-    model: Model, q_end: NDArray[np.float64], v: NDArray[np.float64], x_end: NDArray[np.float64],
-    node_velocity: NDArray[np.float64], horizon: float, ahead: bool,
+    model: Model, q_end: Array, v: Array, x_end: Array,
+    node_velocity: Array, horizon: float, ahead: bool,
 ) -> SoftRows:  # fmt: skip
     """Three rows for each welded node: its way to the point of the body, at q_end (nb, 7) and x_end (nn, 3).
 
@@ -115,7 +115,7 @@ def welds(
 
 
 def volumes(
-    model: Model, x: NDArray[np.float64], node_velocity: NDArray[np.float64], motion: SoftMotion, horizon: float,
+    model: Model, x: Array, node_velocity: Array, motion: SoftMotion, horizon: float,
     ahead: bool,
 ) -> SoftRows:  # fmt: skip
     """One row for each cavity with volume control, at x (nn, 3); ``ahead`` as in :func:`welds`."""
@@ -144,9 +144,7 @@ def volumes(
     return SoftRows(J, np.array(bias), np.array(carried), compliance)
 
 
-def elements(
-    model: Model, motion: SoftMotion, node_velocity: NDArray[np.float64]
-) -> tuple[SoftRows, NDArray[np.float64]]:
+def elements(model: Model, motion: SoftMotion, node_velocity: Array) -> tuple[SoftRows, Array]:
     """Compliant rows of all elements where v_k = node_velocity (nn, 3) leads, and the impulses (m,) of their strain.
 
     J dx + E d lam = -E (c + lam), [macklin2019] eq. (80), with damping of the strain rate and the weights of the
@@ -178,10 +176,10 @@ def elements(
 
 def _element_blocks(
     model: Model,
-    row_start: NDArray[np.int32],
-    gradient: NDArray[np.float64],
-    block: NDArray[np.int32],
-    free: NDArray[np.bool_],
+    row_start: Ints,
+    gradient: Array,
+    block: Ints,
+    free: Bools,
 ) -> BlockRows:
     """Block rows from gradients (m, 4, 3) of elements with blocks (nt, 4) of nodes."""
     entry_start = summed(free.sum(axis=1))

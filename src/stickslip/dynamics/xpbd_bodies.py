@@ -9,8 +9,8 @@ from __future__ import annotations
 from typing import NamedTuple
 
 import numpy as np
-from numpy.typing import NDArray
 
+from stickslip.arrays import Array, Bools
 from stickslip.dynamics.joint_rows import quat_rotation_vector
 from stickslip.jit import kernel
 from stickslip.linalg.vec3 import (
@@ -30,27 +30,27 @@ from stickslip.linalg.vec3 import (
 class Bodies(NamedTuple):
     """nb rigid bodies within a step; all arrays but the first five change with every small step."""
 
-    mass: NDArray[np.float64]
+    mass: Array
     """(nb,) [kg], zero where motion is given."""
-    inertia: NDArray[np.float64]
+    inertia: Array
     """(nb, 3, 3) [kg m^2] in the body's frame."""
-    inverse_inertia: NDArray[np.float64]
+    inverse_inertia: Array
     """(nb, 3, 3) in the body's frame, zero where motion is given."""
-    force: NDArray[np.float64]
+    force: Array
     """(nb, 6) [N, N m] of the user and of gravity."""
-    moves: NDArray[np.bool_]
+    moves: Bools
     """(nb,) whether it is dynamic or kinematic."""
-    q: NDArray[np.float64]
+    q: Array
     """(nb, 7)"""
-    q_start: NDArray[np.float64]
+    q_start: Array
     """(nb, 7) at the start of the small step."""
-    v: NDArray[np.float64]
+    v: Array
     """(nb, 6)"""
-    v_start: NDArray[np.float64]
+    v_start: Array
     """(nb, 6) before constraints act, with the forces of the small step."""
-    mobility: NDArray[np.float64]
+    mobility: Array
     """(nb, 9) I^-1 in the world."""
-    turned: NDArray[np.float64]
+    turned: Array
     """(nb, 3) [rad] sum of all turns of the step."""
 
 

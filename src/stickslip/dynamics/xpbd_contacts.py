@@ -16,8 +16,8 @@ from math import sqrt
 from typing import NamedTuple
 
 import numpy as np
-from numpy.typing import NDArray
 
+from stickslip.arrays import Array, Ints
 from stickslip.collision.contacts import Contacts
 from stickslip.dynamics.contact_motion import core_radii
 from stickslip.dynamics.xpbd_bodies import carried_point, load_mobility, push_body, way_of_body
@@ -31,30 +31,30 @@ from stickslip.stepping import Stepping
 class ContactPoints(NamedTuple):
     """nc contacts as pairs of points that are fixed in their bodies."""
 
-    body_a: NDArray[np.int32]
-    body_b: NDArray[np.int32]
-    local_a: NDArray[np.float64]
+    body_a: Ints
+    body_b: Ints
+    local_a: Array
     """(nc, 3) [m] point of the core of a, from the centre of mass and in the frame of the body."""
-    local_b: NDArray[np.float64]
-    radius: NDArray[np.float64]
+    local_b: Array
+    radius: Array
     """(nc, 2) [m] from the cores to the surfaces."""
-    normal: NDArray[np.float64]
-    tangent: NDArray[np.float64]
-    base: NDArray[np.float64]
+    normal: Array
+    tangent: Array
+    base: Array
     """(nc,) [m] gap less n . (point of b - point of a)."""
-    lift: NDArray[np.float64]
+    lift: Array
     """(nc, 2) [m] least gap at the start and at the end of the step."""
-    friction: NDArray[np.float64]
+    friction: Array
     """(nc,)"""
-    restitution: NDArray[np.float64]
+    restitution: Array
     """(nc,)"""
-    compliance: NDArray[np.float64]
+    compliance: Array
     """(nc, 2) 1 / stiffness [m/N] and dissipation time [s]."""
-    pressed: NDArray[np.float64]
+    pressed: Array
     """(nc,) [kg m] normal push of the small step."""
 
 
-def contact_points(model: Model, contacts: Contacts, q: NDArray[np.float64], options: Stepping) -> ContactPoints:
+def contact_points(model: Model, contacts: Contacts, q: Array, options: Stepping) -> ContactPoints:
     """Contacts that were found at q (nb, 7)."""
     radius = core_radii(model, contacts, q)
     at_a = contacts.point - radius[:, :1] * contacts.normal
@@ -69,13 +69,13 @@ def contact_points(model: Model, contacts: Contacts, q: NDArray[np.float64], opt
     )  # fmt: skip
 
 
-def lifts(gap: NDArray[np.float64], compliance: NDArray[np.float64], options: Stepping) -> NDArray[np.float64]:
+def lifts(gap: Array, compliance: Array, options: Stepping) -> Array:
     """Least gaps (nc, 2) [m] at both ends of a step with gaps (nc,) at its start; springs take overlaps as they are."""
     overlap = np.where(compliance[:, 0] > 0.0, 0.0, np.minimum(gap, 0.0))
     return np.stack([overlap, np.minimum(overlap + options.recovery_speed * options.dt, 0.0)], axis=1)
 
 
-def points_in_frames(q: NDArray[np.float64], body: NDArray[np.int32], x: NDArray[np.float64]) -> NDArray[np.float64]:
+def points_in_frames(q: Array, body: Ints, x: Array) -> Array:
     """Points x (k, 3) from the centres and in the frames of the bodies (k,) at q (nb, 7)."""
     used, where = np.unique(body, return_inverse=True)
     frames = np.array([matrix(q[i, 3:]) for i in used]).reshape(-1, 3, 3)[where]

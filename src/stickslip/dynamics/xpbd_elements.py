@@ -16,8 +16,8 @@ from math import sqrt
 from typing import NamedTuple
 
 import numpy as np
-from numpy.typing import NDArray
 
+from stickslip.arrays import Array
 from stickslip.dynamics.element_assembly import deformation_gradient, element_parameters
 from stickslip.dynamics.element_rows import BASIS, store_gradient
 from stickslip.jit import inner_kernel, kernel
@@ -32,32 +32,32 @@ IDENTITY = (1.0, 0.0, 0.0, 0.0, 1.0, 0.0, 0.0, 0.0, 1.0)
 class Nodes(NamedTuple):
     """nn nodes within a step; the first three stay what they are."""
 
-    mobility: NDArray[np.float64]
+    mobility: Array
     """(nn,) [1/kg], zero where motion is given."""
-    acceleration: NDArray[np.float64]
+    acceleration: Array
     """(nn, 3) [m/s^2] of the user's forces and gravity."""
-    alpha: NDArray[np.float64]
+    alpha: Array
     """(nn,) [1/s] damping by mass."""
-    x: NDArray[np.float64]
+    x: Array
     """(nn, 3) [m]"""
-    x_start: NDArray[np.float64]
+    x_start: Array
     """(nn, 3) at the start of the small step."""
-    v: NDArray[np.float64]
+    v: Array
     """(nn, 3) [m/s]"""
 
 
 class ElementRoom(NamedTuple):
     """What an element needs while it is solved."""
 
-    gradient: NDArray[np.float64]
+    gradient: Array
     """(6, 4, 3)"""
-    c: NDArray[np.float64]
+    c: Array
     """(6,)"""
-    compliance: NDArray[np.float64]
+    compliance: Array
     """(6,)"""
-    K: NDArray[np.float64]
+    K: Array
     """(36,)"""
-    p: NDArray[np.float64]
+    p: Array
     """(6,)"""
 
 

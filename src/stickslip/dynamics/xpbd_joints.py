@@ -16,8 +16,8 @@ from __future__ import annotations
 from typing import NamedTuple
 
 import numpy as np
-from numpy.typing import NDArray
 
+from stickslip.arrays import Array, Bools, Ints
 from stickslip.dynamics.joint_rows import measure_all
 from stickslip.dynamics.xpbd_bodies import load_mobility, push_body
 from stickslip.jit import kernel
@@ -30,19 +30,19 @@ from stickslip.linalg.vec3 import mat_vec
 class JointRoom(NamedTuple):
     """What a block needs while it is solved."""
 
-    value: NDArray[np.float64]
+    value: Array
     """(6,)"""
-    J: NDArray[np.float64]
+    J: Array
     """(6, 2, 6)"""
-    response: NDArray[np.float64]
+    response: Array
     """(6, 2, 6) M^-1 J^T"""
-    K: NDArray[np.float64]
+    K: Array
     """(36,)"""
-    p: NDArray[np.float64]
+    p: Array
     """(6,)"""
 
 
-def other_blocks(tables: JointTables, broken: NDArray[np.bool_]) -> NDArray[np.int32]:
+def other_blocks(tables: JointTables, broken: Bools) -> Ints:
     """Blocks of all joints that hold and are no sections of rods; broken (nj,)."""
     owner = tables.block_joint
     other = (tables.kind[owner] != JOINT_KINDS.index("rod")) & ~broken[owner]

@@ -14,8 +14,8 @@ from math import atan2, sqrt
 from typing import NamedTuple
 
 import numpy as np
-from numpy.typing import NDArray
 
+from stickslip.arrays import Array, Bools, Ints
 from stickslip.jit import kernel
 from stickslip.joint_description import JOINT_KINDS
 from stickslip.joint_tables import JointTables
@@ -39,23 +39,23 @@ NONE = (0.0, 0.0, 0.0)
 class Sections(NamedTuple):
     """ns sections."""
 
-    body: NDArray[np.int32]
+    body: Ints
     """(ns, 2) a and b, or -1 for the world."""
-    place: NDArray[np.float64]
+    place: Array
     """(ns, 14) anchor (3,) and frame (4,) of a, then of b."""
-    rest: NDArray[np.float64]
+    rest: Array
     """(ns, 6) [m, rad] strains at rest, times length."""
-    stiffness: NDArray[np.float64]
+    stiffness: Array
     """(ns, 6) [N/m, N m/rad]"""
-    damping: NDArray[np.float64]
+    damping: Array
     """(ns, 6) [N s/m, N m s/rad]"""
-    row: NDArray[np.int32]
+    row: Ints
     """(ns,) first row of each among those of the model."""
-    J: NDArray[np.float64]
+    J: Array
     """(ns, 6, 12) rows where the last pass over positions has found them: linear and angular of a, then of b."""
 
 
-def sections_of(tables: JointTables, broken: NDArray[np.bool_]) -> Sections:
+def sections_of(tables: JointTables, broken: Bools) -> Sections:
     """The sections of all rods that are not broken (nj,)."""
     owner = tables.block_joint
     rod = np.flatnonzero((tables.kind[owner] == JOINT_KINDS.index("rod")) & ~broken[owner])

@@ -9,8 +9,8 @@ from math import sqrt
 from typing import NamedTuple
 
 import numpy as np
-from numpy.typing import NDArray
 
+from stickslip.arrays import Array, Ints
 from stickslip.collision.soft_contacts import SoftContacts
 from stickslip.dynamics.xpbd_bodies import carried_point, load_mobility, push_body, way_of_body
 from stickslip.dynamics.xpbd_contacts import lifts, points_in_frames
@@ -24,29 +24,27 @@ from stickslip.stepping import Stepping
 class SoftPoints(NamedTuple):
     """nc contacts of soft bodies; sides 0 and 1 are a and b."""
 
-    body: NDArray[np.int32]
+    body: Ints
     """(nc, 2) rigid body, or -1."""
-    local: NDArray[np.float64]
+    local: Array
     """(nc, 2, 3) [m] point of the rigid body, from its centre of mass and in its frame."""
-    node: NDArray[np.int32]
+    node: Ints
     """(nc, 2, 3) nodes, -1 beyond."""
-    weight: NDArray[np.float64]
+    weight: Array
     """(nc, 2, 3)"""
-    normal: NDArray[np.float64]
-    tangent: NDArray[np.float64]
-    base: NDArray[np.float64]
+    normal: Array
+    tangent: Array
+    base: Array
     """(nc,) [m] gap less n . (point of b - point of a)."""
-    lift: NDArray[np.float64]
+    lift: Array
     """(nc, 2) [m] least gap at the start and at the end of the step."""
-    friction: NDArray[np.float64]
+    friction: Array
     """(nc,)"""
-    compliance: NDArray[np.float64]
+    compliance: Array
     """(nc, 2) 1 / stiffness [m/N] and dissipation time [s]."""
 
 
-def soft_points(
-    model: Model, contacts: SoftContacts, q: NDArray[np.float64], x: NDArray[np.float64], options: Stepping
-) -> SoftPoints:
+def soft_points(model: Model, contacts: SoftContacts, q: Array, x: Array, options: Stepping) -> SoftPoints:
     """Contacts that were found with bodies at q (nb, 7) and nodes at x (nn, 3)."""
     count = len(contacts)
     bodies = np.stack([contacts.body_a, contacts.body_b], axis=1)

@@ -20,8 +20,8 @@ from dataclasses import asdict, dataclass, replace
 from typing import Any
 
 import numpy as np
-from numpy.typing import NDArray
 
+from stickslip.arrays import Array
 from stickslip.contact.gallery import GALLERY
 from stickslip.contact.problem import ContactProblem
 from stickslip.errors import InputError
@@ -87,7 +87,7 @@ class Comparison:
     by_cpu: bool = False
     """Whether times are compared by CPU time."""
 
-    def ratios(self) -> NDArray[np.float64]:
+    def ratios(self) -> Array:
         """Time over that of the quickest solver (problems, solvers); infinite where not solved."""
         times = np.full((len(self.problems), len(self.solvers)), np.inf)
         for k, row in enumerate(self.rows):

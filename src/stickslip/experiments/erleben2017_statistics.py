@@ -9,6 +9,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
+from stickslip.arrays import Array
 from stickslip.experiments.report import Row
 from stickslip.experiments.solver_runs import ABSOLUTE, NONE, RELATIVE, RunRecord
 
@@ -35,7 +36,7 @@ def median(values: NDArray[Any]) -> float:
     return float(np.median(values)) if len(values) else nan
 
 
-def quartiles(run: RunRecord) -> NDArray[np.float64]:
+def quartiles(run: RunRecord) -> Array:
     """(3, iterations) quartiles of the merit [N s] over the steps with contacts, after each iteration."""
     curves = run.of("curve")
     if not len(curves):

@@ -6,8 +6,8 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 
 import numpy as np
-from numpy.typing import NDArray
 
+from stickslip.arrays import Array, Ints
 from stickslip.experiments.processes import Progress
 from stickslip.experiments.report import Claim, Row
 from stickslip.geometry.tet_mesh import TetMesh
@@ -39,7 +39,7 @@ BOUND = 1.5
 class Bent:
     """A beam at END."""
 
-    x: NDArray[np.float64]
+    x: Array
     """(nn, 3) [m]"""
     volume: float
     """Over that at rest."""
@@ -57,7 +57,7 @@ class Beams:
     damped: Mapping[tuple[str, float], Bent]
     """Those with damping by stiffness, of the two smallest steps."""
     length: float
-    surface: NDArray[np.int32]
+    surface: Ints
 
     def distance(self, dt: float, damped: bool = False) -> float:
         """Root mean square over nodes of the distance between the models, over the length."""

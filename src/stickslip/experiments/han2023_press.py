@@ -9,8 +9,8 @@ from concurrent.futures import ProcessPoolExecutor, as_completed
 from dataclasses import dataclass
 
 import numpy as np
-from numpy.typing import NDArray
 
+from stickslip.arrays import Array
 from stickslip.experiments.processes import Progress
 from stickslip.experiments.report import Claim, Row
 from stickslip.linalg.threads import one_thread
@@ -27,9 +27,9 @@ QUICK_SHARE, QUICK_MESHES = 0.02, (0, 1)
 class Curve:
     """What one mesh gave."""
 
-    way: NDArray[np.float64]
+    way: Array
     """(n,) [m]"""
-    force: NDArray[np.float64]
+    force: Array
     """(n,) [N/m]"""
     summary: Mapping[str, float]
 

@@ -5,9 +5,9 @@ from __future__ import annotations
 from dataclasses import dataclass, field, replace
 
 import numpy as np
-from numpy.typing import NDArray
 from scipy.sparse import csr_array
 
+from stickslip.arrays import Array, Bools, LongInts
 from stickslip.errors import DivergenceError
 from stickslip.experiments.processes import Progress
 from stickslip.experiments.stage_clock import NAMES, OTHER, STAGES, StageClock
@@ -50,14 +50,14 @@ class Measured:
     dofs: int
     """Unknowns: six of each rigid body that moves, three of each node that is not held."""
     dt: float
-    cpu: NDArray[np.float64]
+    cpu: Array
     """[s] of all threads."""
-    timed: NDArray[np.bool_]
+    timed: Bools
     """Steps that neither compiled nor loaded kernels, which are those whose times count."""
-    constraints: NDArray[np.int64]
+    constraints: LongInts
     """Blocks of the problem: contacts, joints, welded nodes."""
-    iterations: NDArray[np.int64]
-    converged: NDArray[np.bool_]
+    iterations: LongInts
+    converged: Bools
     stages: dict[str, float]
     """[s] a step by stage, mean over timed steps."""
     neighbours: float
@@ -143,7 +143,7 @@ def measure(case: Case, progress: Progress) -> Measured:
     )  # fmt: skip
 
 
-def neighbours(sim: Simulation, result: StepResult) -> NDArray[np.int64]:
+def neighbours(sim: Simulation, result: StepResult) -> LongInts:
     """Contacts between two soft bodies: those of bodies with consecutive numbers, and all."""
     contacts = result.soft_contacts
     if contacts is None:

@@ -12,8 +12,8 @@ from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 
 import numpy as np
-from numpy.typing import NDArray
 
+from stickslip.arrays import Array
 from stickslip.scenes.cable_winding import Winding
 from stickslip.scenes.parameters import Value
 from stickslip.scenes.running import prepare
@@ -54,11 +54,11 @@ METHODS: Mapping[str, Method] = {
 class CableRun:
     """One run of the scene; arrays have an entry for every step."""
 
-    penetration_mm: NDArray[np.float64]
+    penetration_mm: Array
     """(n,) deepest overlap."""
-    force_N: NDArray[np.float64]
+    force_N: Array
     """(n, 3) on the hand."""
-    cpu_ms: NDArray[np.float64]
+    cpu_ms: Array
     """(n,) CPU time of finding contacts and of the method; of COND also of making the problem."""
     windings: float
     converged: float
@@ -79,7 +79,7 @@ class CableLine:
     paper: Method
     trials: int
     steps: int
-    force_N: NDArray[np.float64]
+    force_N: Array
     """(n, 3) force of the run with seed 0: the curve of Fig. 12."""
 
 
@@ -88,7 +88,7 @@ class Table8:
     """The whole table."""
 
     lines: tuple[CableLine, ...]
-    reference_N: NDArray[np.float64]
+    reference_N: Array
     """(n, 3) force of the reference run."""
     reference_converged: float
     """Share of its steps."""

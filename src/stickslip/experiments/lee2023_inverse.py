@@ -6,8 +6,8 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 
 import numpy as np
-from numpy.typing import NDArray
 
+from stickslip.arrays import Array
 from stickslip.contact.laws import CONTACT
 from stickslip.experiments.processes import Progress
 from stickslip.experiments.report import Claim, Row
@@ -34,9 +34,9 @@ PROXIMAL, STRICT = "proximal", "strict"
 class Forces:
     """Norms [N] of the forces of all contacts, (n,), an entry a step."""
 
-    forward: NDArray[np.float64]
-    inverse: NDArray[np.float64]
-    strict: NDArray[np.float64]
+    forward: Array
+    inverse: Array
+    strict: Array
     """Of a run with the strict operator, without regularisation."""
     dt: float
     fine_error: float
@@ -66,9 +66,7 @@ def forces(scene: str, steps: int, progress: Progress) -> Forces:
     return Forces(forward, inverse, strict, dt, fine)
 
 
-def _run(
-    scene: str, operator: str, threshold: float, steps: int, progress: Progress
-) -> tuple[NDArray[np.float64], NDArray[np.float64], float]:
+def _run(scene: str, operator: str, threshold: float, steps: int, progress: Progress) -> tuple[Array, Array, float]:
     """Norms [N] of forces of the solver and of those that velocities tell (strict: none), and the time step [s]."""
     options: dict[str, Value] = {"solver.criterion": "step", "solver.tolerance": threshold}
     dt = prepare(scene, "cond", options).sim.stepping.dt
@@ -87,12 +85,12 @@ def _run(
     return np.array(forward), np.array(inverse), dt
 
 
-def _apart(forward: NDArray[np.float64], inverse: NDArray[np.float64]) -> float:
+def _apart(forward: Array, inverse: Array) -> float:
     """[mN] between norms (n,) [N], mean over steps."""
     return 1e3 * float(np.abs(forward - inverse).mean())
 
 
-def _norm(result: StepResult, lam: NDArray[np.float64], dt: float) -> float:
+def _norm(result: StepResult, lam: Array, dt: float) -> float:
     """[N] of the forces of all contacts together."""
     problem = result.problem
     contact = np.repeat(problem.laws.law == CONTACT, np.diff(problem.J.row_start))

@@ -9,8 +9,8 @@ from collections.abc import Mapping
 from dataclasses import dataclass, field, replace
 
 import numpy as np
-from numpy.typing import NDArray
 
+from stickslip.arrays import Array
 from stickslip.experiments.processes import Progress
 from stickslip.experiments.report import Claim, Row
 from stickslip.scenes.parameters import Value
@@ -94,11 +94,11 @@ SHOWN = ("COND (k_v = 1e5)", "Penalty1", "Penalty2", "Penalty1 (2ms)", "Penalty2
 class Slide:
     """What a run of the pushed box gave."""
 
-    time: NDArray[np.float64]
+    time: Array
     """(n + 1,) [s]"""
-    moved: NDArray[np.float64]
+    moved: Array
     """(n + 1, 3) [m] from where it started."""
-    error: NDArray[np.float64]
+    error: Array
     """(n + 1, 3) [m] against the analytic solution of the same time stepping."""
     cpu: float
     """[s] a step, certificate included; median, steps that compiled left out."""
@@ -118,11 +118,11 @@ class Slide:
 class Way:
     """What a run of the box on elliptic friction cones gave."""
 
-    path: NDArray[np.float64]
+    path: Array
     """(n + 1, 2) [m]"""
-    stepwise: NDArray[np.float64]
+    stepwise: Array
     """(n + 1, 2) [m] maximal dissipation of the same time stepping."""
-    exact: NDArray[np.float64]
+    exact: Array
     """(n + 1, 2) [m] maximal dissipation in continuous time."""
     turn: float
     """[rad] largest angle by which the box turned."""

@@ -15,9 +15,9 @@ from dataclasses import dataclass, field, replace
 from typing import Any, ClassVar
 
 import numpy as np
-from numpy.typing import NDArray
 
 from stickslip import jit
+from stickslip.arrays import Array, Bools, LongInts
 from stickslip.errors import DivergenceError
 from stickslip.experiments.processes import Progress
 from stickslip.joints import Joint
@@ -34,7 +34,7 @@ from stickslip.solvers.verdict import nonlinear_residual
 from stickslip.state import State
 
 Settings = tuple[tuple[str, Value], ...]
-Reading = dict[str, NDArray[np.float64]]
+Reading = dict[str, Array]
 
 INTERNAL, FORCE, MARKERS = "internal force", "force", "markers"
 CONVERGED = 1e-8
@@ -106,27 +106,27 @@ class Trials:
     """What a method did; arrays have an entry a step, of all trials. Times are CPU times of one thread."""
 
     unknowns: int
-    penetration: NDArray[np.float64]
+    penetration: Array
     """[mm] deepest overlap after the step."""
-    errors: Mapping[str, NDArray[np.float64]]
+    errors: Mapping[str, Array]
     """Against converged steps; :func:`errors` has names and units."""
-    dynamics: NDArray[np.float64]
+    dynamics: Array
     """[s] contacts, assembly and integration."""
-    solving: NDArray[np.float64]
+    solving: Array
     """[s]; what the criterion alone costs is left out."""
-    assembly: NDArray[np.float64]
+    assembly: Array
     """[s] of the Delassus operator, within ``solving``."""
-    timed: NDArray[np.bool_]
+    timed: Bools
     """Steps that neither compiled nor loaded kernels."""
-    iterations: NDArray[np.int64]
-    contacts: NDArray[np.int64]
-    converged: NDArray[np.bool_]
-    reference: NDArray[np.float64]
+    iterations: LongInts
+    contacts: LongInts
+    converged: Bools
+    reference: Array
     """Residual of laws and momentum of the reference step."""
     lost: tuple[str, ...] = ()
     """Bursts that ended early, and why."""
 
-    def milliseconds(self, what: NDArray[np.float64]) -> float:
+    def milliseconds(self, what: Array) -> float:
         """[ms] mean of times over the steps whose times count."""
         chosen = what[self.timed] if self.timed.any() else what
         return 1e3 * float(chosen.mean()) if len(chosen) else float("nan")

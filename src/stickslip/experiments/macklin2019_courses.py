@@ -11,14 +11,14 @@ from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
-from numpy.typing import NDArray
 
+from stickslip.arrays import Array
 from stickslip.experiments.macklin2019_limits import Limits, limits_of
 from stickslip.experiments.macklin2019_steps import Moment, Stage
 from stickslip.experiments.processes import Progress
 from stickslip.experiments.report import Row
 
-Vector = NDArray[np.float64]
+Vector = Array
 
 ITERATIONS, QUICK_ITERATIONS = 100, 40
 LINEAR_ITERATIONS = 40

@@ -6,8 +6,8 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 
 import numpy as np
-from numpy.typing import NDArray
 
+from stickslip.arrays import Array, Ints
 from stickslip.experiments.macklin2019_steps import STEP
 from stickslip.experiments.processes import Progress
 from stickslip.experiments.report import Claim, Row
@@ -17,7 +17,7 @@ from stickslip.scenes.registry import find_scene
 from stickslip.simulation import Simulation
 from stickslip.stepping import Stepping
 
-Vector = NDArray[np.float64]
+Vector = Array
 MODELS = ("corotational", "neo-hookean")
 """The paper's linear model, and its hyperelastic one."""
 STRETCH = 2.5
@@ -44,9 +44,9 @@ class Pull:
     """(nt,) volume of the elements over that at rest, at the end."""
     x: Vector
     """(nn, 3) [m] nodes at the end."""
-    tets: NDArray[np.int32]
+    tets: Ints
     """(nt, 4)"""
-    surface: NDArray[np.int32]
+    surface: Ints
     """(m, 3) triangles of the surface."""
     converged: int
     """Steps that were solved."""

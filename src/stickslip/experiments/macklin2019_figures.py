@@ -6,8 +6,8 @@ from collections.abc import Mapping
 from pathlib import Path
 
 import numpy as np
-from numpy.typing import NDArray
 
+from stickslip.arrays import Array
 from stickslip.experiments import macklin2019_functions as functions
 from stickslip.experiments.macklin2019_courses import Panel
 from stickslip.experiments.macklin2019_quartiles import Curves
@@ -15,7 +15,7 @@ from stickslip.experiments.macklin2019_table import PAPER, Timed
 from stickslip.experiments.report import write_table
 from stickslip.view.drawing import canvas, save
 
-Vector = NDArray[np.float64]
+Vector = Array
 COLOURS = {"minimum map": "#2166ac", "Fischer-Burmeister": "#1b7837"}
 CYCLE = ("#2166ac", "#b2182b", "#e08214", "#762a83")
 """Blue, red, yellow, purple, as in the paper's figures."""

@@ -7,12 +7,12 @@ from dataclasses import dataclass
 from math import sqrt
 
 import numpy as np
-from numpy.typing import NDArray
 
+from stickslip.arrays import Array, LongInts
 from stickslip.experiments.report import Claim, Row
 from stickslip.solvers import ncp
 
-Vector = NDArray[np.float64]
+Vector = Array
 
 FUNCTIONS = {"minimum map": ncp.MINIMUM_MAP, "Fischer-Burmeister": ncp.FISCHER_BURMEISTER}
 SPEED, NORMAL, MU = 0.5, 10.0, 0.5
@@ -146,7 +146,7 @@ SCALED = [
 ]
 
 
-def step_counts() -> dict[str, NDArray[np.int64]]:
+def step_counts() -> dict[str, LongInts]:
     """(n,) Newton steps from each of STARTS, by name."""
     return {case.name: np.array([case.steps(start) for start in STARTS.tolist()]) for case in SCALED}
 

@@ -11,8 +11,8 @@ from __future__ import annotations
 from dataclasses import dataclass
 
 import numpy as np
-from numpy.typing import NDArray
 
+from stickslip.arrays import Array
 from stickslip.contact.problem import ContactProblem
 from stickslip.linalg import block_rows
 from stickslip.linalg.inertia import BlockDiagonal
@@ -21,7 +21,7 @@ from stickslip.solvers import newton_rows
 from stickslip.solvers.ncp import FISCHER_BURMEISTER
 from stickslip.solvers.protocol import Solution
 
-Vector = NDArray[np.float64]
+Vector = Array
 DELTA = float(np.finfo(np.float64).eps)
 REGULARISATION = 1e-6
 """Shift of the matrix, as a share of its diagonal (sec. 8.4)."""
@@ -63,7 +63,7 @@ def row_terms(problem: ContactProblem, lam: Vector, v: Vector) -> tuple[Vector, 
     return C + REGULARISATION * problem.diagonal, h
 
 
-def newton_matrix(problem: ContactProblem, C: Vector) -> NDArray[np.float64]:
+def newton_matrix(problem: ContactProblem, C: Vector) -> Array:
     """The matrix of eq. (53), dense: momentum rows A, -J^T, then constraint rows s J, s C.
 
     Rows of contacts are those of phi, not divided by d phi / d u: s = 1 / (1 + C / diagonal) is that derivative up to a

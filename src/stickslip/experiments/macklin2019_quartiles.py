@@ -6,8 +6,8 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 
 import numpy as np
-from numpy.typing import NDArray
 
+from stickslip.arrays import Array
 from stickslip.experiments.macklin2019_courses import CONVERGED, course_of
 from stickslip.experiments.macklin2019_steps import Stage
 from stickslip.experiments.processes import Progress
@@ -39,12 +39,12 @@ ORDER = 10.0
 class Curves:
     """Scaled residuals (steps, iterations) of one case."""
 
-    residual: NDArray[np.float64]
+    residual: Array
 
     @property
-    def quartiles(self) -> NDArray[np.float64]:
+    def quartiles(self) -> Array:
         """(3, iterations) lower quartile, median, upper quartile over the steps."""
-        found: NDArray[np.float64] = np.percentile(self.residual, (25, 50, 75), axis=0)
+        found: Array = np.percentile(self.residual, (25, 50, 75), axis=0)
         return found
 
     @property
@@ -66,7 +66,7 @@ class Curves:
 def measure(quick: bool, progress: Progress) -> dict[str, Curves]:
     """The same steps under each case, every solve from zero; the steps are those that the solver's defaults make."""
     steps, iterations = (QUICK_STEPS, QUICK_ITERATIONS) if quick else (STEPS, ITERATIONS)
-    found: dict[str, list[NDArray[np.float64]]] = {name: [] for name in CASES}
+    found: dict[str, list[Array]] = {name: [] for name in CASES}
     sim, watched = STAGE.begin()
     for k in range(steps):
         sim.step()

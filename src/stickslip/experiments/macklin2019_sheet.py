@@ -16,8 +16,9 @@ from collections.abc import Mapping
 from dataclasses import dataclass, field, replace
 
 import numpy as np
-from numpy.typing import ArrayLike, NDArray
+from numpy.typing import ArrayLike
 
+from stickslip.arrays import Array
 from stickslip.contact.problem import ContactProblem
 from stickslip.experiments.macklin2019_courses import CONVERGED
 from stickslip.experiments.macklin2019_steps import STEP, Beside, Moment
@@ -30,7 +31,7 @@ from stickslip.soft_description import elastic
 from stickslip.solvers.protocol import Relinearise
 from stickslip.stepping import Stepping
 
-Vector = NDArray[np.float64]
+Vector = Array
 YOUNG, POISSON, DENSITY, ALPHA = 1e5, 0.45, 1000.0, 2.0
 """Those of sec. 10.1.6, which says that the same is seen there; density [kg/m^3] and damping by mass [1/s] are ours."""
 STRETCH = 2.4

@@ -7,9 +7,7 @@ from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field, replace
 from typing import Any, ClassVar
 
-import numpy as np
-from numpy.typing import NDArray
-
+from stickslip.arrays import Array
 from stickslip.contact.laws import Law
 from stickslip.contact.problem import ContactProblem
 from stickslip.scene import Scene
@@ -19,7 +17,7 @@ from stickslip.solvers.protocol import Relinearise, Solution, Solver
 from stickslip.solvers.registry import DEFAULT, make_solver
 from stickslip.stepping import Stepping
 
-Vector = NDArray[np.float64]
+Vector = Array
 STEP = 0.0083
 """[s] step of all of the paper's examples (Table 2)."""
 SOLVER = "newton"

@@ -5,8 +5,8 @@ from __future__ import annotations
 from collections.abc import Mapping
 
 import numpy as np
-from numpy.typing import NDArray
 
+from stickslip.arrays import Array
 from stickslip.experiments.macklin2019_courses import INNER, LINEAR_ITERATIONS
 from stickslip.experiments.macklin2019_limits import row_terms
 from stickslip.experiments.macklin2019_steps import Moment, Stage
@@ -17,7 +17,7 @@ from stickslip.linalg.linear_solvers import LINEAR_SOLVERS
 from stickslip.linalg.schur_system import SchurSystem, schur_system
 from stickslip.solvers.newton_rows import LARGE
 
-Vector = NDArray[np.float64]
+Vector = Array
 Residuals = dict[str, dict[str, Vector]]
 """By scene and name of a solver, (k + 1,) the residual over that of the start, in the norm of the preconditioner."""
 

@@ -12,9 +12,9 @@ from functools import partial
 from itertools import pairwise
 
 import numpy as np
-from numpy.typing import NDArray
 
 from stickslip import jit
+from stickslip.arrays import Array, LongInts
 from stickslip.contact.laws import CONTACT
 from stickslip.experiments.macklin2019_steps import STEP, Beside, Moment, Stage, Watched
 from stickslip.experiments.processes import Progress
@@ -68,24 +68,24 @@ class Timed:
 
     bodies: int
     joints: int
-    contacts: NDArray[np.int64]
+    contacts: LongInts
     largest_island: int
     """Most contacts of one island, at the last step."""
-    assembly: NDArray[np.float64]
+    assembly: Array
     """[ms] of assembling, in all Newton iterations of a step."""
-    solve: NDArray[np.float64]
+    solve: Array
     """[ms] of the linear solver, in all Newton iterations of a step."""
     residual: float
     """Median of the scaled residual that these iterations reach."""
     elements: int = 0
     """Tetrahedra."""
-    auto: NDArray[np.float64] | None = None
+    auto: Array | None = None
     """[ms] that ``auto`` takes to assemble and solve, where it makes the steps, and"""
     auto_residual: float = np.nan
     """the median of the larger of the scaled residual that it reaches and the relative error of momentum."""
 
     @property
-    def total(self) -> NDArray[np.float64]:
+    def total(self) -> Array:
         """[ms] of the whole solve."""
         return self.assembly + self.solve
 

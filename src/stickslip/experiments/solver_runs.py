@@ -11,6 +11,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from stickslip import jit
+from stickslip.arrays import Array, Bools, LongInts
 from stickslip.contact.laws import Law
 from stickslip.contact.problem import ContactProblem
 from stickslip.errors import DivergenceError
@@ -20,7 +21,7 @@ from stickslip.solvers.protocol import Relinearise, Solution, Solver
 from stickslip.solvers.registry import make_solver
 from stickslip.stepping import Stepping
 
-Vector = NDArray[np.float64]
+Vector = Array
 
 ABSOLUTE, RELATIVE, NONE = range(3)
 """How a solve ended: the merit fell below its threshold, it no longer changed, or neither in the iterations given."""
@@ -51,12 +52,12 @@ class RunRecord:
     """What was seen in a run, one entry a step (n,); a run that blew up has fewer steps than were asked for."""
 
     spec: RunSpec
-    outcome: NDArray[np.int64]
+    outcome: LongInts
     """ABSOLUTE, RELATIVE or NONE."""
-    iterations: NDArray[np.int64]
-    rollbacks: NDArray[np.int64]
+    iterations: LongInts
+    rollbacks: LongInts
     """Divergence detections."""
-    contacts: NDArray[np.int64]
+    contacts: LongInts
     merit: Vector
     """[N s] of the iterate returned: the least over the iterations, since those that raise it are rolled back."""
     residual: Vector
@@ -78,7 +79,7 @@ class RunRecord:
     failure: str = ""
     """Why the run ended early."""
     bodies: int = 0
-    counts: Mapping[str, NDArray[np.int64]] = field(default_factory=dict)
+    counts: Mapping[str, LongInts] = field(default_factory=dict)
     """(n,) of each name: what else the solver counted in a step, zero where it counted nothing."""
 
     @property
@@ -87,7 +88,7 @@ class RunRecord:
         return self.spec.steps - len(self.outcome)
 
     @property
-    def busy(self) -> NDArray[np.bool_]:
+    def busy(self) -> Bools:
         """(n,) steps with contacts; the others have nothing to solve and are left out of statistics."""
         return self.contacts > 0
 

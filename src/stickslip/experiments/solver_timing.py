@@ -5,10 +5,8 @@ from __future__ import annotations
 import time
 from dataclasses import dataclass, fields, replace
 
-import numpy as np
-from numpy.typing import NDArray
-
 from stickslip import jit
+from stickslip.arrays import Array
 from stickslip.contact.problem import ContactProblem
 from stickslip.solvers.protocol import Solution, Solver
 
@@ -27,7 +25,7 @@ class TimedSolution:
     """Time of all threads [s]."""
 
 
-def timed_solve(solver: Solver, problem: ContactProblem, warm: NDArray[np.float64] | None = None) -> TimedSolution:
+def timed_solve(solver: Solver, problem: ContactProblem, warm: Array | None = None) -> TimedSolution:
     """Solve the problem, from the impulses ``warm`` (m,) where given, and time it.
 
     Kernels are loaded before, by one iteration. That does not load all of them (a method may only be switched to
@@ -50,7 +48,7 @@ def load_kernels(solver: Solver, problem: ContactProblem) -> None:
         replace(solver, max_iterations=1).solve(replace(problem))  # type: ignore[type-var]
 
 
-def _timed(solver: Solver, problem: ContactProblem, warm: NDArray[np.float64] | None) -> TimedSolution:
+def _timed(solver: Solver, problem: ContactProblem, warm: Array | None) -> TimedSolution:
     fresh = replace(problem)  # a copy has none of the cached properties
     cpu, start = time.process_time(), time.perf_counter()
     solution = solver.solve(fresh, warm)

@@ -7,8 +7,8 @@ from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
-from numpy.typing import NDArray
 
+from stickslip.arrays import Array, Bools, LongInts
 from stickslip.experiments.report import Claim, Row
 from stickslip.scenes.ball_drop import AT_REST
 from stickslip.scenes.registry import find_scene
@@ -24,15 +24,15 @@ SCENE = "ball-drop"
 class Drop:
     """A drop of n balls, k steps; the lowest ball first."""
 
-    time: NDArray[np.float64]
+    time: Array
     """(k,) [s] at the end of each step."""
-    height: NDArray[np.float64]
+    height: Array
     """(k, n) [m] of the centres."""
-    speed: NDArray[np.float64]
+    speed: Array
     """(k, n) [m/s] upwards."""
-    contacts: NDArray[np.int64]
-    iterations: NDArray[np.int64]
-    converged: NDArray[np.bool_]
+    contacts: LongInts
+    iterations: LongInts
+    converged: Bools
     radius: float
     """[m] of the balls."""
 

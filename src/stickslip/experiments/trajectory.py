@@ -3,8 +3,8 @@
 from dataclasses import dataclass
 
 import numpy as np
-from numpy.typing import NDArray
 
+from stickslip.arrays import Array
 from stickslip.experiments.truth_scenes import SceneData
 
 
@@ -12,8 +12,8 @@ from stickslip.experiments.truth_scenes import SceneData
 class Trajectory:
     """Centres of mass [m] and their velocities [m/s], both (steps + 1, bodies, 3); row k is the state after k steps."""
 
-    position: NDArray[np.float64]
-    velocity: NDArray[np.float64]
+    position: Array
+    velocity: Array
 
 
 def empty_trajectory(scene: SceneData) -> Trajectory:

@@ -7,7 +7,8 @@ colour by colour, and within a chunk element by element. So the result has the s
 from __future__ import annotations
 
 import numpy as np
-from numpy.typing import NDArray
+
+from stickslip.arrays import Ints, LongInts
 
 COLOURS_A_ROUND = 63
 """Colours that the bits of one word tell apart; chunks that find none of them free wait for the next round."""
@@ -16,9 +17,7 @@ CHUNKS = 64
 """At most so many: enough for some threads, and few enough that large meshes are walked nearly in order."""
 
 
-def element_chunks(
-    nodes: NDArray[np.int32], chunk_size: int = 96
-) -> tuple[NDArray[np.int32], NDArray[np.int32], NDArray[np.int32]]:
+def element_chunks(nodes: Ints, chunk_size: int = 96) -> tuple[Ints, Ints, Ints]:
     """The order (nt,) in which to store elements with nodes (nt, 4), and where its chunks and their colours start.
 
     Elements near each other in the numbering of nodes share a chunk, so that a chunk's nodes stay in the cache: of
@@ -38,7 +37,7 @@ def element_chunks(
     return near[moved], chunk_start, colour_start
 
 
-def _chunk_colours(nodes: NDArray[np.int32], bounds: NDArray[np.int32]) -> NDArray[np.int64]:
+def _chunk_colours(nodes: Ints, bounds: Ints) -> LongInts:
     """Colour (nc,) of each chunk of elements: the lowest that no chunk before it has at one of its nodes."""
     colour = np.zeros(len(bounds) - 1, dtype=np.int64)
     waiting, first_colour = list(range(len(colour))), 0

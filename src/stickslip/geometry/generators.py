@@ -9,12 +9,13 @@ import itertools
 import math
 
 import numpy as np
-from numpy.typing import ArrayLike, NDArray
+from numpy.typing import ArrayLike
 
+from stickslip.arrays import Array, Ints, LongInts
 from stickslip.checks import array, positive, whole
 from stickslip.errors import InputError
 
-Mesh = tuple[NDArray[np.float64], NDArray[np.int32]]
+Mesh = tuple[Array, Ints]
 """Vertices (n, 3) [m] and triangles (m, 3)."""
 SAME = 1e-9
 """Share of a stone's size below which two corners are one."""
@@ -39,8 +40,8 @@ def surface_of_revolution(profile: ArrayLike, segments: int) -> Mesh:
     if area < 0.0:  # its inside must be on the left, or the triangles would face inwards
         outline = outline[::-1]
     angle = 2.0 * np.pi * np.arange(segments) / segments
-    vertices: list[NDArray[np.float64]] = []
-    rings: list[NDArray[np.int64]] = []  # vertex numbers of each corner of the outline, one per segment
+    vertices: list[Array] = []
+    rings: list[LongInts] = []  # vertex numbers of each corner of the outline, one per segment
     count = 0
     for radius, height in outline.tolist():
         own = 1 if radius == 0.0 else segments
@@ -96,14 +97,14 @@ def jack(reach: float, width: float, tip: float, chamfer: float) -> Mesh:
     return np.array(list(found)), _indices(np.array(triangles))
 
 
-def convex_corners(planes: ArrayLike) -> NDArray[np.float64]:
+def convex_corners(planes: ArrayLike) -> Array:
     """Corners (n, 3) [m] of the bounded solid n.x <= d on the inner side of all ``planes`` (k, 4) [n, d].
 
     Every three planes are met, so it is meant for stones with a dozen faces.
     """
     given = np.array(planes, dtype=np.float64)
     given /= np.linalg.norm(given[:, :3], axis=1)[:, None]
-    corners: list[NDArray[np.float64]] = []
+    corners: list[Array] = []
     size = float(np.abs(given[:, 3]).max())
     for triple in itertools.combinations(range(len(given)), 3):
         normals, offsets = given[list(triple), :3], given[list(triple), 3]
@@ -127,7 +128,7 @@ def voussoir(
     top: float,
     taper: float = 0.0,
     thickness: float | None = None,
-) -> NDArray[np.float64]:
+) -> Array:
     """Corners (n, 3) [m] of a stone of a flat-topped arch in the x-z plane about the origin.
 
     It lies between two angles [rad] from the x axis, start < end, outside a circle of ``radius`` [m], and inside the
@@ -156,7 +157,7 @@ def voussoir(
     return convex_corners(planes)
 
 
-def trapezoid_prism(bottom: float, top: float, depth: float, height: float) -> NDArray[np.float64]:
+def trapezoid_prism(bottom: float, top: float, depth: float, height: float) -> Array:
     """Corners (8, 3) or, with top = 0, (6, 3) [m] of a prism along y, |y| <= depth / 2, 0 <= z <= height.
 
     Its cross-section in the x-z plane is symmetric, ``bottom`` wide below and ``top`` wide above.
@@ -166,7 +167,7 @@ def trapezoid_prism(bottom: float, top: float, depth: float, height: float) -> N
     return np.array([(x, y, z) for y in (-0.5 * depth, 0.5 * depth) for x, z in xz])
 
 
-def ring_stone(inner: float, outer: float, start: float, end: float, height: float) -> NDArray[np.float64]:
+def ring_stone(inner: float, outer: float, start: float, end: float, height: float) -> Array:
     """Corners (8, 3) [m] of a straight-sided stone of a ring about the z axis, 0 <= z <= height.
 
     inner, outer: distances of its faces from the axis; start, end: angles of its joints [rad], less than pi apart.
@@ -184,7 +185,7 @@ def ring_stone(inner: float, outer: float, start: float, end: float, height: flo
     )
 
 
-def drum(lower: float, upper: float, height: float, sides: int) -> NDArray[np.float64]:
+def drum(lower: float, upper: float, height: float, sides: int) -> Array:
     """Corners (2 sides, 3) [m] of a column drum about z, |z| <= height / 2: a prism, or tapered.
 
     lower, upper: radii of the circles through the corners of its faces [m].
@@ -199,5 +200,5 @@ def drum(lower: float, upper: float, height: float, sides: int) -> NDArray[np.fl
     return np.concatenate(rings)
 
 
-def _indices(triangles: NDArray[np.int64]) -> NDArray[np.int32]:
+def _indices(triangles: LongInts) -> Ints:
     return np.ascontiguousarray(triangles, dtype=np.int32)

@@ -13,8 +13,8 @@ By hand, because the library that reads them takes any amount of memory that a n
 from __future__ import annotations
 
 import numpy as np
-from numpy.typing import NDArray
 
+from stickslip.arrays import Array, LongInts
 from stickslip.geometry.number_stream import NumberStream, as_whole
 
 CELLS = {1: ("line", 2), 2: ("triangle", 3), 3: ("quad", 4), 4: ("tetra", 4), 5: ("hexahedron", 8), 6: ("wedge", 6),
@@ -23,12 +23,12 @@ CELLS = {1: ("line", 2), 2: ("triangle", 3), 3: ("quad", 4), 4: ("tetra", 4), 5:
          17: ("hexahedron20", 20), 18: ("wedge15", 15), 19: ("pyramid13", 13)}  # fmt: skip
 """Name and number of nodes of Gmsh's types of elements."""
 
-Nodes = tuple[NDArray[np.int64], NDArray[np.float64]]
+Nodes = tuple[LongInts, Array]
 """Numbers (n,) and positions (n, 3)."""
-Blocks = list[tuple[str, NDArray[np.int64]]]
+Blocks = list[tuple[str, LongInts]]
 
 
-def read_gmsh(content: bytes) -> tuple[NDArray[np.float64], Blocks]:
+def read_gmsh(content: bytes) -> tuple[Array, Blocks]:
     """Points (n, 3) and for each type of cells its name and corners (k, j); a ValueError says what is wrong."""
     stream = NumberStream(content)
     version, order, size = _format(stream)
@@ -166,11 +166,11 @@ def _kind(code: int) -> tuple[str, int]:
     return CELLS[code]
 
 
-def _places(numbers: NDArray[np.int64], tags: NDArray[np.int64]) -> NDArray[np.int64]:
+def _places(numbers: LongInts, tags: LongInts) -> LongInts:
     """Where the nodes of the given numbers are; numbers may have gaps of any size."""
     order = np.argsort(numbers, kind="stable")
     at = np.minimum(np.searchsorted(numbers[order], tags), len(numbers) - 1)
-    found: NDArray[np.int64] = order[at]
+    found: LongInts = order[at]
     if tags.size and not len(numbers):
         raise ValueError("its elements have nodes, but there are none")
     missing = numbers[found] != tags

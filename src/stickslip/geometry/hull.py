@@ -11,8 +11,8 @@ from dataclasses import dataclass
 from typing import NamedTuple
 
 import numpy as np
-from numpy.typing import NDArray
 
+from stickslip.arrays import Array, Ints
 from stickslip.errors import InputError
 
 COPLANAR = 1e-9
@@ -22,27 +22,27 @@ COPLANAR = 1e-9
 class HullTables(NamedTuple):
     """All hulls of a model as flat arrays; vertex indices in ``loop`` and ``edges`` are local to their hull."""
 
-    vertex_start: NDArray[np.int32]
-    vertices: NDArray[np.float64]
-    face_start: NDArray[np.int32]
-    face_plane: NDArray[np.float64]
-    loop_start: NDArray[np.int32]
-    loop: NDArray[np.int32]
-    edge_start: NDArray[np.int32]
-    edges: NDArray[np.int32]
+    vertex_start: Ints
+    vertices: Array
+    face_start: Ints
+    face_plane: Array
+    loop_start: Ints
+    loop: Ints
+    edge_start: Ints
+    edges: Ints
 
 
 @dataclass(frozen=True, eq=False)
 class Polyhedron:
     """One hull: vertices (nv, 3), planes (nf, 4) with outward normal and offset, face loops, edges (ne, 2)."""
 
-    vertices: NDArray[np.float64]
-    planes: NDArray[np.float64]
-    loops: tuple[NDArray[np.int32], ...]
-    edges: NDArray[np.int32]
+    vertices: Array
+    planes: Array
+    loops: tuple[Ints, ...]
+    edges: Ints
 
 
-def polyhedron(points: NDArray[np.float64], where: str = "hull") -> Polyhedron:
+def polyhedron(points: Array, where: str = "hull") -> Polyhedron:
     """Convex hull of points (n, 3) with merged faces; flat or degenerate input raises an InputError."""
     from scipy.spatial import ConvexHull, QhullError  # costs 0.1 s to import, and few scenes have hulls
 
@@ -59,7 +59,7 @@ def polyhedron(points: NDArray[np.float64], where: str = "hull") -> Polyhedron:
 
     kept = np.sort(hull.vertices)
     vertices = np.ascontiguousarray(points[kept])
-    planes: list[NDArray[np.float64]] = []
+    planes: list[Array] = []
     members: list[set[int]] = []
     for simplex, equation in zip(hull.simplices, hull.equations, strict=True):
         for k, plane in enumerate(planes):
@@ -83,7 +83,7 @@ def polyhedron(points: NDArray[np.float64], where: str = "hull") -> Polyhedron:
     return Polyhedron(vertices, np.array(face_planes), tuple(loops), np.array(sorted(edges), dtype=np.int32))
 
 
-def _ordered_loop(indices: list[int], vertices: NDArray[np.float64], normal: NDArray[np.float64]) -> NDArray[np.int32]:
+def _ordered_loop(indices: list[int], vertices: Array, normal: Array) -> Ints:
     """Vertices of one face, counter-clockwise seen from outside, starting at the smallest index."""
     corners = vertices[indices]
     centre = corners.mean(axis=0)
@@ -97,7 +97,7 @@ def _ordered_loop(indices: list[int], vertices: NDArray[np.float64], normal: NDA
 def tables(hulls: Sequence[Polyhedron]) -> HullTables:
     """Concatenate hulls into the flat arrays that kernels read."""
 
-    def starts(counts: Sequence[int]) -> NDArray[np.int32]:
+    def starts(counts: Sequence[int]) -> Ints:
         return np.concatenate([[0], np.cumsum(counts)]).astype(np.int32)
 
     loops = [loop for hull in hulls for loop in hull.loops]

@@ -7,8 +7,8 @@ from dataclasses import dataclass
 from math import pi
 
 import numpy as np
-from numpy.typing import NDArray
 
+from stickslip.arrays import Array
 from stickslip.errors import InputError
 from stickslip.geometry.hull import polyhedron
 from stickslip.geometry.rotation import matrix
@@ -20,8 +20,8 @@ class MassProperties:
     """Mass [kg], centre (3,) [m] and inertia (3, 3) [kg m^2] about that centre, in the frame of the owner."""
 
     mass: float
-    centre: NDArray[np.float64]
-    inertia: NDArray[np.float64]
+    centre: Array
+    inertia: Array
 
 
 def of_shape(shape: Shape, where: str = "shape") -> MassProperties:
@@ -52,7 +52,7 @@ def of_shape(shape: Shape, where: str = "shape") -> MassProperties:
             raise InputError(f"{where}: a half-space has no finite mass; make its body static or kinematic")
 
 
-def _of_hull(points: NDArray[np.float64], where: str) -> MassProperties:
+def _of_hull(points: Array, where: str) -> MassProperties:
     """Sum over the tetrahedra from an inner point to every face triangle."""
     hull = polyhedron(points, where)
     inner = hull.vertices.mean(axis=0)

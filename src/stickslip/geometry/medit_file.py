@@ -2,9 +2,7 @@
 
 from __future__ import annotations
 
-import numpy as np
-from numpy.typing import NDArray
-
+from stickslip.arrays import Array, LongInts
 from stickslip.geometry.number_stream import NumberStream
 
 CELLS = {"Edges": ("line", 2), "Triangles": ("triangle", 3), "Quadrilaterals": ("quad", 4), "Tetrahedra": ("tetra", 4),
@@ -13,12 +11,12 @@ CELLS = {"Edges": ("line", 2), "Triangles": ("triangle", 3), "Quadrilaterals": (
 """Names of cells and how many vertices they have; a reference follows them."""
 
 
-def read_medit(content: bytes) -> tuple[NDArray[np.float64], list[tuple[str, NDArray[np.int64]]]]:
+def read_medit(content: bytes) -> tuple[Array, list[tuple[str, LongInts]]]:
     """Points (n, 3) and for each type of cells its name and corners (k, j); a ValueError says what is wrong."""
     stream = NumberStream(content)
     if stream.line()[:1] != ["MeshVersionFormatted"]:
         raise ValueError("its first word is not MeshVersionFormatted")
-    points: NDArray[np.float64] | None = None
+    points: Array | None = None
     cells = []
     dimension = 0
     while words := stream.line():

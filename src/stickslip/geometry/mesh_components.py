@@ -5,8 +5,8 @@ from __future__ import annotations
 from math import atan2, pi
 
 import numpy as np
-from numpy.typing import NDArray
 
+from stickslip.arrays import Array, Ints
 from stickslip.jit import kernel
 from stickslip.linalg.vec3 import cross, dot, load3, norm, sub
 
@@ -16,9 +16,7 @@ SURE = 0.1
 """Winding numbers this far from a whole one belong to points on a surface, which may touch another."""
 
 
-def misplaced_piece(
-    vertices: NDArray[np.float64], triangles: NDArray[np.int32], neighbours: NDArray[np.int32]
-) -> tuple[int, NDArray[np.float64], int]:
+def misplaced_piece(vertices: Array, triangles: Ints, neighbours: Ints) -> tuple[int, Array, int]:
     """A triangle of a piece that lies where none of its sense may, a point (3,) [m] of it, and how many others hold it.
 
     The others wind about an outward piece 0 times and about a cavity once. (-1, zero, 0) where all is in order.

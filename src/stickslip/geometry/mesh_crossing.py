@@ -3,8 +3,8 @@
 from __future__ import annotations
 
 import numpy as np
-from numpy.typing import NDArray
 
+from stickslip.arrays import Array, Ints
 from stickslip.geometry.mesh_tree import build_tree
 from stickslip.jit import inner_kernel, kernel
 from stickslip.linalg.vec3 import axpy, cross, dot, load3, norm, sub
@@ -13,7 +13,7 @@ TOUCHING = 1e-9
 """Relative to the edges: what crosses less than this touches only, which is allowed."""
 
 
-def first_crossing(vertices: NDArray[np.float64], triangles: NDArray[np.int32]) -> tuple[int, int, NDArray[np.float64]]:
+def first_crossing(vertices: Array, triangles: Ints) -> tuple[int, int, Array]:
     """Two crossing triangles i < j and a point (3,) [m] of both, the lowest i first; (-1, -1, zero) for none."""
     corner = vertices[triangles]
     tree = build_tree(corner.min(axis=1), corner.max(axis=1))

@@ -7,8 +7,8 @@ from io import BytesIO
 from pathlib import Path
 
 import numpy as np
-from numpy.typing import NDArray
 
+from stickslip.arrays import Array, Ints
 from stickslip.errors import FileError, MissingDependencyError
 from stickslip.reading import reading, regular_file
 
@@ -16,12 +16,12 @@ FORMATS = ("obj", "stl", "ply", "off")
 """What trimesh is asked to read; it knows more, such as archives, which nobody has looked at."""
 
 
-def read_vertices(path: str | os.PathLike[str]) -> NDArray[np.float64]:
+def read_vertices(path: str | os.PathLike[str]) -> Array:
     """Vertices (n, 3) of a mesh file, in the file's own units, taken as metres; for convex hulls."""
     return _read(path)[0]
 
 
-def read_mesh(path: str | os.PathLike[str]) -> tuple[NDArray[np.float64], NDArray[np.int32]]:
+def read_mesh(path: str | os.PathLike[str]) -> tuple[Array, Ints]:
     """Vertices (n, 3) and triangles (m, 3) of a mesh file, in the file's own units, taken as metres."""
     vertices, triangles = _read(path)
     if len(triangles) == 0:
@@ -29,7 +29,7 @@ def read_mesh(path: str | os.PathLike[str]) -> tuple[NDArray[np.float64], NDArra
     return vertices, triangles
 
 
-def _read(path: str | os.PathLike[str]) -> tuple[NDArray[np.float64], NDArray[np.int32]]:
+def _read(path: str | os.PathLike[str]) -> tuple[Array, Ints]:
     """Vertices and triangles as they are in the file."""
     file = regular_file(path, "mesh file", "the path of an OBJ, STL, PLY or OFF file")
     kind = file.suffix.lower().removeprefix(".")

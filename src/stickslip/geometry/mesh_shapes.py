@@ -6,8 +6,8 @@ import hashlib
 from collections.abc import Sequence
 
 import numpy as np
-from numpy.typing import NDArray
 
+from stickslip.arrays import Array, Ints
 from stickslip.geometry.hull import Polyhedron, polyhedron
 from stickslip.geometry.mesh_tables import MeshTables, mesh_tables
 from stickslip.geometry.shapes import Box, Hull, Mesh, Shape
@@ -23,7 +23,7 @@ BOX_TRIANGLES = np.array(
 """Corner i of a box is on the positive side of axis k where bit k of i is set."""
 
 
-def shape_meshes(shapes: Sequence[Shape]) -> tuple[MeshTables, NDArray[np.int32]]:
+def shape_meshes(shapes: Sequence[Shape]) -> tuple[MeshTables, Ints]:
     """Tables of the distinct meshes of shapes, and the number (ns,) of each shape's mesh or -1.
 
     The frame of a triangle mesh has its origin in the middle of its bounding box, that of a box or hull is the
@@ -33,7 +33,7 @@ def shape_meshes(shapes: Sequence[Shape]) -> tuple[MeshTables, NDArray[np.int32]
     if not any(isinstance(shape, Mesh) for shape in shapes):
         return mesh_tables([]), number
     known: dict[tuple[str, bytes], int] = {}
-    meshes: list[tuple[TriangleMesh, NDArray[np.float64]]] = []
+    meshes: list[tuple[TriangleMesh, Array]] = []
     for s, shape in enumerate(shapes):
         if isinstance(shape, Mesh):
             mesh, origin = shape.solid, shape.middle

@@ -8,6 +8,7 @@ from typing import NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
+from stickslip.arrays import Array, Ints, LongInts
 from stickslip.geometry.mesh_distance import fill_grid, vertex_normals
 from stickslip.geometry.mesh_tree import Tree, build_tree
 from stickslip.geometry.triangle_mesh import TriangleMesh
@@ -30,24 +31,24 @@ class MeshTables(NamedTuple):
     compile time in each function that takes them. Columns have their names in geometry/mesh_distance.py.
     """
 
-    starts: NDArray[np.int64]
+    starts: LongInts
     """(nm + 1, 7) first vertex, triangle, edge, node of the trees over triangles, vertices and edges, grid node"""
-    frames: NDArray[np.float64]
+    frames: Array
     """(nm, 14) box: lower and upper corner [m]; its diagonal [m]; grid: first node (3), cell [m], nodes per axis (3)"""
-    vertices: NDArray[np.float64]
+    vertices: Array
     """(nv, 6) position [m] and angle-weighted pseudonormal, in the order of the tree over them"""
-    around: NDArray[np.int32]
+    around: Ints
     """(nv,) one of the triangles around each vertex"""
-    triangles: NDArray[np.int32]
+    triangles: Ints
     """(nt, 7) vertices; triangles beyond the edges from corner k to k + 1; bit k: the surface is flat at edge k,
     bit 3 + k: at corner k; in the order of the tree over them"""
-    normals: NDArray[np.float64]
+    normals: Array
     """(nt, 3) outward unit normals"""
-    edges: NDArray[np.int32]
+    edges: Ints
     """(ne, 4) tail, head, triangle on the left, triangle on the right, in the order of the tree over them"""
-    bounds: NDArray[np.float64]
+    bounds: Array
     """(nn, 6) lower and upper corner of a node of a tree [m]"""
-    links: NDArray[np.int32]
+    links: Ints
     """(nn, 3) node after this subtree; first item; number of items, 0 at inner nodes"""
     grid: NDArray[np.float32]
     """signed distance at the nodes of the grids [m]"""
@@ -60,7 +61,7 @@ EMPTY = MeshTables(
 _BUILT: dict[tuple[str, bytes], MeshTables] = {}
 
 
-def mesh_tables(meshes: Sequence[tuple[TriangleMesh, NDArray[np.float64]]]) -> MeshTables:
+def mesh_tables(meshes: Sequence[tuple[TriangleMesh, Array]]) -> MeshTables:
     """Tables of several meshes, each with the point (3,) [m] that becomes the origin of its frame."""
     parts = [_single(mesh, origin) for mesh, origin in meshes]
     if not parts:
@@ -92,7 +93,7 @@ def mesh_tables(meshes: Sequence[tuple[TriangleMesh, NDArray[np.float64]]]) -> M
     return MeshTables(starts, *(np.ascontiguousarray(column) for column in joined))
 
 
-def _single(mesh: TriangleMesh, origin: NDArray[np.float64]) -> MeshTables:
+def _single(mesh: TriangleMesh, origin: Array) -> MeshTables:
     """Tables of one mesh, from the cache where it was met before."""
     key = mesh.digest, origin.tobytes()
     if key not in _BUILT:
@@ -100,7 +101,7 @@ def _single(mesh: TriangleMesh, origin: NDArray[np.float64]) -> MeshTables:
     return _BUILT[key]
 
 
-def _build(mesh: TriangleMesh, origin: NDArray[np.float64]) -> MeshTables:
+def _build(mesh: TriangleMesh, origin: Array) -> MeshTables:
     """Everything that is derived from a mesh."""
     points = mesh.vertices - origin
     over_vertices = build_tree(points, points)
@@ -149,9 +150,7 @@ def _build(mesh: TriangleMesh, origin: NDArray[np.float64]) -> MeshTables:
     return tables
 
 
-def _flat_bits(
-    triangles: NDArray[np.int32], neighbours: NDArray[np.int32], normals: NDArray[np.float64], count: int
-) -> NDArray[np.int32]:
+def _flat_bits(triangles: Ints, neighbours: Ints, normals: Array, count: int) -> Ints:
     """Bit k where the surface is flat at edge k of a triangle, bit 3 + k where it is flat at its corner k."""
     same = np.abs(normals[:, None, :] - normals[neighbours]).max(axis=2) < FLAT
     bent = np.zeros(count, bool)
@@ -162,11 +161,11 @@ def _flat_bits(
 
 
 def _edges(
-    vertices: NDArray[np.float64],
-    triangles: NDArray[np.int32],
-    neighbours: NDArray[np.int32],
-    normals: NDArray[np.float64],
-) -> tuple[NDArray[np.int32], Tree]:
+    vertices: Array,
+    triangles: Ints,
+    neighbours: Ints,
+    normals: Array,
+) -> tuple[Ints, Tree]:
     """Edges that stick out, and the tree over them."""
     left, k = np.nonzero(neighbours > np.arange(len(triangles))[:, None])
     tail, head, right = triangles[left, k], triangles[left, (k + 1) % 3], neighbours[left, k]
@@ -179,9 +178,7 @@ def _edges(
     return np.ascontiguousarray(edges[tree.order]), tree
 
 
-def _grid_layout(
-    lower: NDArray[np.float64], upper: NDArray[np.float64], triangles: int
-) -> tuple[NDArray[np.int64], NDArray[np.float64]]:
+def _grid_layout(lower: Array, upper: Array, triangles: int) -> tuple[LongInts, Array]:
     """Nodes along each axis (3,), and the first node and the width of a cell (4,)."""
     extent = upper - lower
     nodes = min(GRID_NODES, 1000 + GRID_NODES_PER_TRIANGLE * triangles)

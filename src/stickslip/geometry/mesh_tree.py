@@ -9,8 +9,8 @@ from __future__ import annotations
 from typing import NamedTuple
 
 import numpy as np
-from numpy.typing import NDArray
 
+from stickslip.arrays import Array, Ints
 from stickslip.jit import inner_kernel, kernel
 
 LEAF = 4
@@ -22,15 +22,15 @@ DEEPEST = 40
 class Tree(NamedTuple):
     """k nodes in depth-first order over items in ``order``."""
 
-    bounds: NDArray[np.float64]
+    bounds: Array
     """(k, 6) lower and upper corner [m]"""
-    links: NDArray[np.int32]
+    links: Ints
     """(k, 3) node after this subtree; first item; number of items, 0 at inner nodes"""
-    order: NDArray[np.int32]
+    order: Ints
     """(n,) items, leaf after leaf"""
 
 
-def build_tree(lower: NDArray[np.float64], upper: NDArray[np.float64]) -> Tree:
+def build_tree(lower: Array, upper: Array) -> Tree:
     """Tree over the boxes lower, upper (n, 3), split at the middle of the longest side of their centres."""
     count = len(lower)
     bounds, links = np.empty((2 * count + 1, 6)), np.empty((2 * count + 1, 3), np.int32)

@@ -7,6 +7,8 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
+from stickslip.arrays import Array, LongInts
+
 
 class NumberStream:
     """Reads a file from front to back. What it lacks, or cannot be, raises a ValueError that says what."""
@@ -39,7 +41,7 @@ class NumberStream:
             values = np.frombuffer(self.content, dtype, count, self.at)
             self.at += values.nbytes
             return values.astype(wide)
-        pieces: list[NDArray[np.float64]] = []
+        pieces: list[Array] = []
         found = 0
         while found < count:
             words = self.line()
@@ -58,11 +60,11 @@ class NumberStream:
         return int(self.array(1, dtype)[0])
 
 
-def _joined(pieces: list[NDArray[np.float64]]) -> NDArray[np.float64]:
+def _joined(pieces: list[Array]) -> Array:
     return np.concatenate([np.empty(0), *pieces])
 
 
-def as_whole(values: NDArray[np.float64]) -> NDArray[np.int64]:
+def as_whole(values: Array) -> LongInts:
     """Numbers that were written as text, as whole ones."""
     whole = np.isfinite(values) & (np.abs(values) < 2.0**53)
     if not whole.all():

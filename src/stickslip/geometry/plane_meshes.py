@@ -10,8 +10,8 @@ from __future__ import annotations
 from math import pi
 
 import numpy as np
-from numpy.typing import NDArray
 
+from stickslip.arrays import Array, LongInts
 from stickslip.checks import positive
 from stickslip.geometry.tet_generators import _count, _few, _swept
 from stickslip.geometry.tet_mesh import TetMesh
@@ -41,7 +41,7 @@ def crossed_disc(radius: float, thickness: float, divisions: int, layers: int = 
     return _swept(stack, triangles, "crossed disc")
 
 
-def _disc_of_quads(n: int) -> tuple[NDArray[np.float64], NDArray[np.int64]]:
+def _disc_of_quads(n: int) -> tuple[Array, LongInts]:
     """Points (k, 2) and counter-clockwise quadrilaterals (n^2 + 4 n m, 4) of a disc of radius 1."""
     grid = np.arange(-n, n + 1, 2) / n
     y, x = (c.ravel() for c in np.meshgrid(grid, grid, indexing="ij"))
@@ -65,7 +65,7 @@ def _disc_of_quads(n: int) -> tuple[NDArray[np.float64], NDArray[np.int64]]:
     return np.concatenate(points), np.concatenate(quads)
 
 
-def _on_circle(x: NDArray[np.float64], y: NDArray[np.float64]) -> NDArray[np.float64]:
+def _on_circle(x: Array, y: Array) -> Array:
     """Points (k, 2) on the unit circle for points of squares, at angles that grow evenly along a side."""
     s = np.maximum(np.maximum(np.abs(x), np.abs(y)), 1e-300)
     upright = np.abs(x) >= np.abs(y)
@@ -74,7 +74,7 @@ def _on_circle(x: NDArray[np.float64], y: NDArray[np.float64]) -> NDArray[np.flo
     return np.stack([np.where(upright, np.sign(x) * near, far), np.where(upright, far, np.sign(y) * near)], axis=1)
 
 
-def _crossed(points: NDArray[np.float64], quads: NDArray[np.int64]) -> tuple[NDArray[np.float64], NDArray[np.int64]]:
+def _crossed(points: Array, quads: LongInts) -> tuple[Array, LongInts]:
     """Points with those where diagonals meet, and triangles (4 m, 3) of quadrilaterals (m, 4)."""
     a, b, c, d = (points[quads[:, k]] for k in range(4))
     first, second, way = c - a, d - b, b - a

@@ -3,10 +3,12 @@
 from __future__ import annotations
 
 import numpy as np
-from numpy.typing import ArrayLike, NDArray
+from numpy.typing import ArrayLike
+
+from stickslip.arrays import Array
 
 
-def matrix(quaternion: ArrayLike) -> NDArray[np.float64]:
+def matrix(quaternion: ArrayLike) -> Array:
     """Rotation matrix (3, 3) of a unit quaternion: world = R local."""
     w, x, y, z = np.asarray(quaternion, dtype=np.float64)
     return np.array(
@@ -18,25 +20,25 @@ def matrix(quaternion: ArrayLike) -> NDArray[np.float64]:
     )
 
 
-def multiply(p: ArrayLike, q: ArrayLike) -> NDArray[np.float64]:
+def multiply(p: ArrayLike, q: ArrayLike) -> Array:
     """Hamilton product p q: the rotation q followed by p."""
     a, b = np.asarray(p, dtype=np.float64), np.asarray(q, dtype=np.float64)
     return np.concatenate([[a[0] * b[0] - a[1:] @ b[1:]], a[0] * b[1:] + b[0] * a[1:] + np.cross(a[1:], b[1:])])
 
 
-def conjugate(q: ArrayLike) -> NDArray[np.float64]:
+def conjugate(q: ArrayLike) -> Array:
     """Inverse of a unit quaternion."""
     return np.asarray(q, dtype=np.float64) * np.array([1.0, -1.0, -1.0, -1.0])
 
 
-def about_axis(axis: ArrayLike, angle: float) -> NDArray[np.float64]:
+def about_axis(axis: ArrayLike, angle: float) -> Array:
     """Quaternion of a rotation by ``angle`` [rad] about ``axis`` (3,), right-handed."""
     direction = np.asarray(axis, dtype=np.float64)
     direction = direction / np.linalg.norm(direction)
     return np.concatenate([[np.cos(angle / 2)], np.sin(angle / 2) * direction])
 
 
-def between(start: ArrayLike, end: ArrayLike) -> NDArray[np.float64]:
+def between(start: ArrayLike, end: ArrayLike) -> Array:
     """Shortest rotation that takes the direction ``start`` (3,) to ``end`` (3,)."""
     a = np.asarray(start, dtype=np.float64) / np.linalg.norm(start)
     b = np.asarray(end, dtype=np.float64) / np.linalg.norm(end)
@@ -48,7 +50,7 @@ def between(start: ArrayLike, end: ArrayLike) -> NDArray[np.float64]:
     return q / np.linalg.norm(q)
 
 
-def rotation_vector(q: ArrayLike) -> NDArray[np.float64]:
+def rotation_vector(q: ArrayLike) -> Array:
     """Axis times angle [rad] of a unit quaternion, angle in [0, pi]."""
     quaternion = np.asarray(q, dtype=np.float64)
     if quaternion[0] < 0:

@@ -5,8 +5,8 @@ from __future__ import annotations
 from typing import NamedTuple
 
 import numpy as np
-from numpy.typing import NDArray
 
+from stickslip.arrays import Array, Ints, LongInts
 from stickslip.geometry.hull import HullTables
 from stickslip.geometry.mesh_tables import MeshTables
 from stickslip.geometry.rotation import matrix
@@ -21,13 +21,13 @@ RIM = 16
 class PointTables(NamedTuple):
     """Points of ns shapes; half-spaces have none."""
 
-    start: NDArray[np.int64]
+    start: LongInts
     """(ns + 1,) where the points of each shape begin."""
-    points: NDArray[np.float64]
+    points: Array
     """(k, 3) [m] relative to the body's centre of mass, in its frame."""
-    radius: NDArray[np.float64]
+    radius: Array
     """(ns,) [m] of balls about the points, whose hull is the shape; of a mesh, they are some points of it."""
-    thickness: NDArray[np.float64]
+    thickness: Array
     """(ns,) [m] half of what a body crosses that goes through the shape where it is thin; infinite for half-spaces."""
     thinnest: float
     """[m] the least of them."""
@@ -36,19 +36,19 @@ class PointTables(NamedTuple):
 class Part(NamedTuple):
     """What the tables hold of one shape, in its own frame."""
 
-    points: NDArray[np.float64]
+    points: Array
     radius: float
     thickness: float
 
 
 def point_tables(
-    types: NDArray[np.int32],
-    sizes: NDArray[np.float64],
-    positions: NDArray[np.float64],
-    rotations: NDArray[np.float64],
-    hull_of: NDArray[np.int32],
+    types: Ints,
+    sizes: Array,
+    positions: Array,
+    rotations: Array,
+    hull_of: Ints,
     hulls: HullTables,
-    mesh_of: NDArray[np.int32],
+    mesh_of: Ints,
     meshes: MeshTables,
 ) -> PointTables:
     """Tables of shapes that are given as in Model: positions (ns, 3) and rotations (ns, 4) in the frame of the body."""
@@ -65,7 +65,7 @@ def point_tables(
     )
 
 
-def _shape(code: int, size: NDArray[np.float64], hull: int, hulls: HullTables, mesh: int, meshes: MeshTables) -> Part:
+def _shape(code: int, size: Array, hull: int, hulls: HullTables, mesh: int, meshes: MeshTables) -> Part:
     """Points and thickness of one shape, in its own frame."""
     if code == HALF_SPACE:
         return Part(np.zeros((0, 3)), 0.0, np.inf)

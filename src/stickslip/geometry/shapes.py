@@ -4,9 +4,9 @@ from __future__ import annotations
 
 from dataclasses import dataclass, field
 
-import numpy as np
-from numpy.typing import ArrayLike, NDArray
+from numpy.typing import ArrayLike
 
+from stickslip.arrays import Array
 from stickslip.checks import array, positive, unit_quaternion, vector
 from stickslip.errors import InputError
 from stickslip.geometry.triangle_mesh import TriangleMesh, checked_mesh
@@ -66,7 +66,7 @@ class Cylinder:
 class Hull:
     """Convex hull of ``points`` (n, 3) [m]."""
 
-    points: NDArray[np.float64]
+    points: Array
 
     def __post_init__(self) -> None:
         points = array("hull", "points", self.points, (None, 3))
@@ -92,7 +92,7 @@ class Mesh:
     where: str = "mesh"
     solid: TriangleMesh = field(init=False)
     """The checked mesh."""
-    middle: NDArray[np.float64] = field(init=False)
+    middle: Array = field(init=False)
     """(3,) [m] middle of its bounding box."""
 
     def __post_init__(self) -> None:
@@ -111,8 +111,8 @@ class Placed:
     """A shape of a compound with its pose in the body's frame: position (3,) [m], rotation (w, x, y, z)."""
 
     shape: Shape
-    position: NDArray[np.float64]
-    rotation: NDArray[np.float64]
+    position: Array
+    rotation: Array
 
 
 def placed(shape: Shape, position: ArrayLike = (0, 0, 0), rotation: ArrayLike = (1, 0, 0, 0)) -> Placed:

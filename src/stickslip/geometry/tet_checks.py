@@ -5,8 +5,9 @@ from __future__ import annotations
 from typing import NamedTuple
 
 import numpy as np
-from numpy.typing import ArrayLike, NDArray
+from numpy.typing import ArrayLike
 
+from stickslip.arrays import Array, Bools, Ints, LongInts
 from stickslip.checks import MOST, array, numbers
 from stickslip.errors import InputError
 
@@ -21,17 +22,17 @@ SHOWN = 10
 class Faces(NamedTuple):
     """Faces of a mesh: face 4 e + k is face k of element e."""
 
-    corners: NDArray[np.int32]
+    corners: Ints
     """(4 k, 3) nodes, counter-clockwise from outside of the element."""
-    order: NDArray[np.int64]
+    order: LongInts
     """(4 k,) faces, those with the same nodes one after the other."""
-    start: NDArray[np.int64]
+    start: LongInts
     """(f,) places in ``order`` where faces with the same nodes begin."""
-    sharing: NDArray[np.int64]
+    sharing: LongInts
     """(f,) how many elements have this face: one on the surface, two inside."""
 
 
-def mesh_arrays(nodes: ArrayLike, tets: ArrayLike, where: str) -> tuple[NDArray[np.float64], NDArray[np.int32]]:
+def mesh_arrays(nodes: ArrayLike, tets: ArrayLike, where: str) -> tuple[Array, Ints]:
     """Nodes (n, 3) [m] and elements (k, 4) as arrays of their types, with finite numbers and valid indices."""
     points = numbers(where, "nodes", nodes, (None, 3))
     given = array(where, "tets", tets, (None, 4), largest=MOST)
@@ -56,9 +57,7 @@ def mesh_arrays(nodes: ArrayLike, tets: ArrayLike, where: str) -> tuple[NDArray[
     return points, np.ascontiguousarray(corners, dtype=np.int32)
 
 
-def check_elements(
-    nodes: NDArray[np.float64], tets: NDArray[np.int32], volumes: NDArray[np.float64], where: str
-) -> None:
+def check_elements(nodes: Array, tets: Ints, volumes: Array, where: str) -> None:
     """Refuse elements with a repeated node, duplicates, nodes of no element and inverted or flat elements."""
     ordered = np.sort(tets, axis=1)
     bad = np.flatnonzero((ordered[:, 1:] == ordered[:, :-1]).any(axis=1))
@@ -102,7 +101,7 @@ def check_elements(
     )
 
 
-def matched_faces(tets: NDArray[np.int32], node_count: int) -> Faces:
+def matched_faces(tets: Ints, node_count: int) -> Faces:
     """Faces of the elements, those with the same nodes side by side."""
     corners = np.ascontiguousarray(tets[:, FACES].reshape(-1, 3))
     low, high = corners.min(axis=1), corners.max(axis=1)
@@ -118,7 +117,7 @@ def matched_faces(tets: NDArray[np.int32], node_count: int) -> Faces:
     return Faces(corners, order, start, np.diff(np.append(start, len(order))))
 
 
-def check_faces(faces: Faces, nodes: NDArray[np.float64], tets: NDArray[np.int32], where: str) -> None:
+def check_faces(faces: Faces, nodes: Array, tets: Ints, where: str) -> None:
     """Refuse faces of three or more elements, and elements on the same side of a face they share."""
     many = np.flatnonzero(faces.sharing > 2)
     if len(many):
@@ -139,7 +138,7 @@ def check_faces(faces: Faces, nodes: NDArray[np.float64], tets: NDArray[np.int32
         )
 
 
-def check_joins(face_piece: NDArray[np.int32], node_piece: NDArray[np.int32], where: str) -> None:
+def check_joins(face_piece: Ints, node_piece: Ints, where: str) -> None:
     """Refuse parts that hang on others by nodes or edges alone. Pieces (k,) joined by faces, and by nodes."""
     if face_piece.max() == node_piece.max():
         return
@@ -158,7 +157,7 @@ def check_joins(face_piece: NDArray[np.int32], node_piece: NDArray[np.int32], wh
     )
 
 
-def pieces(tets: NDArray[np.int32], faces: Faces, node_count: int, by: str) -> NDArray[np.int32]:
+def pieces(tets: Ints, faces: Faces, node_count: int, by: str) -> Ints:
     """Number (k,) of the connected piece of each element, joined by shared "faces" or "nodes"."""
     from scipy.sparse import coo_array  # costs 0.1 s to import
     from scipy.sparse.csgraph import connected_components
@@ -177,7 +176,7 @@ def pieces(tets: NDArray[np.int32], faces: Faces, node_count: int, by: str) -> N
     return rank[number.reshape(-1)]
 
 
-def squared_edges(nodes: NDArray[np.float64], tets: NDArray[np.int32]) -> NDArray[np.float64]:
+def squared_edges(nodes: Array, tets: Ints) -> Array:
     """Squared lengths (k, 6) [m^2] of the edges 01, 02, 03, 12, 13, 23 of each element."""
     out = np.empty((len(tets), 6))
     for j, (a, b) in enumerate(((0, 1), (0, 2), (0, 3), (1, 2), (1, 3), (2, 3))):
@@ -186,18 +185,18 @@ def squared_edges(nodes: NDArray[np.float64], tets: NDArray[np.int32]) -> NDArra
     return out
 
 
-def pair_keys(low: NDArray[np.int32], high: NDArray[np.int32], node_count: int) -> NDArray[np.int64]:
+def pair_keys(low: Ints, high: Ints, node_count: int) -> LongInts:
     """One integer for each pair of nodes, ordered as the pairs are."""
     return low.astype(np.int64) * node_count + high
 
 
-def odd(corners: NDArray[np.int32]) -> NDArray[np.bool_]:
+def odd(corners: Ints) -> Bools:
     """Whether the order (m, 3) of three nodes is an odd permutation of the ascending one."""
     a, b, c = corners.T
     return (a > b) ^ (b > c) ^ (a > c)
 
 
-def listed(what: str, indices: NDArray[np.int64]) -> str:
+def listed(what: str, indices: LongInts) -> str:
     """Such as "elements 3, 5, 7 and 12 more are"."""
     shown = ", ".join(str(i) for i in indices[:SHOWN].tolist())
     if len(indices) == 1:
@@ -206,6 +205,6 @@ def listed(what: str, indices: NDArray[np.int64]) -> str:
     return f"{what}s {shown}{more} are"
 
 
-def text(point: NDArray[np.float64]) -> str:
+def text(point: Array) -> str:
     """A point as (x, y, z)."""
     return "(" + ", ".join(f"{x:.6g}" for x in point) + ")"

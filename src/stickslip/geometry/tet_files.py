@@ -7,8 +7,8 @@ from collections.abc import Callable
 from pathlib import Path
 
 import numpy as np
-from numpy.typing import NDArray
 
+from stickslip.arrays import Array, Ints, LongInts
 from stickslip.checks import boolean, instance, positive
 from stickslip.checks import path as checked_path
 from stickslip.errors import FileError, InputError
@@ -29,10 +29,10 @@ NOT_SOLID = ("vertex", "line", "line3", "triangle", "triangle6", "quad", "quad8"
 """Cells that may be in a file beside the elements, such as its surface, and are passed over."""
 VTK_TETRA = 10
 
-Blocks = list[tuple[str, NDArray[np.int64]]]
+Blocks = list[tuple[str, LongInts]]
 """Name and corners (k, j) of each type of cells."""
-Arrays = tuple[NDArray[np.float64], NDArray[np.int64]]
-READERS: dict[str, tuple[str, Callable[[Path], tuple[NDArray[np.float64], Blocks]]]] = {
+Arrays = tuple[Array, LongInts]
+READERS: dict[str, tuple[str, Callable[[Path], tuple[Array, Blocks]]]] = {
     ".vtk": ("VTK", lambda file: read_vtk(file.read_bytes())),
     ".vtu": ("VTK's XML", lambda file: read_vtu(file.read_bytes(), most_bytes(file))),
     ".msh": ("Gmsh", lambda file: read_gmsh(file.read_bytes())),
@@ -69,7 +69,7 @@ def read_tet_mesh(path: str | os.PathLike[str], scale: float = 1.0, drop_unused:
         raise InputError(f"{error}{hint}") from None
 
 
-def right_handed(nodes: NDArray[np.float64], tets: NDArray[np.int64], where: str, drop_unused: bool = False) -> TetMesh:
+def right_handed(nodes: Array, tets: LongInts, where: str, drop_unused: bool = False) -> TetMesh:
     """The mesh of a program that may count the corners of all elements the other way round."""
     known = tets.size > 0 and tets.ndim == 2 and tets.shape[1] == 4 and tets.min() >= 0 and tets.max() < len(nodes)
     if known and (volumes_of(nodes, tets.astype(np.int32)) < 0.0).all():
@@ -101,12 +101,12 @@ def write_tet_mesh(path: str | os.PathLike[str], mesh: TetMesh) -> None:
         raise FileError(f"cannot write {file}: a name that ends in .vtk, .node or .ele is needed")
 
 
-def _lines(rows: NDArray[np.float64] | NDArray[np.int32], before: str = "") -> str:
+def _lines(rows: Array | Ints, before: str = "") -> str:
     """One line a row; numbers in the shortest form that reads back to the same bits."""
     return "".join(f"{before}{' '.join(map(repr, row))}\n" for row in rows.tolist())
 
 
-def _tetrahedra(file: Path, points: NDArray[np.float64], blocks: Blocks) -> Arrays:
+def _tetrahedra(file: Path, points: Array, blocks: Blocks) -> Arrays:
     """Nodes (n, 3) and elements (k, 4) among cells of all types."""
     other = sorted({kind for kind, _ in blocks} - {*TETRAHEDRA, *NOT_SOLID})
     if other:
@@ -150,7 +150,7 @@ def _read_tetgen(file: Path) -> Arrays:
     return _without_middles(points[:, 1:4].copy(), corners[:, :4], [corners] if width == 10 else [])
 
 
-def _without_middles(points: NDArray[np.float64], tets: NDArray[np.int64], ten: list[NDArray[np.int64]]) -> Arrays:
+def _without_middles(points: Array, tets: LongInts, ten: list[LongInts]) -> Arrays:
     """Leave out the nodes in the middle of the edges of elements of ten nodes (k, 10), and no others."""
     if not ten:
         return points, tets

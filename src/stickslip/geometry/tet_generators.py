@@ -12,8 +12,9 @@ from math import cos, pi, sin
 from typing import Any, Literal, get_args
 
 import numpy as np
-from numpy.typing import ArrayLike, NDArray
+from numpy.typing import ArrayLike
 
+from stickslip.arrays import Array, LongInts
 from stickslip.checks import choice, finite, positive, sequence, several, vector, whole
 from stickslip.errors import InputError
 from stickslip.geometry.tet_mesh import TetMesh, volumes_of
@@ -172,7 +173,7 @@ def hollow_hemisphere(outer: float, inner: float, divisions: int, layers: int) -
     return _swept(radii[:, None, None] * points, _grid_triangles(number, f), "hollow hemisphere")
 
 
-def _mesh(nodes: NDArray[np.float64], tets: NDArray[np.int64], where: str) -> TetMesh:
+def _mesh(nodes: Array, tets: LongInts, where: str) -> TetMesh:
     """The mesh, with two corners exchanged in the elements that are left-handed."""
     turned = tets.astype(np.int32)
     left = volumes_of(nodes, turned) < 0.0
@@ -180,7 +181,7 @@ def _mesh(nodes: NDArray[np.float64], tets: NDArray[np.int64], where: str) -> Te
     return TetMesh(nodes, turned, where)
 
 
-def _swept(stack: NDArray[np.float64], triangles: NDArray[np.int64], where: str, closed: bool = False) -> TetMesh:
+def _swept(stack: Array, triangles: LongInts, where: str, closed: bool = False) -> TetMesh:
     """Mesh of the prisms between ``stack`` (layers, m, 3), positions of the same ``triangles``; closed: to a ring."""
     layers, width = stack.shape[:2]
     spans = [(k, (k + 1) % layers) for k in range(layers if closed else layers - 1)]
@@ -188,7 +189,7 @@ def _swept(stack: NDArray[np.float64], triangles: NDArray[np.int64], where: str,
     return _mesh(stack.reshape(-1, 3), np.concatenate(tets), where)
 
 
-def _prisms(below: NDArray[np.int64], above: NDArray[np.int64]) -> NDArray[np.int64]:
+def _prisms(below: LongInts, above: LongInts) -> LongInts:
     """Three elements of each prism between triangles (m, 3) and (m, 3) -> (3 m, 4).
 
     The diagonal of a side goes from its lower-numbered node below to its higher-numbered one above, for both prisms.
@@ -198,7 +199,7 @@ def _prisms(below: NDArray[np.int64], above: NDArray[np.int64]) -> NDArray[np.in
     return np.stack([a, b, c, f, a, b, e, f, a, d, e, f], axis=1).reshape(-1, 4)
 
 
-def _disc(rings: int, corners: int = 6) -> tuple[NDArray[np.float64], NDArray[np.int64]]:
+def _disc(rings: int, corners: int = 6) -> tuple[Array, LongInts]:
     """Points (1 + m rings (rings + 1) / 2, 2) of a disc of radius 1 in rings of m j, m ``corners``, and its triangles.
 
     The triangles are (m rings^2, 3).
@@ -218,14 +219,14 @@ def _disc(rings: int, corners: int = 6) -> tuple[NDArray[np.float64], NDArray[np
     return np.concatenate(points), np.array(triangles)
 
 
-def _octahedron() -> tuple[NDArray[np.float64], NDArray[np.int64]]:
+def _octahedron() -> tuple[Array, LongInts]:
     """Corners (6, 3) at distance 1 and triangles (8, 3), counter-clockwise from outside, the upper four first."""
     corners = np.array([(1, 0, 0), (0, 1, 0), (-1, 0, 0), (0, -1, 0), (0, 0, 1), (0, 0, -1)], dtype=np.float64)
     around = [(0, 1), (1, 2), (2, 3), (3, 0)]
     return corners, np.array([(a, b, 4) for a, b in around] + [(b, a, 5) for a, b in around])
 
 
-def _icosahedron() -> tuple[NDArray[np.float64], NDArray[np.int64]]:
+def _icosahedron() -> tuple[Array, LongInts]:
     """Corners (12, 3) at distance 1 and triangles (20, 3), counter-clockwise from outside."""
     cyclic = [(0.0, s, t * GOLDEN) for s in (-1.0, 1.0) for t in (-1.0, 1.0)]
     corners = np.array([np.roll(point, k) for k in range(3) for point in cyclic])
@@ -237,9 +238,7 @@ def _icosahedron() -> tuple[NDArray[np.float64], NDArray[np.int64]]:
     return corners / np.linalg.norm(corners[0]), np.array(turned)
 
 
-def _blown_up(
-    corners: NDArray[np.float64], faces: NDArray[np.int64], f: int
-) -> tuple[NDArray[np.float64], NDArray[np.int64]]:
+def _blown_up(corners: Array, faces: LongInts, f: int) -> tuple[Array, LongInts]:
     """Points (m, 3) on the unit sphere of a polyhedron's faces, edges cut in f; their numbers (faces, f+1, f+1).
 
     The number of face t at [t, a, b] belongs to the weights a, b and f - a - b of its three corners.
@@ -259,17 +258,17 @@ def _blown_up(
     return points / np.linalg.norm(points, axis=1)[:, None], number.reshape(len(faces), f + 1, f + 1)
 
 
-def _steps(total: int) -> tuple[NDArray[np.int64], NDArray[np.int64]]:
+def _steps(total: int) -> tuple[LongInts, LongInts]:
     """All a, b >= 0 with a + b <= total; none for a negative total."""
     a, b = np.nonzero(np.add.outer(np.arange(total + 1), np.arange(total + 1)) <= total)
     return a, b
 
 
-def _joined(*columns: NDArray[np.int64]) -> NDArray[np.int64]:
+def _joined(*columns: LongInts) -> LongInts:
     return np.stack([column.ravel() for column in columns], axis=1)
 
 
-def _grid_triangles(number: NDArray[np.int64], f: int) -> NDArray[np.int64]:
+def _grid_triangles(number: LongInts, f: int) -> LongInts:
     """Triangles (faces f^2, 3) of the points numbered by ``_blown_up``."""
     a, b = _steps(f - 1)
     up = _joined(number[:, a + 1, b], number[:, a, b + 1], number[:, a, b])
@@ -277,9 +276,7 @@ def _grid_triangles(number: NDArray[np.int64], f: int) -> NDArray[np.int64]:
     return np.concatenate([up, _joined(number[:, a + 1, b + 1], number[:, a, b + 1], number[:, a + 1, b])])
 
 
-def _cone_layer(
-    nodes: NDArray[np.float64], inner: NDArray[np.int64], outer: NDArray[np.int64], f: int
-) -> NDArray[np.int64]:
+def _cone_layer(nodes: Array, inner: LongInts, outer: LongInts, f: int) -> LongInts:
     """Elements (faces (3 f^2 - 3 f + 1), 4) between layers with edges cut in f - 1 and in f."""
     a, b = _steps(f - 1)  # an outer triangle and the inner node below it
     tets = [_joined(inner[:, a, b], outer[:, a + 1, b], outer[:, a, b + 1], outer[:, a, b])]
@@ -298,7 +295,7 @@ def _cone_layer(
     return np.concatenate(tets)
 
 
-def _spaced(start: float, end: float, parts: int) -> NDArray[np.float64]:
+def _spaced(start: float, end: float, parts: int) -> Array:
     return np.linspace(start, end, parts + 1)
 
 

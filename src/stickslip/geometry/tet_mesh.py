@@ -8,8 +8,9 @@ from functools import cached_property
 from typing import Literal
 
 import numpy as np
-from numpy.typing import ArrayLike, NDArray
+from numpy.typing import ArrayLike
 
+from stickslip.arrays import Array, Ints
 from stickslip.checks import (
     array,
     choice,
@@ -50,11 +51,11 @@ class TetMesh:
     an edge alone.
     """
 
-    nodes: NDArray[np.float64]
-    tets: NDArray[np.int32]
+    nodes: Array
+    tets: Ints
     where: str = field(default="tetrahedral mesh", repr=False)
     """What messages call it."""
-    piece: NDArray[np.int32] = field(init=False, repr=False)
+    piece: Ints = field(init=False, repr=False)
     """(k,) connected piece of each element, numbered in the order of their first elements."""
 
     def __post_init__(self) -> None:
@@ -72,7 +73,7 @@ class TetMesh:
         del self.__dict__["_faces"]  # 100 bytes an element, not needed again
 
     @cached_property
-    def volumes(self) -> NDArray[np.float64]:
+    def volumes(self) -> Array:
         """(k,) [m^3]"""
         return volumes_of(self.nodes, self.tets)
 
@@ -82,18 +83,18 @@ class TetMesh:
         return float(self.volumes.sum())
 
     @cached_property
-    def surface(self) -> NDArray[np.int32]:
+    def surface(self) -> Ints:
         """(m, 3) triangles of the surface, counter-clockwise from outside, in the order of their elements."""
         faces = self._faces
         return np.ascontiguousarray(faces.corners[np.sort(faces.order[faces.start[faces.sharing == 1]])])
 
     @cached_property
-    def surface_nodes(self) -> NDArray[np.int32]:
+    def surface_nodes(self) -> Ints:
         """(s,) nodes of the surface, ascending."""
         return np.unique(self.surface).astype(np.int32)
 
     @cached_property
-    def edges(self) -> NDArray[np.int32]:
+    def edges(self) -> Ints:
         """(ne, 2) edges of the elements, lower node first, in ascending order."""
         ends = np.sort(self.tets, axis=1)
         low, high = ends[:, [0, 0, 0, 1, 1, 2]].ravel(), ends[:, [1, 2, 3, 2, 3, 3]].ravel()
@@ -118,7 +119,7 @@ class TetMesh:
         """Shape of the elements: mean ratio, angles, volumes and edges, worst elements; print it for a table."""
         return mesh_quality(self.nodes, self.tets, self.volumes, self.edges, self.surface, self.piece_count)
 
-    def nodes_where(self, inside: Callable[[NDArray[np.float64]], ArrayLike]) -> NDArray[np.int32]:
+    def nodes_where(self, inside: Callable[[Array], ArrayLike]) -> Ints:
         """Nodes (s,) for which ``inside``, called once with all positions (n, 3) [m], says true in its answer (n,)."""
         given = function(self.where, "inside", inside, "a function of positions (n, 3)")(self.nodes)
         try:
@@ -132,9 +133,7 @@ class TetMesh:
             )
         return np.flatnonzero(chosen).astype(np.int32)
 
-    def nodes_on_plane(
-        self, axis: Literal["x", "y", "z"], value: float, tolerance: float | None = None
-    ) -> NDArray[np.int32]:
+    def nodes_on_plane(self, axis: Literal["x", "y", "z"], value: float, tolerance: float | None = None) -> Ints:
         """Nodes (s,) whose coordinate along ``axis`` is ``value`` [m] within ``tolerance`` [m] (1e-6 of the size)."""
         choice(self.where, "nodes_on_plane's axis", axis, ("x", "y", "z"))
         reach = ON_PLANE * self.size if tolerance is None else positive(self.where, "tolerance", tolerance)
@@ -165,21 +164,21 @@ def merged(meshes: Sequence[TetMesh], where: str = "tetrahedral mesh") -> TetMes
     return TetMesh(np.concatenate([mesh.nodes for mesh in meshes]), tets, where)
 
 
-def without_unused(nodes: ArrayLike, tets: ArrayLike) -> tuple[NDArray[np.float64], NDArray[np.int32]]:
+def without_unused(nodes: ArrayLike, tets: ArrayLike) -> tuple[Array, Ints]:
     """Nodes (n, 3) and elements (k, 4) without the nodes that no element uses, the others numbered anew in order."""
     points, corners = mesh_arrays(nodes, tets, "without_unused")
     used, number = np.unique(corners, return_inverse=True)
     return points[used], np.ascontiguousarray(number.reshape(corners.shape), dtype=np.int32)
 
 
-def volumes_of(nodes: NDArray[np.float64], tets: NDArray[np.int32]) -> NDArray[np.float64]:
+def volumes_of(nodes: Array, tets: Ints) -> Array:
     """Volumes (k,) [m^3] of elements (k, 4), negative where they are inverted."""
     origin = nodes[tets[:, 0]]
     a, b, c = (nodes[tets[:, k]] - origin for k in (1, 2, 3))
     return np.einsum("ki,ki->k", a, np.cross(b, c)) / 6.0
 
 
-def edges_of(triangles: NDArray[np.int32]) -> tuple[NDArray[np.int32], NDArray[np.int32]]:
+def edges_of(triangles: Ints) -> tuple[Ints, Ints]:
     """Edges (ne, 2) of a closed surface (m, 3), lower node first, and the triangles (ne, 2) on their two sides.
 
     -1 stands for no triangle, at the rim of an open surface; of three or more triangles the first two are given.

@@ -6,8 +6,8 @@ from dataclasses import dataclass
 from math import degrees
 
 import numpy as np
-from numpy.typing import NDArray
 
+from stickslip.arrays import Array, Ints, LongInts
 from stickslip.geometry.tet_checks import pair_keys, squared_edges
 
 WORST = 10
@@ -22,17 +22,17 @@ OPPOSITE = ((0, 1), (0, 2), (0, 3), (1, 2), (1, 3), (2, 3))
 class MeshQuality:
     """Shape of every element; str() gives a table. Order of elements as in the mesh."""
 
-    mean_ratio: NDArray[np.float64]
+    mean_ratio: Array
     """(k,) 12 (3 V)^(2/3) / sum of squared edges: 1 for a regular element, 0 for a flat one."""
-    smallest_angle: NDArray[np.float64]
+    smallest_angle: Array
     """(k,) [rad] smallest angle between two faces (regular: 70.5 degrees)."""
-    largest_angle: NDArray[np.float64]
+    largest_angle: Array
     """(k,) [rad]"""
-    volumes: NDArray[np.float64]
+    volumes: Array
     """(k,) [m^3]"""
-    edge_lengths: NDArray[np.float64]
+    edge_lengths: Array
     """(ne,) [m] of all edges, each once."""
-    worst: NDArray[np.int64]
+    worst: LongInts
     """(up to 10,) elements with the smallest mean ratios, worst first."""
     node_count: int
     surface_count: int
@@ -40,11 +40,11 @@ class MeshQuality:
     piece_count: int
     euler: int
     """Nodes - edges + triangles of the surface: 2 for each ball, 0 for a torus, 4 for a ball with a cavity."""
-    pinched: NDArray[np.int32]
+    pinched: Ints
     """(p, 2) edges where more than two triangles of the surface meet: there the mesh touches itself."""
 
     @property
-    def histogram(self) -> NDArray[np.int64]:
+    def histogram(self) -> LongInts:
         """(10,) number of elements with a mean ratio in 0..0.1, 0.1..0.2, ..., 0.9..1."""
         return np.histogram(self.mean_ratio, bins=BINS, range=(0.0, 1.0))[0]
 
@@ -74,11 +74,11 @@ class MeshQuality:
 
 
 def mesh_quality(
-    nodes: NDArray[np.float64],
-    tets: NDArray[np.int32],
-    volumes: NDArray[np.float64],
-    edges: NDArray[np.int32],
-    surface: NDArray[np.int32],
+    nodes: Array,
+    tets: Ints,
+    volumes: Array,
+    edges: Ints,
+    surface: Ints,
     piece_count: int,
 ) -> MeshQuality:
     """Report on nodes (n, 3), elements (k, 4), their volumes (k,), edges (ne, 2) and surface (m, 3)."""
@@ -101,9 +101,7 @@ def mesh_quality(
     )
 
 
-def _face_angles(
-    nodes: NDArray[np.float64], tets: NDArray[np.int32]
-) -> tuple[NDArray[np.float64], NDArray[np.float64]]:
+def _face_angles(nodes: Array, tets: Ints) -> tuple[Array, Array]:
     """Smallest and largest angle (k,) [rad] between the faces of each element."""
     x = [nodes[tets[:, k]] for k in range(4)]
     normals = []

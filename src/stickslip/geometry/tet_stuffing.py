@@ -15,14 +15,15 @@ import itertools
 from collections.abc import Callable
 
 import numpy as np
-from numpy.typing import ArrayLike, NDArray
+from numpy.typing import ArrayLike
 
+from stickslip.arrays import Array, Bools, LongInts
 from stickslip.checks import array, function, positive, vector
 from stickslip.errors import InputError
 from stickslip.geometry.tet_checks import matched_faces, pieces, squared_edges, text
 from stickslip.geometry.tet_mesh import TetMesh, volumes_of, without_unused
 
-Field = Callable[[NDArray[np.float64]], NDArray[np.float64]]
+Field = Callable[[Array], Array]
 """Takes points (n, 3) [m]; gives (n,) numbers, negative inside, about a distance [m] near the surface."""
 
 NEAR_LONG, NEAR_SHORT = 0.24999, 0.41189
@@ -62,14 +63,12 @@ def fill_implicit(
     return TetMesh(*without_unused(points, _held_by_faces(stuffed, len(points))), where)
 
 
-def _values(field: Field, points: NDArray[np.float64], where: str) -> NDArray[np.float64]:
+def _values(field: Field, points: Array, where: str) -> Array:
     """The field (n,) at points (n, 3), checked."""
     return array(where, "what its field gave", field(points), (len(points),))
 
 
-def _lattice(
-    low: NDArray[np.float64], high: NDArray[np.float64], a: float
-) -> tuple[NDArray[np.float64], NDArray[np.int64]]:
+def _lattice(low: Array, high: Array, a: float) -> tuple[Array, LongInts]:
     """Nodes (n, 3) and elements (k, 4) of cubes of edge a with their middles, symmetric about the box's middle."""
     count = np.ceil((high - low) / a).astype(int) + 2
     nx, ny, nz = count.tolist()
@@ -93,9 +92,7 @@ def _lattice(
     return nodes, joined
 
 
-def _edges(
-    tets: NDArray[np.int64], nodes: NDArray[np.float64], a: float
-) -> tuple[NDArray[np.int64], NDArray[np.bool_]]:
+def _edges(tets: LongInts, nodes: Array, a: float) -> tuple[LongInts, Bools]:
     """Edges (ne, 2), lower node first, and whether each is a long one."""
     pairs = np.sort(tets[:, list(itertools.combinations(range(4), 2))].reshape(-1, 2), axis=1)
     edges = np.unique(pairs, axis=0)
@@ -104,11 +101,11 @@ def _edges(
 
 def _warped(
     field: Field,
-    nodes: NDArray[np.float64],
-    value: NDArray[np.float64],
-    edges: NDArray[np.int64],
-    long: NDArray[np.bool_],
-) -> tuple[NDArray[np.float64], NDArray[np.float64], dict[tuple[int, int], NDArray[np.float64]]]:
+    nodes: Array,
+    value: Array,
+    edges: LongInts,
+    long: Bools,
+) -> tuple[Array, Array, dict[tuple[int, int], Array]]:
     """Nodes, those close to the surface moved onto it, values (0 there), and cut points by edge."""
     crossing = (value[edges[:, 0]] < 0.0) != (value[edges[:, 1]] < 0.0)
     edges, long = edges[crossing], long[crossing]
@@ -143,11 +140,11 @@ def _warped(
 
 
 def _stuffed(
-    nodes: NDArray[np.float64],
-    value: NDArray[np.float64],
-    tets: NDArray[np.int64],
-    cut: dict[tuple[int, int], NDArray[np.float64]],
-) -> tuple[NDArray[np.float64], NDArray[np.int64]]:
+    nodes: Array,
+    value: Array,
+    tets: LongInts,
+    cut: dict[tuple[int, int], Array],
+) -> tuple[Array, LongInts]:
     """Nodes with cut points behind them, and elements (k, 4): lattice elements whole, or the inner part of them."""
     number = {edge: len(nodes) + k for k, edge in enumerate(cut)}
     points = np.concatenate([nodes, np.array(list(cut.values())).reshape(-1, 3)])
@@ -175,7 +172,7 @@ def _stuffed(
     return points, np.concatenate([whole, cut_tets])
 
 
-def _held_by_faces(tets: NDArray[np.int64], node_count: int) -> NDArray[np.int64]:
+def _held_by_faces(tets: LongInts, node_count: int) -> LongInts:
     """Elements without the parts that hang on larger ones by a node or an edge alone."""
     corners = tets.astype(np.int32)
     faces = matched_faces(corners, node_count)
@@ -186,7 +183,7 @@ def _held_by_faces(tets: NDArray[np.int64], node_count: int) -> NDArray[np.int64
     return tets[size[part] == largest[body]]
 
 
-def _turned(points: NDArray[np.float64], tets: NDArray[np.int64]) -> NDArray[np.int64]:
+def _turned(points: Array, tets: LongInts) -> LongInts:
     """Elements with two corners exchanged where they are left-handed."""
     left = volumes_of(points, tets.astype(np.int32)) < 0.0
     out = tets.copy()
@@ -194,7 +191,7 @@ def _turned(points: NDArray[np.float64], tets: NDArray[np.int64]) -> NDArray[np.
     return out
 
 
-def _mean_ratio(points: NDArray[np.float64], tets: NDArray[np.int64]) -> NDArray[np.float64]:
+def _mean_ratio(points: Array, tets: LongInts) -> Array:
     """(k,) 1 for a regular element, 0 for a flat one, negative for an inverted one."""
     corners = tets.astype(np.int32)
     volume = volumes_of(points, corners)

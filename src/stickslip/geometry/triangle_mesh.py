@@ -10,8 +10,9 @@ import hashlib
 from dataclasses import dataclass
 
 import numpy as np
-from numpy.typing import ArrayLike, NDArray
+from numpy.typing import ArrayLike
 
+from stickslip.arrays import Array, Ints, LongInts
 from stickslip.checks import MOST, array
 from stickslip.errors import InputError
 from stickslip.geometry.mesh_components import misplaced_piece
@@ -34,13 +35,13 @@ class TriangleMesh:
     volume [m^3], centre (3,) [m] and inertia (3, 3) [m^5] about it are those of the solid at unit density.
     """
 
-    vertices: NDArray[np.float64]
-    triangles: NDArray[np.int32]
-    neighbours: NDArray[np.int32]
+    vertices: Array
+    triangles: Ints
+    neighbours: Ints
     """(nt, 3) triangle beyond the edge from corner k to corner k + 1."""
     volume: float
-    centre: NDArray[np.float64]
-    inertia: NDArray[np.float64]
+    centre: Array
+    inertia: Array
     digest: str
 
 
@@ -56,16 +57,14 @@ def checked_mesh(vertices: ArrayLike, triangles: ArrayLike, where: str = "mesh")
     return _CHECKED[digest]
 
 
-def closed_mesh(vertices: NDArray[np.float64], triangles: NDArray[np.int32], where: str, digest: str) -> TriangleMesh:
+def closed_mesh(vertices: Array, triangles: Ints, where: str, digest: str) -> TriangleMesh:
     """A mesh that is known to be simple (a box, a hull): only its edges are matched."""
     volume, centre, inertia = mass_of(vertices, triangles)
     neighbours = _neighbours(vertices, triangles, where)
     return TriangleMesh(vertices, triangles, neighbours, volume, centre, inertia, digest)
 
 
-def mass_of(
-    vertices: NDArray[np.float64], triangles: NDArray[np.int32]
-) -> tuple[float, NDArray[np.float64], NDArray[np.float64]]:
+def mass_of(vertices: Array, triangles: Ints) -> tuple[float, Array, Array]:
     """Volume, centre (3,) and inertia (3, 3) about it at unit density, by the divergence theorem.
 
     Every triangle spans a tetrahedron with the middle of the vertices; those seen from inside count negative.
@@ -84,7 +83,7 @@ def mass_of(
     return volume, middle + centre, np.trace(second) * np.eye(3) - second
 
 
-def _arrays(vertices: ArrayLike, triangles: ArrayLike, where: str) -> tuple[NDArray[np.float64], NDArray[np.int32]]:
+def _arrays(vertices: ArrayLike, triangles: ArrayLike, where: str) -> tuple[Array, Ints]:
     """Vertices and triangles as arrays of the right shape with finite numbers and valid indices."""
     points = array(where, "vertices", vertices, (None, 3))
     given = array(where, "triangles", triangles, (None, 3), largest=MOST)
@@ -103,7 +102,7 @@ def _arrays(vertices: ArrayLike, triangles: ArrayLike, where: str) -> tuple[NDAr
     return points, corners.astype(np.int32)
 
 
-def _check(points: NDArray[np.float64], corners: NDArray[np.int32], where: str, digest: str) -> TriangleMesh:
+def _check(points: Array, corners: Ints, where: str, digest: str) -> TriangleMesh:
     """Merge vertices, then look for everything that makes a solid of no sense."""
     used = np.zeros(len(points), bool)
     used[corners] = True
@@ -142,7 +141,7 @@ def _check(points: NDArray[np.float64], corners: NDArray[np.int32], where: str, 
     return TriangleMesh(vertices, triangles, neighbours, volume, centre, inertia, digest)
 
 
-def _merged(points: NDArray[np.float64], distance: float) -> tuple[NDArray[np.float64], NDArray[np.int64]]:
+def _merged(points: Array, distance: float) -> tuple[Array, LongInts]:
     """Vertices without duplicates, in the order of their first occurrence, and the new number of each old one."""
     _, first, inverse = np.unique(points + 0.0, axis=0, return_index=True, return_inverse=True)
     rank = np.empty(len(first), np.int64)
@@ -162,7 +161,7 @@ def _merged(points: NDArray[np.float64], distance: float) -> tuple[NDArray[np.fl
     return np.ascontiguousarray(vertices), number
 
 
-def _neighbours(vertices: NDArray[np.float64], triangles: NDArray[np.int32], where: str) -> NDArray[np.int32]:
+def _neighbours(vertices: Array, triangles: Ints, where: str) -> Ints:
     """Triangle across each edge (nt, 3); open edges, edges of three or more and reversed ones raise an InputError."""
     tail = triangles.reshape(-1).astype(np.int64)
     head = np.roll(triangles, -1, axis=1).reshape(-1).astype(np.int64)
@@ -199,6 +198,6 @@ def _neighbours(vertices: NDArray[np.float64], triangles: NDArray[np.int32], whe
     return across.reshape(-1, 3)
 
 
-def _text(point: NDArray[np.float64]) -> str:
+def _text(point: Array) -> str:
     """A point as text for messages."""
     return "(" + ", ".join(f"{x:.6g}" for x in point) + ")"

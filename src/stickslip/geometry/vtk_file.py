@@ -6,8 +6,8 @@ By hand, because libraries give up on files of today's VTK that hold 64-bit inte
 from __future__ import annotations
 
 import numpy as np
-from numpy.typing import NDArray
 
+from stickslip.arrays import Array, LongInts
 from stickslip.geometry.number_stream import NumberStream
 
 CELLS = {1: "vertex", 3: "line", 4: "polyline", 5: "triangle", 7: "polygon", 9: "quad", 10: "tetra", 12: "hexahedron",
@@ -20,7 +20,7 @@ TYPES = {"float": "f4", "double": "f8", "char": "i1", "unsigned_char": "u1", "sh
          "vtktypeuint64": "u8", "vtkidtype": "i4"}  # fmt: skip
 
 
-def read_vtk(content: bytes) -> tuple[NDArray[np.float64], list[tuple[str, NDArray[np.int64]]]]:
+def read_vtk(content: bytes) -> tuple[Array, list[tuple[str, LongInts]]]:
     """Points (n, 3) and for each type of cells its name and corners (k, j); a ValueError says what is wrong."""
     reader = NumberStream(content)
     if not content.startswith(b"# vtk DataFile"):
@@ -52,9 +52,7 @@ def read_vtk(content: bytes) -> tuple[NDArray[np.float64], list[tuple[str, NDArr
     return points, cells_by_type(corners, offsets, types)
 
 
-def cells_by_type(
-    corners: NDArray[np.int64], offsets: NDArray[np.int64], types: NDArray[np.int64]
-) -> list[tuple[str, NDArray[np.int64]]]:
+def cells_by_type(corners: LongInts, offsets: LongInts, types: LongInts) -> list[tuple[str, LongInts]]:
     """Names of the types of cells and, where they are tetrahedra, their corners (k, j), else none.
 
     ``offsets`` (n + 1,): where the corners of each cell begin, and their end; ``types`` (n,) VTK's codes.
@@ -64,7 +62,7 @@ def cells_by_type(
         raise ValueError(f"it has {len(size)} cells and {len(types)} types of cells")
     if len(size) and (offsets[0] != 0 or (size < 0).any() or offsets[-1] > len(corners)):
         raise ValueError(f"its {len(size)} cells do not divide {len(corners)} corners")
-    blocks: list[tuple[str, NDArray[np.int64]]] = []
+    blocks: list[tuple[str, LongInts]] = []
     for kind in np.unique(types).tolist():
         name, width = CELLS.get(kind, f"VTK {kind}"), SOLID.get(kind)
         if width is None:
@@ -84,7 +82,7 @@ def _type(name: str) -> str:
     return f">{TYPES[name.lower()]}"
 
 
-def _cells(reader: NumberStream, count: int, total: int) -> tuple[NDArray[np.int64], NDArray[np.int64]]:
+def _cells(reader: NumberStream, count: int, total: int) -> tuple[LongInts, LongInts]:
     """Corners of all cells one after the other, and where those of each cell begin (one more than cells)."""
     before = reader.at
     words = reader.line()

@@ -17,6 +17,7 @@ from xml.etree import ElementTree
 import numpy as np
 from numpy.typing import NDArray
 
+from stickslip.arrays import Array, LongInts
 from stickslip.geometry.vtk_file import cells_by_type
 
 TYPES = {"Float32": "f4", "Float64": "f8", "Int8": "i1", "Int16": "i2", "Int32": "i4", "Int64": "i8", "UInt8": "u1",
@@ -39,7 +40,7 @@ class _Coding:
     """Bytes that an array may have at most, with eight for each number."""
 
 
-def read_vtu(content: bytes, most: int) -> tuple[NDArray[np.float64], list[tuple[str, NDArray[np.int64]]]]:
+def read_vtu(content: bytes, most: int) -> tuple[Array, list[tuple[str, LongInts]]]:
     """Points (n, 3) and for each type of cells its name and corners (k, j); a ValueError says what is wrong.
 
     most: bytes that arrays may take.

@@ -18,6 +18,7 @@ import h5py
 import numpy as np
 from numpy.typing import NDArray
 
+from stickslip.arrays import Array, Ints, LongInts
 from stickslip.contact_report import contacts_of
 from stickslip.io.growing_dataset import GrowingDataset
 from stickslip.io.recording_file import RecordingFile
@@ -56,29 +57,29 @@ CHUNK_ROWS = 32
 class RecordedContacts:
     """k contacts of one frame; the normal points from body a to body b, impulse and force act on body b."""
 
-    body_a: NDArray[np.int32]
+    body_a: Ints
     """(k,) rigid body, or Model.body_count + soft body; contacts of soft bodies come last in each piece of a step."""
-    body_b: NDArray[np.int32]
-    point: NDArray[np.float64]
+    body_b: Ints
+    point: Array
     """(k, 3) [m] world."""
-    normal: NDArray[np.float64]
+    normal: Array
     """(k, 3) unit, world."""
-    gap: NDArray[np.float64]
+    gap: Array
     """(k,) [m]"""
-    impulse: NDArray[np.float64]
+    impulse: Array
     """(k, 3) [N s] world."""
-    torsion: NDArray[np.float64]
+    torsion: Array
     """(k,) [N m s] about the normal."""
-    friction: NDArray[np.float64]
+    friction: Array
     """(k, 3) coefficients along two tangents and about the normal [m]."""
-    status: NDArray[np.int32]
+    status: Ints
     """(k,) codes of contact_report.STATUS_NAMES."""
-    node_a: NDArray[np.int32]
+    node_a: Ints
     """(k, 3) nodes of a soft body a that take part, -1 beyond; all -1 where it is rigid."""
-    node_b: NDArray[np.int32]
-    weight_a: NDArray[np.float64]
+    node_b: Ints
+    weight_a: Array
     """(k, 3) their barycentric weights, zero beyond."""
-    weight_b: NDArray[np.float64]
+    weight_b: Array
     dt: float
     """[s] step size."""
 
@@ -86,7 +87,7 @@ class RecordedContacts:
         return len(self.gap)
 
     @property
-    def force(self) -> NDArray[np.float64]:
+    def force(self) -> Array:
         """(k, 3) [N] mean force over the step on body b, world."""
         return self.impulse / self.dt
 
@@ -144,7 +145,7 @@ class ContactReader:
                 name: group[_offset(name) if _offset(name) in group else "offset"][: frames + 1]
                 for name in self._columns
             }
-            self.offset: NDArray[np.int64] = self._offsets["gap"]
+            self.offset: LongInts = self._offsets["gap"]
             for name, offsets in self._offsets.items():
                 self._check(name, offsets, frames)
 

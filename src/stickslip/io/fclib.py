@@ -23,6 +23,7 @@ import h5py
 import numpy as np
 from numpy.typing import NDArray
 
+from stickslip.arrays import Array
 from stickslip.contact.problem import ContactProblem
 from stickslip.errors import InputError
 from stickslip.io.definiteness import examine
@@ -139,7 +140,7 @@ def _require_space(group: h5py.Group) -> None:
         )
 
 
-def _impulses(group: h5py.Group, problem: ContactProblem, contact_rows: int) -> NDArray[np.float64]:
+def _impulses(group: h5py.Group, problem: ContactProblem, contact_rows: int) -> Array:
     """Impulses (m,) of a solution or a guess: those of contacts, then bilateral ones."""
     r = vector(_name(group, "r"), _dataset(group, "r"), contact_rows)
     joint_rows = problem.row_count - contact_rows

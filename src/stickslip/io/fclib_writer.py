@@ -10,6 +10,7 @@ import h5py
 import numpy as np
 from numpy.typing import NDArray
 
+from stickslip.arrays import Array
 from stickslip.contact import delassus
 from stickslip.contact.problem import ContactProblem
 from stickslip.errors import FileError
@@ -89,7 +90,7 @@ def _write_local(
 def _write_impulses(
     group: h5py.Group,
     problem: ContactProblem,
-    lam: NDArray[np.float64],
+    lam: Array,
     rows: NDArray[np.intp],
     joint_rows: NDArray[np.intp],
 ) -> None:
@@ -120,7 +121,7 @@ def _write_matrix(
     nz: int,
     p: NDArray[np.integer],
     i: NDArray[np.integer],
-    x: NDArray[np.float64],
+    x: Array,
 ) -> None:
     group = parent.create_group(name)
     for item, number in (("m", shape[0]), ("n", shape[1]), ("nz", nz), ("nzmax", len(x))):

@@ -8,6 +8,8 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 from numpy.typing import DTypeLike, NDArray
 
+from stickslip.arrays import LongInts
+
 if TYPE_CHECKING:
     import h5py
 
@@ -29,7 +31,7 @@ class FrameArray:
         file: RecordingFile,
         source: h5py.Dataset | NDArray[Any],
         frames: int,
-        rows: NDArray[np.int64] | None = None,
+        rows: LongInts | None = None,
         check: Callable[[NDArray[Any]], None] | None = None,
     ) -> None:
         """``source`` has at least ``frames`` rows; ``rows`` (n,): the row of each frame, where several share one.

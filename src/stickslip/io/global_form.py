@@ -11,8 +11,8 @@ from dataclasses import dataclass, field
 from typing import TYPE_CHECKING
 
 import numpy as np
-from numpy.typing import NDArray
 
+from stickslip.arrays import Array, Ints
 from stickslip.contact.checks import checked
 from stickslip.contact.problem import ContactProblem
 from stickslip.errors import InputError
@@ -40,12 +40,12 @@ class GlobalParts:
 
     M: csr_array
     H: csr_array
-    f: NDArray[np.float64]
-    w: NDArray[np.float64]
-    mu: NDArray[np.float64]
+    f: Array
+    w: Array
+    mu: Array
     G: csr_array | None = None
     """(nv, p) columns of bilateral rows, with"""
-    b: NDArray[np.float64] = field(default_factory=lambda: np.zeros(0))
+    b: Array = field(default_factory=lambda: np.zeros(0))
     """(p,)."""
 
 
@@ -90,9 +90,7 @@ def _symmetric(M: csr_array) -> bool:
     return bool((difference.data <= ROUNDING * scale[difference.row] * scale[difference.col]).all())
 
 
-def _condensed(
-    M: csr_array, columns: csr_array, f: NDArray[np.float64], free: NDArray[np.float64]
-) -> tuple[csr_array, NDArray[np.float64]]:
+def _condensed(M: csr_array, columns: csr_array, f: Array, free: Array) -> tuple[csr_array, Array]:
     """W = K^T M^-1 K and q = K^T M^-1 f + free for K = (H, G)."""
     from scipy.sparse import csr_array
     from scipy.sparse.linalg import splu
@@ -115,7 +113,7 @@ def _condensed(
     return W, transposed @ factors.solve(f) + free
 
 
-def _blocks_of(M: csr_array) -> NDArray[np.int32] | None:
+def _blocks_of(M: csr_array) -> Ints | None:
     """Starts of the diagonal blocks of M, in sixes or threes where those fit (bodies, points); None if one is large."""
     size = M.shape[0]
     entries = M.tocoo()
@@ -130,7 +128,7 @@ def _blocks_of(M: csr_array) -> NDArray[np.int32] | None:
     return start if np.diff(start).max(initial=0) <= LARGEST_BLOCK else None
 
 
-def _block_diagonal(M: csr_array, start: NDArray[np.int32]) -> BlockDiagonal:
+def _block_diagonal(M: csr_array, start: Ints) -> BlockDiagonal:
     """Blocks of M and their inverses; one that is not positive definite raises an InputError."""
     width = np.diff(start)
     data_start = summed(width**2)
@@ -153,7 +151,7 @@ def _block_diagonal(M: csr_array, start: NDArray[np.int32]) -> BlockDiagonal:
     return BlockDiagonal(start, data_start, data, inverse)
 
 
-def require_definite(name: str, blocks: NDArray[np.float64], first: NDArray[np.int32]) -> None:
+def require_definite(name: str, blocks: Array, first: Ints) -> None:
     """Raise an InputError that names the worst of the blocks (k, w, w) that is not positive definite."""
     try:
         np.linalg.cholesky(blocks)
@@ -167,7 +165,7 @@ def require_definite(name: str, blocks: NDArray[np.float64], first: NDArray[np.i
         ) from None
 
 
-def _touched(rows: csr_array, start: NDArray[np.int32]) -> csr_array:
+def _touched(rows: csr_array, start: Ints) -> csr_array:
     """Which column blocks, which start at ``start``, each row touches."""
     from scipy.sparse import csr_array
 

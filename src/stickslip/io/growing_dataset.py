@@ -8,6 +8,8 @@ import h5py
 import numpy as np
 from numpy.typing import DTypeLike, NDArray
 
+from stickslip.arrays import Array
+
 CHUNK_BYTES = 1 << 18
 """Most that a chunk holds, unless one row is larger. Whoever reads a frame reads the whole chunks that it is in; to
 write one costs HDF5 as much time as the copying of 100 KB."""
@@ -78,6 +80,6 @@ class GrowingDataset:
             self._dataset.id.set_extent((self._count, *self._row_shape))
 
 
-def _same(ours: NDArray[np.float64], theirs: NDArray[np.float64]) -> bool:
+def _same(ours: Array, theirs: Array) -> bool:
     """Whether two arrays of floats agree bit for bit."""
     return ours.tobytes() == theirs.tobytes()  # half the time of a comparison by NumPy

@@ -8,8 +8,8 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 import numpy as np
-from numpy.typing import NDArray
 
+from stickslip.arrays import Array, Ints
 from stickslip.contact.laws import BILATERAL
 from stickslip.contact.problem import ContactProblem, Laws, contact_laws, from_delassus, given_problem, joined_laws
 
@@ -20,9 +20,7 @@ LARGEST_JOINT = 6
 """Rows of a bilateral block at most: a joint between two rigid bodies has no more."""
 
 
-def from_local(
-    W: csr_array, q: NDArray[np.float64], mu: NDArray[np.float64], joint_start: NDArray[np.int32] | None = None
-) -> ContactProblem:
+def from_local(W: csr_array, q: Array, mu: Array, joint_start: Ints | None = None) -> ContactProblem:
     """Problem u = W lam + q; W (m, m), q (m,), friction mu (n,) of the first 3n rows.
 
     ``joint_start`` (k + 1,) are the first rows of bilateral blocks behind the contacts, from 0, and their number.
@@ -34,13 +32,13 @@ def from_local(
     return given_problem(matrix, np.array(q), mixed_laws(mu, joint_start), row_starts(len(mu), joint_start))
 
 
-def row_starts(contacts: int, joint_start: NDArray[np.int32]) -> NDArray[np.int32]:
+def row_starts(contacts: int, joint_start: Ints) -> Ints:
     """First rows of the blocks: contacts of three rows, then the joints."""
     joints = joint_start if len(joint_start) else np.zeros(1, dtype=np.int32)
     return np.concatenate([3 * np.arange(contacts), 3 * contacts + joints]).astype(np.int32)
 
 
-def mixed_laws(mu: NDArray[np.float64], joint_start: NDArray[np.int32]) -> Laws:
+def mixed_laws(mu: Array, joint_start: Ints) -> Laws:
     """Laws of contacts with friction mu (n,), followed by bilateral blocks without compliance."""
     contacts = contact_laws(mu)
     joints = max(len(joint_start) - 1, 0)
@@ -55,7 +53,7 @@ def mixed_laws(mu: NDArray[np.float64], joint_start: NDArray[np.int32]) -> Laws:
     return joined_laws(contacts, bilateral)
 
 
-def joints_of(pattern: csr_array) -> NDArray[np.int32]:
+def joints_of(pattern: csr_array) -> Ints:
     """First rows (k + 1,) of bilateral blocks: neighbours that touch the same things, six at most, are one joint.
 
     ``pattern`` (p, things) has an entry where a row touches a body, or another row.

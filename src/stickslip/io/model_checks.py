@@ -12,6 +12,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
+from stickslip.arrays import Bools
 from stickslip.model import Model
 
 Length = int | str
@@ -188,7 +189,7 @@ def _check_shape(name: str, array: Any, dtype: str, shape: tuple[Length, ...], l
         raise ValueError(f"model/{name} has shape {array.shape}; {tuple(needed)} is needed")
 
 
-def _refuse(name: str, array: NDArray[Any], wrong: NDArray[np.bool_], needed: str) -> None:
+def _refuse(name: str, array: NDArray[Any], wrong: Bools, needed: str) -> None:
     if wrong.any():
         raise ValueError(f"model/{name} has the entry {array[wrong][0]}; {needed}")
 

@@ -7,8 +7,8 @@ from typing import Any
 
 import h5py
 import numpy as np
-from numpy.typing import NDArray
 
+from stickslip.arrays import Bools
 from stickslip.geometry.hull import HullTables
 from stickslip.geometry.mesh_tables import MeshTables
 from stickslip.io.model_checks import check_model
@@ -43,7 +43,7 @@ def write_model(group: h5py.Group, model: Model) -> None:
             _write(group, item.name, value)
 
 
-def read_model(group: h5py.Group) -> tuple[Model, NDArray[np.bool_]]:
+def read_model(group: h5py.Group) -> tuple[Model, Bools]:
     """A model without prescribed motions, and which bodies (nb,) had one; a missing field raises a KeyError,
     one that cannot be a ValueError.
 

@@ -23,6 +23,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from stickslip import checks
+from stickslip.arrays import Array
 from stickslip.contact import delassus
 from stickslip.contact.problem import ContactProblem
 from stickslip.errors import FileError, InputError, ProblemWarning
@@ -52,8 +53,8 @@ HDF5, HDF5_STARTS = b"\x89HDF\r\n\x1a\n", (0, 512, 1024, 2048)
 def save_problem(
     problem: ContactProblem,
     path: str | os.PathLike[str],
-    solution: NDArray[np.float64] | None = None,
-    guesses: Sequence[NDArray[np.float64]] = (),
+    solution: Array | None = None,
+    guesses: Sequence[Array] = (),
     title: str = "",
     description: str = "",
 ) -> None:

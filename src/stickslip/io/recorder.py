@@ -40,10 +40,10 @@ from typing import Any
 
 import h5py
 import numpy as np
-from numpy.typing import NDArray
 
 import stickslip
 from stickslip import checks, jit
+from stickslip.arrays import Array
 from stickslip.errors import FileError, InputError
 from stickslip.files import PARTIAL
 from stickslip.io import commit_mark
@@ -232,7 +232,7 @@ class Recorder:
 
 def _attributes(
     simulation: Simulation, scene_name: str, parameters: dict[str, Any], every: int
-) -> dict[str, str | int | NDArray[np.float64]]:
+) -> dict[str, str | int | Array]:
     """Attributes of the file, checked before anything is written."""
     try:
         described = json.dumps(parameters)

@@ -16,6 +16,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from stickslip import checks
+from stickslip.arrays import Array, Bools, Ints, LongInts
 from stickslip.body_description import handle_fits
 from stickslip.errors import FileError, InputError
 from stickslip.io.contact_frames import ContactReader
@@ -64,9 +65,9 @@ class Recording:
     """Digest of ``final_state``."""
     model: Model
     """The model without its prescribed motions, which are functions."""
-    has_motion: NDArray[np.bool_]
+    has_motion: Bools
     """(nb,) which bodies had one."""
-    time: NDArray[np.float64]
+    time: Array
     """(n,) [s]"""
     q: FrameArray
     """(n, nb, 7) [m] and (w, x, y, z)."""
@@ -84,17 +85,17 @@ class Recording:
     """(n, nj) whether a joint is broken; False in files from before it was recorded."""
     joint_impulse: FrameArray
     """(n, rows of joints) [N s or N m s] as in State; not a number in files from before it was recorded."""
-    contact_offset: NDArray[np.int64]
+    contact_offset: LongInts
     """(n + 1,)"""
-    iterations: NDArray[np.int32]
+    iterations: Ints
     """(n,)"""
     certificate: dict[str, NDArray[Any]]
     """(n,) per entry of Certificate, without energy."""
-    energy: dict[str, NDArray[np.float64]]
+    energy: dict[str, Array]
     """(n,) [J] per entry of EnergyLedger."""
-    timings: dict[str, NDArray[np.float64]]
+    timings: dict[str, Array]
     """(n,) [s] per stage."""
-    loaded: NDArray[np.bool_]
+    loaded: Bools
     """(n,) whether kernels were compiled, or loaded from the cache, during the step, which its timings then include;
     False in files from before it was recorded."""
     final_state: State | None
@@ -206,7 +207,7 @@ def _options(attributes: h5py.AttributeManager, name: str) -> dict[str, Any]:
     return found
 
 
-def _plausible(path: Path, name: str, rows: NDArray[np.float64]) -> None:
+def _plausible(path: Path, name: str, rows: Array) -> None:
     """Raise a FileError where numbers cannot be those of a run: HDF5 itself does not notice bytes that have changed."""
     if not np.isfinite(rows).all():
         raise FileError(f"recording {path} is damaged: {name} has an entry that is not a finite number")

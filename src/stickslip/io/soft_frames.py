@@ -19,6 +19,7 @@ import h5py
 import numpy as np
 from numpy.typing import NDArray
 
+from stickslip.arrays import Array
 from stickslip.io.growing_dataset import GrowingDataset
 from stickslip.io.number_table import NumberTable
 from stickslip.model import Model
@@ -70,7 +71,7 @@ def read_elements(
     group: h5py.Group, frame: int, names: Collection[str], index: NDArray[np.intp] | None
 ) -> ElementReport:
     """Elements in one frame, all or those of the index; fields that are not named are not read and have no rows."""
-    values: dict[str, NDArray[np.float64]] = {}
+    values: dict[str, Array] = {}
     for name, shape in ELEMENT_FIELDS.items():
         if name in names:
             if group[name].dtype.kind != "f" or group[name].shape[2:] != shape or group[name].ndim != 2 + len(shape):
@@ -84,7 +85,7 @@ def read_elements(
     return ElementReport(**values)
 
 
-def _matrices(entries: NDArray[np.float32]) -> NDArray[np.float64]:
+def _matrices(entries: NDArray[np.float32]) -> Array:
     """Symmetric matrices (k, 3, 3) of their six entries (k, 6)."""
     full = np.empty((len(entries), 3, 3))
     full[:, ROW, COLUMN] = full[:, COLUMN, ROW] = entries

@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 from numpy.typing import NDArray
 
+from stickslip.arrays import Array, Ints
 from stickslip.errors import InputError
 
 if TYPE_CHECKING:
@@ -23,7 +24,7 @@ def array_of(data: dict[str, NDArray[Any]], name: str) -> NDArray[Any]:
     return data[name]
 
 
-def vector(name: str, values: NDArray[Any], length: int | None = None) -> NDArray[np.float64]:
+def vector(name: str, values: NDArray[Any], length: int | None = None) -> Array:
     """Finite numbers (length,), or an InputError that names the field."""
     if values.dtype.kind not in "fiu":
         raise InputError(f"{name} holds {values.dtype} and no numbers")
@@ -37,7 +38,7 @@ def vector(name: str, values: NDArray[Any], length: int | None = None) -> NDArra
     return flat
 
 
-def friction(name: str, values: NDArray[Any], rows: int, matrix: str) -> NDArray[np.float64]:
+def friction(name: str, values: NDArray[Any], rows: int, matrix: str) -> Array:
     """Coefficients of Coulomb friction (n,) for ``rows`` = 3n rows of the matrix named ``matrix``."""
     mu = vector(name, values)
     if len(mu) and rows == 5 * len(mu):
@@ -110,7 +111,7 @@ def _shape(name: str, shape: NDArray[Any]) -> tuple[int, int]:
     return int(numbers[0]), int(numbers[1])
 
 
-def _whole(name: str, values: NDArray[Any]) -> NDArray[np.int32]:
+def _whole(name: str, values: NDArray[Any]) -> Ints:
     """Whole numbers that fit in 32 bits."""
     flat = np.asarray(values).reshape(-1)
     if flat.dtype.kind not in "iu":
@@ -120,7 +121,7 @@ def _whole(name: str, values: NDArray[Any]) -> NDArray[np.int32]:
     return np.ascontiguousarray(flat, dtype=np.int32)
 
 
-def _within(name: str, index: NDArray[np.int32], count: int) -> None:
+def _within(name: str, index: Ints, count: int) -> None:
     outside = (index < 0) | (index >= count)
     if outside.any():
         raise InputError(f"{name} has the index {index[outside][0]}, outside 0 to {count - 1}")

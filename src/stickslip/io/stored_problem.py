@@ -7,6 +7,7 @@ from dataclasses import dataclass
 import numpy as np
 from numpy.typing import NDArray
 
+from stickslip.arrays import Array
 from stickslip.checks import vector
 from stickslip.contact.laws import BILATERAL, CONTACT, DISC, FRICTION_SET_NAMES, LAW_NAMES
 from stickslip.contact.problem import ContactProblem
@@ -18,9 +19,9 @@ class ProblemFile:
     """A contact problem and what was stored with it. Impulses (m,) [N s] in the order of the problem's rows."""
 
     problem: ContactProblem
-    guesses: tuple[NDArray[np.float64], ...] = ()
+    guesses: tuple[Array, ...] = ()
     """Impulses to start from."""
-    solution: NDArray[np.float64] | None = None
+    solution: Array | None = None
     """Impulses that someone found; nobody promises that they are right."""
     title: str = ""
     description: str = ""
@@ -55,6 +56,6 @@ def contacts_and_joints(problem: ContactProblem, form: str) -> tuple[NDArray[np.
     return np.flatnonzero(contact), np.flatnonzero(joint)
 
 
-def impulses(name: str, values: NDArray[np.float64], problem: ContactProblem) -> NDArray[np.float64]:
+def impulses(name: str, values: Array, problem: ContactProblem) -> Array:
     """Impulses (m,) of a problem, to be stored with it; an InputError names what does not fit."""
     return vector("problem file", name, values, problem.row_count, np.inf)

@@ -18,8 +18,8 @@ from contextlib import AbstractContextManager, nullcontext
 from dataclasses import dataclass
 
 import numpy as np
-from numpy.typing import NDArray
 
+from stickslip.arrays import Array
 from stickslip.errors import DivergenceError, InputError
 from stickslip.linalg.elimination import Symbolic, analyse, with_last
 from stickslip.linalg.lapack import routines
@@ -36,9 +36,9 @@ class Factor:
     """L of one matrix."""
 
     symbolic: Symbolic
-    values: NDArray[np.float64]
+    values: Array
     """all panels"""
-    kept: NDArray[np.float64]
+    kept: Array
     """squares of panels before they were factorised, for the Schur complement"""
     failed: int = -1
     """the node at whose pivot the matrix turned out not to be positive definite, or -1"""
@@ -53,7 +53,7 @@ class Factor:
         return self.failed < 0
 
 
-def factorise(symbolic: Symbolic, data: NDArray[np.float64], reuse: Factor | None = None) -> Factor:
+def factorise(symbolic: Symbolic, data: Array, reuse: Factor | None = None) -> Factor:
     """L of the matrix with the blocks ``data`` (nnzb, 3, 3), symmetric, in the order of the pattern.
 
     ``reuse``: a factor of the same pattern that is needed no longer; its storage is overwritten and returned, which
@@ -74,7 +74,7 @@ def factorise(symbolic: Symbolic, data: NDArray[np.float64], reuse: Factor | Non
     return factor
 
 
-def solve(factor: Factor, b: NDArray[np.float64]) -> NDArray[np.float64]:
+def solve(factor: Factor, b: Array) -> Array:
     """A^-1 b, for b (3 n,) or (3 n, k)."""
     x, columns = _permuted(factor, b)
     if b.size == 0:
@@ -86,7 +86,7 @@ def solve(factor: Factor, b: NDArray[np.float64]) -> NDArray[np.float64]:
     return x.reshape(-1, 3 * columns)[factor.symbolic.place].reshape(b.shape)
 
 
-def forward(factor: Factor, b: NDArray[np.float64]) -> NDArray[np.float64]:
+def forward(factor: Factor, b: Array) -> Array:
     """Y = L^-1 P b, for b (3 n,) or (3 n, k), in the order of elimination: J A^-1 J^T = Y^T Y for b = J^T.
 
     Parts of L that no entry of b reaches are left out.
@@ -100,7 +100,7 @@ def forward(factor: Factor, b: NDArray[np.float64]) -> NDArray[np.float64]:
     return x.reshape(b.shape)
 
 
-def schur(factor: Factor) -> NDArray[np.float64]:
+def schur(factor: Factor) -> Array:
     """The Schur complement (3 k, 3 k) on the nodes ``last`` of the analysis, in their order, of all other nodes.
 
     The factorisation passes it on its way where the last nodes of each part of the matrix became one supernode; else
@@ -116,7 +116,7 @@ def schur(factor: Factor) -> NDArray[np.float64]:
     return complement
 
 
-def extended(factor: Factor, x_last: NDArray[np.float64]) -> NDArray[np.float64]:
+def extended(factor: Factor, x_last: Array) -> Array:
     """x (3 n,) with x_last (3 k,) on the nodes ``last`` of the analysis, in their order, and A x = 0 on all others.
 
     Eq. 15 of [han2023]: x_n = -A_nn^-1 A_np x_p, by substitution through the panels of the other nodes alone.
@@ -131,7 +131,7 @@ def extended(factor: Factor, x_last: NDArray[np.float64]) -> NDArray[np.float64]
     return x
 
 
-def _multiply_panels(factor: Factor, complement: NDArray[np.float64]) -> None:
+def _multiply_panels(factor: Factor, complement: Array) -> None:
     """Add L_pp L_pp^T, panel by panel."""
     symbolic, panels = factor.symbolic, factor.symbolic.panels
     number = np.full(len(symbolic.order), -1, dtype=np.int64)
@@ -146,7 +146,7 @@ def _multiply_panels(factor: Factor, complement: NDArray[np.float64]) -> None:
             complement[np.ix_(unknown, unknown)] += panel.T @ panel
 
 
-def _permuted(factor: Factor, b: NDArray[np.float64]) -> tuple[NDArray[np.float64], int]:
+def _permuted(factor: Factor, b: Array) -> tuple[Array, int]:
     """The right-hand sides in the order of elimination, flat, and their number."""
     _check_positive(factor)
     if b.ndim not in (1, 2) or b.shape[0] != factor.symbolic.size:

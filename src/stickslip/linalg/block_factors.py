@@ -9,9 +9,9 @@ from functools import cached_property
 from types import ModuleType
 
 import numpy as np
-from numpy.typing import NDArray
 from scipy.linalg.lapack import dpotrf, dpotri
 
+from stickslip.arrays import Array, Ints
 from stickslip.errors import DivergenceError, InputError
 from stickslip.jit import kernel
 from stickslip.linalg import block_cholesky, pardiso
@@ -40,7 +40,7 @@ def choose_backend(name: str) -> None:
 class BlockFactors:
     """A factorised matrix of n block rows."""
 
-    def __init__(self, plan: Plan, data: NDArray[np.float64]) -> None:
+    def __init__(self, plan: Plan, data: Array) -> None:
         self.backend = _backend_of(plan)
         self.factor = self.backend.factorise(plan, data)
         if not self.factor.positive:
@@ -49,11 +49,11 @@ class BlockFactors:
                 "shorter step would help; or is a force, a pressure or a stiffness without bound?"
             )
 
-    def solve(self, b: NDArray[np.float64]) -> NDArray[np.float64]:
+    def solve(self, b: Array) -> Array:
         """x with matrix x = b; b (3 n,) or (3 n, k)."""
         return self.backend.solve(self.factor, b)
 
-    def inverse_product(self, B: NDArray[np.float64]) -> NDArray[np.float64]:
+    def inverse_product(self, B: Array) -> Array:
         """B^T matrix^-1 B (k, k) for B (3 n, k): Y^T Y with Y = L^-1 P B, where L can be had."""
         if self.backend is not block_cholesky:
             return np.asarray(B.T @ self.solve(B))
@@ -61,21 +61,21 @@ class BlockFactors:
         return np.asarray(Y.T @ Y)
 
     @cached_property
-    def schur(self) -> NDArray[np.float64]:
+    def schur(self) -> Array:
         """The Schur complement (3 k, 3 k) on the last nodes of the plan."""
         return np.asarray(self.backend.schur(self.factor))
 
     @cached_property
-    def schur_inverse(self) -> NDArray[np.float64]:
+    def schur_inverse(self) -> Array:
         """Its inverse, which is the inverse of the whole matrix on these nodes."""
         return inverted(self.schur, "soft body, whose step should be shorter")
 
-    def extended(self, x_last: NDArray[np.float64]) -> NDArray[np.float64]:
+    def extended(self, x_last: Array) -> Array:
         """x (3 n,) with x_last (3 k,) on the last nodes of the plan and matrix x = 0 on all others."""
         return self.backend.extended(self.factor, x_last)
 
 
-def inverted(square: NDArray[np.float64], where: str) -> NDArray[np.float64]:
+def inverted(square: Array, where: str) -> Array:
     """The inverse of a positive definite matrix (n, n); a DivergenceError that names ``where`` if it is none."""
     found, failed = dpotrf(square, lower=1, clean=0)
     if not failed:
@@ -101,7 +101,7 @@ def eliminated(pattern: BlockPattern, backend: str | None = None) -> Plan:
     return BACKENDS[backend or _chosen].analyse(pattern.indptr, pattern.indices)
 
 
-def ending_with(plan: Plan, pattern: BlockPattern, last: NDArray[np.int32]) -> Plan:
+def ending_with(plan: Plan, pattern: BlockPattern, last: Ints) -> Plan:
     """The plan of the same pattern for other last nodes (k,)."""
     return _backend_of(plan).with_last(plan, pattern.indptr, pattern.indices, last)
 

@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING, NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
+from stickslip.arrays import Array, Ints
 from stickslip.jit import kernel
 
 if TYPE_CHECKING:
@@ -19,9 +20,9 @@ if TYPE_CHECKING:
 class BlockPattern(NamedTuple):
     """Which blocks of n block rows exist: row i has the block columns indices[indptr[i]:indptr[i+1]], rising."""
 
-    indptr: NDArray[np.int32]
-    indices: NDArray[np.int32]
-    diagonal: NDArray[np.int32]
+    indptr: Ints
+    indices: Ints
+    diagonal: Ints
     """(n,) where the diagonal block of each row is."""
 
     @property
@@ -51,21 +52,21 @@ def block_pattern(groups: NDArray[np.integer], size: int) -> BlockPattern:
     return BlockPattern(indptr, column.astype(np.int32), diagonal)
 
 
-def places_of(pattern: BlockPattern, groups: NDArray[np.integer]) -> NDArray[np.int32]:
+def places_of(pattern: BlockPattern, groups: NDArray[np.integer]) -> Ints:
     """Where the blocks (i, j) of each group (k, w) are (k, w * w), at w i + j; -1 where a member is negative."""
     places = np.empty((len(groups), groups.shape[1] ** 2), dtype=np.int32)
     _places(pattern.indptr, pattern.indices, groups.astype(np.int32), places)
     return places
 
 
-def product(pattern: BlockPattern, data: NDArray[np.float64], x: NDArray[np.float64]) -> NDArray[np.float64]:
+def product(pattern: BlockPattern, data: Array, x: Array) -> Array:
     """Matrix (blocks data (nnzb, 3, 3)) times x (3 n,)."""
     y = np.empty_like(x)
     _product(pattern.indptr, pattern.indices, data, x.reshape(-1, 3), y.reshape(-1, 3))
     return y
 
 
-def to_csr(pattern: BlockPattern, data: NDArray[np.float64]) -> csr_array:
+def to_csr(pattern: BlockPattern, data: Array) -> csr_array:
     """The matrix (3 n, 3 n) for SciPy."""
     from scipy.sparse import bsr_array, csr_array
 

@@ -13,18 +13,19 @@ from typing import NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
+from stickslip.arrays import Array, Bools, Ints
 from stickslip.jit import kernel
 
 
 class BlockRows(NamedTuple):
     """J: n constraint blocks, m rows, ne dense entries over column blocks that start at ``column_start``."""
 
-    row_start: NDArray[np.int32]
-    entry_start: NDArray[np.int32]
-    entry_column: NDArray[np.int32]
-    data_start: NDArray[np.int32]
-    data: NDArray[np.float64]
-    column_start: NDArray[np.int32]
+    row_start: Ints
+    entry_start: Ints
+    entry_column: Ints
+    data_start: Ints
+    data: Array
+    column_start: Ints
 
     @property
     def block_count(self) -> int:
@@ -42,7 +43,7 @@ class BlockRows(NamedTuple):
         return int(self.column_start[-1])
 
 
-def rigid_contacts(rows: BlockRows) -> NDArray[np.float64] | None:
+def rigid_contacts(rows: BlockRows) -> Array | None:
     """Entries (ne, k, 6) where every block has k = 3 or 4 rows and every column block six unknowns, else None.
 
     Contacts between rigid bodies, the common case: kernels over this view run up to three times as fast, since
@@ -52,7 +53,7 @@ def rigid_contacts(rows: BlockRows) -> NDArray[np.float64] | None:
     return rows.data.reshape(-1, height, 6) if height else None
 
 
-def apply(rows: BlockRows, v: NDArray[np.float64]) -> NDArray[np.float64]:
+def apply(rows: BlockRows, v: Array) -> Array:
     """J v, shape (m,)."""
     u = np.zeros(rows.row_count)
     entries = rigid_contacts(rows)
@@ -65,7 +66,7 @@ def apply(rows: BlockRows, v: NDArray[np.float64]) -> NDArray[np.float64]:
     return u
 
 
-def apply_transpose(rows: BlockRows, lam: NDArray[np.float64]) -> NDArray[np.float64]:
+def apply_transpose(rows: BlockRows, lam: Array) -> Array:
     """J^T lam, shape (number of unknowns,)."""
     f = np.zeros(rows.column_count)
     entries = rigid_contacts(rows)
@@ -84,7 +85,7 @@ def _over_bodies(rows: BlockRows) -> bool:
     return bool(all_sized(rows.column_start, 6))
 
 
-def reordered(rows: BlockRows, order: NDArray[np.int32]) -> BlockRows:
+def reordered(rows: BlockRows, order: Ints) -> BlockRows:
     """J with its constraint blocks in the given order (n,), or some of them; data of neighbours side by side."""
 
     row_start, entry_start = (summed(np.diff(start)[order]) for start in (rows.row_start, rows.entry_start))
@@ -98,7 +99,7 @@ def reordered(rows: BlockRows, order: NDArray[np.int32]) -> BlockRows:
 def joined(first: BlockRows, second: BlockRows) -> BlockRows:
     """The constraint blocks of ``first`` followed by those of ``second``, over the same columns."""
 
-    def after(a: NDArray[np.int32], b: NDArray[np.int32]) -> NDArray[np.int32]:
+    def after(a: Ints, b: Ints) -> Ints:
         return np.concatenate([a, a[-1] + b[1:]])
 
     return BlockRows(
@@ -111,7 +112,7 @@ def joined(first: BlockRows, second: BlockRows) -> BlockRows:
     )
 
 
-def without(rows: BlockRows, out: NDArray[np.bool_]) -> BlockRows:
+def without(rows: BlockRows, out: Bools) -> BlockRows:
     """J with the rows ``out`` (m,) set to zero, over the same structure; J itself where there are none."""
     if not out.any():
         return rows
@@ -120,19 +121,19 @@ def without(rows: BlockRows, out: NDArray[np.bool_]) -> BlockRows:
     return rows._replace(data=data)
 
 
-def rows_of(rows: BlockRows, order: NDArray[np.int32]) -> NDArray[np.intp]:
+def rows_of(rows: BlockRows, order: Ints) -> NDArray[np.intp]:
     """Row numbers (m,) of the constraint blocks in the given order (n,)."""
     height = np.diff(rows.row_start)[order]
     first = np.repeat(rows.row_start[:-1][order] - (np.cumsum(height) - height), height)
     return (first + np.arange(len(first))).astype(np.intp)
 
 
-def summed(size: NDArray[np.integer]) -> NDArray[np.int32]:
+def summed(size: NDArray[np.integer]) -> Ints:
     """Where parts of these sizes (n,) start, and where the last one ends (n + 1,)."""
     return np.concatenate([[0], np.cumsum(size)]).astype(np.int32)
 
 
-def to_dense(rows: BlockRows) -> NDArray[np.float64]:
+def to_dense(rows: BlockRows) -> Array:
     """J as a dense array (m, unknowns), for small problems and tests."""
     dense = np.zeros((rows.row_count, rows.column_count))
     for c in range(rows.block_count):

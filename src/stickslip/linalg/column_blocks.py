@@ -5,13 +5,12 @@ from __future__ import annotations
 import numpy as np
 from numpy.typing import NDArray
 
+from stickslip.arrays import Ints
 from stickslip.jit import kernel
 from stickslip.linalg.block_rows import BlockRows, summed
 
 
-def cut_columns(
-    J: BlockRows, first: NDArray[np.int32], count: NDArray[np.integer], column_start: NDArray[np.int32]
-) -> BlockRows:
+def cut_columns(J: BlockRows, first: Ints, count: NDArray[np.integer], column_start: Ints) -> BlockRows:
     """J over column blocks that start at ``column_start``: block b becomes the count[b] blocks from first[b] on.
 
     Where these are wider than b all together, the last one is padded with zeros.

@@ -10,8 +10,8 @@ over velocities is the smaller one: with R = C + REGULARISATION diag S,
 from __future__ import annotations
 
 import numpy as np
-from numpy.typing import NDArray
 
+from stickslip.arrays import Array, Bools
 from stickslip.linalg.factorisation import LinearSolve, shifted_factors
 from stickslip.linalg.inertia import BlockDiagonal
 from stickslip.linalg.linear_solution import ACCURACY, LinearSolution, check_shapes, residual_norms
@@ -28,8 +28,8 @@ UNANSWERED = 1e-3
 
 def direct(
     system: SchurSystem,
-    b: NDArray[np.float64],
-    x0: NDArray[np.float64] | None = None,
+    b: Array,
+    x0: Array | None = None,
     iterations: int = 50,
     tolerance: float = 0.0,
 ) -> LinearSolution:
@@ -77,14 +77,14 @@ def factorised(system: SchurSystem, regularisation: float = REGULARISATION) -> L
     matrix = inertia_matrix(H) + transposed @ weighted
     solve = shifted_factors(matrix.tocsr(), np.zeros(system.J.column_count), True)
 
-    def by_velocities(b: NDArray[np.float64]) -> NDArray[np.float64]:
+    def by_velocities(b: Array) -> Array:
         scaled = inverse * b
         return scaled - inverse * (J @ solve(transposed @ scaled))
 
     return _without(loose, by_velocities)
 
 
-def _first(system: SchurSystem, solve: LinearSolve, r: NDArray[np.float64]) -> NDArray[np.float64]:
+def _first(system: SchurSystem, solve: LinearSolve, r: Array) -> Array:
     """x with S x = r, or with the least weighted residual where S cannot answer all of r.
 
     The unanswered part comes out divided by the regularisation. It is not in S x: solving for that again leaves it
@@ -105,19 +105,19 @@ def _inverted(H: BlockDiagonal) -> BlockDiagonal:
     return H._replace(data=H.inverse)
 
 
-def _without(loose: NDArray[np.bool_], solve: LinearSolve) -> LinearSolve:
+def _without(loose: Bools, solve: LinearSolve) -> LinearSolve:
     """The same with zero at the loose rows."""
     if not loose.any():
         return solve
     return lambda b: np.where(loose, 0.0, solve(b))
 
 
-def _total(system: SchurSystem, r: NDArray[np.float64]) -> tuple[float, float]:
+def _total(system: SchurSystem, r: Array) -> tuple[float, float]:
     """Norms of a residual (m,) over all islands, plain and weighted."""
     norms = residual_norms(system, r)
     return float(np.sqrt((norms[0] ** 2).sum())), float(np.sqrt((norms[1] ** 2).sum()))
 
 
-def _solution(x: NDArray[np.float64], norms: list[tuple[float, float]]) -> LinearSolution:
+def _solution(x: Array, norms: list[tuple[float, float]]) -> LinearSolution:
     history = np.array(norms)
     return LinearSolution(x, history[:, 0].copy(), len(norms) - 1, history[:, 1].copy())

@@ -14,6 +14,7 @@ from typing import NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
+from stickslip.arrays import Bools, Ints
 from stickslip.jit import inner_kernel, kernel
 
 LEAF = 60
@@ -31,17 +32,17 @@ UPHILL = 300
 class Graph(NamedTuple):
     """A graph with weights, without loops."""
 
-    start: NDArray[np.int32]
+    start: Ints
     """(n + 1,)"""
-    adjacent: NDArray[np.int32]
+    adjacent: Ints
     """(ne,) neighbours of node i from start[i]"""
-    strength: NDArray[np.int32]
+    strength: Ints
     """(ne,) edges that were merged to this one"""
-    weight: NDArray[np.int32]
+    weight: Ints
     """(n,) nodes that were merged to this one"""
 
 
-def dissected(indptr: NDArray[np.int32], indices: NDArray[np.int32], among: NDArray[np.bool_]) -> NDArray[np.int32]:
+def dissected(indptr: Ints, indices: Ints, among: Bools) -> Ints:
     """Stages (n,) of elimination: parts first, then the separators between them, from 0; others than ``among``: -1."""
     n = len(among)
     stage = np.full(n, -1, dtype=np.int32)

@@ -10,8 +10,8 @@ from dataclasses import dataclass
 from typing import Literal
 
 import numpy as np
-from numpy.typing import NDArray
 
+from stickslip.arrays import Ints
 from stickslip.errors import InputError
 from stickslip.jit import kernel
 from stickslip.linalg.dissection import dissected
@@ -28,17 +28,17 @@ DISSECT_FROM = 100
 class Symbolic:
     """Order and panels for all matrices of one pattern of n blocks."""
 
-    order: NDArray[np.int32]
+    order: Ints
     """(n,) nodes as they are eliminated"""
-    place: NDArray[np.int32]
+    place: Ints
     """(n,) the inverse of order"""
     panels: Panels
     sizes: Sizes
-    last: NDArray[np.int32]
+    last: Ints
     """(k,) nodes that are eliminated after all others, as given"""
     entry_count: int
     """blocks of the pattern"""
-    base: NDArray[np.int32]
+    base: Ints
     """(n,) the order that :func:`with_last` starts from"""
 
     @property
@@ -66,9 +66,9 @@ class Symbolic:
 
 
 def analyse(
-    indptr: NDArray[np.int32],
-    indices: NDArray[np.int32],
-    last: NDArray[np.int32] | None = None,
+    indptr: Ints,
+    indices: Ints,
+    last: Ints | None = None,
     ordering: Literal["own", "metis"] = "own",
 ) -> Symbolic:
     """Order and panels of a symmetric pattern of 3x3 blocks.
@@ -90,7 +90,7 @@ def analyse(
     return min(found, key=lambda symbolic: symbolic.operations)
 
 
-def _orders(indptr: NDArray[np.int32], indices: NDArray[np.int32], last: NDArray[np.int32]) -> list[NDArray[np.int32]]:
+def _orders(indptr: Ints, indices: Ints, last: Ints) -> list[Ints]:
     """Orders (n,) to choose from; the last one suits other last nodes best: a dissected order has a low tree."""
     n = len(indptr) - 1
     free = np.ones(n, dtype=np.bool_)
@@ -103,9 +103,7 @@ def _orders(indptr: NDArray[np.int32], indices: NDArray[np.int32], last: NDArray
     return found
 
 
-def with_last(
-    symbolic: Symbolic, indptr: NDArray[np.int32], indices: NDArray[np.int32], last: NDArray[np.int32]
-) -> Symbolic:
+def with_last(symbolic: Symbolic, indptr: Ints, indices: Ints, last: Ints) -> Symbolic:
     """Order and panels of the pattern that ``symbolic`` was made of, for other nodes ``last`` (k,), none or some.
 
     The others keep the order that nested dissection found for all nodes, so this takes a fraction of the time of an
@@ -122,7 +120,7 @@ def with_last(
     return Symbolic(order, place, panels, sizes, chosen, symbolic.entry_count, symbolic.base)
 
 
-def ordered(indptr: NDArray[np.int32], indices: NDArray[np.int32], order: NDArray[np.int32]) -> Symbolic:
+def ordered(indptr: Ints, indices: Ints, order: Ints) -> Symbolic:
     """Panels of a symmetric pattern of n blocks for an order of elimination (n,) that the caller has found."""
     chosen = np.zeros(0, np.int32)
     panels, sizes, sorted_order = make_panels(indptr, indices, order, chosen)
@@ -153,7 +151,7 @@ def _reanalysed(indptr, indices, base, last):
     return panels, sizes, order, inverse_places(order)
 
 
-def _check_pattern(indptr: NDArray[np.int32], indices: NDArray[np.int32], last: NDArray[np.int32]) -> None:
+def _check_pattern(indptr: Ints, indices: Ints, last: Ints) -> None:
     """Raise InputError unless the pattern is symmetric with its diagonal, and ``last`` names nodes of it once."""
     n = len(indptr) - 1
     if indptr[0] != 0 or indptr[-1] != len(indices) or (np.diff(indptr) < 0).any():

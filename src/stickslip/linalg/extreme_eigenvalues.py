@@ -11,8 +11,8 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 import numpy as np
-from numpy.typing import NDArray
 
+from stickslip.arrays import Array
 from stickslip.linalg.threads import one_blas_thread
 from stickslip.linalg.vectors import inner, length
 
@@ -78,5 +78,5 @@ def _lanczos(S: csr_array) -> tuple[float, float]:
 def _ends(alphas: list[float], betas: list[float]) -> tuple[float, float]:
     from scipy.linalg import eigvalsh_tridiagonal
 
-    values: NDArray[np.float64] = eigvalsh_tridiagonal(np.array(alphas), np.array(betas[:-1]))
+    values: Array = eigvalsh_tridiagonal(np.array(alphas), np.array(betas[:-1]))
     return float(values[0]), float(values[-1])

@@ -9,7 +9,8 @@ from collections.abc import Callable
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
-from numpy.typing import NDArray
+
+from stickslip.arrays import Array
 
 if TYPE_CHECKING:
     from scipy.sparse import csc_array, csr_array
@@ -18,7 +19,7 @@ DENSE_SIZE, DENSE_SHARE, DENSE_LIMIT = 32, 0.3, 2000
 """Dense factorisations: up to so many unknowns, or with such a share of entries up to this many."""
 
 
-LinearSolve = Callable[[NDArray[np.float64]], NDArray[np.float64]]
+LinearSolve = Callable[[Array], Array]
 """Solves with one factorised matrix: x (n,) from the right-hand side (n,)."""
 
 
@@ -40,7 +41,7 @@ def sparse_factors(matrix: csc_array, pivoting: float | None = None) -> Any | No
         return None
 
 
-def dense_factors(matrix: NDArray[np.float64], symmetric: bool) -> LinearSolve:
+def dense_factors(matrix: Array, symmetric: bool) -> LinearSolve:
     """A function that solves with a dense matrix (n, n), overwritten: L L^T if it is positive definite, else L U."""
     from scipy.linalg import lapack
 
@@ -52,7 +53,7 @@ def dense_factors(matrix: NDArray[np.float64], symmetric: bool) -> LinearSolve:
     return lambda b: lapack.dgetrs(factor, pivots, b)[0]
 
 
-def shifted_factors(matrix: csr_array, shift: NDArray[np.float64], symmetric: bool) -> LinearSolve:
+def shifted_factors(matrix: csr_array, shift: Array, symmetric: bool) -> LinearSolve:
     """A function that solves with matrix + diag shift, the symmetric part positive definite but for rounding."""
     size = matrix.shape[0]
     if size > DENSE_SIZE and (size > DENSE_LIMIT or matrix.nnz < DENSE_SHARE * size * size):

@@ -15,8 +15,8 @@ from functools import cached_property
 from typing import NamedTuple
 
 import numpy as np
-from numpy.typing import NDArray
 
+from stickslip.arrays import Array, Bools, Ints
 from stickslip.errors import InputError
 from stickslip.jit import kernel
 from stickslip.linalg import block_matrix
@@ -32,18 +32,18 @@ REMEMBERED = 16
 class BlockDiagonal(NamedTuple):
     """Dense symmetric positive definite blocks; block b acts on the unknowns start[b]:start[b+1]."""
 
-    start: NDArray[np.int32]
-    data_start: NDArray[np.int32]
-    data: NDArray[np.float64]
-    inverse: NDArray[np.float64]
+    start: Ints
+    data_start: Ints
+    data: Array
+    inverse: Array
 
 
 class GivenInverse(NamedTuple):
     """A^-1 as a sparse matrix in CSR form (square)."""
 
-    data: NDArray[np.float64]
-    indices: NDArray[np.int32]
-    indptr: NDArray[np.int32]
+    data: Array
+    indices: Ints
+    indptr: Ints
 
 
 class SoftPart(NamedTuple):
@@ -76,7 +76,7 @@ def part_of(pattern: BlockPattern, first: int, last: int) -> SoftPart:
     return SoftPart(first, low, high, own, eliminated(own), {})
 
 
-def parts_ending_with(parts: tuple[SoftPart, ...], touched: NDArray[np.bool_]) -> tuple[SoftPart, ...]:
+def parts_ending_with(parts: tuple[SoftPart, ...], touched: Bools) -> tuple[SoftPart, ...]:
     """The same parts with an order of elimination in which the ``touched`` block rows (nf,) of all come last.
 
     The factorisation then passes the Schur complement on them ([han2023] sec. VI-B).
@@ -94,7 +94,7 @@ def least_fill(A: SparseInertia) -> SparseInertia:
     return A if same else SparseInertia(A.rigid, parts, A.data, A.pattern)
 
 
-def plan_ending_with(part: SoftPart, touched: NDArray[np.bool_]) -> Plan:
+def plan_ending_with(part: SoftPart, touched: Bools) -> Plan:
     """The plan of a part for these last rows (n,), from memory where they were the last ones not long ago."""
     key = touched.tobytes()
     plan = part.plans.get(key)
@@ -113,7 +113,7 @@ class SparseInertia:
 
     rigid: BlockDiagonal
     parts: tuple[SoftPart, ...]
-    data: NDArray[np.float64]
+    data: Array
     """(nnzb, 3, 3) blocks of all soft bodies."""
     pattern: BlockPattern
     """Where they are, all bodies together."""
@@ -146,7 +146,7 @@ class SparseInertia:
         changed.__dict__["_made"] = self._made
         return changed
 
-    def blocks(self, part: SoftPart) -> NDArray[np.float64]:
+    def blocks(self, part: SoftPart) -> Array:
         """Blocks of the matrix of one soft body."""
         return self.data[part.first_entry : part.last_entry]
 
@@ -154,14 +154,14 @@ class SparseInertia:
 Inertia = BlockDiagonal | GivenInverse | SparseInertia
 
 
-def block_diagonal(blocks: NDArray[np.float64], inverses: NDArray[np.float64]) -> BlockDiagonal:
+def block_diagonal(blocks: Array, inverses: Array) -> BlockDiagonal:
     """From equal blocks (nb, k, k) and their inverses."""
     count, width = blocks.shape[0], blocks.shape[1]
     start = np.arange(count + 1, dtype=np.int32)
     return BlockDiagonal(start * np.int32(width), start * np.int32(width * width), blocks.ravel(), inverses.ravel())
 
 
-def solve(inertia: Inertia, f: NDArray[np.float64]) -> NDArray[np.float64]:
+def solve(inertia: Inertia, f: Array) -> Array:
     """A^-1 f."""
     if isinstance(inertia, BlockDiagonal):
         return _product(inertia, inertia.inverse, f)
@@ -178,7 +178,7 @@ def solve(inertia: Inertia, f: NDArray[np.float64]) -> NDArray[np.float64]:
     return x
 
 
-def apply(inertia: Inertia, v: NDArray[np.float64]) -> NDArray[np.float64]:
+def apply(inertia: Inertia, v: Array) -> Array:
     """A v; an InputError where only the inverse is known."""
     if isinstance(inertia, GivenInverse):
         raise InputError("problem: it was given by its Delassus matrix W, so products with A = W^-1 do not exist")
@@ -207,7 +207,7 @@ def diagonal_blocks(inertia: SparseInertia) -> BlockDiagonal:
     )
 
 
-def rigid_inverses(inertia: Inertia) -> NDArray[np.float64] | None:
+def rigid_inverses(inertia: Inertia) -> Array | None:
     """A^-1 of free rigid bodies (nb, 7): 1/m and the entries xx, xy, xz, yy, yz, zz of the inverse inertia; else None.
 
     A fifth of the memory of the blocks, and all that a sweep over contacts needs.
@@ -218,7 +218,7 @@ def rigid_inverses(inertia: Inertia) -> NDArray[np.float64] | None:
     return compact if _rigid_inverses(inertia.inverse.reshape(-1, 6, 6), compact) else None
 
 
-def _product(inertia: BlockDiagonal, data: NDArray[np.float64], x: NDArray[np.float64]) -> NDArray[np.float64]:
+def _product(inertia: BlockDiagonal, data: Array, x: Array) -> Array:
     """Blocks in ``data`` times x; blocks of six, the common case, have a kernel of their own."""
     y = np.zeros(len(x))
     count = len(inertia.start) - 1

@@ -8,8 +8,8 @@ half of the work in either direction. A group stays in the cache while it goes u
 from __future__ import annotations
 
 import numpy as np
-from numpy.typing import NDArray
 
+from stickslip.arrays import Array
 from stickslip.jit import kernel
 from stickslip.linalg.block_cholesky import Factor
 from stickslip.linalg.block_rows import BlockRows, summed
@@ -30,7 +30,7 @@ def inverse_columns_work(symbolic: Symbolic, columns: int) -> float:
     return 2.0 * symbolic.factor_entries * columns
 
 
-def inverse_columns(factor: Factor, B: BlockRows) -> NDArray[np.float64]:
+def inverse_columns(factor: Factor, B: BlockRows) -> Array:
     """B A^-1 B^T (m, m) for block rows B over the nodes of the matrix, column blocks of three."""
     symbolic, panels = factor.symbolic, factor.symbolic.panels
     W = np.zeros((B.row_count, B.row_count))

@@ -9,8 +9,8 @@ from __future__ import annotations
 from typing import NamedTuple
 
 import numpy as np
-from numpy.typing import NDArray
 
+from stickslip.arrays import Ints
 from stickslip.jit import kernel
 from stickslip.linalg.block_rows import BlockRows
 
@@ -18,15 +18,15 @@ from stickslip.linalg.block_rows import BlockRows
 class Islands(NamedTuple):
     """ni islands, numbered by their first block; blocks and column blocks of each in their own order."""
 
-    start: NDArray[np.int32]
+    start: Ints
     """(ni + 1,) island i has the blocks order[start[i]:start[i + 1]]."""
-    order: NDArray[np.int32]
+    order: Ints
     """(n,) constraint blocks by island."""
-    column_start: NDArray[np.int32]
+    column_start: Ints
     """(ni + 1,) island i has the column blocks column_order[column_start[i]:column_start[i + 1]]."""
-    column_order: NDArray[np.int32]
+    column_order: Ints
     """Column blocks by island; those without a constraint are left out."""
-    row_start: NDArray[np.int32]
+    row_start: Ints
     """(ni + 1,) where the rows of island i start when rows are put in the order of ``order``."""
 
     @property

@@ -11,8 +11,8 @@ steps would be noise divided by noise), and where S turns out not to be positive
 from __future__ import annotations
 
 import numpy as np
-from numpy.typing import NDArray
 
+from stickslip.arrays import Array
 from stickslip.jit import inner_kernel, kernel, parallel_kernel, prange
 from stickslip.linalg.linear_solution import LinearSolution, island_work, record, solution, worth_threads
 from stickslip.linalg.schur_system import SchurSystem, product, weighted_square
@@ -26,8 +26,8 @@ TINY = 1e-100
 
 def pcr(
     system: SchurSystem,
-    b: NDArray[np.float64],
-    x0: NDArray[np.float64] | None = None,
+    b: Array,
+    x0: Array | None = None,
     iterations: int = 50,
     tolerance: float = 0.0,
 ) -> LinearSolution:
@@ -40,8 +40,8 @@ def pcr(
 
 def pcg(
     system: SchurSystem,
-    b: NDArray[np.float64],
-    x0: NDArray[np.float64] | None = None,
+    b: Array,
+    x0: Array | None = None,
     iterations: int = 50,
     tolerance: float = 0.0,
 ) -> LinearSolution:

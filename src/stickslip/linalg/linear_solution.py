@@ -6,8 +6,8 @@ from math import sqrt
 from typing import NamedTuple
 
 import numpy as np
-from numpy.typing import NDArray
 
+from stickslip.arrays import Array, Ints
 from stickslip.errors import InputError
 from stickslip.jit import inner_kernel, kernel, thread_count
 from stickslip.linalg.schur_system import SchurSystem, apply_by_island
@@ -22,40 +22,38 @@ PARALLEL_ROWS = 1000
 class LinearSolution(NamedTuple):
     """An approximate solution of S x = b."""
 
-    x: NDArray[np.float64]
+    x: Array
     """(m,)"""
-    residuals: NDArray[np.float64]
+    residuals: Array
     """(iterations + 1,) |b - S x| at the start and after every iteration, over all islands."""
     iterations: int
     """Largest number of iterations of an island."""
-    weighted: NDArray[np.float64]
+    weighted: Array
     """(iterations + 1,) sqrt(r . D^-1 r) with r = b - S x and D = diag S; rows with D = 0 do not count."""
 
 
 class IslandWork(NamedTuple):
     """Vectors of one solve, rows in the order of islands; an island touches its own parts only."""
 
-    x: NDArray[np.float64]
-    r: NDArray[np.float64]
+    x: Array
+    r: Array
     """b - S x: in that of the start, then kept up."""
-    C: NDArray[np.float64]
-    inverse: NDArray[np.float64]
+    C: Array
+    inverse: Array
     """1 / D, zero where D is."""
-    rows: NDArray[np.float64]
+    rows: Array
     """(4, m) scratch."""
-    f: NDArray[np.float64]
+    f: Array
     """(2 x unknowns of all column blocks,) scratch."""
-    history: NDArray[np.float64]
+    history: Array
     """(islands, iterations + 1, 2) squares of the residual, plain and weighted."""
-    iterations: NDArray[np.int32]
+    iterations: Ints
     """(islands,) done."""
-    target: NDArray[np.float64]
+    target: Array
     """(islands,) square of the residual at which an island is done."""
 
 
-def island_work(
-    system: SchurSystem, b: NDArray[np.float64], x0: NDArray[np.float64] | None, iterations: int, tolerance: float
-) -> IslandWork:
+def island_work(system: SchurSystem, b: Array, x0: Array | None, iterations: int, tolerance: float) -> IslandWork:
     """Room to solve in, filled with the start and its residual."""
     m, ni, row = system.row_count, system.islands.island_count, system.row
     check_shapes(system, b, x0)
@@ -70,7 +68,7 @@ def island_work(
     return work
 
 
-def check_shapes(system: SchurSystem, b: NDArray[np.float64], x0: NDArray[np.float64] | None) -> None:
+def check_shapes(system: SchurSystem, b: Array, x0: Array | None) -> None:
     """Raise an InputError where b or x0 is not (m,) or not finite."""
     for name, vector in (("b", b), ("x0", x0)):
         if vector is None:
@@ -83,7 +81,7 @@ def check_shapes(system: SchurSystem, b: NDArray[np.float64], x0: NDArray[np.flo
             raise InputError(f"linear system: {name} has the entry {vector[row]} in row {row}; all must be finite")
 
 
-def residual_norms(system: SchurSystem, r: NDArray[np.float64]) -> NDArray[np.float64]:
+def residual_norms(system: SchurSystem, r: Array) -> Array:
     """|r| and sqrt(r . D^-1 r) of every island, (2, islands), for a residual r (m,)."""
     norms = np.zeros((2, system.islands.island_count))
     _norms(system.islands.row_start, system.row, system.diagonal, r, norms)

@@ -4,9 +4,7 @@ from __future__ import annotations
 
 from typing import Protocol
 
-import numpy as np
-from numpy.typing import NDArray
-
+from stickslip.arrays import Array
 from stickslip.linalg.direct import direct
 from stickslip.linalg.krylov import pcg, pcr
 from stickslip.linalg.linear_solution import LinearSolution
@@ -20,8 +18,8 @@ class LinearSolver(Protocol):
     def __call__(
         self,
         system: SchurSystem,
-        b: NDArray[np.float64],
-        x0: NDArray[np.float64] | None = None,
+        b: Array,
+        x0: Array | None = None,
         iterations: int = 50,
         tolerance: float = 0.0,
     ) -> LinearSolution:

@@ -3,12 +3,12 @@
 from __future__ import annotations
 
 import numpy as np
-from numpy.typing import NDArray
 
+from stickslip.arrays import Ints
 from stickslip.errors import MissingDependencyError
 
 
-def metis_order(indptr: NDArray[np.int32], indices: NDArray[np.int32], last: NDArray[np.int32]) -> NDArray[np.int32]:
+def metis_order(indptr: Ints, indices: Ints, last: Ints) -> Ints:
     """Order (n,) of elimination of the nodes of a symmetric pattern, those of ``last`` (k,) at the end, as given."""
     try:
         import pymetis

@@ -16,47 +16,46 @@ from typing import NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
+from stickslip.arrays import Ints, LongInts
 from stickslip.jit import inner_kernel, kernel
 
 
 class Quotient(NamedTuple):
     """The quotient graph: an object is a variable or, once eliminated, an element; all (n,) but the lists."""
 
-    lists: NDArray[np.int32]
+    lists: Ints
     """of a variable: its elements, then variables; of an element: its variables"""
-    spare: NDArray[np.int32]
+    spare: Ints
     """room to move the lists"""
-    start: NDArray[np.int64]
-    length: NDArray[np.int32]
-    elements: NDArray[np.int32]
+    start: LongInts
+    length: Ints
+    elements: Ints
     """how many entries of a variable's list are elements"""
-    weight: NDArray[np.int32]
+    weight: Ints
     """nodes of a variable; 0: part of another, negative: in L_p or eliminated"""
-    degree: NDArray[np.int32]
+    degree: Ints
     """of a variable: the bound; of an element: nodes in its list"""
     element: NDArray[np.int8]
     """1: an element that is not absorbed"""
-    stage: NDArray[np.int32]
-    w: NDArray[np.int64]
+    stage: Ints
+    w: LongInts
     """marks of elements"""
-    head: NDArray[np.int32]
+    head: Ints
     """(n + 1,) first variable of a degree"""
-    after: NDArray[np.int32]
-    before: NDArray[np.int32]
+    after: Ints
+    before: Ints
     """its neighbours in the list of that degree"""
-    bucket: NDArray[np.int32]
+    bucket: Ints
     """first variable with a key, within L_p"""
-    chain: NDArray[np.int32]
+    chain: Ints
     """next one with the same key"""
-    key: NDArray[np.int32]
-    member: NDArray[np.int32]
+    key: Ints
+    member: Ints
     """next node of the same variable"""
-    last_member: NDArray[np.int32]
+    last_member: Ints
 
 
-def minimum_degree(
-    indptr: NDArray[np.int32], indices: NDArray[np.int32], stage: NDArray[np.int32]
-) -> NDArray[np.int32]:
+def minimum_degree(indptr: Ints, indices: Ints, stage: Ints) -> Ints:
     """Order (n,) of elimination of the nodes of a symmetric pattern, those of the lowest ``stage`` (n,) first."""
     n = len(stage)
     row = np.repeat(np.arange(n), np.diff(indptr))

@@ -5,8 +5,8 @@ from __future__ import annotations
 from typing import NamedTuple
 
 import numpy as np
-from numpy.typing import NDArray
 
+from stickslip.arrays import Bools, Ints, LongInts
 from stickslip.jit import inner_kernel, kernel
 from stickslip.linalg.elimination_tree import (
     children_of,
@@ -25,35 +25,35 @@ class Panels(NamedTuple):
     is stored column by column, 3 rows times 3 columns numbers of it, from ``panel_start``.
     """
 
-    column_start: NDArray[np.int32]
+    column_start: Ints
     """(ns + 1,) columns of s: column_start[s] to column_start[s + 1]"""
-    row_start: NDArray[np.int32]
+    row_start: Ints
     """(ns + 1,)"""
-    rows: NDArray[np.int32]
+    rows: Ints
     """(nr,) ascending within s"""
-    relative: NDArray[np.int32]
+    relative: Ints
     """(nr,) for a row below: its place among the rows of the parent"""
-    run_end: NDArray[np.int32]
+    run_end: Ints
     """(nr,) for a row below: up to which of them places follow each other in the parent, counted from the first"""
-    panel_start: NDArray[np.int64]
+    panel_start: LongInts
     """(ns + 1,)"""
-    parent: NDArray[np.int32]
+    parent: Ints
     """(ns,) or -1"""
-    first_child: NDArray[np.int32]
+    first_child: Ints
     """(ns,) or -1"""
-    next_child: NDArray[np.int32]
+    next_child: Ints
     """(ns,) next one of the same parent, or -1"""
-    update_start: NDArray[np.int64]
+    update_start: LongInts
     """(ns,) where in the work array stands what s subtracts from its ancestors: a square over the rows below"""
-    entry_start: NDArray[np.int32]
+    entry_start: Ints
     """(ns + 1,) blocks of A that go into the panel of s"""
-    entry_block: NDArray[np.int32]
+    entry_block: Ints
     """(ne,) which block of A"""
-    entry_place: NDArray[np.int64]
+    entry_place: LongInts
     """(ne,) where in the array of panels its first number goes"""
-    kept_start: NDArray[np.int64]
+    kept_start: LongInts
     """(ns,) where the square of s goes that is the Schur complement on its nodes, before it is factorised, or -1"""
-    chosen: NDArray[np.bool_]
+    chosen: Bools
     """(ns,) whether its columns are nodes that were to come last"""
 
 

@@ -14,8 +14,8 @@ from importlib import metadata
 from typing import Any
 
 import numpy as np
-from numpy.typing import NDArray
 
+from stickslip.arrays import Array, Ints, LongInts
 from stickslip.errors import DivergenceError, InputError, MissingDependencyError
 from stickslip.jit import kernel
 
@@ -31,20 +31,20 @@ NOT_POSITIVE = -4
 class PardisoSymbolic:
     """The analysis of one pattern, and PARDISO's memory for it."""
 
-    last: NDArray[np.int32]
+    last: Ints
     """(k,) nodes of the Schur complement, as given"""
     entry_count: int
     """blocks of the pattern"""
-    start: NDArray[np.int32]
+    start: Ints
     """(3 n + 1,) rows of the upper triangle, in numbers, one-based as PARDISO has them"""
-    columns: NDArray[np.int32]
+    columns: Ints
     """(ne,) one-based"""
-    source: NDArray[np.int32]
+    source: Ints
     """(ne,) where in the flat blocks of the matrix they come from"""
-    chosen: NDArray[np.int32]
+    chosen: Ints
     """(3 n,) 1 for unknowns of the Schur complement"""
-    handle: NDArray[np.int64] = field(default_factory=lambda: np.zeros(64, np.int64))
-    options: NDArray[np.int32] = field(default_factory=lambda: np.zeros(64, np.int32))
+    handle: LongInts = field(default_factory=lambda: np.zeros(64, np.int64))
+    options: Ints = field(default_factory=lambda: np.zeros(64, np.int32))
     newest: PardisoFactor | None = None
     """whose numbers PARDISO holds"""
 
@@ -58,7 +58,7 @@ class PardisoSymbolic:
         """Entries of L."""
         return int(self.options[17])
 
-    def call(self, phase: int, values: NDArray[np.float64], b: NDArray[np.float64], x: NDArray[np.float64]) -> int:
+    def call(self, phase: int, values: Array, b: Array, x: Array) -> int:
         """One phase; returns PARDISO's error."""
         columns = 1 if b.ndim == 1 else b.shape[0]
         return _call(phase, self, values, columns, b, x)
@@ -69,9 +69,9 @@ class PardisoFactor:
     """The factor of one matrix."""
 
     symbolic: PardisoSymbolic
-    values: NDArray[np.float64]
+    values: Array
     """(ne,) the upper triangle of the matrix"""
-    complement: NDArray[np.float64]
+    complement: Array
     """(3 k, 3 k) the Schur complement"""
     positive: bool = True
     failed: int = -1
@@ -83,9 +83,7 @@ def require() -> None:
     _library()
 
 
-def analyse(
-    indptr: NDArray[np.int32], indices: NDArray[np.int32], last: NDArray[np.int32] | None = None
-) -> PardisoSymbolic:
+def analyse(indptr: Ints, indices: Ints, last: Ints | None = None) -> PardisoSymbolic:
     """The analysis of a symmetric pattern of 3x3 blocks, all of them, rows ascending, with ``last`` (k,) as in ours."""
     n = len(indptr) - 1
     nodes = np.zeros(0, np.int32) if last is None else np.ascontiguousarray(last, np.int32)
@@ -106,16 +104,12 @@ def analyse(
     return symbolic
 
 
-def with_last(
-    symbolic: PardisoSymbolic, indptr: NDArray[np.int32], indices: NDArray[np.int32], last: NDArray[np.int32]
-) -> PardisoSymbolic:
+def with_last(symbolic: PardisoSymbolic, indptr: Ints, indices: Ints, last: Ints) -> PardisoSymbolic:
     """The same pattern for other ``last`` (k,): PARDISO analyses it anew."""
     return symbolic if np.array_equal(last, symbolic.last) else analyse(indptr, indices, last)
 
 
-def factorise(
-    symbolic: PardisoSymbolic, data: NDArray[np.float64], reuse: PardisoFactor | None = None
-) -> PardisoFactor:
+def factorise(symbolic: PardisoSymbolic, data: Array, reuse: PardisoFactor | None = None) -> PardisoFactor:
     """The factor of the matrix with the blocks ``data`` (nnzb, 3, 3); ``reuse`` is overwritten and returned."""
     if data.shape != (symbolic.entry_count, 3, 3):
         raise InputError(f"data has the shape {data.shape}; the pattern needs {(symbolic.entry_count, 3, 3)}")
@@ -128,7 +122,7 @@ def factorise(
     return factor
 
 
-def solve(factor: PardisoFactor, b: NDArray[np.float64]) -> NDArray[np.float64]:
+def solve(factor: PardisoFactor, b: Array) -> Array:
     """A^-1 b, for b (3 n,) or (3 n, k)."""
     symbolic = factor.symbolic
     if b.ndim not in (1, 2) or b.shape[0] != symbolic.size:
@@ -151,14 +145,14 @@ def solve(factor: PardisoFactor, b: NDArray[np.float64]) -> NDArray[np.float64]:
     return x.T
 
 
-def schur(factor: PardisoFactor) -> NDArray[np.float64]:
+def schur(factor: PardisoFactor) -> Array:
     """The Schur complement (3 k, 3 k) on the nodes ``last`` of the analysis, in their order."""
     if not factor.positive:
         _check(NOT_POSITIVE)
     return factor.complement.copy()
 
 
-def extended(factor: PardisoFactor, x_last: NDArray[np.float64]) -> NDArray[np.float64]:
+def extended(factor: PardisoFactor, x_last: Array) -> Array:
     """x (3 n,) with x_last (3 k,) on the nodes ``last`` of the analysis and A x = 0 on all others."""
     symbolic = factor.symbolic
     if x_last.shape != (3 * len(symbolic.last),):
@@ -198,7 +192,7 @@ def _hold(factor: PardisoFactor) -> None:
         _check(NOT_POSITIVE)
 
 
-def _unknowns(symbolic: PardisoSymbolic) -> NDArray[np.int64]:
+def _unknowns(symbolic: PardisoSymbolic) -> LongInts:
     """(3 k,) unknowns of the last nodes, in their order."""
     return (3 * symbolic.last[:, None].astype(np.int64) + np.arange(3)).ravel()
 
@@ -236,7 +230,7 @@ def _call(phase: int, symbolic: PardisoSymbolic, values: Any, columns: int, b: A
     )  # fmt: skip
 
 
-def _release(library: Any, handle: NDArray[np.int64], options: NDArray[np.int32], size: int) -> None:
+def _release(library: Any, handle: LongInts, options: Ints, size: int) -> None:
     """Give PARDISO's memory back."""
     one = np.ones(1, np.int32)
     _pardiso(library, handle, options, RELEASE, size, np.zeros(1), one, one, one, 1, np.zeros(1), np.zeros(1))
@@ -244,17 +238,17 @@ def _release(library: Any, handle: NDArray[np.int64], options: NDArray[np.int32]
 
 def _pardiso(
     library: Any,
-    handle: NDArray[np.int64],
-    options: NDArray[np.int32],
+    handle: LongInts,
+    options: Ints,
     phase: int,
     size: int,
-    values: NDArray[np.float64],
-    start: NDArray[np.int32],
-    columns: NDArray[np.int32],
-    chosen: NDArray[np.int32],
+    values: Array,
+    start: Ints,
+    columns: Ints,
+    chosen: Ints,
     count: int,
-    b: NDArray[np.float64],
-    x: NDArray[np.float64],
+    b: Array,
+    x: Array,
 ) -> int:
     """Its arguments as the C interface takes them; returns the error."""
 

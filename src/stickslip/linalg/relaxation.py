@@ -14,8 +14,8 @@ x. It converges for every positive semidefinite S.
 from __future__ import annotations
 
 import numpy as np
-from numpy.typing import NDArray
 
+from stickslip.arrays import Array
 from stickslip.jit import inner_kernel, kernel, parallel_kernel, prange
 from stickslip.linalg.linear_solution import LinearSolution, island_work, record, solution, worth_threads
 from stickslip.linalg.schur_system import SchurSystem, product
@@ -29,8 +29,8 @@ ASTRAY = 1e20
 
 def jacobi(
     system: SchurSystem,
-    b: NDArray[np.float64],
-    x0: NDArray[np.float64] | None = None,
+    b: Array,
+    x0: Array | None = None,
     iterations: int = 50,
     tolerance: float = 0.0,
 ) -> LinearSolution:
@@ -44,8 +44,8 @@ def jacobi(
 
 def gauss_seidel(
     system: SchurSystem,
-    b: NDArray[np.float64],
-    x0: NDArray[np.float64] | None = None,
+    b: Array,
+    x0: Array | None = None,
     iterations: int = 50,
     tolerance: float = 0.0,
 ) -> LinearSolution:
@@ -61,7 +61,7 @@ def gauss_seidel(
     return solution(system, work)
 
 
-def jacobi_steps(system: SchurSystem) -> NDArray[np.float64]:
+def jacobi_steps(system: SchurSystem) -> Array:
     """RELAXATION / E (m,) in the order of islands; zero for rows that nothing answers."""
     bound = system.C[system.row]
     widest = int(system.columns.width.max(initial=0))

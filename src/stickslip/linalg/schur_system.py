@@ -13,8 +13,8 @@ from __future__ import annotations
 from typing import NamedTuple
 
 import numpy as np
-from numpy.typing import NDArray
 
+from stickslip.arrays import Array, Ints
 from stickslip.errors import InputError
 from stickslip.jit import inner_kernel, kernel
 from stickslip.linalg import block_rows
@@ -29,17 +29,17 @@ class ColumnRows(NamedTuple):
     It has the ``width[q]`` unknowns from ``unknown[q]`` on and meets the rows row[start[q]:start[q+1]].
     """
 
-    start: NDArray[np.int32]
-    row: NDArray[np.int32]
+    start: Ints
+    row: Ints
     """Places of rows in their island, rising in every column block."""
-    data_start: NDArray[np.int32]
-    data: NDArray[np.float64]
+    data_start: Ints
+    data: Array
     """J_q (rows of q, width), row-major from data_start[q] on."""
-    width: NDArray[np.int32]
-    inverse_start: NDArray[np.int32]
-    inverse: NDArray[np.float64]
+    width: Ints
+    inverse_start: Ints
+    inverse: Array
     """H_q^-1 (width, width) from inverse_start[q] on."""
-    unknown: NDArray[np.int32]
+    unknown: Ints
 
 
 class SchurSystem(NamedTuple):
@@ -48,14 +48,14 @@ class SchurSystem(NamedTuple):
     J: BlockRows
     H: BlockDiagonal
     """Its blocks belong to the column blocks of J; only the inverses are read."""
-    C: NDArray[np.float64]
+    C: Array
     """(m,) >= 0, [1/kg] where x are impulses."""
-    diagonal: NDArray[np.float64]
+    diagonal: Array
     """(m,) of S."""
     islands: Islands
     columns: ColumnRows
     """J once more, as products want it."""
-    row: NDArray[np.int32]
+    row: Ints
     """(m,) row of J at each place in the order of islands."""
 
     @property
@@ -64,9 +64,7 @@ class SchurSystem(NamedTuple):
         return self.J.row_count
 
 
-def schur_system(
-    J: BlockRows, H: Inertia, C: NDArray[np.float64] | None = None, islands: Islands | None = None
-) -> SchurSystem:
+def schur_system(J: BlockRows, H: Inertia, C: Array | None = None, islands: Islands | None = None) -> SchurSystem:
     """The system of J, H and C (m,), zero if not given; ``islands`` of J, where they are known, save finding them."""
     if not isinstance(H, BlockDiagonal):
         raise InputError("linear system: H is known by its inverse only; it must be given by blocks (BlockDiagonal)")
@@ -85,14 +83,14 @@ def schur_system(
     return SchurSystem(J, H, compliance, diagonal, groups, columns, row)
 
 
-def apply(system: SchurSystem, x: NDArray[np.float64]) -> NDArray[np.float64]:
+def apply(system: SchurSystem, x: Array) -> Array:
     """S x, shape (m,)."""
     y = np.empty(system.row_count)
     y[system.row] = apply_by_island(system, x[system.row])
     return y
 
 
-def apply_by_island(system: SchurSystem, x: NDArray[np.float64]) -> NDArray[np.float64]:
+def apply_by_island(system: SchurSystem, x: Array) -> Array:
     """S x, shape (m,); both in the order of islands."""
     y = np.empty(system.row_count)
     f = np.empty(2 * system.J.column_count)
@@ -100,7 +98,7 @@ def apply_by_island(system: SchurSystem, x: NDArray[np.float64]) -> NDArray[np.f
     return y
 
 
-def to_dense(system: SchurSystem) -> NDArray[np.float64]:
+def to_dense(system: SchurSystem) -> Array:
     """S as a dense array (m, m), for small problems and tests."""
     J, H = block_rows.to_dense(system.J), system.H
     response = np.zeros_like(J)
@@ -111,7 +109,7 @@ def to_dense(system: SchurSystem) -> NDArray[np.float64]:
     return response @ J.T + np.diag(system.C)
 
 
-def _by_columns(J: BlockRows, H: BlockDiagonal, islands: Islands) -> tuple[ColumnRows, NDArray[np.int32]]:
+def _by_columns(J: BlockRows, H: BlockDiagonal, islands: Islands) -> tuple[ColumnRows, Ints]:
     """J by columns, and the row of J at each place in the order of islands."""
     order = islands.column_order
     number = np.zeros(len(J.column_start) - 1, dtype=np.int32)

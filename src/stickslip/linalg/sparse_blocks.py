@@ -5,8 +5,8 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 import numpy as np
-from numpy.typing import NDArray
 
+from stickslip.arrays import Ints
 from stickslip.linalg.block_rows import BlockRows, summed
 from stickslip.linalg.inertia import BlockDiagonal
 
@@ -14,7 +14,7 @@ if TYPE_CHECKING:
     from scipy.sparse import csr_array
 
 
-def from_sparse(matrix: csr_array, row_start: NDArray[np.int32], column_start: NDArray[np.int32]) -> BlockRows:
+def from_sparse(matrix: csr_array, row_start: Ints, column_start: Ints) -> BlockRows:
     """Block rows of a sparse matrix (m, unknowns) without duplicates, for the given starts of row and column blocks.
 
     Entries of a block row are in the order of their column blocks; blocks that are all zero are left out.

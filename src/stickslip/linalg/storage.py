@@ -9,7 +9,8 @@ from __future__ import annotations
 import sys
 
 import numpy as np
-from numpy.typing import NDArray
+
+from stickslip.arrays import Array
 
 LARGE = 1 << 20
 """Numbers of an array that is worth it; smaller ones stay with the process anyway."""
@@ -18,10 +19,10 @@ KEPT = 4
 ROOM = 1.2
 """Share by which arrays are longer than asked for, so that they serve the next size too."""
 
-_waiting: list[NDArray[np.float64]] = []
+_waiting: list[Array] = []
 
 
-def take(size: int) -> NDArray[np.float64]:
+def take(size: int) -> Array:
     """An array of so many numbers, whatever they are."""
     if size < LARGE:
         return np.empty(size)
@@ -31,7 +32,7 @@ def take(size: int) -> NDArray[np.float64]:
     return np.empty(int(ROOM * size))[:size]  # pages that are not touched take no memory
 
 
-def give_back(held: list[NDArray[np.float64]]) -> None:
+def give_back(held: list[Array]) -> None:
     """Let arrays from :func:`take` be used again, unless something else than this list refers to them."""
     while held:
         array = held.pop()

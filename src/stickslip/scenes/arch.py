@@ -7,8 +7,8 @@ from collections.abc import Mapping
 from typing import Any
 
 import numpy as np
-from numpy.typing import NDArray
 
+from stickslip.arrays import Array
 from stickslip.checks import positive
 from stickslip.errors import InputError
 from stickslip.scene import Scene
@@ -67,7 +67,7 @@ def funicular_stones(
     thickness_range: tuple[float, float],
     foot_slope: float,
     area_density: float,
-) -> list[NDArray[np.float64]]:
+) -> list[Array]:
     """Outlines (4, 2) [m] in x and z of the stones from left to right, on a springing line at z = 0.
 
     Corners: inner and outer of the left joint, inner and outer of the right one. mass_range [kg] and thickness_range
@@ -122,7 +122,7 @@ def funicular_stones(
     return left + right
 
 
-def _centroid_x(way: NDArray[np.float64], start: NDArray[np.float64], end: NDArray[np.float64]) -> float:
+def _centroid_x(way: Array, start: Array, end: Array) -> float:
     """x of the centroid of a quadrilateral with the middles of its sides ``start``, ``end`` (2,) at 0 and ``way``."""
     a, b, c, d = -0.5 * start, 0.5 * start, way + 0.5 * end, way - 0.5 * end
     first, second = (abs(p[0] * q[1] - p[1] * q[0]) for p, q in ((b - a, c - a), (c - a, d - a)))
@@ -169,7 +169,7 @@ def round_arch(
     return scene
 
 
-def voussoir(radius: float, thickness: float, depth: float, start: float, end: float) -> NDArray[np.float64]:
+def voussoir(radius: float, thickness: float, depth: float, start: float, end: float) -> Array:
     """Corners (8, 3) [m] of the block between two angles [rad] of a circle about the origin in the x-z plane."""
     return np.array(
         [

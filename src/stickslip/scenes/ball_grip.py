@@ -9,6 +9,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
+from stickslip.arrays import Array
 from stickslip.checks import positive
 from stickslip.errors import InputError
 from stickslip.geometry import tet_generators
@@ -113,7 +114,7 @@ def _add_gripper(scene: Scene, surface: str, reach: float, height: float, lift: 
         scene.add_prismatic(palm, finger, (-side, 0.0, 0.0), drive=drive, name=f"slide-{label}")
 
 
-def _raised(start: NDArray[np.float64], lift: float) -> Motion:
+def _raised(start: Array, lift: float) -> Motion:
     """From ``start`` (3,) [m] up by ``lift`` [m] between LIFT and LIFTED."""
 
     def motion(time: float) -> tuple[ArrayLike, ArrayLike]:
@@ -143,7 +144,7 @@ class Held:
         self.start = sim.soft_centre(self.ball)
         self.penetration: list[float] = []
         self.touched: list[NDArray[np.intp]] = []
-        self.places: list[NDArray[np.float64]] = []
+        self.places: list[Array] = []
         self.end: Values = {}
 
     def observe(self, sim: Simulation, result: StepResult) -> None:
@@ -177,7 +178,7 @@ class Held:
         away = np.abs(sim.nodes(self.ball)[:, 0] - sim.position(finger)[0]) - 0.5 * FINGER[0]
         return np.flatnonzero(away < 1e-5)
 
-    def _along(self, sim: Simulation) -> list[NDArray[np.float64]]:
+    def _along(self, sim: Simulation) -> list[Array]:
         """Places (k, 2) [m] of touching nodes along each finger."""
         x = sim.nodes(self.ball)
         pairs = zip(self.fingers, self.touched, strict=True)

@@ -7,9 +7,10 @@ from collections.abc import Mapping
 from typing import Any
 
 import numpy as np
-from numpy.typing import ArrayLike, NDArray
+from numpy.typing import ArrayLike
 from scipy.optimize import brentq
 
+from stickslip.arrays import Array
 from stickslip.checks import positive
 from stickslip.dynamics.joints import reactions
 from stickslip.errors import InputError
@@ -99,7 +100,7 @@ def _paint(scene: Scene, rod: Rod) -> None:
         scene.bodies[link.index].colour = CABLE[(40 * k // len(rod.links)) % 2]
 
 
-def hanging_points(s: NDArray[np.float64], length: float, span: float) -> NDArray[np.float64]:
+def hanging_points(s: Array, length: float, span: float) -> Array:
     """Points (n, 3) [m] at arc lengths s (n,) of a catenary between supports at z = 0, ``span`` apart."""
     a = _solved(lambda a: 2.0 * a * math.asinh(0.5 * length / a) - span, span)
     t = (s - 0.5 * length) / a

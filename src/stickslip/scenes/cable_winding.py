@@ -7,8 +7,9 @@ from collections.abc import Mapping
 from typing import Any
 
 import numpy as np
-from numpy.typing import ArrayLike, NDArray
+from numpy.typing import ArrayLike
 
+from stickslip.arrays import Array
 from stickslip.checks import positive
 from stickslip.errors import InputError
 from stickslip.geometry.rotation import about_axis, matrix, multiply
@@ -128,7 +129,7 @@ class Course:
         taut = (1.0 + (self.stretch if stretch is None else stretch)) * self.length
         return taut - HELD - self.around * angle / (2.0 * math.pi)
 
-    def turn(self, angle: float) -> NDArray[np.float64]:
+    def turn(self, angle: float) -> Array:
         """Rotation whose x axis is the cable's direction where it leaves the cylinder."""
         return multiply(about_axis((0, 1, 0), angle), about_axis((0, 0, 1), self.slope))
 
@@ -160,7 +161,7 @@ class Winding:
         self.piece = float(parameters["length"]) / int(parameters["links"])
         self.near = float(parameters["cylinder_radius"]) + 1.5 * float(parameters["radius"])
         self.overlaps: list[float] = []
-        self.forces: list[NDArray[np.float64]] = []
+        self.forces: list[Array] = []
         self.converged: list[bool] = []
         self.q = sim.state.q
 
@@ -191,7 +192,7 @@ class Winding:
             "converged": float(np.mean(self.converged)),
         }
 
-    def _windings(self, x: NDArray[np.float64]) -> float:
+    def _windings(self, x: Array) -> float:
         """Turns about the y axis of the links at x (n, 3) [m] that are on the cylinder."""
         on = np.hypot(x[:, 0], x[:, 2]) < self.near
         angle = np.unwrap(np.arctan2(x[:, 0], x[:, 2]))

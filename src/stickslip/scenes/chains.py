@@ -7,8 +7,8 @@ from collections.abc import Mapping
 from typing import Any
 
 import numpy as np
-from numpy.typing import NDArray
 
+from stickslip.arrays import Array
 from stickslip.checks import positive
 from stickslip.errors import InputError
 from stickslip.geometry.rotation import between
@@ -165,7 +165,7 @@ def rope_bridge(
     return scene
 
 
-def rope_nodes(planks: int, pitch: float, sag: float) -> NDArray[np.float64]:
+def rope_nodes(planks: int, pitch: float, sag: float) -> Array:
     """Points (planks + 2, 3) [m] of a rope with equal weights at equal distances, its lowest one at z = 0."""
     x = (np.arange(planks + 2) - 0.5 * (planks + 1)) * pitch
     z = sag * (2.0 * x / ((planks + 1) * pitch)) ** 2

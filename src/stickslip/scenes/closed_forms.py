@@ -4,7 +4,9 @@ import math
 from typing import Literal
 
 import numpy as np
-from numpy.typing import ArrayLike, NDArray
+from numpy.typing import ArrayLike
+
+from stickslip.arrays import Array
 
 Scheme = Literal["semi-implicit", "continuous"]
 
@@ -19,9 +21,7 @@ def pushed_block_acceleration(force: float, mass: float, mu: float, gravity: flo
     return max(0.0, force / mass - mu * gravity)
 
 
-def positions_under_constant_acceleration(
-    acceleration: float, dt: float, steps: int, scheme: Scheme
-) -> NDArray[np.float64]:
+def positions_under_constant_acceleration(acceleration: float, dt: float, steps: int, scheme: Scheme) -> Array:
     """Distances [m], shape (steps + 1,), from rest under constant acceleration.
 
     semi-implicit Euler: v_k = k h a, y_k = h sum_{i<=k} v_i = h^2 a k (k + 1) / 2; continuous: a t^2 / 2.
@@ -88,7 +88,7 @@ def contensou_stop(
     return time, way
 
 
-def four_bar_follower(crank: ArrayLike, lengths: tuple[float, float, float, float]) -> NDArray[np.float64]:
+def four_bar_follower(crank: ArrayLike, lengths: tuple[float, float, float, float]) -> Array:
     """Angle [rad] in (-pi, pi] of the follower of an open four-bar linkage from that of its crank (Freudenstein 1955).
 
     lengths a, b, c, d of crank, coupler, follower and ground. K1 cos(t4) - K2 cos(t2) + K3 = cos(t2 - t4) with

@@ -7,8 +7,8 @@ from collections.abc import Mapping
 from typing import Any
 
 import numpy as np
-from numpy.typing import NDArray
 
+from stickslip.arrays import Array
 from stickslip.errors import InputError
 from stickslip.geometry import generators
 from stickslip.geometry.rotation import about_axis, matrix
@@ -72,7 +72,7 @@ def colosseum(
     scene.add_half_space(material=stone, name="floor")
     pier, arch, cornice = _stones(radius, step, depth, voussoirs, thickness or None)
 
-    def lay(name: str, corners: NDArray[np.float64], z: float, angle: float) -> None:
+    def lay(name: str, corners: Array, z: float, angle: float) -> None:
         turn = matrix(about_axis((0, 0, 1), angle))
         centre = corners.mean(axis=0)
         scene.add_hull(
@@ -99,7 +99,7 @@ def _arch_height(thickness: float | None) -> float:
 
 def _stones(
     radius: float, step: float, depth: float, voussoirs: int, thickness: float | None
-) -> tuple[NDArray[np.float64], list[NDArray[np.float64]], NDArray[np.float64]]:
+) -> tuple[Array, list[Array], Array]:
     """Corners of a pier's block, of an arch's voussoirs and of a cornice slab, each with its middle on the y axis."""
     inner, outer = radius - 0.5 * depth, radius + 0.5 * depth
     # pier: what the openings of two bays leave; cut flush with both bays' faces at the inner and outer corner
@@ -117,7 +117,7 @@ def _stones(
     return pier, arch, cornice
 
 
-def _pier(inner: float, outer: float, half: float) -> NDArray[np.float64]:
+def _pier(inner: float, outer: float, half: float) -> Array:
     """Corners of a block between two openings, symmetric about the y axis; it has a kink where the bays meet."""
     corners = []
     for d in (inner, outer):

@@ -7,8 +7,8 @@ from itertools import product
 from typing import Any
 
 import numpy as np
-from numpy.typing import NDArray
 
+from stickslip.arrays import Array
 from stickslip.checks import positive
 from stickslip.errors import InputError
 from stickslip.geometry.rotation import between
@@ -81,7 +81,7 @@ def _frame(side: float, radius: float) -> list[Placed]:
     return rods
 
 
-def _places(rng: np.random.Generator, radii: NDArray[np.float64], side: float) -> NDArray[np.float64]:
+def _places(rng: np.random.Generator, radii: Array, side: float) -> Array:
     """Centres (n, 3) [m] at which balls of these growing radii (n,) touch neither each other nor the cube."""
     for _ in range(RESTARTS):
         places = _packing(rng, radii, side)
@@ -92,7 +92,7 @@ def _places(rng: np.random.Generator, radii: NDArray[np.float64], side: float) -
     )
 
 
-def _packing(rng: np.random.Generator, radii: NDArray[np.float64], side: float) -> NDArray[np.float64]:
+def _packing(rng: np.random.Generator, radii: Array, side: float) -> Array:
     """Centres (k, 3) [m] of balls put in one after the other, the last first, until one finds no place."""
     centres = np.zeros((0, 3))
     order = radii[::-1]

@@ -20,8 +20,8 @@ from types import MappingProxyType
 from typing import Any, NamedTuple
 
 import numpy as np
-from numpy.typing import NDArray
 
+from stickslip.arrays import Array
 from stickslip.checks import positive
 from stickslip.errors import InputError
 from stickslip.geometry.plane_meshes import crossed_disc
@@ -166,7 +166,7 @@ class Press:
         }
 
 
-def curve_of(press: Press) -> tuple[NDArray[np.float64], NDArray[np.float64]]:
+def curve_of(press: Press) -> tuple[Array, Array]:
     """Displacements (n,) [m] and forces (n,) [N/m] of the steps that a press has seen."""
     curve = np.array(press.curve).reshape(-1, 2)
     return curve[:, 0], curve[:, 1]
@@ -174,7 +174,7 @@ def curve_of(press: Press) -> tuple[NDArray[np.float64], NDArray[np.float64]]:
 
 def press_curve(
     mesh: int, steps: int, solver: str = "sap", tolerance: float = 1e-6, share: float = 1.0, **parameters: float
-) -> tuple[NDArray[np.float64], NDArray[np.float64], dict[str, float]]:
+) -> tuple[Array, Array, dict[str, float]]:
     """Displacements (n,) [m] and forces (n,) [N/m] of ``steps`` equal steps to full load, and a summary.
 
     Only the first ``share`` of the steps is taken; ``parameters`` are those of :func:`cylinder_press`. Summary:

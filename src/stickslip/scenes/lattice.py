@@ -6,8 +6,8 @@ import colorsys
 from collections.abc import Callable
 
 import numpy as np
-from numpy.typing import NDArray
 
+from stickslip.arrays import Array
 from stickslip.checks import positive
 
 SPACING = 1.04
@@ -20,19 +20,19 @@ def scaled(where: str, scale: float, number: int, dimensions: int = 1, least: in
     return max(least, round(number * float(scale) ** (1.0 / dimensions)))
 
 
-def cells(count: int, across: int, along: int) -> NDArray[np.float64]:
+def cells(count: int, across: int, along: int) -> Array:
     """The first ``count`` cells (count, 3) of a lattice filled layer by layer; centred in x and y, z from 0."""
     k = np.arange(count)
     cell = np.stack([k % across, (k // across) % along, k // (across * along)], axis=1).astype(np.float64)
     return cell - [0.5 * (across - 1), 0.5 * (along - 1), 0.0]
 
 
-def round_cells(count: int, radius: Callable[[int], float]) -> NDArray[np.float64]:
+def round_cells(count: int, radius: Callable[[int], float]) -> Array:
     """The first ``count`` cells (count, 3) of a lattice whose layer k fills a circle of ``radius(k)`` cells, z from 0.
 
     Every layer has at least the four cells about the axis.
     """
-    layers: list[NDArray[np.float64]] = []
+    layers: list[Array] = []
     found = 0
     while found < count:
         limit = max(radius(len(layers)), 0.75)
@@ -44,14 +44,14 @@ def round_cells(count: int, radius: Callable[[int], float]) -> NDArray[np.float6
     return np.concatenate(layers)[:count]
 
 
-def jitter(rng: np.random.Generator, count: int, room: float) -> NDArray[np.float64]:
+def jitter(rng: np.random.Generator, count: int, room: float) -> Array:
     """Random displacements (count, 3) [m], each below half of ``room``: the free space between two neighbours."""
     direction = rng.normal(size=(count, 3))
     direction /= np.linalg.norm(direction, axis=1)[:, None]
     return direction * (0.499 * room * rng.random(count) ** (1.0 / 3.0))[:, None]
 
 
-def random_rotations(rng: np.random.Generator, count: int) -> NDArray[np.float64]:
+def random_rotations(rng: np.random.Generator, count: int) -> Array:
     """Quaternions (count, 4), evenly spread over all rotations."""
     q = rng.normal(size=(count, 4))
     return q / np.linalg.norm(q, axis=1)[:, None]

@@ -7,8 +7,9 @@ from collections.abc import Mapping
 from typing import Any
 
 import numpy as np
-from numpy.typing import ArrayLike, NDArray
+from numpy.typing import ArrayLike
 
+from stickslip.arrays import Array, LongInts
 from stickslip.checks import positive
 from stickslip.errors import InputError
 from stickslip.geometry import tet_generators
@@ -101,7 +102,7 @@ def _inflation(stress: float) -> Any:
     return lambda time: stress * smooth_step(time / INFLATED)
 
 
-def finger(arches: int) -> tuple[TetMesh, NDArray[np.int64]]:
+def finger(arches: int) -> tuple[TetMesh, LongInts]:
     """A finger along x from 0 to LENGTH, its palm side at z = 0, and the layer (elements,) of each element."""
     period = ARCH + GROOVE
     columns = arches * period + GROOVE
@@ -145,7 +146,7 @@ class Grip:
         self.start = sim.position(self.ball)
         self.elements = len(sim.model.soft.element_body)
         self.raised, self.contacts, self.penetration, self.slip = 0.0, 0, 0.0, math.nan
-        self.held: NDArray[np.float64] | None = None
+        self.held: Array | None = None
 
     def observe(self, sim: Simulation, result: StepResult) -> None:
         """Take note of ball and contacts."""

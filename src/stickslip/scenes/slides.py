@@ -10,8 +10,8 @@ from collections.abc import Mapping
 from typing import Any
 
 import numpy as np
-from numpy.typing import NDArray
 
+from stickslip.arrays import Array
 from stickslip.checks import positive
 from stickslip.errors import InputError
 from stickslip.scene import Scene
@@ -61,13 +61,13 @@ class SlideError:
         self.acceleration = math.copysign(pushed_block_acceleration(abs(force), mass, mu, gravity), force)
         self.dt = sim.stepping.dt
         self.scheme: Scheme = "semi-implicit" if sim.stepping.scheme in SEMI_IMPLICIT else "continuous"
-        self.moved: list[NDArray[np.float64]] = []
+        self.moved: list[Array] = []
 
     def observe(self, sim: Simulation, result: StepResult) -> None:
         """Keep the position."""
         self.moved.append(result.state.q[self.body, :3] - self.start)
 
-    def errors(self) -> NDArray[np.float64]:
+    def errors(self) -> Array:
         """Errors (steps + 1, 3) [m] of all states, the first one zero."""
         error = np.array([np.zeros(3), *self.moved])
         error[:, 1] -= positions_under_constant_acceleration(
@@ -120,7 +120,7 @@ def stepwise_dissipation(
     dt: float,
     steps: int,
     scheme: str = "euler",
-) -> NDArray[np.float64]:
+) -> Array:
     """Way (steps + 1, 2) [m] of a point under maximal dissipation, exact for steps of ``dt`` [s] of a scheme.
 
     With s = |(mu_1 v_x, mu_2 v_y)| friction is -m g (mu_1^2 v_x, mu_2^2 v_y) / s, [lee2023] Prop. 6 for one contact. It
@@ -139,7 +139,7 @@ def stepwise_dissipation(
     return way
 
 
-def _slowed(v: NDArray[np.float64], mu: NDArray[np.float64], change: float) -> NDArray[np.float64]:
+def _slowed(v: Array, mu: Array, change: float) -> Array:
     """The velocity v - change (mu_1^2 v'_x, mu_2^2 v'_y) / s(v') at v' = itself, [m/s].
 
     v'_i = v_i / (1 + mu_i^2 sigma), sigma = change / s: a scalar equation for sigma, whose left side sigma s(sigma)
@@ -160,18 +160,18 @@ def _slowed(v: NDArray[np.float64], mu: NDArray[np.float64], change: float) -> N
 
 
 def continuous_dissipation(
-    friction: tuple[float, float], speed: tuple[float, float], gravity: float, time: NDArray[np.float64]
-) -> NDArray[np.float64]:
+    friction: tuple[float, float], speed: tuple[float, float], gravity: float, time: Array
+) -> Array:
     """Way (n, 2) [m] of a point under maximal dissipation at the given times (n,) [s], from zero on, integrated."""
     from scipy.integrate import solve_ivp
 
     mu = np.array(friction)
 
-    def rate(_: float, y: NDArray[np.float64]) -> NDArray[np.float64]:
+    def rate(_: float, y: Array) -> Array:
         s = max(float(np.linalg.norm(mu * y[2:])), 1e-300)
         return np.concatenate([y[2:], -gravity * mu**2 * y[2:] / s])
 
-    def stops(_: float, y: NDArray[np.float64]) -> float:
+    def stops(_: float, y: Array) -> float:
         return float(np.linalg.norm(y[2:])) - AT_REST
 
     stops.terminal = True  # type: ignore[attr-defined]
@@ -202,7 +202,7 @@ class DissipationError:
         v_x, v_y = parameters["speed"]
         self.friction, self.speed = (mu_1, mu_2), (v_x, v_y)
         self.dt, self.scheme = sim.stepping.dt, sim.stepping.scheme
-        self.way: list[NDArray[np.float64]] = [np.zeros(2)]
+        self.way: list[Array] = [np.zeros(2)]
         self.turn = 0.0
 
     def observe(self, sim: Simulation, result: StepResult) -> None:
@@ -211,7 +211,7 @@ class DissipationError:
         self.way.append(pose[:2] - self.start)
         self.turn = max(self.turn, 2.0 * math.asin(min(1.0, float(np.linalg.norm(pose[4:])))))
 
-    def references(self) -> tuple[NDArray[np.float64], NDArray[np.float64]]:
+    def references(self) -> tuple[Array, Array]:
         """Ways (steps + 1, 2) [m] under maximal dissipation: of the time stepping, and of continuous time."""
         steps = len(self.way) - 1
         given = self.friction, self.speed, self.gravity

@@ -7,9 +7,9 @@ from collections.abc import Mapping
 from typing import Any
 
 import numpy as np
-from numpy.typing import NDArray
 from scipy.optimize import brentq
 
+from stickslip.arrays import Array
 from stickslip.checks import positive
 from stickslip.errors import InputError
 from stickslip.geometry.tet_generators import KUHN
@@ -54,7 +54,7 @@ def soft_arch(
     return scene
 
 
-def catenary_stones(count: int, span: float, rise: float, thickness: float) -> list[NDArray[np.float64]]:
+def catenary_stones(count: int, span: float, rise: float, thickness: float) -> list[Array]:
     """Outlines (4, 2) [m] in x and z of the stones from left to right; the lowest corners have z = 0.
 
     Corners: inner and outer of the left joint, inner and outer of the right one. Joints are square to the catenary
@@ -82,7 +82,7 @@ def catenary_stones(count: int, span: float, rise: float, thickness: float) -> l
     return [np.array([inner[k], outer[k], inner[k + 1], outer[k + 1]]) for k in range(count)]
 
 
-def stone_mesh(outline: NDArray[np.float64], depth: float) -> TetMesh:
+def stone_mesh(outline: Array, depth: float) -> TetMesh:
     """Six elements in a block of an outline (4, 2) [m] as in :func:`catenary_stones`, ``depth`` [m] along y."""
     y = 0.5 * positive("soft-arch", "depth", depth)
     # corners of a cube numbered x + 2 y + 4 z: along the arch, along y, outwards
@@ -104,7 +104,7 @@ class SoftArch:
     def __init__(self, sim: Simulation, parameters: Mapping[str, Any]) -> None:
         self.tolerance = 0.5 * parameters["thickness"]
         self.start = self.end = centres(sim, sim.state.node_position)
-        self.settled: NDArray[np.float64] | None = None
+        self.settled: Array | None = None
         self.drift, self.overlap = math.nan, 0.0
 
     def observe(self, sim: Simulation, result: StepResult) -> None:
@@ -126,7 +126,7 @@ class SoftArch:
         }
 
 
-def centres(sim: Simulation, x: NDArray[np.float64]) -> NDArray[np.float64]:
+def centres(sim: Simulation, x: Array) -> Array:
     """Centres of mass (n, 3) [m] of all soft bodies with their nodes at x (nn, 3)."""
     soft = sim.model.soft
     moments = np.array([np.bincount(soft.node_body, soft.mass * x[:, k]) for k in range(3)]).T

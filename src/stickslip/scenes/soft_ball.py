@@ -7,8 +7,9 @@ from collections.abc import Mapping
 from typing import Any
 
 import numpy as np
-from numpy.typing import ArrayLike, NDArray
+from numpy.typing import ArrayLike
 
+from stickslip.arrays import Array
 from stickslip.checks import positive
 from stickslip.errors import InputError
 from stickslip.geometry import tet_generators
@@ -86,7 +87,7 @@ def soft_ball(
     return scene
 
 
-def _vertex_down(nodes: NDArray[np.float64]) -> NDArray[np.float64]:
+def _vertex_down(nodes: Array) -> Array:
     """Rotation (w, x, y, z) that turns the lowest node to the bottom."""
     return between(nodes[np.argmin(nodes[:, 2])], (0.0, 0.0, -1.0))
 
@@ -144,7 +145,7 @@ class BallMetrics:
             modulus, parameters["radius"], 0.5 * parameters["squeeze"]
         )  # fmt: skip
         self.penetration, self.lowest, self.force, self.share = 0.0, math.nan, math.nan, math.nan
-        self.places: list[tuple[float, NDArray[np.float64]]] = []
+        self.places: list[tuple[float, Array]] = []
 
     def observe(self, sim: Simulation, result: StepResult) -> None:
         """Take note of heights, forces and, once a period, of the place between the plates."""

@@ -7,8 +7,9 @@ from collections.abc import Mapping
 from typing import Any
 
 import numpy as np
-from numpy.typing import ArrayLike, NDArray
+from numpy.typing import ArrayLike
 
+from stickslip.arrays import Array
 from stickslip.checks import positive
 from stickslip.errors import InputError
 from stickslip.geometry import tet_generators
@@ -113,7 +114,7 @@ def soft_bubble(
     return scene
 
 
-def _motion(start: NDArray[np.float64], way: float, lift: float, shake: float) -> Motion:
+def _motion(start: Array, way: float, lift: float, shake: float) -> Motion:
     """The course of the gripper from ``start`` (3,) [m], with a ``way`` [m] along x while it is closed."""
 
     def motion(time: float) -> tuple[ArrayLike, ArrayLike]:
@@ -172,7 +173,7 @@ class Grasp:
         self.height = float(parameters["height"])
         self.start = sim.soft_centre(self.teddy)
         self.raised: list[float] = []
-        self.before: NDArray[np.float64] | None = None
+        self.before: Array | None = None
         self.slip, self.sway, self.placed = math.nan, math.nan, False
         self.contacts: list[int] = []
         self.converged: list[bool] = []

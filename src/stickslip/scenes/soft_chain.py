@@ -8,8 +8,8 @@ from types import MappingProxyType
 from typing import Any
 
 import numpy as np
-from numpy.typing import NDArray
 
+from stickslip.arrays import Array
 from stickslip.checks import positive
 from stickslip.errors import InputError
 from stickslip.geometry import tet_generators
@@ -59,7 +59,7 @@ def pitch(upper: TetMesh, lower: TetMesh) -> float:
     return float(reach.min())
 
 
-def _ridges(mesh: TetMesh) -> tuple[NDArray[np.float64], NDArray[np.float64]]:
+def _ridges(mesh: TetMesh) -> tuple[Array, Array]:
     """Distances of the middles of the edges along a ring from its axis, and their heights; [m], of nodes inside too."""
     distance, height = np.hypot(mesh.nodes[:, 0], mesh.nodes[:, 1]), mesh.nodes[:, 2]
     section = np.unique(np.round(np.column_stack([distance, height]), 12), axis=0)
@@ -67,7 +67,7 @@ def _ridges(mesh: TetMesh) -> tuple[NDArray[np.float64], NDArray[np.float64]]:
     return section[:, 0] * math.cos(math.pi / sectors), section[:, 1]
 
 
-def _below(distance: NDArray[np.float64], aside: NDArray[np.float64]) -> NDArray[np.float64]:
+def _below(distance: Array, aside: Array) -> Array:
     """[m] depth of a circle of that radius below its centre, ``aside`` [m] of the middle."""
     return np.sqrt(np.maximum(distance**2 - aside**2, 0.0))
 
@@ -166,7 +166,7 @@ class Hanging:
         self.contacts = self.iterations = 0
 
     @staticmethod
-    def heights(sim: Simulation, x: NDArray[np.float64]) -> NDArray[np.float64]:
+    def heights(sim: Simulation, x: Array) -> Array:
         """Heights (links,) [m] of the centres of mass, from the uppermost ring down."""
         soft = sim.model.soft
         return np.bincount(soft.node_body, soft.mass * x[:, 2]) / np.bincount(soft.node_body, soft.mass)

@@ -9,6 +9,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
+from stickslip.arrays import Array
 from stickslip.checks import positive
 from stickslip.errors import InputError
 from stickslip.geometry import tet_generators
@@ -128,7 +129,7 @@ def marker_nodes(mesh: TetMesh) -> NDArray[np.intp]:
     return np.linalg.norm(mesh.nodes - wanted[:, None], axis=2).argmin(axis=1)
 
 
-def _motion(start: NDArray[np.float64], way: float, pull: tuple[float, ...]) -> Motion:
+def _motion(start: Array, way: float, pull: tuple[float, ...]) -> Motion:
     """The course of a base: from ``start`` (3,) by ``way`` [m] along x, then by ``pull`` (3,) [m]."""
 
     def motion(time: float) -> tuple[ArrayLike, ArrayLike]:
@@ -161,7 +162,7 @@ class GripForce:
         self.contacts: list[int] = []
         self.converged: list[bool] = []
 
-    def markers(self, sim: Simulation) -> NDArray[np.float64]:
+    def markers(self, sim: Simulation) -> Array:
         """Where the markers of both fingers are, (2 MARKERS, 3) [m]."""
         return np.concatenate([sim.nodes(finger)[self.nodes] for finger in self.fingers])
 

@@ -7,8 +7,9 @@ from collections.abc import Mapping
 from typing import Any
 
 import numpy as np
-from numpy.typing import ArrayLike, NDArray
+from numpy.typing import ArrayLike
 
+from stickslip.arrays import Array
 from stickslip.checks import positive
 from stickslip.errors import InputError
 from stickslip.geometry import tet_generators
@@ -184,7 +185,7 @@ class Folding:
 
     def values(self) -> Values:
         """The values above."""
-        edge: NDArray[np.float64] = self.end[self.edge].mean(axis=0)
+        edge: Array = self.end[self.edge].mean(axis=0)
         over = edge[0] < 0.0 and self.thickness < edge[2] < 3.0 * self.thickness
         return {
             "folded": bool(over and self.time > OPENED),

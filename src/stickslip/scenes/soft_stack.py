@@ -7,8 +7,8 @@ from collections.abc import Mapping
 from typing import Any
 
 import numpy as np
-from numpy.typing import NDArray
 
+from stickslip.arrays import Array
 from stickslip.checks import positive
 from stickslip.geometry import tet_generators
 from stickslip.scene import Scene
@@ -73,10 +73,10 @@ class SoftStack:
         self.rigid = sim.model.dynamic
         self.start = self.centres(sim, sim.state.q, sim.state.node_position)
         self.end = self.start
-        self.settled: NDArray[np.float64] | None = None
+        self.settled: Array | None = None
         self.drift, self.penetration = math.nan, 0.0
 
-    def centres(self, sim: Simulation, q: NDArray[np.float64], x: NDArray[np.float64]) -> NDArray[np.float64]:
+    def centres(self, sim: Simulation, q: Array, x: Array) -> Array:
         """Centres of mass (levels, 3) [m] from the floor upwards."""
         soft = sim.model.soft
         total = np.array([np.bincount(soft.node_body, soft.mass * x[:, k]) for k in range(3)]).T

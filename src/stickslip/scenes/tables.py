@@ -7,8 +7,8 @@ from collections.abc import Mapping
 from typing import Any
 
 import numpy as np
-from numpy.typing import NDArray
 
+from stickslip.arrays import Array
 from stickslip.checks import positive
 from stickslip.errors import InputError
 from stickslip.geometry.rotation import about_axis, multiply
@@ -107,7 +107,7 @@ class TablePile:
 
     def __init__(self, sim: Simulation, parameters: Mapping[str, Any]) -> None:
         self.bodies = sim.model.dynamic
-        self.place: NDArray[np.float64] | None = None
+        self.place: Array | None = None
         self.slow = 0.0
         self.rest = self.drift = self.speed = math.nan
         self.contacts = 0

@@ -5,8 +5,8 @@ from __future__ import annotations
 from functools import lru_cache
 
 import numpy as np
-from numpy.typing import NDArray
 
+from stickslip.arrays import Array
 from stickslip.geometry.rotation import about_axis, matrix
 from stickslip.geometry.tet_mesh import TetMesh
 from stickslip.geometry.tet_stuffing import fill_implicit
@@ -34,7 +34,7 @@ LOW, HIGH = (-0.56, -0.65, -0.06), (0.56, 0.36, 1.06)
 """Of a box around it."""
 
 
-def teddy_field(points: NDArray[np.float64]) -> NDArray[np.float64]:
+def teddy_field(points: Array) -> Array:
     """About the distance (n,) of points (n, 3) from the surface of a bear of height 1, negative inside.
 
     It sits on z = 0 and looks along -y.

@@ -31,8 +31,8 @@ from math import sqrt
 from typing import ClassVar, Literal, get_args
 
 import numpy as np
-from numpy.typing import NDArray
 
+from stickslip.arrays import Array
 from stickslip.contact import delassus
 from stickslip.contact.laws import BILATERAL, CONTACT, ELASTIC, Law, project_cone, project_row
 from stickslip.contact.problem import ContactProblem
@@ -118,7 +118,7 @@ class ADMM(Iterative):
     def solve(
         self,
         problem: ContactProblem,
-        warm: NDArray[np.float64] | None = None,
+        warm: Array | None = None,
         relinearise: Relinearise | None = None,
     ) -> Solution:
         """Solve for the impulses, starting from ``warm`` (m,) or zero."""
@@ -132,7 +132,7 @@ class ADMM(Iterative):
     def _by_impulses(
         self,
         problem: ContactProblem,
-        warm: NDArray[np.float64] | None = None,
+        warm: Array | None = None,
         relinearise: Relinearise | None = None,
     ) -> Solution:
         clock = Clock(self.max_seconds)
@@ -142,9 +142,7 @@ class ADMM(Iterative):
         with one_blas_thread():
             return self._iterate(problem, lam, v, value, clock)
 
-    def _iterate(
-        self, problem: ContactProblem, lam: NDArray[np.float64], v: NDArray[np.float64], best: float, clock: Clock
-    ) -> Solution:
+    def _iterate(self, problem: ContactProblem, lam: Array, v: Array, best: float, clock: Clock) -> Solution:
         laws, row_start, eta = problem.laws, problem.J.row_start, self.proximal
         S = row_scale(problem)
         cones = scaled_cones(problem, S)
@@ -214,7 +212,7 @@ class ADMM(Iterative):
         )  # fmt: skip
 
 
-def _largest_eigenvalue(problem: ContactProblem, S: NDArray[np.float64]) -> float:
+def _largest_eigenvalue(problem: ContactProblem, S: Array) -> float:
     """L of S W S by power iteration; an estimate from below, of which rho needs the order only."""
     x = np.random.default_rng(0).normal(size=problem.row_count)
     L = 0.0

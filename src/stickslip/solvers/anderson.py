@@ -13,8 +13,8 @@ from __future__ import annotations
 from math import sqrt
 
 import numpy as np
-from numpy.typing import NDArray
 
+from stickslip.arrays import Array
 from stickslip.jit import kernel
 from stickslip.linalg.vectors import inner
 
@@ -37,7 +37,7 @@ class Anderson:
         """Start anew: the map has changed, or extrapolation led astray."""
         self.seen = 0
 
-    def record(self, t: NDArray[np.float64], g: NDArray[np.float64]) -> None:
+    def record(self, t: Array, g: Array) -> None:
         """Keep the change from the last iterate and step to these (m,)."""
         if self.memory and self.seen:
             held = min(self.seen, self.memory)
@@ -45,7 +45,7 @@ class Anderson:
         self.t[:], self.g[:] = t, g
         self.seen += 1
 
-    def extrapolated(self) -> NDArray[np.float64]:
+    def extrapolated(self) -> Array:
         """The next iterate (m,), by extrapolation where changes are held, else t + g."""
         t = self.t + self.g
         held = min(self.seen - 1, self.memory)

@@ -28,8 +28,8 @@ from math import sqrt
 from typing import ClassVar, Literal, get_args
 
 import numpy as np
-from numpy.typing import NDArray
 
+from stickslip.arrays import Array
 from stickslip.contact.laws import Law
 from stickslip.contact.problem import ContactProblem
 from stickslip.jit import kernel
@@ -89,7 +89,7 @@ class APGD(Iterative):
     def solve(
         self,
         problem: ContactProblem,
-        warm: NDArray[np.float64] | None = None,
+        warm: Array | None = None,
         relinearise: Relinearise | None = None,
     ) -> Solution:
         """Solve the cone complementarity problem, starting from ``warm`` (m,) or zero."""
@@ -101,7 +101,7 @@ class APGD(Iterative):
             N = products_of(problem, self.operator == "factorised", self.criterion != "velocity")
             return self._iterate(N, warm, clock)
 
-    def _iterate(self, N: Products, warm: NDArray[np.float64] | None, clock: Clock) -> Solution:
+    def _iterate(self, N: Products, warm: Array | None, clock: Clock) -> Solution:
         started = time.perf_counter()
         problem, S, by_velocity = N.problem, N.S, self.criterion == "velocity"
         if by_velocity:
@@ -162,7 +162,7 @@ class APGD(Iterative):
         )  # fmt: skip
 
 
-def _lipschitz(N: Products, gamma: NDArray[np.float64]) -> float:
+def _lipschitz(N: Products, gamma: Array) -> float:
     """|N (gamma_0 - gamma^)| / |gamma_0 - gamma^| with gamma^ = 1, lines 2 and 5; 1 where that is nothing."""
     d = gamma - 1.0
     size, answer = float(length(d)), 0.0

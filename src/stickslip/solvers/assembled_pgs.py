@@ -6,8 +6,8 @@ import time
 from dataclasses import replace
 
 import numpy as np
-from numpy.typing import NDArray
 
+from stickslip.arrays import Array
 from stickslip.contact.laws import CONTACT
 from stickslip.contact.problem import ContactProblem
 from stickslip.contact.soft_delassus import assembling, dense_delassus
@@ -62,7 +62,7 @@ class AssembledSweeps:
         self.q = self.problem.free_constraint_velocity
         self.room = np.empty(len(diagonal)), np.empty(len(diagonal))
 
-    def solve(self, options: Iterative, by_velocity: bool, warm: NDArray[np.float64] | None) -> Solution:
+    def solve(self, options: Iterative, by_velocity: bool, warm: Array | None) -> Solution:
         """The solution within the tolerance of the options, from ``warm`` (m,) or zero."""
         started = time.perf_counter()
         lam = np.zeros(len(self.q))
@@ -84,9 +84,7 @@ class AssembledSweeps:
         v = self.problem.velocity(lam)
         return Solution(v, lam, status, iterations, history, {**self.timings, **timings}, counts=counts)
 
-    def _by_velocity(
-        self, options: Iterative, lam: NDArray[np.float64]
-    ) -> tuple[NDArray[np.float64], Status, int, NDArray[np.float64], float, int]:
+    def _by_velocity(self, options: Iterative, lam: Array) -> tuple[Array, Status, int, Array, float, int]:
         """Sweep until one changes the velocities by at most the tolerance; lam, status and how it went."""
         theta_of, tolerance = VelocityChange(self.problem), options.tolerance
         u, iterations, history = self._velocity(lam), 0, []
@@ -111,7 +109,7 @@ class AssembledSweeps:
             small = min(small, SLACK * du * tolerance / theta)
         return lam, status, iterations, np.array(history).reshape(-1, 2), theta_of.seconds, theta_of.solves
 
-    def _by_residual(self, options: Iterative, watch: Watch, lam: NDArray[np.float64], value: float) -> int:
+    def _by_residual(self, options: Iterative, watch: Watch, lam: Array, value: float) -> int:
         """Sweep until the residual is within the tolerance, lam in place; returns the number of sweeps."""
         iterations = 0
         watch.note(lam, value, 0)
@@ -123,7 +121,7 @@ class AssembledSweeps:
             watch.note(lam, self._residual(options, lam, u), iterations)
         return iterations
 
-    def _sweep(self, count: int, small: float, lam: NDArray[np.float64], u: NDArray[np.float64]) -> tuple[int, float]:
+    def _sweep(self, count: int, small: float, lam: Array, u: Array) -> tuple[int, float]:
         """Up to ``count`` sweeps, lam and u (m,) in place, until one changes u by at most ``small``; it and |du|."""
         change = np.inf
 
@@ -134,11 +132,11 @@ class AssembledSweeps:
 
         return in_chunks(run, count, self.clock), change
 
-    def _velocity(self, lam: NDArray[np.float64]) -> NDArray[np.float64]:
+    def _velocity(self, lam: Array) -> Array:
         """u + compliance lam."""
         with one_blas_thread():
             return np.asarray(self.W @ lam + self.q)
 
-    def _residual(self, options: Iterative, lam: NDArray[np.float64], u: NDArray[np.float64]) -> float:
+    def _residual(self, options: Iterative, lam: Array, u: Array) -> float:
         """The residual at u (m,) with compliance."""
         return options.residual(self.problem, lam, u - self.compliance * lam)

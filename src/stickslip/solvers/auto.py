@@ -13,8 +13,8 @@ from math import log
 from typing import ClassVar, NamedTuple
 
 import numpy as np
-from numpy.typing import NDArray
 
+from stickslip.arrays import Array
 from stickslip.contact.laws import BILATERAL, CONTACT, DISC, ELASTIC
 from stickslip.contact.problem import ContactProblem
 from stickslip.linalg.inertia import BlockDiagonal
@@ -86,13 +86,13 @@ class Automatic(Iterative):
     def solve(
         self,
         problem: ContactProblem,
-        warm: NDArray[np.float64] | None = None,
+        warm: Array | None = None,
         relinearise: Relinearise | None = None,
     ) -> Solution:
         """Solve for the impulses, starting from ``warm`` (m,) or zero."""
         clock = Clock(self.max_seconds)
         lam, v, best = self.start(problem, warm)
-        history: list[NDArray[np.float64]] = [np.array([[0.0, best]])]
+        history: list[Array] = [np.array([[0.0, best]])]
         timings: dict[str, float] = {}
         methods: list[str] = []
         iterations, rollbacks = 0, 0
@@ -134,7 +134,7 @@ class Automatic(Iterative):
         return Solution(v, lam, status, iterations, joined, timings, rollbacks, " > ".join(methods))
 
 
-def _arrives(history: NDArray[np.float64], tolerance: float) -> bool:
+def _arrives(history: Array, tolerance: float) -> bool:
     """Whether a method will reach the tolerance soon, at the rate of the second half of its history (k, 2)."""
     if len(history) < 2:
         return False

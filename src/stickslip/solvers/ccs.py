@@ -24,8 +24,8 @@ from math import sqrt
 from typing import TYPE_CHECKING
 
 import numpy as np
-from numpy.typing import NDArray
 
+from stickslip.arrays import Array
 from stickslip.contact.laws import CONTACT, project_disc, project_row
 from stickslip.contact.problem import ContactProblem
 from stickslip.jit import kernel
@@ -54,7 +54,7 @@ ASTRAY, REST = 5.0, 10
 """As for ADMM over impulses (admm.py)."""
 
 
-def solve_by_nodes(options: ADMM, problem: ContactProblem, warm: NDArray[np.float64] | None) -> Solution:
+def solve_by_nodes(options: ADMM, problem: ContactProblem, warm: Array | None) -> Solution:
     """Solve for velocities and impulses, from those before the step and ``warm`` (m,)."""
     if problem.block_count == 0:
         return Solution(problem.velocity(np.zeros(0)), np.zeros(0), "converged", 0, np.zeros((0, 2)))
@@ -79,7 +79,7 @@ def solve_by_nodes(options: ADMM, problem: ContactProblem, warm: NDArray[np.floa
 class _Run:
     """One solve."""
 
-    def __init__(self, options: ADMM, problem: ContactProblem, warm: NDArray[np.float64] | None, clock: Clock) -> None:
+    def __init__(self, options: ADMM, problem: ContactProblem, warm: Array | None, clock: Clock) -> None:
         self.options, self.problem, self.iterations = options, problem, 0
         self.matrix, self.factorising, self.measuring = Penalised(problem), 0.0, 0.0
         self.counts = {"factorisations": 0, "solves": 0, "extrapolations": 0, "taken_back": 0}
@@ -94,7 +94,7 @@ class _Run:
         self.w = self.s - self.lam / self.rho
         self.watch = Watch(options, problem, self.lam, np.inf, STALL_ITERATIONS, clock)
 
-    def _use(self, rho: NDArray[np.float64]) -> None:
+    def _use(self, rho: Array) -> None:
         """Factorise with this rho (m,)."""
         started = time.perf_counter()
         self.rho, self.solve = rho, self.matrix.factorised(rho)
@@ -163,14 +163,14 @@ class _Run:
             self.watch.look(self.lam, self.iterations)
         self.measuring += time.perf_counter() - started
 
-    def feasible(self) -> NDArray[np.float64]:
+    def feasible(self) -> Array:
         """v (nv,) in which nodes of one contact have the velocity that obeys its law: the copy that is feasible."""
         J, v = self.problem.J, self.v.copy()
         _put_nodes(J, self.z - self.s, np.bincount(J.entry_column, minlength=len(J.column_start) - 1), v)
         return v
 
 
-def _first_velocities(problem: ContactProblem) -> NDArray[np.float64]:
+def _first_velocities(problem: ContactProblem) -> Array:
     """(nv,) velocities before the step, or where momentum was linearised, or without constraints."""
     if problem.v_before is not None and len(problem.v_before) == problem.unknown_count:
         return np.array(problem.v_before, dtype=np.float64)

@@ -28,9 +28,9 @@ from dataclasses import dataclass, field
 from typing import Any, ClassVar
 
 import numpy as np
-from numpy.typing import NDArray
 
 from stickslip import jit
+from stickslip.arrays import Array
 from stickslip.contact.laws import CONTACT, DISC, ELLIPSOID, FRICTION_SET_NAMES, Law
 from stickslip.contact.problem import NOISE, ContactProblem
 from stickslip.contact.residual import scaled_residual
@@ -127,7 +127,7 @@ class Cond(Iterative):
     def solve(
         self,
         problem: ContactProblem,
-        warm: NDArray[np.float64] | None = None,
+        warm: Array | None = None,
         relinearise: Relinearise | None = None,
     ) -> Solution:
         """Solve one problem from the velocities before the step; ``warm`` (m,) is what virtual nodes carry."""
@@ -155,7 +155,7 @@ class Cond(Iterative):
             counts={"virtual nodes": N.virtual, "real nodes": len(N.node)},
         )  # fmt: skip
 
-    def _fitting(self, problem: ContactProblem, warm: NDArray[np.float64]) -> NDArray[np.float64] | None:
+    def _fitting(self, problem: ContactProblem, warm: Array) -> Array | None:
         """Impulses to begin with (m,): ``warm``, or None where they are no numbers, or lead far away from any solution.
 
         Within a step, whose velocities are known, those before it were good, and nothing is solved to ask.
@@ -168,14 +168,14 @@ class Cond(Iterative):
             lam, _, _ = self.start(problem, warm)
         return lam if lam.any() else None
 
-    def residual(self, problem: ContactProblem, lam: NDArray[np.float64], u: NDArray[np.float64]) -> float:
+    def residual(self, problem: ContactProblem, lam: Array, u: Array) -> float:
         """Natural map of the operator's law, with Omega_c as compliance of contacts, at lam and u (m,)."""
         if self.regularisation:
             contact = np.repeat(problem.laws.law == CONTACT, np.diff(problem.J.row_start))
             u = u + np.where(contact, self.regularisation * lam, 0.0)
         return scaled_residual(problem, lam, u, self.law)
 
-    def impulses_from_velocities(self, problem: ContactProblem, v: NDArray[np.float64]) -> NDArray[np.float64]:
+    def impulses_from_velocities(self, problem: ContactProblem, v: Array) -> Array:
         """Impulses (m,) of contacts that the velocities v (nv,) tell, lam = SOL(J v, Omega) (eq. 37); others zero."""
         if not self.regularisation > 0.0:
             raise InputError(
@@ -203,8 +203,8 @@ class _Run:
     """One solve: iterates, and what was the best of them."""
 
     def __init__(
-        self, solver: Cond, problem: ContactProblem, N: Nodal, W: Steps, v: NDArray[np.float64],
-        warm: NDArray[np.float64] | None, clock: Clock,
+        self, solver: Cond, problem: ContactProblem, N: Nodal, W: Steps, v: Array,
+        warm: Array | None, clock: Clock,
     ) -> None:  # fmt: skip
         """Begin at velocities v (nv,), with the impulses ``warm`` (m,) carried."""
         self.solver, self.problem, self.N, self.clock = solver, problem, N, clock
@@ -295,12 +295,12 @@ class _Run:
         self.at.carried[:] = carried
         self.progress[:] = 1.0, 0.0, 0.0, np.inf
 
-    def _found(self) -> tuple[NDArray[np.float64], NDArray[np.float64]]:
+    def _found(self) -> tuple[Array, Array]:
         """Velocities (nv,) and impulses (m,) of the last surrogate problem; where W is given, what the impulses do."""
         lam = self.at.lam
         return (self.problem.velocity(lam) if self.given else self.at.found[: self.N.unknowns]), lam
 
-    def _residual(self, v: NDArray[np.float64], lam: NDArray[np.float64]) -> float:
+    def _residual(self, v: Array, lam: Array) -> float:
         """Of laws and momentum, of nodes and of bodies as a whole.
 
         Where A^-1 is known, also of laws at the velocities that the impulses alone lead to: a small error of momentum
@@ -314,7 +314,7 @@ class _Run:
             value = max(value, solver.residual(problem, lam, problem.constraint_velocity(problem.velocity(lam))))
         return value
 
-    def _lost_by_bodies(self, v: NDArray[np.float64], lam: NDArray[np.float64]) -> float:
+    def _lost_by_bodies(self, v: Array, lam: Array) -> float:
         """Largest share of the impulses on a soft body as a whole that its momentum has not met.
 
         Forces within the body cancel in it: however stiff it is, this sees whether it falls and slides.
@@ -332,7 +332,7 @@ class _Run:
         return worst
 
 
-def _first_velocities(problem: ContactProblem, warm: NDArray[np.float64] | None) -> NDArray[np.float64]:
+def _first_velocities(problem: ContactProblem, warm: Array | None) -> Array:
     """Where iterations begin: at the velocities before the step, else where the impulses of the last one lead."""
     if problem.v_before is not None:
         return _in_flight(problem, problem.v_before)
@@ -341,7 +341,7 @@ def _first_velocities(problem: ContactProblem, warm: NDArray[np.float64] | None)
     return problem.v_free.copy() if warm is None else problem.velocity(warm)
 
 
-def _in_flight(problem: ContactProblem, v: NDArray[np.float64]) -> NDArray[np.float64]:
+def _in_flight(problem: ContactProblem, v: Array) -> Array:
     """Velocities v (nv,) where soft bodies that nothing touches have the acceleration that each has as a whole.
 
     Iterations bring news from node to node, and a step that is small says little of what all nodes have in common.

@@ -7,8 +7,8 @@ those that W joins, which is dense and factorised here, outside of the method. `
 from __future__ import annotations
 
 import numpy as np
-from numpy.typing import NDArray
 
+from stickslip.arrays import Array
 from stickslip.contact.participating import given_participating
 from stickslip.contact.problem import ContactProblem
 from stickslip.linalg.block_matrix import BlockPattern, block_pattern
@@ -18,7 +18,7 @@ ADDED = 1e-9
 """Of the mean of diag W, to the diagonal of W."""
 
 
-def given_problem_over_nodes(problem: ContactProblem) -> tuple[ContactProblem, NDArray[np.float64]]:
+def given_problem_over_nodes(problem: ContactProblem) -> tuple[ContactProblem, Array]:
     """A problem over constraint velocities, padded to blocks of three, with the same rows; and those without impulses.
 
     A DivergenceError where the symmetric part of W is indefinite.
@@ -35,7 +35,7 @@ def given_problem_over_nodes(problem: ContactProblem) -> tuple[ContactProblem, N
     return found, q
 
 
-def _dense_blocks(A: BlockDiagonal) -> tuple[BlockPattern, NDArray[np.float64]]:
+def _dense_blocks(A: BlockDiagonal) -> tuple[BlockPattern, Array]:
     """Dense blocks, whose sizes are multiples of three, as blocks of three by three."""
     sizes = np.diff(A.start) // 3
     width = int(sizes.max(initial=1))

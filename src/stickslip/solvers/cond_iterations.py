@@ -9,8 +9,8 @@ from math import sqrt
 from typing import NamedTuple
 
 import numpy as np
-from numpy.typing import NDArray
 
+from stickslip.arrays import Array
 from stickslip.contact.laws import DISC, project_cone, project_friction, project_row
 from stickslip.jit import kernel, parallel_kernel, prange
 from stickslip.solvers.cond_levels import apply_levels
@@ -28,21 +28,21 @@ LEAST_SCALE, MOST_SCALE = 0.1, 100.0
 class Iterate(NamedTuple):
     """Where an iteration stands; all arrays are written."""
 
-    x: NDArray[np.float64]
+    x: Array
     """(nv + 3 virtual,) velocities v^l, those of virtual nodes in the frames of their contacts."""
-    before: NDArray[np.float64]
+    before: Array
     """v^(l-1)"""
-    found: NDArray[np.float64]
+    found: Array
     """v**: what the last surrogate problem gave; it obeys the contact law together with ``lam``."""
-    gradient: NDArray[np.float64]
+    gradient: Array
     """A v - b and what joints add."""
-    lam: NDArray[np.float64]
+    lam: Array
     """(m,) impulses."""
-    carried: NDArray[np.float64]
+    carried: Array
     """(m,) impulses that virtual nodes and rows of joints carry beside those of their gains: multipliers."""
-    steps: NDArray[np.float64]
+    steps: Array
     """(k,) steps |v^(l+1) - v^l| of all iterations."""
-    last_gradient: NDArray[np.float64]
+    last_gradient: Array
     """The gradient before, where step sizes need it."""
 
 

@@ -18,8 +18,8 @@ from functools import lru_cache
 from typing import NamedTuple
 
 import numpy as np
-from numpy.typing import NDArray
 
+from stickslip.arrays import Array, Bools, Ints
 from stickslip.jit import kernel
 from stickslip.linalg.block_matrix import BlockPattern
 from stickslip.solvers.cond_nodes import Nodal
@@ -35,17 +35,17 @@ FEWEST = 4
 class Groups(NamedTuple):
     """Who belongs to whom, of a pattern; level 0 are the nodes. All levels one after the other."""
 
-    start: NDArray[np.int32]
+    start: Ints
     """(levels + 1,) first group of each level but the first; the last one is their number."""
-    parent: NDArray[np.int32]
+    parent: Ints
     """(nodes + groups,) group of each node, then of each group; of the coarsest none."""
-    entry_start: NDArray[np.int32]
+    entry_start: Ints
     """(levels + 1,) first block of the matrix of each level."""
-    place: NDArray[np.int32]
+    place: Ints
     """Which block of the next level each block adds to; first those of nodes."""
-    row: NDArray[np.int32]
+    row: Ints
     """(entries,) group whose row each block of a coarse matrix is in."""
-    diagonal: NDArray[np.int32]
+    diagonal: Ints
     """(groups,) diagonal blocks."""
 
 
@@ -53,13 +53,13 @@ class Levels(NamedTuple):
     """Groups with their weights and room for one application."""
 
     groups: Groups
-    free: NDArray[np.bool_]
+    free: Bools
     """(nodes,) which take part."""
-    weight: NDArray[np.float64]
+    weight: Array
     """(groups, 3)"""
     share: float
     """Of W at nodes in groups: steps of levels add up, and together must not go further than one alone."""
-    sums: NDArray[np.float64]
+    sums: Array
     """(groups, 3)"""
 
 
@@ -127,7 +127,7 @@ def grouped(of: _Pattern) -> Groups:
         indptr = np.concatenate([[0], np.cumsum(np.bincount(row_of, minlength=count))]).astype(np.int32)
         indices = column.astype(np.int32)
 
-    def joined(parts: list[NDArray[np.int32]]) -> NDArray[np.int32]:
+    def joined(parts: list[Ints]) -> Ints:
         return np.concatenate(parts) if parts else np.zeros(0, np.int32)
 
     return Groups(

@@ -22,8 +22,8 @@ from math import sqrt
 from typing import NamedTuple
 
 import numpy as np
-from numpy.typing import NDArray
 
+from stickslip.arrays import Array, Ints
 from stickslip.contact.laws import CONTACT
 from stickslip.contact.problem import ContactProblem, Laws
 from stickslip.jit import kernel
@@ -47,30 +47,30 @@ class Nodal(NamedTuple):
     rigid: BlockDiagonal
     """Blocks of the first unknowns."""
     pattern: BlockPattern
-    soft: NDArray[np.float64]
+    soft: Array
     """(nnzb, 3, 3) blocks of the unknowns after those."""
-    b: NDArray[np.float64]
+    b: Array
     """(nv,) [N s] right-hand side of A v = b + J^T lam."""
     J: BlockRows
     laws: Laws
-    bias: NDArray[np.float64]
-    contact: NDArray[np.int32]
+    bias: Array
+    contact: Ints
     """(nc,) blocks that are contacts."""
-    node_start: NDArray[np.int32]
+    node_start: Ints
     """(nc + 1,)"""
-    node: NDArray[np.int32]
+    node: Ints
     """Entries of J that are the real nodes of each contact."""
-    tied: NDArray[np.int32]
+    tied: Ints
     """(nc,) number of the virtual node, -1 where there is none."""
-    tie_start: NDArray[np.int32]
+    tie_start: Ints
     """(virtual + 1,)"""
-    tie: NDArray[np.int32]
+    tie: Ints
     """Entries of J that each virtual node is tied to."""
-    gain: NDArray[np.float64]
+    gain: Array
     """(virtual,) [kg] k_v, times the step."""
-    row: NDArray[np.int32]
+    row: Ints
     """Blocks that are no contacts."""
-    stiffness: NDArray[np.float64]
+    stiffness: Array
     """(m,) [kg] 1 / C of their rows."""
 
     @property
@@ -115,7 +115,7 @@ def nodalised(problem: ContactProblem, gain: float | None) -> Nodal:
     return nodal
 
 
-def virtual_velocities(nodal: Nodal, v: NDArray[np.float64]) -> NDArray[np.float64]:
+def virtual_velocities(nodal: Nodal, v: Array) -> Array:
     """y (3 virtual,) of virtual nodes that move with what they are tied to, which has velocities v (nv,)."""
     y = np.zeros(3 * nodal.virtual)
     _virtual_velocities(nodal, v, y)

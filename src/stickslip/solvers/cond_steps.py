@@ -14,8 +14,8 @@ from __future__ import annotations
 from typing import NamedTuple
 
 import numpy as np
-from numpy.typing import NDArray
 
+from stickslip.arrays import Array
 from stickslip.jit import kernel
 from stickslip.linalg.small_inverse import invert_small
 from stickslip.solvers.cond_nodes import Nodal
@@ -24,16 +24,16 @@ from stickslip.solvers.cond_nodes import Nodal
 class Steps(NamedTuple):
     """W: blocks of rigid bodies, numbers of the coordinates of nodes, of virtual nodes and of contacts."""
 
-    rigid: NDArray[np.float64]
+    rigid: Array
     """As the blocks of A."""
-    rigid_inverse: NDArray[np.float64]
-    soft: NDArray[np.float64]
+    rigid_inverse: Array
+    soft: Array
     """(3 nf,)"""
-    virtual: NDArray[np.float64]
+    virtual: Array
     """(virtual,)"""
-    contact: NDArray[np.float64]
+    contact: Array
     """(nc,) of the nodes of each contact, which are all equal."""
-    gamma: NDArray[np.float64]
+    gamma: Array
     """(nc,) [1/kg] gamma_c of eq. (25): Gamma_c = gamma_c I."""
 
 
@@ -46,8 +46,8 @@ def scaled(steps: Steps, share: float) -> Steps:
 class RowSums(NamedTuple):
     """What W is made of, of elements alone: a_ii and |A_i*|^2; it changes little from step to step."""
 
-    diagonal: NDArray[np.float64]
-    square: NDArray[np.float64]
+    diagonal: Array
+    square: Array
 
 
 def row_sums(nodal: Nodal) -> RowSums:

@@ -9,9 +9,7 @@ import time
 from dataclasses import replace
 from typing import Any
 
-import numpy as np
-from numpy.typing import NDArray
-
+from stickslip.arrays import Array
 from stickslip.contact.checks import trusted
 from stickslip.contact.potentials import Known, is_held, with_potentials
 from stickslip.contact.problem import ContactProblem
@@ -25,7 +23,7 @@ from stickslip.solvers.verdict import nonlinear_residual, tolerance_of
 def solve_once(
     solver: Solver,
     problem: ContactProblem,
-    warm: NDArray[np.float64] | None = None,
+    warm: Array | None = None,
     relinearise: Relinearise | None = None,
 ) -> Solution:
     """The solver's solution of a problem; where bodies are soft, of its condensed form, with the velocities of all.
@@ -43,7 +41,7 @@ def solve_once(
 
 
 def solve_with_potentials(
-    solver: Solver, problem: ContactProblem, warm: NDArray[np.float64] | None = None, known: Known | None = None
+    solver: Solver, problem: ContactProblem, warm: Array | None = None, known: Known | None = None
 ) -> Solution:
     """The solver's solution of a problem whose joints become potentials in A; ``known`` is kept for later steps."""
     if not is_held(known_problem(solver, problem).laws.law).any():
@@ -71,7 +69,7 @@ def solve_with_potentials(
     return replace(found, judged=solved, timings=timings | found.timings)
 
 
-def measured_by(problem: ContactProblem, A: SparseInertia, diagonal: NDArray[np.float64]) -> ContactProblem:
+def measured_by(problem: ContactProblem, A: SparseInertia, diagonal: Array) -> ContactProblem:
     """The problem with A in another order of elimination, and with diag W (m,), which who assembled W knows."""
     free: Any = problem.unsolved or problem.v_free
     same = replace(problem, A=A, v_free=free)

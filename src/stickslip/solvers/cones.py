@@ -10,8 +10,8 @@ from __future__ import annotations
 from typing import NamedTuple
 
 import numpy as np
-from numpy.typing import NDArray
 
+from stickslip.arrays import Array, Ints
 from stickslip.contact.laws import CONTACT, project_cone, project_row
 from stickslip.contact.problem import ContactProblem
 from stickslip.jit import kernel
@@ -20,37 +20,37 @@ from stickslip.jit import kernel
 class Cones(NamedTuple):
     """The sets of n blocks with m rows, impulses scaled by S."""
 
-    row_start: NDArray[np.int32]
+    row_start: Ints
     """(n + 1,)"""
-    law: NDArray[np.int32]
+    law: Ints
     """(n,) as in contact/laws.py."""
-    mu: NDArray[np.float64]
+    mu: Array
     """(n,) friction coefficients."""
-    bound: NDArray[np.float64]
+    bound: Array
     """(m,) ends of the intervals of bounded rows, in the units of impulses / S."""
 
 
-def scaled_cones(problem: ContactProblem, S: NDArray[np.float64]) -> Cones:
+def scaled_cones(problem: ContactProblem, S: Array) -> Cones:
     """The sets that impulses over S (m,) lie in."""
     laws = problem.laws
     return Cones(problem.J.row_start, laws.law, np.ascontiguousarray(laws.friction[:, 0]), laws.bound / S)
 
 
-def row_mobility(problem: ContactProblem) -> NDArray[np.float64]:
+def row_mobility(problem: ContactProblem) -> Array:
     """(m,) [1/kg] what turns the impulse of a row into a velocity: the weight of a contact, W_ii of another row."""
     height = np.diff(problem.J.row_start)
     of_contact = np.repeat(problem.laws.law == CONTACT, height)
     return np.where(of_contact, np.repeat(problem.weight, height), problem.diagonal)
 
 
-def positive_mobility(problem: ContactProblem) -> NDArray[np.float64]:
+def positive_mobility(problem: ContactProblem) -> Array:
     """(m,) [1/kg] the same, where rows that nothing moves (W_ii = 0) take the mean of the others."""
     mobility = row_mobility(problem)
     moves = mobility > 0.0
     return np.where(moves, mobility, float(mobility[moves].mean()) if moves.any() else 1.0)
 
 
-def row_scale(problem: ContactProblem) -> NDArray[np.float64]:
+def row_scale(problem: ContactProblem) -> Array:
     """(m,) [kg^1/2] S with diag(S W S) about 1: S = weight^-1/2 of a contact, W_ii^-1/2 of another row.
 
     Impulses S x and velocities S^-1 u make a problem in x that is the same in any units.
@@ -58,7 +58,7 @@ def row_scale(problem: ContactProblem) -> NDArray[np.float64]:
     return 1.0 / np.sqrt(positive_mobility(problem))
 
 
-def row_compliance(problem: ContactProblem) -> NDArray[np.float64]:
+def row_compliance(problem: ContactProblem) -> Array:
     """(m,) compliance of rows; zero for contacts, which solvers get as rigid ones (contact/cushions.py)."""
     of_contact = np.repeat(problem.laws.law == CONTACT, np.diff(problem.J.row_start))
     return np.where(of_contact, 0.0, problem.laws.compliance)

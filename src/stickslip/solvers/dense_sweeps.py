@@ -12,8 +12,8 @@ from math import sqrt
 from typing import NamedTuple
 
 import numpy as np
-from numpy.typing import NDArray
 
+from stickslip.arrays import Array, Ints
 from stickslip.contact.laws import BOX_SET, CONTACT, DISC, project_friction, project_row
 from stickslip.contact.problem import ContactProblem
 from stickslip.jit import kernel
@@ -22,16 +22,16 @@ from stickslip.jit import kernel
 class Rows(NamedTuple):
     """Blocks of m rows with their laws, and the factor of each row."""
 
-    row_start: NDArray[np.int32]
-    law: NDArray[np.int32]
-    friction_set: NDArray[np.int32]
-    friction: NDArray[np.float64]
-    bound: NDArray[np.float64]
-    factor: NDArray[np.float64]
+    row_start: Ints
+    law: Ints
+    friction_set: Ints
+    friction: Array
+    bound: Array
+    factor: Array
     """(m,) [kg] r; of a disc, the smaller one of its tangents for both, or friction would not oppose sliding."""
 
 
-def rows_of(problem: ContactProblem, diagonal: NDArray[np.float64], boxes: bool, relaxation: float) -> Rows:
+def rows_of(problem: ContactProblem, diagonal: Array, boxes: bool, relaxation: float) -> Rows:
     """What sweeps need of a problem whose W has this diagonal (m,), with compliance."""
     laws, start = problem.laws, problem.J.row_start
     factor = relaxation / np.where(diagonal > 0.0, diagonal, np.inf)

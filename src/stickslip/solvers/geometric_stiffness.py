@@ -12,8 +12,8 @@ rigid bodies it can jitter (sec. 11).
 from __future__ import annotations
 
 import numpy as np
-from numpy.typing import NDArray
 
+from stickslip.arrays import Array
 from stickslip.jit import kernel
 from stickslip.linalg import block_rows
 from stickslip.linalg.block_rows import BlockRows
@@ -25,9 +25,7 @@ SMALL = 1e-9
 """Changes of a velocity below this share of the largest one are rounding, and tell nothing of K."""
 
 
-def stiffened(
-    A: BlockDiagonal, J: BlockRows, J_new: BlockRows, lam: NDArray[np.float64], dv: NDArray[np.float64]
-) -> BlockDiagonal:
+def stiffened(A: BlockDiagonal, J: BlockRows, J_new: BlockRows, lam: Array, dv: Array) -> BlockDiagonal:
     """H = A - K for particles, from the rows J and J_new at the last two iterates, dv (nv,) apart; else A itself."""
     width = np.diff(A.start)
     particles = np.flatnonzero(width == PARTICLE)

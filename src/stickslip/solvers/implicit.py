@@ -30,8 +30,8 @@ from dataclasses import dataclass
 from typing import ClassVar, NamedTuple
 
 import numpy as np
-from numpy.typing import NDArray
 
+from stickslip.arrays import Array, Ints
 from stickslip.contact.laws import BOUNDED, CONTACT
 from stickslip.contact.problem import ContactProblem
 from stickslip.errors import InputError
@@ -43,7 +43,7 @@ from stickslip.solvers.implicit_linesearch import Best, search_leg
 from stickslip.solvers.iterative import Iterative, require_discs
 from stickslip.solvers.protocol import Relinearise, Solution, Status
 
-Vector = NDArray[np.float64]
+Vector = Array
 
 SUFFICIENT = 0.5
 """Share of the predicted improvement at which the Newton point is accepted (sec. III-A)."""
@@ -88,7 +88,7 @@ class Equation(NamedTuple):
     """(m,) [N s] lam = impulse_unit f."""
     velocity_unit: Vector
     """(m,) [m/s] u = velocity_unit v."""
-    height: NDArray[np.int32]
+    height: Ints
     """(m,) rows of the block of each row where it is a contact, else 1."""
 
     def evaluate(self, x: Vector) -> tuple[Vector, Vector]:
@@ -283,7 +283,7 @@ class _Run:
             self.counts["newton_leg_points"] += best.value < before
 
     def corrected(
-        self, x: Vector, f: Vector, r: Vector, J: Vector, factor: Vector, row: NDArray[np.int32], B: Vector
+        self, x: Vector, f: Vector, r: Vector, J: Vector, factor: Vector, row: Ints, B: Vector
     ) -> tuple[Vector, Vector, Vector]:
         """The Newton point x, or the one to which the model it came from leads from there if |r| is less; with f, r."""
         e = self.equation

@@ -11,8 +11,8 @@ from __future__ import annotations
 from math import atan2, cos, pi, sin, sqrt
 
 import numpy as np
-from numpy.typing import NDArray
 
+from stickslip.arrays import Array, Ints
 from stickslip.contact.laws import BOUNDED, CONTACT, LIMIT
 from stickslip.jit import inner_kernel, kernel
 from stickslip.solvers.implicit_maps import BREAK, CONE, SLIP, STICK, Blocks, impulses, region, row_slope
@@ -22,7 +22,7 @@ CUBICS = 2
 ENDS = 1e-10
 """Crossings closer than this to the ends of a leg are its ends."""
 
-Vector = NDArray[np.float64]
+Vector = Array
 
 
 class Best:
@@ -40,7 +40,7 @@ class Best:
 
 
 def search_leg(
-    blocks: Blocks, M_t: Vector, D: Vector, v0: Vector, start: Vector, end: Vector, edge: NDArray[np.int32], best: Best
+    blocks: Blocks, M_t: Vector, D: Vector, v0: Vector, start: Vector, end: Vector, edge: Ints, best: Best
 ) -> None:
     """Search the leg from ``start`` to ``end`` (m,), edges active at its start, and improve ``best``."""
     rows = len(start)
@@ -51,7 +51,7 @@ def search_leg(
     at = np.concatenate([[0.0], alpha[:count][order], [1.0]])
     crossed = np.concatenate([[-1], crossing[:count][order], [-1]]).astype(np.int32)
 
-    def values(places: Vector, on: NDArray[np.int32]) -> tuple[Vector, Vector, Vector]:
+    def values(places: Vector, on: Ints) -> tuple[Vector, Vector, Vector]:
         """Points of the leg (k, m), their residuals (k, m) and |r|^2 / 2 (k,)."""
         x, f = np.empty((len(places), rows)), np.empty((len(places), rows))
         sample(blocks, start, end, edge, places, on, x)

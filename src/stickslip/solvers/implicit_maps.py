@@ -17,8 +17,8 @@ from math import sqrt
 from typing import NamedTuple
 
 import numpy as np
-from numpy.typing import NDArray
 
+from stickslip.arrays import Array, Ints
 from stickslip.contact.laws import BOUNDED, CONTACT, LIMIT, project_cone, project_row
 from stickslip.jit import inner_kernel, kernel
 
@@ -33,15 +33,15 @@ OPENINGS = (0.25, 1.0, 4.0)
 class Blocks(NamedTuple):
     """What f(x) depends on: n blocks over m rows."""
 
-    row_start: NDArray[np.int32]
+    row_start: Ints
     """(n + 1,)"""
-    law: NDArray[np.int32]
+    law: Ints
     """(n,) as in contact/laws.py."""
-    friction: NDArray[np.float64]
+    friction: Array
     """(n,) mu."""
-    b: NDArray[np.float64]
+    b: Array
     """(m,) least velocity of normal and limit rows, given velocity of bilateral ones; zero in tangential rows."""
-    bound: NDArray[np.float64]
+    bound: Array
     """(m,) largest impulse of bounded rows, zero in all others."""
 
 

@@ -11,8 +11,8 @@ from math import isfinite
 from typing import Any, TypeVar, cast
 
 import numpy as np
-from numpy.typing import NDArray
 
+from stickslip.arrays import Array
 from stickslip.contact.checks import sound
 from stickslip.contact.problem import ContactProblem
 from stickslip.errors import InputError
@@ -28,7 +28,7 @@ def with_checks(solve: Solve) -> Solve:
     def solve_checked(
         self: object,
         problem: ContactProblem,
-        warm: NDArray[np.float64] | None = None,
+        warm: Array | None = None,
         relinearise: Relinearise | None = None,
     ) -> Solution:
         known_problem(self, problem)
@@ -48,7 +48,7 @@ def known_problem(solver: object, problem: ContactProblem) -> ContactProblem:
     return sound(problem)
 
 
-def usable_start(solver: object, problem: ContactProblem, warm: Any) -> NDArray[np.float64] | None:
+def usable_start(solver: object, problem: ContactProblem, warm: Any) -> Array | None:
     """Impulses (m,) for the solver to start from, None where some are not finite: then nothing is known of them."""
     if not (isinstance(warm, np.ndarray) and warm.dtype.kind in "fiu"):
         raise InputError(
@@ -76,7 +76,7 @@ def _words(value: object) -> str:
 def _of_same_structure(solver: object, problem: ContactProblem, relinearise: Relinearise) -> Relinearise:
     """The function, whose problems are checked to have the rows and unknowns of this one."""
 
-    def linearised(v: NDArray[np.float64], lam: NDArray[np.float64] | None = None) -> ContactProblem:
+    def linearised(v: Array, lam: Array | None = None) -> ContactProblem:
         found = known_problem(solver, relinearise(v, lam))
         for kind in ("row_start", "column_start"):
             old, new = getattr(problem.J, kind), getattr(found.J, kind)

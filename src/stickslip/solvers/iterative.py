@@ -8,9 +8,9 @@ from functools import wraps
 from typing import ClassVar, TypeVar
 
 import numpy as np
-from numpy.typing import NDArray
 
 from stickslip import checks
+from stickslip.arrays import Array
 from stickslip.contact.cushions import cushioned, velocities, without_cushions
 from stickslip.contact.laws import CONTACT, DISC, FRICTION_SET_NAMES, Law
 from stickslip.contact.problem import ContactProblem
@@ -82,15 +82,13 @@ class Iterative:
     def solve(
         self,
         problem: ContactProblem,
-        warm: NDArray[np.float64] | None = None,
+        warm: Array | None = None,
         relinearise: Relinearise | None = None,
     ) -> Solution:
         """Solve one problem, from the impulses ``warm`` (m,) where given."""
         raise NotImplementedError
 
-    def start(
-        self, problem: ContactProblem, warm: NDArray[np.float64] | None
-    ) -> tuple[NDArray[np.float64], NDArray[np.float64], float]:
+    def start(self, problem: ContactProblem, warm: Array | None) -> tuple[Array, Array, float]:
         """Impulses to start from, their velocities and residual: ``warm``, or zero where that fits much better."""
         lam, v = np.zeros(problem.row_count), problem.v_free.copy()
         value = self.residual(problem, lam, problem.free_constraint_velocity)
@@ -101,7 +99,7 @@ class Iterative:
                 return np.array(warm, dtype=np.float64), v_warm, value_warm
         return lam, v, value
 
-    def residual(self, problem: ContactProblem, lam: NDArray[np.float64], u: NDArray[np.float64]) -> float:
+    def residual(self, problem: ContactProblem, lam: Array, u: Array) -> float:
         """The residual that the tolerance is for, at impulses lam and constraint velocities u (m,)."""
         if self.criterion == "siconos":
             return residual(problem, lam, u, self.law).siconos
@@ -115,7 +113,7 @@ def check_seconds(name: str, value: object) -> None:
 
 
 S = TypeVar("S", bound=Iterative)
-Solve = Callable[[S, ContactProblem, NDArray[np.float64] | None, Relinearise | None], Solution]
+Solve = Callable[[S, ContactProblem, Array | None, Relinearise | None], Solution]
 
 
 def with_cushions(solve: Solve[S]) -> Solve[S]:
@@ -125,13 +123,13 @@ def with_cushions(solve: Solve[S]) -> Solve[S]:
     def solve_any(
         self: S,
         problem: ContactProblem,
-        warm: NDArray[np.float64] | None = None,
+        warm: Array | None = None,
         relinearise: Relinearise | None = None,
     ) -> Solution:
         if problem.contact_compliance is None:
             return solve(self, problem, warm, relinearise)
 
-        def nearby(v: NDArray[np.float64], lam: NDArray[np.float64] | None = None) -> ContactProblem:
+        def nearby(v: Array, lam: Array | None = None) -> ContactProblem:
             assert relinearise is not None
             return cushioned(relinearise(v[: len(problem.v_free)], lam))
 
@@ -149,7 +147,7 @@ class Watch:
         self,
         solver: Iterative,
         problem: ContactProblem,
-        lam: NDArray[np.float64],
+        lam: Array,
         value: float,
         stall: int,
         clock: Clock,
@@ -175,12 +173,12 @@ class Watch:
         """Whether the budget is used up after so many iterations, so that the iterate has to be looked at now."""
         return iterations >= self.solver.max_iterations or self.clock.is_up
 
-    def look(self, lam: NDArray[np.float64], iterations: int) -> None:
+    def look(self, lam: Array, iterations: int) -> None:
         """Take the residual of lam (m,) after so many iterations."""
         u = self.problem.constraint_velocity(self.problem.velocity(lam))
         self.note(lam, self.solver.residual(self.problem, lam, u), iterations)
 
-    def note(self, lam: NDArray[np.float64], value: float, iterations: int) -> None:
+    def note(self, lam: Array, value: float, iterations: int) -> None:
         """Take note of lam (m,) with this residual after so many iterations."""
         self.value = value
         self.history.append((iterations, value))
@@ -195,7 +193,7 @@ class Watch:
         elif iterations - self._mark_at >= self.stall:
             self.status = "stalled"
 
-    def settled(self, lam: NDArray[np.float64]) -> NDArray[np.float64]:
+    def settled(self, lam: Array) -> Array:
         """The last impulses lam (m,), or the best ones where lam has wandered off."""
         return lam if self.value <= WANDERED * self.best else self.best_lam
 

@@ -26,8 +26,8 @@ from math import atan2, cos, floor, pi, sin, sqrt
 from typing import ClassVar
 
 import numpy as np
-from numpy.typing import NDArray
 
+from stickslip.arrays import Array
 from stickslip.contact.laws import BILATERAL, BOUNDED, CONTACT, ELASTIC, LIMIT, Law, project_row
 from stickslip.contact.problem import ContactProblem
 from stickslip.errors import InputError
@@ -68,7 +68,7 @@ class LCP(Iterative):
     def solve(
         self,
         problem: ContactProblem,
-        warm: NDArray[np.float64] | None = None,
+        warm: Array | None = None,
         relinearise: Relinearise | None = None,
     ) -> Solution:
         """Solve the problem with pyramids for cones; ``warm`` (m,) is the answer where it solves it already."""
@@ -101,7 +101,7 @@ class LCP(Iterative):
         history = np.array([[float(pivots), value]])
         return Solution(v, lam, status, pivots, history, timings, method=self.name, counts={"pairs": len(z)})
 
-    def residual(self, problem: ContactProblem, lam: NDArray[np.float64], u: NDArray[np.float64]) -> float:
+    def residual(self, problem: ContactProblem, lam: Array, u: Array) -> float:
         """Natural map of the pyramid law, scaled as the residuals of contact/residual.py are."""
         siconos = self.criterion == "siconos"
         u = problem.law_velocity(lam, u)
@@ -163,13 +163,13 @@ class Pyramids:
         self.M = self.E.T @ reduced @ self.E + coupling
         self.q = self.E.T @ (q + reduced @ self.offset) + room
 
-    def impulses(self, z: NDArray[np.float64]) -> NDArray[np.float64]:
+    def impulses(self, z: Array) -> Array:
         """lam (m,) of z (n,)."""
         x = self.E @ z + self.offset
         x[self.equality] = self.from_others @ x + self.constant
         return self.S * self.size * x
 
-    def polished(self, z: NDArray[np.float64]) -> NDArray[np.float64]:
+    def polished(self, z: Array) -> Array:
         """z (n,) with the same positive entries and w = 0 there, solved afresh; the least change where many do."""
         positive = np.flatnonzero(z > 0.0)
         if not len(positive):

@@ -12,8 +12,8 @@ Legend: variables 0..n-1 are w, n..2n-1 are z, 2n is z0. Dictionary: basic_i = b
 from __future__ import annotations
 
 import numpy as np
-from numpy.typing import NDArray
 
+from stickslip.arrays import Array
 from stickslip.jit import kernel
 from stickslip.solvers.budget import Clock, in_chunks
 
@@ -24,9 +24,7 @@ TIE = 1e-12
 """Ratios this close, relative to the entries of b that made them, are equal."""
 
 
-def lemke(
-    M: NDArray[np.float64], q: NDArray[np.float64], pivot_limit: int, clock: Clock | None = None
-) -> tuple[NDArray[np.float64], int, int]:
+def lemke(M: Array, q: Array, pivot_limit: int, clock: Clock | None = None) -> tuple[Array, int, int]:
     """z (n,) of the problem M (n, n), q (n,), the way it ended (SOLVED, RAY, LIMIT_REACHED) and the pivots made.
 
     M and q should be of the order of one; z is what basic variables had at the end, also on a ray. The limit is also

@@ -23,8 +23,8 @@ from math import sqrt
 from typing import ClassVar, NamedTuple
 
 import numpy as np
-from numpy.typing import NDArray
 
+from stickslip.arrays import Array
 from stickslip.contact.laws import BILATERAL, BOX_SET, CONTACT, ELASTIC
 from stickslip.contact.problem import ContactProblem
 from stickslip.errors import InputError
@@ -109,7 +109,7 @@ class NonsmoothNewton(Iterative):
     def solve(
         self,
         problem: ContactProblem,
-        warm: NDArray[np.float64] | None = None,
+        warm: Array | None = None,
         relinearise: Relinearise | None = None,
     ) -> Solution:
         """Solve for impulses and velocities; with ``relinearise`` constraints hold at the end of the step."""
@@ -127,7 +127,7 @@ class NonsmoothNewton(Iterative):
     def _solve(
         self,
         problem: ContactProblem,
-        warm: NDArray[np.float64] | None,
+        warm: Array | None,
         relinearise: Relinearise | None,
         clock: Clock,
         most: int,
@@ -160,10 +160,10 @@ class NonsmoothNewton(Iterative):
 class _Terms(NamedTuple):
     """The rows at an iterate; see newton_rows.py."""
 
-    C: NDArray[np.float64]
-    h: NDArray[np.float64]
-    known: NDArray[np.float64]
-    error: NDArray[np.float64]
+    C: Array
+    h: Array
+    known: Array
+    error: Array
     largest: tuple[float, float, float]
     """Largest error of normals, friction and joints [m/s]."""
 
@@ -175,7 +175,7 @@ class _Iterates:
         self,
         options: NonsmoothNewton,
         problem: ContactProblem,
-        warm: NDArray[np.float64] | None,
+        warm: Array | None,
         relinearise: Relinearise | None,
     ) -> None:
         self.options, self.relinearise = options, relinearise
@@ -201,7 +201,7 @@ class _Iterates:
         self.best_at = self.lam, self.v
         self._move(self.lam, self.v)
 
-    def _move(self, lam: NDArray[np.float64], v: NDArray[np.float64]) -> None:
+    def _move(self, lam: Array, v: Array) -> None:
         """Go to impulses lam (m,) and velocities v (nv,)."""
         last = self.problem
         if self.relinearise is not None:
@@ -242,10 +242,10 @@ class _Iterates:
     def _step(
         self,
         problem: ContactProblem,
-        C: NDArray[np.float64],
-        h: NDArray[np.float64],
-        known: NDArray[np.float64],
-    ) -> tuple[NDArray[np.float64], NDArray[np.float64], LinearSolution]:
+        C: Array,
+        h: Array,
+        known: Array,
+    ) -> tuple[Array, Array, LinearSolution]:
         """dlam (m,) and dv (nv,) of eq. (59)-(60), and what the linear solver did."""
         options = self.options
         # rows whose step is known leave the system; their impulses act on the others through momentum
@@ -263,10 +263,10 @@ class _Iterates:
     def _given_step(
         self,
         problem: ContactProblem,
-        C: NDArray[np.float64],
-        h: NDArray[np.float64],
-        known: NDArray[np.float64],
-    ) -> tuple[NDArray[np.float64], NDArray[np.float64], LinearSolution]:
+        C: Array,
+        h: Array,
+        known: Array,
+    ) -> tuple[Array, Array, LinearSolution]:
         """The same where only W = A^-1 is given: it is factorised, whatever linear solver was asked for."""
         from scipy.sparse import csr_array, diags_array
 
@@ -283,7 +283,7 @@ class _Iterates:
         norms = np.array([float(length(b)), 0.0])
         return dlam, inertia.solve(A, dlam), LinearSolution(x, norms, 1, norms)
 
-    def _terms(self, problem: ContactProblem, lam: NDArray[np.float64], v: NDArray[np.float64]) -> _Terms:
+    def _terms(self, problem: ContactProblem, lam: Array, v: Array) -> _Terms:
         """C, h and the errors of all rows at impulses lam and velocities v."""
         arrays = [np.empty(problem.row_count) for _ in range(4)]
         r_normal, r_friction = self._scales(problem)
@@ -301,7 +301,7 @@ class _Iterates:
             self.options.scaling
         ]
 
-    def _step_length(self, dlam: NDArray[np.float64], dv: NDArray[np.float64]) -> float:
+    def _step_length(self, dlam: Array, dv: Array) -> float:
         """The longest t = 1, 1/2, ... that lowers the error, or the shortest one tried."""
         now, t = self._merit(self.problem, self.lam, self.v), 1.0
         for _ in range(HALVINGS):
@@ -312,7 +312,7 @@ class _Iterates:
             t *= 0.5
         return t
 
-    def _merit(self, problem: ContactProblem, lam: NDArray[np.float64], v: NDArray[np.float64]) -> float:
+    def _merit(self, problem: ContactProblem, lam: Array, v: Array) -> float:
         """Norm of the errors of constraints and momentum, both as velocities [m/s]."""
         error = self._terms(problem, lam, v).error
         return sqrt(float(length(error)) ** 2 + float(length(v - problem.velocity(lam))) ** 2)

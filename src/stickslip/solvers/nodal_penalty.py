@@ -9,8 +9,8 @@ from __future__ import annotations
 from collections.abc import Callable
 
 import numpy as np
-from numpy.typing import NDArray
 
+from stickslip.arrays import Array, Ints
 from stickslip.contact.problem import ContactProblem
 from stickslip.errors import DivergenceError, InputError
 from stickslip.jit import kernel
@@ -18,7 +18,7 @@ from stickslip.linalg import block_cholesky, inertia
 from stickslip.linalg.elimination import Symbolic
 from stickslip.linalg.inertia import BlockDiagonal, GivenInverse, SparseInertia
 
-Solve = Callable[[NDArray[np.float64]], NDArray[np.float64]]
+Solve = Callable[[Array], Array]
 
 
 class Penalised:
@@ -32,7 +32,7 @@ class Penalised:
         if (np.diff(rigid.start) != 6).any():
             raise InputError("solver admm: splitting 'nodes' takes rigid bodies of six unknowns and nodes of three")
         self.problem, self.rigid = problem, rigid
-        self.own_pattern: tuple[NDArray[np.int32], NDArray[np.int32], Symbolic] | None = None
+        self.own_pattern: tuple[Ints, Ints, Symbolic] | None = None
         self.factorisations = 0
 
     @property
@@ -40,7 +40,7 @@ class Penalised:
         """Whether the pattern of A is enough."""
         return self.own_pattern is None
 
-    def factorised(self, R: NDArray[np.float64]) -> Solve:
+    def factorised(self, R: Array) -> Solve:
         """A function that solves with A + J^T R J for right-hand sides (nv,); R (m,) is positive."""
         self.factorisations += 1
         J, A, count = self.problem.J, self.problem.A, len(self.rigid.start) - 1
@@ -66,7 +66,7 @@ class Penalised:
             raise DivergenceError("solver admm: A + J^T R J is not positive definite; a shorter step would help")
         return lambda b: block_cholesky.solve(factor, b)
 
-    def _joint_pattern(self) -> tuple[NDArray[np.int32], NDArray[np.int32], Symbolic]:
+    def _joint_pattern(self) -> tuple[Ints, Ints, Symbolic]:
         """Blocks of A and of all pairs that a row joins, analysed."""
         from scipy.sparse import coo_array, csr_array
 
@@ -91,7 +91,7 @@ class Penalised:
         return indptr, indices, block_cholesky.analyse(indptr, indices)
 
 
-def contact_mass(problem: ContactProblem) -> NDArray[np.float64]:
+def contact_mass(problem: ContactProblem) -> Array:
     """(n,) [kg] what each constraint block weighs if its bodies and nodes moved one by one."""
     from stickslip.contact import delassus
 

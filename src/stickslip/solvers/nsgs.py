@@ -18,8 +18,8 @@ from math import sqrt
 from typing import ClassVar
 
 import numpy as np
-from numpy.typing import NDArray
 
+from stickslip.arrays import Array, Ints
 from stickslip.contact.laws import BILATERAL, CONTACT, ELASTIC, project_row
 from stickslip.contact.problem import ContactProblem
 from stickslip.jit import kernel
@@ -52,7 +52,7 @@ class NonsmoothGaussSeidel(Iterative):
     def solve(
         self,
         problem: ContactProblem,
-        warm: NDArray[np.float64] | None = None,
+        warm: Array | None = None,
         relinearise: Relinearise | None = None,
     ) -> Solution:
         """Solve for the impulses, starting from ``warm`` (m,) or zero."""
@@ -89,9 +89,9 @@ class Sweeps:
     def run(
         self,
         count: int,
-        lam: NDArray[np.float64],
+        lam: Array,
         proximal: float = 0.0,
-        centre: NDArray[np.float64] | None = None,
+        centre: Array | None = None,
     ) -> int:
         """``count`` sweeps, lam (m,) in place; returns their number."""
         p = self.problem
@@ -105,7 +105,7 @@ class Sweeps:
         return count
 
 
-def diagonal_blocks(problem: ContactProblem) -> NDArray[np.int32]:
+def diagonal_blocks(problem: ContactProblem) -> Ints:
     """Number (n,) of the entry of each block on the diagonal of W, or -1 where a block of W is empty."""
     W = problem.delassus
     block = np.repeat(np.arange(W.block_count, dtype=np.int32), np.diff(W.entry_start))

@@ -28,8 +28,8 @@ from dataclasses import dataclass, replace
 from typing import ClassVar
 
 import numpy as np
-from numpy.typing import NDArray
 
+from stickslip.arrays import Array, Ints
 from stickslip.contact.checks import trusted
 from stickslip.contact.laws import CONTACT, Law, project_scaled
 from stickslip.contact.problem import ContactProblem, Laws, Unsolved, given_problem
@@ -88,7 +88,7 @@ class Penalty(Iterative):
     def solve(
         self,
         problem: ContactProblem,
-        warm: NDArray[np.float64] | None = None,
+        warm: Array | None = None,
         relinearise: Relinearise | None = None,
     ) -> Solution:
         """Contact forces of the state at the start of the step, and velocities under them; ``warm`` is for joints."""
@@ -109,7 +109,7 @@ class Penalty(Iterative):
             return Solution(v, lam, "converged", 1, np.zeros((0, 2)), timings)
         return Solution(problem.v_free.copy(), np.zeros_like(lam), "diverged", 1, np.zeros((0, 2)), timings)
 
-    def residual(self, problem: ContactProblem, lam: NDArray[np.float64], u: NDArray[np.float64]) -> float:
+    def residual(self, problem: ContactProblem, lam: Array, u: Array) -> float:
         """Contact impulses lam (m,) against those of the penalty law, relative; with joints also what ``sap`` says."""
         expected, rest = self.contact_impulses(problem), _Rest(problem)
         own = lam.copy()
@@ -120,7 +120,7 @@ class Penalty(Iterative):
             value = max(value, self._joints().residual(rest.under(own), lam[rest.rows], u[rest.rows]))
         return value
 
-    def contact_impulses(self, problem: ContactProblem) -> NDArray[np.float64]:
+    def contact_impulses(self, problem: ContactProblem) -> Array:
         """h f (m,) [N s] of all contacts, zero in other rows."""
         J, laws, h = problem.J, problem.laws, problem.step
         contact = laws.law == CONTACT
@@ -141,7 +141,7 @@ class Penalty(Iterative):
         _forces(J.row_start, laws, gap, u, h, k, c, c_t, lam)
         return lam
 
-    def _gains(self, problem: ContactProblem) -> list[NDArray[np.float64]]:
+    def _gains(self, problem: ContactProblem) -> list[Array]:
         """k, c and c_t (n,) of each block."""
         count, h = problem.block_count, problem.step
         given = self.stiffness, self.damping, self.tangential_damping
@@ -168,7 +168,7 @@ class _Rest:
         self.order = np.flatnonzero(problem.laws.law != CONTACT).astype(np.int32)
         self.rows = block_rows.rows_of(problem.J, self.order)
 
-    def under(self, lam: NDArray[np.float64]) -> ContactProblem:
+    def under(self, lam: Array) -> ContactProblem:
         """The problem of these rows alone, with contact impulses lam (m,) as forces."""
         problem, rows, order = self.problem, self.rows, self.order
         laws = problem.laws
@@ -185,7 +185,7 @@ class _Rest:
             part = csr_array(W[rows][:, rows])
             part.sort_indices()
             return given_problem(part, q, own, J.row_start)
-        v_free: NDArray[np.float64] | Unsolved
+        v_free: Array | Unsolved
         if problem.unsolved is None:
             v_free = problem.velocity(lam)
         else:
@@ -198,7 +198,7 @@ class _Rest:
         return trusted(found)
 
 
-def _taken(J: BlockRows, order: NDArray[np.int32]) -> BlockRows:
+def _taken(J: BlockRows, order: Ints) -> BlockRows:
     """The blocks ``order`` (k,) of J alone."""
     some = block_rows.reordered(J, order)
     count = int(some.entry_start[-1])
@@ -208,7 +208,7 @@ def _taken(J: BlockRows, order: NDArray[np.int32]) -> BlockRows:
     )
 
 
-def _shared_mass(problem: ContactProblem) -> NDArray[np.float64]:
+def _shared_mass(problem: ContactProblem) -> Array:
     """1 / (n w) (n,) [kg]: the mass that a contact moves, where all contacts of its busiest body share that.
 
     Nodes of a soft body count together: springs that each node could bear would throw the body up as a whole.

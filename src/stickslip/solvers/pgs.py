@@ -17,8 +17,8 @@ from dataclasses import dataclass, field, replace
 from typing import ClassVar, Literal, get_args
 
 import numpy as np
-from numpy.typing import NDArray
 
+from stickslip.arrays import Array
 from stickslip.checks import choice
 from stickslip.contact.checks import trusted
 from stickslip.contact.cushions import cushioned, velocities
@@ -96,7 +96,7 @@ class ProjectedGaussSeidel:
     def solve(
         self,
         problem: ContactProblem,
-        warm: NDArray[np.float64] | None = None,
+        warm: Array | None = None,
         relinearise: Relinearise | None = None,
     ) -> Solution:
         """Solve the problem with the friction sets of the option, starting from ``warm`` (m,) or zero."""
@@ -114,7 +114,7 @@ class ProjectedGaussSeidel:
             problem = trusted(replace(problem, laws=laws._replace(friction_set=boxes)))
         return self._by_velocity(problem, warm) if by_velocity else self.as_prox().solve(problem, warm)
 
-    def _by_velocity(self, problem: ContactProblem, warm: NDArray[np.float64] | None) -> Solution:
+    def _by_velocity(self, problem: ContactProblem, warm: Array | None) -> Solution:
         """Sweep until one changes the velocities, which it keeps, by at most the tolerance."""
         clock = Clock(self.max_seconds)
         inner, prox = cushioned(problem), self.as_prox()

@@ -10,9 +10,9 @@ from dataclasses import replace
 from typing import Any
 
 import numpy as np
-from numpy.typing import NDArray
 from scipy.linalg.blas import dsymv
 
+from stickslip.arrays import Array
 from stickslip.contact import delassus
 from stickslip.contact.laws import CONTACT
 from stickslip.contact.problem import ContactProblem
@@ -27,9 +27,7 @@ from stickslip.solvers.velocity_change import VelocityChange
 class Products:
     """N x, by solves with A: y = J^T x, A z = y, w = J z."""
 
-    def __init__(
-        self, problem: ContactProblem, diagonal: NDArray[np.float64], timings: dict[str, float], name: str
-    ) -> None:
+    def __init__(self, problem: ContactProblem, diagonal: Array, timings: dict[str, float], name: str) -> None:
         """``diagonal`` (m,): diag W, or what stands for it in the scale of rows."""
         self.problem, self.timings, self._name = problem, timings, name
         self.compliance = problem.laws.compliance
@@ -38,13 +36,13 @@ class Products:
         self.moved = np.zeros(0)
         """z of the last product."""
 
-    def __call__(self, x: NDArray[np.float64]) -> NDArray[np.float64]:
+    def __call__(self, x: Array) -> Array:
         """N x for x (m,)."""
         self.products += 1
         impulse = self.S * x
         return self.S * (self._delassus(impulse) + self.compliance * impulse)
 
-    def _delassus(self, impulse: NDArray[np.float64]) -> NDArray[np.float64]:
+    def _delassus(self, impulse: Array) -> Array:
         """W impulse."""
         J, A = self.problem.J, self.problem.A
         self.moved = inertia.solve(A, block_rows.apply_transpose(J, impulse))
@@ -57,11 +55,11 @@ class Products:
 
     def velocity_change(
         self,
-        new: NDArray[np.float64],
-        old: NDArray[np.float64],
-        N_new: NDArray[np.float64],
-        N_old: NDArray[np.float64],
-        moved: NDArray[np.float64],
+        new: Array,
+        old: Array,
+        N_new: Array,
+        N_old: Array,
+        moved: Array,
         tolerance: float,
     ) -> float | None:
         """|z - moved| [m/s] of two impulses (m,), the product with ``new`` the last one; None: above the tolerance."""
@@ -71,11 +69,11 @@ class Products:
 class DenseProducts(Products):
     """N x with W assembled."""
 
-    def __init__(self, problem: ContactProblem, W: NDArray[np.float64], timings: dict[str, float]) -> None:
+    def __init__(self, problem: ContactProblem, W: Array, timings: dict[str, float]) -> None:
         super().__init__(problem, problem.diagonal, timings, "products")
         self.W, self.theta = W.T, VelocityChange(problem)
 
-    def _delassus(self, impulse: NDArray[np.float64]) -> NDArray[np.float64]:
+    def _delassus(self, impulse: Array) -> Array:
         return np.asarray(dsymv(1.0, self.W, impulse, lower=1))
 
     @property
@@ -85,11 +83,11 @@ class DenseProducts(Products):
 
     def velocity_change(
         self,
-        new: NDArray[np.float64],
-        old: NDArray[np.float64],
-        N_new: NDArray[np.float64],
-        N_old: NDArray[np.float64],
-        moved: NDArray[np.float64],
+        new: Array,
+        old: Array,
+        N_new: Array,
+        N_old: Array,
+        moved: Array,
         tolerance: float,
     ) -> float | None:
         """By a solve, where the change of constraint velocities does not rule it out."""
@@ -138,7 +136,7 @@ def refactorised(problem: ContactProblem, A: SparseInertia, measured: bool) -> C
     return found
 
 
-def _scale(problem: ContactProblem, diagonal: NDArray[np.float64]) -> NDArray[np.float64]:
+def _scale(problem: ContactProblem, diagonal: Array) -> Array:
     """S (m,): one over the root of the mobility of rows with their compliance, one number for a contact."""
     height = np.diff(problem.J.row_start)
     mobility = diagonal + problem.laws.compliance

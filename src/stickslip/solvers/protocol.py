@@ -5,9 +5,7 @@ from __future__ import annotations
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, ClassVar, Literal, NamedTuple, Protocol
 
-import numpy as np
-from numpy.typing import NDArray
-
+from stickslip.arrays import Array
 from stickslip.contact.laws import Law
 from stickslip.contact.problem import ContactProblem
 
@@ -22,7 +20,7 @@ use, or at numbers that are none."""
 class Relinearise(Protocol):
     """Gives the problem linearised at other velocities."""
 
-    def __call__(self, v: NDArray[np.float64], lam: NDArray[np.float64] | None = None) -> ContactProblem:
+    def __call__(self, v: Array, lam: Array | None = None) -> ContactProblem:
         """The problem at velocities v (nv,), with the same structure.
 
         With impulses lam (m,), its A and v_free also hold how forces turn with the bodies: A (v' - v_free) - J^T lam'
@@ -35,13 +33,13 @@ class Relinearise(Protocol):
 class Solution:
     """What a solver found; ``status`` says in one word how it ended."""
 
-    v: NDArray[np.float64]
+    v: Array
     """(nv,) velocities that belong to ``lam``: v = v_free + A^-1 J^T lam."""
-    lam: NDArray[np.float64]
+    lam: Array
     """(m,) impulses [N s]."""
     status: Status
     iterations: int
-    history: NDArray[np.float64]
+    history: Array
     """(k, 2) iteration and residual, in the criterion of the solver, at the iterations where it was computed."""
     timings: dict[str, float] = field(default_factory=dict)
     """Seconds spent per stage."""
@@ -51,13 +49,13 @@ class Solution:
     """Which methods did the work, where a solver chooses between several: their names in order, joined by " > "."""
     counts: dict[str, int] = field(default_factory=dict)
     """What else a solver counted, by name: accepted Newton points, factorisations, restarts."""
-    details: dict[str, NDArray[np.float64]] = field(default_factory=dict)
+    details: dict[str, Array] = field(default_factory=dict)
     """Further numbers per iteration, by name, where a solver keeps them."""
     problem: ContactProblem | None = None
     """The problem at the last linearisation, where the solver made its own; ``lam`` and ``v`` belong to it."""
     judged: ContactProblem | None = None
     """The problem as it was solved, where that was not quite the one given: certificates measure by it."""
-    v_end: NDArray[np.float64] | None = None
+    v_end: Array | None = None
     """(nv,) velocities that the state keeps, where they differ from ``v``, the mean ones by which positions advance."""
 
     @property
@@ -69,11 +67,11 @@ class Solution:
 class Travelled(NamedTuple):
     """Where a step in many small ones has led."""
 
-    v: NDArray[np.float64]
+    v: Array
     """(nv,) mean velocities of the step."""
-    v_end: NDArray[np.float64]
+    v_end: Array
     """(nv,) velocities at its end."""
-    lam: NDArray[np.float64]
+    lam: Array
     """(m,) impulses [N s] of the rows of the step's problem, summed."""
     problem: ContactProblem
     """The problem at the end of the step, whose momentum is that of ``v_end`` and whose laws are for ``v``."""
@@ -97,7 +95,7 @@ class Step(Protocol):
 class StepsItself(Protocol):
     """A solver with ``steps_itself``: it moves the bodies in its own way."""
 
-    def advance(self, step: Step, problem: ContactProblem, warm: NDArray[np.float64] | None) -> Solution:
+    def advance(self, step: Step, problem: ContactProblem, warm: Array | None) -> Solution:
         """The step, whose problem is linearised at its start."""
         ...
 
@@ -113,7 +111,7 @@ class Solver(Protocol):
     def solve(
         self,
         problem: ContactProblem,
-        warm: NDArray[np.float64] | None = None,
+        warm: Array | None = None,
         relinearise: Relinearise | None = None,
     ) -> Solution:
         """Solve one problem, from the impulses ``warm`` (m,) where given."""

@@ -6,8 +6,8 @@ from dataclasses import dataclass
 from typing import ClassVar, NamedTuple
 
 import numpy as np
-from numpy.typing import NDArray
 
+from stickslip.arrays import Array
 from stickslip.contact.problem import ContactProblem
 from stickslip.jit import kernel
 from stickslip.solvers.iterative import Iterative
@@ -86,7 +86,7 @@ class Prox(Iterative):
         return starting_factors(problem, self.factors, self.r_start, self.plain, self.relaxation)
 
 
-def new_progress() -> NDArray[np.float64]:
+def new_progress() -> Array:
     """Progress before the first iteration."""
     return np.array([np.inf, 1.0, 0.0, 0.0, 0.0])
 

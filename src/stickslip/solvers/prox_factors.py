@@ -22,8 +22,8 @@ from math import inf, isfinite
 from typing import Literal, NamedTuple
 
 import numpy as np
-from numpy.typing import NDArray
 
+from stickslip.arrays import Array, Ints
 from stickslip.contact import delassus
 from stickslip.contact.laws import BILATERAL, CONTACT, ELASTIC
 from stickslip.contact.problem import ContactProblem
@@ -42,15 +42,15 @@ POWER_ITERATIONS = 50
 class Factors(NamedTuple):
     """R of n constraint blocks with m rows."""
 
-    row: NDArray[np.float64]
+    row: Array
     """(m,) diagonal of R."""
-    friction: NDArray[np.float64]
+    friction: Array
     """(n, 3, 3) block of the friction rows of each contact, unused rows and columns zero."""
-    length: NDArray[np.float64]
+    length: Array
     """(n,) [m] radius at which projections measure the torsional row."""
-    joint_start: NDArray[np.int32]
+    joint_start: Ints
     """(n + 1,) where the block of each joint starts in ``joint``; empty for other blocks and joints of one row."""
-    joint: NDArray[np.float64]
+    joint: Array
     """R of joints, (W_cc + compliance)^-1, row by row."""
 
 
@@ -75,7 +75,7 @@ def starting_factors(
     return Factors(row, friction, radius, *_joint_factors(problem, relaxation))
 
 
-def _joint_factors(problem: ContactProblem, relaxation: float) -> tuple[NDArray[np.int32], NDArray[np.float64]]:
+def _joint_factors(problem: ContactProblem, relaxation: float) -> tuple[Ints, Array]:
     """joint_start and joint of the factors."""
     J, laws = problem.J, problem.laws
     height = np.diff(J.row_start)

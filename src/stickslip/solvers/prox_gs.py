@@ -20,8 +20,8 @@ from dataclasses import dataclass, replace
 from typing import Any, ClassVar
 
 import numpy as np
-from numpy.typing import NDArray
 
+from stickslip.arrays import Array
 from stickslip.contact.laws import BILATERAL, CONTACT, DISC, ELASTIC
 from stickslip.contact.problem import ContactProblem, reordered
 from stickslip.linalg.block_rows import BlockRows
@@ -68,7 +68,7 @@ class ProxGaussSeidel(Prox):
     def solve(
         self,
         problem: ContactProblem,
-        warm: NDArray[np.float64] | None = None,
+        warm: Array | None = None,
         relinearise: Relinearise | None = None,
     ) -> Solution:
         """Solve for the impulses, starting from ``warm`` (m,) or zero."""
@@ -83,7 +83,7 @@ class ProxGaussSeidel(Prox):
         lam[rows] = solution.lam
         return replace(solution, lam=lam)
 
-    def _solve(self, problem: ContactProblem, warm: NDArray[np.float64] | None, slabs: Slabs | None) -> Solution:
+    def _solve(self, problem: ContactProblem, warm: Array | None, slabs: Slabs | None) -> Solution:
         """Solve a problem whose blocks are in the order of the slabs, where there are any."""
         clock = Clock(self.max_seconds)
         lam, v, best = self.start(problem, warm)
@@ -99,9 +99,7 @@ class ProxGaussSeidel(Prox):
         timings = {"prepare": prepared - clock.started, "iterate": time.perf_counter() - prepared}
         return Solution(v, lam, status, iterations, history, timings, int(sweeps.progress[ROLLBACKS]))
 
-    def _by_step(
-        self, sweeps: Sweeps, lam: NDArray[np.float64], v: NDArray[np.float64]
-    ) -> tuple[Status, int, NDArray[np.float64]]:
+    def _by_step(self, sweeps: Sweeps, lam: Array, v: Array) -> tuple[Status, int, Array]:
         """Iterate until lam changes little, in absolute or relative terms; lam is changed in place."""
         iterations = sweeps.run(self.max_iterations, 0.0, lam, v)
         history = np.column_stack([np.arange(1.0, iterations + 1.0), sweeps.merit[:iterations]])
@@ -118,10 +116,10 @@ class ProxGaussSeidel(Prox):
         self,
         problem: ContactProblem,
         sweeps: Sweeps,
-        lam: NDArray[np.float64],
-        v: NDArray[np.float64],
+        lam: Array,
+        v: Array,
         best: float,
-    ) -> tuple[NDArray[np.float64], NDArray[np.float64], Status, int, NDArray[np.float64]]:
+    ) -> tuple[Array, Array, Status, int, Array]:
         """Iterate until the residual is below the tolerance, with subspace steps between the sweeps."""
         small = self.subspace > 0 and len(v) <= self.subspace_limit
         history: list[tuple[int, float]] = []
@@ -166,11 +164,11 @@ class ProxGaussSeidel(Prox):
         self,
         problem: ContactProblem,
         factors: Factors,
-        lam: NDArray[np.float64],
-        v: NDArray[np.float64],
-        u: NDArray[np.float64],
+        lam: Array,
+        v: Array,
+        u: Array,
         value: float,
-    ) -> tuple[NDArray[np.float64], NDArray[np.float64], float, bool]:
+    ) -> tuple[Array, Array, float, bool]:
         """Subspace steps while each lowers the residual; impulses, velocities, residual, and whether any did."""
         start = value
         for _ in range(self.subspace):
@@ -212,7 +210,7 @@ class Sweeps:
         else:
             self.iterate = loops.iterate_discs if slabs is None else loops.iterate_discs_slabs
 
-    def run(self, budget: int, target: float, lam: NDArray[np.float64], v: NDArray[np.float64]) -> int:
+    def run(self, budget: int, target: float, lam: Array, v: Array) -> int:
         """Up to ``budget`` sweeps, lam and v in place; returns how many."""
         made = 0
         while made < budget:
@@ -222,7 +220,7 @@ class Sweeps:
                 break
         return made
 
-    def _some(self, budget: int, target: float, lam: NDArray[np.float64], v: NDArray[np.float64]) -> tuple[int, bool]:
+    def _some(self, budget: int, target: float, lam: Array, v: Array) -> tuple[int, bool]:
         """Up to ``budget`` sweeps at once; returns how many, and whether the last one was good enough."""
         p, progress, rule = self.problem, self.progress, self.rule
         response = p.response if self.response is None else self.response
@@ -241,7 +239,7 @@ class Sweeps:
         return made, self.done
 
 
-def leading_contacts(problem: ContactProblem, options: Prox) -> tuple[int, int, NDArray[np.float64] | None]:
+def leading_contacts(problem: ContactProblem, options: Prox) -> tuple[int, int, Array | None]:
     """Contacts before all other blocks that fast kernels sweep over, the rows of each, and A^-1 (nb, 7) or None.
 
     They are between rigid bodies, and have four rows, the last of them a spin, or three and discs for friction sets.

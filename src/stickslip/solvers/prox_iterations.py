@@ -8,8 +8,8 @@ from math import sqrt
 from typing import NamedTuple
 
 import numpy as np
-from numpy.typing import NDArray
 
+from stickslip.arrays import Array
 from stickslip.jit import kernel, parallel_kernel, prange
 from stickslip.linalg.block_rows import BlockRows
 from stickslip.solvers.prox import FACTOR, ROLL_BACK, STOP, judge
@@ -19,7 +19,7 @@ from stickslip.solvers.prox_sweeps import sweep_blocks, sweep_discs, sweep_torsi
 class Mixed(NamedTuple):
     """What loops over contacts that other blocks follow need of the masses."""
 
-    inverses: NDArray[np.float64]
+    inverses: Array
     """A^-1 (nb, 7), linalg/inertia.py."""
     response: BlockRows
     """J A^-1."""

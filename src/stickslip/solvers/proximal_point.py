@@ -29,8 +29,8 @@ from dataclasses import dataclass
 from typing import ClassVar
 
 import numpy as np
-from numpy.typing import NDArray
 
+from stickslip.arrays import Array
 from stickslip.contact.laws import BILATERAL, ELASTIC
 from stickslip.contact.problem import ContactProblem
 from stickslip.contact.residual import scaled_map
@@ -80,7 +80,7 @@ class ProximalPoint(Iterative):
     def solve(
         self,
         problem: ContactProblem,
-        warm: NDArray[np.float64] | None = None,
+        warm: Array | None = None,
         relinearise: Relinearise | None = None,
     ) -> Solution:
         """Solve for the impulses, starting from ``warm`` (m,) or zero."""
@@ -103,9 +103,7 @@ class ProximalPoint(Iterative):
 class _Search:
     """One solve: the best impulses so far, the history of residuals, and the ways to go on."""
 
-    def __init__(
-        self, options: ProximalPoint, problem: ContactProblem, lam: NDArray[np.float64], value: float, clock: Clock
-    ) -> None:
+    def __init__(self, options: ProximalPoint, problem: ContactProblem, lam: Array, value: float, clock: Clock) -> None:
         self.options, self.problem, self.clock = options, problem, clock
         self.best_lam, self.best = lam.copy(), value
         self.iterations, self.sweeps = 0, 0
@@ -118,7 +116,7 @@ class _Search:
         options = self.options
         return self.best <= options.tolerance or self.iterations >= options.max_iterations or self.clock.is_up
 
-    def judge(self, lam: NDArray[np.float64]) -> tuple[float, NDArray[np.float64]]:
+    def judge(self, lam: Array) -> tuple[float, Array]:
         """Residual of lam, infinite where it is not finite, and its constraint velocities (m,)."""
         u = self.problem.constraint_velocity(self.problem.velocity(lam))
         value = self.options.residual(self.problem, lam, u)
@@ -129,7 +127,7 @@ class _Search:
             self.best_lam, self.best = lam.copy(), value
         return value, u
 
-    def by_sweeps(self, lam: NDArray[np.float64]) -> None:
+    def by_sweeps(self, lam: Array) -> None:
         """Rounds of Gauss-Seidel sweeps over the regularised problem; lam is changed in place."""
         sweeps = Sweeps(self.problem)
         proximal = GAUSS_SEIDEL_PROXIMAL if self.options.proximal is None else self.options.proximal
@@ -137,7 +135,7 @@ class _Search:
             self.sweep(sweeps, lam, proximal)
             self.judge(lam)
 
-    def sweep(self, sweeps: Sweeps, lam: NDArray[np.float64], proximal: float = 0.0) -> None:
+    def sweep(self, sweeps: Sweeps, lam: Array, proximal: float = 0.0) -> None:
         """A round of Gauss-Seidel sweeps, lam in place; it counts as an iteration."""
         self.iterations += 1
         centre = lam.copy()
@@ -145,7 +143,7 @@ class _Search:
             lambda some: (sweeps.run(some, lam, proximal, centre), False), self.options.sweeps, self.clock
         )
 
-    def by_newton(self, lam: NDArray[np.float64]) -> None:
+    def by_newton(self, lam: Array) -> None:
         """Turns of both ways, each after further sweeps over lam, which are done in place."""
         sweeps, newton = Sweeps(self.problem), NewtonSteps(self.problem)
         centre, proximal = None, self.options.proximal or SETTLE_PROXIMAL
@@ -158,7 +156,7 @@ class _Search:
             centre, proximal = self.settle(newton, lam if centre is None else centre, proximal, SETTLE_STEPS << turn)
             turn += 1
 
-    def chase(self, newton: NewtonSteps, lam: NDArray[np.float64], scale: float) -> None:
+    def chase(self, newton: NewtonSteps, lam: Array, scale: float) -> None:
         """One Newton step a centre, never taken back."""
         proximal = self.options.proximal or (JOINT_PROXIMAL if self.joints else CHASE_PROXIMAL)
         least = LEAST_JOINT_PROXIMAL if self.joints else LEAST_PROXIMAL
@@ -180,9 +178,7 @@ class _Search:
             elif value > before:
                 proximal = min(10.0 * proximal, MOST_PROXIMAL)
 
-    def settle(
-        self, newton: NewtonSteps, centre: NDArray[np.float64], proximal: float, steps: int
-    ) -> tuple[NDArray[np.float64], float]:
+    def settle(self, newton: NewtonSteps, centre: Array, proximal: float, steps: int) -> tuple[Array, float]:
         """About so many Newton steps, each regularised problem solved before its centre moves; where it stopped."""
         _, u = self.judge(centre)
         last, failed, reached = self.iterations + steps, 0.0, 0
@@ -207,10 +203,10 @@ class _Search:
     def proximal_point_of(
         self,
         newton: NewtonSteps,
-        centre: NDArray[np.float64],
-        u: NDArray[np.float64],
+        centre: Array,
+        u: Array,
         proximal: float,
-    ) -> tuple[NDArray[np.float64] | None, int]:
+    ) -> tuple[Array | None, int]:
         """Solution of the regularised problem and the Newton steps it took; None where they did not reach it."""
         problem = self.problem
         each = np.full(problem.block_count, proximal)

@@ -10,8 +10,8 @@ import time
 from dataclasses import is_dataclass, replace
 
 import numpy as np
-from numpy.typing import NDArray
 
+from stickslip.arrays import Array
 from stickslip.contact.problem import ContactProblem
 from stickslip.errors import DivergenceError
 from stickslip.linalg import block_rows, inertia
@@ -35,9 +35,9 @@ MOST_CUTS = 12
 def solve_repeatedly(
     solver: Solver,
     problem: ContactProblem,
-    warm: NDArray[np.float64] | None,
+    warm: Array | None,
     relinearise: Relinearise,
-    start: NDArray[np.float64] | None = None,
+    start: Array | None = None,
 ) -> Solution:
     """The solution whose residual is within the solver's tolerance where the problem is linearised at it.
 
@@ -81,8 +81,8 @@ def solve_repeatedly(
 
 
 def _shortened(
-    problem: ContactProblem, start: NDArray[np.float64], solution: Solution, relinearise: Relinearise
-) -> tuple[NDArray[np.float64], ContactProblem]:
+    problem: ContactProblem, start: Array, solution: Solution, relinearise: Relinearise
+) -> tuple[Array, ContactProblem]:
     """Velocities (nv,) on the way from ``start`` to a solution of ``problem``, linearised there; the problem at them.
 
     With its impulses kept, the way d goes downhill in the potential whose derivative is momentum: by -d . A d at its

@@ -34,8 +34,8 @@ from math import pi
 from typing import ClassVar
 
 import numpy as np
-from numpy.typing import NDArray
 
+from stickslip.arrays import Array
 from stickslip.contact.laws import CONTACT, Law
 from stickslip.contact.participating import Participating, given_participating
 from stickslip.contact.problem import ContactProblem
@@ -100,7 +100,7 @@ class Sap(Iterative):
     def solve(
         self,
         problem: ContactProblem,
-        warm: NDArray[np.float64] | None = None,
+        warm: Array | None = None,
         relinearise: Relinearise | None = None,
     ) -> Solution:
         """Solve the regularised convex problem, from velocities that ``warm`` (m,) leads to, or without impulses."""
@@ -121,7 +121,7 @@ class Sap(Iterative):
         search = _Search(part, own, problem.free_constraint_velocity, part.taken(problem.v_free))
         prepared = time.perf_counter()
 
-        def judged(gamma: NDArray[np.float64], u: NDArray[np.float64]) -> float:
+        def judged(gamma: Array, u: Array) -> float:
             """The natural map of impulses that lead to u (m,), as a judge sees it."""
             return self._map(
                 problem, gamma, u if R_own is R else problem.constraint_velocity(problem.velocity(gamma)), R
@@ -165,20 +165,18 @@ class Sap(Iterative):
             counts={"islands": search.structure.island_count, "participating": part.size},
         )  # fmt: skip
 
-    def residual(self, problem: ContactProblem, lam: NDArray[np.float64], u: NDArray[np.float64]) -> float:
+    def residual(self, problem: ContactProblem, lam: Array, u: Array) -> float:
         """Natural map of the convex law with the regularisation as compliance, at lam and u (m,)."""
         return self._map(problem, lam, u, self.regularisation(problem))
 
-    def _map(
-        self, problem: ContactProblem, lam: NDArray[np.float64], u: NDArray[np.float64], R: NDArray[np.float64]
-    ) -> float:
+    def _map(self, problem: ContactProblem, lam: Array, u: Array, R: Array) -> float:
         # the law's own compliance is in R, and the map adds it again
         inner = u + (R - problem.laws.compliance) * lam
         if self.criterion == "siconos":
             return residual(problem, lam, inner, self.law).siconos
         return scaled_residual(problem, lam, inner, self.law)
 
-    def regularisation(self, problem: ContactProblem) -> NDArray[np.float64]:
+    def regularisation(self, problem: ContactProblem) -> Array:
         """R (m,) [1/kg], [castro2022]."""
         height = np.diff(problem.J.row_start)
         contact = problem.laws.law == CONTACT
@@ -190,7 +188,7 @@ class Sap(Iterative):
         return np.where(tangent, self.friction_share * mobility, R)
 
 
-def _allowed(problem: ContactProblem, lam: NDArray[np.float64]) -> NDArray[np.float64]:
+def _allowed(problem: ContactProblem, lam: Array) -> Array:
     """The impulses closest to lam (m,) that friction and bounds allow: contacts of the last step may have changed."""
     allowed = np.empty(len(lam))
     given = np.asarray(lam, np.float64)
@@ -200,7 +198,7 @@ def _allowed(problem: ContactProblem, lam: NDArray[np.float64]) -> NDArray[np.fl
     return allowed if outside else given
 
 
-def _times(laws: SapLaws, G: NDArray[np.float64], x: NDArray[np.float64]) -> NDArray[np.float64]:
+def _times(laws: SapLaws, G: Array, x: Array) -> Array:
     """G x (m,)."""
     y = np.empty(len(x))
     times(laws, G, x, y)
@@ -210,20 +208,20 @@ def _times(laws: SapLaws, G: NDArray[np.float64], x: NDArray[np.float64]) -> NDA
 class _Search:
     """One minimisation: the current w with all that belongs to it."""
 
-    def __init__(self, part: Participating, laws: SapLaws, q: NDArray[np.float64], v_free: NDArray[np.float64]) -> None:
+    def __init__(self, part: Participating, laws: SapLaws, q: Array, v_free: Array) -> None:
         """Participating unknowns, laws, q (m,) constraint velocities without impulses, v* (3 p,)."""
         self.part, self.laws, self.q = part, laws, q
         self.structure: Structure = structure_of(part)
         self.D = 1.0 / np.sqrt(_diagonal_of(part.A))
         self.A_v_free = inertia.apply(part.A, v_free)
-        self.base: NDArray[np.float64] | None = None
+        self.base: Array | None = None
         self.factor: Factor | None = None
         self.iterations, self.idle, self.least = 0, 0, np.inf
         self.history: list[tuple[int, float]] = []
-        self.warm: NDArray[np.float64] | None = None
+        self.warm: Array | None = None
         self.gamma, self.w = np.zeros(len(q)), np.zeros(part.size)
 
-    def start(self, warm: NDArray[np.float64] | None) -> bool:
+    def start(self, warm: Array | None) -> bool:
         """Begin where the impulses ``warm`` (m,) lead, or at v* where that is nearer to the minimum.
 
         Whether it is the first.
@@ -266,7 +264,7 @@ class _Search:
         self.idle = 0 if cost - self.cost > LEAST * abs(cost) or self.error < 0.9 * self.least else self.idle + 1
         self.history.append((self.iterations, self.error))
 
-    def _resume(self, warm: NDArray[np.float64]) -> None:
+    def _resume(self, warm: Array) -> None:
         """The Newton step from a warm start: impulses ``warm`` (m,) say who sticks, not the velocities they lead to.
 
         Where impulses changed a little, these velocities are off by more than R gamma, and contacts seem open that are
@@ -284,12 +282,12 @@ class _Search:
             self._arrive(w)
         self.history.append((self.iterations, self.error))
 
-    def led_to(self) -> tuple[NDArray[np.float64], NDArray[np.float64]]:
+    def led_to(self) -> tuple[Array, Array]:
         """w (3 p,) and u (m,) that the impulses lead to, momentum being met: A^ w = J^T gamma."""
         w = inertia.solve(self.part.A, block_rows.apply_transpose(self.part.J, self.gamma))
         return w, block_rows.apply(self.part.J, w) + self.q
 
-    def polish(self, u: NDArray[np.float64], again: bool) -> None:
+    def polish(self, u: Array, again: bool) -> None:
         """A Newton step for the impulses, to which u (m,) belongs: rows whose R is small get back their last digits.
 
         Their impulse is -u / R, in which the rounding of u is large. F = gamma - gamma(u) is what is left to do, and
@@ -309,9 +307,9 @@ class _Search:
 
     def _factorise(
         self,
-        u: NDArray[np.float64],
-        warm: NDArray[np.float64] | None = None,
-        left_out: NDArray[np.float64] | None = None,
+        u: Array,
+        warm: Array | None = None,
+        left_out: Array | None = None,
     ) -> Factor | None:
         """Factors of H with G at u (m,), or where impulses ``warm`` (m,) put it.
 
@@ -329,7 +327,7 @@ class _Search:
             self.factor, self.idle = None, IDLE
         return self.factor
 
-    def _arrive(self, w: NDArray[np.float64]) -> None:
+    def _arrive(self, w: Array) -> None:
         """Impulses, gradient and error at w (3 p,)."""
         part = self.part
         self.w, self.A_w = w, inertia.apply(part.A, w)

@@ -11,8 +11,8 @@ from dataclasses import dataclass
 from functools import lru_cache
 
 import numpy as np
-from numpy.typing import NDArray
 
+from stickslip.arrays import Array, Ints, LongInts
 from stickslip.contact.laws import CONTACT
 from stickslip.contact.participating import Participating
 from stickslip.jit import inner_kernel, kernel
@@ -31,19 +31,19 @@ class Structure:
     """Where everything goes in H, for all problems with the same clusters and entries of J."""
 
     symbolic: Symbolic
-    own: NDArray[np.int32]
+    own: Ints
     """(p,) first block of the own cluster in each row of H."""
-    indptr: NDArray[np.int32]
+    indptr: Ints
     """(p + 1,) blocks of H by rows."""
-    pair_start: NDArray[np.int64]
+    pair_start: LongInts
     """(n + 1,) pairs of entries of a constraint block, the second running fastest."""
-    pair_place: NDArray[np.int32]
+    pair_place: Ints
     """Block of H to which each pair adds, -1 where the other triangle has it."""
-    island: NDArray[np.int32]
+    island: Ints
     """(p,) of each block of unknowns."""
-    block_start: NDArray[np.int32]
+    block_start: Ints
     """(number of islands + 1,)"""
-    blocks: NDArray[np.int32]
+    blocks: Ints
     """(n,) constraint blocks by islands."""
 
     @property
@@ -88,14 +88,14 @@ def _structure(cluster_start: bytes, entry_start: bytes, entry_column: bytes) ->
     return Structure(symbolic, own, indptr, pair_start, pair_place, island, block_start, blocks)
 
 
-def _concatenated(start: NDArray[np.int32], sequence: NDArray[np.int32]) -> NDArray[np.int32]:
+def _concatenated(start: Ints, sequence: Ints) -> Ints:
     """Blocks of the clusters in the given sequence."""
     size = np.diff(start)[sequence]
     inside = np.arange(int(size.sum())) - np.repeat(summed(size)[:-1], size)
     return (np.repeat(start[sequence], size) + inside).astype(np.int32)
 
 
-def base_of(structure: Structure, part: Participating) -> NDArray[np.float64]:
+def base_of(structure: Structure, part: Participating) -> Array:
     """A^ (nnzb, 3, 3) in the places of H."""
     data = np.zeros((int(structure.indptr[-1]), 3, 3))
     _place_clusters(part.A, structure.own, data)
@@ -105,9 +105,9 @@ def base_of(structure: Structure, part: Participating) -> NDArray[np.float64]:
 def factorised(
     structure: Structure,
     part: Participating,
-    base: NDArray[np.float64],
+    base: Array,
     laws: SapLaws,
-    G: NDArray[np.float64],
+    G: Array,
     reuse: Factor | None,
 ) -> Factor:
     """Factors of H = A^ + J^T G J."""

@@ -18,9 +18,7 @@ from __future__ import annotations
 from math import sqrt
 from typing import NamedTuple
 
-import numpy as np
-from numpy.typing import NDArray
-
+from stickslip.arrays import Array, Ints
 from stickslip.contact.laws import BOUNDED, CONTACT, LIMIT, project_row
 from stickslip.jit import inner_kernel, kernel
 
@@ -35,15 +33,15 @@ MOST_TRIES = 60
 class SapLaws(NamedTuple):
     """The laws of n blocks of m rows, regularised by R."""
 
-    row_start: NDArray[np.int32]
+    row_start: Ints
     """(n + 1,)"""
-    law: NDArray[np.int32]
+    law: Ints
     """(n,) as in contact/laws.py."""
-    mu: NDArray[np.float64]
+    mu: Array
     """(n,) friction coefficients."""
-    bound: NDArray[np.float64]
+    bound: Array
     """(m,) [N s] of bounded rows."""
-    R: NDArray[np.float64]
+    R: Array
     """(m,) [1/kg] regularisation; the two tangents of a contact have the same."""
 
 

@@ -24,8 +24,8 @@ from functools import cached_property
 from math import sqrt
 
 import numpy as np
-from numpy.typing import NDArray
 
+from stickslip.arrays import Array, Ints
 from stickslip.contact.laws import BOUNDED, CONTACT, LIMIT, project_row
 from stickslip.contact.problem import ContactProblem
 from stickslip.jit import kernel
@@ -56,9 +56,7 @@ class NewtonSteps:
         self.mobility = row_mobility(problem)
         self.over_velocities = 2 * problem.J.column_count < rows and can_factorise(problem)
 
-    def step(
-        self, lam: NDArray[np.float64], u: NDArray[np.float64], proximal: NDArray[np.float64], scale: float
-    ) -> NDArray[np.float64] | None:
+    def step(self, lam: Array, u: Array, proximal: Array, scale: float) -> Array | None:
         """lam + d from impulses lam and velocities u = W lam + q (m,); None where the matrix is singular.
 
         ``proximal`` (n,) is eps / weight of each block. With u = W lam + q + eps (lam - centre) it is a step towards
@@ -74,7 +72,7 @@ class NewtonSteps:
             d = self._over_impulses(closed, proximal)
         return lam + d if d is not None and np.isfinite(d).all() else None
 
-    def _over_impulses(self, closed: int, proximal: NDArray[np.float64]) -> NDArray[np.float64] | None:
+    def _over_impulses(self, closed: int, proximal: Array) -> Array | None:
         """d (m,) from the system over the closed rows."""
         p, W = self.problem, self.problem.delassus
         d = np.where(self.place < 0, -self.F, 0.0)
@@ -95,7 +93,7 @@ class NewtonSteps:
         d[self.place >= 0] = found
         return d
 
-    def _over_velocities(self, proximal: NDArray[np.float64]) -> NDArray[np.float64] | None:
+    def _over_velocities(self, proximal: Array) -> Array | None:
         """d (m,) from the system over the velocities."""
         p = self.problem
         acting, f = np.zeros_like(p.J.data), np.empty(p.row_count)
@@ -112,14 +110,12 @@ class NewtonSteps:
         return d
 
     @cached_property
-    def diagonal_block(self) -> NDArray[np.int32]:
+    def diagonal_block(self) -> Ints:
         """Number of the diagonal entry of each block of W."""
         return diagonal_blocks(self.problem)
 
 
-def _solve(
-    start: NDArray[np.int32], column: NDArray[np.int32], data: NDArray[np.float64], rhs: NDArray[np.float64]
-) -> NDArray[np.float64] | None:
+def _solve(start: Ints, column: Ints, data: Array, rhs: Array) -> Array | None:
     """Solve the system whose matrix is given by rows; None where it is singular."""
     size = len(rhs)
     if size <= DENSE_ROWS:

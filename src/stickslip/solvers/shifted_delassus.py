@@ -14,8 +14,8 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 import numpy as np
-from numpy.typing import NDArray
 
+from stickslip.arrays import Array
 from stickslip.contact import delassus
 from stickslip.contact.problem import ContactProblem
 from stickslip.linalg.block_rows import BlockRows
@@ -36,7 +36,7 @@ ROUNDING = 1e-13
 class ShiftedDelassus:
     """S W S, with S (m,) positive, ready to be factorised with shifts on its diagonal."""
 
-    def __init__(self, problem: ContactProblem, S: NDArray[np.float64]) -> None:
+    def __init__(self, problem: ContactProblem, S: Array) -> None:
         A, J = problem.A, problem.J
         self.problem, self.S = problem, S
         self.rows: csr_array | None = None
@@ -51,7 +51,7 @@ class ShiftedDelassus:
             (abs(W - W.T) > ROUNDING * np.abs(W.data).max(initial=0.0)).nnz == 0
         )
 
-    def factorised(self, r: NDArray[np.float64]) -> LinearSolve:
+    def factorised(self, r: Array) -> LinearSolve:
         """A function that solves with S W S + diag r for right-hand sides (m,); r (m,) is positive."""
         if self.rows is None:
             return shifted_factors(self.matrix, r, self.symmetric)
@@ -62,18 +62,18 @@ class ShiftedDelassus:
         weighted_rows = csr_array((data, rows.indices, rows.indptr), rows.shape)
         solve = shifted_factors(self.matrix + transposed @ weighted_rows, np.zeros(rows.shape[1]), True)
 
-        def by_velocities(b: NDArray[np.float64]) -> NDArray[np.float64]:
+        def by_velocities(b: Array) -> Array:
             weighted = inverse * b
             return weighted - inverse * (rows @ solve(transposed @ weighted))
 
-        def refined(b: NDArray[np.float64]) -> NDArray[np.float64]:
+        def refined(b: Array) -> Array:
             x, J, A, S = by_velocities(b), self.problem.J, self.problem.A, self.S
             return x + by_velocities(b - r * x - S * delassus.apply(J, A, S * x))
 
         return refined if float(r.min()) < SMALL_SHIFT else by_velocities
 
 
-def _scaled(rows: BlockRows, S: NDArray[np.float64]) -> csr_array:
+def _scaled(rows: BlockRows, S: Array) -> csr_array:
     """diag S times block rows as a sparse matrix (m, unknowns)."""
     matrix = to_sparse(rows)
     matrix.data *= np.repeat(S, np.diff(matrix.indptr))

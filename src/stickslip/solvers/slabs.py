@@ -15,8 +15,8 @@ from __future__ import annotations
 from typing import NamedTuple
 
 import numpy as np
-from numpy.typing import NDArray
 
+from stickslip.arrays import Ints
 from stickslip.jit import kernel
 from stickslip.linalg.block_rows import BlockRows
 
@@ -29,9 +29,9 @@ LEAST_SLABS = 4
 class Slabs(NamedTuple):
     """Parts order[part_start[p]:part_start[p+1]]; those of phase k are p = phase_start[k] .. phase_start[k+1] - 1."""
 
-    order: NDArray[np.int32]
-    part_start: NDArray[np.int32]
-    phase_start: NDArray[np.int32]
+    order: Ints
+    part_start: Ints
+    phase_start: Ints
 
     @property
     def part_count(self) -> int:

@@ -17,8 +17,8 @@ from __future__ import annotations
 from collections.abc import Iterator
 
 import numpy as np
-from numpy.typing import NDArray
 
+from stickslip.arrays import Array
 from stickslip.contact.laws import BILATERAL, BOUNDED, CONTACT, ELASTIC, LIMIT, project_row, project_scaled
 from stickslip.contact.problem import ContactProblem
 from stickslip.jit import kernel
@@ -41,9 +41,9 @@ TINY = 1e-300
 def subspace_step(
     problem: ContactProblem,
     factors: Factors,
-    lam: NDArray[np.float64],
-    u: NDArray[np.float64],
-) -> Iterator[NDArray[np.float64]]:
+    lam: Array,
+    u: Array,
+) -> Iterator[Array]:
     """Yield impulses (m,) that solve the frozen problem at lam, u (m,); none where its matrix is singular.
 
     Where closed rows are redundant the impulses are not unique. The first is the smallest solution, free of the
@@ -60,10 +60,10 @@ def _solutions(
     problem: ContactProblem,
     A: BlockDiagonal,
     factors: Factors,
-    lam: NDArray[np.float64],
-    u: NDArray[np.float64],
+    lam: Array,
+    u: Array,
     holds: bool,
-) -> Iterator[NDArray[np.float64]]:
+) -> Iterator[Array]:
     """Impulses that solve the frozen problem; ``holds``: contacts at their torsional bound only stick altogether."""
     J, diagonal = problem.J, problem.diagonal
     active = np.zeros(problem.row_count, dtype=np.int32)

@@ -16,8 +16,8 @@ import time
 from math import sqrt
 
 import numpy as np
-from numpy.typing import NDArray
 
+from stickslip.arrays import Array
 from stickslip.contact.problem import ContactProblem
 from stickslip.linalg import block_rows, inertia
 from stickslip.linalg.vectors import length
@@ -31,7 +31,7 @@ class VelocityChange:
         self.bound = _norm_bound(problem)
         """Not below |J|, in the 2-norm."""
 
-    def __call__(self, change: NDArray[np.float64]) -> float:
+    def __call__(self, change: Array) -> float:
         """Theta [m/s] of a change (m,) of impulses."""
         started = time.perf_counter()
         moved = inertia.solve(self.problem.A, block_rows.apply_transpose(self.problem.J, change))

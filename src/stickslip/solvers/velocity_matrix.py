@@ -6,8 +6,8 @@ J are constraint rows, B the rows that their impulses act on (J itself but for s
 from __future__ import annotations
 
 import numpy as np
-from numpy.typing import NDArray
 
+from stickslip.arrays import Array, Ints
 from stickslip.contact.problem import ContactProblem
 from stickslip.jit import kernel
 from stickslip.linalg.factorisation import LinearSolve, sparse_factors
@@ -24,9 +24,7 @@ def can_factorise(problem: ContactProblem) -> bool:
     return isinstance(problem.A, BlockDiagonal) and (small or bool((width == width[0]).all()))
 
 
-def factorise(
-    problem: ContactProblem, acting: NDArray[np.float64], stiffness: NDArray[np.float64]
-) -> LinearSolve | None:
+def factorise(problem: ContactProblem, acting: Array, stiffness: Array) -> LinearSolve | None:
     """A function that solves with A + B^T S J; ``acting`` are the data of B. None where the matrix is singular.
 
     Needs A by blocks, of one size where there are many (:func:`can_factorise`).
@@ -44,18 +42,16 @@ def factorise(
 class _DenseSolve:
     """Solves with a dense LU factorisation."""
 
-    def __init__(self, matrix: NDArray[np.float64], pivots: NDArray[np.int32]) -> None:
+    def __init__(self, matrix: Array, pivots: Ints) -> None:
         self.matrix, self.pivots = matrix, pivots
 
-    def __call__(self, rhs: NDArray[np.float64]) -> NDArray[np.float64]:
+    def __call__(self, rhs: Array) -> Array:
         x = rhs.copy()
         _substitute(self.matrix, self.pivots, x)
         return x
 
 
-def _sparse_factor(
-    problem: ContactProblem, acting: NDArray[np.float64], stiffness: NDArray[np.float64]
-) -> LinearSolve | None:
+def _sparse_factor(problem: ContactProblem, acting: Array, stiffness: Array) -> LinearSolve | None:
     """SuperLU's solve function of A + B^T S J, or None where it is singular."""
     from scipy.sparse import coo_array, csc_array
 

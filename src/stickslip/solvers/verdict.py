@@ -9,8 +9,8 @@ from __future__ import annotations
 from dataclasses import dataclass
 
 import numpy as np
-from numpy.typing import NDArray
 
+from stickslip.arrays import Array
 from stickslip.contact.momentum import momentum_error
 from stickslip.contact.physical import PhysicalResidual, physical_residual
 from stickslip.contact.problem import ContactProblem
@@ -58,7 +58,7 @@ def own_residual(solver: Solver, problem: ContactProblem, solution: Solution) ->
     return law_residual(solver, problem, solution.lam, problem.constraint_velocity(problem.velocity(solution.lam)))
 
 
-def law_residual(solver: Solver, problem: ContactProblem, lam: NDArray[np.float64], u: NDArray[np.float64]) -> float:
+def law_residual(solver: Solver, problem: ContactProblem, lam: Array, u: Array) -> float:
     """The residual of the law that the solver obeys, in its criterion, at impulses lam and velocities u (m,)."""
     measure = getattr(solver, "residual", None)
     if measure is not None:
@@ -67,9 +67,7 @@ def law_residual(solver: Solver, problem: ContactProblem, lam: NDArray[np.float6
     return found.siconos if getattr(solver, "criterion", "scaled") == "siconos" else found.scaled
 
 
-def nonlinear_residual(
-    solver: Solver, problem: ContactProblem, lam: NDArray[np.float64], v: NDArray[np.float64]
-) -> float:
+def nonlinear_residual(solver: Solver, problem: ContactProblem, lam: Array, v: Array) -> float:
     """Residual of impulses lam (m,) and velocities v (nv,) of a problem linearised at them: of laws and of momentum.
 
     Momentum counts by the share of it that the worst body created or lost (contact/momentum.py).

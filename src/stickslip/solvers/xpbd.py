@@ -17,8 +17,8 @@ from dataclasses import dataclass
 from typing import ClassVar
 
 import numpy as np
-from numpy.typing import NDArray
 
+from stickslip.arrays import Array
 from stickslip.contact.problem import ContactProblem
 from stickslip.solvers.budget import Clock
 from stickslip.solvers.iterative import Iterative, require_discs
@@ -45,7 +45,7 @@ class Xpbd(Iterative):
         super().__post_init__()
         self._check_whole("substeps", 1)
 
-    def advance(self, step: Step, problem: ContactProblem, warm: NDArray[np.float64] | None) -> Solution:
+    def advance(self, step: Step, problem: ContactProblem, warm: Array | None) -> Solution:
         """Take the step; impulses of the last one are of no use to it."""
         require_discs(problem, self.name)
         asked = min(self.substeps, self.max_iterations)
@@ -68,7 +68,7 @@ class Xpbd(Iterative):
     def solve(
         self,
         problem: ContactProblem,
-        warm: NDArray[np.float64] | None = None,
+        warm: Array | None = None,
         relinearise: Relinearise | None = None,
     ) -> Solution:
         """Solve one linear problem by Gauss-Seidel sweeps, from ``warm`` (m,) or zero."""

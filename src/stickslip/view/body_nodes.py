@@ -8,8 +8,8 @@ from functools import partial
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
-from numpy.typing import NDArray
 
+from stickslip.arrays import Array
 from stickslip.model import STATIC, Model
 from stickslip.view.moved_meshes import FEW, MovedMesh, moved_meshes
 from stickslip.view.shape_meshes import Instances, shape_instances, shape_poses_wxyz
@@ -39,7 +39,7 @@ class _Gathered:
 class BodyNodes:
     """All shapes of a model but half-spaces, as nodes under ``root``."""
 
-    def __init__(self, server: viser.ViserServer, model: Model, q: NDArray[np.float64], unit: float, root: str) -> None:
+    def __init__(self, server: viser.ViserServer, model: Model, q: Array, unit: float, root: str) -> None:
         """Nodes at q (nb, 7); unit: lengths of the page per metre."""
         self._model, self._unit = model, unit
         self._position, self._wxyz = shape_poses_wxyz(model, q)
@@ -67,7 +67,7 @@ class BodyNodes:
         """Nodes in the page."""
         return len(self._batches) + len(self._gathered)
 
-    def show(self, q: NDArray[np.float64]) -> None:
+    def show(self, q: Array) -> None:
         """Move everything that can move to q (nb, 7)."""
         self._position, self._wxyz = shape_poses_wxyz(self._model, q)
         for batch in self._batches:
@@ -83,21 +83,19 @@ class BodyNodes:
         for node in (*(b.node for b in self._batches), *(g.node for g in self._gathered)):
             node.opacity = opacity
 
-    def moving(self) -> list[tuple[Any, Callable[[int | None, NDArray[np.float64]], int]]]:
+    def moving(self) -> list[tuple[Any, Callable[[int | None, Array], int]]]:
         """Every node that moves, with what says which body was pointed at, from an instance and a point (3,) [m]."""
         batches = [(b.node, partial(self._instance_body, b)) for b in self._batches if b.moves]
         return batches + [(g.node, partial(self._nearest_body, g)) for g in self._gathered if g.moves]
 
-    def _instance_body(self, batch: _Batch, instance: int | None, _point: NDArray[np.float64]) -> int:
+    def _instance_body(self, batch: _Batch, instance: int | None, _point: Array) -> int:
         index = min(max(instance or 0, 0), len(batch.group.shapes) - 1)
         return int(self._model.shape_body[batch.group.shapes[index]])
 
-    def _nearest_body(self, part: _Gathered, _instance: int | None, point: NDArray[np.float64]) -> int:
+    def _nearest_body(self, part: _Gathered, _instance: int | None, point: Array) -> int:
         return int(self._model.shape_body[part.mesh.nearest(point, self._position, self._wxyz)])
 
-    def _batch(
-        self, server: viser.ViserServer, group: Instances, colours: NDArray[np.float64], moves: bool, root: str
-    ) -> _Batch:
+    def _batch(self, server: viser.ViserServer, group: Instances, colours: Array, moves: bool, root: str) -> _Batch:
         node = server.scene.add_batched_meshes_simple(
             f"{root}/{group.name}{'' if moves else '-fixed'}",
             group.vertices, group.faces, self._wxyz[group.shapes], self._unit * self._position[group.shapes],

@@ -6,8 +6,9 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 
 import numpy as np
-from numpy.typing import ArrayLike, NDArray
+from numpy.typing import ArrayLike
 
+from stickslip.arrays import Array, Ints
 from stickslip.checks import finite, positive, vector, whole
 from stickslip.collision.contacts import shape_poses
 from stickslip.errors import InputError
@@ -29,7 +30,7 @@ FALL_REACH = 2.0
 """Bodies are taken to fall to the ground where it is no farther than this, relative to the box around them."""
 FOLLOW_REACH = 3.0
 """Space around a body that is followed, relative to its own size."""
-Pose = tuple[NDArray[np.float64], NDArray[np.float64]]
+Pose = tuple[Array, Array]
 """q (nb, 7) of rigid bodies and nodes (nn, 3) [m] of soft ones."""
 
 
@@ -37,9 +38,9 @@ Pose = tuple[NDArray[np.float64], NDArray[np.float64]]
 class Camera:
     """A pinhole camera; rows of ``axes`` are its right, up and forward directions."""
 
-    eye: NDArray[np.float64]
+    eye: Array
     """(3,) [m] world."""
-    axes: NDArray[np.float64]
+    axes: Array
     """(3, 3) orthonormal."""
     distance: float
     """[m] from the eye to the middle of what it looks at; the scale of everything that fades."""
@@ -64,13 +65,13 @@ def look_at(eye: ArrayLike, target: ArrayLike) -> Camera:
 
 def frame_camera(
     model: Model,
-    q: NDArray[np.float64],
+    q: Array,
     width: int,
     height: int,
     azimuth: float = -60.0,
     elevation: float = 18.0,
     zoom: float = 1.0,
-    nodes: NDArray[np.float64] | None = None,
+    nodes: Array | None = None,
 ) -> Camera:
     """A camera in which the bodies that move, at q (nb, 7), and the soft ones at nodes (nn, 3) fill the picture.
 
@@ -117,7 +118,7 @@ def frame_poses(
     return Camera(eye, camera.axes, away)
 
 
-def body_position(model: Model, pose: Pose, body: int) -> NDArray[np.float64]:
+def body_position(model: Model, pose: Pose, body: int) -> Array:
     """(3,) [m] of a rigid body, or the middle of the nodes of a soft one, which are numbered after the rigid ones."""
     q, nodes = pose
     if body < model.body_count:
@@ -125,7 +126,7 @@ def body_position(model: Model, pose: Pose, body: int) -> NDArray[np.float64]:
     return np.asarray(nodes[_soft_nodes(model)[body - model.body_count]].mean(axis=0))
 
 
-def projected(camera: Camera, points: NDArray[np.float64], width: int, height: int) -> NDArray[np.float64]:
+def projected(camera: Camera, points: Array, width: int, height: int) -> Array:
     """Pixels (k, 2) from the upper left corner at which points (k, 3) [m] are seen; NaN for those behind the eye."""
     local = (points - camera.eye) @ camera.axes.T
     depth = np.where(local[:, 2] > 0.0, local[:, 2], np.nan)
@@ -134,7 +135,7 @@ def projected(camera: Camera, points: NDArray[np.float64], width: int, height: i
     return np.column_stack([0.5 * width * (1.0 + x), 0.5 * height * (1.0 - y)])
 
 
-def _followed_ball(model: Model, pose: Pose, body: int) -> tuple[NDArray[np.float64], NDArray[np.float64]]:
+def _followed_ball(model: Model, pose: Pose, body: int) -> tuple[Array, Array]:
     """A ball around one body, with some space about it."""
     centre = body_position(model, pose, body)
     if body < model.body_count:
@@ -147,7 +148,7 @@ def _followed_ball(model: Model, pose: Pose, body: int) -> tuple[NDArray[np.floa
     return centre[None], np.array([FOLLOW_REACH * max(float(reach.max(initial=0.0)), 1e-9)])
 
 
-def framed_balls(model: Model, poses: Sequence[Pose]) -> tuple[NDArray[np.float64], NDArray[np.float64]]:
+def framed_balls(model: Model, poses: Sequence[Pose]) -> tuple[Array, Array]:
     """Centres (k, 3) and radii (k,) of balls around what to show: all that moves, and what is fixed close to it."""
     shapes = outline(model)
     kind = model.body_kind[model.shape_body[shapes.shape]]
@@ -168,7 +169,7 @@ def framed_balls(model: Model, poses: Sequence[Pose]) -> tuple[NDArray[np.float6
     return np.concatenate([centre, below]), np.append(radius, np.zeros(len(below)))
 
 
-def _moving_balls(model: Model, poses: Sequence[Pose]) -> tuple[NDArray[np.float64], NDArray[np.float64]]:
+def _moving_balls(model: Model, poses: Sequence[Pose]) -> tuple[Array, Array]:
     """Centres (k, 3) and radii (k,) of balls around dynamic and soft bodies, without those that strayed."""
     shapes = outline(model)
     own = model.body_kind[model.shape_body[shapes.shape]] == DYNAMIC
@@ -202,15 +203,13 @@ def landed(model: Model, pose: Pose) -> list[Pose]:
     return [(fallen, nodes - down)]
 
 
-def _diagonal(centre: NDArray[np.float64], radius: NDArray[np.float64]) -> float:
+def _diagonal(centre: Array, radius: Array) -> float:
     """[m] of the box around balls."""
     lower, upper = (centre - radius[:, None]).min(axis=0), (centre + radius[:, None]).max(axis=0)
     return float(np.linalg.norm(upper - lower))
 
 
-def _below(
-    model: Model, q: NDArray[np.float64], centre: NDArray[np.float64], radius: NDArray[np.float64]
-) -> NDArray[np.float64]:
+def _below(model: Model, q: Array, centre: Array, radius: Array) -> Array:
     """Points (k, 3) of the ground under balls, where it is near; at most one a half-space."""
     lowest = centre[int(np.argmin(centre[:, 2] - radius))]
     reach = GROUND_REACH * _diagonal(centre, radius)
@@ -218,9 +217,7 @@ def _below(
     return np.array(found).reshape(-1, 3)
 
 
-def _drops(
-    model: Model, q: NDArray[np.float64], centre: NDArray[np.float64], radius: NDArray[np.float64]
-) -> list[float]:
+def _drops(model: Model, q: Array, centre: Array, radius: Array) -> list[float]:
     """[m] straight down from the centre of the lowest ball to each half-space that is not steep."""
     position, rotation = shape_poses(model, q)
     lowest = centre[int(np.argmin(centre[:, 2] - radius))]
@@ -228,7 +225,7 @@ def _drops(
     return [float((lowest - position[s]) @ rotation[s, :, 2] / rotation[s, 2, 2]) for s in flat]
 
 
-def _soft_nodes(model: Model) -> list[NDArray[np.int32]]:
+def _soft_nodes(model: Model) -> list[Ints]:
     """Nodes on the surface of each soft body."""
     surface = model.soft.surface
     return [np.unique(surface.triangles[surface.triangle_body == s]) for s in range(model.soft.count)]

@@ -7,6 +7,7 @@ from typing import NamedTuple, Protocol
 import numpy as np
 from numpy.typing import NDArray
 
+from stickslip.arrays import Array, Bools, Ints
 from stickslip.geometry.mesh_tree import build_tree
 from stickslip.geometry.shapes import CAPSULE
 from stickslip.model import Model
@@ -38,17 +39,17 @@ class ContactMarks(Protocol):
     """Contacts to draw; both ContactReport and RecordedContacts are such."""
 
     @property
-    def point(self) -> NDArray[np.float64]:
+    def point(self) -> Array:
         """(k, 3) [m] world."""
         ...
 
     @property
-    def force(self) -> NDArray[np.float64]:
+    def force(self) -> Array:
         """(k, 3) [N] world; FrameContacts have it on the body that can move."""
         ...
 
     @property
-    def status(self) -> NDArray[np.int32]:
+    def status(self) -> Ints:
         """(k,) OPEN, STICK or SLIP."""
         ...
 
@@ -89,8 +90,8 @@ def arrow_shape(width: int, height: int, size: float) -> tuple[float, float]:
 def draw_joints(
     image: NDArray[np.float32],
     model: Model,
-    q: NDArray[np.float64],
-    broken: NDArray[np.bool_],
+    q: Array,
+    broken: Bools,
     view: Camera,
     samples: int,
 ) -> None:
@@ -107,9 +108,7 @@ def _thickness(image: NDArray[np.float32], view: Camera, size: float = 1.0) -> f
     return max(size * THICKNESS, view.half_size(width, height)[0] / width) * view.distance
 
 
-def _bars(
-    start: NDArray[np.float64], end: NDArray[np.float64], radius: NDArray[np.float64], colours: NDArray[np.float64]
-) -> NDArray[np.float64]:
+def _bars(start: Array, end: Array, radius: Array, colours: Array) -> Array:
     """Rows (k, 22) of the ray tracer: round bars with ends (k, 3), radii (k,) [m] and sRGB colours (k, 3)."""
     half = 0.5 * np.linalg.norm(end - start, axis=1)
     shapes = np.zeros((len(start), SHAPE_COLUMNS))
@@ -124,7 +123,7 @@ def _bars(
     return shapes
 
 
-def _draw(image: NDArray[np.float32], shapes: NDArray[np.float64], view: Camera, samples: int) -> None:
+def _draw(image: NDArray[np.float32], shapes: Array, view: Camera, samples: int) -> None:
     """Lay bars and cones, rows (k, 22) of the ray tracer, over a linear image (h, w, 3), in place."""
     height, width = image.shape[:2]
     middle, along = shapes[:, POSITION : POSITION + 3], shapes[:, ROTATION + 2 : ROTATION + 9 : 3]

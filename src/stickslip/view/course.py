@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 from numpy.typing import NDArray
 
+from stickslip.arrays import Array, Bools, LongInts
 from stickslip.energy_ledger import EnergyLedger
 
 if TYPE_CHECKING:
@@ -36,34 +37,34 @@ class Course:
     """n steps or recorded frames of a run."""
 
     label: str
-    time: NDArray[np.float64]
+    time: Array
     """(n,) [s] at the end of each."""
-    stands_for: NDArray[np.int64]
+    stands_for: LongInts
     """(n,) steps that each stands for: 1, or more where only some were recorded."""
-    natural_residual: NDArray[np.float64]
+    natural_residual: Array
     """(n,) of the exact law, dimensionless."""
-    momentum_relative: NDArray[np.float64]
-    penetration: NDArray[np.float64]
+    momentum_relative: Array
+    penetration: Array
     """(n,) [m]"""
-    cone_violation: NDArray[np.float64]
+    cone_violation: Array
     """(n,) [N]"""
-    velocity_violation: NDArray[np.float64]
+    velocity_violation: Array
     """(n,) [m/s]"""
-    direction_error: NDArray[np.float64]
+    direction_error: Array
     """(n,) [rad]"""
-    wrong_dissipation: NDArray[np.float64]
+    wrong_dissipation: Array
     """(n,) [W]"""
-    gliding_gap: NDArray[np.float64]
+    gliding_gap: Array
     """(n,) [m]; not a number in older recordings."""
-    contacts: NDArray[np.int64]
-    iterations: NDArray[np.int64]
-    converged: NDArray[np.bool_]
+    contacts: LongInts
+    iterations: LongInts
+    converged: Bools
     status: NDArray[np.str_]
-    energy: dict[str, NDArray[np.float64]]
+    energy: dict[str, Array]
     """(n,) [J] per entry of EnergyLedger."""
-    timings: dict[str, NDArray[np.float64]]
+    timings: dict[str, Array]
     """(n,) [s] per stage."""
-    loaded: NDArray[np.bool_]
+    loaded: Bools
     """(n,) whether kernels were compiled, or loaded from the cache, during the step; False where nobody noted it."""
     tolerance: float | None = None
     """Residual at which the solver stops, where it has one and measures it as the certificate does."""
@@ -77,15 +78,15 @@ class Course:
         return bool((self.stands_for > 1).any())
 
     @property
-    def total_energy(self) -> NDArray[np.float64]:
+    def total_energy(self) -> Array:
         """(n,) [J] kinetic, potential and elastic."""
         return self.energy["kinetic"] + self.energy["potential"] + self.energy["elastic"]
 
-    def cumulated(self, entry: str) -> NDArray[np.float64]:
+    def cumulated(self, entry: str) -> Array:
         """(n,) [J] sum of an entry of the ledger so far; a frame counts for all steps that it stands for."""
         return np.cumsum(self.energy[entry] * self.stands_for)
 
-    def columns(self, first: int = 0) -> dict[str, NDArray[np.float64]]:
+    def columns(self, first: int = 0) -> dict[str, Array]:
         """What pages plot, (n,) each: errors, overlap [m], counts, energies [J], sums of the ledger so far [J].
 
         Potential energy is relative to that of the frame ``first``.
@@ -104,12 +105,12 @@ class Course:
         }
 
     @property
-    def step_seconds(self) -> NDArray[np.float64]:
+    def step_seconds(self) -> Array:
         """(n,) [s] that each step took, all stages together."""
         return np.nansum(list(self.timings.values()), axis=0) if self.timings else np.zeros(len(self))
 
     @property
-    def warm(self) -> NDArray[np.bool_]:
+    def warm(self) -> Bools:
         """(n,) steps whose times are those of a running program, in which nothing was compiled.
 
         The first is never one of them, since old recordings do not tell, unless there is no other.
@@ -178,7 +179,7 @@ _OF_CERTIFICATE = attrgetter(*ERRORS, *COUNTS)
 _OF_LEDGER = attrgetter(*ENERGIES)
 
 
-def _steps_between(time: NDArray[np.float64], dt: float, every: int) -> NDArray[np.int64]:
+def _steps_between(time: Array, dt: float, every: int) -> LongInts:
     """Steps from each frame to the one before; the last may be fewer than ``every``, the first is taken as that."""
     if not len(time):
         return np.zeros(0, dtype=np.int64)

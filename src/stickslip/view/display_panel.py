@@ -7,9 +7,7 @@ import threading
 from collections.abc import Callable, Sequence
 from typing import TYPE_CHECKING, Any
 
-import numpy as np
-from numpy.typing import NDArray
-
+from stickslip.arrays import Array
 from stickslip.contact_report import OPEN, SLIP, STICK
 from stickslip.model import DYNAMIC, Model
 from stickslip.view.following_scale import FollowingScale
@@ -128,7 +126,7 @@ class DisplayPanel:
         for scale, limit in zip(self._scale(quantity), (-limits[0], limits[1]), strict=True):
             scale.limit(limit)
 
-    def colours(self, quantity: str, values: NDArray[np.float64]) -> NDArray[np.float64]:
+    def colours(self, quantity: str, values: Array) -> Array:
         """sRGB (nn, 3) of numbers (nn,) of a quantity, whose limits follow them."""
         low, high = self._scale(quantity)
         least, most = value_limits(values)
@@ -272,7 +270,7 @@ def swatch(colour: Sequence[float]) -> str:
     return f"<span style='{size};background:{css(colour)}'></span>"
 
 
-def css(colour: Sequence[float] | NDArray[np.float64]) -> str:
+def css(colour: Sequence[float] | Array) -> str:
     """An sRGB colour 0..1 as style sheets write it."""
     return "#" + "".join(f"{round(255.0 * float(part)):02x}" for part in colour)
 

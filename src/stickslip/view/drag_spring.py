@@ -8,6 +8,7 @@ from math import pi, sqrt
 import numpy as np
 from numpy.typing import NDArray
 
+from stickslip.arrays import Array
 from stickslip.errors import InputError
 from stickslip.geometry.rotation import matrix
 from stickslip.model import DYNAMIC, Model
@@ -38,11 +39,11 @@ class DragSpring:
 
     body: int
     """Rigid body, or body count + soft body."""
-    point: NDArray[np.float64]
+    point: Array
     """(3,) [m] from a rigid body's centre of mass, in its frame; of a soft body, from the mean of its nodes."""
     nodes: NDArray[np.intp]
     """(k,) nodes of a soft body that are pulled; none of a rigid one."""
-    share: NDArray[np.float64]
+    share: Array
     """(k,) of the force on each, sums to 1."""
     mobility: float
     """[1/kg] largest one of the point, alone."""
@@ -54,10 +55,10 @@ class DragSpring:
     """Free nodes of soft bodies that hang on it."""
     frequency: float
     """[rad/s] of all that, on the spring."""
-    target: NDArray[np.float64]
+    target: Array
     """(3,) [m] world."""
 
-    def pulled_to(self, target: NDArray[np.float64]) -> DragSpring:
+    def pulled_to(self, target: Array) -> DragSpring:
         """The spring with its other end elsewhere."""
         return replace(self, target=target)
 
@@ -65,14 +66,14 @@ class DragSpring:
         """[N/m] for steps of dt [s]: of its frequency, or less where explicit forces would not be stable."""
         return min(self.mass * self.frequency**2, (STABLE / dt) ** 2 / self.mobility)
 
-    def held_point(self, state: State) -> NDArray[np.float64]:
+    def held_point(self, state: State) -> Array:
         """Where the point of the body is (3,) [m] world."""
         if len(self.nodes):
             return self.share @ state.node_position[self.nodes] + self.point
         return state.q[self.body, :3] + matrix(state.q[self.body, 3:]) @ self.point
 
 
-def grab(model: Model, state: State, body: int, point: NDArray[np.float64]) -> DragSpring:
+def grab(model: Model, state: State, body: int, point: Array) -> DragSpring:
     """A spring of no length at a point (3,) [m] of a body; a body that nothing can pull raises an InputError."""
     if body < model.body_count:
         if model.body_kind[body] != DYNAMIC:
@@ -132,7 +133,7 @@ def loaded(spring: DragSpring, model: Model, state: State, dt: float) -> State:
     return replace(state, force=force, node_force=state.node_force + node_force)
 
 
-def _mobility(model: Model, body: int, turn: NDArray[np.float64], arm: NDArray[np.float64]) -> float:
+def _mobility(model: Model, body: int, turn: Array, arm: Array) -> float:
     """Largest velocity [m/s] that a unit impulse gives a point of a free body at ``arm`` (3,) [m] of its centre."""
     x, y, z = arm
     cross = np.array([[0.0, -z, y], [z, 0.0, -x], [-y, x, 0.0]])
@@ -140,9 +141,7 @@ def _mobility(model: Model, body: int, turn: NDArray[np.float64], arm: NDArray[n
     return float(np.linalg.eigvalsh(np.eye(3) / model.mass[body] - cross @ inverse @ cross)[-1])
 
 
-def _nodes_near(
-    model: Model, state: State, body: int, point: NDArray[np.float64]
-) -> tuple[NDArray[np.intp], NDArray[np.float64]]:
+def _nodes_near(model: Model, state: State, body: int, point: Array) -> tuple[NDArray[np.intp], Array]:
     """Free nodes of a soft body's surface around a point, and how much each takes of a force there."""
     soft = model.soft
     on_surface = soft.surface.nodes[soft.node_body[soft.surface.nodes] == body]

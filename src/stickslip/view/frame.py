@@ -5,8 +5,8 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, NamedTuple
 
 import numpy as np
-from numpy.typing import NDArray
 
+from stickslip.arrays import Array, Bools, Ints
 from stickslip.model import DYNAMIC, Model
 
 if TYPE_CHECKING:
@@ -21,18 +21,18 @@ class FrameContacts(NamedTuple):
     Of two bodies of which one can move, b is that one: what is drawn lies above the ground and not below it.
     """
 
-    body_a: NDArray[np.int32]
+    body_a: Ints
     """(k,) rigid body, or Model.body_count + soft body."""
-    body_b: NDArray[np.int32]
-    point: NDArray[np.float64]
+    body_b: Ints
+    point: Array
     """(k, 3) [m] world."""
-    normal: NDArray[np.float64]
+    normal: Array
     """(k, 3) unit, world."""
-    force: NDArray[np.float64]
+    force: Array
     """(k, 3) [N] mean over the step, world."""
-    friction: NDArray[np.float64]
+    friction: Array
     """(k, 3) coefficients along two tangents and about the normal [m]."""
-    status: NDArray[np.int32]
+    status: Ints
     """(k,) OPEN, STICK or SLIP of contact_report."""
 
 
@@ -47,14 +47,14 @@ class Frame(NamedTuple):
 
     time: float
     """[s]"""
-    q: NDArray[np.float64]
+    q: Array
     """(nb, 7) [m] and (w, x, y, z)."""
-    nodes: NDArray[np.float64]
+    nodes: Array
     """(nn, 3) [m]"""
-    node_speed: NDArray[np.float64]
+    node_speed: Array
     """(nn,) [m/s]"""
     contacts: FrameContacts
-    joint_broken: NDArray[np.bool_]
+    joint_broken: Bools
     """(nj,)"""
 
 
@@ -89,9 +89,7 @@ def live_frame(sim: Simulation) -> Frame:
     return Frame(state.time, state.q, state.node_position, speed, contacts, state.joint_broken)
 
 
-def contacts_on_moving(
-    model: Model, found: StepContacts | RecordedContacts, force: NDArray[np.float64]
-) -> FrameContacts:
+def contacts_on_moving(model: Model, found: StepContacts | RecordedContacts, force: Array) -> FrameContacts:
     """Contacts with forces (k, 3) [N] on b, turned around where only a can move."""
     moves = np.append(model.body_kind == DYNAMIC, np.ones(model.soft.count, dtype=bool))
     turned = moves[found.body_a] & ~moves[found.body_b]

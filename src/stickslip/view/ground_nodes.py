@@ -5,8 +5,8 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
-from numpy.typing import NDArray
 
+from stickslip.arrays import Array
 from stickslip.model import STATIC, Model
 from stickslip.view.camera import Camera
 from stickslip.view.moved_meshes import rotation_matrices
@@ -31,9 +31,7 @@ WALL_OPACITY, WALL_SIZE = 0.07, 5.0
 class GroundNodes:
     """Half-spaces of a model: those that can be stood on as ground with a grid, steep ones as faint squares."""
 
-    def __init__(
-        self, server: viser.ViserServer, model: Model, q: NDArray[np.float64], camera: Camera, root: str
-    ) -> None:
+    def __init__(self, server: viser.ViserServer, model: Model, q: Array, camera: Camera, root: str) -> None:
         """Half-spaces at q (nb, 7), where the camera looks."""
         self._model, self._unit = model, VIEW_DISTANCE / camera.distance
         self._moving: list[tuple[int, Any]] = []
@@ -62,7 +60,7 @@ class GroundNodes:
             if not fixed:
                 self._moving.append((int(s), node))
 
-    def show(self, q: NDArray[np.float64]) -> None:
+    def show(self, q: Array) -> None:
         """Move half-spaces of moving bodies to q (nb, 7)."""
         if self._moving:
             position, wxyz = shape_poses_wxyz(self._model, q)
@@ -70,8 +68,8 @@ class GroundNodes:
                 node.position, node.wxyz = self._unit * position[s], wxyz[s]
 
     def _ground(
-        self, server: viser.ViserServer, name: str, at: NDArray[np.float64], wxyz: NDArray[np.float64],
-        colour: NDArray[np.float64], cell: float,
+        self, server: viser.ViserServer, name: str, at: Array, wxyz: Array,
+        colour: Array, cell: float,
     ) -> Any:  # fmt: skip
         darker = tuple((0.86 * colour).tolist()), tuple((0.76 * colour).tolist())
         return server.scene.add_grid(
@@ -82,8 +80,8 @@ class GroundNodes:
         )  # fmt: skip
 
     def _wall(
-        self, server: viser.ViserServer, name: str, at: NDArray[np.float64], wxyz: NDArray[np.float64],
-        colour: NDArray[np.float64],
+        self, server: viser.ViserServer, name: str, at: Array, wxyz: Array,
+        colour: Array,
     ) -> Any:  # fmt: skip
         corners = WALL_SIZE * np.array([[-1.0, -1.0, 0.0], [1.0, -1.0, 0.0], [1.0, 1.0, 0.0], [-1.0, 1.0, 0.0]])
         return server.scene.add_mesh_simple(

@@ -6,8 +6,8 @@ from math import ceil
 from typing import TYPE_CHECKING
 
 import numpy as np
-from numpy.typing import NDArray
 
+from stickslip.arrays import Array
 from stickslip.view.live_run import LiveSnapshot
 from stickslip.view.live_simulation import COLUMNS
 from stickslip.view.run_charts import CHARTS, ITERATIONS, QUIET_PREFIX, WORST, Chart, prefix_of
@@ -58,7 +58,7 @@ class _Plot:
             decades=chart.decades, height=chart.height, whole=chart.whole, points=chart.points,
         )  # fmt: skip
 
-    def show(self, x: NDArray[np.float64], curves: list[NDArray[np.float64]]) -> None:
+    def show(self, x: Array, curves: list[Array]) -> None:
         """Draw curves (n,) over x (n,), rising; without points nothing is seen."""
         if len(x) == 0:
             self._node.data = self._nothing
@@ -80,7 +80,7 @@ class _Plot:
         return chart_heading(self.chart.title, unit, self._along)
 
 
-def thinned(table: NDArray[np.float64], steps: int, most: int) -> NDArray[np.float64]:
+def thinned(table: Array, steps: int, most: int) -> Array:
     """At most about ``most`` rows of a table of the last of ``steps`` steps: of errors the worst of neighbours.
 
     Neighbours stay together as further steps come, so that curves do not flicker.
@@ -99,7 +99,7 @@ def thinned(table: NDArray[np.float64], steps: int, most: int) -> NDArray[np.flo
     return rows
 
 
-def rising(numbers: NDArray[np.float64]) -> NDArray[np.float64]:
+def rising(numbers: Array) -> Array:
     """Iteration numbers (k,) with those that start anew counted on, as an axis needs them."""
     jumps = np.minimum(np.diff(numbers, prepend=numbers[:1]), 0.0)
     return numbers - np.cumsum(jumps)

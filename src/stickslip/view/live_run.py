@@ -12,8 +12,9 @@ from dataclasses import dataclass
 from typing import Self
 
 import numpy as np
-from numpy.typing import ArrayLike, NDArray
+from numpy.typing import ArrayLike
 
+from stickslip.arrays import Array
 from stickslip.certificate import Certificate
 from stickslip.errors import InputError, StickslipError
 from stickslip.scenes.running import Run
@@ -47,7 +48,7 @@ class LiveSnapshot:
     frame: Frame
     certificate: Certificate | None
     """Of the last step; None before the first."""
-    history: NDArray[np.float64]
+    history: Array
     """(k, 2) iteration and residual of the solver in the last step."""
     solver: str
     """That the next step is to be made with."""
@@ -61,7 +62,7 @@ class LiveSnapshot:
     """Coefficient of all pairs; None: the scene's own."""
     gravity: tuple[float, float, float]
     """[m/s^2]"""
-    courses: NDArray[np.float64]
+    courses: Array
     """(n, len(COLUMNS)) numbers of the last steps, oldest first (live_simulation.py)."""
     steps: int
     """Steps since the start, of which ``courses`` has the last."""
@@ -72,11 +73,11 @@ class LiveSnapshot:
     paused: bool
     message: str
     """Why a change was refused or the run stopped; empty otherwise."""
-    spring: tuple[NDArray[np.float64], NDArray[np.float64]] | None
+    spring: tuple[Array, Array] | None
     """(3,), (3,) [m] the ends of the spring that pulls: at the body, at the mouse."""
     quantity: str | None
     """Of soft_colours.QUANTITIES, that ``node_values`` have; it may no longer be the one that is asked for."""
-    node_values: NDArray[np.float64] | None
+    node_values: Array | None
     """(nn,) numbers of the quantity."""
 
 
@@ -389,7 +390,7 @@ class LiveRun:
         wall = self._recent[-1][0] - self._recent[0][0]
         return sum(dt for _, dt, _ in list(self._recent)[1:]) / max(wall, 1e-9)
 
-    def _node_values(self, frame: Frame) -> NDArray[np.float64] | None:
+    def _node_values(self, frame: Frame) -> Array | None:
         sim = self._live.sim
         if self._quantity is None or not sim.model.soft.count:
             return None

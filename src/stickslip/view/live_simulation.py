@@ -6,8 +6,9 @@ from collections.abc import Sequence
 from dataclasses import replace
 
 import numpy as np
-from numpy.typing import ArrayLike, NDArray
+from numpy.typing import ArrayLike
 
+from stickslip.arrays import Array
 from stickslip.certificate import Certificate
 from stickslip.checks import not_negative, vector
 from stickslip.errors import InputError
@@ -70,7 +71,7 @@ class Courses:
         )  # fmt: skip
         self.steps += 1
 
-    def table(self) -> NDArray[np.float64]:
+    def table(self) -> Array:
         """(n, len(COLUMNS)) of the steps that are kept, oldest first; a copy that cannot be written to."""
         kept = len(self._rows)
         place = self.steps % kept
@@ -97,7 +98,7 @@ class LiveSimulation:
         self._start = run.sim.state.copy()
 
     @property
-    def own_gravity(self) -> NDArray[np.float64]:
+    def own_gravity(self) -> Array:
         """(3,) [m/s^2] of the scene as it was made."""
         return self._own.gravity
 
@@ -200,7 +201,7 @@ def with_friction(pairs: PairTables, friction: float) -> PairTables:
     return pairs._replace(friction=table, axis=np.full_like(pairs.axis, NO_AXIS))
 
 
-def _changed(model: Model, pairs: PairTables | None = None, gravity: NDArray[np.float64] | None = None) -> Model:
+def _changed(model: Model, pairs: PairTables | None = None, gravity: Array | None = None) -> Model:
     """The model with other coefficients or gravity; what was computed of its structure is kept."""
     changed = replace(
         model,

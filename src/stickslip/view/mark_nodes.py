@@ -5,8 +5,8 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
-from numpy.typing import NDArray
 
+from stickslip.arrays import Array, Bools, Ints
 from stickslip.contact_report import OPEN
 from stickslip.model import Model
 from stickslip.view.following_scale import FollowingScale
@@ -120,11 +120,11 @@ class ContactNodes:
 class JointNodes:
     """Joints of a model as lines from centre to centre through their points, and balls at the points."""
 
-    def __init__(self, server: viser.ViserServer, model: Model, q: NDArray[np.float64], unit: float, root: str) -> None:
+    def __init__(self, server: viser.ViserServer, model: Model, q: Array, unit: float, root: str) -> None:
         """Joints at q (nb, 7); unit: lengths of the page per metre."""
         self._model, self._count, self._unit = model, len(model.joint_names), unit
         self._lines: Any = None
-        self._broken: NDArray[np.bool_] = np.zeros(self._count, np.bool_)
+        self._broken: Bools = np.zeros(self._count, np.bool_)
         if self._count == 0:
             return
         marks = joint_marks(model, q)
@@ -140,7 +140,7 @@ class JointNodes:
             batched_colors=linear(colours), lod="off", cast_shadow=False,
         )  # fmt: skip
 
-    def show(self, q: NDArray[np.float64], broken: NDArray[np.bool_], visible: bool) -> None:
+    def show(self, q: Array, broken: Bools, visible: bool) -> None:
         """Draw joints at q (nb, 7); broken (nj,) ones are grey."""
         if self._lines is None:
             return
@@ -156,21 +156,21 @@ class JointNodes:
             self._balls.batched_colors = linear(colours)
             self._lines.colors = _both_ends(colours)
 
-    def _colours(self, broken: NDArray[np.bool_]) -> NDArray[np.float64]:
+    def _colours(self, broken: Bools) -> Array:
         return np.where(np.asarray(broken)[:, None], BROKEN_COLOUR, JOINT_COLOUR)
 
 
-def _both_ends(colours: NDArray[np.float64]) -> NDArray[np.float64]:
+def _both_ends(colours: Array) -> Array:
     """(3 nj, 2, 3) colours of the ends of three lines for each of nj joints."""
     return np.repeat(colours, 3, axis=0)[:, None].repeat(2, axis=1)
 
 
 def _place(
     node: Any,
-    position: NDArray[np.float64],
-    wxyz: NDArray[np.float64],
-    scale: NDArray[np.float64],
-    colours: NDArray[np.float64],
+    position: Array,
+    wxyz: Array,
+    scale: Array,
+    colours: Array,
 ) -> None:
     """Give a node its instances; where there are none, one of no size, which pages can hold."""
     if len(position) == 0:
@@ -181,7 +181,7 @@ def _place(
     node.batched_colors = linear(colours)  # viser takes these for linear
 
 
-def ball() -> tuple[NDArray[np.float64], NDArray[np.int32]]:
+def ball() -> tuple[Array, Ints]:
     """A ball of radius 1 of few triangles: an octahedron, each face cut in four."""
     corners = np.array([[1, 0, 0], [0, 1, 0], [-1, 0, 0], [0, -1, 0], [0, 0, 1], [0, 0, -1]], dtype=np.float64)
     faces = np.array([[0, 1, 4], [1, 2, 4], [2, 3, 4], [3, 0, 4], [1, 0, 5], [2, 1, 5], [3, 2, 5], [0, 3, 5]])
@@ -194,7 +194,7 @@ def ball() -> tuple[NDArray[np.float64], NDArray[np.int32]]:
     return vertices, index.reshape(-1, 3).astype(np.int32)
 
 
-def arrow() -> tuple[NDArray[np.float64], NDArray[np.int32]]:
+def arrow() -> tuple[Array, Ints]:
     """An arrow along z from the origin to height 1, of radius 1 at its shaft."""
     around, head = 8, 0.72
     turn = 2.0 * np.pi * np.arange(around) / around

@@ -5,8 +5,8 @@ from __future__ import annotations
 from typing import NamedTuple
 
 import numpy as np
-from numpy.typing import NDArray
 
+from stickslip.arrays import Array, Ints
 from stickslip.contact_report import OPEN, SLIP, STICK
 from stickslip.joint_description import WORLD
 from stickslip.model import Model
@@ -25,7 +25,7 @@ def crowd_size(count: float) -> float:
     return min(1.0, float(np.cbrt(CROWD / max(count, 1.0))))
 
 
-def status_colours(contacts: FrameContacts) -> NDArray[np.float64]:
+def status_colours(contacts: FrameContacts) -> Array:
     """(k, 3) sRGB by open, stick or slip."""
     return _COLOUR_ROWS[contacts.status]
 
@@ -33,11 +33,11 @@ def status_colours(contacts: FrameContacts) -> NDArray[np.float64]:
 class Cones(NamedTuple):
     """k cones with their tips at contact points; the mesh is shape_meshes.cone()."""
 
-    position: NDArray[np.float64]
+    position: Array
     """(k, 3) [m]"""
-    wxyz: NDArray[np.float64]
+    wxyz: Array
     """(k, 4) turns z to the normal."""
-    scale: NDArray[np.float64]
+    scale: Array
     """(k, 3) [m] friction along two tangents times the height, and the height; without elliptic axes both are equal."""
 
 
@@ -48,7 +48,7 @@ def friction_cones(contacts: FrameContacts, height: float) -> Cones:
     return Cones(contacts.point, turns_from_z(contacts.normal), scale)
 
 
-def turns_from_z(direction: NDArray[np.float64]) -> NDArray[np.float64]:
+def turns_from_z(direction: Array) -> Array:
     """(k, 4) shortest turns of z to unit vectors (k, 3); straight down, a half turn about x."""
     wxyz = np.column_stack([1.0 + direction[:, 2], -direction[:, 1], direction[:, 0], np.zeros(len(direction))])
     wxyz[wxyz[:, 0] < 1e-9] = (0.0, 1.0, 0.0, 0.0)
@@ -58,16 +58,16 @@ def turns_from_z(direction: NDArray[np.float64]) -> NDArray[np.float64]:
 class JointMarks(NamedTuple):
     """nj joints: where they hold each body, and the way there from the centres of mass."""
 
-    anchors: NDArray[np.float64]
+    anchors: Array
     """(nj, 2, 3) [m] points of a and b; equal while a joint without length is closed."""
-    lines: NDArray[np.float64]
+    lines: Array
     """(nj, 3, 2, 3) [m] from the centre of a to its point, between the points, to the centre of b; from the world a
     line of no length."""
-    axis: NDArray[np.float64]
+    axis: Array
     """(nj, 3) unit, world: the axis of the joint, as a has it."""
 
 
-def joint_marks(model: Model, q: NDArray[np.float64]) -> JointMarks:
+def joint_marks(model: Model, q: Array) -> JointMarks:
     """Joints at q (nb, 7)."""
     tables = model.joints
     at_a, centre_a = _anchor(tables.body_a, tables.anchor_a, q)
@@ -80,9 +80,7 @@ def joint_marks(model: Model, q: NDArray[np.float64]) -> JointMarks:
     return JointMarks(np.stack([at_a, at_b], axis=1), lines, axis)
 
 
-def _anchor(
-    body: NDArray[np.int32], anchor: NDArray[np.float64], q: NDArray[np.float64]
-) -> tuple[NDArray[np.float64], NDArray[np.float64]]:
+def _anchor(body: Ints, anchor: Array, q: Array) -> tuple[Array, Array]:
     """World points (nj, 3) of anchors, and the centres of mass of their bodies; of the world the anchors twice."""
     fixed = (body == WORLD)[:, None]
     centre = q[body, :3]
@@ -90,7 +88,7 @@ def _anchor(
     return point, np.where(fixed, point, centre)
 
 
-def _turned(wxyz: NDArray[np.float64], vector: NDArray[np.float64]) -> NDArray[np.float64]:
+def _turned(wxyz: Array, vector: Array) -> Array:
     """Vectors (k, 3) turned by quaternions (k, 4)."""
     across = 2.0 * np.cross(wxyz[:, 1:], vector)
     return vector + wxyz[:, :1] * across + np.cross(wxyz[:, 1:], across)

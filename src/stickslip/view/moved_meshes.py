@@ -9,8 +9,8 @@ from __future__ import annotations
 from typing import NamedTuple
 
 import numpy as np
-from numpy.typing import NDArray
 
+from stickslip.arrays import Array, Ints
 from stickslip.view.shape_meshes import Instances
 
 FEW = 8
@@ -23,28 +23,28 @@ class MovedMesh(NamedTuple):
     """Triangles of shapes of one colour that are shaded alike."""
 
     name: str
-    vertices: NDArray[np.float64]
+    vertices: Array
     """(nv, 3) [m] in the frame of their shape."""
-    faces: NDArray[np.int32]
+    faces: Ints
     """(nf, 3)"""
-    shape: NDArray[np.int32]
+    shape: Ints
     """(nv,) shape of each vertex."""
-    colour: NDArray[np.float64]
+    colour: Array
     """(3,) sRGB."""
     smooth: bool
 
-    def placed(self, position: NDArray[np.float64], wxyz: NDArray[np.float64]) -> NDArray[np.float64]:
+    def placed(self, position: Array, wxyz: Array) -> Array:
         """(nv, 3) [m] world, for poses (ns, 3), (ns, 4) of all shapes."""
         turn = rotation_matrices(wxyz)[self.shape]
         return np.einsum("vij,vj->vi", turn, self.vertices) + position[self.shape]
 
-    def nearest(self, point: NDArray[np.float64], position: NDArray[np.float64], wxyz: NDArray[np.float64]) -> int:
+    def nearest(self, point: Array, position: Array, wxyz: Array) -> int:
         """The shape whose surface is nearest to a point (3,) [m] at such poses."""
         corners = self.placed(position, wxyz)[self.faces]
         return int(self.shape[self.faces[nearest_triangle(point, corners), 0]])
 
 
-def moved_meshes(groups: list[Instances], shape_colour: NDArray[np.float64]) -> list[MovedMesh]:
+def moved_meshes(groups: list[Instances], shape_colour: Array) -> list[MovedMesh]:
     """Few meshes for many groups of shapes; shape_colour (ns, 3) sRGB."""
     shapes = [int(s) for group in groups for s in group.shapes]
     if not shapes:
@@ -58,7 +58,7 @@ def moved_meshes(groups: list[Instances], shape_colour: NDArray[np.float64]) -> 
     return [_gathered(f"gathered-{n}", *key, members) for n, (key, members) in enumerate(parts.items())]
 
 
-def few_colours(colours: NDArray[np.float64]) -> tuple[NDArray[np.float64], NDArray[np.float64]]:
+def few_colours(colours: Array) -> tuple[Array, Array]:
     """At most MOST_COLOURS of colours (k, 3), the most frequent, and for each of the k the nearest of them."""
     own, count = np.unique(colours, axis=0, return_counts=True)
     kept = own[np.argsort(-count, kind="stable")[:MOST_COLOURS]]
@@ -66,7 +66,7 @@ def few_colours(colours: NDArray[np.float64]) -> tuple[NDArray[np.float64], NDAr
     return kept, kept[distance.argmin(axis=1)]
 
 
-def rotation_matrices(wxyz: NDArray[np.float64]) -> NDArray[np.float64]:
+def rotation_matrices(wxyz: Array) -> Array:
     """(k, 3, 3) of unit quaternions (k, 4)."""
     w, x, y, z = wxyz.T
     rows = [
@@ -88,7 +88,7 @@ def _gathered(name: str, colour: tuple[float, ...], smooth: bool, members: list[
     )  # fmt: skip
 
 
-def nearest_triangle(point: NDArray[np.float64], corners: NDArray[np.float64]) -> int:
+def nearest_triangle(point: Array, corners: Array) -> int:
     """Index of the triangle (nf, 3, 3) that is nearest to a point (3,)."""
     to_point, edge = point - corners, np.roll(corners, -1, axis=1) - corners
     along = np.einsum("fkd,fkd->fk", to_point, edge) / np.maximum(np.einsum("fkd,fkd->fk", edge, edge), 1e-300)

@@ -6,8 +6,8 @@ import itertools
 from typing import NamedTuple
 
 import numpy as np
-from numpy.typing import NDArray
 
+from stickslip.arrays import Array, LongInts
 from stickslip.collision.contacts import shape_poses
 from stickslip.geometry.shapes import BOX, CAPSULE, CYLINDER, HALF_SPACE, HULL, MESH, SPHERE
 from stickslip.model import Model
@@ -20,14 +20,14 @@ CORNERS = np.array(list(itertools.product((-1.0, 1.0), repeat=3)))
 class Outline(NamedTuple):
     """k balls that together are as large as the shapes of a model, but half-spaces."""
 
-    shape: NDArray[np.int64]
+    shape: LongInts
     """(k,) the shape of each."""
-    point: NDArray[np.float64]
+    point: Array
     """(k, 3) [m] centre in the frame of the shape."""
-    radius: NDArray[np.float64]
+    radius: Array
     """(k,) [m]"""
 
-    def placed(self, position: NDArray[np.float64], rotation: NDArray[np.float64]) -> NDArray[np.float64]:
+    def placed(self, position: Array, rotation: Array) -> Array:
         """Centres (k, 3) [m] in the world for poses (ns, 3), (ns, 3, 3) of all shapes."""
         return position[self.shape] + np.einsum("kij,kj->ki", rotation[self.shape], self.point)
 
@@ -58,7 +58,7 @@ def outline(model: Model) -> Outline:
     return Outline(np.concatenate(shapes), np.concatenate(points), np.concatenate(radii))
 
 
-def body_balls(model: Model) -> NDArray[np.float64]:
+def body_balls(model: Model) -> Array:
     """(nb, 4) [m] a ball about each body: middle in its frame, from the centre of mass, and radius; 0 without shapes.
 
     Tighter than Model.radius, which is about the centre of mass and counts from the origins of shapes: hulls may be far
@@ -83,7 +83,7 @@ def body_balls(model: Model) -> NDArray[np.float64]:
     return np.column_stack([centre, np.minimum(radius, 0.5 * np.linalg.norm(high - low, axis=1))])
 
 
-def _radii(model: Model, middle: NDArray[np.float64]) -> NDArray[np.float64]:
+def _radii(model: Model, middle: Array) -> Array:
     """(ns,) [m] of balls about the middles (ns, 3) of the shapes' boxes that hold them; inf for half-spaces."""
     radius, hulls = model.shape_radius.copy(), model.hulls
     for s in np.flatnonzero(model.shape_type == HULL):
@@ -93,7 +93,7 @@ def _radii(model: Model, middle: NDArray[np.float64]) -> NDArray[np.float64]:
     return radius
 
 
-def local_boxes(model: Model) -> tuple[NDArray[np.float64], NDArray[np.float64]]:
+def local_boxes(model: Model) -> tuple[Array, Array]:
     """Middle and half sides (ns, 3) of a box around each shape, in its frame; half-spaces get none."""
     kind, size = model.shape_type, model.shape_size
     middle, half = np.zeros((len(kind), 3)), np.zeros((len(kind), 3))

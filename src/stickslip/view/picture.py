@@ -14,6 +14,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from stickslip import checks
+from stickslip.arrays import Array, Bools
 from stickslip.errors import FileError, InputError, MissingDependencyError
 from stickslip.files import whole_file
 from stickslip.model import Model
@@ -59,7 +60,7 @@ def easel(model: Model, width: int, height: int, samples: int) -> Easel:
 
 def render_frame(
     model: Model,
-    q: NDArray[np.float64],
+    q: Array,
     width: int = 960,
     height: int = 540,
     *,
@@ -69,10 +70,10 @@ def render_frame(
     camera: Camera | None = None,
     samples: int = 2,
     contacts: ContactMarks | None = None,
-    nodes: NDArray[np.float64] | None = None,
-    values: NDArray[np.float64] | None = None,
+    nodes: Array | None = None,
+    values: Array | None = None,
     limits: tuple[float, float] | None = None,
-    joints_broken: NDArray[np.bool_] | None = None,
+    joints_broken: Bools | None = None,
 ) -> NDArray[np.uint8]:
     """Picture (height, width, 3) of a model at q (nb, 7), sRGB; of soft bodies with nodes (nn, 3) [m].
 
@@ -107,9 +108,7 @@ def render_frame(
     return draw(prepared, view, q, x, paint, glass, contacts, joints_broken, room=wall_room(model, [(q, x)]))
 
 
-def check_pose(
-    model: Model, q: NDArray[np.float64], nodes: NDArray[np.float64] | None
-) -> tuple[NDArray[np.float64], NDArray[np.float64]]:
+def check_pose(model: Model, q: Array, nodes: Array | None) -> tuple[Array, Array]:
     """q (nb, 7) and nodes (nn, 3), or an InputError unless they are finite and fit the model."""
     if nodes is None and model.soft.count:
         raise InputError("picture: the model has soft bodies; give nodes, as State.node_position")
@@ -141,14 +140,14 @@ def save_picture(picture: NDArray[np.uint8], path: str | os.PathLike[str]) -> No
 def draw(
     prepared: Easel,
     view: Camera,
-    q: NDArray[np.float64],
-    nodes: NDArray[np.float64],
-    paint: NDArray[np.float64] | None = None,
-    glass: NDArray[np.bool_] | None = None,
+    q: Array,
+    nodes: Array,
+    paint: Array | None = None,
+    glass: Bools | None = None,
     contacts: ContactMarks | None = None,
-    joints_broken: NDArray[np.bool_] | None = None,
+    joints_broken: Bools | None = None,
     arrows: ArrowScale | None = None,
-    room: NDArray[np.float64] | None = None,
+    room: Array | None = None,
 ) -> NDArray[np.uint8]:
     """Picture (h, w, 3) of a model at q (nb, 7) and nodes (nn, 3), sRGB; see :func:`render_frame`.
 
@@ -194,7 +193,7 @@ def draw(
     return encoded(canvas.image)
 
 
-def _choose_thin(shapes: NDArray[np.float64], view: Camera, chosen_out: NDArray[np.bool_]) -> None:
+def _choose_thin(shapes: Array, view: Camera, chosen_out: Bools) -> None:
     """Choose the pixels around shapes (rows as in ray_tracer.py) that are thinner than a pixel or so."""
     from stickslip.view.outlines import CORNERS
     from stickslip.view.ray_tracer import POSITION, ROTATION, thickness_and_half

@@ -11,6 +11,7 @@ from typing import NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
+from stickslip.arrays import Bools, Ints
 from stickslip.jit import kernel, parallel_kernel, prange
 from stickslip.linalg.vec3 import add, axpy, dot, normalize, scale
 from stickslip.view.ray_tracer import (
@@ -42,11 +43,11 @@ class Canvas(NamedTuple):
 
     light: NDArray[np.float32]
     """(h, w, 11)"""
-    code: NDArray[np.int32]
+    code: Ints
     """(h, w) shape and part of its pattern, -1 for the sky."""
     normal: NDArray[np.float32]
     """(h, w, 3) world."""
-    chosen: NDArray[np.bool_]
+    chosen: Bools
     """(h, w) pixels that a pass is about."""
     image: NDArray[np.float32]
     """(h, w, 3) linear RGB."""

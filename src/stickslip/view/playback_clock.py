@@ -7,7 +7,8 @@ import time
 from collections.abc import Callable
 
 import numpy as np
-from numpy.typing import NDArray
+
+from stickslip.arrays import Array
 
 SPEEDS = (0.01, 0.02, 0.05, 0.1, 0.2, 0.5, 1.0, 2.0, 5.0, 10.0)
 """Seconds of the recording that pass in one second."""
@@ -16,7 +17,7 @@ SPEEDS = (0.01, 0.02, 0.05, 0.1, 0.2, 0.5, 1.0, 2.0, 5.0, 10.0)
 class PlaybackClock:
     """Plays times (n,) [s], rising, in real time or at another speed; safe to use from several threads."""
 
-    def __init__(self, times: NDArray[np.float64], now: Callable[[], float] = time.perf_counter) -> None:
+    def __init__(self, times: Array, now: Callable[[], float] = time.perf_counter) -> None:
         self._times, self._now = times, now
         self._lock = threading.RLock()
         self._position = float(times[0])

@@ -13,8 +13,8 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
-from numpy.typing import NDArray
 
+from stickslip.arrays import Array
 from stickslip.errors import FileError, InputError
 from stickslip.names import visible
 from stickslip.view.display_panel import add_key, display_panel, framed, with_unit
@@ -159,7 +159,7 @@ class PlaybackPage:
                     self._shown = self.clock.frame  # a frame that cannot be read is not tried again
             self._closed.wait(max(0.001, FRAME_INTERVAL - (time.perf_counter() - start)))
 
-    def _colours(self, number: int) -> NDArray[np.float64] | None:
+    def _colours(self, number: int) -> Array | None:
         quantity = self.panel.quantity
         if quantity is None or self.recording.model.soft.count == 0:
             return None

@@ -7,8 +7,8 @@ from dataclasses import replace
 from typing import TYPE_CHECKING
 
 import numpy as np
-from numpy.typing import NDArray
 
+from stickslip.arrays import Array, LongInts
 from stickslip.view.course import course_of_recording
 from stickslip.view.run_charts import CHARTS, QUIET_PREFIX, WORST, Chart, prefix_of
 from stickslip.view.web_charts import add_chart, chart_heading
@@ -55,8 +55,8 @@ class _Plot:
         self,
         server: viser.ViserServer,
         chart: Chart,
-        time: NDArray[np.float64],
-        columns: Mapping[str, NDArray[np.float64]],
+        time: Array,
+        columns: Mapping[str, Array],
     ) -> None:
         drawn, unit = [columns[name] for name, _, _ in chart.series], chart.unit
         if unit:
@@ -81,13 +81,11 @@ class _Plot:
             self._at = at
             self._node.data = self._marked(at)
 
-    def _marked(self, at: int) -> tuple[NDArray[np.float64], ...]:
+    def _marked(self, at: int) -> tuple[Array, ...]:
         return with_mark(self._data, at, self._low, self._high)
 
 
-def with_mark(
-    data: tuple[NDArray[np.float64], ...], at: int, low: float, high: float
-) -> tuple[NDArray[np.float64], ...]:
+def with_mark(data: tuple[Array, ...], at: int, low: float, high: float) -> tuple[Array, ...]:
     """x, an upright line at point ``at``, and curves, all (n + 2,), of x and curves (n,).
 
     The line goes from ``low`` to ``high`` and is ``low`` elsewhere. The point is there three times, so that the
@@ -99,18 +97,18 @@ def with_mark(
     return data[0][places], line, *(curve[places] for curve in data[1:])
 
 
-def neighbours(count: int, most: int) -> NDArray[np.int64]:
+def neighbours(count: int, most: int) -> LongInts:
     """First frames of at most about ``most`` groups of neighbouring frames."""
     return np.arange(0, count, max(1, -(-count // most)))
 
 
-def grouped(values: NDArray[np.float64], starts: NDArray[np.int64], worst: bool) -> NDArray[np.float64]:
+def grouped(values: Array, starts: LongInts, worst: bool) -> Array:
     """Numbers (n,) as one for each group of frames: the largest, so that no peak is lost, or that of the first."""
     finite = np.nan_to_num(values, nan=0.0, posinf=1e300, neginf=-1e300)
     return np.maximum.reduceat(finite, starts) if worst else finite[starts]
 
 
-def limits(curves: list[NDArray[np.float64]], decades: tuple[int, int] | None) -> tuple[float, float]:
+def limits(curves: list[Array], decades: tuple[int, int] | None) -> tuple[float, float]:
     """Range of an axis on which all curves are seen; of a logarithmic one between powers of ten."""
     if decades is not None:
         return 10.0 ** decades[0], 10.0 ** decades[1]

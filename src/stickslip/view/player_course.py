@@ -5,8 +5,8 @@ from __future__ import annotations
 from typing import Any
 
 import numpy as np
-from numpy.typing import NDArray
 
+from stickslip.arrays import Array, Bools
 from stickslip.view.course import Course
 from stickslip.view.player_data import float_block, time_block
 from stickslip.view.player_frames import Packed
@@ -17,7 +17,7 @@ ROUNDING = 1e-9
 """[N] forces below are not worth a word."""
 
 
-def courses(course: Course, shown: NDArray[np.bool_]) -> Packed:
+def courses(course: Course, shown: Bools) -> Packed:
     """Curves over the frames that are ``shown`` (n,)."""
     curves = course.columns(int(np.flatnonzero(shown)[0]))
     curves["overlap"] = 1e3 * curves["overlap"]  # pages say millimetres
@@ -33,9 +33,7 @@ def courses(course: Course, shown: NDArray[np.bool_]) -> Packed:
     return Packed(facts, {"course_time": time_block(time), "course": float_block(thin)})
 
 
-def thinned(
-    time: NDArray[np.float64], table: NDArray[np.float64], points: int = POINTS
-) -> tuple[NDArray[np.float64], NDArray[np.float64]]:
+def thinned(time: Array, table: Array, points: int = POINTS) -> tuple[Array, Array]:
     """Times (k,) and curves (k, m) of at most ``points`` points: of each stretch the least and the largest value.
 
     The two stand in the order in which they came, a third of the stretch from its ends.
@@ -54,7 +52,7 @@ def thinned(
     return np.array(times), np.array(rows)
 
 
-def _failed_times(course: Course, shown: NDArray[np.bool_]) -> list[list[float]]:
+def _failed_times(course: Course, shown: Bools) -> list[list[float]]:
     """Stretches [from, to] [s] of frames whose steps did not converge; at most POINTS, then neighbours are joined."""
     failed = np.flatnonzero(shown & ~course.converged)
     if not len(failed):
@@ -66,7 +64,7 @@ def _failed_times(course: Course, shown: NDArray[np.bool_]) -> list[list[float]]
     return [[float(before[run[0]]), float(course.time[run[-1]])] for run in runs]
 
 
-def _words(course: Course, shown: NDArray[np.bool_]) -> list[str]:
+def _words(course: Course, shown: Bools) -> list[str]:
     """The worst numbers of the certificates, each as one phrase."""
     at = np.flatnonzero(shown)
     found = []

@@ -18,6 +18,8 @@ from typing import Any, NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
+from stickslip.arrays import Array, Ints
+
 STEADY = 0.75
 """Steps by which a number must move before it is rounded anew, and thus the largest error, in steps."""
 LARGEST = 2**30
@@ -44,7 +46,7 @@ class Block(NamedTuple):
     """What one stands for; zero where the numbers are floats of single precision."""
 
 
-def rounded(values: NDArray[np.float64], step: float) -> NDArray[np.int32]:
+def rounded(values: Array, step: float) -> Ints:
     """Whole steps (n, ...) of numbers (n, ...) over n moments, none farther off than STEADY steps."""
     scaled = np.clip(np.nan_to_num(np.asarray(values) / step), -LARGEST, LARGEST)
     out = np.rint(scaled).astype(np.int32)
@@ -54,7 +56,7 @@ def rounded(values: NDArray[np.float64], step: float) -> NDArray[np.int32]:
     return out
 
 
-def continuous_quaternions(wxyz: NDArray[np.float64]) -> NDArray[np.float64]:
+def continuous_quaternions(wxyz: Array) -> Array:
     """Quaternions (n, nb, 4) over n moments with the signs that make neighbours in time agree."""
     turned = np.einsum("nbk,nbk->nb", wxyz[1:], wxyz[:-1]) < 0.0
     sign = np.where(np.cumsum(turned, axis=0) % 2 == 1, -1.0, 1.0)
@@ -79,7 +81,7 @@ def float_block(values: NDArray[np.floating[Any]]) -> Block:
     return Block(zlib.compress(data, 9), len(table), table.shape[1], 0, 0, 4, 0.0)
 
 
-def time_block(time: NDArray[np.float64]) -> Block:
+def time_block(time: Array) -> Block:
     """Times (rows,) [s], to a billionth of the last."""
     step = max(float(np.abs(time).max(initial=0.0)), 1e-9) / LARGEST
     return integer_block(np.rint(time / step).astype(np.int32), step)
@@ -125,7 +127,7 @@ def taken_apart(data: bytes) -> tuple[dict[str, Any], dict[str, Block]]:
     return facts, blocks
 
 
-def _differences(table: NDArray[np.int32], order: int, across: int) -> NDArray[np.int32]:
+def _differences(table: Ints, order: int, across: int) -> Ints:
     """Differences modulo 2^32; first rows and columns stay."""
     out = table
     for _ in range(order):
@@ -135,7 +137,7 @@ def _differences(table: NDArray[np.int32], order: int, across: int) -> NDArray[n
     return out
 
 
-def _planes(table: NDArray[np.int32]) -> tuple[bytes, int]:
+def _planes(table: Ints) -> tuple[bytes, int]:
     """Bytes of integers, small ones of either sign becoming small ones, and how many bytes each has."""
     bits = ((table << 1) ^ (table >> 31)).view(np.uint32)
     planes = max(1, (int(bits.max(initial=0)).bit_length() + 7) // 8)

@@ -6,9 +6,9 @@ from collections.abc import Callable, Sequence
 from typing import TYPE_CHECKING, Any, NamedTuple
 
 import numpy as np
-from numpy.typing import NDArray
 
 from stickslip import checks
+from stickslip.arrays import Array, Ints, LongInts
 from stickslip.errors import InputError
 from stickslip.geometry.rotation import matrix
 from stickslip.model import DYNAMIC, Model
@@ -53,7 +53,7 @@ class Packed(NamedTuple):
     blocks: dict[str, Block]
 
 
-def played_frames(time: NDArray[np.float64], fps: float, start: float | None, end: float | None) -> NDArray[np.int64]:
+def played_frames(time: Array, fps: float, start: float | None, end: float | None) -> LongInts:
     """Numbers of the recorded frames nearest to the times of a film of ``fps`` frames a second, each once.
 
     start, end [s]: the part to play; None: from the first frame, to the last.
@@ -75,7 +75,7 @@ def played_frames(time: NDArray[np.float64], fps: float, start: float | None, en
     return np.unique(np.where(wanted - time[before] <= time[after] - wanted, before, after))
 
 
-def scene_size(model: Model, balls: NDArray[np.float64], q: NDArray[np.float64], nodes: NDArray[np.float64]) -> float:
+def scene_size(model: Model, balls: Array, q: Array, nodes: Array) -> float:
     """[m] diagonal of the box around the paths q (n, nb, 7) and nodes (n, nn, 3), bodies that flew away left out.
 
     balls (nb, 4): as body_balls gives.
@@ -120,7 +120,7 @@ def framed_places(model: Model, poses: Sequence[Pose]) -> list[list[float]]:
     return [[float(x) for x in row] for row in rows]
 
 
-def few_poses(recording: Recording, frames: NDArray[np.int64]) -> list[Pose]:
+def few_poses(recording: Recording, frames: LongInts) -> list[Pose]:
     """Poses of at most POSES of the frames, the first and the last among them."""
     few = frames[spread(len(frames), POSES)].tolist()
     soft, none = recording.model.soft.count, np.zeros((0, 3))
@@ -168,7 +168,7 @@ def geometry(model: Model) -> Packed:
     return Packed({"groups": facts, "steepest": STEEPEST_GROUND}, blocks)
 
 
-def motion(recording: Recording, frames: NDArray[np.int64], colour_by: str | None, progress: Progress) -> Packed:
+def motion(recording: Recording, frames: LongInts, colour_by: str | None, progress: Progress) -> Packed:
     """Poses of bodies and joints, soft nodes with their colour values, of k frames."""
     model, soft = recording.model, recording.model.soft
     if colour_by is not None:
@@ -215,11 +215,11 @@ def motion(recording: Recording, frames: NDArray[np.int64], colour_by: str | Non
     return Packed(facts, blocks)
 
 
-def contact_marks(recording: Recording, frames: NDArray[np.int64], size: float, progress: Progress) -> Packed:
+def contact_marks(recording: Recording, frames: LongInts, size: float, progress: Progress) -> Packed:
     """Contacts of k frames: rows in the order of pairs of bodies, then of time, so that neighbours are alike."""
     counts = np.diff(recording.contact_offset)[frames]
     most = _cap(counts)
-    rows: list[NDArray[np.float64]] = [np.zeros((0, 11))]
+    rows: list[Array] = [np.zeros((0, 11))]
     for k, f in enumerate(frames.tolist()):
         stored = recording.contacts(f)
         found = contacts_on_moving(recording.model, stored, np.nan_to_num(stored.force))
@@ -262,7 +262,7 @@ def contact_marks(recording: Recording, frames: NDArray[np.int64], size: float, 
     return Packed(facts, blocks)
 
 
-def _cap(counts: NDArray[np.int64]) -> int:
+def _cap(counts: LongInts) -> int:
     """The largest number of contacts a frame with which all frames together stay within the budget."""
     if counts.sum() <= CONTACT_BUDGET:
         return int(counts.max(initial=0))
@@ -273,6 +273,6 @@ def _cap(counts: NDArray[np.int64]) -> int:
     return low
 
 
-def _columns(table: NDArray[np.int32]) -> NDArray[np.int32]:
+def _columns(table: Ints) -> Ints:
     """(n, k, 3 or 4) as (n, 3 k or 4 k): first entries of all, then second ones, so that neighbours are alike."""
     return np.ascontiguousarray(table.transpose(0, 2, 1)).reshape(len(table), -1)

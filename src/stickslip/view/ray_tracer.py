@@ -20,8 +20,8 @@ from math import inf, sqrt
 from typing import NamedTuple
 
 import numpy as np
-from numpy.typing import NDArray
 
+from stickslip.arrays import Array
 from stickslip.geometry.shapes import BOX, CAPSULE, CYLINDER, HULL, MESH, SPHERE
 from stickslip.jit import kernel
 from stickslip.linalg.vec3 import add, cross, dot, mat_t_vec, mat_vec, normalize, scale, sub
@@ -40,9 +40,9 @@ STACK_SIZE = 96
 class TracedScene(NamedTuple):
     """Shapes at fixed poses."""
 
-    shapes: NDArray[np.float64]
+    shapes: Array
     """(n, 22)"""
-    parts: NDArray[np.float64]
+    parts: Array
     """(p, 9)"""
     planes: int
     """Half-spaces, the first rows of shapes."""
@@ -52,7 +52,7 @@ class TracedScene(NamedTuple):
     """Row of the root of the tree over what is drawn as glass, or -1."""
 
 
-def thickness_and_half(shapes: NDArray[np.float64]) -> tuple[NDArray[np.float64], NDArray[np.float64]]:
+def thickness_and_half(shapes: Array) -> tuple[Array, Array]:
     """Diameter (n,) of the thinnest part and half sides (n, 3) of shapes; inf and zero of hulls and meshes."""
     kind, size = shapes[:, KIND], shapes[:, SIZE : SIZE + 3]
     thick, half = np.full(len(shapes), inf), np.zeros((len(shapes), 3))

@@ -6,8 +6,8 @@ import math
 from typing import TYPE_CHECKING, Any, NamedTuple
 
 import numpy as np
-from numpy.typing import NDArray
 
+from stickslip.arrays import Array, LongInts
 from stickslip.names import visible
 from stickslip.view.course import FLOWS, Course
 from stickslip.view.run_plots import usual_stages
@@ -105,7 +105,7 @@ def worst_severity(warnings: list[RunWarning]) -> str:
     return warnings[0].severity if warnings else "note"
 
 
-def _worst(course: Course, values: NDArray[np.float64], measure: Measure) -> dict[str, Any]:
+def _worst(course: Course, values: Array, measure: Measure) -> dict[str, Any]:
     """The largest value, when it was, and the median."""
     known = np.isfinite(values)
     if not known.any():
@@ -119,7 +119,7 @@ def _worst(course: Course, values: NDArray[np.float64], measure: Measure) -> dic
     }
 
 
-def _mean(values: NDArray[np.int64]) -> float:
+def _mean(values: LongInts) -> float:
     return float(values.mean()) if len(values) else 0.0
 
 

@@ -9,8 +9,8 @@ from collections.abc import Callable, Mapping, Sequence
 from typing import Any, NamedTuple
 
 import numpy as np
-from numpy.typing import NDArray
 
+from stickslip.arrays import Array
 from stickslip.view.course import FLOWS, STAGES, Course
 from stickslip.view.drawing import COLOURS, FAILED, canvas, style
 
@@ -47,9 +47,7 @@ class Plot(NamedTuple):
     """Draws onto axes of Matplotlib."""
 
 
-def thinned(
-    time: NDArray[np.float64], values: NDArray[np.float64], most: int = MOST_POINTS
-) -> tuple[NDArray[np.float64], NDArray[np.float64]]:
+def thinned(time: Array, values: Array, most: int = MOST_POINTS) -> tuple[Array, Array]:
     """At most about ``most`` of the points (n,), among them the smallest and the largest of every stretch."""
     if len(time) <= most:
         return time, values
@@ -364,7 +362,7 @@ def _from_zero(axis: Any) -> None:
     axis.set_ylim(0.0, 1.08 * top if top > 0.0 else 1.0)
 
 
-def _some(values: NDArray[np.float64], floor: float = 0.0) -> bool:
+def _some(values: Array, floor: float = 0.0) -> bool:
     """Whether any value is a number above the floor, up or down."""
     return bool((np.abs(np.nan_to_num(values, nan=0.0)) > floor).any())
 

@@ -6,8 +6,8 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
 import numpy as np
-from numpy.typing import NDArray
 
+from stickslip.arrays import Array, Bools
 from stickslip.geometry.rotation import matrix
 from stickslip.model import DYNAMIC, Model
 from stickslip.names import visible
@@ -26,9 +26,9 @@ STANDARD_GRAVITY = 9.81
 class SceneScales:
     """Scales of a scene with n bodies, soft ones after the rigid ones; "usual" means the median of what moves."""
 
-    size: NDArray[np.float64]
+    size: Array
     """(n,) [m] diameter of a ball that holds the body, wherever its origin is; infinite for half-spaces."""
-    moves: NDArray[np.bool_]
+    moves: Bools
     """(n,) whether the solver moves the body."""
     length: float
     """[m] size of a usual body."""
@@ -40,7 +40,7 @@ class SceneScales:
     """[W] of gravity on a usual body at that speed."""
     energy: float
     """[J] that lifting all bodies by a thousandth of their size takes."""
-    middle: NDArray[np.float64]
+    middle: Array
     """(3,) [m] of the scene at its start."""
     extent: float
     """[m] of the scene at its start, half-spaces left out."""
@@ -49,12 +49,12 @@ class SceneScales:
     springs: bool
     """Whether some contacts are springs, which need overlap."""
 
-    def places(self, recording: Recording, frame: int) -> NDArray[np.float64]:
+    def places(self, recording: Recording, frame: int) -> Array:
         """(n, 3) [m] middles of all bodies in a frame."""
         model = recording.model
         return _all_bodies(model, recording.q[frame][:, :3], recording.node_position[frame])
 
-    def speeds(self, recording: Recording, frame: int) -> NDArray[np.float64]:
+    def speeds(self, recording: Recording, frame: int) -> Array:
         """(n,) [m/s] of all bodies in a frame."""
         return np.linalg.norm(
             _all_bodies(recording.model, recording.v[frame][:, :3], recording.node_velocity[frame]), axis=1
@@ -105,7 +105,7 @@ def body_name(model: Model, number: int) -> str:
     return visible(model.body_names[number] if number < rigid else model.soft.names[number - rigid])
 
 
-def _all_bodies(model: Model, rigid: NDArray[np.float64], nodes: NDArray[np.float64]) -> NDArray[np.float64]:
+def _all_bodies(model: Model, rigid: Array, nodes: Array) -> Array:
     """Values (n, 3) of rigid bodies, and means over the nodes (nn, 3) of each soft one."""
     soft = model.soft
     if not soft.count:

@@ -5,8 +5,8 @@ from __future__ import annotations
 from collections.abc import Sequence
 
 import numpy as np
-from numpy.typing import NDArray
 
+from stickslip.arrays import Array, Bools
 from stickslip.collision.contacts import shape_poses
 from stickslip.geometry.shapes import HALF_SPACE
 from stickslip.model import DYNAMIC, STATIC, Model
@@ -19,7 +19,7 @@ LOOKED_AT = 400
 """Most points of what moves that are tried."""
 
 
-def see_through(model: Model, poses: Sequence[Pose], view: Camera) -> NDArray[np.bool_]:
+def see_through(model: Model, poses: Sequence[Pose], view: Camera) -> Bools:
     """(ns,) shapes of static bodies that hide what moves in one of the poses; walls of containers, mostly."""
     glass = np.zeros(len(model.shape_type), np.bool_)
     fixed = np.flatnonzero((model.body_kind[model.shape_body] == STATIC) & (model.shape_type != HALF_SPACE))
@@ -39,20 +39,20 @@ def see_through(model: Model, poses: Sequence[Pose], view: Camera) -> NDArray[np
     return glass
 
 
-def _points(model: Model, q: NDArray[np.float64], nodes: NDArray[np.float64]) -> NDArray[np.float64]:
+def _points(model: Model, q: Array, nodes: Array) -> Array:
     """Points (k, 3) [m] of what moves: centres of rigid bodies, and nodes on the surfaces of soft ones."""
     points = np.concatenate([q[model.body_kind == DYNAMIC, :3], nodes[np.unique(model.soft.surface.triangles)]])
     return points[:: max(1, -(-len(points) // LOOKED_AT))]
 
 
 def _between(
-    eye: NDArray[np.float64],
-    points: NDArray[np.float64],
-    position: NDArray[np.float64],
-    rotation: NDArray[np.float64],
-    middle: NDArray[np.float64],
-    half: NDArray[np.float64],
-) -> NDArray[np.bool_]:
+    eye: Array,
+    points: Array,
+    position: Array,
+    rotation: Array,
+    middle: Array,
+    half: Array,
+) -> Bools:
     """(k,) whether the way from the eye to points (k, 3) enters a box at a pose."""
     start, end = (eye - position) @ rotation - middle, (points - position) @ rotation - middle
     way = np.where(np.abs(end - start) < 1e-300, 1e-300, end - start)

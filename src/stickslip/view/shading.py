@@ -10,8 +10,8 @@ from __future__ import annotations
 from math import exp, inf, sqrt
 
 import numpy as np
-from numpy.typing import NDArray
 
+from stickslip.arrays import Array
 from stickslip.geometry.shapes import BOX, CYLINDER, HALF_SPACE, HULL, MESH, SPHERE
 from stickslip.jit import kernel
 from stickslip.linalg.vec3 import add, axpy, dot, normalize, scale, tangents
@@ -45,14 +45,14 @@ PATTERN = 16
 """Pixels of a pattern of directions: four by four."""
 
 
-def sky_directions(count: int) -> NDArray[np.float64]:
+def sky_directions(count: int) -> Array:
     """(count, 3) directions about z, dense where a surface with that normal is lit most (cosine-weighted)."""
     u, w = _low_discrepancy(count)
     r, angle = np.sqrt(u), 2.0 * np.pi * w
     return np.column_stack([r * np.cos(angle), r * np.sin(angle), np.sqrt(np.maximum(0.0, 1.0 - u))])
 
 
-def sun_directions(sun: tuple[float, float, float], count: int) -> NDArray[np.float64]:
+def sun_directions(sun: tuple[float, float, float], count: int) -> Array:
     """(count, 3) directions to points of the sun's disc around its middle."""
     u, w = _low_discrepancy(count)
     t1, t2 = (np.array(t) for t in tangents(sun))
@@ -61,7 +61,7 @@ def sun_directions(sun: tuple[float, float, float], count: int) -> NDArray[np.fl
     return np.asarray(found / np.linalg.norm(found, axis=1, keepdims=True))
 
 
-def _low_discrepancy(count: int) -> tuple[NDArray[np.float64], NDArray[np.float64]]:
+def _low_discrepancy(count: int) -> tuple[Array, Array]:
     """Coordinates (count,) of the first points of the R2 sequence in the unit square."""
     i = np.arange(count, dtype=np.float64)
     return (0.5 + 0.7548776662466927 * i) % 1.0, (0.5 + 0.5698402909980532 * i) % 1.0

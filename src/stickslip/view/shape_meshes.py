@@ -6,8 +6,8 @@ from collections.abc import Iterator
 from typing import NamedTuple
 
 import numpy as np
-from numpy.typing import NDArray
 
+from stickslip.arrays import Array, Ints, LongInts
 from stickslip.geometry.shapes import BOX, CAPSULE, CYLINDER, HALF_SPACE, HULL, MESH, SPHERE
 from stickslip.model import Model
 
@@ -19,13 +19,13 @@ class Instances(NamedTuple):
     """k shapes that are drawn as one mesh, each with a scale, at the pose of the shape (shape_poses_wxyz)."""
 
     name: str
-    vertices: NDArray[np.float64]
+    vertices: Array
     """(nv, 3) closed surface; [m] where the scales are 1, else of unit size."""
-    faces: NDArray[np.int32]
+    faces: Ints
     """(nf, 3) counter-clockwise seen from outside."""
-    shapes: NDArray[np.int32]
+    shapes: Ints
     """(k,) index of each shape in the model."""
-    scales: NDArray[np.float64]
+    scales: Array
     """(k, 3) along the axes of the shape."""
     smooth: bool
     """Whether it is round: shaded without edges."""
@@ -36,7 +36,7 @@ def shape_instances(model: Model) -> list[Instances]:
     return [group for group in _groups(model) if len(group.shapes)]
 
 
-def shape_poses_wxyz(model: Model, q: NDArray[np.float64]) -> tuple[NDArray[np.float64], NDArray[np.float64]]:
+def shape_poses_wxyz(model: Model, q: Array) -> tuple[Array, Array]:
     """World position (ns, 3) [m] and rotation (ns, 4) as (w, x, y, z) of every shape at q (nb, 7)."""
     pose = q[model.shape_body]
     turn, w, r = pose[:, 3:], pose[:, 3:4], pose[:, 4:]
@@ -48,7 +48,7 @@ def shape_poses_wxyz(model: Model, q: NDArray[np.float64]) -> tuple[NDArray[np.f
     return position, np.column_stack([scalar, vector])
 
 
-def half_spaces(model: Model) -> NDArray[np.int32]:
+def half_spaces(model: Model) -> Ints:
     """Indices of the shapes that are half-spaces; local z is their normal."""
     return np.flatnonzero(model.shape_type == HALF_SPACE).astype(np.int32)
 
@@ -72,9 +72,7 @@ def _groups(model: Model) -> Iterator[Instances]:
     yield from _equal_meshes("mesh", of_kind[MESH], [_mesh(model, int(m)) for m in model.shape_mesh[of_kind[MESH]]])
 
 
-def _equal_meshes(
-    name: str, shapes: NDArray[np.int32], meshes: list[tuple[NDArray[np.float64], NDArray[np.int32]]]
-) -> Iterator[Instances]:
+def _equal_meshes(name: str, shapes: Ints, meshes: list[tuple[Array, Ints]]) -> Iterator[Instances]:
     """Groups of shapes whose meshes are equal bit for bit."""
     groups: dict[bytes, list[int]] = {}
     for k, (vertices, faces) in enumerate(meshes):
@@ -84,7 +82,7 @@ def _equal_meshes(
         yield Instances(f"{name}-{number}", *meshes[members[0]], own, np.ones((len(own), 3)), False)
 
 
-def _hull(model: Model, h: int) -> tuple[NDArray[np.float64], NDArray[np.int32]]:
+def _hull(model: Model, h: int) -> tuple[Array, Ints]:
     """A hull with its faces cut into fans."""
     hulls = model.hulls
     faces = []
@@ -95,7 +93,7 @@ def _hull(model: Model, h: int) -> tuple[NDArray[np.float64], NDArray[np.int32]]
     return vertices, np.concatenate(faces).astype(np.int32)
 
 
-def _mesh(model: Model, m: int) -> tuple[NDArray[np.float64], NDArray[np.int32]]:
+def _mesh(model: Model, m: int) -> tuple[Array, Ints]:
     """A triangle mesh as it is in the tables."""
     tables = model.meshes
     (vertex, triangle), (last_vertex, last) = tables.starts[m, :2], tables.starts[m + 1, :2]
@@ -106,34 +104,34 @@ def _mesh(model: Model, m: int) -> tuple[NDArray[np.float64], NDArray[np.int32]]
 # ---- unit surfaces ---------------------------------------------------------------------------------------------
 
 
-def sphere() -> tuple[NDArray[np.float64], NDArray[np.int32]]:
+def sphere() -> tuple[Array, Ints]:
     """Ball of radius 1."""
     angle = np.linspace(0.0, np.pi, RINGS + 1)[1:-1]
     return _turned(np.sin(angle), np.cos(angle), 1.0, -1.0)
 
 
-def capsule(half: float) -> tuple[NDArray[np.float64], NDArray[np.int32]]:
+def capsule(half: float) -> tuple[Array, Ints]:
     """Segment along z of half length ``half``, thickened by 1."""
     angle = np.linspace(0.0, 0.5 * np.pi, RINGS // 2 + 1)[1:]
     radius, height = np.sin(angle), np.cos(angle) + half
     return _turned(np.append(radius, radius[::-1]), np.append(height, -height[::-1]), 1.0 + half, -1.0 - half)
 
 
-def cylinder() -> tuple[NDArray[np.float64], NDArray[np.int32]]:
+def cylinder() -> tuple[Array, Ints]:
     """Cylinder of radius 1 and half length 1 along z; its rims are doubled, so that caps are shaded flat."""
     return _turned(np.ones(4), np.array([1.0, 1.0, -1.0, -1.0]), 1.0, -1.0)
 
 
-def cone() -> tuple[NDArray[np.float64], NDArray[np.int32]]:
+def cone() -> tuple[Array, Ints]:
     """Cone with its tip at the origin, opening to radius 1 at z = 1; without its base."""
     vertices, faces = _turned(np.ones(1), np.ones(1), 1.0, 0.0)
     return vertices, faces[AROUND:]
 
 
-def box() -> tuple[NDArray[np.float64], NDArray[np.int32]]:
+def box() -> tuple[Array, Ints]:
     """Cube of half edge 1; each face has corners of its own, so that it is shaded flat."""
-    vertices: list[NDArray[np.float64]] = []
-    faces: list[NDArray[np.int64]] = []
+    vertices: list[Array] = []
+    faces: list[LongInts] = []
     for axis in range(3):
         for side in (1.0, -1.0):
             corner = np.zeros((4, 3))
@@ -145,9 +143,7 @@ def box() -> tuple[NDArray[np.float64], NDArray[np.int32]]:
     return np.concatenate(vertices), np.concatenate(faces).astype(np.int32)
 
 
-def _turned(
-    radius: NDArray[np.float64], height: NDArray[np.float64], top: float, bottom: float
-) -> tuple[NDArray[np.float64], NDArray[np.int32]]:
+def _turned(radius: Array, height: Array, top: float, bottom: float) -> tuple[Array, Ints]:
     """Surface of revolution about z through rings from above to below, closed by points at top and bottom."""
     turn = 2.0 * np.pi * np.arange(AROUND) / AROUND
     circle = np.stack([np.cos(turn), np.sin(turn)], axis=1)

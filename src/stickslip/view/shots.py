@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING
 import numpy as np
 from numpy.typing import NDArray
 
+from stickslip.arrays import Array, LongInts
 from stickslip.errors import InputError
 from stickslip.model import Model
 from stickslip.names import shown, visible
@@ -126,16 +127,16 @@ class Shots:
             forces = ForceKey(force, long * force / self._arrows.force, thick, head)
         return colours, forces, look.joints and bool(self.recording.model.joint_names)
 
-    def _values(self, number: int) -> NDArray[np.float64]:
+    def _values(self, number: int) -> Array:
         """One number (nn,) a node of the quantity that colours show."""
         return recorded_values(self.recording, self.look.colour_by or "speed", number)
 
-    def _value_limits(self, frames: NDArray[np.int64]) -> tuple[float, float]:
+    def _value_limits(self, frames: LongInts) -> tuple[float, float]:
         """What the first and the last colour stand for, over all frames."""
         least = least_range(self.recording.model.soft, self.look.colour_by or "speed")
         return value_limits(np.array([value_limits(self._values(int(i))) for i in frames]).ravel(), least)
 
-    def _arrow_scale(self, frames: NDArray[np.int64]) -> ArrowScale | None:
+    def _arrow_scale(self, frames: LongInts) -> ArrowScale | None:
         """Of the force of the longest arrow and the usual number of contacts; None where there are no forces."""
         from stickslip.view.contact_marks import ArrowScale  # holds kernels
 

@@ -6,8 +6,8 @@ from functools import lru_cache
 from typing import TYPE_CHECKING
 
 import numpy as np
-from numpy.typing import NDArray
 
+from stickslip.arrays import Array
 from stickslip.errors import InputError
 from stickslip.soft_tables import SoftTables
 
@@ -32,7 +32,7 @@ LEAST_STRAIN, LEAST_SPEED = 1e-9, 1e-9
 """A strain, and a speed [m/s], that are nothing to look at."""
 
 
-def element_values(report: ElementReport, quantity: str, volume: NDArray[np.float64]) -> NDArray[np.float64]:
+def element_values(report: ElementReport, quantity: str, volume: Array) -> Array:
     """One number (nt,) an element: von Mises' stress [Pa], the largest principal strain, or strain energy [J/m^3]."""
     match quantity:
         case "von-mises":
@@ -44,7 +44,7 @@ def element_values(report: ElementReport, quantity: str, volume: NDArray[np.floa
     raise InputError(f"picture: colour by {quantity!r} is unknown; it must be one of {', '.join(QUANTITIES)}")
 
 
-def largest_principal(strain: NDArray[np.float64]) -> NDArray[np.float64]:
+def largest_principal(strain: Array) -> Array:
     """(k,) the eigenvalue of largest size, without its sign, of symmetric matrices (k, 3, 3); in closed form, since
     LAPACK takes longer for a matrix than a page has for a frame."""
     # single precision is more than colours show
@@ -58,9 +58,7 @@ def largest_principal(strain: NDArray[np.float64]) -> NDArray[np.float64]:
     return np.maximum(np.abs(high), np.abs(low)).astype(np.float64)
 
 
-def node_values(
-    soft: SoftTables, quantity: str, report: ElementReport | None, speed: NDArray[np.float64]
-) -> NDArray[np.float64]:
+def node_values(soft: SoftTables, quantity: str, report: ElementReport | None, speed: Array) -> Array:
     """One number (nn,) a node; ``report`` is needed but for the speed (nn,) [m/s]."""
     if quantity == "speed":
         return speed
@@ -69,7 +67,7 @@ def node_values(
     return node_means(soft, element_values(report, quantity, soft.elements.volume))
 
 
-def recorded_values(recording: Recording, quantity: str, number: int) -> NDArray[np.float64]:
+def recorded_values(recording: Recording, quantity: str, number: int) -> Array:
     """One number (nn,) a node of a quantity in a frame of a recording; no more of it is read than that needs."""
     fields, still = FIELDS[quantity], np.zeros(0)
     report = recording.elements(number, fields=fields) if fields else None
@@ -77,7 +75,7 @@ def recorded_values(recording: Recording, quantity: str, number: int) -> NDArray
     return node_values(recording.model.soft, quantity, report, speed)
 
 
-def node_means(soft: SoftTables, values: NDArray[np.float64]) -> NDArray[np.float64]:
+def node_means(soft: SoftTables, values: Array) -> Array:
     """Numbers (nn,) of nodes for those of elements (nt,): the mean around a node, weighted by volume."""
     elements = soft.elements
     if values.shape != elements.volume.shape or not np.isfinite(values).all():
@@ -112,7 +110,7 @@ def least_range(soft: SoftTables, quantity: str) -> float:
     return 0.5 * young * LEAST_STRAIN**2 if quantity == "energy" else young * LEAST_STRAIN
 
 
-def value_limits(values: NDArray[np.float64], least: float = 0.0) -> tuple[float, float]:
+def value_limits(values: Array, least: float = 0.0) -> tuple[float, float]:
     """What the first and the last colour stand for, where nobody says: zero, or the least if negative; the largest.
 
     The last one is ``least`` (see least_range) at least, so that rounding errors are not seen.
@@ -120,7 +118,7 @@ def value_limits(values: NDArray[np.float64], least: float = 0.0) -> tuple[float
     return min(0.0, float(values.min(initial=0.0))), float(values.max(initial=least))
 
 
-def value_colours(values: NDArray[np.float64], limits: tuple[float, float]) -> NDArray[np.float64]:
+def value_colours(values: Array, limits: tuple[float, float]) -> Array:
     """sRGB (k, 3) of numbers (k,) between two limits."""
     low, high = limits
     place = np.clip((values - low) / max(high - low, 1e-300), 0.0, 1.0)

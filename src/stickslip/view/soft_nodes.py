@@ -9,8 +9,8 @@ from functools import partial
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
-from numpy.typing import NDArray
 
+from stickslip.arrays import Array, Ints
 from stickslip.model import Model
 from stickslip.view.traced_scene import body_colours, linear
 
@@ -30,9 +30,7 @@ BOX = 1e6
 class SoftNodes:
     """The surfaces of all soft bodies of a model, as nodes under ``root``."""
 
-    def __init__(
-        self, server: viser.ViserServer, model: Model, nodes: NDArray[np.float64], unit: float, root: str
-    ) -> None:
+    def __init__(self, server: viser.ViserServer, model: Model, nodes: Array, unit: float, root: str) -> None:
         """Nodes of soft bodies at (nn, 3) [m]; unit: lengths of the page per metre."""
         surface = model.soft.surface
         self._model, self._unit = model, unit
@@ -40,7 +38,7 @@ class SoftNodes:
         number = np.full(model.soft.node_count, -1, np.int32)
         number[self._drawn] = np.arange(len(self._drawn), dtype=np.int32)
         triangles = number[surface.triangles]
-        self._plain: list[tuple[Any, NDArray[np.int32]]] = []
+        self._plain: list[tuple[Any, Ints]] = []
         colours = body_colours(model)[model.body_count :]
         for s in range(model.soft.count):
             own = surface.triangles[surface.triangle_body == s]
@@ -65,7 +63,7 @@ class SoftNodes:
         """Nodes in the page."""
         return len(self._plain) + len(self._painted)
 
-    def show(self, nodes: NDArray[np.float64], colours: NDArray[np.float64] | None) -> None:
+    def show(self, nodes: Array, colours: Array | None) -> None:
         """Move the surfaces to nodes (nn, 3) [m], painted with colours (nn, 3) sRGB 0..1 or plain."""
         if not self._plain:
             return
@@ -107,7 +105,7 @@ class SoftNodes:
                 for node, _ in self._plain:
                     node.visible, node.opacity = self._grips, 0.0
 
-    def moving(self) -> list[tuple[Any, Callable[[int | None, NDArray[np.float64]], int]]]:
+    def moving(self) -> list[tuple[Any, Callable[[int | None, Array], int]]]:
         """Nodes that can be dragged from now on, with what says which body was pointed at.
 
         The mouse holds on to plain meshes, which are there unseen while painted ones are shown: pages let go of a node
@@ -117,7 +115,7 @@ class SoftNodes:
         return [(node, partial(self._own, self._model.body_count + s)) for s, (node, _) in enumerate(self._plain)]
 
     @staticmethod
-    def _own(body: int, _instance: int | None, _point: NDArray[np.float64]) -> int:
+    def _own(body: int, _instance: int | None, _point: Array) -> int:
         return body
 
 
@@ -157,7 +155,7 @@ def glb_header(vertices: int, triangles: int) -> bytes:
 class PaintedMesh:
     """A binary glTF in memory, whose vertices and colours change."""
 
-    def __init__(self, vertices: int, triangles: NDArray[np.int32]) -> None:
+    def __init__(self, vertices: int, triangles: Ints) -> None:
         """A file for so many vertices, all at the origin, and triangles (nf, 3)."""
         header = glb_header(vertices, len(triangles))
         content = np.zeros(16 * vertices, np.uint8)
@@ -170,7 +168,7 @@ class PaintedMesh:
         self._colours = self.data[end : end + 4 * vertices].reshape(-1, 4)
         self._colours[:] = 255
 
-    def paint(self, vertices: NDArray[np.float64], colours: NDArray[np.float64]) -> None:
+    def paint(self, vertices: Array, colours: Array) -> None:
         """Put vertices (nv, 3) and their sRGB colours (nv, 3) 0..1 into the file."""
         self._vertices[:] = vertices
         self._colours[:, :3] = _LINEAR[(255.0 * colours + 0.5).astype(np.uint8)]

@@ -5,8 +5,8 @@ from __future__ import annotations
 from typing import NamedTuple
 
 import numpy as np
-from numpy.typing import NDArray
 
+from stickslip.arrays import Array, Ints, LongInts
 from stickslip.geometry.mesh_tree import build_tree
 from stickslip.soft_tables import SoftTables
 
@@ -14,19 +14,19 @@ from stickslip.soft_tables import SoftTables
 class SoftSurfaces(NamedTuple):
     """The surfaces of ns soft bodies as rows of the parts of a TracedScene; nt triangles."""
 
-    lower: NDArray[np.float64]
+    lower: Array
     """(ns, 3) [m] box of each."""
-    upper: NDArray[np.float64]
-    start: NDArray[np.int64]
+    upper: Array
+    start: LongInts
     """(ns, 2) first and last node of the tree of each."""
-    bounds: NDArray[np.float64]
-    links: NDArray[np.int32]
+    bounds: Array
+    links: Ints
     """Nodes of those trees, as in geometry/mesh_tree.py."""
-    nodes: NDArray[np.int32]
+    nodes: Ints
     """(nt, 3) nodes of the triangles, in the order of the trees."""
 
 
-def soft_surfaces(soft: SoftTables, x: NDArray[np.float64], tree_nodes: int, triangles: int) -> SoftSurfaces:
+def soft_surfaces(soft: SoftTables, x: Array, tree_nodes: int, triangles: int) -> SoftSurfaces:
     """Surfaces with nodes at x (nn, 3) [m]; the first row of their trees, and that of their triangles."""
     surface = soft.surface
     count = soft.count

@@ -11,8 +11,8 @@ from dataclasses import fields
 from typing import TYPE_CHECKING, NamedTuple
 
 import numpy as np
-from numpy.typing import NDArray
 
+from stickslip.arrays import Array, Ints
 from stickslip.dynamics.contact_rows import gap_bias
 from stickslip.stepping import Stepping
 from stickslip.view.quantity_words import number_words
@@ -95,11 +95,11 @@ class Culprit(NamedTuple):
 class ContactMotion(NamedTuple):
     """How the bodies of k contacts move at their points, b relative to a."""
 
-    opening: NDArray[np.float64]
+    opening: Array
     """(k,) [m/s] along the normal."""
-    slip: NDArray[np.float64]
+    slip: Array
     """(k, 3) [m/s] across it, world."""
-    spin: NDArray[np.float64]
+    spin: Array
     """(k,) [rad/s] about it; of soft bodies none."""
 
 
@@ -111,9 +111,7 @@ def contact_motion(recording: Recording, frame: int, contacts: RecordedContacts)
         v, nodes = 0.5 * (v + recording.v[frame - 1]), 0.5 * (nodes + recording.node_velocity[frame - 1])
     found_at = recording.q[frame][:, :3] - (0.5 * dt if scheme == "moreau" else dt) * v[:, :3]
 
-    def side(
-        body: NDArray[np.int32], node: NDArray[np.int32], weight: NDArray[np.float64]
-    ) -> tuple[NDArray[np.float64], NDArray[np.float64]]:
+    def side(body: Ints, node: Ints, weight: Array) -> tuple[Array, Array]:
         linear, spin = np.zeros((len(body), 3)), np.zeros((len(body), 3))
         rigid = body < recording.model.body_count
         own = body[rigid]
@@ -194,7 +192,7 @@ def _culprit(contact: int, own: float, computed: float, certified: float) -> Cul
     return Culprit(contact, own, own < ALONE * computed, abs(computed - certified) <= SAME * certified)
 
 
-def _over(value: NDArray[np.float64], divisor: NDArray[np.float64]) -> NDArray[np.float64]:
+def _over(value: Array, divisor: Array) -> Array:
     """value / divisor; zero where that is zero."""
     return np.divide(value, divisor, out=np.zeros(np.broadcast_shapes(value.shape, divisor.shape)), where=divisor > 0.0)
 

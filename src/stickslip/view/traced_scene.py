@@ -8,6 +8,7 @@ from typing import NamedTuple
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
+from stickslip.arrays import Array, Bools, Ints
 from stickslip.collision.contacts import shape_poses
 from stickslip.geometry.mesh_distance import TRIANGLE_TREE, VERTEX_TREE
 from stickslip.geometry.mesh_tree import build_tree
@@ -43,13 +44,13 @@ class Tables(NamedTuple):
     """What all pictures of a model share: rows of shapes without poses, and parts of rigid ones."""
 
     model: Model
-    shapes: NDArray[np.float64]
+    shapes: Array
     """(ns + soft bodies, 22)"""
-    parts: NDArray[np.float64]
+    parts: Array
     """(p, 9) faces of hulls, nodes and triangles of meshes."""
-    middle: NDArray[np.float64]
+    middle: Array
     """(ns, 3) [m] middle of the box around each shape, in its frame."""
-    half: NDArray[np.float64]
+    half: Array
     """(ns, 3) [m] half its sides."""
 
 
@@ -78,10 +79,10 @@ def scene_tables(model: Model) -> Tables:
 
 def traced_scene(
     tables: Tables,
-    q: NDArray[np.float64],
-    nodes: NDArray[np.float64],
-    paint: NDArray[np.float64] | None = None,
-    glass: NDArray[np.bool_] | None = None,
+    q: Array,
+    nodes: Array,
+    paint: Array | None = None,
+    glass: Bools | None = None,
 ) -> TracedScene:
     """The shapes of a model at q (nb, 7) and its soft bodies at nodes (nn, 3).
 
@@ -120,7 +121,7 @@ def traced_scene(
     return TracedScene(ordered, np.concatenate(parts), len(planes), roots[0], roots[1])
 
 
-def body_colours(model: Model) -> NDArray[np.float64]:
+def body_colours(model: Model) -> Array:
     """(nb + ns, 3) sRGB of rigid, then soft bodies: the user's, else the palette for what moves, else greys."""
     colours = np.tile(np.array(STATIC_COLOUR), (model.body_count + model.soft.count, 1))
     colours[: model.body_count][model.body_kind == KINEMATIC] = KINEMATIC_COLOUR
@@ -133,7 +134,7 @@ def body_colours(model: Model) -> NDArray[np.float64]:
     return colours
 
 
-def linear(colour: ArrayLike) -> NDArray[np.float64]:
+def linear(colour: ArrayLike) -> Array:
     """Linear RGB of sRGB colours in 0..1."""
     srgb = np.asarray(colour, dtype=np.float64)
     return np.where(srgb <= 0.04045, srgb / 12.92, ((srgb + 0.055) / 1.055) ** 2.4)
@@ -152,8 +153,6 @@ def _srgb_bytes() -> NDArray[np.uint8]:
     return np.floor(255.0 * srgb + 0.5).astype(np.uint8)
 
 
-def node_rows(
-    bounds: NDArray[np.float64], links: NDArray[np.int32], first_node: int, first_item: int
-) -> NDArray[np.float64]:
+def node_rows(bounds: Array, links: Ints, first_node: int, first_item: int) -> Array:
     """Rows (k, 9) of parts for the nodes of a tree that follow others, over items that do."""
     return np.column_stack([bounds, links + np.array([first_node, first_item, 0])])

@@ -14,6 +14,7 @@ from typing import IO, TYPE_CHECKING
 import numpy as np
 from numpy.typing import NDArray
 
+from stickslip.arrays import Array, LongInts
 from stickslip.checks import finite, positive
 from stickslip.errors import FileError, InputError, MissingDependencyError
 from stickslip.files import whole_file
@@ -39,8 +40,8 @@ SCALE_COLOURS = 24
 
 
 def film_frames(
-    time: NDArray[np.float64], fps: float, speed: float = 1.0, start: float | None = None, end: float | None = None
-) -> NDArray[np.int64]:
+    time: Array, fps: float, speed: float = 1.0, start: float | None = None, end: float | None = None
+) -> LongInts:
     """Numbers of the recorded frames (time (n,) [s]) that are nearest to those of a film; some may come twice.
 
     fps [1/s]: pictures a second; speed: simulated seconds a second of the film; start, end [s]: simulated times.
@@ -70,7 +71,7 @@ def film_frames(
 
 
 def write_gif(
-    shots: Shots, frames: NDArray[np.int64], path: str | os.PathLike[str], fps: float, progress: Progress | None = None
+    shots: Shots, frames: LongInts, path: str | os.PathLike[str], fps: float, progress: Progress | None = None
 ) -> None:
     """Write frames as an endless GIF, whole or not at all; needs the extra ``view``."""
     try:
@@ -108,7 +109,7 @@ def key_colours(look: Look) -> NDArray[np.uint8]:
 
 
 def write_mp4(
-    shots: Shots, frames: NDArray[np.int64], path: str | os.PathLike[str], fps: float, progress: Progress | None = None
+    shots: Shots, frames: LongInts, path: str | os.PathLike[str], fps: float, progress: Progress | None = None
 ) -> None:
     """Write frames as H.264 in an MP4 file that every browser plays, whole or not at all; needs the extra ``video``."""
     try:
@@ -150,7 +151,7 @@ def write_mp4(
             raise FileError(f"cannot write {Path(path)}: FFmpeg stopped: {_last_line(said) or f'code {code}'}")
 
 
-def _pictures(shots: Shots, frames: NDArray[np.int64], progress: Progress | None) -> Iterator[NDArray[np.uint8]]:
+def _pictures(shots: Shots, frames: LongInts, progress: Progress | None) -> Iterator[NDArray[np.uint8]]:
     """Pictures of frames in turn; one that stays is drawn once."""
     shown, picture = -1, np.zeros((0, 0, 3), np.uint8)
     for done, number in enumerate(frames.tolist(), start=1):

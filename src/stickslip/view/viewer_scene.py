@@ -8,8 +8,8 @@ from dataclasses import replace
 from typing import TYPE_CHECKING, Any, Literal, NamedTuple
 
 import numpy as np
-from numpy.typing import NDArray
 
+from stickslip.arrays import Array, Bools
 from stickslip.model import Model
 from stickslip.names import visible
 from stickslip.view.body_nodes import BodyNodes
@@ -38,9 +38,9 @@ class Grab(NamedTuple):
     phase: Literal["start", "update", "end"]
     body: int
     """Rigid body, or Model.body_count + soft body."""
-    point: NDArray[np.float64]
+    point: Array
     """(3,) [m] world: where the body was taken hold of."""
-    target: NDArray[np.float64]
+    target: Array
     """(3,) [m] world: where the mouse is now, in the plane through ``point`` that faces the camera."""
 
 
@@ -51,8 +51,8 @@ class ViewerScene:
         self,
         server: viser.ViserServer,
         model: Model,
-        camera_q: NDArray[np.float64],
-        camera_nodes: NDArray[np.float64],
+        camera_q: Array,
+        camera_nodes: Array,
         later: Sequence[Pose] = (),
     ) -> None:
         """First bodies are at camera_q (nb, 7), nodes at camera_nodes (nn, 3) [m]; that and later poses are framed."""
@@ -60,7 +60,7 @@ class ViewerScene:
         self._lock = threading.RLock()
         self._seen: list[Pose] = [(camera_q, camera_nodes), *later]
         self._frame = Frame(0.0, camera_q, camera_nodes, np.zeros(len(camera_nodes)), NO_CONTACTS, self._no_joints())
-        self._colours: NDArray[np.float64] | None = None
+        self._colours: Array | None = None
         self._shown = dict.fromkeys(("contacts", "forces", "joints", "shadows"), True)
         self._shown |= dict.fromkeys(("cones", "labels", "see_through"), False)
         self._follow: int | None = None
@@ -86,7 +86,7 @@ class ViewerScene:
 
     # ---- what is shown -----------------------------------------------------------------------------------------
 
-    def show(self, frame: Frame, colours: NDArray[np.float64] | None = None) -> None:
+    def show(self, frame: Frame, colours: Array | None = None) -> None:
         """Show a frame, all of it at once; colours (nn, 3) sRGB 0..1 of the nodes of soft bodies, or their own."""
         with self._lock, self.server.atomic():
             self._frame, self._colours = frame, colours
@@ -213,7 +213,7 @@ class ViewerScene:
                 self._anchor = target
             self._show_labels()
 
-    def centre(self, body: int) -> NDArray[np.float64]:
+    def centre(self, body: int) -> Array:
         """(3,) [m] where a rigid body's centre of mass, or the middle of a soft body, is shown to be."""
         if body < self.model.body_count:
             return np.array(self._frame.q[body, :3])
@@ -239,7 +239,7 @@ class ViewerScene:
     def on_drag(self, callback: Callable[[Grab], None]) -> None:
         """Call back when the mouse drags a body; calls come one after another, on the server's thread."""
 
-        def register(node: Any, body_of: Callable[[int | None, NDArray[np.float64]], int]) -> None:
+        def register(node: Any, body_of: Callable[[int | None, Array], int]) -> None:
             held: dict[int, int] = {}
 
             async def moved(event: Any) -> None:  # async: these come in their order
@@ -255,7 +255,7 @@ class ViewerScene:
         for node, body_of in (*self._bodies.moving(), *self._soft.moving()):
             register(node, body_of)
 
-    def draw_spring(self, point: NDArray[np.float64] | None, target: NDArray[np.float64] | None) -> None:
+    def draw_spring(self, point: Array | None, target: Array | None) -> None:
         """A line from a point (3,) [m] of a body to where the mouse pulls it; None: no line."""
         with self.server.atomic():
             self._spring.visible = point is not None and target is not None
@@ -270,7 +270,7 @@ class ViewerScene:
             self._show_marks()
             self._show_labels()
 
-    def _no_joints(self) -> NDArray[np.bool_]:
+    def _no_joints(self) -> Bools:
         return np.zeros(len(self.model.joint_names), np.bool_)
 
     def _show_marks(self) -> None:
@@ -303,7 +303,7 @@ class ViewerScene:
     def _camera(self, width: int, height: int) -> Camera:
         return frame_poses(self.model, self._seen, width, height)
 
-    def _metres(self, page: Any) -> NDArray[np.float64]:
+    def _metres(self, page: Any) -> Array:
         """(3,) [m] world of a point of the page."""
         return (np.asarray(page, dtype=np.float64) - self._offset) / self._unit
 
@@ -328,7 +328,7 @@ class ViewerScene:
 
         client.camera.on_update(resized)
 
-    def _frame_for(self, client: viser.ClientHandle) -> tuple[tuple[int, int], NDArray[np.float64]]:
+    def _frame_for(self, client: viser.ClientHandle) -> tuple[tuple[int, int], Array]:
         """Frame the scene for the size of a page; returns that size and where its camera is now."""
         size = client.camera.image_width, client.camera.image_height
         width, height = max(size[0], 1), max(size[1], 1)
@@ -343,7 +343,7 @@ class ViewerScene:
             client.camera.position, client.camera.look_at = eye, target
         return size, eye
 
-    def _pose(self, camera: Camera, below: float) -> tuple[NDArray[np.float64], NDArray[np.float64]]:
+    def _pose(self, camera: Camera, below: float) -> tuple[Array, Array]:
         """Where a camera stands and looks in the page, lowered by a share of the length that FIELD_OF_VIEW spans."""
         down = 2.0 * below * np.tan(0.5 * FIELD_OF_VIEW) * camera.distance * camera.axes[1]
         eye = camera.eye - down

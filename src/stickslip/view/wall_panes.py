@@ -9,8 +9,8 @@ from collections.abc import Sequence
 from typing import NamedTuple
 
 import numpy as np
-from numpy.typing import NDArray
 
+from stickslip.arrays import Array
 from stickslip.collision.contacts import shape_poses
 from stickslip.geometry.shapes import HALF_SPACE
 from stickslip.model import STATIC, Model
@@ -29,11 +29,11 @@ class Pane(NamedTuple):
     """The part of a half-space that is drawn."""
 
     shape: int
-    corners: NDArray[np.float64]
+    corners: Array
     """(k, 3) [m] of a convex polygon, world, counter-clockwise seen from the free side."""
 
 
-def wall_room(model: Model, poses: Sequence[Pose]) -> NDArray[np.float64] | None:
+def wall_room(model: Model, poses: Sequence[Pose]) -> Array | None:
     """(2, 3) [m] lower and upper corner of the box in which walls are drawn; None for a model without any."""
     _, rotation = shape_poses(model, poses[0][0])
     steep = rotation[:, 2, 2] < STEEPEST_GROUND
@@ -46,7 +46,7 @@ def wall_room(model: Model, poses: Sequence[Pose]) -> NDArray[np.float64] | None
     return np.stack([lower - grown, upper + grown])
 
 
-def wall_panes(model: Model, q: NDArray[np.float64], room: NDArray[np.float64]) -> list[Pane]:
+def wall_panes(model: Model, q: Array, room: Array) -> list[Pane]:
     """Panes at q (nb, 7) of steep half-spaces that pass through a room (2, 3) [m]; others and the ground end them."""
     position, rotation = shape_poses(model, q)
     solid = np.flatnonzero(model.shape_type == HALF_SPACE)
@@ -67,12 +67,10 @@ def wall_panes(model: Model, q: NDArray[np.float64], room: NDArray[np.float64]) 
     return found
 
 
-def _clipped(
-    corners: NDArray[np.float64], normal: NDArray[np.float64], height: float, least: float
-) -> NDArray[np.float64]:
+def _clipped(corners: Array, normal: Array, height: float, least: float) -> Array:
     """The part (k, 3) of a convex polygon on which normal . x is not below height, but for ``least``."""
     above = corners @ normal - height
-    kept: list[NDArray[np.float64]] = []
+    kept: list[Array] = []
     for k in range(len(corners)):
         here, after = above[k], above[(k + 1) % len(corners)]
         if here >= -least:
@@ -82,13 +80,13 @@ def _clipped(
     return np.array(kept).reshape(-1, 3)
 
 
-def _area(corners: NDArray[np.float64]) -> NDArray[np.float64]:
+def _area(corners: Array) -> Array:
     """(3,) [m^2] twice the area of a polygon (k, 3), along its normal."""
     arms = corners - corners[0]
     return np.asarray(np.cross(arms, np.roll(arms, -1, axis=0)).sum(axis=0))
 
 
-def pane_rows(model: Model, panes: Sequence[Pane], eye: NDArray[np.float64]) -> NDArray[np.float64]:
+def pane_rows(model: Model, panes: Sequence[Pane], eye: Array) -> Array:
     """Rows (k, 8) that pixels.lay_panes reads, the nearest pane to the eye (3,) [m] first.
 
     Of each pane a row with its unit normal, the height of its plane along that [m], linear RGB and the number of its

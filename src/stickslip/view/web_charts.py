@@ -5,8 +5,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import TYPE_CHECKING, Any
 
-import numpy as np
-from numpy.typing import NDArray
+from stickslip.arrays import Array
 
 if TYPE_CHECKING:
     import viser
@@ -28,7 +27,7 @@ def chart_heading(title: str, unit: str, along: str) -> str:
 
 def add_chart(
     server: viser.ViserServer,
-    data: tuple[NDArray[np.float64], ...],
+    data: tuple[Array, ...],
     along: str,
     series: Sequence[tuple[str, str]],
     *,
