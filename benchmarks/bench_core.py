@@ -80,7 +80,7 @@ def sweep_seconds(contacts: int, in_slabs: bool = False) -> float:
         J.column_start,
     )
     laws = contact_laws(problem.laws.friction[:contacts, 0])
-    part = ContactProblem(problem.A, problem.v_free, cut, problem.bias[: 3 * contacts].copy(), laws)
+    part = ContactProblem(problem.momentum, cut, problem.bias[: 3 * contacts].copy(), laws)
     slabs = slabs_of(part.J) if in_slabs else None
     if slabs is not None:
         part, _ = reordered(part, slabs.order)

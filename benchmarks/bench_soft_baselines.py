@@ -21,7 +21,8 @@ import numpy as np
 
 from stickslip import Scene, Simulation
 from stickslip.arrays import Array
-from stickslip.contact.problem import ContactProblem, Unsolved
+from stickslip.contact.momentum import Momentum
+from stickslip.contact.problem import ContactProblem
 from stickslip.geometry import tet_generators
 from stickslip.linalg.inertia import SparseInertia, least_fill
 from stickslip.linalg.threads import one_thread
@@ -89,10 +90,8 @@ def fresh(problem: ContactProblem) -> ContactProblem:
     assert isinstance(problem.A, SparseInertia)
     A = least_fill(problem.A)
     start = problem.v_before if problem.v_before is not None else np.zeros(problem.unknown_count)
-    free: object = Unsolved(start, -problem.momentum_gain(start))
-    found = replace(problem, A=SparseInertia(A.rigid, A.parts, A.data, A.pattern), v_free=free)  # type: ignore[arg-type]
-    found.__dict__["momentum_size"] = problem.momentum_size
-    return found
+    unfactorised = SparseInertia(A.rigid, A.parts, A.data, A.pattern)
+    return replace(problem, momentum=Momentum(unfactorised, start, -problem.momentum.gain(start)))
 
 
 def for_sap(problem: ContactProblem) -> ContactProblem:
@@ -104,7 +103,7 @@ def for_sap(problem: ContactProblem) -> ContactProblem:
     touched = np.zeros(found.A.pattern.size, dtype=np.bool_)
     touched[found.J.entry_column] = True
     A = SparseInertia(found.A.rigid, parts_ending_with(found.A.parts, touched), found.A.data, found.A.pattern)
-    return replace(found, A=A, v_free=found.unsolved)
+    return replace(found, momentum=replace(found.momentum, A=A))
 
 
 def measure(method: str, problem: ContactProblem, warm: Array, exact: Array, runs: int) -> Row:

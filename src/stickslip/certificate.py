@@ -14,7 +14,7 @@ import numpy as np
 from stickslip.arrays import Array
 from stickslip.contact.islands import problem_islands
 from stickslip.contact.laws import BOUNDED, BOX_SET, CONTACT, LIMIT, project_scaled
-from stickslip.contact.momentum import momentum_error
+from stickslip.contact.momentum_error import momentum_error
 from stickslip.contact.problem import ContactProblem
 from stickslip.contact.residual import island_residual, scaled_residual
 from stickslip.dynamics import joints
@@ -43,7 +43,7 @@ class Certificate:
     angular_momentum_error: float
     """The same of the angular momentum of a rigid body [N m s]."""
     momentum_relative: float
-    """Largest share of the impulses on a body that it created or lost (contact/momentum.py), dimensionless."""
+    """Largest share of the impulses on a body that it created or lost (contact/momentum_error.py), dimensionless."""
     penetration: float
     """Deepest overlap at the configuration where contacts were found [m]."""
     velocity_violation: float

@@ -20,8 +20,10 @@ from stickslip.arrays import Array
 from stickslip.collision.contacts import Contacts
 from stickslip.collision.matching import match
 from stickslip.contact import delassus
-from stickslip.contact.checks import trusted
-from stickslip.contact.problem import ContactProblem, Laws, contact_laws, solved_later
+from stickslip.contact.block_laws import Laws, contact_laws
+from stickslip.contact.momentum import Momentum
+from stickslip.contact.problem import ContactProblem
+from stickslip.contact.scale import Scale
 from stickslip.dynamics import contact_motion, contact_rows, joints, prescribed, rigid_bodies
 from stickslip.dynamics.cavities import volume
 from stickslip.dynamics.contact_springs import normal_compliance
@@ -236,12 +238,11 @@ class Linearisation:
         inverses = 0.5 * (inverses + np.swapaxes(inverses, 1, 2))
         H = _with_rigid(problem.A, block_diagonal(blocks, inverses))
         # H (v' - v_free') - J^T lam' = A (v - v_free) + H (v' - v) - J^T lam'
-        missing = -problem.momentum_gain(v)
-        solved = problem.unsolved is None
-        stiff = replace(problem, A=H, v_free=v + inertia.solve(H, missing) if solved else solved_later(v, missing))
-        # the same measures
-        stiff.__dict__.update(free_speed=problem.free_speed, momentum_size=problem.momentum_size, masses=problem.masses)
-        return trusted(stiff)
+        missing = -problem.momentum.gain(v)
+        solved = problem.momentum.missing is None
+        momentum = Momentum(H, v + inertia.solve(H, missing)) if solved else Momentum(H, v, missing)
+        scale = problem.scale._replace(speed=problem.free_speed, masses=problem.masses)  # the same measures
+        return replace(problem, momentum=momentum, scale=scale).trusted()
 
     def _first_rows(self) -> Rows:
         """Contact rows at q; the part of the bias that gaps and impacts make is kept for later linearisations."""
@@ -281,13 +282,13 @@ class Linearisation:
         part = Part(SoftRows(rows.J, rows.bias, rows.prescribed, np.zeros(len(rows.bias))), self.laws)
         after: list[Part] = []
         response: Array | None = None
-        inertia_of_all: Inertia = A
+        momentum = Momentum(A, v_free)
         if self.soft is not None:
             part = part._replace(rows=part.rows._replace(J=over_all(rows.J, self.model)))
             own = self.soft.contact_part
             part = joined_parts(part, own) if len(self.contacts) else own
             nodes, x = (self.soft.motion.v, self.soft.x) if at is None else self.soft.end(at)
-            inertia_of_all, v_free = self.soft.inertia(A, v_free, nodes)
+            momentum = self.soft.momentum(A, v_free, nodes)
             response = self.soft.contact_response(A, part.rows.J, nodes) if self.soft.as_rows else None
             after = self.soft.parts_after_joints(q, v, nodes, x, ahead, self._halfway(v) if self.passive else None)
         if self.layout is not None:
@@ -296,22 +297,23 @@ class Linearisation:
             part = joined_parts(part, each)
         found, laws = part
         gap = self.contacts.gap if self.soft is None else np.concatenate([self.contacts.gap, self.soft.contacts.gap])
-        problem = ContactProblem(
-            inertia_of_all, v_free, found.J, found.bias, laws, h, found.prescribed, v_before=self.start, gap=gap
-        )
+        scale = Scale()
         if self.soft is not None:
             none = np.zeros(self.model.rigid_dof_count)
-            problem.__dict__["momentum_size"] = np.concatenate([none, self.soft.momentum_size])
+            scale = scale._replace(momentum=np.concatenate([none, self.soft.momentum_size]))
             if response is not None:
                 # a node answers a contact with its elements, not with its mass alone
-                problem.__dict__["diagonal"] = delassus.diagonal(problem.J, problem.A)
-                problem.diagonal[: len(response)] = response
+                mobility = delassus.diagonal(found.J, momentum.A)
+                mobility[: len(response)] = response
+                scale = scale._replace(mobility=mobility)
         if self.layout is not None or after:
             # joints that need no force leave the rounding of positions; residuals are not measured by that
             noise = float(np.abs(q[:, :3]).max(initial=0.0)) / self.options.horizon
             noise = ROUNDING * max(noise, 0.0 if self.soft is None else self.soft.noise())
-            problem.__dict__["free_speed"] = max(problem.free_speed, noise)
-        return trusted(problem)
+            scale = scale._replace(rounding=noise)
+        return ContactProblem(
+            momentum, found.J, found.bias, laws, h, found.prescribed, v_before=self.start, gap=gap, scale=scale
+        ).trusted()
 
     def _joints(self, q: Array, v: Array, ahead: bool) -> Part:
         """Rows of joints at q (nb, 7) with v (nb, 6)."""

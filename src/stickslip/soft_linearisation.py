@@ -14,8 +14,9 @@ import numpy as np
 from stickslip.arrays import Array, Bools
 from stickslip.collision.matching import match_same, remember
 from stickslip.collision.soft_contacts import SoftContacts, find_soft_contacts
+from stickslip.contact.block_laws import Laws, contact_laws, joined_laws
 from stickslip.contact.laws import BILATERAL, ELASTIC
-from stickslip.contact.problem import Laws, contact_laws, joined_laws, solved_later
+from stickslip.contact.momentum import Momentum
 from stickslip.contact.soft_delassus import dense_delassus
 from stickslip.dynamics import contact_rows, soft_bodies, soft_rows
 from stickslip.dynamics.contact_springs import normal_compliance
@@ -24,7 +25,7 @@ from stickslip.dynamics.soft_rows import SoftRows
 from stickslip.errors import DivergenceError, InputError
 from stickslip.linalg import block_rows, inertia
 from stickslip.linalg.block_rows import BlockRows
-from stickslip.linalg.inertia import BlockDiagonal, Inertia, SparseInertia, parts_ending_with
+from stickslip.linalg.inertia import BlockDiagonal, SparseInertia, parts_ending_with
 from stickslip.model import Model
 from stickslip.solvers.protocol import Solver
 from stickslip.state import State
@@ -139,20 +140,20 @@ class SoftLinearisation:
         nodes = self.all_velocities(v)
         return nodes, soft_bodies.put_held(self.soft, self.motion.positions(nodes), self.motion.time)
 
-    def inertia(self, rigid: BlockDiagonal, v_free: Array, nodes: Array) -> tuple[Inertia, Array]:
-        """A and v_free of all unknowns, from those of rigid bodies and linearised at velocities (nn, 3) of nodes."""
+    def momentum(self, rigid: BlockDiagonal, v_free: Array, nodes: Array) -> Momentum:
+        """Momentum of all unknowns, from A and v_free of rigid bodies and linearised at velocities (nn, 3) of nodes."""
         if self.as_rows:
             mass, free = soft_bodies.lumped_momentum(self.soft, self.motion, nodes)
-            return soft_bodies.with_particles(rigid, mass), np.concatenate([v_free, free])
+            return Momentum(soft_bodies.with_particles(rigid, mass), np.concatenate([v_free, free]))
         if self.matrix_free:
             at = soft_bodies.momentum(self.soft, self.motion, nodes)
             self.momentum_size = at.size
             A = SparseInertia(rigid, self.parts, at.matrix, self.soft.pattern)
             missing = np.concatenate([np.zeros(A.rigid_size), -at.residual])
-            return A, solved_later(np.concatenate([v_free, nodes[self.soft.free].ravel()]), missing)
+            return Momentum(A, np.concatenate([v_free, nodes[self.soft.free].ravel()]), missing)
         if self.A is None or not self.soft.linear:
             self.A, self.free = self._linearised(rigid, nodes)
-        return self.A.with_rigid(rigid), np.concatenate([v_free, self.free])
+        return Momentum(self.A.with_rigid(rigid), np.concatenate([v_free, self.free]))
 
     def _linearised(self, rigid: BlockDiagonal, nodes: Array) -> tuple[SparseInertia, Array]:
         """A and free velocities (3 nf,) at velocities (nn, 3), with as little projection as A needs to be definite."""

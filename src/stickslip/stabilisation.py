@@ -14,9 +14,10 @@ import numpy as np
 
 from stickslip.arrays import Array
 from stickslip.collision.contacts import Contacts, find_contacts
-from stickslip.contact.checks import trusted
+from stickslip.contact.block_laws import Laws
 from stickslip.contact.laws import LIMIT
-from stickslip.contact.problem import ContactProblem, Laws
+from stickslip.contact.momentum import Momentum
+from stickslip.contact.problem import ContactProblem
 from stickslip.dynamics import contact_rows, rigid_bodies
 from stickslip.linalg.block_rows import BlockRows
 from stickslip.model import Model
@@ -59,6 +60,5 @@ def _displacement_problem(model: Model, q: Array, contacts: Contacts, slop: floa
     none = np.zeros(count)
     laws = Laws(np.full(count, LIMIT, np.int32), np.zeros(count, np.int32), np.zeros((count, 3)), none, none)
     gap = np.maximum(contacts.gap - slop, 0.0) + np.minimum(contacts.gap + slop, 0.0)  # as in a step
-    return trusted(
-        ContactProblem(rigid_bodies.mass_blocks(model, q), np.zeros(model.dof_count), normal_rows, gap, laws)
-    )
+    momentum = Momentum(rigid_bodies.mass_blocks(model, q), np.zeros(model.dof_count))
+    return ContactProblem(momentum, normal_rows, gap, laws).trusted()

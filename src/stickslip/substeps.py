@@ -13,7 +13,8 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from stickslip.arrays import Array
-from stickslip.contact.problem import ContactProblem, Unsolved
+from stickslip.contact.momentum import Momentum
+from stickslip.contact.problem import ContactProblem
 from stickslip.dynamics import rigid_bodies
 from stickslip.dynamics.xpbd_bodies import Bodies, mean_velocities
 from stickslip.dynamics.xpbd_contacts import contact_points
@@ -122,15 +123,12 @@ def _judged(step: Linearisation, v_mean: Array, v_end: Array, small: float) -> C
     gain[:rigid] = inertia.apply(rigid_bodies.mass_blocks(step.model, q_end), gain[:rigid])
     if step.soft is not None:
         gain[rigid:] *= np.repeat(step.model.soft.mass[step.model.soft.free], 3)
-    missing = Unsolved(v_mean, -problem.momentum_gain(v_mean) - gain)
-    judged = replace(problem, v_free=missing)  # type: ignore[arg-type]
     # velocities are differences of positions over a ``small`` step [s], and have their rounding
     dynamic = step.model.dynamic
     size = problem.momentum_size.copy()
     size[:rigid:6] += ROUNDING * step.model.mass[dynamic] * np.linalg.norm(q_end[dynamic, :3], axis=1) / small
-    judged.__dict__["momentum_size"] = size
-    judged.__dict__["free_speed"] = problem.free_speed
-    return judged
+    momentum = Momentum(problem.A, v_mean, -problem.momentum.gain(v_mean) - gain)
+    return replace(problem, momentum=momentum, scale=problem.scale._replace(speed=problem.free_speed, momentum=size))
 
 
 def _bodies(step: Linearisation) -> Bodies:

@@ -7,8 +7,9 @@ from raw_arrays import CONTACT, DISC, ELLIPSE, Block, RawProblem
 from scipy.sparse import csr_array
 
 from stickslip.arrays import Array, Ints
-from stickslip.contact.checks import checked
-from stickslip.contact.problem import ContactProblem, Laws, from_delassus, given_problem, solved_later
+from stickslip.contact.block_laws import Laws
+from stickslip.contact.momentum import Momentum
+from stickslip.contact.problem import ContactProblem, from_delassus, given_problem
 from stickslip.linalg.block_matrix import block_pattern
 from stickslip.linalg.block_rows import BlockRows
 from stickslip.linalg.inertia import BlockDiagonal, SparseInertia, part_of
@@ -24,7 +25,7 @@ def built(raw: RawProblem) -> ContactProblem:
     assert raw.matrix is not None
     assert raw.inverse is not None
     A = _diagonal_blocks(raw.width, raw.matrix, raw.inverse)
-    return checked(ContactProblem(A, raw.v_free.copy(), J, bias, laws))
+    return ContactProblem(Momentum(A, raw.v_free.copy()), J, bias, laws).checked()
 
 
 def _laws(raw: RawProblem) -> Laws:
@@ -99,5 +100,5 @@ def _from_nodes(raw: RawProblem, J: BlockRows, laws: Laws, bias: Array) -> Conta
     data = np.ascontiguousarray(soft[row, pattern.indices])
     parts = tuple(part_of(pattern, a, b) for a, b in zip(raw.bodies[:-1], raw.bodies[1:], strict=True))
     inertia = SparseInertia(_diagonal_blocks([6] * raw.rigid, bodies, inverses), parts, data, pattern)
-    free = raw.v_free.copy() if raw.missing is None else solved_later(raw.v_free.copy(), raw.missing.copy())
-    return ContactProblem(inertia, free, J, bias, laws)
+    momentum = Momentum(inertia, raw.v_free.copy(), None if raw.missing is None else raw.missing.copy())
+    return ContactProblem(momentum, J, bias, laws)

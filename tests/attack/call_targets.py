@@ -11,7 +11,8 @@ from call_scenes import body_targets, joint_targets, soft_targets
 from call_world import CORNERS, FACES, Target, World, cube_mesh, files, folder, keep, run_scene, step_on
 
 from stickslip import Simulation, State, Stepping, compile_scene, make_solver, placed
-from stickslip.contact.problem import contact_laws, from_delassus
+from stickslip.contact.block_laws import contact_laws
+from stickslip.contact.problem import from_delassus
 from stickslip.geometry import shapes
 from stickslip.geometry.tet_files import read_tet_mesh, write_tet_mesh
 from stickslip.io.problem_file import load_file, load_problem, save_delassus, save_problem

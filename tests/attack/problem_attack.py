@@ -154,7 +154,7 @@ def _fingerprint(problem: ContactProblem, warm: Array | None) -> bytes:
     """The bytes of all that was given."""
     arrays = [problem.J.data, problem.bias, *problem.laws, problem.A.data]
     arrays += [] if warm is None else [warm]
-    if problem.unsolved is None:
+    if problem.momentum.missing is None:
         arrays.append(problem.v_free)
     return b"".join(np.ascontiguousarray(a).tobytes() for a in arrays)
 

@@ -138,7 +138,7 @@ def test_gauge_and_support_of_other_sets() -> None:
     u = problem.constraint_velocity(problem.velocity(lam))
     assert found.dissipation == pytest.approx(abs(2.0 * math.hypot(0.6 * u[1], 0.2 * u[2]) + 0.8 * u[2]))
     boxes = problem.laws._replace(friction_set=np.array([BOX_SET], dtype=np.int32))
-    boxed = ContactProblem(problem.A, problem.v_free, problem.J, problem.bias, boxes)
+    boxed = ContactProblem(problem.momentum, problem.J, problem.bias, boxes)
     assert physical_residual(boxed, np.array([2.0, 1.2, -0.4])).cone < 1e-15
     most = 2.0 * (0.6 * abs(u[1]) + 0.2 * abs(u[2]))
     assert physical_residual(boxed, lam).dissipation == pytest.approx(abs(most + 0.8 * u[2]))

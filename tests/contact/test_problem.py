@@ -10,12 +10,13 @@ from scipy.sparse import csr_array, random_array
 
 from stickslip import InputError, make_solver
 from stickslip.contact import delassus
-from stickslip.contact.checks import checked
+from stickslip.contact.block_laws import Laws, contact_laws
 from stickslip.contact.gallery import GALLERY, contact
 from stickslip.contact.gallery import assemble as problem_of
 from stickslip.contact.islands import judged_together
 from stickslip.contact.laws import DISC, ELLIPSE, ELLIPSOID
-from stickslip.contact.problem import ContactProblem, Laws, contact_laws, from_delassus
+from stickslip.contact.momentum import Momentum
+from stickslip.contact.problem import ContactProblem, from_delassus
 from stickslip.contact.residual import residual, scaled_residual
 from stickslip.linalg import block_rows, inertia
 from stickslip.linalg.block_rows import BlockRows, to_dense
@@ -39,7 +40,7 @@ def random_problem(seed: int, bodies: int = 4, contacts: int = 7, friction_set: 
     problem = problem_of([1.0] * bodies, [1.0] * bodies, rng.normal(size=6 * bodies), rows)
     root = rng.normal(size=(bodies, 6, 6))
     blocks = root @ root.transpose(0, 2, 1) + np.eye(6)
-    return replace(problem, A=block_diagonal(blocks, np.linalg.inv(blocks)))
+    return replace(problem, momentum=Momentum(block_diagonal(blocks, np.linalg.inv(blocks)), problem.v_free))
 
 
 def dense_inverse(A: BlockDiagonal) -> np.ndarray:
@@ -100,7 +101,7 @@ def test_torsional_rows_may_be_any_rows() -> None:
 def test_sweeps_take_torsional_rows_that_are_not_about_spins_alone() -> None:
     problem = any_torsion(2)
     balls = block_diagonal(np.eye(6)[None].repeat(4, 0), np.eye(6)[None].repeat(4, 0))
-    found = make_solver("prox-gs").solve(replace(problem, A=balls))
+    found = make_solver("prox-gs").solve(replace(problem, momentum=Momentum(balls, problem.v_free)))
     assert found.converged
 
 
@@ -168,21 +169,24 @@ def changed(array: np.ndarray, value: float) -> np.ndarray:
 @pytest.mark.parametrize(
     ("change", "word"),
     [
-        (lambda p: {"v_free": p.v_free[:-1]}, "v_free has shape (23,)"),
+        (lambda p: {"momentum": Momentum(p.A, p.v_free[:-1])}, "v_free has shape (23,)"),
         (lambda p: {"bias": np.zeros(5)}, "bias has shape (5,)"),
         (lambda p: {"laws": p.laws._replace(law=p.laws.law[:-1])}, "laws.law has shape (6,)"),
         (lambda p: {"laws": p.laws._replace(friction_set=p.laws.friction_set[1:])}, "laws.friction_set has shape (6,)"),
         (lambda p: {"laws": p.laws._replace(friction=p.laws.friction[:, :2])}, "laws.friction has shape (7, 2)"),
         (lambda p: {"laws": p.laws._replace(compliance=np.zeros(7))}, "laws.compliance has shape (7,)"),
-        (lambda p: {"v_free": changed(p.v_free, NAN)}, "v_free has the entry nan"),
+        (lambda p: {"momentum": Momentum(p.A, changed(p.v_free, NAN))}, "v_free has the entry nan"),
         (lambda p: {"bias": changed(p.bias, np.inf)}, "bias has the entry inf"),
         (
             lambda p: {"laws": p.laws._replace(friction=changed(p.laws.friction, NAN))},
             "laws.friction has the entry nan",
         ),
         (lambda p: {"J": p.J._replace(data=changed(p.J.data, NAN))}, "J has the entry nan"),
-        (lambda p: {"A": p.A._replace(data=changed(p.A.data, -np.inf))}, "A has the entry -inf"),
-        (lambda p: {"A": p.A._replace(inverse=changed(p.A.inverse, NAN))}, "A"),
+        (
+            lambda p: {"momentum": Momentum(p.A._replace(data=changed(p.A.data, -np.inf)), p.v_free)},
+            "A has the entry -inf",
+        ),
+        (lambda p: {"momentum": Momentum(p.A._replace(inverse=changed(p.A.inverse, NAN)), p.v_free)}, "A"),
         (lambda p: {"laws": p.laws._replace(friction=changed(p.laws.friction, -0.25))}, "-0.25"),
         (lambda p: {"laws": p.laws._replace(compliance=changed(p.laws.compliance, -0.25))}, "-0.25"),
         (lambda p: {"laws": p.laws._replace(law=changed(p.laws.law, 17))}, "17"),
@@ -191,9 +195,9 @@ def changed(array: np.ndarray, value: float) -> np.ndarray:
 )
 def test_checked_refuses(change: object, word: str) -> None:
     problem = random_problem(1)
-    assert checked(problem) is problem
+    assert problem.checked() is problem
     with pytest.raises(InputError, match="problem") as caught:
-        checked(replace(problem, **change(problem)))
+        replace(problem, **change(problem)).checked()
     assert word in str(caught.value)
 
 
@@ -201,10 +205,10 @@ def test_checked_refuses_a_contact_with_too_few_rows() -> None:
     """Kernels read three rows of a contact (four with torsion), so a shorter one would read past the end."""
     short = GALLERY["compliant-joint"]().problem  # one row
     with pytest.raises(InputError, match="rows"):
-        checked(replace(short, laws=short.laws._replace(law=np.zeros(1, np.int32))))
+        replace(short, laws=short.laws._replace(law=np.zeros(1, np.int32))).checked()
     three = random_problem(1)
     with pytest.raises(InputError, match="rows"):
-        checked(replace(three, laws=three.laws._replace(friction_set=np.full(7, 2, np.int32))))  # ellipsoid
+        replace(three, laws=three.laws._replace(friction_set=np.full(7, 2, np.int32))).checked()  # ellipsoid
 
 
 @pytest.mark.parametrize(
@@ -247,7 +251,7 @@ def in_other_units(problem: ContactProblem, mass: float, length: float, time: fl
     J = problem.J._replace(data=(problem.J.data.reshape(-1, 6) * size).ravel())
     speed = length / time
     v_free = (problem.v_free.reshape(-1, 6) * (speed / size)).ravel()
-    return ContactProblem(A, v_free, J, problem.bias * speed, problem.laws)
+    return ContactProblem(Momentum(A, v_free), J, problem.bias * speed, problem.laws)
 
 
 @settings(deadline=None, max_examples=40)
@@ -280,7 +284,7 @@ def reordered(problem: ContactProblem, order: np.ndarray) -> ContactProblem:
     mixed_laws = Laws(
         laws.law[order], laws.friction_set[order], laws.friction[order], laws.compliance[rows], laws.bound[rows]
     )
-    return ContactProblem(problem.A, problem.v_free, mixed, problem.bias[rows], mixed_laws)
+    return ContactProblem(problem.momentum, mixed, problem.bias[rows], mixed_laws)
 
 
 @pytest.mark.parametrize("seed", range(5))
@@ -354,7 +358,7 @@ def test_particles_are_judged_together_and_bodies_that_touch_them_apart() -> Non
     )
     blocks = np.concatenate([np.eye(width).ravel() for width in widths])
     A = BlockDiagonal(block_rows.summed(widths), block_rows.summed(widths**2), blocks, blocks)
-    problem = ContactProblem(A, np.zeros(15), J, np.zeros(9), contact_laws(np.zeros(3)))
+    problem = ContactProblem(Momentum(A, np.zeros(15)), J, np.zeros(9), contact_laws(np.zeros(3)))
     assert judged_together(problem).tolist() == [0, 1, 1, 3]
 
 

@@ -13,8 +13,9 @@ from scipy.sparse import coo_array, csc_array, csr_array
 import stickslip
 from stickslip.cli import main
 from stickslip.contact import delassus
+from stickslip.contact.block_laws import contact_laws
 from stickslip.contact.laws import BILATERAL, CONTACT, ELASTIC, LIMIT
-from stickslip.contact.problem import contact_laws, from_delassus
+from stickslip.contact.problem import from_delassus
 from stickslip.contact.residual import residual
 from stickslip.errors import FileError
 from stickslip.io.problem_file import load_file, load_problem, save_problem

@@ -132,7 +132,7 @@ def test_an_unwritable_place_is_refused(tmp_path, problem_of_a_step):
     with pytest.raises(FileError, match="cannot write"):
         save_problem(problem_of_a_step, tmp_path / "missing" / "problem.npz")
     with pytest.raises(AttributeError):
-        save_problem(replace(problem_of_a_step, A=None), tmp_path / "problem.npz")
+        save_problem(replace(problem_of_a_step, momentum=None), tmp_path / "problem.npz")
     assert list(tmp_path.iterdir()) == []
 
 

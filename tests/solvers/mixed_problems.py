@@ -8,6 +8,7 @@ import numpy as np
 
 from stickslip.contact.gallery import Row, assemble, contact
 from stickslip.contact.laws import BILATERAL, ELASTIC, LIMIT
+from stickslip.contact.momentum import Momentum
 from stickslip.contact.problem import ContactProblem, from_delassus
 from stickslip.linalg.inertia import GivenInverse
 
@@ -56,4 +57,4 @@ def with_idle_contact(seed: int, speed: float) -> ContactProblem:
     data = np.where((row < 3) | (A.indices < 3), 0.0, A.data)
     free = problem.v_free.copy()
     free[:3] = speed, 0.0, 0.0
-    return replace(problem, A=A._replace(data=data), v_free=free)
+    return replace(problem, momentum=Momentum(A._replace(data=data), free))

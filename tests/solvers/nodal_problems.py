@@ -9,7 +9,9 @@ from numpy.typing import ArrayLike
 
 from stickslip import Scene, Simulation, elastic, tet_generators
 from stickslip.arrays import Array
-from stickslip.contact.problem import ContactProblem, Laws, contact_laws
+from stickslip.contact.block_laws import Laws, contact_laws
+from stickslip.contact.momentum import Momentum
+from stickslip.contact.problem import ContactProblem
 from stickslip.linalg.block_matrix import to_csr
 from stickslip.linalg.block_rows import BlockRows, to_dense
 from stickslip.linalg.inertia import BlockDiagonal
@@ -76,7 +78,7 @@ def particles(
         np.array(columns, dtype=np.int32), 9 * entry, np.concatenate(data), each,
     )  # fmt: skip
     given = contact_laws(np.full(len(pairs), 0.5)) if laws is None else laws
-    return ContactProblem(A, np.asarray(v, dtype=np.float64).ravel(), J, np.zeros(3 * len(pairs)), given)
+    return ContactProblem(Momentum(A, np.asarray(v, dtype=np.float64).ravel()), J, np.zeros(3 * len(pairs)), given)
 
 
 def first_problem(scene: Scene) -> ContactProblem:

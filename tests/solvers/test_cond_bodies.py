@@ -6,7 +6,7 @@ import numpy as np
 import pytest
 
 from stickslip import Scene, Simulation
-from stickslip.contact.problem import contact_laws
+from stickslip.contact.block_laws import contact_laws
 from stickslip.errors import InputError
 from stickslip.geometry.tet_generators import box
 from stickslip.geometry.tet_mesh import TetMesh

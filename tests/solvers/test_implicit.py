@@ -11,6 +11,7 @@ import pytest
 
 from stickslip.contact.gallery import GALLERY, Row, assemble, contact
 from stickslip.contact.laws import BOUNDED, CONTACT, LIMIT
+from stickslip.contact.momentum import Momentum
 from stickslip.contact.problem import ContactProblem, from_delassus
 from stickslip.contact.residual import residual
 from stickslip.errors import InputError
@@ -343,7 +344,7 @@ def test_warm_start_at_the_solution_needs_no_step(seed: int) -> None:
 
 def test_without_friction_tangents_are_free() -> None:
     known = GALLERY["ball-in-groove"]()
-    free = replace(known.problem, v_free=known.problem.v_free + [0, 0.7, 0, 0, 0, 0])
+    free = replace(known.problem, momentum=Momentum(known.problem.A, known.problem.v_free + [0, 0.7, 0, 0, 0, 0]))
     solution = ImplicitComplementarity(tolerance=1e-10).solve(free)
     assert solution.converged
     assert solution.v[1] == pytest.approx(0.7)

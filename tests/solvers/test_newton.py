@@ -90,7 +90,7 @@ def test_line_search_lowers_the_error_without_friction() -> None:
     """Sec. 8.1: it works where there is no friction."""
     problem = stack_problem()
     smooth = problem.laws._replace(friction=np.zeros_like(problem.laws.friction))
-    without = ContactProblem(problem.A, problem.v_free, problem.J, problem.bias, smooth, problem.step)
+    without = ContactProblem(problem.momentum, problem.J, problem.bias, smooth, problem.step)
     found = NonsmoothNewton(line_search=True, linear="direct").solve(without)
     assert found.converged
 
@@ -152,4 +152,4 @@ def test_bad_input() -> None:
     problem = redundant_table().problem
     boxes = problem.laws._replace(friction_set=np.full(problem.block_count, BOX_SET, dtype=np.int32))
     with pytest.raises(InputError, match="box"):
-        NonsmoothNewton().solve(ContactProblem(problem.A, problem.v_free, problem.J, problem.bias, boxes))
+        NonsmoothNewton().solve(ContactProblem(problem.momentum, problem.J, problem.bias, boxes))

@@ -4,8 +4,10 @@ import numpy as np
 import pytest
 
 from stickslip.arrays import Array
+from stickslip.contact.block_laws import Laws
 from stickslip.contact.laws import BILATERAL
-from stickslip.contact.problem import ContactProblem, Laws
+from stickslip.contact.momentum import Momentum
+from stickslip.contact.problem import ContactProblem
 from stickslip.linalg import block_rows
 from stickslip.linalg.block_rows import BlockRows, summed
 from stickslip.linalg.inertia import BlockDiagonal
@@ -56,7 +58,7 @@ class ParticlePendulum:
             np.full(COUNT, FLEXIBILITY / self.h**2), np.zeros(COUNT),
         )  # fmt: skip
         bias = (length - 1.0 / COUNT) / self.h - block_rows.apply(J, v)
-        return ContactProblem(self.A, self.v_free, J, bias, laws, self.h)
+        return ContactProblem(Momentum(self.A, self.v_free), J, bias, laws, self.h)
 
     def solved(self, stiffness: bool) -> Solution:
         """Newton's method from rest, with or without geometric stiffness."""

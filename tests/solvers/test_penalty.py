@@ -6,9 +6,11 @@ import numpy as np
 import pytest
 
 from stickslip import Scene, Simulation
+from stickslip.contact.block_laws import contact_laws
 from stickslip.contact.gallery import GALLERY
 from stickslip.contact.laws import CONTACT
-from stickslip.contact.problem import ContactProblem, contact_laws
+from stickslip.contact.momentum import Momentum
+from stickslip.contact.problem import ContactProblem
 from stickslip.contact.row_by_row import assemble, contact
 from stickslip.errors import InputError
 from stickslip.linalg import block_rows, inertia
@@ -25,7 +27,13 @@ def ball(gap: float, v: tuple[float, float, float], mu: float = 0.5) -> ContactP
     """A point of 2 kg over the floor, gap [m] away, with velocity v before a step of H."""
     problem = assemble([2.0], [1.0], np.zeros(6), [contact(-1, 0, (0, 0, 1), (0, 0, 0), (0, 0, 0), mu)])
     before = np.array([*v, 0.0, 0.0, 0.0])
-    return replace(problem, v_free=before - [0, 0, G * H, 0, 0, 0], step=H, v_before=before, gap=np.array([gap]))
+    return replace(
+        problem,
+        momentum=Momentum(problem.A, before - [0, 0, G * H, 0, 0, 0]),
+        step=H,
+        v_before=before,
+        gap=np.array([gap]),
+    )
 
 
 def forces(problem: ContactProblem, **gains: float) -> np.ndarray:

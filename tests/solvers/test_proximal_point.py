@@ -3,8 +3,10 @@
 import numpy as np
 import pytest
 
+from stickslip.contact.block_laws import contact_laws
 from stickslip.contact.gallery import GALLERY
-from stickslip.contact.problem import ContactProblem, contact_laws, from_delassus
+from stickslip.contact.momentum import Momentum
+from stickslip.contact.problem import ContactProblem, from_delassus
 from stickslip.contact.residual import scaled_residual
 from stickslip.errors import InputError
 from stickslip.linalg.inertia import BlockDiagonal
@@ -63,7 +65,7 @@ def bodies(widths: list[int], contacts: int) -> ContactProblem:
     rows = from_sparse(csr_array(J), 3 * np.arange(contacts + 1, dtype=np.int32), start)
     A = BlockDiagonal(start, data_start, data, data)
     return ContactProblem(
-        A, rng.normal(size=int(start[-1])), rows, np.zeros(3 * contacts), contact_laws(np.full(contacts, 0.5))
+        Momentum(A, rng.normal(size=int(start[-1]))), rows, np.zeros(3 * contacts), contact_laws(np.full(contacts, 0.5))
     )
 
 

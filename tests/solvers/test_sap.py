@@ -9,6 +9,7 @@ from mixed_problems import given_by_delassus, mixed_problem, tower, with_idle_co
 from stickslip import InputError, Scene, Simulation
 from stickslip.contact.gallery import GALLERY
 from stickslip.contact.laws import CONTACT
+from stickslip.contact.momentum import Momentum
 from stickslip.contact.problem import ContactProblem, from_delassus
 from stickslip.contact.random_problems import random_problem
 from stickslip.linalg.block_rows import to_dense
@@ -94,7 +95,9 @@ def test_the_same_minimum_from_any_start(seed: int) -> None:
 
 def test_convergence_is_quadratic_at_the_end() -> None:
     problem = tower(8)
-    problem = replace(problem, v_free=problem.v_free + 0.1 * np.random.default_rng(2).normal(size=48))
+    problem = replace(
+        problem, momentum=Momentum(problem.A, problem.v_free + 0.1 * np.random.default_rng(2).normal(size=48))
+    )
     search = search_of(problem, Sap())
     search.start(None)
     errors = [search.error]

@@ -8,7 +8,8 @@ import pytest
 
 from stickslip import InputError, Scene, Simulation
 from stickslip.contact import soft_delassus
-from stickslip.contact.problem import ContactProblem, Unsolved
+from stickslip.contact.momentum import Momentum
+from stickslip.contact.problem import ContactProblem
 from stickslip.geometry import tet_generators
 from stickslip.linalg import inertia
 from stickslip.linalg.block_rows import apply, apply_transpose, to_dense
@@ -60,8 +61,8 @@ def fresh(name: str, unsolved: bool = False) -> ContactProblem:
     A = SparseInertia(problem.A.rigid, problem.A.parts, problem.A.data, problem.A.pattern)
     if unsolved:
         zero = np.zeros(problem.unknown_count)
-        return replace(problem, A=least_fill(A), v_free=Unsolved(zero, -problem.momentum_gain(zero)))
-    return replace(problem, A=A)
+        return replace(problem, momentum=Momentum(least_fill(A), zero, -problem.momentum.gain(zero)))
+    return replace(problem, momentum=replace(problem.momentum, A=A))
 
 
 def close(a: np.ndarray, b: np.ndarray, share: float) -> None:

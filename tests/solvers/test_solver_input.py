@@ -52,8 +52,12 @@ def with_J(problem: ContactProblem, **arrays: object) -> ContactProblem:
     return replace(problem, J=problem.J._replace(**arrays))
 
 
+def with_momentum(problem: ContactProblem, **parts: object) -> ContactProblem:
+    return replace(problem, momentum=replace(problem.momentum, **parts))
+
+
 def with_A(problem: ContactProblem, **arrays: object) -> ContactProblem:
-    return replace(problem, A=problem.A._replace(**arrays))
+    return with_momentum(problem, A=problem.A._replace(**arrays))
 
 
 def with_laws(problem: ContactProblem, **arrays: object) -> ContactProblem:
@@ -83,9 +87,9 @@ WRONG = {
     "J.data nan": (lambda p: with_J(p, data=np.full_like(p.J.data, NAN)), "J has the entry nan"),
     "J no rows": (lambda p: replace(p, J=None), "J is NoneType"),
     "J.column_start": (lambda p: with_J(p, column_start=p.J.column_start[:-1].copy()), "column"),
-    "v_free short": (lambda p: replace(p, v_free=p.v_free[:-1].copy()), "v_free has shape"),
-    "v_free list": (lambda p: replace(p, v_free=p.v_free.tolist()), "v_free is list"),
-    "v_free nan": (lambda p: replace(p, v_free=np.full_like(p.v_free, NAN)), "v_free has the entry nan"),
+    "v_free short": (lambda p: with_momentum(p, at=p.v_free[:-1].copy()), "v_free has shape"),
+    "v_free list": (lambda p: with_momentum(p, at=p.v_free.tolist()), "v_free is list"),
+    "v_free nan": (lambda p: with_momentum(p, at=np.full_like(p.v_free, NAN)), "v_free has the entry nan"),
     "bias long": (lambda p: replace(p, bias=np.zeros(p.row_count + 1)), "bias has shape"),
     "laws.law short": (lambda p: with_laws(p, law=p.laws.law[:-1].copy()), "laws.law has shape"),
     "laws.law unknown": (lambda p: with_laws(p, law=np.full_like(p.laws.law, 99)), "law code 99"),
@@ -96,7 +100,7 @@ WRONG = {
     "laws.bound": (lambda p: with_laws(p, bound=np.zeros(1)), "laws.bound has shape"),
     "A.data nan": (lambda p: with_A(p, data=np.full_like(p.A.data, NAN)), "A has the entry nan"),
     "A.data short": (lambda p: with_A(p, data=p.A.data[:-1].copy()), "A"),
-    "A none": (lambda p: replace(p, A=None), "A is NoneType"),
+    "A none": (lambda p: with_momentum(p, A=None), "A is NoneType"),
     "v_before": (lambda p: replace(p, v_before=np.zeros(1)), "v_before has shape"),
     "prescribed": (lambda p: replace(p, prescribed=np.zeros(1)), "prescribed has shape"),
     "gap": (lambda p: replace(p, gap=np.zeros(p.contact_count + 1)), "gap has shape"),
@@ -145,7 +149,7 @@ def test_soft_problems_are_checked() -> None:
         if words == "auto":
             continue
         with pytest.raises(InputError, match=words):
-            solve_once(make_solver("auto"), replace(problem, A=wrong, v_free=free))
+            solve_once(make_solver("auto"), with_momentum(problem, A=wrong, at=free))
     with pytest.raises(InputError, match="warm has shape"):
         solve_once(make_solver("auto"), problem, np.zeros(2))
     with pytest.raises(InputError, match="warm has shape"):

@@ -1,69 +1,50 @@
-"""Whether a contact problem that somebody made is one.
+"""Whether the parts of a contact problem that somebody made fit together.
 
-Kernels trust its tables without looking, so every problem is checked once before a solver takes it (:func:`sound`).
-Problems that are made here, from models or from other problems, are known to be sound (:func:`trusted`).
+Kernels trust its tables without looking, so every problem is checked once before a solver takes it
+(ContactProblem.checked). Problems that are made here, from models or from other problems, are known to be sound.
 """
 
 from __future__ import annotations
 
 from itertools import pairwise
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
 
-from stickslip.arrays import Ints
+from stickslip.arrays import Array, Ints, LongInts
+from stickslip.contact.block_laws import Laws
 from stickslip.contact.laws import CONTACT, ELLIPSOID, FRICTION_SET_NAMES, LAW_NAMES
+from stickslip.contact.momentum import Momentum
+from stickslip.contact.scale import Scale
 from stickslip.errors import InputError
 from stickslip.linalg.block_rows import BlockRows
-from stickslip.linalg.inertia import BlockDiagonal, GivenInverse, SparseInertia
-
-if TYPE_CHECKING:
-    from stickslip.contact.problem import ContactProblem
+from stickslip.linalg.inertia import BlockDiagonal, GivenInverse, Inertia, SparseInertia
 
 LARGEST = 1e100
 """Numbers beyond it overflow when they are squared and multiplied with masses."""
-SOUND = "sound"
-"""Where a problem keeps that it was checked."""
 
 
-def sound(problem: ContactProblem) -> ContactProblem:
-    """The problem itself, checked if nobody has done so yet."""
-    return problem if SOUND in problem.__dict__ else checked(problem)
-
-
-def trusted(problem: ContactProblem) -> ContactProblem:
-    """The problem itself, which need not be checked: its arrays were made here, or come from one that was checked."""
-    problem.__dict__[SOUND] = True
-    return problem
-
-
-def checked(problem: ContactProblem) -> ContactProblem:
-    """The problem itself, or an InputError that names what is not finite, negative or of the wrong type or shape."""
-    check_tables(problem)
-    J, laws = problem.J, problem.laws
+def check_equations(momentum: Momentum, J: BlockRows, bias: Array, laws: Laws, step: float) -> None:
+    """Raise an InputError that names what is not finite, negative or of the wrong type or shape."""
+    if not isinstance(momentum, Momentum):
+        raise InputError(f"problem: momentum is {type(momentum).__name__}; it must be Momentum")
+    check_tables(momentum.A, J)
     blocks, rows, unknowns = J.block_count, J.row_count, J.column_count
-    unsolved = problem.unsolved
-    free = [("v_free", problem.v_free)] if unsolved is None else [("v_free", unsolved.v), ("impulse", unsolved.impulse)]
-    numbers: list[tuple[str, NDArray[Any], tuple[int, ...]]] = [(name, array, (unknowns,)) for name, array in free]
-    numbers += [
-        ("bias", problem.bias, (rows,)),
+    _check_vectors(
+        ("v_free", momentum.at, (unknowns,)),
+        ("missing", momentum.missing, (unknowns,)),
+        ("bias", bias, (rows,)),
         ("laws.law", laws.law, (blocks,)),
         ("laws.friction_set", laws.friction_set, (blocks,)),
         ("laws.friction", laws.friction, (blocks, 3)),
         ("laws.compliance", laws.compliance, (rows,)),
         ("laws.bound", laws.bound, (rows,)),
-    ]
-    optional = ("prescribed", problem.prescribed, rows), ("v_before", problem.v_before, unknowns)
-    numbers += [(name, array, (size,)) for name, array, size in optional if array is not None]
-    for name, array, shape in numbers:
-        if isinstance(array, np.ndarray) and array.shape != shape:
-            raise InputError(f"problem: {name} has shape {array.shape}; it must be {shape}")
-        _check_array(name, array, name in ("laws.law", "laws.friction_set"))
-        _check_numbers(name, array)
-    matrices = [("J", J.data), ("A", problem.A.data)]
-    if isinstance(problem.A, BlockDiagonal):
-        matrices.append(("A^-1", problem.A.inverse))
+        optional=("missing",),
+    )
+    matrices = [("J", J.data), ("A", momentum.A.data)]
+    if isinstance(momentum.A, BlockDiagonal):
+        matrices.append(("A^-1", momentum.A.inverse))
     for name, array in matrices:
         _check_numbers(name, array)
     for name, array in (("friction", laws.friction), ("compliance", laws.compliance), ("bound", laws.bound)):
@@ -73,21 +54,60 @@ def checked(problem: ContactProblem) -> ContactProblem:
         unknown = ~np.isin(codes, list(known))
         if unknown.any():
             raise InputError(f"problem: {name} code {codes[unknown][0]} is unknown; known: {known}")
-    _check_blocks(problem)
-    if not (isinstance(problem.step, int | float | np.floating) and 0.0 < problem.step < np.inf):
-        raise InputError(f"problem: step is {problem.step!r}; it must be a positive number of seconds")
-    return trusted(problem)
+    _check_blocks(J, laws)
+    if not (isinstance(step, int | float | np.floating) and 0.0 < step < np.inf):
+        raise InputError(f"problem: step is {step!r}; it must be a positive number of seconds")
 
 
-def check_tables(problem: ContactProblem) -> None:
+def check_knowledge(
+    J: BlockRows,
+    laws: Laws,
+    prescribed: Array | None,
+    v_before: Array | None,
+    gap: Array | None,
+    keys: LongInts | None,
+    scale: Scale,
+) -> None:
+    """Raise an InputError where what is known beside the equations does not fit them."""
+    if not isinstance(scale, Scale):
+        raise InputError(f"problem: scale is {type(scale).__name__}; it must be Scale")
+    rows, unknowns, contacts = J.row_count, J.column_count, int((laws.law == CONTACT).sum())
+    _check_vectors(
+        ("prescribed", prescribed, (rows,)),
+        ("v_before", v_before, (unknowns,)),
+        ("gap", gap, (contacts,)),
+        ("scale.momentum", scale.momentum, (unknowns,)),
+        ("scale.mobility", scale.mobility, (rows,)),
+        optional=("prescribed", "v_before", "gap", "scale.momentum", "scale.mobility"),
+    )
+    if keys is not None:
+        _check_array("keys", keys, np.int64)
+        if keys.shape != (J.block_count, 2):
+            raise InputError(f"problem: keys have shape {keys.shape}; it must be {(J.block_count, 2)}")
+    for name, value in (("speed", scale.speed), ("rounding", scale.rounding)):
+        if value is not None and not (isinstance(value, int | float | np.floating) and 0.0 <= value < np.inf):
+            raise InputError(f"problem: scale.{name} is {value!r}; it must be zero or positive, and finite")
+
+
+def _check_vectors(*given: tuple[str, Any, tuple[int, ...]], optional: tuple[str, ...]) -> None:
+    """Arrays with their names and shapes; those that are ``optional`` may be None."""
+    for name, array, shape in given:
+        if array is None and name in optional:
+            continue
+        if isinstance(array, np.ndarray) and array.shape != shape:
+            raise InputError(f"problem: {name} has shape {array.shape}; it must be {shape}")
+        _check_array(name, array, np.int32 if name in ("laws.law", "laws.friction_set") else np.float64)
+        _check_numbers(name, array)
+
+
+def check_tables(A: Inertia, J: BlockRows) -> None:
     """Raise an InputError unless all tables have the type that kernels take, and stay inside their arrays."""
-    J, A = problem.J, problem.A
     if not isinstance(J, BlockRows):
         raise InputError(f"problem: J is {type(J).__name__}; it must be BlockRows")
     if not isinstance(A, BlockDiagonal | GivenInverse | SparseInertia):
         raise InputError(f"problem: A is {type(A).__name__}; it must be BlockDiagonal, GivenInverse or SparseInertia")
     for name in J._fields:
-        _check_array(f"J.{name}", getattr(J, name), name != "data")
+        _check_array(f"J.{name}", getattr(J, name), np.float64 if name == "data" else np.int32)
     for name, table in (("row_start", J.row_start), ("column_start", J.column_start)):
         if table.ndim != 1 or len(table) == 0:
             raise InputError(f"problem: J.{name} has shape {table.shape}; starts of blocks and their end are needed")
@@ -112,7 +132,7 @@ def check_tables(problem: ContactProblem) -> None:
 def _check_block_diagonal(name: str, A: BlockDiagonal, column_start: Ints) -> None:
     """Blocks over the columns that start at ``column_start``."""
     for item in A._fields:
-        _check_array(f"{name}.{item}", getattr(A, item), item in ("start", "data_start"))
+        _check_array(f"{name}.{item}", getattr(A, item), np.int32 if item in ("start", "data_start") else np.float64)
     count, width = len(column_start) - 1, np.diff(column_start)
     _check_starts(f"{name}.start", A.start, count, int(column_start[-1]))
     _check_starts(f"{name}.data_start", A.data_start, count, len(A.data))
@@ -128,7 +148,7 @@ def _check_block_diagonal(name: str, A: BlockDiagonal, column_start: Ints) -> No
 def _check_given(A: GivenInverse, J: BlockRows) -> None:
     """A^-1 in compressed rows, where J = I."""
     for item in A._fields:
-        _check_array(f"A.{item}", getattr(A, item), item != "data")
+        _check_array(f"A.{item}", getattr(A, item), np.float64 if item == "data" else np.int32)
     _check_starts("A.indptr", A.indptr, J.column_count, len(A.data))
     _check_indices("A.indices", A.indices, J.column_count)
     if A.indices.shape != A.data.shape:
@@ -151,8 +171,8 @@ def _check_sparse(A: SparseInertia, J: BlockRows) -> None:
     """Blocks of rigid bodies, then those of nodes by their pattern, each in the part of one soft body."""
     bodies, pattern = len(A.rigid.start) - 1, A.pattern
     for item in pattern._fields:
-        _check_array(f"A.pattern.{item}", getattr(pattern, item), whole=True)
-    _check_array("A.data", A.data, whole=False)
+        _check_array(f"A.pattern.{item}", getattr(pattern, item), np.int32)
+    _check_array("A.data", A.data, np.float64)
     if len(J.column_start) != bodies + pattern.size + 1 or (np.diff(J.column_start)[bodies:] != 3).any():
         raise InputError(
             f"problem: A has {bodies} rigid bodies and {pattern.size} nodes of three unknowns; J has "
@@ -172,19 +192,13 @@ def _check_sparse(A: SparseInertia, J: BlockRows) -> None:
         raise InputError(f"problem: the parts of A are the nodes {ends}; they must be all {pattern.size}, one by one")
 
 
-def _check_blocks(problem: ContactProblem) -> None:
-    """Blocks have the rows that their laws need, gaps are those of contacts, and compliance is along normals."""
-    J, laws = problem.J, problem.laws
+def _check_blocks(J: BlockRows, laws: Laws) -> None:
+    """Blocks have the rows that their laws need, and compliance is along normals."""
     height = np.diff(J.row_start)
     needed = np.where(laws.law == CONTACT, np.where(laws.friction_set == ELLIPSOID, 4, 3), 1)
     if (height < needed).any():
         c = int(np.argmax(height < needed))
         raise InputError(f"problem: block {c} has {height[c]} rows; its law needs {needed[c]}")
-    if problem.gap is not None:
-        _check_array("gap", problem.gap, whole=False)
-        if problem.gap.shape != (problem.contact_count,):
-            raise InputError(f"problem: gap has shape {problem.gap.shape}; it must be ({problem.contact_count},)")
-        _check_numbers("gap", problem.gap)
     across = np.repeat(laws.law == CONTACT, height) & (laws.compliance > 0.0)
     across[J.row_start[:-1]] = False
     if across.any():
@@ -194,9 +208,8 @@ def _check_blocks(problem: ContactProblem) -> None:
         )
 
 
-def _check_array(name: str, array: object, whole: bool) -> None:
+def _check_array(name: str, array: object, needed: type[np.generic]) -> None:
     """Raise an InputError unless it is an array of the type that kernels take, row by row in memory."""
-    needed = np.int32 if whole else np.float64
     if not isinstance(array, np.ndarray):
         raise InputError(f"problem: {name} is {type(array).__name__}; an array of {needed.__name__} is needed")
     if array.dtype != needed or not array.flags.c_contiguous:

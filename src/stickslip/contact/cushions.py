@@ -17,13 +17,10 @@ import numpy as np
 from numpy.typing import NDArray
 
 from stickslip.arrays import Array
-from stickslip.contact.checks import trusted
+from stickslip.contact.momentum import Momentum
 from stickslip.contact.problem import ContactProblem
 from stickslip.linalg.block_rows import BlockRows, summed
 from stickslip.linalg.inertia import BlockDiagonal, GivenInverse, SparseInertia
-
-ORIGIN = "without_cushions"
-"""Where a cushioned problem keeps the one that it was made of."""
 
 
 def cushioned(problem: ContactProblem) -> ContactProblem:
@@ -41,35 +38,31 @@ def cushioned(problem: ContactProblem) -> ContactProblem:
     compliance[normal] = 0.0
     laws = given.laws._replace(compliance=compliance)
     if isinstance(given.A, GivenInverse):
-        found = replace(given, A=_raised(given.A, normal, C[chosen]), laws=laws)
+        momentum, J = replace(given.momentum, A=_raised(given.A, normal, C[chosen])), given.J
     else:
         assert isinstance(given.A, BlockDiagonal)
         v_free = np.concatenate([given.v_free, np.zeros(len(chosen))])
-        A, J = _with_masses(given.A, 1.0 / C[chosen]), _with_columns(given.J, chosen)
-        found = replace(given, A=A, v_free=v_free, J=J, laws=laws)
-    diagonal = given.diagonal.copy()
-    diagonal[normal] += C[chosen]
+        momentum = Momentum(_with_masses(given.A, 1.0 / C[chosen]), v_free)
+        J = _with_columns(given.J, chosen)
     # the same measures of errors
-    found.__dict__.update(diagonal=diagonal, free_speed=problem.free_speed)
+    mobility = given.diagonal.copy()
+    mobility[normal] += C[chosen]
+    scale = given.scale._replace(speed=problem.free_speed, mobility=mobility)
     if not isinstance(given.A, GivenInverse):
-        found.__dict__["momentum_size"] = np.concatenate([problem.momentum_size, np.zeros(len(chosen))])
-        if isinstance(given.masses, BlockDiagonal):
-            found.__dict__["masses"] = _with_masses(given.masses, 1.0 / C[chosen])
-    found.__dict__[ORIGIN] = problem
-    return trusted(found)
-
-
-def without_cushions(problem: ContactProblem) -> ContactProblem:
-    """The problem that a cushioned one was made of."""
-    origin: ContactProblem = problem.__dict__[ORIGIN]
-    return origin
+        size = np.concatenate([problem.momentum_size, np.zeros(len(chosen))])
+        masses = given.scale.masses
+        if isinstance(masses, BlockDiagonal):
+            masses = _with_masses(masses, 1.0 / C[chosen])
+        scale = scale._replace(momentum=size, masses=masses)
+    # no velocities of cushions before the step are known
+    return replace(given, momentum=momentum, J=J, laws=laws, v_before=None, scale=scale).trusted()
 
 
 def velocities(problem: ContactProblem, v: Array, lam: Array) -> Array:
     """Velocities (nv,) of the bodies of ``problem`` from those v of its cushioned form and its impulses lam (m,)."""
     if isinstance(problem.A, GivenInverse | SparseInertia):
         return problem.velocity(lam)
-    return v[: len(problem.v_free)].copy()
+    return v[: problem.unknown_count].copy()
 
 
 def _raised(A: GivenInverse, rows: NDArray[np.integer], C: Array) -> GivenInverse:

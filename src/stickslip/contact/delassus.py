@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from stickslip.arrays import Array
-from stickslip.contact.soft_delassus import dense_delassus, given_inverse
+from stickslip.contact.soft_delassus import dense_delassus, full_blocks, given_inverse
 from stickslip.jit import kernel
 from stickslip.linalg import block_rows, inertia
 from stickslip.linalg.block_rows import BlockRows, all_sized
@@ -75,6 +75,8 @@ def given_blocks(J: BlockRows, A: Inertia) -> BlockRows | None:
     """W as block rows where it was given as it is: J = I, contacts of three rows; else None."""
     if isinstance(A, BlockDiagonal) or not all_sized(J.row_start, 3):
         return None
+    if isinstance(A, GivenInverse) and len(A.data) == J.row_count**2:
+        return full_blocks(A.data.reshape(J.row_count, -1), J.row_start)
     return _in_threes(_sparse_inverse(A, J.column_count), J)
 
 

@@ -24,10 +24,12 @@ from numpy.typing import NDArray
 
 from stickslip.arrays import Array, Bools, Ints, LongInts
 from stickslip.contact import delassus
-from stickslip.contact.checks import trusted
+from stickslip.contact.block_laws import Laws
 from stickslip.contact.laws import BILATERAL, ELASTIC
+from stickslip.contact.momentum import Momentum
 from stickslip.contact.potential_blocks import PotentialBlocks, potential_blocks
-from stickslip.contact.problem import ContactProblem, Laws, Unsolved
+from stickslip.contact.problem import ContactProblem
+from stickslip.contact.scale import Scale
 from stickslip.errors import InputError
 from stickslip.jit import kernel
 from stickslip.linalg import block_rows, inertia
@@ -144,11 +146,16 @@ def with_potentials(
     recover = Recover(rows, held_rows, J_held, bias, K, to.unknown, np.repeat(unit, np.diff(to.column_start)))
     stiff = SparseInertia(_blocks_of(blocks, to.free), parts, data, to.pattern)
 
-    v, missing = (problem.v_free, 0.0) if problem.unsolved is None else problem.unsolved
-    pulled = missing + block_rows.apply_transpose(J_held, recover.impulses(v))
+    v, missing = problem.momentum.at, problem.momentum.missing
+    pulled = (0.0 if missing is None else missing) + block_rows.apply_transpose(J_held, recover.impulses(v))
+    # measured as the problem with rows is: speeds by all of them, mobilities without what joints add
+    size = problem.momentum_size
+    if problem.v_before is not None:
+        size = size + np.abs(problem.momentum.gain(problem.v_before))
+    if lam is not None and np.isfinite(lam).all():
+        size = size + np.abs(block_rows.apply_transpose(J_held, lam[held_rows]))
     found = ContactProblem(
-        stiff,
-        Unsolved(recover.new_velocities(v), recover.new_impulses(pulled)),  # type: ignore[arg-type]
+        Momentum(stiff, recover.new_velocities(v), recover.new_impulses(pulled)),
         here,
         problem.bias[rows],
         Laws(laws.law[kept], laws.friction_set[kept], laws.friction[kept], laws.compliance[rows], laws.bound[rows]),
@@ -156,19 +163,14 @@ def with_potentials(
         None if problem.prescribed is None else problem.prescribed[rows],
         v_before=None if problem.v_before is None else recover.new_velocities(problem.v_before),
         gap=problem.gap,
+        keys=None if problem.keys is None else problem.keys[kept],
+        scale=Scale(
+            speed=problem.free_speed,
+            momentum=recover.new_impulses(size),
+            mobility=delassus.diagonal(J_kept, diagonal),
+        ),
     )
-    # measured as the problem with rows is: speeds by all of them, mobilities without what joints add
-    size = problem.momentum_size
-    if problem.v_before is not None:
-        size = size + np.abs(problem.momentum_gain(problem.v_before))
-    if lam is not None and np.isfinite(lam).all():
-        size = size + np.abs(block_rows.apply_transpose(J_held, lam[held_rows]))
-    found.__dict__.update(
-        free_speed=problem.free_speed,
-        momentum_size=recover.new_impulses(size),
-        diagonal=delassus.diagonal(J_kept, diagonal),
-    )
-    return trusted(found), recover
+    return found.trusted(), recover
 
 
 def _structure(held: BlockRows, blocks: BlockDiagonal, sparse: SparseInertia | None, known: Known) -> PotentialBlocks:

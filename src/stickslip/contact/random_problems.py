@@ -101,7 +101,7 @@ def _rigid(rng: np.random.Generator, count: int, traits: list[str]) -> ContactPr
     order = rng.permutation(len(rows))
     problem = row_by_row.assemble(mass.tolist(), (0.4 * mass * size**2).tolist(), free, [rows[k] for k in order])
     if _chance(rng, 0.3, traits, "slender bodies"):
-        problem = replace(problem, A=_slender(rng, mass, size))
+        problem = replace(problem, momentum=replace(problem.momentum, A=_slender(rng, mass, size)))
     return problem
 
 

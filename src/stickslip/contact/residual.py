@@ -81,7 +81,7 @@ def island_residual(problem: ContactProblem, lam: Array, u: Array, islands: Prob
     ``noise`` [m/s]: |q| below it is what rounding makes; NOISE of an island's free velocities is so, too.
     """
     squares, free, size = (np.zeros(islands.island_count) for _ in range(3))
-    v = problem.v_free if problem.unsolved is None else problem.unsolved.v
+    v = problem.momentum.at
     np.add.at(size, np.repeat(islands.column, np.diff(problem.J.column_start)), v * v)
     _island_squares(
         problem.J.row_start, problem.laws, lam, problem.law_velocity(lam, u), problem.law_weight,

@@ -9,9 +9,10 @@ import numpy as np
 from numpy.typing import ArrayLike
 
 from stickslip.arrays import Array, Ints
-from stickslip.contact.checks import checked
+from stickslip.contact.block_laws import Laws
 from stickslip.contact.laws import BILATERAL, CONTACT, DISC, ELLIPSOID
-from stickslip.contact.problem import ContactProblem, Laws
+from stickslip.contact.momentum import Momentum
+from stickslip.contact.problem import ContactProblem
 from stickslip.linalg.block_rows import BlockRows
 from stickslip.linalg.inertia import block_diagonal
 
@@ -102,9 +103,8 @@ def assemble(mass: Sequence[float], inertia: Sequence[float], v_free: ArrayLike,
         np.concatenate([np.full(d, r.bound) for d, r in zip(dims, rows, strict=True)]),
     )
     free = np.array(v_free, dtype=np.float64).ravel()
-    return checked(
-        ContactProblem(block_diagonal(blocks, inverse), free, J, np.concatenate([r.bias for r in rows]), laws)
-    )
+    momentum = Momentum(block_diagonal(blocks, inverse), free)
+    return ContactProblem(momentum, J, np.concatenate([r.bias for r in rows]), laws).checked()
 
 
 def ball_joint(a: int, b: int, arm_a: ArrayLike, arm_b: ArrayLike) -> Row:

@@ -13,7 +13,7 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from stickslip.arrays import Array, Ints
-from stickslip.contact.checks import checked
+from stickslip.contact.momentum import Momentum
 from stickslip.contact.problem import ContactProblem
 from stickslip.errors import InputError
 from stickslip.io.definiteness import ASYMMETRY_REFUSED, ASYMMETRY_WARNED, examine
@@ -68,7 +68,7 @@ def from_global(parts: GlobalParts) -> tuple[ContactProblem, list[str]]:
     joints = np.zeros(1, dtype=np.int32) if G is None else joints_of(_touched(csr_array(G.T), start))
     J = from_sparse(csr_array(columns.T), row_starts(len(parts.mu), joints), start)
     laws = mixed_laws(parts.mu, joints)
-    return checked(ContactProblem(A, inertia.solve(A, parts.f), J, np.array(free), laws)), warnings
+    return ContactProblem(Momentum(A, inertia.solve(A, parts.f)), J, np.array(free), laws).checked(), warnings
 
 
 def _asymmetry(M: csr_array) -> list[str]:

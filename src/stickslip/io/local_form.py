@@ -10,8 +10,9 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from stickslip.arrays import Array, Ints
+from stickslip.contact.block_laws import Laws, contact_laws, joined_laws
 from stickslip.contact.laws import BILATERAL
-from stickslip.contact.problem import ContactProblem, Laws, contact_laws, from_delassus, given_problem, joined_laws
+from stickslip.contact.problem import ContactProblem, from_delassus, given_problem
 
 if TYPE_CHECKING:
     from scipy.sparse import csr_array

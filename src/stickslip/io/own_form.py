@@ -11,8 +11,9 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from stickslip.contact.checks import checked
-from stickslip.contact.problem import ContactProblem, Laws
+from stickslip.contact.block_laws import Laws
+from stickslip.contact.momentum import Momentum
+from stickslip.contact.problem import ContactProblem
 from stickslip.errors import InputError
 from stickslip.io.definiteness import examine
 from stickslip.io.global_form import require_definite
@@ -59,14 +60,13 @@ def read_own(data: dict[str, NDArray[Any]]) -> ProblemFile:
     whole = ("start", "data_start", "indices", "indptr")
     inertia = kind(*(_numbers(data, f"A.{item}", item in whole) for item in kind._fields))
     problem = ContactProblem(
-        A=inertia,
-        v_free=_numbers(data, "v_free"),
+        momentum=Momentum(inertia, _numbers(data, "v_free")),
         J=BlockRows(*(_numbers(data, f"J.{item}", item != "data") for item in BlockRows._fields)),
         bias=_numbers(data, "bias"),
         laws=Laws(*(_numbers(data, f"laws.{item}", item in ("law", "friction_set")) for item in Laws._fields)),
         step=float(data.get("step", 1.0)),
     )
-    checked(problem)
+    problem.checked()
     warnings = _check_inertia(problem)
     size = problem.row_count
     solution = vector("solution", data["solution"], size) if "solution" in data else None

@@ -133,6 +133,17 @@ def summed(size: NDArray[np.integer]) -> Ints:
     return np.concatenate([[0], np.cumsum(size)]).astype(np.int32)
 
 
+def identity(row_start: Ints) -> BlockRows:
+    """J = I over blocks that start at ``row_start`` (n + 1,)."""
+    height = np.diff(row_start)
+    each = np.arange(len(height) + 1, dtype=np.int32)
+    data_start = summed(height**2)
+    ones = np.zeros(int(data_start[-1]))
+    inside = np.arange(int(row_start[-1])) - np.repeat(row_start[:-1], height)
+    ones[np.repeat(data_start[:-1], height) + inside * (np.repeat(height, height) + 1)] = 1.0
+    return BlockRows(row_start, each, each[:-1].copy(), data_start, ones, row_start)
+
+
 def to_dense(rows: BlockRows) -> Array:
     """J as a dense array (m, unknowns), for small problems and tests."""
     dense = np.zeros((rows.row_count, rows.column_count))

@@ -84,7 +84,7 @@ class _Run:
         self.matrix, self.factorising, self.measuring = Penalised(problem), 0.0, 0.0
         self.counts = {"factorisations": 0, "solves": 0, "extrapolations": 0, "taken_back": 0}
         self._use(options.penalty * np.repeat(contact_mass(problem), np.diff(problem.J.row_start)))
-        self.b = -problem.momentum_gain(np.zeros(problem.unknown_count))
+        self.b = -problem.momentum.gain(np.zeros(problem.unknown_count))
         m = problem.row_count
         given = warm is not None and bool(np.isfinite(warm).all())
         self.lam = np.array(warm, dtype=np.float64) if given else np.zeros(m)
@@ -174,7 +174,7 @@ def _first_velocities(problem: ContactProblem) -> Array:
     """(nv,) velocities before the step, or where momentum was linearised, or without constraints."""
     if problem.v_before is not None and len(problem.v_before) == problem.unknown_count:
         return np.array(problem.v_before, dtype=np.float64)
-    return (problem.v_free if problem.unsolved is None else problem.unsolved.v).copy()
+    return problem.momentum.at.copy()
 
 
 @kernel

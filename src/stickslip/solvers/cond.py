@@ -162,7 +162,7 @@ class Cond(Iterative):
         """
         if not np.isfinite(warm).all():
             return None
-        if problem.v_before is not None or problem.unsolved is not None:
+        if problem.v_before is not None or problem.momentum.missing is not None:
             return warm
         with np.errstate(over="ignore", invalid="ignore"):  # whatever was given
             lam, _, _ = self.start(problem, warm)
@@ -322,7 +322,7 @@ class _Run:
         A = self.problem.A
         if not isinstance(A, SparseInertia):
             return 0.0
-        gained = self.problem.momentum_gain(v)[A.rigid_size :]
+        gained = self.problem.momentum.gain(v)[A.rigid_size :]
         pushed = block_rows.apply_transpose(self.problem.J, lam)[A.rigid_size :]
         worst = 0.0
         for part in A.parts:
@@ -336,8 +336,8 @@ def _first_velocities(problem: ContactProblem, warm: Array | None) -> Array:
     """Where iterations begin: at the velocities before the step, else where the impulses of the last one lead."""
     if problem.v_before is not None:
         return _in_flight(problem, problem.v_before)
-    if problem.unsolved is not None:
-        return problem.unsolved.v.copy()
+    if problem.momentum.missing is not None:
+        return problem.momentum.at.copy()
     return problem.v_free.copy() if warm is None else problem.velocity(warm)
 
 
@@ -353,7 +353,7 @@ def _in_flight(problem: ContactProblem, v: Array) -> Array:
     touched = np.zeros(bodies + A.pattern.size, dtype=np.bool_)
     touched[J.entry_column] = True
     free = [p for p in A.parts if not touched[bodies + p.first : bodies + p.first + p.pattern.size].any()]
-    missing = -problem.momentum_gain(v) if free else out
+    missing = -problem.momentum.gain(v) if free else out
     for part in free:
         here = slice(A.rigid_size + part.rows.start, A.rigid_size + part.rows.stop)
         whole = A.blocks(part).sum(axis=0)

@@ -9,8 +9,10 @@ from __future__ import annotations
 import numpy as np
 
 from stickslip.arrays import Array
+from stickslip.contact.momentum import Momentum
 from stickslip.contact.participating import given_participating
 from stickslip.contact.problem import ContactProblem
+from stickslip.contact.scale import Scale
 from stickslip.linalg.block_matrix import BlockPattern, block_pattern
 from stickslip.linalg.inertia import BlockDiagonal, GivenInverse, SparseInertia
 
@@ -30,8 +32,10 @@ def given_problem_over_nodes(problem: ContactProblem) -> tuple[ContactProblem, A
     pattern, data = _dense_blocks(part.A)
     nothing = BlockDiagonal(np.zeros(1, np.int32), np.zeros(1, np.int32), np.zeros(0), np.zeros(0))
     A = SparseInertia(nothing, (), data, pattern)
-    found = ContactProblem(A, q, part.J, np.zeros(problem.row_count), problem.laws, problem.step)
-    found.__dict__["diagonal"] = problem.diagonal
+    found = ContactProblem(
+        Momentum(A, q), part.J, np.zeros(problem.row_count), problem.laws, problem.step,
+        scale=Scale(mobility=problem.diagonal),
+    )  # fmt: skip
     return found, q
 
 

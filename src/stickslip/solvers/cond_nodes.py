@@ -24,8 +24,9 @@ from typing import NamedTuple
 import numpy as np
 
 from stickslip.arrays import Array, Ints
+from stickslip.contact.block_laws import Laws
 from stickslip.contact.laws import CONTACT
-from stickslip.contact.problem import ContactProblem, Laws
+from stickslip.contact.problem import ContactProblem
 from stickslip.jit import kernel
 from stickslip.linalg.block_matrix import BlockPattern
 from stickslip.linalg.block_rows import BlockRows, summed
@@ -105,7 +106,7 @@ def nodalised(problem: ContactProblem, gain: float | None) -> Nodal:
         A.rigid if isinstance(A, SparseInertia) else A,
         A.pattern if isinstance(A, SparseInertia) else nothing,
         A.data if isinstance(A, SparseInertia) else np.zeros((0, 3, 3)),
-        -problem.momentum_gain(np.zeros(problem.unknown_count)),
+        -problem.momentum.gain(np.zeros(problem.unknown_count)),
         J, laws, problem.bias, contact, node_start, node, tied, tie_start, tie,
         np.full(len(tie_start) - 1, 0.0 if gain is None else gain * problem.step), row, stiffness,
     )  # fmt: skip

@@ -7,10 +7,9 @@ from __future__ import annotations
 
 import time
 from dataclasses import replace
-from typing import Any
 
 from stickslip.arrays import Array
-from stickslip.contact.checks import trusted
+from stickslip.contact.momentum import Momentum
 from stickslip.contact.potentials import Known, is_held, with_potentials
 from stickslip.contact.problem import ContactProblem
 from stickslip.linalg.inertia import SparseInertia
@@ -37,7 +36,9 @@ def solve_once(
     condensed = problem.condensed
     timings = {"assemble": time.perf_counter() - started}
     found = hurried(solver, timings["assemble"]).solve(condensed, warm)
-    return replace(found, v=problem.velocity(found.lam), problem=None, timings=timings | found.timings)
+    # diag W is known now, and the solution was measured by it
+    measured = replace(problem, scale=problem.scale._replace(mobility=condensed.diagonal)).trusted()
+    return replace(found, v=problem.velocity(found.lam), problem=measured, timings=timings | found.timings)
 
 
 def solve_with_potentials(
@@ -57,11 +58,8 @@ def solve_with_potentials(
     compliance = problem.laws.compliance.copy()
     held = recover.stiffness > 0.0
     compliance[recover.held_rows[held]] = 1.0 / recover.stiffness[held]
-    free: Any = problem.unsolved or problem.v_free
-    solved = replace(problem, laws=problem.laws._replace(compliance=compliance), v_free=free)
-    for name in ("free_speed", "momentum_size", "diagonal"):
-        if name in problem.__dict__:
-            solved.__dict__[name] = problem.__dict__[name]
+    scale = problem.scale._replace(speed=problem.free_speed)
+    solved = replace(problem, laws=problem.laws._replace(compliance=compliance), scale=scale).trusted()
     # who finds velocities beside impulses may have left momentum to the stiff springs
     if getattr(solver, "nonlinear", False) and found.converged:
         value = nonlinear_residual(solver, solved, found.lam, found.v)
@@ -71,8 +69,5 @@ def solve_with_potentials(
 
 def measured_by(problem: ContactProblem, A: SparseInertia, diagonal: Array) -> ContactProblem:
     """The problem with A in another order of elimination, and with diag W (m,), which who assembled W knows."""
-    free: Any = problem.unsolved or problem.v_free
-    same = replace(problem, A=A, v_free=free)
-    found = replace(same, v_free=same.v_free)  # solved for, by the factors of A
-    found.__dict__.update(diagonal=diagonal, momentum_size=problem.momentum_size)
-    return trusted(found)
+    solved = Momentum(A, replace(problem.momentum, A=A).free)  # by the factors of A in this order
+    return replace(problem, momentum=solved, scale=problem.scale._replace(mobility=diagonal)).trusted()

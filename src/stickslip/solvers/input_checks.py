@@ -13,7 +13,6 @@ from typing import Any, TypeVar, cast
 import numpy as np
 
 from stickslip.arrays import Array
-from stickslip.contact.checks import sound
 from stickslip.contact.problem import ContactProblem
 from stickslip.errors import InputError
 from stickslip.solvers.protocol import Relinearise, Solution
@@ -45,7 +44,7 @@ def known_problem(solver: object, problem: ContactProblem) -> ContactProblem:
     """The problem itself, or an InputError where it is none that a solver can take."""
     if not isinstance(problem, ContactProblem):
         raise InputError(f"solver {_name(solver)}: the problem is {type(problem).__name__}; a ContactProblem is needed")
-    return sound(problem)
+    return problem.checked()
 
 
 def usable_start(solver: object, problem: ContactProblem, warm: Any) -> Array | None:

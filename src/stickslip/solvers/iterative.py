@@ -11,7 +11,7 @@ import numpy as np
 
 from stickslip import checks
 from stickslip.arrays import Array
-from stickslip.contact.cushions import cushioned, velocities, without_cushions
+from stickslip.contact.cushions import cushioned, velocities
 from stickslip.contact.laws import CONTACT, DISC, FRICTION_SET_NAMES, Law
 from stickslip.contact.problem import ContactProblem
 from stickslip.contact.residual import residual, scaled_residual
@@ -129,12 +129,18 @@ def with_cushions(solve: Solve[S]) -> Solve[S]:
         if problem.contact_compliance is None:
             return solve(self, problem, warm, relinearise)
 
+        made: list[tuple[ContactProblem, ContactProblem]] = []  # with cushions, and without
+
+        def rigid(given: ContactProblem) -> ContactProblem:
+            made.append((cushioned(given), given))
+            return made[-1][0]
+
         def nearby(v: Array, lam: Array | None = None) -> ContactProblem:
             assert relinearise is not None
-            return cushioned(relinearise(v[: len(problem.v_free)], lam))
+            return rigid(relinearise(v[: problem.unknown_count], lam))
 
-        found = solve(self, cushioned(problem), warm, None if relinearise is None else nearby)
-        last = None if found.problem is None else without_cushions(found.problem)
+        found = solve(self, rigid(problem), warm, None if relinearise is None else nearby)
+        last = next((given for cushions, given in made if cushions is found.problem), None)
         return replace(found, v=velocities(problem, found.v, found.lam), problem=last)
 
     return solve_any

@@ -30,9 +30,10 @@ from typing import ClassVar
 import numpy as np
 
 from stickslip.arrays import Array, Ints
-from stickslip.contact.checks import trusted
+from stickslip.contact.block_laws import Laws
 from stickslip.contact.laws import CONTACT, Law, project_scaled
-from stickslip.contact.problem import ContactProblem, Laws, Unsolved, given_problem
+from stickslip.contact.problem import ContactProblem, given_problem
+from stickslip.contact.scale import Scale
 from stickslip.jit import kernel
 from stickslip.linalg import block_rows
 from stickslip.linalg.block_rows import BlockRows
@@ -185,17 +186,10 @@ class _Rest:
             part = csr_array(W[rows][:, rows])
             part.sort_indices()
             return given_problem(part, q, own, J.row_start)
-        v_free: Array | Unsolved
-        if problem.unsolved is None:
-            v_free = problem.velocity(lam)
-        else:
-            impulse = problem.unsolved.impulse + block_rows.apply_transpose(problem.J, lam)
-            v_free = Unsolved(problem.unsolved.v, impulse)
-        found = ContactProblem(problem.A, v_free, J, problem.bias[rows], own, problem.step)  # type: ignore[arg-type]
+        pushed = problem.momentum.pushed(block_rows.apply_transpose(problem.J, lam))
         # joints at rest are not to be measured by rounding
-        found.__dict__["free_speed"] = max(found.free_speed, problem.free_speed)
-        found.__dict__["momentum_size"] = problem.momentum_size
-        return trusted(found)
+        scale = Scale(rounding=problem.free_speed, momentum=problem.scale.momentum)
+        return ContactProblem(pushed, J, problem.bias[rows], own, problem.step, scale=scale).trusted()
 
 
 def _taken(J: BlockRows, order: Ints) -> BlockRows:

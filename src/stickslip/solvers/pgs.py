@@ -20,7 +20,6 @@ import numpy as np
 
 from stickslip.arrays import Array
 from stickslip.checks import choice
-from stickslip.contact.checks import trusted
 from stickslip.contact.cushions import cushioned, velocities
 from stickslip.contact.laws import BOX_SET, CONTACT, Law
 from stickslip.contact.problem import ContactProblem
@@ -111,7 +110,7 @@ class ProjectedGaussSeidel:
         laws = problem.laws
         if self.friction == "box":
             boxes = np.where(laws.law == CONTACT, BOX_SET, laws.friction_set).astype(np.int32)
-            problem = trusted(replace(problem, laws=laws._replace(friction_set=boxes)))
+            problem = replace(problem, laws=laws._replace(friction_set=boxes)).trusted()
         return self._by_velocity(problem, warm) if by_velocity else self.as_prox().solve(problem, warm)
 
     def _by_velocity(self, problem: ContactProblem, warm: Array | None) -> Solution:

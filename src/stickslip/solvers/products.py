@@ -7,7 +7,6 @@ from __future__ import annotations
 
 import time
 from dataclasses import replace
-from typing import Any
 
 import numpy as np
 from scipy.linalg.blas import dsymv
@@ -128,12 +127,10 @@ def refactorised(problem: ContactProblem, A: SparseInertia, measured: bool) -> C
     """
     if A is problem.A:
         return problem
-    free: Any = problem.unsolved or problem.v_free
-    found = replace(problem, A=A, v_free=free)
-    found.__dict__["momentum_size"] = problem.momentum_size
-    if measured and problem.unsolved is None:
-        found.__dict__["diagonal"] = problem.diagonal
-    return found
+    scale = problem.scale
+    if measured and problem.momentum.missing is None:
+        scale = scale._replace(mobility=problem.diagonal)
+    return replace(problem, momentum=replace(problem.momentum, A=A), scale=scale).trusted()
 
 
 def _scale(problem: ContactProblem, diagonal: Array) -> Array:

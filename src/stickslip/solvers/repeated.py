@@ -97,7 +97,7 @@ def _shortened(
         slope = size = np.inf
         try:
             nearby = relinearise(v, solution.lam)
-            error = nearby.momentum_gain(v) - block_rows.apply_transpose(nearby.J, solution.lam)
+            error = nearby.momentum.gain(v) - block_rows.apply_transpose(nearby.J, solution.lam)
             slope, size = float(inner(d, error)), float(length(error))
         except DivergenceError:
             pass

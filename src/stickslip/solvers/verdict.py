@@ -11,7 +11,7 @@ from dataclasses import dataclass
 import numpy as np
 
 from stickslip.arrays import Array
-from stickslip.contact.momentum import momentum_error
+from stickslip.contact.momentum_error import momentum_error
 from stickslip.contact.physical import PhysicalResidual, physical_residual
 from stickslip.contact.problem import ContactProblem
 from stickslip.contact.residual import Residual, residual
@@ -70,7 +70,7 @@ def law_residual(solver: Solver, problem: ContactProblem, lam: Array, u: Array) 
 def nonlinear_residual(solver: Solver, problem: ContactProblem, lam: Array, v: Array) -> float:
     """Residual of impulses lam (m,) and velocities v (nv,) of a problem linearised at them: of laws and of momentum.
 
-    Momentum counts by the share of it that the worst body created or lost (contact/momentum.py).
+    Momentum counts by the share of it that the worst body created or lost (contact/momentum_error.py).
     """
     lost = momentum_error(problem, lam, v).share
     return max(law_residual(solver, problem, lam, problem.constraint_velocity(v)), lost)

@@ -1,0 +1,116 @@
+"""How much momentum a solution creates or loses: the one measure of stopping rules, judges and certificates.
+
+A (v - v_free) = J^T lam must hold for every body. Bodies are judged one by one, each in its own unit, so that no heavy
+or fast neighbour hides what a light one has lost; a soft body, and what stiff joints in A join, is judged as a whole:
+
+    share_b = max(|e_b|, |e'_b| / r_b) / size_b,     e = A (v - v_free) - J^T lam
+    size_b  = |A (v - v_free)|_b + ||J|^T |lam||_b + NOISE |A v|_b + momentum_size_b
+
+with e_b [N s] and e'_b [N m s] the linear and the angular error, apart, and r_b the body's radius of gyration, at which
+the angular parts of norms count. Impulses that cancel each other at a body count with both: what is squeezed or hangs
+in a chain is judged by what acts on it. The third term is what rounding leaves of the momentum that a body has, the
+last one holds the forces within soft bodies.
+"""
+
+from __future__ import annotations
+
+from math import sqrt
+from typing import NamedTuple
+
+import numpy as np
+
+from stickslip.arrays import Array
+from stickslip.contact.islands import judged_together
+from stickslip.contact.problem import NOISE, ContactProblem
+from stickslip.jit import kernel
+from stickslip.linalg import block_rows, inertia
+from stickslip.linalg.inertia import BlockDiagonal, GivenInverse
+from stickslip.linalg.vectors import length
+
+
+class MomentumError(NamedTuple):
+    """What is missing of A (v - v_free) = J^T lam, at the bodies where most is."""
+
+    linear: float
+    """[N s] largest error of a body; [m/s] of all together where only A^-1 is given."""
+    angular: float
+    """[N m s] largest error of a rigid body."""
+    share: float
+    """Largest error over the impulses on the same body, dimensionless."""
+
+
+def momentum_error(problem: ContactProblem, lam: Array, v: Array) -> MomentumError:
+    """Errors of momentum of impulses lam (m,) and velocities v (nv,)."""
+    impulse = block_rows.apply_transpose(problem.J, lam)
+    A = problem.masses
+    if isinstance(A, GivenInverse):
+        gained, caused = v - problem.v_free, inertia.solve(A, impulse)
+        error, size = float(length(gained - caused)), float(length(gained) + length(caused))
+        return MomentumError(error, 0.0, error / size if size > 0.0 else 0.0)
+    blocks = A if isinstance(A, BlockDiagonal) else A.rigid
+    group = judged_together(problem)
+    pushes = np.zeros(problem.unknown_count)
+    _add_sizes(problem.J, lam, pushes)
+    found = _worst(
+        problem.J.column_start, group, int(group.max(initial=-1)) + 1, blocks.start, blocks.data_start, blocks.data,
+        problem.momentum.gain(v), impulse, inertia.apply(A, v), pushes, problem.momentum_size,
+    )  # fmt: skip
+    return MomentumError(*(float(number) for number in found))
+
+
+@kernel
+def _add_sizes(J, lam, f_out):
+    """|J|^T |lam|: impulses that cancel each other at a body count with both."""
+    for c in range(J.row_start.shape[0] - 1):
+        for e in range(J.entry_start[c], J.entry_start[c + 1]):
+            b = J.entry_column[e]
+            first, width, at = J.column_start[b], J.column_start[b + 1] - J.column_start[b], J.data_start[e]
+            for r in range(J.row_start[c], J.row_start[c + 1]):
+                for j in range(width):
+                    f_out[first + j] += abs(J.data[at + j] * lam[r])
+                at += width
+
+
+@kernel
+def _worst(column_start, group, groups, start, data_start, data, gained, impulse, held, pushes, inner):
+    """Largest linear and angular error of a group, and its largest share of the size of the same group.
+
+    start, data_start, data: blocks of A of rigid bodies, which come first; held = A v, inner: momentum_size.
+    """
+    sums = np.zeros((groups, 6))
+    angular = 0.0
+    for b in range(column_start.shape[0] - 1):
+        first, width = column_start[b], column_start[b + 1] - column_start[b]
+        at_radius = 1.0  # 1 / r^2 of a rigid body
+        if width == 6 and b < start.shape[0] - 1:
+            at, mass, moment = data_start[b], 0.0, 0.0
+            for i in range(3):
+                mass += data[at + 7 * i]
+                moment += data[at + 21 + 7 * i]
+            if mass > 0.0 and moment > 0.0:
+                at_radius = mass / moment
+        turned = 0.0
+        to = sums[group[b]]
+        for i in range(first, first + width):
+            error = (gained[i] - impulse[i]) ** 2
+            weight = at_radius if width == 6 and i >= first + 3 else 1.0
+            if width == 6 and i >= first + 3:
+                turned += error
+                to[1] += weight * error
+            else:
+                to[0] += error
+            to[2] += weight * gained[i] * gained[i]
+            to[3] += weight * pushes[i] * pushes[i]
+            to[4] += weight * held[i] * held[i]
+            to[5] += weight * inner[i] * inner[i]
+        angular = max(angular, sqrt(turned))
+    linear, share = 0.0, 0.0
+    for g in range(groups):
+        x = np.sqrt(sums[g])
+        linear = max(linear, x[0])
+        size = x[2] + x[3] + NOISE * x[4] + x[5]
+        if size > 0.0:
+            share = max(share, max(x[0], x[1]) / size)
+        if not size < np.inf:  # not a number, or beyond all numbers: nothing is right about it
+            share = np.inf
+    return linear, angular, share
