@@ -27,7 +27,7 @@ from stickslip.geometry import tet_generators
 from stickslip.linalg.inertia import SparseInertia, least_fill
 from stickslip.linalg.threads import one_thread
 from stickslip.soft_description import elastic
-from stickslip.solvers.condensed import solve_once
+from stickslip.solvers.methods import solve
 from stickslip.solvers.registry import SOLVERS, make_solver
 
 CELLS = {300: (11, 11, 1), 1500: (26, 26, 1), 5000: (40, 40, 2), 15000: (70, 70, 2)}
@@ -114,7 +114,7 @@ def measure(method: str, problem: ContactProblem, warm: Array, exact: Array, run
     for _ in range(runs + 1):  # the first one compiles
         given = for_sap(problem) if name == "sap" else fresh(problem)
         clock, wall = time.process_time(), time.perf_counter()
-        solution = solve_once(solver, given, warm)
+        solution = solve(solver, given, warm)
         used, passed = time.process_time() - clock, time.perf_counter() - wall
         # stages are timed by the clock on the wall, and get their share of the processor's time
         stages = {key: seconds * used / passed for key, seconds in solution.timings.items()}
@@ -143,7 +143,7 @@ def main() -> None:
         for nodes in (int(text) for text in options.nodes.split(",")):
             problem, warm = problem_of(nodes, options.steps)
             reference = make_solver("admm", splitting="nodes", tolerance=1e-8)
-            exact = solve_once(reference, fresh(problem), warm).v
+            exact = solve(reference, fresh(problem), warm).v
             for method, (name, _) in METHODS.items():
                 if name in SOLVERS and problem.row_count <= DENSE.get(method, problem.row_count):
                     rows.append(measure(method, problem, warm, exact, options.runs))

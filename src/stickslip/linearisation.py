@@ -36,8 +36,7 @@ from stickslip.linalg.inertia import BlockDiagonal, Inertia, SparseInertia, bloc
 from stickslip.model import Model
 from stickslip.settling import settle
 from stickslip.soft_linearisation import Part, SoftLinearisation, joined_parts, over_all
-from stickslip.solvers.budget import Clock
-from stickslip.solvers.protocol import Solution, Travelled
+from stickslip.solvers.protocol import Deadline, Solution, SubstepResult
 from stickslip.state import State
 from stickslip.stepping import Stepping
 from stickslip.substeps import take_substeps
@@ -55,6 +54,12 @@ class Rows(NamedTuple):
     bias: Array
     prescribed: Array
     """(m,) [m/s] the part of the bias that is the velocity of bodies with prescribed motion."""
+
+
+def constraints_move(model: Model) -> bool:
+    """Whether problems of the model depend on where they are linearised, beside their contacts."""
+    soft = model.soft
+    return bool(model.joints.count or (soft.count and not (soft.linear and not len(soft.weld_node))))
 
 
 class Linearisation:
@@ -108,7 +113,7 @@ class Linearisation:
         v_all, q_end = self._end(v)
         return self._stiffened(self._problem(self.first, q_end, v_all, v), q_end, v, lam)
 
-    def substeps(self, count: int, clock: Clock) -> Travelled:
+    def substeps(self, count: int, clock: Deadline) -> SubstepResult:
         """The step taken in ``count`` small ones; see protocol.Step."""
         return take_substeps(self, count, clock)
 
@@ -121,7 +126,7 @@ class Linearisation:
     @property
     def moves(self) -> bool:
         """Whether the problem depends on where it is linearised, beside its contacts."""
-        return self.layout is not None or (self.soft is not None and self.soft.moves)
+        return constraints_move(self.model)
 
     def remembered(self) -> Array:
         """Impulses (m,) of the last step, matched to the rows of this one."""

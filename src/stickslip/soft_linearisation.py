@@ -54,7 +54,7 @@ def elastic_rows(solver: Solver, options: Stepping) -> bool:
     """
     chosen = options.elasticity
     able = options.theta[0] > 0.0 and options.gain == 1.0
-    wanted = getattr(solver, "nonlinear", False) and options.joints == "rows"
+    wanted = solver.takes.linearise == "inside" and options.joints == "rows"
     as_rows = chosen == "rows" or (chosen == "auto" and wanted and able)
     if as_rows and not able:
         raise InputError(
@@ -125,11 +125,6 @@ class SoftLinearisation:
         touched = np.zeros(len(soft.free), dtype=np.bool_)
         touched[block[block >= 0]] = True
         return touched
-
-    @property
-    def moves(self) -> bool:
-        """Whether the problem depends on where it is linearised."""
-        return not (self.soft.linear and not len(self.soft.weld_node))
 
     def all_velocities(self, v: Array) -> Array:
         """(nn, 3) of all nodes from the unknowns v (nv,) of the model."""

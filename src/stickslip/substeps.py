@@ -27,8 +27,8 @@ from stickslip.errors import InputError
 from stickslip.linalg import inertia
 from stickslip.model import DYNAMIC, STATIC
 from stickslip.soft_description import MOONEY_RIVLIN
-from stickslip.solvers.budget import Clock, in_chunks
-from stickslip.solvers.protocol import Travelled
+from stickslip.solvers.budget import in_chunks
+from stickslip.solvers.protocol import Deadline, SubstepResult
 
 if TYPE_CHECKING:
     from stickslip.linearisation import Linearisation
@@ -37,7 +37,7 @@ ROUNDING = 1e-7
 """Share of the bodies' distances from the origin; with a tolerance of 1e-8 the rounding of positions is below it."""
 
 
-def take_substeps(step: Linearisation, count: int, clock: Clock) -> Travelled:
+def take_substeps(step: Linearisation, count: int, clock: Deadline) -> SubstepResult:
     """The step in ``count`` small ones, with one Gauss-Seidel pass over all constraints in each.
 
     Where time is up, the rest is a single one.
@@ -93,10 +93,10 @@ def take_substeps(step: Linearisation, count: int, clock: Clock) -> Travelled:
     v_end = np.concatenate([part[rows].ravel() for part, rows in zip(end, unknown, strict=True)])
     seconds = time.perf_counter() - started
     judged = _judged(step, v_mean, v_end, h / count)
-    return Travelled(v_mean, v_end, np.concatenate(lam), judged, seconds, made)
+    return SubstepResult(v_mean, v_end, np.concatenate(lam), judged, seconds, made)
 
 
-def _take_parts(run: Callable[[Parts], None], h: float, count: int, clock: Clock) -> int:
+def _take_parts(run: Callable[[Parts], None], h: float, count: int, clock: Deadline) -> int:
     """A step of h [s] in ``count`` parts, or fewer where time is up; returns their number."""
     s, done = h / count, 0
 

@@ -14,7 +14,7 @@ from stickslip.linalg import inertia
 from stickslip.linalg.block_rows import apply_transpose, to_dense
 from stickslip.linalg.inertia import SparseInertia
 from stickslip.scenes.cable_winding import cable_winding
-from stickslip.solvers.condensed import solve_once, solve_with_potentials
+from stickslip.solvers.methods import solve, solve_with_potentials
 from stickslip.solvers.protocol import Solution
 from stickslip.solvers.registry import make_solver
 
@@ -127,7 +127,7 @@ def test_against_dense_algebra(make) -> None:
 @pytest.mark.parametrize("name", SOLVERS)
 def test_the_same_velocities_as_with_rows(name: str, make) -> None:
     problem = problem_of(make)
-    rows = solve_once(make_solver("auto", tolerance=1e-10), problem)
+    rows = solve(make_solver("auto", tolerance=1e-10), problem)
     solver, close = SOLVERS[name]
     found = solve_with_potentials(solver, problem)
     if name == "cond" and not found.converged:

@@ -11,7 +11,7 @@ from nodal_problems import soft_cubes
 
 from stickslip import InputError, Simulation
 from stickslip.contact.problem import ContactProblem
-from stickslip.solvers.condensed import solve_once, solve_with_potentials
+from stickslip.solvers.methods import solve, solve_with_potentials
 from stickslip.solvers.newton import NonsmoothNewton
 from stickslip.solvers.registry import SOLVERS, make_solver
 
@@ -125,7 +125,7 @@ def test_blocks_of_A_are_checked() -> None:
         (with_A(bodies, data_start=swapped(bodies.A.data_start)), "A.data_start does not divide"),
         (with_A(given, indices=given.A.indices + np.int32(1)), "A.indices has an index outside"),
         (with_A(given, indptr=swapped(given.A.indptr)), "A.indptr does not divide"),
-        (replace(bodies, A=given.A), "A.indptr does not divide"),
+        (with_momentum(bodies, A=given.A), "A.indptr does not divide"),
         (with_J(given, data=2.0 * given.J.data), "J is not I"),
     ):
         with pytest.raises(InputError, match=words):
@@ -149,9 +149,9 @@ def test_soft_problems_are_checked() -> None:
         if words == "auto":
             continue
         with pytest.raises(InputError, match=words):
-            solve_once(make_solver("auto"), with_momentum(problem, A=wrong, at=free))
+            solve(make_solver("auto"), with_momentum(problem, A=wrong, at=free))
     with pytest.raises(InputError, match="warm has shape"):
-        solve_once(make_solver("auto"), problem, np.zeros(2))
+        solve(make_solver("auto"), problem, np.zeros(2))
     with pytest.raises(InputError, match="warm has shape"):
         solve_with_potentials(make_solver("cond"), mixed_problem(0), np.zeros(2))
 
@@ -166,10 +166,10 @@ def test_a_problem_is_checked_once(monkeypatch: pytest.MonkeyPatch) -> None:
     from stickslip.contact import checks
 
     seen, problem = [], replace(tower(2))  # a copy is another problem
-    monkeypatch.setattr(checks, "check_tables", seen.append)
+    monkeypatch.setattr(checks, "check_tables", lambda A, J: seen.append(J))
     for _ in range(3):
         make_solver("auto").solve(problem)
-    assert seen == [problem]
+    assert len(seen) == 1
 
 
 def test_linearising_again_must_keep_the_structure() -> None:

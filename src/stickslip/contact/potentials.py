@@ -16,8 +16,7 @@ else add metres to radians (`cond` takes three to four times the iterations on a
 
 from __future__ import annotations
 
-from dataclasses import dataclass, replace
-from typing import TYPE_CHECKING
+from dataclasses import dataclass
 
 import numpy as np
 from numpy.typing import NDArray
@@ -36,9 +35,6 @@ from stickslip.linalg import block_rows, inertia
 from stickslip.linalg.block_rows import BlockRows, summed
 from stickslip.linalg.column_blocks import cut_columns
 from stickslip.linalg.inertia import BlockDiagonal, GivenInverse, SparseInertia, parts_ending_with
-
-if TYPE_CHECKING:
-    from stickslip.solvers.protocol import Solution
 
 HOLDING = 1e-6
 """C of rows over their mobility at least: a rigid joint opens by this share of the velocity that it takes away. Smaller
@@ -86,13 +82,6 @@ class Recover:
         """Impulses (nv,) on the new unknowns, from those on the old ones."""
         return f[self.unknown] * self.unit
 
-    def __call__(self, solution: Solution) -> Solution:
-        """The solution of the problem as it was, from that of the one with potentials."""
-        v = self.velocities(solution.v)
-        lam = np.empty(len(self.rows) + len(self.held_rows))
-        lam[self.rows], lam[self.held_rows] = solution.lam, self.impulses(v)
-        return replace(solution, v=v, lam=lam, problem=None)
-
 
 def is_held(law: Ints) -> Bools:
     """Which blocks (n,) of these laws can be potentials."""
@@ -103,13 +92,12 @@ def with_potentials(
     problem: ContactProblem,
     lam: Array | None = None,
     known: Known | None = None,
-    matrix_free: bool = False,
+    prepared: bool = True,
 ) -> tuple[ContactProblem, Recover]:
     """The problem with its BILATERAL and ELASTIC rows in A, and how to recover its solution.
 
     ``lam`` (m,): about the impulses, by which errors of momentum are measured. ``known`` keeps the structure of A' for
-    later problems. ``matrix_free``: the solver takes no factorisation of A', so that no order of elimination with the
-    touched unknowns last is prepared.
+    later problems. ``prepared``: an order of elimination of A' with the touched unknowns last is made ready.
     """
     A, J, laws = problem.A, problem.J, problem.laws
     if isinstance(A, GivenInverse):
@@ -127,7 +115,7 @@ def with_potentials(
     to = _structure(J_held, blocks, sparse, {} if known is None else known)
     here = cut_columns(J_kept, to.first, to.pieces, to.column_start)
     parts = to.parts
-    if not matrix_free:
+    if prepared:
         touched = np.zeros(to.pattern.size, dtype=np.bool_)
         nodes = here.entry_column - len(to.free)
         touched[nodes[nodes >= 0]] = True

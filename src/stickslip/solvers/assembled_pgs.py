@@ -14,9 +14,9 @@ from stickslip.contact.soft_delassus import assembling, dense_delassus
 from stickslip.linalg.inertia import SparseInertia
 from stickslip.linalg.threads import one_blas_thread
 from stickslip.solvers.budget import Clock, in_chunks
-from stickslip.solvers.condensed import measured_by
 from stickslip.solvers.dense_sweeps import rows_of, sweep
-from stickslip.solvers.iterative import WANDERED, Iterative, Watch
+from stickslip.solvers.iterative import MOST_WORSENING, ConvergenceMonitor, Iterative
+from stickslip.solvers.products import measured_by
 from stickslip.solvers.protocol import Solution, Status
 from stickslip.solvers.velocity_change import VelocityChange
 
@@ -69,13 +69,13 @@ class AssembledSweeps:
         best = self._residual(options, lam, self.q)
         if warm is not None and np.isfinite(warm).all():
             value = self._residual(options, warm, self._velocity(warm))
-            if value <= WANDERED * best:
+            if value <= MOST_WORSENING * best:
                 lam, best = np.array(warm, dtype=np.float64), value
         prepared = time.perf_counter()
         if by_velocity:
             lam, status, iterations, history, measured, solves = self._by_velocity(options, lam)
         else:
-            watch = Watch(options, self.problem, lam, best, STALL_SWEEPS, self.clock)
+            watch = ConvergenceMonitor(options, self.problem, lam, best, STALL_SWEEPS, self.clock)
             iterations, measured, solves = self._by_residual(options, watch, lam, best), 0.0, 0
             lam, status, history = watch.settled(lam), watch.status, np.array(watch.history).reshape(-1, 2)
         ended = time.perf_counter()
@@ -109,7 +109,7 @@ class AssembledSweeps:
             small = min(small, SLACK * du * tolerance / theta)
         return lam, status, iterations, np.array(history).reshape(-1, 2), theta_of.seconds, theta_of.solves
 
-    def _by_residual(self, options: Iterative, watch: Watch, lam: Array, value: float) -> int:
+    def _by_residual(self, options: Iterative, watch: ConvergenceMonitor, lam: Array, value: float) -> int:
         """Sweep until the residual is within the tolerance, lam in place; returns the number of sweeps."""
         iterations = 0
         watch.note(lam, value, 0)

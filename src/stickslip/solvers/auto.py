@@ -9,6 +9,7 @@ not, the next method of the plan takes over. ``Solution.method`` says who did th
 from __future__ import annotations
 
 from dataclasses import dataclass
+from functools import cached_property
 from math import log
 from typing import ClassVar, NamedTuple
 
@@ -21,9 +22,9 @@ from stickslip.linalg.inertia import BlockDiagonal
 from stickslip.solvers.admm import ADMM
 from stickslip.solvers.budget import Clock
 from stickslip.solvers.implicit import ImplicitComplementarity
-from stickslip.solvers.iterative import WANDERED, Iterative
+from stickslip.solvers.iterative import MOST_WORSENING, Iterative
 from stickslip.solvers.nsgs import NonsmoothGaussSeidel
-from stickslip.solvers.protocol import Relinearise, Solution, Status
+from stickslip.solvers.protocol import ALL_FRICTION_SETS, Relinearise, Solution, Status, Takes
 from stickslip.solvers.prox_gs import ProxGaussSeidel
 from stickslip.solvers.proximal_point import ProximalPoint
 
@@ -77,18 +78,17 @@ class Automatic(Iterative):
     """Chooses a method by structure and switches when it stalls."""
 
     name: ClassVar[str] = "auto"
-    all_friction_sets: ClassVar[bool] = True
 
     max_iterations: int = 2000
     """Iterations at most, of all methods together: sweeps, Newton steps. Ten times as many solve a few problems more,
     which is worth it for a file and not for a step of a simulation."""
 
-    def solve(
-        self,
-        problem: ContactProblem,
-        warm: Array | None = None,
-        relinearise: Relinearise | None = None,
-    ) -> Solution:
+    @cached_property
+    def takes(self) -> Takes:
+        """See protocol.Takes."""
+        return Takes(criterion=self.criterion, friction_sets=ALL_FRICTION_SETS)
+
+    def run(self, problem: ContactProblem, warm: Array | None, relinearise: Relinearise | None) -> Solution:
         """Solve for the impulses, starting from ``warm`` (m,) or zero."""
         clock = Clock(self.max_seconds)
         lam, v, best = self.start(problem, warm)
@@ -117,8 +117,8 @@ class Automatic(Iterative):
                 rollbacks += found.rollbacks
                 timings[method.name] = timings.get(method.name, 0.0) + sum(found.timings.values())
                 status = "stalled" if found.status == "diverged" else found.status  # the best impulses are kept
-                # sweeps that were cut off are kept though their residual may not show it yet: see WANDERED
-                if reached <= (WANDERED if len(methods) == 1 else 1.0) * best:
+                # sweeps that were cut off are kept though their residual may not show it yet: see MOST_WORSENING
+                if reached <= (MOST_WORSENING if len(methods) == 1 else 1.0) * best:
                     lam, v, best = found.lam, found.v, reached
                 budget *= 2
             if best <= self.tolerance or iterations >= self.max_iterations or clock.is_up:

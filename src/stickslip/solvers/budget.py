@@ -17,7 +17,7 @@ from dataclasses import fields, is_dataclass, replace
 from math import inf
 from typing import Any, cast
 
-from stickslip.solvers.protocol import Solver, Status
+from stickslip.solvers.protocol import Deadline, Solver, Status
 
 LEAST_SECONDS = 1e-9
 """[s] that a solver gets where preparations have used all of its time: it says where it starts, and ends."""
@@ -77,7 +77,7 @@ class Clock:
         return self.limit < inf and self.used >= self.limit
 
 
-def in_chunks(run: Callable[[int], tuple[int, bool]], count: int, clock: Clock) -> int:
+def in_chunks(run: Callable[[int], tuple[int, bool]], count: int, clock: Deadline) -> int:
     """Up to ``count`` iterations by ``run``, which makes at most as many as it is told; returns their number.
 
     ``run`` returns how many it made, and whether they are the last ones. At least one is made; without a limit of time

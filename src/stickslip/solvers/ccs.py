@@ -34,7 +34,7 @@ from stickslip.linalg.inertia import SparseInertia, least_fill
 from stickslip.linalg.vectors import length
 from stickslip.solvers.anderson import Anderson
 from stickslip.solvers.budget import Clock
-from stickslip.solvers.iterative import Watch
+from stickslip.solvers.iterative import ConvergenceMonitor
 from stickslip.solvers.nodal_penalty import Penalised, contact_mass
 from stickslip.solvers.products import refactorised
 from stickslip.solvers.protocol import Solution
@@ -92,7 +92,7 @@ class _Run:
         self.s = problem.constraint_velocity(self.v)
         self.z = self.s.copy()
         self.w = self.s - self.lam / self.rho
-        self.watch = Watch(options, problem, self.lam, np.inf, STALL_ITERATIONS, clock)
+        self.watch = ConvergenceMonitor(options, problem, self.lam, np.inf, STALL_ITERATIONS, clock)
 
     def _use(self, rho: Array) -> None:
         """Factorise with this rho (m,)."""

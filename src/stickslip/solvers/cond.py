@@ -25,13 +25,14 @@ from __future__ import annotations
 
 import time
 from dataclasses import dataclass, field
+from functools import cached_property
 from typing import Any, ClassVar
 
 import numpy as np
 
 from stickslip import jit
 from stickslip.arrays import Array
-from stickslip.contact.laws import CONTACT, DISC, ELLIPSOID, FRICTION_SET_NAMES, Law
+from stickslip.contact.laws import CONTACT, Law
 from stickslip.contact.problem import NOISE, ContactProblem
 from stickslip.contact.residual import scaled_residual
 from stickslip.errors import DivergenceError, InputError
@@ -46,7 +47,7 @@ from stickslip.solvers.cond_levels import coarse_levels, no_levels
 from stickslip.solvers.cond_nodes import Nodal, nodalised, virtual_velocities
 from stickslip.solvers.cond_steps import RowSums, Steps, frobenius_steps, row_sums, scaled
 from stickslip.solvers.iterative import Iterative
-from stickslip.solvers.protocol import Relinearise, Solution, Status
+from stickslip.solvers.protocol import Relinearise, Solution, Status, Takes
 from stickslip.solvers.verdict import nonlinear_residual
 
 OPERATORS: dict[str, Law] = {"strict": "exact", "proximal": "convex"}
@@ -76,9 +77,6 @@ class Cond(Iterative):
 
     name: ClassVar[str] = "cond"
     criteria: ClassVar[tuple[str, ...]] = ("scaled", "step")
-    compliant_contacts: ClassVar[bool] = True
-    primal: ClassVar[bool] = True
-    matrix_free: ClassVar[bool] = True
 
     tolerance: float = 1e-6
     """Of the residual of laws and of momentum; with the criterion "step" theta_th [m/s]."""
@@ -116,22 +114,22 @@ class Cond(Iterative):
         if self.gain is not None:
             self._check_range("gain", 0.0, np.inf)
         self._check_range("regularisation", -1e-300, np.inf)
-        if OPERATORS[self.operator] != self.law:
-            object.__setattr__(self, "law", OPERATORS[self.operator])
 
-    @property
-    def once(self) -> bool:
-        """Whether a step is linearised once, as in the paper: where its criterion is the paper's."""
-        return self.criterion == "step"
+    @cached_property
+    def takes(self) -> Takes:
+        """See protocol.Takes."""
+        return Takes(
+            law=OPERATORS[self.operator],
+            criterion=self.criterion,
+            unknowns="velocities",
+            linearise="once" if self.criterion == "step" else "until-converged",  # as in the paper
+            factors="none",
+            friction_sets=("disc", "ellipse", "box") if self.operator == "strict" else ("disc",),  # nodes do not spin
+            compliance=True,
+        )
 
-    def solve(
-        self,
-        problem: ContactProblem,
-        warm: Array | None = None,
-        relinearise: Relinearise | None = None,
-    ) -> Solution:
+    def run(self, problem: ContactProblem, warm: Array | None, relinearise: Relinearise | None) -> Solution:
         """Solve one problem from the velocities before the step; ``warm`` (m,) is what virtual nodes carry."""
-        _require_three_rows(problem, self.operator)
         clock = Clock(self.max_seconds)
         if warm is not None:
             warm = self._fitting(problem, warm)
@@ -359,26 +357,6 @@ def _in_flight(problem: ContactProblem, v: Array) -> Array:
         whole = A.blocks(part).sum(axis=0)
         out[here].reshape(-1, 3)[:] += np.linalg.solve(whole, missing[here].reshape(-1, 3).sum(axis=0))
     return out
-
-
-def _require_three_rows(problem: ContactProblem, operator: str) -> None:
-    """Raise an InputError where contacts resist spins, which nodes do not have, or ellipses meet the convex law."""
-    laws = problem.laws
-    flat = (laws.law == CONTACT) & (laws.friction_set != DISC)
-    if operator == "proximal" and flat.any():
-        raise InputError(
-            f"solver cond: contact {int(np.argmax(flat))} has the friction set "
-            f"{FRICTION_SET_NAMES[int(laws.friction_set[np.argmax(flat)])]!r}; the operator 'proximal' takes discs, "
-            "'strict' ellipses too"
-        )
-    foreign = (laws.law == CONTACT) & ((laws.friction_set == ELLIPSOID) | (np.diff(problem.J.row_start) != 3))
-    if foreign.any():
-        c = int(np.argmax(foreign))
-        raise InputError(
-            f"solver cond: contact {c} has {np.diff(problem.J.row_start)[c]} rows and the friction set "
-            f"{FRICTION_SET_NAMES[int(laws.friction_set[c])]!r}; nodes do not spin, so it takes three rows. "
-            "prox-gs and auto solve the others"
-        )
 
 
 @kernel

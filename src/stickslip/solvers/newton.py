@@ -19,15 +19,15 @@ from __future__ import annotations
 
 import time
 from dataclasses import dataclass, replace
+from functools import cached_property
 from math import sqrt
 from typing import ClassVar, NamedTuple
 
 import numpy as np
 
 from stickslip.arrays import Array
-from stickslip.contact.laws import BILATERAL, BOX_SET, CONTACT, ELASTIC
+from stickslip.contact.laws import BILATERAL, CONTACT, ELASTIC
 from stickslip.contact.problem import ContactProblem
-from stickslip.errors import InputError
 from stickslip.linalg import block_rows, inertia
 from stickslip.linalg.factorisation import shifted_factors
 from stickslip.linalg.inertia import BlockDiagonal, GivenInverse
@@ -39,10 +39,10 @@ from stickslip.linalg.threads import one_blas_thread
 from stickslip.linalg.vectors import length
 from stickslip.solvers.budget import Clock
 from stickslip.solvers.geometric_stiffness import stiffened
-from stickslip.solvers.iterative import WANDERED, Iterative
+from stickslip.solvers.iterative import MOST_WORSENING, Iterative
 from stickslip.solvers.ncp import NCP_FUNCTIONS
 from stickslip.solvers.newton_rows import LARGE, row_terms
-from stickslip.solvers.protocol import Relinearise, Solution, Status
+from stickslip.solvers.protocol import Relinearise, Solution, Status, Takes
 from stickslip.solvers.verdict import nonlinear_residual
 
 SCALINGS = ("effective-mass", "timestep", "identity")
@@ -57,8 +57,6 @@ class NonsmoothNewton(Iterative):
     """Non-smooth Newton on complementarity functions, contacts and joints at once (macklin2019)."""
 
     name: ClassVar[str] = "newton"
-    nonlinear: ClassVar[bool] = True
-    all_friction_sets: ClassVar[bool] = True
 
     max_iterations: int = 100
     """Newton iterations at most."""
@@ -106,14 +104,13 @@ class NonsmoothNewton(Iterative):
         for name in ("line_search", "geometric_stiffness"):
             self._check_flag(name)
 
-    def solve(
-        self,
-        problem: ContactProblem,
-        warm: Array | None = None,
-        relinearise: Relinearise | None = None,
-    ) -> Solution:
+    @cached_property
+    def takes(self) -> Takes:
+        """See protocol.Takes."""
+        return Takes(criterion=self.criterion, linearise="inside", friction_sets=("disc", "ellipse", "ellipsoid"))
+
+    def run(self, problem: ContactProblem, warm: Array | None, relinearise: Relinearise | None) -> Solution:
         """Solve for impulses and velocities; with ``relinearise`` constraints hold at the end of the step."""
-        _require_known(problem)
         clock = Clock(self.max_seconds)
         found = self._solve(problem, warm, relinearise, clock, self.max_iterations)
         most = self.max_iterations - found.iterations
@@ -320,7 +317,7 @@ class _Iterates:
     def solution(self, status: Status, iterations: int, timings: dict[str, float]) -> Solution:
         """The last iterate, or the best one where the last has wandered off."""
         lam, v = self.lam, self.v if self.relinearise is not None else self.v_of_lam
-        if not self.value <= WANDERED * self.best:
+        if not self.value <= MOST_WORSENING * self.best:
             lam, v = self.best_at
         problem = self.problem
         if self.relinearise is not None and not (v is self.v and self.contacts_only):
@@ -340,14 +337,4 @@ class _Iterates:
             counts={"linear_iterations": self.linear_iterations},
             details={name: table[:, k] for k, name in enumerate(names)},
             problem=problem,
-        )
-
-
-def _require_known(problem: ContactProblem) -> None:
-    """Raise an InputError where the problem has boxes for friction sets."""
-    boxes = (problem.laws.law == CONTACT) & (problem.laws.friction_set == BOX_SET)
-    if boxes.any():
-        raise InputError(
-            f"solver newton: contact {int(np.argmax(boxes))} has the friction set 'box'; pgs takes it, newton takes "
-            "discs, ellipses and ellipsoids"
         )

@@ -24,14 +24,15 @@ the motion is from that of rigid bodies is for the certificate to say.
 from __future__ import annotations
 
 import time
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
+from functools import cached_property
 from typing import ClassVar
 
 import numpy as np
 
 from stickslip.arrays import Array, Ints
 from stickslip.contact.block_laws import Laws
-from stickslip.contact.laws import CONTACT, Law, project_scaled
+from stickslip.contact.laws import CONTACT, project_scaled
 from stickslip.contact.problem import ContactProblem, given_problem
 from stickslip.contact.scale import Scale
 from stickslip.jit import kernel
@@ -41,7 +42,7 @@ from stickslip.linalg.inertia import GivenInverse, SparseInertia
 from stickslip.linalg.vectors import length
 from stickslip.solvers.budget import Clock, hurried
 from stickslip.solvers.iterative import Iterative
-from stickslip.solvers.protocol import Relinearise, Solution
+from stickslip.solvers.protocol import ALL_FRICTION_SETS, Relinearise, Solution, Takes
 from stickslip.solvers.sap import Sap
 
 PENALTY_1: dict[str, float] = {"stiffness": 100.0, "damping": 0.7, "tangential_damping": 10.0}
@@ -60,10 +61,6 @@ class Penalty(Iterative):
     """Spring-damper forces at overlapping contacts, explicit; fast, and off by overlaps and delays."""
 
     name: ClassVar[str] = "penalty"
-    law: ClassVar[Law] = "penalty"
-    all_friction_sets: ClassVar[bool] = True
-    compliant_contacts: ClassVar[bool] = True
-    primal: ClassVar[bool] = True
 
     tolerance: float = 1e-6
     max_iterations: int = 200
@@ -82,16 +79,23 @@ class Penalty(Iterative):
                 self._check_range(name, 0.0 if name == "stiffness" else -1e-300, np.inf)
 
     @property
-    def matrix_free(self) -> bool:
+    def gains_given(self) -> bool:
         """Whether it asks nothing of A but one solve: with given gains, mobilities are not needed."""
         return None not in (self.stiffness, self.damping, self.tangential_damping)
 
-    def solve(
-        self,
-        problem: ContactProblem,
-        warm: Array | None = None,
-        relinearise: Relinearise | None = None,
-    ) -> Solution:
+    @cached_property
+    def takes(self) -> Takes:
+        """See protocol.Takes."""
+        return Takes(
+            law="penalty",
+            criterion=self.criterion,
+            unknowns="velocities",
+            factors="own" if self.gains_given else "prepared",
+            friction_sets=ALL_FRICTION_SETS,
+            compliance=True,
+        )
+
+    def run(self, problem: ContactProblem, warm: Array | None, relinearise: Relinearise | None) -> Solution:
         """Contact forces of the state at the start of the step, and velocities under them; ``warm`` is for joints."""
         clock = Clock(self.max_seconds)
         lam = self.contact_impulses(problem)
@@ -103,7 +107,8 @@ class Penalty(Iterative):
             under = rest.under(lam)
             found = hurried(self._joints(), clock.used).solve(under, None if warm is None else warm[rest.rows])
             lam[rest.rows] = found.lam
-            return replace(found, lam=lam, v=problem.velocity(lam) if isinstance(problem.A, GivenInverse) else found.v)
+            v = problem.velocity(lam) if isinstance(problem.A, GivenInverse) else found.v
+            return found.changed(lam=lam, v=v, problem=None)
         v = problem.velocity(lam) if finite else problem.v_free
         timings = {"prepare": forced - clock.started, "iterate": time.perf_counter() - forced}
         if finite and np.isfinite(v).all():
@@ -146,7 +151,7 @@ class Penalty(Iterative):
         """k, c and c_t (n,) of each block."""
         count, h = problem.block_count, problem.step
         given = self.stiffness, self.damping, self.tangential_damping
-        mass = np.zeros(0) if self.matrix_free else _shared_mass(problem)
+        mass = np.zeros(0) if self.gains_given else _shared_mass(problem)
         shares = SPRING / h**2, 1.0 / h, 1.0 / h
         return [
             share * mass if gain is None else np.full(count, float(gain))

@@ -14,12 +14,12 @@ from scipy.linalg.blas import dsymv
 from stickslip.arrays import Array
 from stickslip.contact import delassus
 from stickslip.contact.laws import CONTACT
+from stickslip.contact.momentum import Momentum
 from stickslip.contact.problem import ContactProblem
 from stickslip.contact.soft_delassus import assembling, dense_delassus
 from stickslip.linalg import block_rows, inertia
 from stickslip.linalg.inertia import SparseInertia
 from stickslip.linalg.vectors import length
-from stickslip.solvers.condensed import measured_by
 from stickslip.solvers.velocity_change import VelocityChange
 
 
@@ -131,6 +131,12 @@ def refactorised(problem: ContactProblem, A: SparseInertia, measured: bool) -> C
     if measured and problem.momentum.missing is None:
         scale = scale._replace(mobility=problem.diagonal)
     return replace(problem, momentum=replace(problem.momentum, A=A), scale=scale).trusted()
+
+
+def measured_by(problem: ContactProblem, A: SparseInertia, diagonal: Array) -> ContactProblem:
+    """The problem with A in another order of elimination, and with diag W (m,), which who assembled W knows."""
+    solved = Momentum(A, replace(problem.momentum, A=A).free)  # by the factors of A in this order
+    return replace(problem, momentum=solved, scale=problem.scale._replace(mobility=diagonal)).trusted()
 
 
 def _scale(problem: ContactProblem, diagonal: Array) -> Array:

@@ -17,6 +17,7 @@ from __future__ import annotations
 
 import time
 from dataclasses import dataclass, replace
+from functools import cached_property
 from typing import Any, ClassVar
 
 import numpy as np
@@ -28,8 +29,8 @@ from stickslip.linalg.block_rows import BlockRows
 from stickslip.linalg.inertia import rigid_inverses
 from stickslip.solvers import prox_iterations as loops
 from stickslip.solvers.budget import Clock, in_chunks
-from stickslip.solvers.iterative import WANDERED
-from stickslip.solvers.protocol import Relinearise, Solution, Status
+from stickslip.solvers.iterative import MOST_WORSENING
+from stickslip.solvers.protocol import ALL_FRICTION_SETS, Relinearise, Solution, Status, Takes
 from stickslip.solvers.prox import LAST, RELATIVE, ROLLBACKS, Prox, new_progress
 from stickslip.solvers.prox_factors import Factors
 from stickslip.solvers.slabs import Slabs, one_part, slabs_of
@@ -65,12 +66,12 @@ class ProxGaussSeidel(Prox):
         for name, least in (("subspace", 0), ("patience", 1), ("subspace_limit", 0), ("record_every", 0)):
             self._check_whole(name, least)
 
-    def solve(
-        self,
-        problem: ContactProblem,
-        warm: Array | None = None,
-        relinearise: Relinearise | None = None,
-    ) -> Solution:
+    @cached_property
+    def takes(self) -> Takes:
+        """See protocol.Takes."""
+        return Takes(criterion=self.criterion, friction_sets=ALL_FRICTION_SETS)
+
+    def run(self, problem: ContactProblem, warm: Array | None, relinearise: Relinearise | None) -> Solution:
         """Solve for the impulses, starting from ``warm`` (m,) or zero."""
         contacts, _, inverses = leading_contacts(problem, self) if problem.block_count >= SLAB_BLOCKS else (0, 0, None)
         slabs = slabs_of(problem.J, contacts) if contacts >= SLAB_BLOCKS and inverses is not None else None
@@ -156,7 +157,7 @@ class ProxGaussSeidel(Prox):
                 break
             # a sweep's change may underestimate the residual: ask for less of it
             target = min(0.5 * target, 0.5 * target * self.tolerance / value)
-        if not value <= WANDERED * best:
+        if not value <= MOST_WORSENING * best:
             lam, v = best_lam, best_v
         return lam, v, status, iterations, np.array(history)
 

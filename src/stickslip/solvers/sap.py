@@ -30,13 +30,14 @@ from __future__ import annotations
 
 import time
 from dataclasses import dataclass
+from functools import cached_property
 from math import pi
 from typing import ClassVar
 
 import numpy as np
 
 from stickslip.arrays import Array
-from stickslip.contact.laws import CONTACT, Law
+from stickslip.contact.laws import CONTACT
 from stickslip.contact.participating import Participating, given_participating
 from stickslip.contact.problem import ContactProblem
 from stickslip.contact.residual import residual, scaled_residual
@@ -48,8 +49,8 @@ from stickslip.linalg.inertia import GivenInverse
 from stickslip.linalg.vectors import inner
 from stickslip.solvers.budget import Clock
 from stickslip.solvers.cones import positive_mobility, project_cones, scaled_cones
-from stickslip.solvers.iterative import Iterative, require_discs
-from stickslip.solvers.protocol import Relinearise, Solution, Status
+from stickslip.solvers.iterative import Iterative
+from stickslip.solvers.protocol import Relinearise, Solution, Status, Takes
 from stickslip.solvers.sap_hessian import Structure, base_of, factorised, structure_of
 from stickslip.solvers.sap_laws import SapLaws, curvatures, held_curvatures, impulses, line_search, times
 
@@ -80,9 +81,6 @@ class Sap(Iterative):
     """Newton's method with exact line search on the regularised convex problem, Castro, Permenter and Han (2022)."""
 
     name: ClassVar[str] = "sap"
-    law: ClassVar[Law] = "convex"
-    compliant_contacts: ClassVar[bool] = True
-    primal: ClassVar[bool] = True
 
     tolerance: float = 1e-6
     max_iterations: int = 200
@@ -97,14 +95,13 @@ class Sap(Iterative):
         self._check_range("near_rigid", 1e-6, 10.0)
         self._check_range("friction_share", 1e-13, 1.0)
 
-    def solve(
-        self,
-        problem: ContactProblem,
-        warm: Array | None = None,
-        relinearise: Relinearise | None = None,
-    ) -> Solution:
+    @cached_property
+    def takes(self) -> Takes:
+        """See protocol.Takes."""
+        return Takes(law="convex", criterion=self.criterion, unknowns="velocities", compliance=True)
+
+    def run(self, problem: ContactProblem, warm: Array | None, relinearise: Relinearise | None) -> Solution:
         """Solve the regularised convex problem, from velocities that ``warm`` (m,) leads to, or without impulses."""
-        require_discs(problem, self.name)
         clock = Clock(self.max_seconds)
         if problem.block_count == 0:
             return Solution(problem.v_free.copy(), np.zeros(0), "converged", 0, np.zeros((0, 2)))
