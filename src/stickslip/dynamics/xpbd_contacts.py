@@ -2,12 +2,13 @@
 
 Points of the cores of both shapes are fixed in their bodies, normals stay what they are ([macklin2019] eq. 9), so that
 
-    gap = gap_0 + n . (way of b - way of a) >= lift,     push p_n >= 0 along n,     |p_t| <= mu p_n against the way
-                                                                                  along the tangents of this small step.
+    gap = gap_0 + n . (d_b - d_a) >= lift,     push p_n >= 0 along n,     |p_t| <= mu p_n against the tangential slip,
+
+d_a and d_b being the displacements of the two points since the step began, and slip that of this small step.
 
 ``lift`` is zero; an overlap that was there before is taken back evenly over the step, not faster than recovery_speed:
-pushed out at once it would leave with the speed of that push. Restitution is a change of velocities after the small
-step ([muller2020]).
+pushed out in one small step it would leave with the speed of that push. Restitution is a change of velocities after
+the small step ([muller2020]).
 """
 
 from __future__ import annotations
