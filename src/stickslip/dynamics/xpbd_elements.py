@@ -41,7 +41,7 @@ class Nodes(NamedTuple):
     x: Array
     """(nn, 3) [m]"""
     x_start: Array
-    """(nn, 3) at the start of the small step."""
+    """(nn, 3) at the start of the substep."""
     v: Array
     """(nn, 3) [m/s]"""
 
