@@ -28,7 +28,7 @@ SIZES = {1_500: (27, 27, 1), 5_000: (40, 40, 2), 33_000: (90, 90, 3), 112_000: (
 """Cells of slabs of about so many nodes."""
 PIECES = 64
 COUNT = 20
-"""Iterations that are timed at once."""
+"""Iterations that are timed together."""
 
 
 @parallel_kernel

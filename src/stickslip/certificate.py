@@ -85,7 +85,7 @@ class Certificate:
 
     @property
     def finite(self) -> bool:
-        """Whether every number is one."""
+        """Whether every number is finite."""
         return all(isfinite(x) for x in (*vars(self).values(), *vars(self.energy).values()) if isinstance(x, float))
 
     def as_dict(self) -> dict[str, object]:

@@ -51,7 +51,7 @@ def allowed_depth(thickness: Array, began: Array) -> Array:
 
 
 def is_slow(model: Model, v: Array, v_end: Array, h: float) -> bool:
-    """Whether nobody can go too far in a step of h with velocities v before and v_end (nb, 6) after it."""
+    """Whether no body can go too far in a step of h with velocities v before and v_end (nb, 6) after it."""
     way, turn = _longest(model.lever, v, v_end, h)
     return turn <= MOST_TURN and 2.0 * way <= SHARE * model.shape_points.thinnest
 
@@ -67,8 +67,8 @@ def watched_contacts(
 ) -> Contacts | None:
     """Contacts at the start q (nb, 7) of a step of pairs that could pass through each other in it; None where none can.
 
-    way, way_end (nb, 6) [m, rad]: what bodies would have moved by with their velocities before and after the step.
-    ``found``: what the step found at q; where somebody moved further than was looked, they are sought here.
+    way, way_end (nb, 6) [m, rad]: displacements of bodies with their velocities before and after the step.
+    ``found``: what the step found at q; where a body moved further than the step looked, they are sought here.
     """
     if not len(model.dynamic):
         return None
@@ -128,7 +128,7 @@ def crossings(
 
 
 def entering(model: Model, shape: int, p: Array, end: Array, allowed: float) -> Bools:
-    """Which of the ways from p to end (k, 3), as seen from a mesh, lead deeper into it than allowed [m]."""
+    """Which of the segments from p to end (k, 3), as seen from a mesh, lead deeper into it than allowed [m]."""
     found = np.zeros(len(p), dtype=np.bool_)
     _entering(p, end, allowed, model.meshes, model.shape_mesh[shape], found)
     return found
@@ -146,7 +146,7 @@ def _carried(q, q_end, i, turns, direction):
 
 @kernel
 def _longest(lever, v, v_end, h):
-    """Longest way [m] of any surface and largest turn [rad] of any body in h, with either of two velocities."""
+    """Largest displacement [m] of any surface, largest turn [rad] of any body in h, with either of two velocities."""
     way, turn = 0.0, 0.0
     for i in range(lever.shape[0]):
         for k in range(2):
@@ -216,7 +216,7 @@ def _seen_from(q, i, position, rotation, x):
 
 @kernel
 def _enters(p, end, radius, shallow, deep, meshes, m):
-    """Whether a ball on its way from p to end gets deeper than ``deep`` into mesh m through one of its triangles, in
+    """Whether a ball that moves from p to end gets deeper than ``deep`` into mesh m through one of its triangles, in
     front of which, or no deeper than ``shallow`` behind which, it began."""
     for k in range(3):  # it must get into the box about the mesh, and that deep
         low, high = min(p[k], end[k]) - radius + deep, max(p[k], end[k]) + radius - deep

@@ -1,4 +1,4 @@
-"""Steps that gave a number that is none: an error that says where."""
+"""Steps with non-finite results: an error that says where."""
 
 from __future__ import annotations
 

@@ -13,7 +13,7 @@ from stickslip.geometry.rotation import conjugate, matrix, multiply
 from stickslip.joint_description import JOINT_KINDS, WORLD, JointDescription, JointKind
 
 POINT, DISTANCE, DOT, TURN, ANGLE, OTHER_ANGLE, NOTHING, MIDDLE = range(8)
-"""What a row measures between the joint frames of a and b; d is the way from the point of a to that of b.
+"""What a row measures between the joint frames of a and b; d is the vector from the point of a to that of b.
 
 POINT: d along axis i of a [m]. DISTANCE: |d| [m]. DOT: axis i of a . axis j of b. TURN: component i of the rotation
 vector from a to b, in a [rad]. ANGLE: that of x of b about z of a [rad]; OTHER_ANGLE: that of b about its own x,

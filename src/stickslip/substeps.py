@@ -1,4 +1,4 @@
-"""A step in many small ones, by position-based dynamics: what solvers/xpbd.py asks of a step.
+"""A step in many substeps, by position-based dynamics: what solvers/xpbd.py asks of a step.
 
 Contacts are those of the step. Bodies with prescribed motion move evenly through it.
 """
@@ -38,9 +38,9 @@ ROUNDING = 1e-7
 
 
 def take_substeps(step: Linearisation, count: int, clock: Deadline) -> SubstepResult:
-    """The step in ``count`` small ones, with one Gauss-Seidel pass over all constraints in each.
+    """The step in ``count`` substeps, with one Gauss-Seidel pass over all constraints in each.
 
-    Where time is up, the rest is a single one.
+    Where time is up, the rest is a single substep.
     """
     _check_features(step)
     started = time.perf_counter()

@@ -8,11 +8,11 @@ from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
-from stickslip.arrays import Array
 from stickslip.cli.output import cell, finite_or_none, milliseconds, print_json, progress, table_console
 from stickslip.errors import InputError
 
 if TYPE_CHECKING:
+    from stickslip.arrays import Array
     from stickslip.contact.problem import ContactProblem
     from stickslip.solvers.protocol import Solution, Solver
 

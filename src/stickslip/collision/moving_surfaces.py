@@ -180,7 +180,7 @@ def _edge_sines(edges, edge_triangles, x, normal, sine_out):
 
 @inner_kernel
 def into_face(edges, x, e, side):
-    """The way across edge e into the triangle on one side, as long as the triangle is high."""
+    """The vector across edge e into the triangle on one side, as long as the triangle is high."""
     here = load3(x, edges[e, 0])
     line = sub(load3(x, edges[e, 1]), here)
     way = sub(load3(x, edges[e, 2 + side]), here)

@@ -28,7 +28,7 @@ NODE_SHAPE, CORE_FACE, CORE_EDGE = range(3)
 """Kinds of candidates."""
 SAG = np.full(7, 0.01)
 """A place between nodes counts where it is nearer than its nodes tell by more than this share of its triangle or edge,
-by type of shape; a round one lies on many places at once."""
+by type of shape; a round one touches at many places."""
 SAG[[SPHERE, CAPSULE, CYLINDER]] = 0.03
 
 

@@ -1,6 +1,6 @@
-"""Joints under position-based dynamics: one Gauss-Seidel pass over their blocks at the positions of now.
+"""Joints under position-based dynamics: one Gauss-Seidel pass over their blocks at the current positions.
 
-A row with value c and stiffness k pushes with the force -k c+ of the end of a small step of s [s]. With the push
+A row with value c and stiffness k pushes with the force -k c+ of the end of a substep of s [s]. With the push
 p = s^2 force and c+ = c + K p, K = J M^-1 J^T ([macklin2016]):
 
     (K + C) p = -c,     C = 1 / (s^2 k),

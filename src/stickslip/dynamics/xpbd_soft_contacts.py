@@ -112,7 +112,7 @@ def push_soft_contacts(bodies, nodes, points, share, s, backwards, impulse_out):
 
 @kernel
 def _side(bodies, nodes, points, c, side):
-    """Where a side of contact c is, its way in this small step, and its arm from the centre of its body."""
+    """Where a side of contact c is, its displacement in this substep, and its arm from the centre of its body."""
     i = points.body[c, side]
     if i >= 0:
         at, arm = carried_point(

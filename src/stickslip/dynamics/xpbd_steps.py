@@ -1,6 +1,6 @@
-"""The loop over small steps: predict, one Gauss-Seidel pass, velocities ([macklin2019small]).
+"""The loop over substeps: predict, one Gauss-Seidel pass, velocities ([macklin2019small]).
 
-Passes go through joints, elements and contacts in this order, so that contacts have the last word. Every other
+Passes go through joints, elements and contacts in this order, so that contacts hold at the end of each. Every other
 pass over contacts goes backwards: always in the same order, a box at rest on four corners creeps. Joints are always in
 the same order: else they leave other errors each time, and what they hold shakes.
 """

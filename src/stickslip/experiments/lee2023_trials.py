@@ -276,7 +276,7 @@ def reader(scene: str, sim: Simulation, settings: Mapping[str, Value]) -> Callab
 
 
 def errors(found: Reading, reference: Reading) -> dict[str, float]:
-    """By name: of norms ("internal force", "force" [N]), of vectors ("... vector" [N]), mean way ("markers" [mm])."""
+    """By name: of norms ("internal force", "force" [N]), vectors ("... vector" [N]), mean distance ("markers" [mm])."""
     off = {}
     for name in (INTERNAL, FORCE):
         if name in found:

@@ -188,7 +188,7 @@ def continuous_dissipation(
 
 
 class DissipationError:
-    """Distance to the way of a point under maximal dissipation, which is integrated without any contact solver.
+    """Distance to the path of a point under maximal dissipation, which is integrated without any contact solver.
 
     ``mdp_error_mm``, ``mdp_error_max_mm``: to that of the same time stepping, mean and largest of all states.
     ``continuous_error_mm``: to that of continuous time, mean. ``turn_rad``: largest angle by which the box turned.

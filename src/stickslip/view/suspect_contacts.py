@@ -1,8 +1,9 @@
 """Which contact of a recorded frame broke the law of contact and friction.
 
 Certificates have the worst number of a step, but not whose it is. Here it is computed again for every contact, from
-what recordings hold: forces, normals, gaps, and the velocities at the end of the step. Bodies stood where contacts were
-found by the way back along those velocities. Where that gives the number of the certificate, the contact is certain.
+what recordings hold: forces, normals, gaps, and the velocities at the end of the step. Poses at which contacts were
+found follow by going back along those velocities. Where that gives the number of the certificate, the contact is
+certain.
 """
 
 from __future__ import annotations
