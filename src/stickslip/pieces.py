@@ -89,8 +89,8 @@ def excess(model: Model, before: State, result: StepResult, options: Stepping) -
     way, way_end = options.dt * before.v, options.dt * after.v
     turn = touching_turns(model, after, result.problem, result.solution.lam, options.dt) / MOST_TURN
     bodies = turn > 1.0
-    # with the midpoint rule contacts are found half a step later, when it may be too late
-    found = None if options.scheme == "moreau" else result.found
+    # contacts that are found later in the step, as with the midpoint rule, may have been found too late
+    found = None if options.rule.contacts_at > 0.0 else result.found
     ignored = model.ignored_pairs(before.joint_broken)
     watched = watched_contacts(model, before.q, way, way_end, found, options, ignored)
     crossing = np.zeros(0)

@@ -128,7 +128,8 @@ class Simulation(SoftReading):
 
         # find contacts at the start of the step, or at its middle ([erleben2017] eq. 41)
         v = prescribed.velocities(model, state, h)
-        q = rigid_bodies.advance(state.q, v, 0.5 * h) if options.scheme == "moreau" else state.q
+        at = options.rule.contacts_at
+        q = rigid_bodies.advance(state.q, v, at * h) if at > 0.0 else state.q
         found = contacts_of_step(model, q, v, options, model.ignored_pairs(state.joint_broken))
         contacts = found.contacts
         soft = None

@@ -19,7 +19,6 @@ from stickslip.contact.problem import Laws, contact_laws, joined_laws, solved_la
 from stickslip.contact.soft_delassus import dense_delassus
 from stickslip.dynamics import contact_rows, soft_bodies, soft_rows
 from stickslip.dynamics.contact_springs import normal_compliance
-from stickslip.dynamics.mean_velocity import AHEAD
 from stickslip.dynamics.soft_rows import SoftRows
 from stickslip.errors import DivergenceError, InputError
 from stickslip.linalg import block_rows, inertia
@@ -52,7 +51,7 @@ def elastic_rows(solver: Solver, options: Stepping) -> bool:
     Not where joints are potentials, which enter A with the elements.
     """
     chosen = options.elasticity
-    able = options.theta[0] > 0.0 and options.gain == 1.0
+    able = options.rule.theta > 0.0 and not options.rule.mean_velocities
     wanted = getattr(solver, "nonlinear", False) and options.joints == "rows"
     as_rows = chosen == "rows" or (chosen == "auto" and wanted and able)
     if as_rows and not able:
@@ -82,7 +81,7 @@ def soft_step(
     if options.margin is None:  # what pushes a soft body may be anything; gravity says little
         margin = max(margin, NEAR * model.soft.edge_length)
     ahead = options.horizon if options.lookahead or options.continuous else 0.0
-    ahead *= AHEAD if options.scheme == "passive" else 1.0
+    ahead *= options.rule.acts_ahead
     contacts = find_soft_contacts(model, q, x, v, motion.v, ahead, margin, options.continuous)
     return SoftLinearisation(model, state, contacts, q, x, v, motion, options, as_rows, matrix_free)
 

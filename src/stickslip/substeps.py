@@ -159,7 +159,7 @@ def _nodes(step: Linearisation) -> Nodes:
 def _check_features(step: Linearisation) -> None:
     """Raise an InputError that names what position-based dynamics does not know here."""
     options, model, where = step.options, step.model, "solver xpbd"
-    if options.scheme != "euler":
+    if not options.rule.fully_implicit:
         raise InputError(f"{where}: scheme is {options.scheme!r}; it has its own, so the scheme must be 'euler'")
     if len(step.contacts) and step.contacts.restitution[:, 1].any():
         raise InputError(f"{where}: a material has a tangential restitution; it takes normal restitution alone")

@@ -148,7 +148,7 @@ def gap_bias(
     impact = restitution[:, 0] * speed
     bias[:, 0] = np.where(hits & (impact < 0.0), np.minimum(closing, impact), closing)
     bias[:, 1:] = np.where(hits, restitution[:, 1], 0.0)[:, None] * before[:, 1:]
-    if stepping.scheme == "passive":
+    if stepping.rule.mean_velocities:
         bias = mean_velocity.gap_bias(gap, restitution, before, stepping)
     if compliance is not None:
         soft = np.flatnonzero(compliance[:, 0] > 0.0)
