@@ -17,6 +17,7 @@ from stickslip.body_description import handle_fits
 from stickslip.certificate import Certificate, certify
 from stickslip.checks import finite, unit_quaternion, vector
 from stickslip.collision.contacts import Contacts
+from stickslip.collision.lookahead import Found, contacts_of_step
 from stickslip.collision.matching import remember
 from stickslip.collision.soft_contacts import SoftContacts
 from stickslip.contact.potentials import Known
@@ -44,7 +45,6 @@ from stickslip.solvers.registry import DEFAULT, make_solver
 from stickslip.solvers.repeated import solve_repeatedly
 from stickslip.stabilisation import stabilise
 from stickslip.state import State, check_state, initial_state
-from stickslip.step_contacts import Found, contacts_of_step
 from stickslip.stepping import Stepping
 
 

@@ -5,6 +5,8 @@ import pytest
 from scipy.integrate import solve_ivp
 
 from stickslip import Model, Scene, Stepping, compile_scene
+from stickslip.collision import lookahead
+from stickslip.collision.reach import speeds
 from stickslip.dynamics import contact_rows, rigid_bodies
 from stickslip.dynamics.energy import energies
 from stickslip.geometry.rotation import matrix
@@ -217,7 +219,7 @@ def test_contact_rows_are_the_relative_velocity_of_the_points(rows: int) -> None
     if rows == 4:  # the fourth is the relative spin about the normal
         spin = np.sum(normal * (v[b, 3:] - v[a, 3:]), axis=1)
         np.testing.assert_allclose(u.reshape(-1, 4)[:, 3], spin, atol=1e-13)
-    np.testing.assert_allclose(contact_rows.approach(a, b, point, normal, q, v), expected[:, 0], atol=1e-8)
+    np.testing.assert_allclose(lookahead.approach(a, b, point, normal, q, v), expected[:, 0], atol=1e-8)
 
 
 @pytest.mark.parametrize("rows", [3, 4])
@@ -270,7 +272,7 @@ def test_speeds_bound_every_point_of_a_body() -> None:
     scene.add_box((1.0, 0.2, 0.2), velocity=(3, 0, 4), angular_velocity=(0, 0, 20))
     model = compile_scene(scene)
     tip = 0.5 * np.sqrt(1.0 + 0.04 + 0.04)
-    assert contact_rows.speeds(model, model.v_start)[0] == pytest.approx(5.0 + 20.0 * tip, rel=1e-12)
+    assert speeds(model, model.v_start)[0] == pytest.approx(5.0 + 20.0 * tip, rel=1e-12)
 
 
 def test_impacts_are_handed_on_to_bodies_that_can_move() -> None:
@@ -282,14 +284,14 @@ def test_impacts_are_handed_on_to_bodies_that_can_move() -> None:
     model = compile_scene(scene)
     chain = np.array([0, 1, 2, 3], dtype=np.int32), np.array([1, 2, 3, 4], dtype=np.int32)
     gap, closing = np.zeros(4), np.array([-8.0, 0.0, 0.0, 0.0])
-    gained = contact_rows.velocity_gains(model, *chain, gap, closing, np.zeros((4, 2)), 0.01, 1e-6)
+    gained = lookahead.velocity_gains(model, *chain, gap, closing, np.zeros((4, 2)), 0.01, 1e-6)
     # bounds: what a body stops by is counted as if it came back
     assert (gained[:4] >= [4.0, 4.0, 2.0, 1.0]).all()
     assert (gained <= 8.0).all()
     assert gained[4] == 0.0
-    elastic = contact_rows.velocity_gains(model, *chain, gap, closing, np.ones((4, 2)), 0.01, 1e-6)
+    elastic = lookahead.velocity_gains(model, *chain, gap, closing, np.ones((4, 2)), 0.01, 1e-6)
     assert (elastic[1:4] >= 8.0).all()
-    far_off = contact_rows.velocity_gains(model, *chain, gap + 0.5, closing, np.zeros((4, 2)), 0.01, 1e-6)
+    far_off = lookahead.velocity_gains(model, *chain, gap + 0.5, closing, np.zeros((4, 2)), 0.01, 1e-6)
     np.testing.assert_array_equal(far_off, 0.0)
 
 

@@ -10,11 +10,10 @@ from numpy.typing import NDArray
 from stickslip.arrays import Array, Ints, LongInts
 from stickslip.collision.contact_sides import NODE_SHAPE, ContactSides, contact_keys, join, selected
 from stickslip.collision.contacts import first_tangents
-from stickslip.collision.moving_surfaces import APPROACH_SAFETY
+from stickslip.collision.reach import APPROACH_SAFETY, speeds
 from stickslip.collision.rigid_features import rigid_features
 from stickslip.collision.soft_rigid import SoftRigid, soft_rigid_candidates
 from stickslip.collision.surface_search import surface_contacts, surface_impacts
-from stickslip.dynamics.contact_rows import speeds
 from stickslip.model import Model
 
 

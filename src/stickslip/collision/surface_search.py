@@ -31,7 +31,7 @@ from stickslip.collision.moving_surfaces import (
 )
 from stickslip.collision.rigid_surfaces import RigidSurfaces, rigid_surfaces, world_vertices
 from stickslip.collision.soft_surfaces import SAME_NORMAL, crossing_edges, nodes_on_faces
-from stickslip.dynamics.rigid_bodies import advance
+from stickslip.geometry.rigid_motion import advance
 from stickslip.model import Model
 
 _SOFT: WeakKeyDictionary[Model, MovingSurfaces] = WeakKeyDictionary()

@@ -1,4 +1,4 @@
-"""The rows of contacts in the problem of a step: J, bias, and which contacts can matter within the step."""
+"""The rows of contacts in the problem of a step: J and bias."""
 
 from __future__ import annotations
 
@@ -7,74 +7,11 @@ import numpy as np
 from stickslip.arrays import Array, Ints
 from stickslip.dynamics import mean_velocity
 from stickslip.dynamics.contact_springs import closing_speed
+from stickslip.geometry.rigid_motion import point_velocity
 from stickslip.jit import kernel
 from stickslip.linalg.block_rows import BlockRows
 from stickslip.linalg.vec3 import cross, dot, load3, sub
-from stickslip.model import Model
 from stickslip.stepping import Stepping
-
-APPROACH_SAFETY = 1.5
-"""How much further than its motion in a step a body looks for contacts."""
-HIT_SHARE = 0.02
-"""A body that may be hit looks ahead when it could move by more than this share of its radius in the step."""
-SEARCHES = 3
-"""Repeated searches for contacts in a step at most, each as far as bodies move that may be hit."""
-SPREAD_ROUNDS = 4
-"""Contacts across which an impact is handed on when looking for contacts."""
-
-
-def speeds(model: Model, v: Array, frame: Array | None = None) -> Array:
-    """Bound (nb,) [m/s] of the speed at which any surface of each body advances under v (nb, 6).
-
-    As seen from a frame that moves with a velocity (3,), where one is given: in any frame the sum of the speeds of
-    two bodies bounds that of their approach.
-    """
-    linear = v[:, :3] if frame is None else v[:, :3] - frame
-    return np.linalg.norm(linear, axis=1) + model.lever * np.linalg.norm(v[:, 3:], axis=1)
-
-
-def relative_speeds(model: Model, v: Array, a: Ints, b: Ints) -> Array:
-    """Bound (np,) [m/s] of the speed at which any surfaces of bodies a and b approach each other under v (nb, 6)."""
-    turning = model.lever * np.linalg.norm(v[:, 3:], axis=1)
-    return np.linalg.norm(v[a, :3] - v[b, :3], axis=1) + turning[a] + turning[b]
-
-
-def velocity_gains(
-    model: Model,
-    body_a: Ints,
-    body_b: Ints,
-    gap: Array,
-    closing: Array,
-    restitution: Array,
-    far: float,
-    margin: float,
-) -> Array:
-    """Bound (nb,) [m/s] of the change of velocity that dynamic bodies may get within the step from what they hit.
-
-    A body at rest that is hit now moves on in this very step, and one that is stopped no longer makes way: both must
-    see what is near. closing (nc,) [m/s] is negative where a gap (nc,) [m] closes; contacts whose gap stays open for
-    ``far`` [s] hand on nothing. An impact of relative speed s changes a velocity by (1 + e) s m' / (m + m'), m' the
-    other body's mass; rotation, which can make a little more of it, is left to the safety in ``far``.
-    """
-    gained = np.zeros(model.body_count)
-    for _ in range(SPREAD_ROUNDS):
-        if not _hand_on(body_a, body_b, gap, closing, restitution, model.mass, far, margin, gained.copy(), gained):
-            break
-    return gained
-
-
-def approach(
-    body_a: Ints,
-    body_b: Ints,
-    point: Array,
-    normal: Array,
-    q: Array,
-    v: Array,
-) -> Array:
-    """Relative normal velocity (nc,) [m/s] of the contact points under v (nb, 6); negative when approaching."""
-    speed = np.empty(len(body_a))
-    _approach(body_a, body_b, point, normal, q, v, speed)
-    return speed
 
 
 def contact_jacobian(
@@ -155,42 +92,6 @@ def gap_bias(
         bias[soft] = 0.0
         bias[soft, 0] = closing_speed(gap[soft], compliance[soft, 1], stepping.horizon)
     return bias.ravel()
-
-
-@kernel
-def point_velocity(q, v, i, point):
-    """Velocity of a world point that moves with body i."""
-    arm = sub(point, load3(q, i))
-    turn = cross((v[i, 3], v[i, 4], v[i, 5]), arm)
-    return v[i, 0] + turn[0], v[i, 1] + turn[1], v[i, 2] + turn[2]
-
-
-@kernel
-def _hand_on(body_a, body_b, gap, closing, restitution, mass, far, margin, known, gained_out):
-    """One round of velocity_gains: impacts with what the last round knew; whether any gain rose by a tenth."""
-    rose = False
-    for c in range(body_a.shape[0]):
-        a, b = body_a[c], body_b[c]
-        for side in range(2):
-            i, j = (a, b) if side == 0 else (b, a)
-            # without i's own gain: its neighbour must not hand back what it got from i
-            speed = known[j] - closing[c]
-            if mass[i] > 0.0 and speed > 0.0 and gap[c] <= margin + far * speed:
-                share = mass[j] / (mass[i] + mass[j]) if mass[j] > 0.0 else 1.0
-                new = (1.0 + restitution[c, 0]) * share * speed
-                if new > gained_out[i]:
-                    rose = rose or new > 1.1 * gained_out[i]
-                    gained_out[i] = new
-    return rose
-
-
-@kernel
-def _approach(body_a, body_b, point, normal, q, v, speed_out):
-    """n . (velocity of b - velocity of a) at each point."""
-    for c in range(body_a.shape[0]):
-        x = load3(point, c)
-        relative = sub(point_velocity(q, v, body_b[c], x), point_velocity(q, v, body_a[c], x))
-        speed_out[c] = dot(load3(normal, c), relative)
 
 
 @kernel
