@@ -3,20 +3,18 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Any, NamedTuple
+from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
 
 from stickslip.arrays import Array, Ints
 from stickslip.certificate import SLIP_FRACTION
+from stickslip.collision.contacts import Contacts
+from stickslip.collision.soft_contacts import SoftContacts
 from stickslip.jit import kernel
 from stickslip.linalg.vec3 import cross, load3
-
-if TYPE_CHECKING:
-    from stickslip.collision.contacts import Contacts
-    from stickslip.collision.soft_contacts import SoftContacts
-    from stickslip.simulation import StepResult
+from stickslip.step_result import StepContacts, StepResult
 
 OPEN, STICK, SLIP = range(3)
 STATUS_NAMES = ("open", "stick", "slip")
@@ -59,37 +57,6 @@ class ContactReport:
     def status_names(self) -> list[str]:
         """open, stick or slip of each contact."""
         return [STATUS_NAMES[code] for code in self.status]
-
-
-class StepContacts(NamedTuple):
-    """All k contacts of a step; the normal points from a to b.
-
-    Those of soft bodies follow those of rigid ones, piece by piece where the step was cut.
-    """
-
-    body_a: Ints
-    """(k,) rigid body, or Model.body_count + soft body; a soft body that touches itself is both."""
-    body_b: Ints
-    point: Array
-    """(k, 3) [m] world."""
-    normal: Array
-    """(k, 3) unit, world."""
-    gap: Array
-    """(k,) [m]"""
-    friction: Array
-    """(k, 3) coefficients along two tangents and about the normal [m]."""
-    impulse: Array
-    """(k, 4) on b: world frame [N s], and torsion about the normal [N m s]; soft bodies have none."""
-    slip: Array
-    """(k, 3) [m/s] tangential velocity of b relative to a, world frame."""
-    status: Ints
-    """(k,) OPEN, STICK or SLIP."""
-    node_a: Ints
-    """(k, 3) nodes of soft bodies that take part on side a, -1 where there is none; no rows in scenes without any."""
-    node_b: Ints
-    weight_a: Array
-    """(k, 3) their shares of the impulse."""
-    weight_b: Array
 
 
 def contacts_of(result: StepResult) -> StepContacts:

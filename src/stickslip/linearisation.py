@@ -34,11 +34,9 @@ from stickslip.linalg.inertia import BlockDiagonal, Inertia, SparseInertia, bloc
 from stickslip.model import Model
 from stickslip.settling import settle
 from stickslip.soft_linearisation import Part, SoftLinearisation, joined_parts, over_all
-from stickslip.solvers.budget import Clock
-from stickslip.solvers.protocol import Solution, Travelled
+from stickslip.solvers.protocol import Solution
 from stickslip.state import State
 from stickslip.stepping import Stepping
-from stickslip.substeps import take_substeps
 
 ROUNDING = 1e-6
 """Share of the bodies' distances from the origin; with a tolerance of 1e-8 the rounding of positions is below it."""
@@ -106,10 +104,6 @@ class Linearisation:
         """The same with contacts as they are at q."""
         v_all, q_end = self._end(v)
         return self._stiffened(self._problem(self.first, q_end, v_all, v), q_end, v, lam)
-
-    def substeps(self, count: int, clock: Clock) -> Travelled:
-        """The step taken in ``count`` small ones; see protocol.Step."""
-        return take_substeps(self, count, clock)
 
     @property
     def start(self) -> Array:

@@ -13,7 +13,7 @@ from __future__ import annotations
 from collections import Counter
 from collections.abc import Sequence
 from dataclasses import fields, replace
-from typing import TYPE_CHECKING, NamedTuple, Protocol
+from typing import NamedTuple, Protocol
 
 import numpy as np
 from numpy.typing import NDArray
@@ -21,7 +21,7 @@ from numpy.typing import NDArray
 from stickslip import soft_crossing
 from stickslip.arrays import Array, Bools, Ints
 from stickslip.certificate import Certificate
-from stickslip.contact_report import StepContacts, contacts_of
+from stickslip.contact_report import contacts_of
 from stickslip.crossing import crossings, is_slow, watched_contacts
 from stickslip.dynamics import joints, rigid_bodies
 from stickslip.dynamics.energy import energies
@@ -31,11 +31,9 @@ from stickslip.model import Model
 from stickslip.solvers.budget import left
 from stickslip.solvers.protocol import Solver
 from stickslip.state import State
+from stickslip.step_result import StepContacts, StepResult
 from stickslip.step_status import MOST_TURN, WORST_FIRST, touching_turns
 from stickslip.stepping import Stepping
-
-if TYPE_CHECKING:
-    from stickslip.simulation import StepResult
 
 MOST_PIECES = 40
 """Pieces of a step at most, the last one included."""

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import time
 from collections.abc import Callable
-from dataclasses import dataclass, field, replace
+from dataclasses import replace
 from math import inf
 from typing import cast
 
@@ -14,15 +14,12 @@ from numpy.typing import ArrayLike
 from stickslip import checks
 from stickslip.arrays import Array
 from stickslip.body_description import handle_fits
-from stickslip.certificate import Certificate, certify
+from stickslip.certificate import certify
 from stickslip.checks import finite, unit_quaternion, vector
-from stickslip.collision.contacts import Contacts
-from stickslip.collision.lookahead import Found, contacts_of_step
+from stickslip.collision.lookahead import contacts_of_step
 from stickslip.collision.matching import remember
-from stickslip.collision.soft_contacts import SoftContacts
 from stickslip.contact.potentials import Known
-from stickslip.contact.problem import ContactProblem
-from stickslip.contact_report import ContactReport, StepContacts, report_contacts
+from stickslip.contact_report import ContactReport, report_contacts
 from stickslip.divergence import check_finite
 from stickslip.dynamics import joints, prescribed, rigid_bodies
 from stickslip.errors import InputError
@@ -40,33 +37,16 @@ from stickslip.soft_description import SoftBody
 from stickslip.soft_linearisation import elastic_rows, soft_step
 from stickslip.soft_reading import SoftReading
 from stickslip.solvers.condensed import solve_once, solve_with_potentials
-from stickslip.solvers.protocol import Solution, Solver, StepsItself
+from stickslip.solvers.protocol import Solver, StepsItself
 from stickslip.solvers.registry import DEFAULT, make_solver
 from stickslip.solvers.repeated import solve_repeatedly
 from stickslip.stabilisation import stabilise
 from stickslip.state import State, check_state, initial_state
+from stickslip.step_result import StepResult
 from stickslip.stepping import Stepping
+from stickslip.substeps import SmallSteps
 
-
-@dataclass(frozen=True, eq=False)
-class StepResult:
-    """Everything one step produced."""
-
-    state: State
-    contacts: Contacts
-    problem: ContactProblem
-    solution: Solution
-    certificate: Certificate
-    warm: Array | None = None
-    """(m,) impulses that the solver started from: those of the last step."""
-    timings: dict[str, float] = field(default_factory=dict)
-    """Seconds per stage: collide, assemble, solve, integrate, stabilise, certify."""
-    soft_contacts: SoftContacts | None = None
-    """Contacts of soft bodies; their rows follow those of ``contacts``."""
-    found: Found | None = None
-    """Which contacts were sought and found."""
-    earlier: tuple[StepContacts, ...] = ()
-    """Contacts of the earlier pieces of a step that was cut (pieces.py); all other fields are of its last piece."""
+__all__ = ["Simulation", "StepResult"]
 
 
 class Simulation(SoftReading):
@@ -148,7 +128,7 @@ class Simulation(SoftReading):
         # solvers that are nonlinear in positions linearise again themselves; joints and elements hold at position level
         # with all, unless joints are potentials
         if getattr(solver, "steps_itself", False):
-            solution = cast(StepsItself, solver).advance(linearisation, problem, warm)
+            solution = cast(StepsItself, solver).advance(SmallSteps(linearisation), problem, warm)
         elif options.joints == "potentials":
             solution = solve_with_potentials(solver, problem, warm, self.potentials)
         elif getattr(solver, "nonlinear", False) and not isinstance(problem.A, SparseInertia):

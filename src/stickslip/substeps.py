@@ -8,7 +8,7 @@ from __future__ import annotations
 import time
 from collections.abc import Callable
 from dataclasses import replace
-from typing import TYPE_CHECKING
+from typing import NamedTuple
 
 import numpy as np
 
@@ -24,16 +24,24 @@ from stickslip.dynamics.xpbd_soft_contacts import soft_points
 from stickslip.dynamics.xpbd_steps import Parts, mixed_steps, rigid_steps
 from stickslip.errors import InputError
 from stickslip.linalg import inertia
+from stickslip.linearisation import Linearisation
 from stickslip.model import DYNAMIC, STATIC
 from stickslip.soft_description import MOONEY_RIVLIN
 from stickslip.solvers.budget import Clock, in_chunks
 from stickslip.solvers.protocol import Travelled
 
-if TYPE_CHECKING:
-    from stickslip.linearisation import Linearisation
-
 ROUNDING = 1e-7
 """Share of the bodies' distances from the origin; with a tolerance of 1e-8 the rounding of positions is below it."""
+
+
+class SmallSteps(NamedTuple):
+    """A step that is to be taken in many small ones; see protocol.Step."""
+
+    step: Linearisation
+
+    def substeps(self, count: int, clock: Clock) -> Travelled:
+        """The step taken in ``count`` small ones."""
+        return take_substeps(self.step, count, clock)
 
 
 def take_substeps(step: Linearisation, count: int, clock: Clock) -> Travelled:

@@ -42,7 +42,7 @@ from stickslip.linalg.threads import one_blas_thread
 from stickslip.linalg.vectors import length
 from stickslip.solvers.anderson import Anderson
 from stickslip.solvers.budget import Clock
-from stickslip.solvers.ccs import solve_by_nodes
+from stickslip.solvers.ccs import NodeSplitting, solve_by_nodes
 from stickslip.solvers.cones import project_cones, row_compliance, row_scale, scaled_cones
 from stickslip.solvers.iterative import Iterative, Watch, require_discs, with_cushions
 from stickslip.solvers.protocol import Relinearise, Solution
@@ -125,7 +125,8 @@ class ADMM(Iterative):
         require_discs(problem, self.name)
         if self.splitting == "nodes":
             with one_blas_thread():
-                return solve_by_nodes(self, problem, warm)
+                split = NodeSplitting(self.penalty, self.relaxation, self.memory)
+                return solve_by_nodes(self, split, problem, warm)
         return self._by_impulses(problem, warm, relinearise)
 
     @with_cushions

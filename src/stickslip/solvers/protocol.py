@@ -3,14 +3,12 @@
 from __future__ import annotations
 
 from dataclasses import dataclass, field
-from typing import TYPE_CHECKING, ClassVar, Literal, NamedTuple, Protocol
+from typing import ClassVar, Literal, NamedTuple, Protocol
 
 from stickslip.arrays import Array
 from stickslip.contact.laws import Law
 from stickslip.contact.problem import ContactProblem
-
-if TYPE_CHECKING:
-    from stickslip.solvers.budget import Clock
+from stickslip.solvers.budget import Clock
 
 Status = Literal["converged", "max-iterations", "max-seconds", "stalled", "diverged"]
 """How a solve ended: within the tolerance, at the end of its iterations or of its time, where more iterations were no
