@@ -15,9 +15,10 @@ from math import sqrt
 import numpy as np
 
 from stickslip.arrays import Array, Bools, Ints, LongInts
-from stickslip.collision.contacts import Contacts, find_contacts
+from stickslip.collision.contacts import Contacts
 from stickslip.collision.lookahead import Found
 from stickslip.collision.reach import common_velocity, relative_speeds, speeds
+from stickslip.collision.rigid_contacts import find_contacts
 from stickslip.geometry.shapes import HALF_SPACE, MESH
 from stickslip.jit import kernel
 from stickslip.linalg.vec3 import (

@@ -267,10 +267,9 @@ class Linearisation:
 
     def _contact_rows(self, point: Array, q: Array) -> tuple[BlockRows, Array]:
         """J of the contacts at their points (nc, 3) and q (nb, 7), and the velocities (m,) of prescribed motion."""
-        contacts, model = self.contacts, self.model
-        where = contacts.body_a, contacts.body_b, point, contacts.normal, contacts.tangent, q
-        J = contact_rows.contact_jacobian(*where, model.block, model.contact_rows)
-        return J, contact_rows.prescribed_bias(*where, model.block, model.contact_rows, self.v)
+        where = self.model, self.contacts, q
+        J = contact_rows.contact_jacobian(*where, point)
+        return J, contact_rows.contact_velocities(*where, self.v, prescribed_only=True, point=point)
 
     def _problem(self, rows: Rows, q: Array, v: Array, at: Array | None) -> ContactProblem:
         """The problem of these contact rows, and of all else at q (nb, 7) with v (nb, 6), where ``at`` (nv,) led.

@@ -12,8 +12,9 @@ from typing import NamedTuple
 import numpy as np
 
 from stickslip.arrays import Array, Bools
-from stickslip.collision.matching import match_same, remember
-from stickslip.collision.soft_contacts import SoftContacts, find_soft_contacts
+from stickslip.collision.contacts import Contacts
+from stickslip.collision.matching import match, remember
+from stickslip.collision.soft_contacts import find_soft_contacts
 from stickslip.contact.laws import BILATERAL, ELASTIC
 from stickslip.contact.problem import Laws, contact_laws, joined_laws, solved_later
 from stickslip.contact.soft_delassus import dense_delassus
@@ -93,7 +94,7 @@ class SoftLinearisation:
         self,
         model: Model,
         state: State,
-        contacts: SoftContacts,
+        contacts: Contacts,
         q: Array,
         x: Array,
         v: Array,
@@ -216,7 +217,7 @@ class SoftLinearisation:
     def remembered_contacts(self) -> Array:
         """Impulses (3 nc,) of the last step for the contacts of this one, by key."""
         contacts, state = self.contacts, self.state
-        return match_same(contacts.key, contacts.normal, contacts.tangent, state.soft_key, state.soft_impulse)
+        return match(contacts, 3, state.soft_key, state.soft_impulse)
 
     def remembered_after_joints(self) -> Array:
         """Impulses of welds, cavities and elements of the last step, or those that the strain at its end makes."""
@@ -233,10 +234,10 @@ class SoftLinearisation:
     def _contacts(self, q: Array, v: Array) -> Part:
         """Rows of the contacts; biases as for rigid bodies."""
         contacts, model = self.contacts, self.model
-        J = soft_rows.contact_jacobian(model, contacts, q)
+        J = contact_rows.contact_jacobian(model, contacts, q)
         where = model, contacts, q, v, self.motion.v
-        carried = soft_rows.contact_velocities(*where, prescribed_only=True)
-        before = soft_rows.contact_velocities(*where, prescribed_only=False)
+        carried = contact_rows.contact_velocities(*where, prescribed_only=True)
+        before = contact_rows.contact_velocities(*where, prescribed_only=False)
         gaps = contact_rows.gap_bias(contacts.gap, contacts.restitution, before, self.options, contacts.compliance)
         springs = normal_compliance(contacts.compliance, self.options)
         rows = SoftRows(J, carried + gaps, carried, springs)
@@ -271,4 +272,4 @@ def joined_parts(first: Part, second: Part) -> Part:
 
 def over_all(J: BlockRows, model: Model) -> BlockRows:
     """Rows over rigid bodies as rows over all unknowns of the model."""
-    return J._replace(column_start=soft_rows.columns(model))
+    return J._replace(column_start=model.columns)

@@ -9,7 +9,6 @@ from stickslip.arrays import Array, Ints
 from stickslip.certificate import Certificate
 from stickslip.collision.contacts import Contacts
 from stickslip.collision.lookahead import Found
-from stickslip.collision.soft_contacts import SoftContacts
 from stickslip.contact.problem import ContactProblem
 from stickslip.solvers.protocol import Solution
 from stickslip.state import State
@@ -59,7 +58,7 @@ class StepResult:
     """(m,) impulses that the solver started from: those of the last step."""
     timings: dict[str, float] = field(default_factory=dict)
     """Seconds per stage: collide, assemble, solve, integrate, stabilise, certify."""
-    soft_contacts: SoftContacts | None = None
+    soft_contacts: Contacts | None = None
     """Contacts of soft bodies; their rows follow those of ``contacts``."""
     found: Found | None = None
     """Which contacts were sought and found."""

@@ -6,6 +6,7 @@ from scipy.integrate import solve_ivp
 
 from stickslip import Model, Scene, Stepping, compile_scene
 from stickslip.collision import lookahead
+from stickslip.collision.contacts import Contacts
 from stickslip.collision.reach import speeds
 from stickslip.dynamics import contact_rows, rigid_bodies
 from stickslip.dynamics.energy import energies
@@ -186,6 +187,12 @@ def random_contacts(bodies: int, count: int = 12) -> tuple[np.ndarray, ...]:
     return a, b, rng.normal(size=(count, 3)), normal, tangent
 
 
+def contacts_at(a: np.ndarray, b: np.ndarray, point: np.ndarray, normal: np.ndarray, tangent: np.ndarray) -> Contacts:
+    """Contacts of which only the place is known."""
+    count, two = len(a), np.zeros((len(a), 2))
+    return Contacts(np.arange(count), a, b, a, b, point, normal, np.zeros(count), tangent, 0.0 * normal, two, two)
+
+
 def relative_velocity(q: np.ndarray, v: np.ndarray, a: np.ndarray, b: np.ndarray, point: np.ndarray) -> np.ndarray:
     """By central differences: where material points of a and b that are at the contact now go."""
     eps = 1e-5
@@ -209,8 +216,9 @@ def test_contact_rows_are_the_relative_velocity_of_the_points(rows: int) -> None
     a, b, point, normal, tangent = random_contacts(6)
     assert 0 in a
     assert 0 in b
-    where = a, b, point, normal, tangent, q, model.block, rows
-    J, bias = contact_rows.contact_jacobian(*where), contact_rows.prescribed_bias(*where, v)
+    contacts = contacts_at(a, b, point, normal, tangent)
+    J = contact_rows.contact_jacobian(model, contacts, q, rows=rows)
+    bias = contact_rows.contact_velocities(model, contacts, q, v, prescribed_only=True, rows=rows)
     u = to_dense(J) @ v[model.dynamic].ravel() + bias
     differences = relative_velocity(q, v, a, b, point)
     frames = np.stack([normal, tangent, np.cross(normal, tangent)], axis=1)
@@ -219,6 +227,8 @@ def test_contact_rows_are_the_relative_velocity_of_the_points(rows: int) -> None
     if rows == 4:  # the fourth is the relative spin about the normal
         spin = np.sum(normal * (v[b, 3:] - v[a, 3:]), axis=1)
         np.testing.assert_allclose(u.reshape(-1, 4)[:, 3], spin, atol=1e-13)
+    whole = contact_rows.contact_velocities(model, contacts, q, v, rows=rows)
+    np.testing.assert_allclose(whole, u, atol=1e-12)
     np.testing.assert_allclose(lookahead.approach(a, b, point, normal, q, v), expected[:, 0], atol=1e-8)
 
 
@@ -228,7 +238,7 @@ def test_contact_impulses_are_equal_and_opposite(rows: int) -> None:
     model, q, _ = crowd()
     contacts = random_contacts(6)
     both = (contacts[0] > 0) & (contacts[1] > 0)
-    J = contact_rows.contact_jacobian(*(array[both] for array in contacts), q, model.block, rows)
+    J = contact_rows.contact_jacobian(model, contacts_at(*(array[both] for array in contacts)), q, rows=rows)
     impulse = (to_dense(J).T @ np.random.default_rng(0).normal(size=J.row_count)).reshape(-1, 6)
     np.testing.assert_allclose(impulse[:, :3].sum(axis=0), 0, atol=1e-13)
     spin = impulse[:, 3:] + np.cross(q[1:, :3], impulse[:, :3])

@@ -7,8 +7,9 @@ from typing import NamedTuple
 import numpy as np
 
 from stickslip.arrays import Array, Ints, LongInts
-from stickslip.collision.contacts import Contacts, find_contacts, no_contacts
+from stickslip.collision.contacts import Contacts, no_contacts
 from stickslip.collision.reach import APPROACH_SAFETY, common_velocity, relative_speeds, speeds
+from stickslip.collision.rigid_contacts import find_contacts
 from stickslip.geometry.rigid_motion import point_velocity
 from stickslip.jit import kernel
 from stickslip.linalg.vec3 import dot, load3, sub
