@@ -15,8 +15,10 @@ from math import sqrt
 import numpy as np
 
 from stickslip.arrays import Array, Bools, Ints, LongInts
-from stickslip.collision.contacts import Contacts, find_contacts
-from stickslip.dynamics import contact_rows
+from stickslip.collision.contacts import Contacts
+from stickslip.collision.lookahead import Found
+from stickslip.collision.reach import common_velocity, relative_speeds, speeds
+from stickslip.collision.rigid_contacts import find_contacts
 from stickslip.geometry.shapes import HALF_SPACE, MESH
 from stickslip.jit import kernel
 from stickslip.linalg.vec3 import (
@@ -32,7 +34,6 @@ from stickslip.linalg.vec3 import (
     sub,
 )
 from stickslip.model import Model
-from stickslip.step_contacts import Found, common_velocity
 from stickslip.step_status import MOST_TURN
 from stickslip.stepping import Stepping
 
@@ -73,7 +74,7 @@ def watched_contacts(
     if not len(model.dynamic):
         return None
     thinnest, thickness = model.shape_points.thinnest, model.shape_points.thickness
-    length, length_end = (contact_rows.speeds(model, each, common_velocity(model, each)) for each in (way, way_end))
+    length, length_end = (speeds(model, each, common_velocity(model, each)) for each in (way, way_end))
     longest = np.maximum(length, length_end)
     contacts, reach = (None, None) if found is None or found.reach is None else (found.near, found.reach)
     if reach is None and longest.max() <= thinnest:
@@ -83,12 +84,12 @@ def watched_contacts(
         margin = options.margin_under(float(np.linalg.norm(model.gravity)))
 
         def pair_reach(a: Ints, b: Ints) -> Array:
-            ways = (contact_rows.relative_speeds(model, each, a, b) for each in (way, way_end))
+            ways = (relative_speeds(model, each, a, b) for each in (way, way_end))
             return margin + np.maximum(*ways)
 
         contacts = find_contacts(model, q, longest + 0.5 * margin, contacts, further, pair_reach, ignored)
     pair = contacts.body_a, contacts.body_b
-    relative = np.maximum(*(contact_rows.relative_speeds(model, each, *pair) for each in (way, way_end)))
+    relative = np.maximum(*(relative_speeds(model, each, *pair) for each in (way, way_end)))
     fast = np.flatnonzero(relative > SHARE * np.minimum(thickness[contacts.shape_a], thickness[contacts.shape_b]))
     return contacts.take(fast) if len(fast) else None
 

@@ -36,10 +36,9 @@ from stickslip.linalg.inertia import BlockDiagonal, Inertia, SparseInertia, bloc
 from stickslip.model import Model
 from stickslip.settling import settle
 from stickslip.soft_linearisation import Part, SoftLinearisation, joined_parts, over_all
-from stickslip.solvers.protocol import Deadline, Solution, SubstepResult
+from stickslip.solvers.protocol import Solution
 from stickslip.state import State
 from stickslip.stepping import Stepping
-from stickslip.substeps import take_substeps
 
 ROUNDING = 1e-6
 """Share of the bodies' distances from the origin; with a tolerance of 1e-8 the rounding of positions is below it."""
@@ -78,14 +77,15 @@ class Linearisation:
         """Contacts found at q (nb, 7), velocities v (nb, 6) before the step, with those that are prescribed for it."""
         self.soft = soft
         self.model, self.state, self.contacts, self.q, self.v, self.options = model, state, contacts, q, v, options
-        self.passive = options.scheme == "passive"
-        self.middle = rigid_bodies.advance(q, v, 0.5 * options.dt) if self.passive else q
+        rule = options.rule
+        self.means, self.forces_at, self.settles = rule.mean_velocities, rule.forces_at, rule.settles
+        self.middle = rigid_bodies.advance(q, v, 0.5 * options.dt) if self.means else q
         self.A = rigid_bodies.mass_blocks(model, self.middle)
         self.v_free = rigid_bodies.free_velocity(model, self.middle, v, state.force, options.dt)
-        if self.passive:  # of the mean velocity, which gains half of what that at the end does
-            self.A = self.A._replace(data=options.gain * self.A.data, inverse=self.A.inverse / options.gain)
+        if self.means:  # of the mean velocity, which gains half of what that at the end does
+            self.A = self.A._replace(data=rule.gain * self.A.data, inverse=self.A.inverse / rule.gain)
             before = v[model.dynamic].ravel()
-            self.v_free = before + (self.v_free - before) / options.gain
+            self.v_free = before + (self.v_free - before) / rule.gain
         springs = normal_compliance(contacts.compliance, options, model.contact_rows)
         self.laws = contact_laws(contacts.friction, model.contact_rows)._replace(compliance=springs)
         self.layout = joints.joint_layout(model, state.joint_broken) if model.joints.count else None
@@ -99,7 +99,7 @@ class Linearisation:
         """The problem with its rows at q; with lam (m,), joint forces of about that size turn with the bodies."""
         problem = self._problem(self.first, self.q, self.v, None)
         # where the rows are, as if nothing moved; with mean velocities they are where those before the step lead
-        about = self.start if self.passive else np.zeros(problem.unknown_count)
+        about = self.start if self.means else np.zeros(problem.unknown_count)
         return self._stiffened(problem, self.q, about, lam)
 
     def at(self, v: Array, lam: Array | None = None) -> ContactProblem:
@@ -112,10 +112,6 @@ class Linearisation:
         """The same with contacts as they are at q."""
         v_all, q_end = self._end(v)
         return self._stiffened(self._problem(self.first, q_end, v_all, v), q_end, v, lam)
-
-    def substeps(self, count: int, clock: Deadline) -> SubstepResult:
-        """The step taken in ``count`` small ones; see protocol.Step."""
-        return take_substeps(self, count, clock)
 
     @property
     def start(self) -> Array:
@@ -164,17 +160,17 @@ class Linearisation:
 
         Where the unknowns are mean velocities, along which sticking contacts and welds hold, too.
         """
-        if self.passive:
+        if self.settles == "all":
             return settle(self.model, self.layout, after, problem, solution.lam)
-        if self.layout is None or self.options.scheme != "moreau":
+        if self.layout is None or self.settles == "nothing":
             return after
         return replace(after, v=tangent_velocity(self.model, self.layout, after.q, after.v))
 
     def with_end(self, solution: Solution) -> Solution:
         """The solution with the velocities at the end of the step, where its unknowns are the mean ones."""
-        if not self.passive or solution.v_end is not None:
+        if not self.means or solution.v_end is not None:
             return solution
-        v_end = self.start + self.options.gain * (solution.v - self.start)
+        v_end = self.start + self.options.rule.gain * (solution.v - self.start)
         # spins belong to the middle of the step, and turn on with the bodies; their energy is the same
         rigid = slice(0, self.model.rigid_dof_count)
         _, q_end = self._end(solution.v)
@@ -209,11 +205,17 @@ class Linearisation:
         """The configuration (nb, 7) half a step from its start with v (nb, 6)."""
         return rigid_bodies.advance(self.q, v, 0.5 * self.options.dt)
 
+    def _force_configuration(self, v: Array) -> Array | None:
+        """Where forces act (nb, 7) if bodies move with v (nb, 6); None: at the end of the step."""
+        if self.forces_at == "found":
+            return self.q
+        return self._halfway(v) if self.forces_at == "halfway" else None
+
     def _free(self, q: Array, at: Array | None) -> tuple[BlockDiagonal, Array]:
         """A and v_free where forces act; arms and inertia of different q would spin thin links about their axes."""
-        if at is None or self.options.scheme == "moreau":
+        if at is None or self.forces_at == "found":
             return self.A, self.v_free
-        if self.passive:
+        if self.forces_at == "halfway":
             return self.A, rigid_bodies.spun(self.model, self.A, self.v_free, at, self.options.dt)
         v_free = rigid_bodies.carried_along(self.model, self.q, q, self.v_free)
         return rigid_bodies.mass_blocks(self.model, q), v_free
@@ -226,10 +228,10 @@ class Linearisation:
         lam: Array | None,
     ) -> ContactProblem:
         """The problem with the turning of joint forces in its A, about v (nv,) and lam (m,)."""
-        if lam is None or self.layout is None or self.options.scheme == "moreau" or not np.isfinite(lam).all():
+        if lam is None or self.layout is None or self.forces_at == "found" or not np.isfinite(lam).all():
             return problem
         q_force, tau = q_end, self.options.horizon
-        if self.passive:
+        if self.forces_at == "halfway":
             v_all = rigid_bodies.scatter(self.model, self.v, v)
             q_force, tau = self._halfway(v_all), 0.5 * tau
         summed = self.options.geometric == "column-sums"
@@ -262,8 +264,8 @@ class Linearisation:
         if self.radii is None:
             self.radii = contact_motion.core_radii(self.model, self.contacts, self.q)
         point, growth = contact_motion.moved_contacts(self.contacts, self.radii, self.q, q_end)
-        middle = self.options.scheme == "moreau"
-        J, carried = (self.first.J, self.first.prescribed) if middle else self._contact_rows(point, q_end)
+        stay = self.forces_at == "found"
+        J, carried = (self.first.J, self.first.prescribed) if stay else self._contact_rows(point, q_end)
         bias = carried + self.gap_bias
         normal = slice(0, None, self.model.contact_rows)
         moved = block_rows.apply(J, v[: self.model.rigid_dof_count])
@@ -272,10 +274,9 @@ class Linearisation:
 
     def _contact_rows(self, point: Array, q: Array) -> tuple[BlockRows, Array]:
         """J of the contacts at their points (nc, 3) and q (nb, 7), and the velocities (m,) of prescribed motion."""
-        contacts, model = self.contacts, self.model
-        where = contacts.body_a, contacts.body_b, point, contacts.normal, contacts.tangent, q
-        J = contact_rows.contact_jacobian(*where, model.block, model.contact_rows)
-        return J, contact_rows.prescribed_bias(*where, model.block, model.contact_rows, self.v)
+        where = self.model, self.contacts, q
+        J = contact_rows.contact_jacobian(*where, point)
+        return J, contact_rows.contact_velocities(*where, self.v, prescribed_only=True, point=point)
 
     def _problem(self, rows: Rows, q: Array, v: Array, at: Array | None) -> ContactProblem:
         """The problem of these contact rows, and of all else at q (nb, 7) with v (nb, 6), where ``at`` (nv,) led.
@@ -295,7 +296,8 @@ class Linearisation:
             nodes, x = (self.soft.motion.v, self.soft.x) if at is None else self.soft.end(at)
             momentum = self.soft.momentum(A, v_free, nodes)
             response = self.soft.contact_response(A, part.rows.J, nodes) if self.soft.as_rows else None
-            after = self.soft.parts_after_joints(q, v, nodes, x, ahead, self._halfway(v) if self.passive else None)
+            q_force = self._halfway(v) if self.forces_at == "halfway" else None
+            after = self.soft.parts_after_joints(q, v, nodes, x, ahead, q_force)
         if self.layout is not None:
             part = joined_parts(part, self._joints(q, v, ahead))
         for each in after:
@@ -324,10 +326,10 @@ class Linearisation:
         """Rows of joints at q (nb, 7) with v (nb, 6)."""
         state, options, layout = self.state, self.options, self.layout
         assert layout is not None
-        q_force = self.q if options.scheme == "moreau" else self._halfway(v) if self.passive else None
+        q_force = self._force_configuration(v)
         found = joints.joint_part(
             self.model, layout, state.joint_angle, state.joint_target, q, v, options.dt, options.horizon, ahead,
-            q_force, self.v if self.passive else None,
+            q_force, self.v if self.means else None,
         )  # fmt: skip
         blocks = len(found.law)
         laws = Laws(found.law, np.zeros(blocks, np.int32), np.zeros((blocks, 3)), found.compliance, found.bound)

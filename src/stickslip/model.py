@@ -129,6 +129,17 @@ class Model:
         return 4 if self.pairs.friction[:, :, 2].any() else 3
 
     @cached_property
+    def rigid_columns(self) -> Ints:
+        """(nd + 1,) where the unknowns of each dynamic body start."""
+        return 6 * np.arange(len(self.dynamic) + 1, dtype=np.int32)
+
+    @cached_property
+    def columns(self) -> Ints:
+        """Where the unknowns of each dynamic body and each free node start, and where the last ones end."""
+        nodes = self.rigid_dof_count + 3 * np.arange(1, len(self.soft.free) + 1, dtype=np.int32)
+        return np.concatenate([self.rigid_columns, nodes]).astype(np.int32)
+
+    @cached_property
     def soft_parts(self) -> tuple[SoftPart, ...]:
         """Where the matrix of each soft body is, with its order of elimination."""
         return soft_parts(self.soft)

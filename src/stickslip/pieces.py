@@ -13,7 +13,7 @@ from __future__ import annotations
 from collections import Counter
 from collections.abc import Sequence
 from dataclasses import fields, replace
-from typing import TYPE_CHECKING, NamedTuple, Protocol
+from typing import NamedTuple, Protocol
 
 import numpy as np
 from numpy.typing import NDArray
@@ -21,7 +21,7 @@ from numpy.typing import NDArray
 from stickslip import soft_crossing
 from stickslip.arrays import Array, Bools, Ints
 from stickslip.certificate import Certificate
-from stickslip.contact_report import StepContacts, contacts_of
+from stickslip.contact_report import contacts_of
 from stickslip.crossing import crossings, is_slow, watched_contacts
 from stickslip.dynamics import joints, rigid_bodies
 from stickslip.dynamics.energy import energies
@@ -31,11 +31,9 @@ from stickslip.model import Model
 from stickslip.solvers.budget import left
 from stickslip.solvers.protocol import Solver
 from stickslip.state import State
+from stickslip.step_result import StepContacts, StepResult
 from stickslip.step_status import MOST_TURN, WORST_FIRST, touching_turns
 from stickslip.stepping import Stepping
-
-if TYPE_CHECKING:
-    from stickslip.simulation import StepResult
 
 MOST_PIECES = 40
 """Pieces of a step at most, the last one included."""
@@ -89,8 +87,8 @@ def excess(model: Model, before: State, result: StepResult, options: Stepping) -
     way, way_end = options.dt * before.v, options.dt * after.v
     turn = touching_turns(model, after, result.problem, result.solution.lam, options.dt) / MOST_TURN
     bodies = turn > 1.0
-    # with the midpoint rule contacts are found half a step later, when it may be too late
-    found = None if options.scheme == "moreau" else result.found
+    # contacts that are found later in the step, as with the midpoint rule, may have been found too late
+    found = None if options.rule.contacts_at > 0.0 else result.found
     ignored = model.ignored_pairs(before.joint_broken)
     watched = watched_contacts(model, before.q, way, way_end, found, options, ignored)
     crossing = np.zeros(0)

@@ -10,8 +10,8 @@ from __future__ import annotations
 import numpy as np
 
 from stickslip.arrays import Array, Bools
-from stickslip.collision.contacts import shape_poses
 from stickslip.collision.point_shapes import signed_distances
+from stickslip.collision.shape_poses import shape_poses
 from stickslip.crossing import SHARE, allowed_depth, entering
 from stickslip.geometry.shapes import HALF_SPACE, MESH
 from stickslip.model import Model

@@ -12,15 +12,15 @@ from typing import NamedTuple
 import numpy as np
 
 from stickslip.arrays import Array, Bools
-from stickslip.collision.matching import match_same, remember
-from stickslip.collision.soft_contacts import SoftContacts, find_soft_contacts
+from stickslip.collision.contacts import Contacts
+from stickslip.collision.matching import match, remember
+from stickslip.collision.soft_contacts import find_soft_contacts
 from stickslip.contact.block_laws import Laws, contact_laws, joined_laws
 from stickslip.contact.laws import BILATERAL, ELASTIC
 from stickslip.contact.momentum import Momentum
 from stickslip.contact.soft_delassus import dense_delassus
 from stickslip.dynamics import contact_rows, soft_bodies, soft_rows
 from stickslip.dynamics.contact_springs import normal_compliance
-from stickslip.dynamics.mean_velocity import AHEAD
 from stickslip.dynamics.soft_rows import SoftRows
 from stickslip.errors import DivergenceError, InputError
 from stickslip.linalg import block_rows, inertia
@@ -53,7 +53,7 @@ def elastic_rows(solver: Solver, options: Stepping) -> bool:
     Not where joints are potentials, which enter A with the elements.
     """
     chosen = options.elasticity
-    able = options.theta[0] > 0.0 and options.gain == 1.0
+    able = options.rule.theta > 0.0 and not options.rule.mean_velocities
     wanted = solver.takes.linearise == "inside" and options.joints == "rows"
     as_rows = chosen == "rows" or (chosen == "auto" and wanted and able)
     if as_rows and not able:
@@ -83,7 +83,7 @@ def soft_step(
     if options.margin is None:  # what pushes a soft body may be anything; gravity says little
         margin = max(margin, NEAR * model.soft.edge_length)
     ahead = options.horizon if options.lookahead or options.continuous else 0.0
-    ahead *= AHEAD if options.scheme == "passive" else 1.0
+    ahead *= options.rule.acts_ahead
     contacts = find_soft_contacts(model, q, x, v, motion.v, ahead, margin, options.continuous)
     return SoftLinearisation(model, state, contacts, q, x, v, motion, options, as_rows, matrix_free)
 
@@ -95,7 +95,7 @@ class SoftLinearisation:
         self,
         model: Model,
         state: State,
-        contacts: SoftContacts,
+        contacts: Contacts,
         q: Array,
         x: Array,
         v: Array,
@@ -213,7 +213,7 @@ class SoftLinearisation:
     def remembered_contacts(self) -> Array:
         """Impulses (3 nc,) of the last step for the contacts of this one, by key."""
         contacts, state = self.contacts, self.state
-        return match_same(contacts.key, contacts.normal, contacts.tangent, state.soft_key, state.soft_impulse)
+        return match(contacts, 3, state.soft_key, state.soft_impulse)
 
     def remembered_after_joints(self) -> Array:
         """Impulses of welds, cavities and elements of the last step, or those that the strain at its end makes."""
@@ -230,10 +230,10 @@ class SoftLinearisation:
     def _contacts(self, q: Array, v: Array) -> Part:
         """Rows of the contacts; biases as for rigid bodies."""
         contacts, model = self.contacts, self.model
-        J = soft_rows.contact_jacobian(model, contacts, q)
+        J = contact_rows.contact_jacobian(model, contacts, q)
         where = model, contacts, q, v, self.motion.v
-        carried = soft_rows.contact_velocities(*where, prescribed_only=True)
-        before = soft_rows.contact_velocities(*where, prescribed_only=False)
+        carried = contact_rows.contact_velocities(*where, prescribed_only=True)
+        before = contact_rows.contact_velocities(*where, prescribed_only=False)
         gaps = contact_rows.gap_bias(contacts.gap, contacts.restitution, before, self.options, contacts.compliance)
         springs = normal_compliance(contacts.compliance, self.options)
         rows = SoftRows(J, carried + gaps, carried, springs)
@@ -268,4 +268,4 @@ def joined_parts(first: Part, second: Part) -> Part:
 
 def over_all(J: BlockRows, model: Model) -> BlockRows:
     """Rows over rigid bodies as rows over all unknowns of the model."""
-    return J._replace(column_start=soft_rows.columns(model))
+    return J._replace(column_start=model.columns)

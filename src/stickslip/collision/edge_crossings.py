@@ -6,7 +6,8 @@ import numpy as np
 
 from stickslip.collision.closest_points import segment_segment
 from stickslip.collision.feature_pairs import write_pair
-from stickslip.collision.moving_surfaces import APPROACH_SAFETY, EDGE_DEPTH, into_face
+from stickslip.collision.moving_surfaces import EDGE_DEPTH, into_face
+from stickslip.collision.reach import APPROACH_SAFETY
 from stickslip.jit import inner_kernel, kernel
 from stickslip.linalg.vec3 import add, axpy, cross, dot, load3, neg, norm, normalize, scale, sub
 

@@ -10,13 +10,12 @@ from typing import NamedTuple
 import numpy as np
 
 from stickslip.arrays import Array, Bools, Ints
+from stickslip.collision.reach import APPROACH_SAFETY
 from stickslip.collision.surface_tree import Forest, build_forest, overlapping_bodies, overlapping_pairs, refit
 from stickslip.geometry.tet_mesh import edges_of
 from stickslip.jit import inner_kernel, kernel
 from stickslip.linalg.vec3 import axpy, cross, dot, load3, norm, normalize, store3, sub
 
-APPROACH_SAFETY = 1.5
-"""How much further than it moves in a step a node looks for contacts."""
 DEPTH = 0.5
 """Share of the mean size of a body's triangles: how deep behind them a node is looked for."""
 EDGE_DEPTH = 0.25

@@ -14,12 +14,12 @@ import numpy as np
 
 from stickslip.arrays import Array, Bools, Ints
 from stickslip.collision.broad_phase import bounds
-from stickslip.collision.contacts import shape_poses
 from stickslip.collision.edge_cores import THICK, corners_on_edges, edges_on_edges, tubes_on_edges
 from stickslip.collision.face_cores import corners_on_faces, pair_limits, surface_frames, ways_out
 from stickslip.collision.point_shapes import near_nodes, node_normals, signed_distances
 from stickslip.collision.rigid_features import rigid_features
 from stickslip.collision.rigid_items import Items, corner_items, edge_items
+from stickslip.collision.shape_poses import shape_poses
 from stickslip.collision.surface_tree import Forest, build_forest, overlapping_pairs, refit
 from stickslip.geometry.shapes import CAPSULE, CYLINDER, HALF_SPACE, SPHERE
 from stickslip.model import DYNAMIC, Model

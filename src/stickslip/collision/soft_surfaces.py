@@ -11,7 +11,8 @@ import numpy as np
 from stickslip.arrays import Array, Ints
 from stickslip.collision.edge_crossings import edge_edge_rows
 from stickslip.collision.feature_pairs import FeaturePairs, empty_pairs, first_pairs, write_pair
-from stickslip.collision.moving_surfaces import APPROACH_SAFETY, MovingSurfaces, Placement
+from stickslip.collision.moving_surfaces import MovingSurfaces, Placement
+from stickslip.collision.reach import APPROACH_SAFETY
 from stickslip.jit import inner_kernel, kernel
 from stickslip.linalg.vec3 import axpy, dot, load3, norm, scale, store3, sub
 

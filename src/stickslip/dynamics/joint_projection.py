@@ -17,7 +17,7 @@ from stickslip.arrays import Array, Bools
 from stickslip.dynamics import rigid_bodies
 from stickslip.dynamics.joint_rows import measure_rows, row_speed
 from stickslip.dynamics.joints import JointLayout
-from stickslip.joint_tables import BILATERAL
+from stickslip.law_codes import BILATERAL
 from stickslip.linalg import block_rows, inertia
 from stickslip.linalg.block_rows import BlockRows
 from stickslip.linalg.direct import direct

@@ -25,7 +25,8 @@ from stickslip.arrays import Array, Bools, Ints
 from stickslip.dynamics.joint_rows import measure_coordinates, measure_rows, row_speed
 from stickslip.dynamics.mean_velocity import allowed_approach
 from stickslip.jit import kernel
-from stickslip.joint_tables import ANGLE, DISTANCE, LIMIT, OTHER_ANGLE, POINT
+from stickslip.joint_tables import ANGLE, DISTANCE, OTHER_ANGLE, POINT
+from stickslip.law_codes import LIMIT
 from stickslip.linalg.block_rows import BlockRows, summed
 from stickslip.linalg.vec3 import cross, load3, mat_vec, quat_matrix, store3, sub
 from stickslip.model import Model

@@ -30,9 +30,6 @@ from stickslip.arrays import Array
 from stickslip.jit import kernel
 from stickslip.stepping import Stepping
 
-AHEAD = 1.5
-"""Steps before they touch in which contacts begin to act."""
-
 
 @kernel
 def allowed_approach(gap, speed, h, recovery, fastest):

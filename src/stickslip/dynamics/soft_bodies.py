@@ -105,13 +105,13 @@ def soft_motion(model: Model, state: State, options: Stepping) -> SoftMotion:
     external = state.node_force + soft.mass[:, None] * model.gravity
     end = state.time + h
     pressure = np.zeros(len(soft.elements.volume))
-    theta, theta_vq = options.theta
+    rule, theta = options.rule, options.rule.theta
     at = state.time + theta * h
     for each in soft.activations:
         pressure[each.elements] += _number("activation", each.stress(at), at)
     v = held_velocities(soft, state, h)
     summed = options.geometric == "column-sums"
-    return SoftMotion(state.node_position, v, external, pressure, end, h, theta, theta_vq, options.gain, summed)
+    return SoftMotion(state.node_position, v, external, pressure, end, h, theta, rule.theta_vq, rule.gain, summed)
 
 
 def held_velocities(soft: SoftTables, state: State, h: float) -> Array:

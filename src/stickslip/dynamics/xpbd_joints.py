@@ -22,7 +22,8 @@ from stickslip.dynamics.joint_rows import measure_all
 from stickslip.dynamics.xpbd_bodies import load_mobility, push_body
 from stickslip.jit import kernel
 from stickslip.joint_description import JOINT_KINDS
-from stickslip.joint_tables import BOUNDED, LIMIT, JointTables
+from stickslip.joint_tables import JointTables
+from stickslip.law_codes import BOUNDED, LIMIT
 from stickslip.linalg.small_solve import solve_small
 from stickslip.linalg.vec3 import mat_vec
 

@@ -43,7 +43,7 @@ from stickslip.linalg.threads import one_blas_thread
 from stickslip.linalg.vectors import length
 from stickslip.solvers.anderson import Anderson
 from stickslip.solvers.budget import Clock
-from stickslip.solvers.ccs import solve_by_nodes
+from stickslip.solvers.ccs import NodeSplitting, solve_by_nodes
 from stickslip.solvers.cones import project_cones, row_compliance, row_scale, scaled_cones
 from stickslip.solvers.iterative import ConvergenceMonitor, Iterative
 from stickslip.solvers.protocol import Relinearise, Solution, Takes
@@ -117,7 +117,8 @@ class ADMM(Iterative):
         """Solve for the impulses, starting from ``warm`` (m,) or zero."""
         if self.splitting == "nodes":
             with one_blas_thread():
-                return solve_by_nodes(self, problem, warm)
+                split = NodeSplitting(self.penalty, self.relaxation, self.memory)
+                return solve_by_nodes(self, split, problem, warm)
         return self._by_impulses(problem, warm)
 
     def _by_impulses(self, problem: ContactProblem, warm: Array | None) -> Solution:

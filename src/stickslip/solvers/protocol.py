@@ -10,6 +10,7 @@ import numpy as np
 from stickslip.arrays import Array
 from stickslip.contact.laws import FRICTION_SET_NAMES, LAW_NAMES, Law
 from stickslip.contact.problem import ContactProblem
+from stickslip.solvers.budget import Clock
 
 Status = Literal["converged", "max-iterations", "max-seconds", "stalled", "diverged"]
 """How a solve ended: within the tolerance, at the end of its iterations or of its time, where more iterations were no
@@ -127,22 +128,6 @@ class SubstepResult(NamedTuple):
     """How many there were."""
 
 
-class Deadline(Protocol):
-    """Says whether the time of a solve is up (budget.Clock)."""
-
-    limit: float
-
-    @property
-    def used(self) -> float:
-        """Seconds since the start."""
-        ...
-
-    @property
-    def is_up(self) -> bool:
-        """Whether no time is left."""
-        ...
-
-
 class Step(Protocol):
     """A step before it is taken, as methods see it that are about more than one linear problem."""
 
@@ -164,7 +149,7 @@ class Step(Protocol):
         """The same with contacts as they were found."""
         ...
 
-    def substeps(self, count: int, clock: Deadline) -> SubstepResult:
+    def substeps(self, count: int, clock: Clock) -> SubstepResult:
         """Take it in ``count`` parts, one Gauss-Seidel pass over all constraints at position level in each.
 
         Where the time of the clock is up, the rest of the step is one part.

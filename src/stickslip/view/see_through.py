@@ -7,7 +7,7 @@ from collections.abc import Sequence
 import numpy as np
 
 from stickslip.arrays import Array, Bools
-from stickslip.collision.contacts import shape_poses
+from stickslip.collision.shape_poses import shape_poses
 from stickslip.geometry.shapes import HALF_SPACE
 from stickslip.model import DYNAMIC, STATIC, Model
 from stickslip.view.camera import Camera, Pose
