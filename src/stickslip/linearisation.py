@@ -248,7 +248,7 @@ class Linearisation:
         missing = -problem.momentum.gain(v)
         solved = problem.momentum.missing is None
         momentum = Momentum(H, v + inertia.solve(H, missing)) if solved else Momentum(H, v, missing)
-        scale = problem.scale._replace(speed=problem.free_speed, masses=problem.masses)  # the same measures
+        scale = problem.with_speed()._replace(masses=problem.masses)  # the same measures
         return replace(problem, momentum=momentum, scale=scale).trusted()
 
     def _first_rows(self) -> Rows:
@@ -315,9 +315,11 @@ class Linearisation:
                 scale = scale._replace(mobility=mobility)
         if self.layout is not None or after:
             # joints that need no force leave the rounding of positions; residuals are not measured by that
-            noise = float(np.abs(q[:, :3]).max(initial=0.0)) / self.options.horizon
-            noise = ROUNDING * max(noise, 0.0 if self.soft is None else self.soft.noise())
-            scale = scale._replace(rounding=noise)
+            rounding = ROUNDING * np.abs(q[self.model.dynamic, :3]).max(axis=1, initial=0.0) / self.options.horizon
+            if self.soft is not None:
+                nodes = np.full(len(self.model.soft.free), ROUNDING * self.soft.noise())
+                rounding = np.concatenate([rounding, nodes])
+            scale = scale._replace(rounding=rounding)
         return ContactProblem(
             momentum, found.J, found.bias, laws, h, found.prescribed, v_before=self.start, gap=gap, scale=scale
         ).trusted()

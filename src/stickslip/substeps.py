@@ -121,7 +121,7 @@ def _judged(step: Linearisation, v_mean: Array, v_end: Array, small: float) -> C
     size = problem.momentum_size.copy()
     size[:rigid:6] += ROUNDING * step.model.mass[dynamic] * np.linalg.norm(q_end[dynamic, :3], axis=1) / small
     momentum = Momentum(problem.A, v_mean, -problem.momentum.gain(v_mean) - gain)
-    return replace(problem, momentum=momentum, scale=problem.scale._replace(speed=problem.free_speed, momentum=size))
+    return replace(problem, momentum=momentum, scale=problem.with_speed()._replace(momentum=size))
 
 
 def _bodies(step: Linearisation) -> Bodies:

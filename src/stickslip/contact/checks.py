@@ -78,15 +78,25 @@ def check_knowledge(
         ("gap", gap, (contacts,)),
         ("scale.momentum", scale.momentum, (unknowns,)),
         ("scale.mobility", scale.mobility, (rows,)),
-        optional=("prescribed", "v_before", "gap", "scale.momentum", "scale.mobility"),
+        ("scale.island_speed", scale.island_speed, (J.block_count,)),
+        ("scale.rounding", scale.rounding, (len(J.column_start) - 1,)),
+        optional=(
+            "prescribed",
+            "v_before",
+            "gap",
+            "scale.momentum",
+            "scale.mobility",
+            "scale.island_speed",
+            "scale.rounding",
+        ),
     )
     if keys is not None:
         _check_array("keys", keys, np.int64)
         if keys.shape != (J.block_count, 2):
             raise InputError(f"problem: keys have shape {keys.shape}; it must be {(J.block_count, 2)}")
-    for name, value in (("speed", scale.speed), ("rounding", scale.rounding)):
-        if value is not None and not (isinstance(value, int | float | np.floating) and 0.0 <= value < np.inf):
-            raise InputError(f"problem: scale.{name} is {value!r}; it must be zero or positive, and finite")
+    speed = scale.speed
+    if speed is not None and not (isinstance(speed, int | float | np.floating) and 0.0 <= speed < np.inf):
+        raise InputError(f"problem: scale.speed is {speed!r}; it must be zero or positive, and finite")
 
 
 def _check_vectors(*given: tuple[str, Any, tuple[int, ...]], optional: tuple[str, ...]) -> None:

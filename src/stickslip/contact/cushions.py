@@ -47,7 +47,7 @@ def cushioned(problem: ContactProblem) -> ContactProblem:
     # the same measures of errors
     mobility = given.diagonal.copy()
     mobility[normal] += C[chosen]
-    scale = given.scale._replace(speed=problem.free_speed, mobility=mobility)
+    scale = problem.with_speed()._replace(mobility=mobility, momentum=None, masses=None, rounding=None)
     if not isinstance(given.A, GivenInverse):
         size = np.concatenate([problem.momentum_size, np.zeros(len(chosen))])
         masses = given.scale.masses

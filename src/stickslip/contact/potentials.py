@@ -154,6 +154,7 @@ def with_potentials(
         keys=None if problem.keys is None else problem.keys[kept],
         scale=Scale(
             speed=problem.free_speed,
+            island_speed=problem.island_speed[kept] if problem.islands.island_count > 1 else None,
             momentum=recover.new_impulses(size),
             mobility=delassus.diagonal(J_kept, diagonal),
         ),

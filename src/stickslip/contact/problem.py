@@ -23,12 +23,13 @@ from stickslip.contact.checks import LARGEST, check_equations, check_knowledge
 from stickslip.contact.laws import CONTACT, LIMIT
 from stickslip.contact.momentum import Momentum
 from stickslip.contact.participating import Participating, participating
-from stickslip.contact.scale import AS_IT_IS, Scale, block_weight, torsion_lengths
+from stickslip.contact.scale import AS_IT_IS, Scale, block_weight, island_sizes, torsion_lengths
 from stickslip.contact.soft_delassus import dense_delassus, given_inverse
 from stickslip.errors import InputError
 from stickslip.linalg import block_rows, inertia
 from stickslip.linalg.block_rows import BlockRows, all_sized
 from stickslip.linalg.inertia import BlockDiagonal, GivenInverse, Inertia, SparseInertia
+from stickslip.linalg.islands import Islands, coupled_islands, find_islands
 from stickslip.linalg.vectors import length
 
 KINDS = ("contact", "soft contact", "joint", "weld", "cavity", "element")
@@ -166,8 +167,51 @@ class ContactProblem:
             return self.scale.speed
         joined = bool((self.laws.law != CONTACT).any())
         v = self.momentum.at if self._rough else self.v_free
-        least = max(self.scale.rounding, NOISE * float(length(v)) if joined else 0.0)
+        rounding = 0.0 if self.scale.rounding is None else float(self.scale.rounding.max(initial=0.0))
+        least = max(rounding, NOISE * float(length(v)) if joined else 0.0)
         return max(float(length(self.measured_velocity)), least)
+
+    @cached_property
+    def islands(self) -> Islands:
+        """Groups of constraint blocks that no body joins: each can be solved apart."""
+        J, A = self.J, self.A
+        if isinstance(A, GivenInverse):
+            return coupled_islands(J.row_start, A.indptr, A.indices)
+        if isinstance(A, SparseInertia):  # a soft body joins what touches its nodes
+            body = np.arange(len(J.column_start) - 1, dtype=np.int32)
+            first = len(A.rigid.start) - 1
+            for part in A.parts:
+                body[first + part.first : first + part.first + part.pattern.size] = first + part.first
+            return find_islands(J._replace(entry_column=body[J.entry_column]))
+        return find_islands(J)
+
+    @cached_property
+    def island_speed(self) -> Array:
+        """(n,) [m/s] ``free_speed`` of the island of each block, as if it were alone."""
+        islands = self.islands
+        if islands.island_count < 2:
+            return np.full(self.block_count, self.free_speed)
+        if self.scale.island_speed is not None:
+            return self.scale.island_speed
+        speed = np.empty(islands.island_count)
+        island_sizes(self.J.row_start, islands.order, islands.start, self.measured_velocity, speed)
+        if (self.laws.law != CONTACT).any():
+            v, moved = self.momentum.at if self._rough else self.v_free, np.empty(islands.island_count)
+            island_sizes(self.J.column_start, islands.column_order, islands.column_start, v, moved)
+            joined = np.logical_or.reduceat((self.laws.law != CONTACT)[islands.order], islands.start[:-1])
+            speed = np.where(joined, np.maximum(speed, NOISE * moved), speed)
+        if self.scale.rounding is not None:
+            for i in range(islands.island_count):
+                columns = islands.column_order[islands.column_start[i] : islands.column_start[i + 1]]
+                speed[i] = max(speed[i], float(self.scale.rounding[columns].max(initial=0.0)))
+        found = np.empty(self.block_count)
+        found[islands.order] = np.repeat(speed, np.diff(islands.start))
+        return found
+
+    def with_speed(self) -> Scale:
+        """Its scale with the speeds that it has now, for problems that are made of it and measured alike."""
+        several = self.islands.island_count > 1
+        return self.scale._replace(speed=self.free_speed, island_speed=self.island_speed if several else None)
 
     @cached_property
     def measured_velocity(self) -> Array:
@@ -212,7 +256,7 @@ class ContactProblem:
         return ContactProblem(
             Momentum(given_inverse(W, used), q), block_rows.identity(self.J.row_start), np.zeros(len(q)), self.laws,
             self.step, soft=True, keys=self.keys,
-            scale=Scale(speed=self.free_speed, mobility=np.diagonal(W).copy()),
+            scale=self.with_speed()._replace(momentum=None, masses=None, rounding=None, mobility=np.diagonal(W).copy()),
         ).trusted()  # fmt: skip
 
     @cached_property
@@ -284,9 +328,17 @@ def reordered(problem: ContactProblem, order: Ints) -> tuple[ContactProblem, NDA
     inner = ContactProblem(
         problem.momentum, J, problem.bias[rows], taken, problem.step,
         keys=None if problem.keys is None else problem.keys[order],
-        scale=problem.scale._replace(mobility=problem.diagonal[rows]),
+        scale=_reordered_scale(problem, order, rows),
     )  # fmt: skip
     return inner.trusted(), rows
+
+
+def _reordered_scale(problem: ContactProblem, order: Ints, rows: NDArray[np.intp]) -> Scale:
+    """The scale of a problem whose blocks are put into another order."""
+    speeds = problem.scale.island_speed
+    return problem.scale._replace(
+        mobility=problem.diagonal[rows], island_speed=None if speeds is None else speeds[order]
+    )
 
 
 def from_delassus(W: object, q: ArrayLike, mu: ArrayLike) -> ContactProblem:

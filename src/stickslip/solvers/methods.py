@@ -27,6 +27,7 @@ from stickslip.linalg.inertia import SparseInertia
 from stickslip.linalg.vectors import inner, length
 from stickslip.solvers.budget import hurried, left, spent, with_options
 from stickslip.solvers.input_checks import check_taken, known_problem, same_structure, usable_start
+from stickslip.solvers.island_split import MOST_APART, groups_of, joined, part_of, solve_apart
 from stickslip.solvers.protocol import Relinearise, Solution, Solver, Status, Step, StepsItself
 from stickslip.solvers.verdict import judged, nonlinear_residual
 
@@ -67,7 +68,23 @@ def _solve(
         return _over_impulses(solver, problem, warm)
     if not takes.compliance and problem.contact_compliance is not None:
         return _with_cushions(solver, problem, warm, relinearise)
+    if takes.islands == "apart" and relinearise is None and not isinstance(problem.A, SparseInertia):
+        count = problem.islands.island_count
+        if 1 < count <= MOST_APART:
+            return _by_islands(solver, problem, warm)
     return judged(solver, problem, solver.run(problem, warm, relinearise))
+
+
+def _by_islands(solver: Solver, problem: ContactProblem, warm: Array | None) -> Solution:
+    """The solutions of all islands of a problem, each solved as if the others did not exist."""
+    started = time.perf_counter()
+
+    def alone(part: ContactProblem, start: Array | None) -> Solution:
+        return hurried(solver, time.perf_counter() - started).run(part, start, None)
+
+    groups = groups_of(range(problem.islands.island_count))
+    lam, v, found = solve_apart(problem, problem.islands, groups, warm, alone)
+    return judged(solver, problem, joined(lam, v, found))
 
 
 def _over_impulses(solver: Solver, problem: ContactProblem, warm: Array | None) -> Solution:
@@ -147,8 +164,29 @@ def _once(solver: Solver, step: Step, problem: ContactProblem, warm: Array | Non
 
 
 def _repeated(solver: Solver, step: Step, problem: ContactProblem, warm: Array | None, known: Known) -> Solution:
-    """Joints and elements hold at position level: solve, linearise where that led, solve again."""
-    return solve_repeatedly(solver, problem, warm, step.joints_at, step.start)
+    """Joints and elements hold at position level: solve, linearise where that led, solve again; each island apart."""
+    islands = problem.islands
+    if isinstance(problem.A, SparseInertia) or not 1 < islands.island_count <= MOST_APART:
+        return solve_repeatedly(solver, problem, warm, step.joints_at, step.start)
+    started, number = time.perf_counter(), iter(range(islands.island_count))
+
+    def alone(part: ContactProblem, start: Array | None) -> Solution:
+        island = next(number)
+        place = part_of(problem, islands, [island])
+
+        def nearby(v: Array, lam: Array | None = None) -> ContactProblem:
+            v_all, lam_all = problem.v_free.copy(), None
+            v_all[place.unknowns] = v
+            if lam is not None:
+                lam_all = np.zeros(problem.row_count)
+                lam_all[place.rows] = lam
+            return part_of(step.joints_at(v_all, lam_all), islands, [island]).problem
+
+        return solve_repeatedly(hurried(solver, time.perf_counter() - started), part, start, nearby)
+
+    lam, v, found = solve_apart(problem, islands, groups_of(range(islands.island_count)), warm, alone)
+    whole = joined(lam, v, found)
+    return judged(solver, problem, whole.changed(problem=step.joints_at(whole.v)))
 
 
 def _with_potentials(solver: Solver, step: Step, problem: ContactProblem, warm: Array | None, known: Known) -> Solution:
@@ -177,7 +215,7 @@ def solve_with_potentials(
     compliance = problem.laws.compliance.copy()
     held = recover.stiffness > 0.0
     compliance[recover.held_rows[held]] = 1.0 / recover.stiffness[held]
-    scale = problem.scale._replace(speed=problem.free_speed)
+    scale = problem.with_speed()
     solved = replace(problem, laws=problem.laws._replace(compliance=compliance), scale=scale).trusted()
     status = found.status
     # who finds velocities beside impulses may have left momentum to the stiff springs

@@ -193,7 +193,8 @@ class _Rest:
             return given_problem(part, q, own, J.row_start)
         pushed = problem.momentum.pushed(block_rows.apply_transpose(problem.J, lam))
         # joints at rest are not to be measured by rounding
-        scale = Scale(rounding=problem.free_speed, momentum=problem.scale.momentum)
+        least = np.full(len(J.column_start) - 1, problem.free_speed)
+        scale = Scale(rounding=least, momentum=problem.scale.momentum)
         return ContactProblem(pushed, J, problem.bias[rows], own, problem.step, scale=scale).trusted()
 
 
