@@ -28,7 +28,6 @@ from stickslip.errors import InputError
 from stickslip.geometry import rotation
 from stickslip.joint_tables import NOTHING
 from stickslip.joints import Joint
-from stickslip.linalg.inertia import SparseInertia
 from stickslip.linalg.threads import one_blas_thread
 from stickslip.linearisation import Linearisation
 from stickslip.model import DYNAMIC, KINEMATIC, STATIC, Model, compile_scene
@@ -150,7 +149,7 @@ class Simulation(SoftReading):
             solution = cast(StepsItself, solver).advance(linearisation, problem, warm)
         elif options.joints == "potentials":
             solution = solve_with_potentials(solver, problem, warm, self.potentials)
-        elif getattr(solver, "nonlinear", False) and not isinstance(problem.A, SparseInertia):
+        elif getattr(solver, "nonlinear", False) and not problem.A.has_soft:
             solution = solver.solve(problem, warm, linearisation.at)
         elif linearisation.moves and not getattr(solver, "once", False):
             solution = solve_repeatedly(solver, problem, warm, linearisation.joints_at, linearisation.start)

@@ -12,7 +12,7 @@ from stickslip.arrays import Array
 from stickslip.contact.momentum import Momentum
 from stickslip.contact.potentials import Known, is_held, with_potentials
 from stickslip.contact.problem import ContactProblem
-from stickslip.linalg.inertia import SparseInertia
+from stickslip.linalg.inertia import Inertia
 from stickslip.solvers.budget import hurried
 from stickslip.solvers.input_checks import known_problem, usable_start
 from stickslip.solvers.protocol import Relinearise, Solution, Solver
@@ -30,7 +30,7 @@ def solve_once(
     Solvers that are ``primal`` look for velocities and take the problem as it is.
     """
     known_problem(solver, problem)
-    if not isinstance(problem.A, SparseInertia) or getattr(solver, "primal", False):
+    if not problem.A.has_soft or getattr(solver, "primal", False):
         return solver.solve(problem, warm, relinearise)
     started = time.perf_counter()
     condensed = problem.condensed
@@ -67,7 +67,7 @@ def solve_with_potentials(
     return replace(found, judged=solved, timings=timings | found.timings)
 
 
-def measured_by(problem: ContactProblem, A: SparseInertia, diagonal: Array) -> ContactProblem:
+def measured_by(problem: ContactProblem, A: Inertia, diagonal: Array) -> ContactProblem:
     """The problem with A in another order of elimination, and with diag W (m,), which who assembled W knows."""
     solved = Momentum(A, replace(problem.momentum, A=A).free)  # by the factors of A in this order
     return replace(problem, momentum=solved, scale=problem.scale._replace(mobility=diagonal)).trusted()

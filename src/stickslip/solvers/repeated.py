@@ -14,8 +14,7 @@ import numpy as np
 from stickslip.arrays import Array
 from stickslip.contact.problem import ContactProblem
 from stickslip.errors import DivergenceError
-from stickslip.linalg import block_rows, inertia
-from stickslip.linalg.inertia import SparseInertia
+from stickslip.linalg import block_rows
 from stickslip.linalg.vectors import inner, length
 from stickslip.solvers.budget import left, spent, with_options
 from stickslip.solvers.condensed import solve_once
@@ -55,7 +54,7 @@ def solve_repeatedly(
     for _ in range(MOST_ROUNDS):
         # the same impulses and velocities, judged where they lead
         v, nearby = solution.v, None
-        if start is not None and isinstance(problem.A, SparseInertia):
+        if start is not None and problem.A.has_soft:
             v, nearby = _shortened(problem, start, solution, relinearise)
         shorter = v is not solution.v
         solution = replace(solution, v=v) if shorter else solution
@@ -89,7 +88,7 @@ def _shortened(
     start. It is cut shorter while it ends uphill by more than half of that, or with more than twice the error.
     """
     d = solution.v - start
-    error_0 = inertia.apply(problem.A, d)
+    error_0 = problem.A.apply(d)
     slope_0, size_0 = float(inner(d, error_0)), float(length(error_0))
     t = 1.0
     for _ in range(MOST_CUTS):

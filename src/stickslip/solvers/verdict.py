@@ -15,7 +15,6 @@ from stickslip.contact.momentum_error import momentum_error
 from stickslip.contact.physical import PhysicalResidual, physical_residual
 from stickslip.contact.problem import ContactProblem
 from stickslip.contact.residual import Residual, residual
-from stickslip.linalg.inertia import GivenInverse
 from stickslip.solvers.protocol import Solution, Solver
 
 
@@ -53,7 +52,7 @@ def own_residual(solver: Solver, problem: ContactProblem, solution: Solution) ->
 
     Methods that never solve with A leave momentum to iterations: it counts at their own velocities.
     """
-    if getattr(solver, "matrix_free", False) and not isinstance(problem.A, GivenInverse):
+    if getattr(solver, "matrix_free", False) and not problem.A.is_given:
         return nonlinear_residual(solver, problem, solution.lam, solution.v)
     return law_residual(solver, problem, solution.lam, problem.constraint_velocity(problem.velocity(solution.lam)))
 
