@@ -19,7 +19,6 @@ import numpy as np
 from stickslip.arrays import Array
 from stickslip.collision.contacts import Contacts
 from stickslip.collision.matching import match
-from stickslip.contact import delassus
 from stickslip.contact.block_laws import Laws, contact_laws
 from stickslip.contact.momentum import Momentum
 from stickslip.contact.problem import ContactProblem
@@ -30,9 +29,10 @@ from stickslip.dynamics.contact_springs import normal_compliance
 from stickslip.dynamics.joint_projection import tangent_velocity
 from stickslip.dynamics.joint_stiffness import geometric_stiffness
 from stickslip.dynamics.soft_rows import SoftRows
-from stickslip.linalg import block_rows, inertia
+from stickslip.linalg import block_rows
 from stickslip.linalg.block_rows import BlockRows
-from stickslip.linalg.inertia import BlockDiagonal, Inertia, SparseInertia, block_diagonal
+from stickslip.linalg.dense_blocks import equal_blocks
+from stickslip.linalg.inertia import Inertia
 from stickslip.model import Model
 from stickslip.settling import settle
 from stickslip.soft_linearisation import Part, SoftLinearisation, joined_parts, over_all
@@ -83,7 +83,7 @@ class Linearisation:
         self.A = rigid_bodies.mass_blocks(model, self.middle)
         self.v_free = rigid_bodies.free_velocity(model, self.middle, v, state.force, options.dt)
         if self.means:  # of the mean velocity, which gains half of what that at the end does
-            self.A = self.A._replace(data=rule.gain * self.A.data, inverse=self.A.inverse / rule.gain)
+            self.A = self.A.scaled(rule.gain)
             before = v[model.dynamic].ravel()
             self.v_free = before + (self.v_free - before) / rule.gain
         springs = normal_compliance(contacts.compliance, options, model.contact_rows)
@@ -211,7 +211,7 @@ class Linearisation:
             return self.q
         return self._halfway(v) if self.forces_at == "halfway" else None
 
-    def _free(self, q: Array, at: Array | None) -> tuple[BlockDiagonal, Array]:
+    def _free(self, q: Array, at: Array | None) -> tuple[Inertia, Array]:
         """A and v_free where forces act; arms and inertia of different q would spin thin links about their axes."""
         if at is None or self.forces_at == "found":
             return self.A, self.v_free
@@ -237,17 +237,16 @@ class Linearisation:
         summed = self.options.geometric == "column-sums"
         K = geometric_stiffness(self.model, q_force, self.joint_impulses(lam), tau, summed)
         # a solver that diverges must not lose the masses in rounding
-        rigid = problem.A.rigid if isinstance(problem.A, SparseInertia) else problem.A
-        masses = rigid.data[: 36 * len(K)].reshape(-1, 6, 6)
+        masses = problem.A.dense.data[: 36 * len(K)].reshape(-1, 6, 6)
         size, most = np.abs(K).max(axis=(1, 2)), STIFFEST * np.abs(masses).max(axis=(1, 2))
         blocks = masses + np.divide(most, size, out=np.ones_like(size), where=size > most)[:, None, None] * K
         inverses = np.linalg.inv(blocks)
         inverses = 0.5 * (inverses + np.swapaxes(inverses, 1, 2))
-        H = _with_rigid(problem.A, block_diagonal(blocks, inverses))
+        H = problem.A.with_dense(equal_blocks(blocks, inverses))
         # H (v' - v_free') - J^T lam' = A (v - v_free) + H (v' - v) - J^T lam'
         missing = -problem.momentum.gain(v)
         solved = problem.momentum.missing is None
-        momentum = Momentum(H, v + inertia.solve(H, missing)) if solved else Momentum(H, v, missing)
+        momentum = Momentum(H, v + H.solve(missing)) if solved else Momentum(H, v, missing)
         scale = problem.with_speed()._replace(masses=problem.masses)  # the same measures
         return replace(problem, momentum=momentum, scale=scale).trusted()
 
@@ -310,7 +309,7 @@ class Linearisation:
             scale = scale._replace(momentum=np.concatenate([none, self.soft.momentum_size]))
             if response is not None:
                 # a node answers a contact with its elements, not with its mass alone
-                mobility = delassus.diagonal(found.J, momentum.A)
+                mobility = momentum.A.mobility(found.J)
                 mobility[: len(response)] = response
                 scale = scale._replace(mobility=mobility)
         if self.layout is not None or after:
@@ -337,14 +336,3 @@ class Linearisation:
         laws = Laws(found.law, np.zeros(blocks, np.int32), np.zeros((blocks, 3)), found.compliance, found.bound)
         J = found.J if self.soft is None else over_all(found.J, self.model)
         return Part(SoftRows(J, found.bias, found.prescribed, found.compliance), laws)
-
-
-def _with_rigid(A: Inertia, rigid: BlockDiagonal) -> Inertia:
-    """A with other blocks of the rigid bodies, which come first."""
-    if isinstance(A, SparseInertia):
-        return A.with_rigid(rigid)
-    assert isinstance(A, BlockDiagonal)
-    own = len(rigid.data)
-    return A._replace(
-        data=np.concatenate([rigid.data, A.data[own:]]), inverse=np.concatenate([rigid.inverse, A.inverse[own:]])
-    )

@@ -34,7 +34,7 @@ from stickslip.geometry.shapes import (
     Sphere,
 )
 from stickslip.joint_tables import JointTables, joint_tables
-from stickslip.linalg.inertia import SoftPart
+from stickslip.linalg.soft_blocks import SoftPart
 from stickslip.materials import PairTables, pair_tables
 from stickslip.names import shown
 from stickslip.scene import KINDS, BodyDescription, Motion, Scene

@@ -23,7 +23,6 @@ from stickslip.dynamics.xpbd_rods import sections_of
 from stickslip.dynamics.xpbd_soft_contacts import soft_points
 from stickslip.dynamics.xpbd_steps import Parts, SoftSystem, small_steps
 from stickslip.errors import InputError
-from stickslip.linalg import inertia
 from stickslip.linearisation import Linearisation
 from stickslip.model import DYNAMIC, STATIC
 from stickslip.soft_description import MOONEY_RIVLIN
@@ -113,7 +112,7 @@ def _judged(step: Linearisation, v_mean: Array, v_end: Array, small: float) -> C
     problem = step.joints_at(v_mean)
     q_end = rigid_bodies.advance(step.q, rigid_bodies.scatter(step.model, step.v, v_mean), step.options.dt)
     gain, rigid = v_end - v_mean, step.model.rigid_dof_count
-    gain[:rigid] = inertia.apply(rigid_bodies.mass_blocks(step.model, q_end), gain[:rigid])
+    gain[:rigid] = rigid_bodies.mass_blocks(step.model, q_end).apply(gain[:rigid])
     if step.soft is not None:
         gain[rigid:] *= np.repeat(step.model.soft.mass[step.model.soft.free], 3)
     # velocities are differences of positions over a ``small`` step [s], and have their rounding

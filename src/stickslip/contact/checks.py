@@ -19,7 +19,10 @@ from stickslip.contact.momentum import Momentum
 from stickslip.contact.scale import Scale
 from stickslip.errors import InputError
 from stickslip.linalg.block_rows import BlockRows
-from stickslip.linalg.inertia import BlockDiagonal, GivenInverse, Inertia, SparseInertia
+from stickslip.linalg.dense_blocks import DenseBlocks
+from stickslip.linalg.given_inverse import GivenInverse
+from stickslip.linalg.inertia import Inertia
+from stickslip.linalg.soft_blocks import SparseBlocks
 
 LARGEST = 1e100
 """Numbers beyond it overflow when they are squared and multiplied with masses."""
@@ -42,9 +45,10 @@ def check_equations(momentum: Momentum, J: BlockRows, bias: Array, laws: Laws, s
         ("laws.bound", laws.bound, (rows,)),
         optional=("missing",),
     )
-    matrices = [("J", J.data), ("A", momentum.A.data)]
-    if isinstance(momentum.A, BlockDiagonal):
-        matrices.append(("A^-1", momentum.A.inverse))
+    A = momentum.A
+    matrices = [("J", J.data), ("A", A.dense.data), ("A^-1", A.dense.inverse), ("A", A.nodes.data)]
+    if A.given is not None:
+        matrices.append(("A^-1", A.given.data))
     for name, array in matrices:
         _check_numbers(name, array)
     for name, array in (("friction", laws.friction), ("compliance", laws.compliance), ("bound", laws.bound)):
@@ -114,8 +118,9 @@ def check_tables(A: Inertia, J: BlockRows) -> None:
     """Raise an InputError unless all tables have the type that kernels take, and stay inside their arrays."""
     if not isinstance(J, BlockRows):
         raise InputError(f"problem: J is {type(J).__name__}; it must be BlockRows")
-    if not isinstance(A, BlockDiagonal | GivenInverse | SparseInertia):
-        raise InputError(f"problem: A is {type(A).__name__}; it must be BlockDiagonal, GivenInverse or SparseInertia")
+    if not isinstance(A, Inertia):
+        raise InputError(f"problem: A is {type(A).__name__}; it must be Inertia")
+    _check_parts(A)
     for name in J._fields:
         _check_array(f"J.{name}", getattr(J, name), np.float64 if name == "data" else np.int32)
     for name, table in (("row_start", J.row_start), ("column_start", J.column_start)):
@@ -131,16 +136,27 @@ def check_tables(A: Inertia, J: BlockRows) -> None:
     owner = np.repeat(np.arange(J.block_count), np.diff(J.entry_start))
     if (np.diff(J.data_start) != height[owner] * width[J.entry_column]).any():
         raise InputError("problem: J.data_start does not give each entry as many numbers as its rows and columns need")
-    if isinstance(A, BlockDiagonal):
-        _check_block_diagonal("A", A, J.column_start)
-    elif isinstance(A, GivenInverse):
-        _check_given(A, J)
-    else:
-        _check_sparse(A, J)
+    if A.given is not None:
+        _check_given(A.given, J)
+        return
+    if A.sparse is not None:
+        _check_sparse(A.dense.block_count, A.sparse, J)
+    _check_dense(A.dense, J.column_start[: A.dense.block_count + 1] if A.has_soft else J.column_start)
 
 
-def _check_block_diagonal(name: str, A: BlockDiagonal, column_start: Ints) -> None:
+def _check_parts(A: Inertia) -> None:
+    """The parts are what they should be, and if the inverse is given there is nothing else."""
+    kinds = (("dense", A.dense, DenseBlocks), ("sparse", A.sparse, SparseBlocks), ("given", A.given, GivenInverse))
+    for name, part, kind in kinds:
+        if not isinstance(part, kind) and (part is not None or name == "dense"):
+            raise InputError(f"problem: A.{name} is {type(part).__name__}; it must be {kind.__name__}")
+    if A.given is not None and (A.sparse is not None or len(A.dense.start) != 1):
+        raise InputError("problem: A has an inverse that is given and blocks beside it; it must be one of both")
+
+
+def _check_dense(A: DenseBlocks, column_start: Ints) -> None:
     """Blocks over the columns that start at ``column_start``."""
+    name = "A.dense"
     for item in A._fields:
         _check_array(f"{name}.{item}", getattr(A, item), np.int32 if item in ("start", "data_start") else np.float64)
     count, width = len(column_start) - 1, np.diff(column_start)
@@ -158,15 +174,15 @@ def _check_block_diagonal(name: str, A: BlockDiagonal, column_start: Ints) -> No
 def _check_given(A: GivenInverse, J: BlockRows) -> None:
     """A^-1 in compressed rows, where J = I."""
     for item in A._fields:
-        _check_array(f"A.{item}", getattr(A, item), np.float64 if item == "data" else np.int32)
-    _check_starts("A.indptr", A.indptr, J.column_count, len(A.data))
-    _check_indices("A.indices", A.indices, J.column_count)
+        _check_array(f"A.given.{item}", getattr(A, item), np.float64 if item == "data" else np.int32)
+    _check_starts("A.given.indptr", A.indptr, J.column_count, len(A.data))
+    _check_indices("A.given.indices", A.indices, J.column_count)
     if A.indices.shape != A.data.shape:
-        raise InputError(f"problem: A.indices has shape {A.indices.shape}; A.data has {A.data.shape}")
+        raise InputError(f"problem: A.given.indices has shape {A.indices.shape}; A.given.data has {A.data.shape}")
     blocks = J.block_count
     own = len(J.entry_column) == blocks and bool((J.entry_column == np.arange(blocks)).all())
     if not own or not np.array_equal(J.row_start, J.column_start) or not _is_identity(J):
-        raise InputError("problem: A is a GivenInverse, which is the Delassus matrix W of the rows, but J is not I")
+        raise InputError("problem: A is given by its inverse, the Delassus matrix W of the rows, but J is not I")
 
 
 def _is_identity(J: BlockRows) -> bool:
@@ -177,24 +193,23 @@ def _is_identity(J: BlockRows) -> bool:
     return bool((J.data[ones] == 1.0).all() and np.count_nonzero(J.data) == J.row_count)
 
 
-def _check_sparse(A: SparseInertia, J: BlockRows) -> None:
-    """Blocks of rigid bodies, then those of nodes by their pattern, each in the part of one soft body."""
-    bodies, pattern = len(A.rigid.start) - 1, A.pattern
+def _check_sparse(bodies: int, A: SparseBlocks, J: BlockRows) -> None:
+    """Blocks of nodes by their pattern, each in the part of one soft body, after those of so many rigid ``bodies``."""
+    pattern = A.pattern
     for item in pattern._fields:
-        _check_array(f"A.pattern.{item}", getattr(pattern, item), np.int32)
-    _check_array("A.data", A.data, np.float64)
+        _check_array(f"A.sparse.pattern.{item}", getattr(pattern, item), np.int32)
+    _check_array("A.sparse.data", A.data, np.float64)
     if len(J.column_start) != bodies + pattern.size + 1 or (np.diff(J.column_start)[bodies:] != 3).any():
         raise InputError(
             f"problem: A has {bodies} rigid bodies and {pattern.size} nodes of three unknowns; J has "
             f"{len(J.column_start) - 1} column blocks, which must be the same ones"
         )
-    _check_block_diagonal("A.rigid", A.rigid, J.column_start[: bodies + 1])
-    _check_starts("A.pattern.indptr", pattern.indptr, pattern.size, len(pattern.indices))
-    _check_indices("A.pattern.indices", pattern.indices, pattern.size)
-    _check_indices("A.pattern.diagonal", pattern.diagonal, len(pattern.indices))
+    _check_starts("A.sparse.pattern.indptr", pattern.indptr, pattern.size, len(pattern.indices))
+    _check_indices("A.sparse.pattern.indices", pattern.indices, pattern.size)
+    _check_indices("A.sparse.pattern.diagonal", pattern.diagonal, len(pattern.indices))
     if A.data.shape != (len(pattern.indices), 3, 3) or len(pattern.diagonal) != pattern.size:
         raise InputError(
-            f"problem: A.data has shape {A.data.shape}; its pattern has {len(pattern.indices)} blocks of (3, 3)"
+            f"problem: A.sparse.data has shape {A.data.shape}; its pattern has {len(pattern.indices)} blocks of (3, 3)"
         )
     ends = [(part.first, part.first + part.pattern.size) for part in A.parts]
     covered = not ends or (ends[0][0] == 0 and ends[-1][1] == pattern.size)

@@ -24,11 +24,11 @@ from stickslip.contact.laws import CONTACT, LIMIT
 from stickslip.contact.momentum import Momentum
 from stickslip.contact.participating import Participating, participating
 from stickslip.contact.scale import AS_IT_IS, Scale, block_weight, island_sizes, torsion_lengths
-from stickslip.contact.soft_delassus import dense_delassus, given_inverse
 from stickslip.errors import InputError
-from stickslip.linalg import block_rows, inertia
+from stickslip.linalg import block_rows, given_inverse, inertia
 from stickslip.linalg.block_rows import BlockRows, all_sized
-from stickslip.linalg.inertia import BlockDiagonal, GivenInverse, Inertia, SparseInertia
+from stickslip.linalg.dense_blocks import NOTHING
+from stickslip.linalg.inertia import Inertia
 from stickslip.linalg.islands import Islands, coupled_islands, find_islands
 from stickslip.linalg.vectors import length
 
@@ -141,20 +141,19 @@ class ContactProblem:
     @property
     def _rough(self) -> bool:
         """Whether what residuals are measured by comes from the diagonal blocks of A: nothing is factorised for it."""
-        return isinstance(self.A, SparseInertia) and self.momentum.missing is not None
+        return self.A.has_soft and self.momentum.missing is not None
 
     @cached_property
-    def diagonal_blocks(self) -> BlockDiagonal:
+    def diagonal_blocks(self) -> Inertia:
         """The diagonal blocks of A, of which each is a body or a node."""
-        assert isinstance(self.A, SparseInertia)
-        return inertia.diagonal_blocks(self.A)
+        return self.A.diagonal_blocks()
 
     @cached_property
     def _rough_constraint_velocity(self) -> Array:
         """What ``free_constraint_velocity`` were if nodes moved one by one."""
         missing = self.momentum.missing
         assert missing is not None
-        return self.constraint_velocity(self.momentum.at + inertia.solve(self.diagonal_blocks, missing))
+        return self.constraint_velocity(self.momentum.at + self.diagonal_blocks.solve(missing))
 
     @cached_property
     def free_speed(self) -> float:
@@ -175,13 +174,10 @@ class ContactProblem:
     def islands(self) -> Islands:
         """Groups of constraint blocks that no body joins: each can be solved apart."""
         J, A = self.J, self.A
-        if isinstance(A, GivenInverse):
-            return coupled_islands(J.row_start, A.indptr, A.indices)
-        if isinstance(A, SparseInertia):  # a soft body joins what touches its nodes
-            body = np.arange(len(J.column_start) - 1, dtype=np.int32)
-            first = len(A.rigid.start) - 1
-            for part in A.parts:
-                body[first + part.first : first + part.first + part.pattern.size] = first + part.first
+        if A.given is not None:
+            return coupled_islands(J.row_start, A.given.indptr, A.given.indices)
+        if A.has_soft:  # a soft body joins what touches its nodes
+            body = A.bodies(len(J.column_start) - 1)
             return find_islands(J._replace(entry_column=body[J.entry_column]))
         return find_islands(J)
 
@@ -241,7 +237,7 @@ class ContactProblem:
     @cached_property
     def response(self) -> BlockRows:
         """J A^-1: the velocities that unit impulses cause."""
-        return delassus.impulse_response(self.J, self.A)
+        return self.A.response(self.J)
 
     @cached_property
     def condensed(self) -> ContactProblem:
@@ -249,12 +245,13 @@ class ContactProblem:
 
         Only unknowns that rows touch take part ([han2023] sec. VI-A), and every solver can take it.
         """
-        if not isinstance(self.A, SparseInertia):
+        if not self.A.has_soft:
             return self
-        W, used = dense_delassus(self.J, self.A)
+        W, used = self.A.dense_delassus(self.J)
         q = self.free_constraint_velocity
+        A = Inertia(NOTHING, given=given_inverse.from_dense(W, used))
         return ContactProblem(
-            Momentum(given_inverse(W, used), q), block_rows.identity(self.J.row_start), np.zeros(len(q)), self.laws,
+            Momentum(A, q), block_rows.identity(self.J.row_start), np.zeros(len(q)), self.laws,
             self.step, soft=True, keys=self.keys,
             scale=self.with_speed()._replace(momentum=None, masses=None, rounding=None, mobility=np.diagonal(W).copy()),
         ).trusted()  # fmt: skip
@@ -262,16 +259,14 @@ class ContactProblem:
     @cached_property
     def participating(self) -> Participating:
         """The unknowns that constraints touch ([han2023] sec. VI-A); an InputError where only A^-1 is known."""
-        if isinstance(self.A, GivenInverse):
-            raise InputError("problem: it was given by its Delassus matrix W, so no unknowns can be eliminated")
         return participating(self.J, self.A)
 
     @cached_property
     def delassus(self) -> BlockRows:
         """W = J A^-1 J^T (m, m) as block rows over the constraint blocks."""
-        if isinstance(self.A, SparseInertia):
+        if self.A.has_soft:
             return self.condensed.delassus
-        given = delassus.given_blocks(self.J, self.A)
+        given = None if self.A.given is None else self.A.given.blocks(self.J)
         return delassus.blocks(self.J, self.response) if given is None else given
 
     @cached_property
@@ -280,10 +275,8 @@ class ContactProblem:
         if self.scale.mobility is not None:
             return self.scale.mobility
         if self._rough:
-            return delassus.diagonal(self.J, self.diagonal_blocks)
-        if isinstance(self.A, SparseInertia):
-            return self.participating.diagonal()
-        return delassus.diagonal(self.J, self.A)
+            return self.diagonal_blocks.mobility(self.J)
+        return self.participating.diagonal() if self.A.has_soft else self.A.mobility(self.J)
 
     @cached_property
     def weight(self) -> Array:
@@ -370,7 +363,7 @@ def given_problem(W: csr_array, q: Array, laws: Laws, row_start: Ints) -> Contac
     It is the problem with J = I and A^-1 = W (linalg/inertia.py).
     """
     rows = block_rows.identity(row_start)
-    given = GivenInverse(
+    given = inertia.given(
         np.ascontiguousarray(W.data, dtype=np.float64),
         np.ascontiguousarray(W.indices, dtype=np.int32),
         np.ascontiguousarray(W.indptr, dtype=np.int32),

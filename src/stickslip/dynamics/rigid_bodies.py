@@ -10,7 +10,7 @@ import numpy as np
 from stickslip.arrays import Array
 from stickslip.geometry.rigid_motion import advance as advance  # noqa: PLC0414  (belongs here for callers)
 from stickslip.jit import kernel
-from stickslip.linalg.inertia import BlockDiagonal, block_diagonal
+from stickslip.linalg.inertia import Inertia, block_diagonal
 from stickslip.linalg.vec3 import (
     add,
     cross,
@@ -31,7 +31,7 @@ MOST_PARTS = 1000.0
 """Parts of a step at most: a body that turns faster has left physics behind, and must not hang the step."""
 
 
-def mass_blocks(model: Model, q: Array) -> BlockDiagonal:
+def mass_blocks(model: Model, q: Array) -> Inertia:
     """A of the free bodies at configuration q (nb, 7): blocks diag(m I, R I_body R^T), with their inverses."""
     count = len(model.dynamic)
     blocks, inverses = np.zeros((count, 6, 6)), np.zeros((count, 6, 6))
@@ -56,14 +56,14 @@ def carried_along(model: Model, q: Array, q_end: Array, v_free: Array) -> Array:
     return out
 
 
-def spun(model: Model, A: BlockDiagonal, v_free: Array, v: Array, h: float) -> Array:
+def spun(model: Model, A: Inertia, v_free: Array, v: Array, h: float) -> Array:
     """v_free (6 nd,) with the gyroscopic term of the mean velocities v (nv,) of a step of h in the place of its own.
 
     A: twice the mass blocks. Bodies that turn by more than FAST in the step keep their own: iterations on v would not
     converge.
     """
     own, at = v_free.reshape(-1, 6)[:, 3:], v[: model.rigid_dof_count].reshape(-1, 6)[:, 3:]
-    twice, inverse = (data.reshape(-1, 6, 6)[:, 3:, 3:] for data in (A.data, A.inverse))
+    twice, inverse = (data.reshape(-1, 6, 6)[:, 3:, 3:] for data in (A.dense.data, A.dense.inverse))
 
     def turning(w: Array) -> Array:
         return np.cross(w, 0.5 * np.einsum("bij,bj->bi", twice, w))

@@ -20,22 +20,24 @@ from stickslip.io.global_form import require_definite
 from stickslip.io.sparse_parts import array_of, vector
 from stickslip.io.stored_problem import ProblemFile
 from stickslip.linalg.block_rows import BlockRows
-from stickslip.linalg.inertia import BlockDiagonal, GivenInverse, SparseInertia
+from stickslip.linalg.dense_blocks import NOTHING, DenseBlocks
+from stickslip.linalg.given_inverse import GivenInverse
+from stickslip.linalg.inertia import Inertia
 
 FORMAT, VERSION = "stickslip-problem", 1
 INVERSE_ERROR = 1e-6
 """Largest entry of A A^-1 - I that is taken: blocks of the worst bodies have 1e-10."""
-KINDS: dict[str, type[BlockDiagonal] | type[GivenInverse]] = {
-    kind.__name__: kind for kind in (BlockDiagonal, GivenInverse)
-}
+KINDS: dict[str, type[DenseBlocks] | type[GivenInverse]] = {"BlockDiagonal": DenseBlocks, "GivenInverse": GivenInverse}
+"""What A is in a file, by the names that files have."""
 
 
 def own_arrays(content: ProblemFile) -> dict[str, Any]:
     """The arrays of an archive."""
     problem = content.problem
-    assert not isinstance(problem.A, SparseInertia)  # saved in its condensed form
-    arrays: dict[str, Any] = {"format": FORMAT, "version": VERSION, "inertia": type(problem.A).__name__}
-    for prefix, table in (("A", problem.A), ("J", problem.J), ("laws", problem.laws)):
+    assert not problem.A.has_soft  # saved in its condensed form
+    kind, A = ("BlockDiagonal", problem.A.dense) if problem.A.given is None else ("GivenInverse", problem.A.given)
+    arrays: dict[str, Any] = {"format": FORMAT, "version": VERSION, "inertia": kind}
+    for prefix, table in (("A", A), ("J", problem.J), ("laws", problem.laws)):
         arrays |= {f"{prefix}.{name}": array for name, array in table._asdict().items()}
     arrays |= {"v_free": problem.v_free, "bias": problem.bias, "step": problem.step}
     arrays |= {name: text for name in ("title", "description") if (text := getattr(content, name))}
@@ -58,7 +60,8 @@ def read_own(data: dict[str, NDArray[Any]]) -> ProblemFile:
     kind = KINDS[name]
     data.setdefault("laws.bound", np.zeros_like(array_of(data, "laws.compliance")))  # absent in older files
     whole = ("start", "data_start", "indices", "indptr")
-    inertia = kind(*(_numbers(data, f"A.{item}", item in whole) for item in kind._fields))
+    table = kind(*(_numbers(data, f"A.{item}", item in whole) for item in kind._fields))
+    inertia = Inertia(table) if isinstance(table, DenseBlocks) else Inertia(NOTHING, given=table)
     problem = ContactProblem(
         momentum=Momentum(inertia, _numbers(data, "v_free")),
         J=BlockRows(*(_numbers(data, f"J.{item}", item != "data") for item in BlockRows._fields)),
@@ -87,15 +90,11 @@ def _numbers(data: dict[str, NDArray[Any]], name: str, whole: bool = False) -> N
 
 def _check_inertia(problem: ContactProblem) -> list[str]:
     """Warnings about A; blocks that are not positive definite or not inverse to each other raise an InputError."""
-    A = problem.A
-    if isinstance(A, GivenInverse):
-        from scipy.sparse import csr_array
-
-        size = problem.J.column_count
-        given = csr_array((A.data, A.indices, A.indptr), shape=(size, size))
+    if problem.A.given is not None:
+        given = problem.A.given.matrix()
         given.sum_duplicates()
         return examine(given, "A^-1 = W")
-    assert isinstance(A, BlockDiagonal)
+    A = problem.A.dense
     width = np.diff(A.start)
     for size in np.unique(width[width > 0]):
         members = np.flatnonzero(width == size)

@@ -18,7 +18,6 @@ import numpy as np
 from stickslip.arrays import Array
 from stickslip.contact.laws import BILATERAL, CONTACT, DISC, ELASTIC
 from stickslip.contact.problem import ContactProblem
-from stickslip.linalg.inertia import BlockDiagonal
 from stickslip.solvers.admm import ADMM
 from stickslip.solvers.budget import Clock
 from stickslip.solvers.implicit import ImplicitComplementarity
@@ -179,8 +178,8 @@ def structure(problem: ContactProblem) -> Structure:
     count, rows = max(problem.block_count, 1), max(problem.row_count, 1)
     joint = (laws.law == BILATERAL) | (laws.law == ELASTIC)
     joint_rows = int(np.diff(J.row_start)[joint].sum())
-    if not isinstance(problem.A, BlockDiagonal):
-        stored = len(problem.A.data) / 9.0
+    if not problem.A.is_dense:
+        stored = problem.A.stored / 9.0
         if problem.soft:  # contacts of a soft body do not determine each other
             return Structure(problem.row_count, joint_rows, isotropic, False, stored / count, 0.0)
         # contacts of the same two bodies touch the same others: their rows of W have one pattern

@@ -20,7 +20,6 @@ from stickslip.contact.laws import CONTACT, DISC
 from stickslip.contact.problem import ContactProblem
 from stickslip.contact.residual import contact_square
 from stickslip.jit import kernel
-from stickslip.linalg.inertia import BlockDiagonal, rigid_inverses
 from stickslip.linalg.islands import Islands
 from stickslip.linalg.vectors import length
 from stickslip.solvers.iterative import MOST_WORSENING
@@ -72,15 +71,15 @@ def first_sweeps(
     if not height or options.factors != "local" or options.plain or problem.scale.speed is not None:
         return None
     A = problem.A
-    inverses = rigid_inverses(A)
-    if inverses is None or not isinstance(A, BlockDiagonal):
+    inverses = A.rigid_inverses()
+    if inverses is None:
         return None
     count = islands.island_count
     q = problem.free_constraint_velocity
     lam, v, u = np.zeros(len(q)), problem.v_free + 0.0, q.copy()
     start, value, speed, sweeps = np.empty(count), np.empty(count), np.empty(count), np.zeros(count, dtype=np.int32)
     rollbacks = _solve_islands(
-        J, J.data.reshape(-1, height, 6), A.inverse.reshape(-1, 6, 6), inverses, problem.bias, laws,
+        J, J.data.reshape(-1, height, 6), A.dense.inverse.reshape(-1, 6, 6), inverses, problem.bias, laws,
         problem.diagonal, problem.weight, problem.torsion_length, q, problem.v_free,
         lam if warm is None else warm, warm is not None, islands.start, islands.order, islands.column_start,
         islands.column_order, options.rule, options.relaxation, options.tolerance, patience, MOST_CONTACTS,

@@ -16,9 +16,10 @@ from stickslip.arrays import Array, Ints
 from stickslip.contact.block_laws import Laws
 from stickslip.contact.momentum import Momentum
 from stickslip.contact.problem import ContactProblem
-from stickslip.linalg import block_rows
+from stickslip.linalg import block_rows, inertia
 from stickslip.linalg.block_rows import BlockRows, summed
-from stickslip.linalg.inertia import BlockDiagonal, GivenInverse
+from stickslip.linalg.dense_blocks import DenseBlocks
+from stickslip.linalg.inertia import Inertia
 from stickslip.linalg.islands import Islands
 from stickslip.solvers.protocol import Solution, Status
 
@@ -49,14 +50,12 @@ def part_of(problem: ContactProblem, islands: Islands, chosen: Sequence[int]) ->
     J, laws, scale = problem.J, problem.laws, problem.scale
     blocks = _members(islands.start, islands.order, chosen)
     rows = block_rows.rows_of(J, blocks)
-    if isinstance(problem.A, GivenInverse):
+    if problem.A.is_given:
         columns, unknowns = blocks, rows  # J = I
-        A: BlockDiagonal | GivenInverse = _given_part(problem.A, rows)
     else:
-        assert isinstance(problem.A, BlockDiagonal)
         columns = _members(islands.column_start, islands.column_order, chosen)
         unknowns = _ranges(J.column_start, columns)
-        A = _dense_part(problem.A, columns)
+    A = _taken(problem.A, columns, rows)
     place = np.full(len(J.column_start) - 1, -1, dtype=np.int32)
     place[columns] = np.arange(len(columns), dtype=np.int32)
     taken = block_rows.reordered(J, blocks)
@@ -93,7 +92,7 @@ def part_of(problem: ContactProblem, islands: Islands, chosen: Sequence[int]) ->
             rounding=None if scale.rounding is None else scale.rounding[columns],
             momentum=of_unknowns(scale.momentum),
             mobility=of_rows(scale.mobility),
-            masses=_dense_part(masses, columns) if isinstance(masses, BlockDiagonal) else masses,
+            masses=None if masses is None else _taken(masses, columns, rows),
         ),
     )
     return Part(part.trusted(), rows, unknowns)
@@ -154,16 +153,15 @@ def _ranges(start: Ints, chosen: Ints) -> NDArray[np.intp]:
     return (first + np.arange(len(first))).astype(np.intp)
 
 
-def _dense_part(A: BlockDiagonal, chosen: Ints) -> BlockDiagonal:
-    """Some of the blocks."""
-    at = _ranges(A.data_start, chosen)
-    start, data_start = (summed(np.diff(each)[chosen]) for each in (A.start, A.data_start))
-    return BlockDiagonal(start, data_start, A.data[at], A.inverse[at])
-
-
-def _given_part(A: GivenInverse, rows: NDArray[np.intp]) -> GivenInverse:
-    """The rows and columns ``rows`` of A^-1, which nothing couples to others."""
-    place = np.full(len(A.indptr) - 1, -1, dtype=np.int32)
+def _taken(A: Inertia, blocks: Ints, rows: NDArray[np.intp]) -> Inertia:
+    """Some dense blocks of A; where only A^-1 is known, some rows and columns of it, coupled to no others."""
+    if A.given is None:
+        dense = A.dense
+        at = _ranges(dense.data_start, blocks)
+        start, data_start = (summed(np.diff(each)[blocks]) for each in (dense.start, dense.data_start))
+        return Inertia(DenseBlocks(start, data_start, dense.data[at], dense.inverse[at]))
+    W = A.given
+    place = np.full(len(W.indptr) - 1, -1, dtype=np.int32)
     place[rows] = np.arange(len(rows), dtype=np.int32)
-    at = _ranges(A.indptr, rows.astype(np.int32))
-    return GivenInverse(A.data[at], place[A.indices[at]], summed(np.diff(A.indptr)[rows]))
+    at = _ranges(W.indptr, rows.astype(np.int32))
+    return inertia.given(W.data[at], place[W.indices[at]], summed(np.diff(W.indptr)[rows]))

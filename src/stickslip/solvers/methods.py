@@ -22,8 +22,7 @@ from stickslip.contact.cushions import cushioned, velocities
 from stickslip.contact.potentials import Known, is_held, with_potentials
 from stickslip.contact.problem import ContactProblem
 from stickslip.errors import DivergenceError
-from stickslip.linalg import block_rows, inertia
-from stickslip.linalg.inertia import SparseInertia
+from stickslip.linalg import block_rows
 from stickslip.linalg.vectors import inner, length
 from stickslip.solvers.budget import hurried, left, spent, with_options
 from stickslip.solvers.input_checks import check_taken, known_problem, same_structure, usable_start
@@ -64,11 +63,11 @@ def _solve(
     """The same with input that was checked."""
     takes = solver.takes
     check_taken(solver, problem)
-    if takes.unknowns == "impulses" and isinstance(problem.A, SparseInertia):
+    if takes.unknowns == "impulses" and problem.A.has_soft:
         return _over_impulses(solver, problem, warm)
     if not takes.compliance and problem.contact_compliance is not None:
         return _with_cushions(solver, problem, warm, relinearise)
-    if takes.islands == "apart" and relinearise is None and not isinstance(problem.A, SparseInertia):
+    if takes.islands == "apart" and relinearise is None and not problem.A.has_soft:
         count = problem.islands.island_count
         if 1 < count <= MOST_APART:
             return _by_islands(solver, problem, warm)
@@ -166,7 +165,7 @@ def _once(solver: Solver, step: Step, problem: ContactProblem, warm: Array | Non
 def _repeated(solver: Solver, step: Step, problem: ContactProblem, warm: Array | None, known: Known) -> Solution:
     """Joints and elements hold at position level: solve, linearise where that led, solve again; each island apart."""
     islands = problem.islands
-    if isinstance(problem.A, SparseInertia) or not 1 < islands.island_count <= MOST_APART:
+    if problem.A.has_soft or not 1 < islands.island_count <= MOST_APART:
         return solve_repeatedly(solver, problem, warm, step.joints_at, step.start)
     started, number = time.perf_counter(), iter(range(islands.island_count))
 
@@ -252,7 +251,7 @@ def solve_repeatedly(
     for _ in range(MOST_ROUNDS):
         # the same impulses and velocities, judged where they lead
         v, nearby = solution.v, None
-        if start is not None and isinstance(problem.A, SparseInertia):
+        if start is not None and problem.A.has_soft:
             v, nearby = _shortened(problem, start, solution, relinearise)
         shorter = v is not solution.v
         solution = solution.changed(v=v) if shorter else solution
@@ -288,7 +287,7 @@ def _shortened(
     start. It is cut shorter while it ends uphill by more than half of that, or with more than twice the error.
     """
     d = solution.v - start
-    error_0 = inertia.apply(problem.A, d)
+    error_0 = problem.A.apply(d)
     slope_0, size_0 = float(inner(d, error_0)), float(length(error_0))
     t = 1.0
     for _ in range(MOST_CUTS):

@@ -27,7 +27,6 @@ from stickslip.arrays import Array
 from stickslip.contact.laws import BILATERAL, CONTACT, DISC, ELASTIC
 from stickslip.contact.problem import ContactProblem, reordered
 from stickslip.linalg.block_rows import BlockRows
-from stickslip.linalg.inertia import rigid_inverses
 from stickslip.solvers import prox_iterations as loops
 from stickslip.solvers.budget import Clock, in_chunks
 from stickslip.solvers.first_sweeps import FirstSweeps, first_sweeps
@@ -313,7 +312,7 @@ def leading_contacts(problem: ContactProblem, options: Prox) -> tuple[int, int, 
         return 0, rows, None
     fast = (laws.law == CONTACT) & (height == rows) & ((rows == 4) | (laws.friction_set == DISC))
     count = len(fast) if fast.all() else int(np.argmin(fast))
-    inverses = rigid_inverses(problem.A) if count else None
+    inverses = problem.A.rigid_inverses() if count else None
     if rows == 4 and inverses is not None and not _fourth_rows_spin(problem.J, count):
         inverses = None
     return count, rows, inverses
