@@ -79,7 +79,7 @@ def soft_step(
     """
     motion = soft_bodies.soft_motion(model, state, options)
     x = state.node_position + (options.dt - options.horizon) * motion.v
-    margin = options.margin_under(float(np.linalg.norm(model.gravity)))
+    margin = options.margin_under(model.gravity_norm)
     if options.margin is None:  # what pushes a soft body may be anything; gravity says little
         margin = max(margin, NEAR * model.soft.edge_length)
     ahead = options.horizon if options.lookahead or options.continuous else 0.0

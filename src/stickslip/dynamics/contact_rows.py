@@ -7,7 +7,6 @@ import numpy as np
 from stickslip.arrays import Array
 from stickslip.collision.contacts import Contacts
 from stickslip.dynamics import mean_velocity
-from stickslip.dynamics.contact_springs import closing_speed
 from stickslip.dynamics.plane_strain import project_rows
 from stickslip.geometry.rigid_motion import point_velocity
 from stickslip.jit import kernel
@@ -90,23 +89,41 @@ def gap_bias(
     know nothing of all that: where ``compliance`` (nc, 2) is above zero, see dynamics/contact_springs.py.
     """
     before = u_before.reshape(len(gap), -1) if len(gap) else np.zeros((0, 3))
-    bias, speed = np.zeros_like(before), before[:, 0]
-    open_gap, overlap = np.maximum(gap - stepping.slop, 0.0), np.minimum(gap + stepping.slop, 0.0)
+    bias = np.empty_like(before)
     # post-stabilisation moves overlapping bodies apart without giving them a velocity
     recovery = stepping.recovery if stepping.stabilisation == 0 else 0.0
-    push = np.maximum(recovery * overlap / stepping.dt, -stepping.recovery_speed)
-    closing = open_gap / stepping.horizon + push
-    hits = (speed < -stepping.restitution_speed) & (gap <= -speed * stepping.horizon)
-    impact = restitution[:, 0] * speed
-    bias[:, 0] = np.where(hits & (impact < 0.0), np.minimum(closing, impact), closing)
-    bias[:, 1:] = np.where(hits, restitution[:, 1], 0.0)[:, None] * before[:, 1:]
+    limits = stepping.slop, recovery, stepping.recovery_speed, stepping.restitution_speed
     if stepping.rule.mean_velocities:
-        bias = mean_velocity.gap_bias(gap, restitution, before, stepping)
+        mean_velocity.gap_bias(gap, restitution, before, stepping.dt, *limits, bias)
+    else:
+        _gap_bias(gap, restitution, before, stepping.dt, stepping.horizon, *limits, bias)
     if compliance is not None:
-        soft = np.flatnonzero(compliance[:, 0] > 0.0)
-        bias[soft] = 0.0
-        bias[soft, 0] = closing_speed(gap[soft], compliance[soft, 1], stepping.horizon)
+        _spring_bias(gap, compliance, stepping.horizon, bias)
     return bias.ravel()
+
+
+@kernel
+def _gap_bias(gap, restitution, before, h, horizon, slop, recovery, fastest, least, bias_out):
+    """See gap_bias: of contacts whose unknowns are velocities at the end of the step."""
+    for c in range(gap.shape[0]):
+        speed = before[c, 0]
+        open_gap, overlap = max(gap[c] - slop, 0.0), min(gap[c] + slop, 0.0)
+        closing = open_gap / horizon + max(recovery * overlap / h, -fastest)
+        hits = speed < -least and gap[c] <= -speed * horizon
+        impact = restitution[c, 0] * speed
+        bias_out[c, 0] = min(closing, impact) if hits and impact < 0.0 else closing
+        for k in range(1, before.shape[1]):
+            bias_out[c, k] = (restitution[c, 1] if hits else 0.0) * before[c, k]
+
+
+@kernel
+def _spring_bias(gap, compliance, horizon, bias_out):
+    """Compliant contacts know of gaps alone, in place."""
+    for c in range(gap.shape[0]):
+        if compliance[c, 0] > 0.0:
+            for k in range(bias_out.shape[1]):
+                bias_out[c, k] = 0.0
+            bias_out[c, 0] = gap[c] / (horizon if gap[c] > 0.0 else horizon + compliance[c, 1])
 
 
 @kernel
