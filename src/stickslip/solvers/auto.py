@@ -20,6 +20,7 @@ from stickslip.contact.laws import BILATERAL, CONTACT, DISC, ELASTIC
 from stickslip.contact.problem import ContactProblem
 from stickslip.solvers.admm import ADMM
 from stickslip.solvers.budget import Clock
+from stickslip.solvers.first_sweeps import FirstSweeps
 from stickslip.solvers.implicit import ImplicitComplementarity
 from stickslip.solvers.iterative import MOST_WORSENING, Iterative
 from stickslip.solvers.nsgs import NonsmoothGaussSeidel
@@ -93,25 +94,38 @@ class Automatic(Iterative):
         clock = Clock(self.max_seconds)
         if not problem.block_count:
             return Solution(problem.v_free.copy(), np.zeros(0), "converged", 0, np.zeros((0, 2)))
-        sweeps = self._solver(ProxGaussSeidel, self.max_iterations, clock)
-        assert isinstance(sweeps, ProxGaussSeidel)
+        sweeps = self._sweeps
         first = sweeps.first_sweeps(problem, warm)
         if first is not None and first.solved.all():
             found = first_solution(problem, first)
             history = np.concatenate([[[0.0, first.residual(problem, first.start)]], found.history])
             return replace(found, method=sweeps.name, history=history, timings={sweeps.name: clock.used})
         if problem.islands.island_count < 2:
-            return self._by_plan(problem, warm, clock)
-        return apart(problem, first, warm, lambda part, start: self._by_plan(part, start, clock))
+            return self._by_plan(problem, warm, clock, first)
+        return apart(problem, first, warm, lambda part, start, begun: self._by_plan(part, start, clock, begun))
+
+    @cached_property
+    def _sweeps(self) -> ProxGaussSeidel:
+        """The method that looks at all islands first."""
+        return ProxGaussSeidel(tolerance=self.tolerance, criterion=self.criterion, max_iterations=self.max_iterations)
 
     def _solver(self, method: type[Iterative], budget: int, clock: Clock) -> Iterative:
         """A method of the plan with so many iterations at most."""
         return method(tolerance=self.tolerance, criterion=self.criterion, max_iterations=budget, max_seconds=clock.left)
 
-    def _by_plan(self, problem: ContactProblem, warm: Array | None, clock: Clock) -> Solution:
-        """Solve a problem of one island, or of several as if they were one, by the methods of a plan in turn."""
-        lam, v, best = self.start(problem, warm)
+    def _by_plan(
+        self, problem: ContactProblem, warm: Array | None, clock: Clock, first: FirstSweeps | None
+    ) -> Solution:
+        """Solve a problem of one island, or of several as if they were one, by the methods of a plan in turn.
+
+        Sweeps go on after the ``first`` ones.
+        """
         u: Array | None = None
+        if first is None:
+            lam, v, best = self.start(problem, warm)
+        else:
+            lam = np.zeros(problem.row_count) if warm is None or first.cold[0] else warm
+            v, best = problem.v_free, float(first.start[0])
         history: list[Array] = [np.array([[0.0, best]])]
         timings: dict[str, float] = {}
         methods: list[str] = []
@@ -127,7 +141,7 @@ class Automatic(Iterative):
                 start = None if afresh else lam
                 # what sweeps begin with was looked at island by island before
                 if isinstance(solver, ProxGaussSeidel):
-                    found = solver.alone(problem, start)
+                    found = solver.alone(problem, start, None if methods else first)
                 else:
                     found = solver.run(problem, start, None)
                 found = judged(solver, problem, found)
@@ -152,6 +166,8 @@ class Automatic(Iterative):
             status = "max-iterations"
         elif clock.is_up:
             status = "max-seconds"
+        if u is None and first is not None:
+            v = problem.velocity(lam)
         timings["choose"] = clock.used - sum(timings.values())
         joined = np.concatenate(history)
         return Solution(

@@ -14,6 +14,7 @@ from math import sqrt
 from typing import NamedTuple
 
 import numpy as np
+from numpy.typing import NDArray
 
 from stickslip.arrays import Array, Bools, Ints
 from stickslip.contact.laws import CONTACT, DISC
@@ -47,7 +48,10 @@ class FirstSweeps(NamedTuple):
     """(ni,) sweeps made."""
     speed: Array
     """(ni,) [m/s] by which residuals are divided."""
-    rollbacks: int
+    cold: Bools
+    """(ni,) islands that started from zero."""
+    progress: Array
+    """(ni, 5) books of the iterations (prox.py), with which sweeps can go on."""
     solved: Bools
     """(ni,) islands whose residual is within the tolerance."""
 
@@ -57,6 +61,21 @@ class FirstSweeps(NamedTuple):
             return float(value[0])
         velocity, free = float(length(value * self.speed)), problem.free_speed
         return velocity / free if free > 0.0 else velocity
+
+    @property
+    def rollbacks(self) -> int:
+        """Iterations taken back."""
+        return int(self.progress[:, ROLLBACKS].sum())
+
+    def of_part(self, island: int, rows: NDArray[np.intp], unknowns: NDArray[np.intp]) -> FirstSweeps | None:
+        """The same of one island alone, as a problem with these rows and unknowns; None where it was not tried."""
+        one = slice(island, island + 1)
+        if not self.sweeps[island]:
+            return None
+        return FirstSweeps(
+            self.lam[rows], self.v[unknowns], self.u[rows], self.start[one], self.value[one], self.sweeps[one],
+            self.speed[one], self.cold[one], self.progress[one], self.solved[one],
+        )  # fmt: skip
 
 
 def first_sweeps(
@@ -75,17 +94,20 @@ def first_sweeps(
     if inverses is None:
         return None
     count = islands.island_count
+    if int(np.diff(islands.start).min()) > MOST_CONTACTS:
+        return None
     q = problem.free_constraint_velocity
     lam, v, u = np.zeros(len(q)), problem.v_free + 0.0, q.copy()
     start, value, speed, sweeps = np.empty(count), np.empty(count), np.empty(count), np.zeros(count, dtype=np.int32)
-    rollbacks = _solve_islands(
+    cold, progress = np.ones(count, dtype=np.bool_), np.empty((count, 5))
+    _solve_islands(
         J, J.data.reshape(-1, height, 6), A.dense.inverse.reshape(-1, 6, 6), inverses, problem.bias, laws,
         problem.diagonal, problem.weight, problem.torsion_length, q, problem.v_free,
         lam if warm is None else warm, warm is not None, islands.start, islands.order, islands.column_start,
         islands.column_order, options.rule, options.relaxation, options.tolerance, patience, MOST_CONTACTS,
-        lam, v, u, start, value, speed, sweeps,
+        lam, v, u, start, value, speed, sweeps, cold, progress,
     )  # fmt: skip
-    return FirstSweeps(lam, v, u, start, value, sweeps, speed, int(rollbacks), value <= options.tolerance)
+    return FirstSweeps(lam, v, u, start, value, sweeps, speed, cold, progress, value <= options.tolerance)
 
 
 @kernel
@@ -123,20 +145,20 @@ class _Row(NamedTuple):
 def _solve_islands(
     J, entries, inverse, inverses, bias, laws, diagonal, weight, radius, q, v_free, warm, has_warm,
     block_start, block_order, body_start, body_order, rule, relaxation, tolerance, patience, most,
-    lam, v, u, start_out, value_out, speed_out, sweeps_out,
+    lam, v, u, start_out, value_out, speed_out, sweeps_out, cold_out, progress_out,
 ):  # fmt: skip
-    """Each island apart; lam, v and u come in as zero, v_free and q. Returns the iterations taken back."""
+    """Each island apart; lam, v and u come in as zero, v_free and q."""
     height = entries.shape[1]
     n = bias.shape[0] // height
     bias2, lam2, u2, v2 = bias.reshape(n, height), lam.reshape(n, height), u.reshape(n, height), v.reshape(-1, 6)
     free2, warm2 = v_free.reshape(-1, 6), warm.reshape(n, height)
     factors = _Row(np.empty(bias.shape[0]), np.zeros((n, 3, 3)), radius)
     impulse, lam0, v0 = np.zeros_like(v2), np.empty_like(lam2), np.empty_like(v2)
-    progress = np.empty(5)
-    rollbacks = 0
     for island in range(block_start.shape[0] - 1):
         blocks = block_order[block_start[island] : block_start[island + 1]]
         bodies = body_order[body_start[island] : body_start[island + 1]]
+        progress = progress_out[island]
+        progress[0], progress[1], progress[2], progress[3], progress[4] = np.inf, 1.0, 0.0, 0.0, 0.0
         value_out[island] = np.inf
         start_out[island] = np.inf
         speed_out[island] = 0.0
@@ -154,7 +176,8 @@ def _solve_islands(
             _advance(blocks, bodies, J, entries, inverse, bias2, free2, lam2, impulse, v2, u2)
             begin = _residual(blocks, J.row_start, laws, lam, u, weight, radius)
             begin = begin / speed if speed > 0.0 else begin
-            if not begin <= MOST_WORSENING * cold:
+            cold_out[island] = not begin <= MOST_WORSENING * cold
+            if cold_out[island]:
                 begin = cold
                 for k in range(blocks.shape[0]):
                     for i in range(height):
@@ -165,7 +188,6 @@ def _solve_islands(
         start_out[island] = begin
         _island_factors(blocks, height, diagonal, radius, relaxation, factors)
         target = tolerance * (speed if speed > 0.0 else 1.0)
-        progress[0], progress[1], progress[2], progress[3], progress[4] = np.inf, 1.0, 0.0, 0.0, 0.0
         made = patience
         for sweep in range(patience):
             for k in range(blocks.shape[0]):
@@ -198,13 +220,11 @@ def _solve_islands(
             if verdict == STOP:
                 made = sweep + 1
                 break
-        rollbacks += int(progress[ROLLBACKS])
         sweeps_out[island] = made
         # afresh, so that rounding of the updates does not pile up
         _advance(blocks, bodies, J, entries, inverse, bias2, free2, lam2, impulse, v2, u2)
         value = _residual(blocks, J.row_start, laws, lam, u, weight, radius)
         value_out[island] = value / speed if speed > 0.0 else value
-    return rollbacks
 
 
 @kernel

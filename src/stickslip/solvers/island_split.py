@@ -37,6 +37,8 @@ class Part(NamedTuple):
     """Which rows of the whole its rows are."""
     unknowns: NDArray[np.intp]
     """Which unknowns of the whole its unknowns are."""
+    islands: tuple[int, ...]
+    """Which islands of the whole it is."""
 
 
 def groups_of(chosen: Sequence[int] | NDArray[np.intp]) -> list[list[int]]:
@@ -95,7 +97,7 @@ def part_of(problem: ContactProblem, islands: Islands, chosen: Sequence[int]) ->
             masses=None if masses is None else _taken(masses, columns, rows),
         ),
     )
-    return Part(part.trusted(), rows, unknowns)
+    return Part(part.trusted(), rows, unknowns, tuple(chosen))
 
 
 def solve_apart(
@@ -103,14 +105,14 @@ def solve_apart(
     islands: Islands,
     groups: Sequence[Sequence[int]],
     warm: Array | None,
-    solve: Callable[[ContactProblem, Array | None], Solution],
+    solve: Callable[[Part, Array | None], Solution],
 ) -> tuple[Array, Array, list[Solution]]:
     """Impulses (m,) and velocities (nv,) of groups of islands, each solved by ``solve``; others are zero and free."""
     lam, v = np.zeros(problem.row_count), problem.v_free + 0.0
     found: list[Solution] = []
     for chosen in groups:
         part = part_of(problem, islands, chosen)
-        solution = solve(part.problem, None if warm is None else np.ascontiguousarray(warm[part.rows]))
+        solution = solve(part, None if warm is None else np.ascontiguousarray(warm[part.rows]))
         lam[part.rows], v[part.unknowns] = solution.lam, solution.v
         found.append(solution)
     return lam, v, found

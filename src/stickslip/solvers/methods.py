@@ -26,7 +26,7 @@ from stickslip.linalg import block_rows
 from stickslip.linalg.vectors import inner, length
 from stickslip.solvers.budget import hurried, left, spent, with_options
 from stickslip.solvers.input_checks import check_taken, known_problem, same_structure, usable_start
-from stickslip.solvers.island_split import MOST_APART, groups_of, joined, part_of, solve_apart
+from stickslip.solvers.island_split import MOST_APART, Part, groups_of, joined, part_of, solve_apart
 from stickslip.solvers.protocol import Relinearise, Solution, Solver, Status, Step, StepsItself
 from stickslip.solvers.verdict import judged, nonlinear_residual
 
@@ -78,8 +78,8 @@ def _by_islands(solver: Solver, problem: ContactProblem, warm: Array | None) -> 
     """The solutions of all islands of a problem, each solved as if the others did not exist."""
     started = time.perf_counter()
 
-    def alone(part: ContactProblem, start: Array | None) -> Solution:
-        return hurried(solver, time.perf_counter() - started).run(part, start, None)
+    def alone(part: Part, start: Array | None) -> Solution:
+        return hurried(solver, time.perf_counter() - started).run(part.problem, start, None)
 
     groups = groups_of(range(problem.islands.island_count))
     lam, v, found = solve_apart(problem, problem.islands, groups, warm, alone)
@@ -167,21 +167,18 @@ def _repeated(solver: Solver, step: Step, problem: ContactProblem, warm: Array |
     islands = problem.islands
     if problem.A.has_soft or not 1 < islands.island_count <= MOST_APART:
         return solve_repeatedly(solver, problem, warm, step.joints_at, step.start)
-    started, number = time.perf_counter(), iter(range(islands.island_count))
+    started = time.perf_counter()
 
-    def alone(part: ContactProblem, start: Array | None) -> Solution:
-        island = next(number)
-        place = part_of(problem, islands, [island])
-
+    def alone(part: Part, start: Array | None) -> Solution:
         def nearby(v: Array, lam: Array | None = None) -> ContactProblem:
             v_all, lam_all = problem.v_free.copy(), None
-            v_all[place.unknowns] = v
+            v_all[part.unknowns] = v
             if lam is not None:
                 lam_all = np.zeros(problem.row_count)
-                lam_all[place.rows] = lam
-            return part_of(step.joints_at(v_all, lam_all), islands, [island]).problem
+                lam_all[part.rows] = lam
+            return part_of(step.joints_at(v_all, lam_all), islands, part.islands).problem
 
-        return solve_repeatedly(hurried(solver, time.perf_counter() - started), part, start, nearby)
+        return solve_repeatedly(hurried(solver, time.perf_counter() - started), part.problem, start, nearby)
 
     lam, v, found = solve_apart(problem, islands, groups_of(range(islands.island_count)), warm, alone)
     whole = joined(lam, v, found)
