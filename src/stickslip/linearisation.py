@@ -16,7 +16,7 @@ from typing import NamedTuple
 
 import numpy as np
 
-from stickslip.arrays import Array
+from stickslip.arrays import Array, Bools
 from stickslip.collision.contacts import Contacts
 from stickslip.collision.matching import match
 from stickslip.contact.block_laws import Laws, contact_laws
@@ -246,7 +246,15 @@ class Linearisation:
         # H (v' - v_free') - J^T lam' = A (v - v_free) + H (v' - v) - J^T lam'
         missing = -problem.momentum.gain(v)
         solved = problem.momentum.missing is None
+        # bodies on which no turning force acts are as they would be in a scene without joints
+        idle: Bools = np.logical_not(K.any(axis=(1, 2)))
+        if idle.any():
+            H = _kept_where(idle, problem.A, H)
         momentum = Momentum(H, v + H.solve(missing)) if solved else Momentum(H, v, missing)
+        if solved and idle.any():
+            kept = np.zeros(len(v), dtype=np.bool_)
+            kept[: 6 * len(K)] = np.repeat(idle, 6)
+            momentum = Momentum(H, np.where(kept, problem.v_free, momentum.at))
         scale = problem.with_speed()._replace(masses=problem.masses)  # the same measures
         return replace(problem, momentum=momentum, scale=scale).trusted()
 
@@ -336,3 +344,15 @@ class Linearisation:
         laws = Laws(found.law, np.zeros(blocks, np.int32), np.zeros((blocks, 3)), found.compliance, found.bound)
         J = found.J if self.soft is None else over_all(found.J, self.model)
         return Part(SoftRows(J, found.bias, found.prescribed, found.compliance), laws)
+
+
+def _kept_where(idle: Bools, A: Inertia, H: Inertia) -> Inertia:
+    """H with the first dense blocks of A where they are ``idle`` (nb,)."""
+    entries = np.zeros(len(H.dense.data), dtype=np.bool_)
+    entries[: 36 * len(idle)] = np.repeat(idle, 36)
+    first, last = A.dense, H.dense
+    return H.with_dense(
+        last._replace(
+            data=np.where(entries, first.data, last.data), inverse=np.where(entries, first.inverse, last.inverse)
+        )
+    )

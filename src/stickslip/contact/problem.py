@@ -166,8 +166,9 @@ class ContactProblem:
             return self.scale.speed
         joined = bool((self.laws.law != CONTACT).any())
         v = self.momentum.at if self._rough else self.v_free
-        rounding = 0.0 if self.scale.rounding is None else float(self.scale.rounding.max(initial=0.0))
-        least = max(rounding, NOISE * float(length(v)) if joined else 0.0)
+        rounding = self.scale.rounding
+        least = 0.0 if rounding is None or not joined else float(rounding.max(initial=0.0))
+        least = max(least, NOISE * float(length(v)) if joined else 0.0)
         return max(float(length(self.measured_velocity)), least)
 
     @cached_property
@@ -191,13 +192,14 @@ class ContactProblem:
             return self.scale.island_speed
         speed = np.empty(islands.island_count)
         island_sizes(self.J.row_start, islands.order, islands.start, self.measured_velocity, speed)
+        joined = np.zeros(islands.island_count, dtype=np.bool_)
         if (self.laws.law != CONTACT).any():
             v, moved = self.momentum.at if self._rough else self.v_free, np.empty(islands.island_count)
             island_sizes(self.J.column_start, islands.column_order, islands.column_start, v, moved)
             joined = np.logical_or.reduceat((self.laws.law != CONTACT)[islands.order], islands.start[:-1])
             speed = np.where(joined, np.maximum(speed, NOISE * moved), speed)
         if self.scale.rounding is not None:
-            for i in range(islands.island_count):
+            for i in np.flatnonzero(joined):
                 columns = islands.column_order[islands.column_start[i] : islands.column_start[i + 1]]
                 speed[i] = max(speed[i], float(self.scale.rounding[columns].max(initial=0.0)))
         found = np.empty(self.block_count)

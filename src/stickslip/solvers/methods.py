@@ -17,12 +17,16 @@ from typing import cast
 
 import numpy as np
 
-from stickslip.arrays import Array
+from stickslip.arrays import Array, Bools, Ints
 from stickslip.contact.cushions import cushioned, velocities
+from stickslip.contact.laws import CONTACT
+from stickslip.contact.momentum import Momentum
 from stickslip.contact.potentials import Known, is_held, with_potentials
 from stickslip.contact.problem import ContactProblem
 from stickslip.errors import DivergenceError
 from stickslip.linalg import block_rows
+from stickslip.linalg.inertia import Inertia
+from stickslip.linalg.islands import Islands
 from stickslip.linalg.vectors import inner, length
 from stickslip.solvers.budget import hurried, left, spent, with_options
 from stickslip.solvers.input_checks import check_taken, known_problem, same_structure, usable_start
@@ -163,13 +167,24 @@ def _once(solver: Solver, step: Step, problem: ContactProblem, warm: Array | Non
 
 
 def _repeated(solver: Solver, step: Step, problem: ContactProblem, warm: Array | None, known: Known) -> Solution:
-    """Joints and elements hold at position level: solve, linearise where that led, solve again; each island apart."""
+    """Joints and elements hold at position level: solve, linearise where that led, solve again; each island apart.
+
+    Islands of contacts alone, and bodies that nothing touches, are as they would be without joints elsewhere.
+    """
     islands = problem.islands
-    if problem.A.has_soft or not 1 < islands.island_count <= MOST_APART:
+    if problem.A.has_soft or islands.island_count > MOST_APART:
+        return solve_repeatedly(solver, problem, warm, step.joints_at, step.start)
+    jointed = np.zeros(islands.island_count, dtype=np.bool_)
+    jointed[_island_of_blocks(islands)[problem.laws.law != CONTACT]] = True
+    if jointed.sum() == 1 == islands.island_count and len(islands.column_order) == len(problem.J.column_start) - 1:
         return solve_repeatedly(solver, problem, warm, step.joints_at, step.start)
     started = time.perf_counter()
 
     def alone(part: Part, start: Array | None) -> Solution:
+        hurrying = hurried(solver, time.perf_counter() - started)
+        if not jointed[part.islands[0]]:
+            return _solve(hurrying, part.problem, start)
+
         def nearby(v: Array, lam: Array | None = None) -> ContactProblem:
             v_all, lam_all = problem.v_free.copy(), None
             v_all[part.unknowns] = v
@@ -178,11 +193,36 @@ def _repeated(solver: Solver, step: Step, problem: ContactProblem, warm: Array |
                 lam_all[part.rows] = lam
             return part_of(step.joints_at(v_all, lam_all), islands, part.islands).problem
 
-        return solve_repeatedly(hurried(solver, time.perf_counter() - started), part.problem, start, nearby)
+        return solve_repeatedly(hurrying, part.problem, start, nearby)
 
-    lam, v, found = solve_apart(problem, islands, groups_of(range(islands.island_count)), warm, alone)
+    groups = [[int(i)] for i in np.flatnonzero(jointed)]
+    groups += [np.flatnonzero(~jointed).tolist()] if not jointed.all() else []
+    lam, v, found = solve_apart(problem, islands, groups, warm, alone)
     whole = joined(lam, v, found)
-    return judged(solver, problem, whole.changed(problem=step.joints_at(whole.v)))
+    columns = np.zeros(len(problem.J.column_start) - 1, dtype=np.bool_)
+    columns[islands.column_order] = np.repeat(jointed, np.diff(islands.column_start))
+    return judged(solver, problem, whole.changed(problem=_moved_where(columns, problem, step.joints_at(whole.v))))
+
+
+def _island_of_blocks(islands: Islands) -> Ints:
+    """(n,) the island of each block."""
+    found = np.empty(len(islands.order), dtype=np.int32)
+    found[islands.order] = np.repeat(np.arange(islands.island_count, dtype=np.int32), np.diff(islands.start))
+    return found
+
+
+def _moved_where(columns: Bools, start: ContactProblem, end: ContactProblem) -> ContactProblem:
+    """``end`` with the momentum of ``start`` for all column blocks but the marked ones (columns,)."""
+    if columns.all():
+        return end
+    kept = np.repeat(~columns, np.diff(start.J.column_start))
+    first, last = start.A.dense, end.A.dense
+    entries = np.repeat(~columns, np.diff(first.data_start))
+    dense = last._replace(
+        data=np.where(entries, first.data, last.data), inverse=np.where(entries, first.inverse, last.inverse)
+    )
+    momentum = Momentum(Inertia(dense), np.where(kept, start.v_free, end.v_free))
+    return replace(end, momentum=momentum).trusted()
 
 
 def _with_potentials(solver: Solver, step: Step, problem: ContactProblem, warm: Array | None, known: Known) -> Solution:
