@@ -82,6 +82,12 @@ class Automatic(Iterative):
     max_iterations: int = 2000
     """Iterations at most, of all methods together: sweeps, Newton steps. Ten times as many solve a few problems more,
     which is worth it for a file and not for a step of a simulation."""
+    subspace_limit: int = 1500
+    """As for prox-gs, which gets it."""
+
+    def __post_init__(self) -> None:
+        super().__post_init__()
+        self._check_whole("subspace_limit", 0)
 
     @cached_property
     def takes(self) -> Takes:
@@ -103,9 +109,10 @@ class Automatic(Iterative):
             while (best > self.tolerance or not methods) and on_track and iterations < self.max_iterations:
                 if clock.is_up:
                     break
+                own = {"subspace_limit": self.subspace_limit} if method is ProxGaussSeidel else {}
                 solver = method(
                     tolerance=self.tolerance, criterion=self.criterion,
-                    max_iterations=min(budget, self.max_iterations - iterations), max_seconds=clock.left,
+                    max_iterations=min(budget, self.max_iterations - iterations), max_seconds=clock.left, **own,
                 )  # fmt: skip
                 found = solver.solve(problem, None if afresh else lam)
                 reached = self.residual(problem, found.lam, problem.constraint_velocity(found.v))

@@ -26,7 +26,7 @@ from stickslip.linalg import block_rows, inertia
 from stickslip.linalg.inertia import SparseInertia
 from stickslip.linalg.vectors import inner, length
 from stickslip.solvers.budget import hurried, left, spent, with_options
-from stickslip.solvers.input_checks import check_taken, known_problem, same_structure, usable_start
+from stickslip.solvers.input_checks import check_taken, known_problem, known_solution, same_structure, usable_start
 from stickslip.solvers.protocol import Relinearise, Solution, Solver, Status, Step, StepsItself
 from stickslip.solvers.verdict import judged, nonlinear_residual
 
@@ -67,7 +67,12 @@ def _solve(
         return _over_impulses(solver, problem, warm)
     if not takes.compliance and problem.contact_compliance is not None:
         return _with_cushions(solver, problem, warm, relinearise)
-    return judged(solver, problem, solver.run(problem, warm, relinearise))
+    return judged(solver, problem, _run(solver, problem, warm, relinearise))
+
+
+def _run(solver: Solver, problem: ContactProblem, warm: Array | None, relinearise: Relinearise | None) -> Solution:
+    """What the solver itself finds: the one place that calls it, and looks at what it gives."""
+    return known_solution(solver, problem, solver.run(problem, warm, relinearise))
 
 
 def _over_impulses(solver: Solver, problem: ContactProblem, warm: Array | None) -> Solution:
@@ -97,7 +102,8 @@ def _with_cushions(
         assert relinearise is not None
         return rigid(relinearise(v[: problem.unknown_count], lam))
 
-    found = solver.run(rigid(problem), warm, None if relinearise is None else nearby)
+    hard = rigid(problem)
+    found = _run(solver, hard, warm, None if relinearise is None else nearby)
     last = next((given for cushions, given in made if cushions is found.problem), None)
     found = found.changed(v=velocities(problem, found.v, found.lam), problem=last)
     return judged(solver, problem, found)
