@@ -118,5 +118,5 @@ def with_options(solver: S, options: dict[str, Any]) -> S:
     other = replace(cast(Any, solver), **options)
     for field in fields(other):
         if not field.init:
-            object.__setattr__(other, field.name, getattr(solver, field.name))
+            object.__setattr__(other, field.name, object.__getattribute__(solver, field.name))
     return cast(S, other)
