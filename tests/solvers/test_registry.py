@@ -156,7 +156,7 @@ def test_what_a_solver_does_not_declare_is_refused_for_it() -> None:
     solver = register(OnlyContacts)()
     with pytest.raises(InputError, match="block 0 has the law 'bilateral'; it takes contact"):
         solver.solve(GALLERY["pendulum"]().problem)
-    with pytest.raises(InputError, match="friction set 'disc'; it takes .*'ellipse'"):
+    with pytest.raises(InputError, match=r"friction set 'disc'; it takes .*'ellipse'"):
         solver.solve(SLIP)
     assert solver.solve(GALLERY["ellipse-slips"]().problem).residual > 0.1
 
@@ -216,7 +216,7 @@ def test_an_object_that_only_solves_is_a_solver() -> None:
     assert as_solver(own) is own
     assert isinstance(as_solver(Named(None)), Adapted)
     for wrong in (None, 3, "auto", Own, Gives, object(), {}):
-        with pytest.raises(InputError, match="solver is .*an object with solve"):
+        with pytest.raises(InputError, match=r"solver is .*an object with solve"):
             as_solver(wrong)  # type: ignore[arg-type]
     for part, value in (("law", "soft"), ("tolerance", "small"), ("takes", "all")):
         with pytest.raises(InputError, match=part):
@@ -282,11 +282,14 @@ def main():
     row = compare({"slip": GALLERY["one-contact-slip"]().problem}, [make_solver("mine")]).rows[0]
     print(row.status, row.note)
 """
-GUARDED = SCRIPT + """
+GUARDED = (
+    SCRIPT
+    + """
 if __name__ == "__main__":
     main()
     print(compare_scenes(["box-slope"], ["mine"], steps=2).rows[0].status)
 """
+)
 
 
 @pytest.mark.slow
@@ -371,5 +374,5 @@ def test_commands_say_in_a_line_what_cannot_be_loaded(capsys: pytest.CaptureFixt
 @pytest.mark.filterwarnings("ignore::stickslip.errors.SolverWarning")
 def test_solvers_of_packages_work_in_other_processes() -> None:
     assert compare_scenes(["box-slope"], ["elsewhere"], steps=2).rows[0].status == "finished"
-    with pytest.raises(InputError, match="solver 'other' is unknown; known: auto, .*elsewhere"):
+    with pytest.raises(InputError, match=r"solver 'other' is unknown; known: auto, .*elsewhere"):
         make_solver("other")
