@@ -35,8 +35,8 @@ from stickslip.soft_description import SoftBody
 from stickslip.soft_linearisation import elastic_rows, soft_step
 from stickslip.soft_reading import SoftReading
 from stickslip.solvers.methods import method_of
-from stickslip.solvers.protocol import Solver
-from stickslip.solvers.registry import DEFAULT, make_solver
+from stickslip.solvers.protocol import Solver, SolvesProblems
+from stickslip.solvers.registry import DEFAULT, as_solver, make_solver
 from stickslip.stabilisation import stabilise
 from stickslip.state import State, check_state, initial_state
 from stickslip.step_result import StepResult
@@ -53,7 +53,7 @@ class Simulation(SoftReading):
         self,
         scene: Scene | Model,
         dt: float | None = None,
-        solver: str | Solver = DEFAULT,
+        solver: str | Solver | SolvesProblems = DEFAULT,
         stepping: Stepping | None = None,
     ) -> None:
         """Compile the scene and start at time zero; ``dt`` [s] takes the place of the one in ``stepping``."""
@@ -65,9 +65,7 @@ class Simulation(SoftReading):
         self.model = scene if isinstance(scene, Model) else compile_scene(scene)
         if dt is not None:
             self.stepping = replace(self.stepping, dt=dt)
-        self.solver = make_solver(solver) if isinstance(solver, str) else solver
-        if not isinstance(self.solver, Solver) or isinstance(self.solver, type):
-            raise InputError(f"simulation: solver is {shown(solver)}; the name of a solver or a solver is needed")
+        self.solver = make_solver(solver) if isinstance(solver, str) else as_solver(solver)
         if self.model.joints.count and self.stepping.stabilisation:
             raise InputError(
                 f"stepping: stabilisation is {self.stepping.stabilisation}, but the scene has joints, which moving "

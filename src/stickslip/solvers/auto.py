@@ -83,6 +83,12 @@ class Automatic(Iterative):
     max_iterations: int = 2000
     """Iterations at most, of all methods together: sweeps, Newton steps. Ten times as many solve a few problems more,
     which is worth it for a file and not for a step of a simulation."""
+    subspace_limit: int = 1500
+    """As for prox-gs, which gets it."""
+
+    def __post_init__(self) -> None:
+        super().__post_init__()
+        self._check_whole("subspace_limit", 0)
 
     @cached_property
     def takes(self) -> Takes:

@@ -29,7 +29,7 @@ from stickslip.linalg.inertia import Inertia
 from stickslip.linalg.islands import Islands
 from stickslip.linalg.vectors import inner, length
 from stickslip.solvers.budget import hurried, left, spent, with_options
-from stickslip.solvers.input_checks import check_taken, known_problem, same_structure, usable_start
+from stickslip.solvers.input_checks import check_taken, known_problem, known_solution, same_structure, usable_start
 from stickslip.solvers.island_split import MOST_APART, Part, groups_of, joined, part_of, solve_apart
 from stickslip.solvers.protocol import Relinearise, Solution, Solver, Status, Step, StepsItself
 from stickslip.solvers.verdict import judged, nonlinear_residual
@@ -75,7 +75,12 @@ def _solve(
         count = problem.islands.island_count
         if 1 < count <= MOST_APART:
             return _by_islands(solver, problem, warm)
-    return judged(solver, problem, solver.run(problem, warm, relinearise))
+    return judged(solver, problem, _run(solver, problem, warm, relinearise))
+
+
+def _run(solver: Solver, problem: ContactProblem, warm: Array | None, relinearise: Relinearise | None) -> Solution:
+    """What the solver itself finds: the one place that calls it, and looks at what it gives."""
+    return known_solution(solver, problem, solver.run(problem, warm, relinearise))
 
 
 def _by_islands(solver: Solver, problem: ContactProblem, warm: Array | None) -> Solution:
@@ -83,7 +88,7 @@ def _by_islands(solver: Solver, problem: ContactProblem, warm: Array | None) -> 
     started = time.perf_counter()
 
     def alone(part: Part, start: Array | None) -> Solution:
-        return hurried(solver, time.perf_counter() - started).run(part.problem, start, None)
+        return _run(hurried(solver, time.perf_counter() - started), part.problem, start, None)
 
     groups = groups_of(range(problem.islands.island_count))
     lam, v, found = solve_apart(problem, problem.islands, groups, warm, alone)
@@ -117,7 +122,8 @@ def _with_cushions(
         assert relinearise is not None
         return rigid(relinearise(v[: problem.unknown_count], lam))
 
-    found = solver.run(rigid(problem), warm, None if relinearise is None else nearby)
+    hard = rigid(problem)
+    found = _run(solver, hard, warm, None if relinearise is None else nearby)
     last = next((given for cushions, given in made if cushions is found.problem), None)
     found = found.changed(v=velocities(problem, found.v, found.lam), problem=last)
     return judged(solver, problem, found)

@@ -160,6 +160,16 @@ class Step(Protocol):
         ...
 
 
+class SolvesProblems(Protocol):
+    """The least that a solver of one's own has; registry.as_solver makes a Solver of it."""
+
+    def solve(
+        self, problem: ContactProblem, warm: Array | None = None, relinearise: Relinearise | None = None
+    ) -> Solution:
+        """Solve a problem of contacts with friction discs, joints and limits, without soft bodies."""
+        ...
+
+
 @runtime_checkable
 class Solver(Protocol):
     """A frozen dataclass of options; solvers/iterative.py is a base class with the common ones."""
