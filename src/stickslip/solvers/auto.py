@@ -113,11 +113,17 @@ class Automatic(Iterative):
     @cached_property
     def _sweeps(self) -> ProxGaussSeidel:
         """The method that looks at all islands first."""
-        return ProxGaussSeidel(tolerance=self.tolerance, criterion=self.criterion, max_iterations=self.max_iterations)
+        return ProxGaussSeidel(
+            tolerance=self.tolerance, criterion=self.criterion, max_iterations=self.max_iterations,
+            subspace_limit=self.subspace_limit,
+        )  # fmt: skip
 
     def _solver(self, method: type[Iterative], budget: int, clock: Clock) -> Iterative:
         """A method of the plan with so many iterations at most."""
-        return method(tolerance=self.tolerance, criterion=self.criterion, max_iterations=budget, max_seconds=clock.left)
+        own = {"subspace_limit": self.subspace_limit} if method is ProxGaussSeidel else {}
+        return method(
+            tolerance=self.tolerance, criterion=self.criterion, max_iterations=budget, max_seconds=clock.left, **own
+        )
 
     def _by_plan(
         self, problem: ContactProblem, warm: Array | None, clock: Clock, first: FirstSweeps | None
