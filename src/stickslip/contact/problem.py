@@ -75,7 +75,8 @@ class ContactProblem:
         """
         if not self._sound:
             check_equations(self.momentum, self.J, self.bias, self.laws, self.step)
-            check_knowledge(self.J, self.laws, self.prescribed, self.v_before, self.gap, self.keys, self.scale)
+            known = self.prescribed, self.v_before, self.gap, self.keys, self.scale
+            check_knowledge(self.A, self.J, self.laws, *known)
         return self.trusted()
 
     def trusted(self) -> ContactProblem:
@@ -142,6 +143,11 @@ class ContactProblem:
         """Whether what residuals are measured by comes from the diagonal blocks of A: nothing is factorised for it."""
         return isinstance(self.A, SparseInertia) and self.momentum.missing is not None
 
+    @property
+    def factorised(self) -> bool:
+        """Whether A is factorised in its own orders of elimination: free velocities were solved for with it."""
+        return self.momentum.missing is None
+
     @cached_property
     def diagonal_blocks(self) -> BlockDiagonal:
         """The diagonal blocks of A, of which each is a body or a node."""
@@ -207,7 +213,7 @@ class ContactProblem:
         """
         if not isinstance(self.A, SparseInertia):
             return self
-        W, used = dense_delassus(self.J, self.A)
+        W, used = dense_delassus(self.J, self.A, self.factorised)
         q = self.free_constraint_velocity
         return ContactProblem(
             Momentum(given_inverse(W, used), q), block_rows.identity(self.J.row_start), np.zeros(len(q)), self.laws,

@@ -12,7 +12,8 @@ from __future__ import annotations
 from collections.abc import Iterator
 from dataclasses import dataclass
 from functools import cached_property
-from typing import NamedTuple
+from itertools import islice
+from typing import Any, NamedTuple
 
 import numpy as np
 
@@ -57,7 +58,8 @@ class SoftPart(NamedTuple):
     plan: Plan
     """The symbolic half of a factorisation, made once."""
     plans: dict[bytes, Plan]
-    """The same for other last rows, by their marks: those of the latest steps."""
+    """The same for other last rows, by their marks: first that for none, which stays, then those of the latest steps.
+    Each is what pattern and marks make it, whichever was made before."""
 
     @property
     def rows(self) -> slice:
@@ -73,7 +75,8 @@ def part_of(pattern: BlockPattern, first: int, last: int) -> SoftPart:
         pattern.indices[low:high] - np.int32(first),
         pattern.diagonal[first:last] - np.int32(low),
     )
-    return SoftPart(first, low, high, own, eliminated(own), {})
+    plan = eliminated(own)
+    return SoftPart(first, low, high, own, plan, {np.zeros(own.size, dtype=np.bool_).tobytes(): plan})
 
 
 def parts_ending_with(parts: tuple[SoftPart, ...], touched: Bools) -> tuple[SoftPart, ...]:
@@ -102,7 +105,7 @@ def plan_ending_with(part: SoftPart, touched: Bools) -> Plan:
         last = np.flatnonzero(touched).astype(np.int32)
         plan = ending_with(part.plan, part.pattern, last)
         if len(part.plans) >= REMEMBERED:
-            del part.plans[next(iter(part.plans))]
+            del part.plans[next(islice(part.plans, 1, None))]
         part.plans[key] = plan
     return plan
 
@@ -131,10 +134,6 @@ class SparseInertia:
                 self._made.append(BlockFactors(part.plan, self.blocks(part)))
             yield self._made[k]
 
-    def made(self, k: int) -> bool:
-        """Whether the k-th soft body is factorised."""
-        return k < len(self._made)
-
     @cached_property
     def _made(self) -> list[BlockFactors]:
         """Factors of the first bodies, up to all."""
@@ -149,6 +148,11 @@ class SparseInertia:
     def blocks(self, part: SoftPart) -> Array:
         """Blocks of the matrix of one soft body."""
         return self.data[part.first_entry : part.last_entry]
+
+    def __getstate__(self) -> dict[str, Any]:
+        """What copies and pickles hold: the fields, without factors and without plans of other steps."""
+        parts = tuple(part._replace(plans=dict(islice(part.plans.items(), 1))) for part in self.parts)
+        return {"rigid": self.rigid, "parts": parts, "data": self.data, "pattern": self.pattern}
 
 
 Inertia = BlockDiagonal | GivenInverse | SparseInertia

@@ -48,6 +48,10 @@ class PardisoSymbolic:
     newest: PardisoFactor | None = None
     """whose numbers PARDISO holds"""
 
+    def __reduce__(self) -> tuple[Any, ...]:
+        """Copies and pickles are analysed anew: PARDISO's memory belongs to one of them."""
+        return _analysed, (self.last, self.entry_count, self.start, self.columns, self.source, self.chosen)
+
     @property
     def size(self) -> int:
         """Unknowns, three a node."""
@@ -85,12 +89,17 @@ def require() -> None:
 
 def analyse(indptr: Ints, indices: Ints, last: Ints | None = None) -> PardisoSymbolic:
     """The analysis of a symmetric pattern of 3x3 blocks, all of them, rows ascending, with ``last`` (k,) as in ours."""
-    n = len(indptr) - 1
     nodes = np.zeros(0, np.int32) if last is None else np.ascontiguousarray(last, np.int32)
     start, columns, source = _upper_triangle(np.asarray(indptr, np.int32), np.asarray(indices, np.int32))
-    chosen = np.zeros((n, 3), np.int32)
+    chosen = np.zeros((len(indptr) - 1, 3), np.int32)
     chosen[nodes] = 1
-    symbolic = PardisoSymbolic(nodes, len(indices), start, columns, source, chosen.reshape(-1))
+    return _analysed(nodes, len(indices), start, columns, source, chosen.reshape(-1))
+
+
+def _analysed(nodes: Ints, entry_count: int, start: Ints, columns: Ints, source: Ints, chosen: Ints) -> PardisoSymbolic:
+    """The analysis of the upper triangle of a pattern, in memory of its own."""
+    n = len(chosen) // 3
+    symbolic = PardisoSymbolic(nodes, entry_count, start, columns, source, chosen)
     options = symbolic.options
     options[0] = 1  # no defaults
     options[1] = 2  # order by METIS

@@ -44,10 +44,10 @@ class AssembledSweeps:
         self.clock = clock
         times = [time.perf_counter()]
         with one_blas_thread():
-            A = assembling(problem.J, problem.A)
+            A = assembling(problem.J, problem.A, problem.factorised)
             for _ in A.factors:
                 times.append(time.perf_counter())
-            W = dense_delassus(problem.J, A)[0]
+            W = dense_delassus(problem.J, A, factorised=True)[0]
         times.append(time.perf_counter())
         self.timings = {"factorise": times[-2] - times[0], "assemble": times[-1] - times[-2]}
         diagonal = np.diagonal(W).copy()

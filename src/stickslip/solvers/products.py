@@ -111,11 +111,11 @@ def products_of(problem: ContactProblem, factorised: bool, measured: bool) -> Pr
         timings = {"factorise": time.perf_counter() - started}
         rough = delassus.diagonal(problem.J, inertia.diagonal_blocks(A))
         return Products(refactorised(problem, free, measured), rough, timings, "solves")
-    own = assembling(problem.J, A)
+    own = assembling(problem.J, A, problem.factorised)
     for _ in own.factors:
         pass
     between = time.perf_counter()
-    W = dense_delassus(problem.J, own)[0]
+    W = dense_delassus(problem.J, own, factorised=True)[0]
     timings = {"factorise": between - started, "assemble": time.perf_counter() - between}
     return DenseProducts(measured_by(problem, own, np.diagonal(W).copy()), W, timings)
 
