@@ -8,11 +8,11 @@ from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
-from stickslip.arrays import Array
 from stickslip.cli.output import cell, finite_or_none, milliseconds, print_json, progress, table_console
 from stickslip.errors import InputError
 
 if TYPE_CHECKING:
+    from stickslip.arrays import Array
     from stickslip.contact.problem import ContactProblem
     from stickslip.solvers.protocol import Solution, Solver
 
@@ -116,7 +116,7 @@ def solve_problem(
 
     timed = timed_solve(solver, problem, warm)
     solution = timed.solution
-    verdict = judge_solution(solver, problem, solution)
+    verdict = judge_solution(solver, solution.problem or problem, solution)
     row = {
         "problem": name,
         "solver": solver.name,

@@ -1,0 +1,169 @@
+"""The matrix A of a problem as named arrays, for our own form of problem files.
+
+``A.start``, ``A.data``, ... are the fields of its kind. Of soft bodies there are the blocks of rigid bodies
+(``A.rigid.start``, ...), the pattern (``A.pattern.indptr``, ...), the blocks ``A.data`` (nnzb, 3, 3), the first node of
+each soft body and the end ``A.part_start`` (k + 1,), and the nodes of each that are eliminated last, in ``A.last``
+between ``A.last_start`` (k + 1,). Orders of elimination follow from pattern and last nodes, so they are made again.
+"""
+
+from __future__ import annotations
+
+from typing import Any, TypeVar
+
+import numpy as np
+from numpy.typing import NDArray
+
+from stickslip.arrays import Array, Bools, Ints
+from stickslip.contact.checks import check_parts
+from stickslip.errors import InputError
+from stickslip.io.definiteness import examine
+from stickslip.io.global_form import require_definite
+from stickslip.io.sparse_parts import array_of
+from stickslip.linalg.block_matrix import BlockPattern
+from stickslip.linalg.block_rows import summed
+from stickslip.linalg.elimination import Symbolic
+from stickslip.linalg.inertia import (
+    BlockDiagonal,
+    GivenInverse,
+    Inertia,
+    SoftPart,
+    SparseInertia,
+    part_of,
+    plan_ending_with,
+)
+from stickslip.reading import ROOM, SHARE
+
+KINDS = {kind.__name__: kind for kind in (BlockDiagonal, GivenInverse, SparseInertia)}
+"""Kinds of A by the names that files have for them."""
+WHOLE = ("start", "data_start", "indices", "indptr", "diagonal")
+"""Fields of whole numbers."""
+Table = TypeVar("Table", BlockDiagonal, GivenInverse, BlockPattern)
+INVERSE_ERROR = 1e-6
+"""Largest entry of A A^-1 - I that is taken: blocks of the worst bodies have 1e-10."""
+ASYMMETRY = 1e-9
+"""Largest entry of A - A^T of soft bodies that is taken, over the diagonal entries of its row and column."""
+
+
+def numbers(data: dict[str, NDArray[Any]], name: str, needed: type[np.generic] = np.float64) -> NDArray[Any]:
+    """An array of the type that kernels expect, contiguous."""
+    array = array_of(data, name)
+    if array.dtype != needed:
+        raise InputError(f"{name} holds {array.dtype}; {np.dtype(needed)} is needed")
+    return np.ascontiguousarray(array)
+
+
+def inertia_arrays(name: str, A: Inertia) -> dict[str, Any]:
+    """The arrays of A, whose names begin with ``name``."""
+    if not isinstance(A, SparseInertia):
+        return _fields(name, A)
+    last = [part.plan.last for part in A.parts]
+    first = [part.first for part in A.parts]
+    return {
+        **_fields(f"{name}.rigid", A.rigid),
+        **_fields(f"{name}.pattern", A.pattern),
+        f"{name}.data": A.data,
+        f"{name}.part_start": np.array([*first, A.pattern.size], dtype=np.int32),
+        f"{name}.last": np.concatenate([np.zeros(0, dtype=np.int32), *last]),
+        f"{name}.last_start": summed(np.array([len(each) for each in last], dtype=np.int32)),
+    }
+
+
+def read_inertia(data: dict[str, NDArray[Any]], name: str, kind: str) -> Inertia:
+    """A of this kind from the arrays whose names begin with ``name``; an InputError names the one that is wrong."""
+    if kind not in KINDS:
+        raise InputError(f"inertia is {kind!r}; {' or '.join(KINDS)} is needed")
+    if kind == "BlockDiagonal":
+        return _read(data, name, BlockDiagonal)
+    if kind == "GivenInverse":
+        return _read(data, name, GivenInverse)
+    pattern, start = _read(data, f"{name}.pattern", BlockPattern), numbers(data, f"{name}.part_start", np.int32)
+    check_parts(name, pattern, start)
+    if (np.diff(start) == 0).any():
+        raise InputError(f"{name}.part_start has a part without nodes")
+    blocks = numbers(data, f"{name}.data")
+    parts, factors = [], 0
+    for k, last in enumerate(_last_nodes(data, name, start)):
+        part = part_of(pattern, int(start[k]), int(start[k + 1]))
+        parts.append(part._replace(plan=plan_ending_with(part, last)))
+        factors += _factor_bytes(parts[-1])
+    held = sum(array.nbytes for array in data.values())
+    if factors > ROOM + SHARE * held:
+        raise InputError(
+            f"{name} would take {factors / 2**20:.0f} MB once it is factorised; a problem of its size may take "
+            f"{(ROOM + SHARE * held) / 2**20:.0f} MB"
+        )
+    return SparseInertia(_read(data, f"{name}.rigid", BlockDiagonal), tuple(parts), blocks, pattern)
+
+
+def check_inertia(name: str, A: Inertia) -> list[str]:
+    """Warnings about A; an InputError where it is not positive definite, as far as its diagonal blocks tell."""
+    if isinstance(A, GivenInverse):
+        from scipy.sparse import csr_array
+
+        size = len(A.indptr) - 1
+        given = csr_array((A.data, A.indices, A.indptr), shape=(size, size))
+        given.sum_duplicates()
+        return examine(given, f"{name}^-1 = W")
+    if isinstance(A, BlockDiagonal):
+        _check_blocks(name, A)
+        return []
+    _check_blocks(f"{name}.rigid", A.rigid)
+    nodes = A.data[A.pattern.diagonal]
+    require_definite(name, nodes, A.rigid_size + 3 * np.arange(A.pattern.size, dtype=np.int32))
+    row = np.repeat(np.arange(A.pattern.size), np.diff(A.pattern.indptr))
+    other = np.lexsort((row, A.pattern.indices))  # where the block (j, i) of each block (i, j) is
+    root = np.sqrt(np.diagonal(nodes, axis1=1, axis2=2))
+    difference = np.abs(A.data - A.data[other].transpose(0, 2, 1))
+    scale = root[row][:, :, None] * root[A.pattern.indices][:, None, :]
+    if (difference > ASYMMETRY * scale).any():
+        worst = float((difference / scale).max())
+        raise InputError(f"{name} is not symmetric: entries differ by {worst:.2g} of their row and column")
+    return []
+
+
+def _fields(name: str, table: BlockDiagonal | GivenInverse | BlockPattern) -> dict[str, Any]:
+    return {f"{name}.{item}": array for item, array in table._asdict().items()}
+
+
+def _read(data: dict[str, NDArray[Any]], name: str, kind: type[Table]) -> Table:
+    """The fields of a table of this kind."""
+    return kind(*(numbers(data, f"{name}.{item}", np.int32 if item in WHOLE else np.float64) for item in kind._fields))
+
+
+def _last_nodes(data: dict[str, NDArray[Any]], name: str, start: Ints) -> list[Bools]:
+    """Which nodes of each part are eliminated last."""
+    last, last_start = (numbers(data, f"{name}.{item}", np.int32) for item in ("last", "last_start"))
+    ends = (0, len(last)) if last.ndim == 1 else (0, -1)
+    if last_start.shape != start.shape or (last_start[0], last_start[-1]) != ends or (np.diff(last_start) < 0).any():
+        raise InputError(f"{name}.last_start does not divide {name}.last into {len(start) - 1} parts")
+    found = []
+    for k, size in enumerate(np.diff(start)):
+        own, marks = last[last_start[k] : last_start[k + 1]], np.zeros(size, dtype=np.bool_)
+        if ((own < 0) | (own >= size)).any() or (np.diff(own) <= 0).any():
+            raise InputError(f"{name}.last has nodes of part {k} that do not rise from 0 to {size - 1} at most")
+        marks[own] = True
+        found.append(marks)
+    return found
+
+
+def _factor_bytes(part: SoftPart) -> int:
+    """Memory that the factors of a part take; 0 where another library knows."""
+    plan = part.plan
+    return 8 * (plan.value_count + plan.sizes.work + plan.sizes.kept) if isinstance(plan, Symbolic) else 0
+
+
+def _check_blocks(name: str, A: BlockDiagonal) -> None:
+    """Raise an InputError where blocks are not positive definite, or not inverse to each other."""
+    width = np.diff(A.start)
+    for size in np.unique(width[width > 0]):
+        members = np.flatnonzero(width == size)
+        where = A.data_start[members][:, None] + np.arange(size * size)
+        blocks, inverses = (_squares(array[where], int(size)) for array in (A.data, A.inverse))
+        require_definite(name, blocks, A.start[members])
+        error = np.abs(np.einsum("bij,bjk->bik", blocks, inverses) - np.eye(size)).max()
+        if not error <= INVERSE_ERROR:
+            raise InputError(f"{name}.inverse is not the inverse of {name}: A A^-1 differs from I by {error:.2g}")
+
+
+def _squares(flat: Array, size: int) -> Array:
+    return flat.reshape(-1, size, size)
