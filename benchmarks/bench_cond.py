@@ -28,7 +28,7 @@ SIZES = {1_500: (27, 27, 1), 5_000: (40, 40, 2), 33_000: (90, 90, 3), 112_000: (
 """Cells of slabs of about so many nodes."""
 PIECES = 64
 COUNT = 20
-"""Iterations that are timed at once."""
+"""Iterations that are timed together."""
 
 
 @parallel_kernel
@@ -61,7 +61,7 @@ def measure(nodes: int, threads: int, runs: int) -> tuple[dict[str, float], Arra
     scene.add_soft(box((0.3, 0.3, 0.01), cells), elastic(75e3, 0.35, density=1070.0), position=(0.0, 0.0, 0.005))
     solver = Cond(criterion="step", tolerance=1e-300, max_iterations=COUNT, levels=False)
     result = Simulation(scene, dt=0.01, solver=solver).step()
-    A = result.problem.A
+    A = result.problem.A.nodes
     held = A.data.nbytes + A.pattern.indices.nbytes + A.pattern.indptr.nbytes
     a, sums = np.ones(max(held // 8, PIECES * 4)), np.zeros(PIECES)
     _sum(a, sums)

@@ -171,7 +171,7 @@ def measure(count: int, first: int, names: list[str], options: dict[str, Any], w
 
 def report(tallies: dict[str, Tally], count: int, options: dict[str, Any]) -> None:
     """Print the table and the failures."""
-    from stickslip.solvers.registry import SOLVERS
+    from stickslip.solvers.registry import make_solver
 
     print(f"{count} problems, tolerance {options['tolerance']:g} ({options['criterion']} residual), "
           f"{options['max_iterations'] or 'own number of'} iterations at most")  # fmt: skip
@@ -184,7 +184,7 @@ def report(tallies: dict[str, Tally], count: int, options: dict[str, Any]) -> No
         wrong = sum(len(found) for found in tally.failures.values())
         took, seed = tally.slowest
         cells = (
-            name, SOLVERS[name].law, tally.statuses["converged"], len(tally.solved), others or "-", wrong,
+            name, make_solver(name).takes.law, tally.statuses["converged"], len(tally.solved), others or "-", wrong,
             f"{tally.worst:.1e}", f"{tally.seconds:.1f}", f"{took:.2f} s, seed {seed}",
         )  # fmt: skip
         print("| " + " | ".join(map(str, cells)) + " |")

@@ -24,10 +24,9 @@ from stickslip.arrays import Array
 from stickslip.contact.momentum import Momentum
 from stickslip.contact.problem import ContactProblem
 from stickslip.geometry import tet_generators
-from stickslip.linalg.inertia import SparseInertia, least_fill
 from stickslip.linalg.threads import one_thread
 from stickslip.soft_description import elastic
-from stickslip.solvers.condensed import solve_once
+from stickslip.solvers.methods import solve
 from stickslip.solvers.registry import SOLVERS, make_solver
 
 CELLS = {300: (11, 11, 1), 1500: (26, 26, 1), 5000: (40, 40, 2), 15000: (70, 70, 2)}
@@ -87,22 +86,18 @@ def problem_of(nodes: int, steps: int) -> tuple[ContactProblem, Array]:
 
 def fresh(problem: ContactProblem) -> ContactProblem:
     """The same problem before anything was factorised."""
-    assert isinstance(problem.A, SparseInertia)
-    A = least_fill(problem.A)
+    A = problem.A.least_fill()
     start = problem.v_before if problem.v_before is not None else np.zeros(problem.unknown_count)
-    unfactorised = SparseInertia(A.rigid, A.parts, A.data, A.pattern)
+    unfactorised = A.with_sparse(A.nodes.with_data(A.nodes.data))
     return replace(problem, momentum=Momentum(unfactorised, start, -problem.momentum.gain(start)))
 
 
 def for_sap(problem: ContactProblem) -> ContactProblem:
     """The same with touched nodes last, as methods get it that eliminate the others."""
-    from stickslip.linalg.inertia import parts_ending_with
-
     found = fresh(problem)
-    assert isinstance(found.A, SparseInertia)
-    touched = np.zeros(found.A.pattern.size, dtype=np.bool_)
+    touched = np.zeros(found.A.nodes.pattern.size, dtype=np.bool_)
     touched[found.J.entry_column] = True
-    A = SparseInertia(found.A.rigid, parts_ending_with(found.A.parts, touched), found.A.data, found.A.pattern)
+    A = found.A.with_sparse(found.A.nodes.ending_with(touched))
     return replace(found, momentum=replace(found.momentum, A=A))
 
 
@@ -114,7 +109,7 @@ def measure(method: str, problem: ContactProblem, warm: Array, exact: Array, run
     for _ in range(runs + 1):  # the first one compiles
         given = for_sap(problem) if name == "sap" else fresh(problem)
         clock, wall = time.process_time(), time.perf_counter()
-        solution = solve_once(solver, given, warm)
+        solution = solve(solver, given, warm)
         used, passed = time.process_time() - clock, time.perf_counter() - wall
         # stages are timed by the clock on the wall, and get their share of the processor's time
         stages = {key: seconds * used / passed for key, seconds in solution.timings.items()}
@@ -143,7 +138,7 @@ def main() -> None:
         for nodes in (int(text) for text in options.nodes.split(",")):
             problem, warm = problem_of(nodes, options.steps)
             reference = make_solver("admm", splitting="nodes", tolerance=1e-8)
-            exact = solve_once(reference, fresh(problem), warm).v
+            exact = solve(reference, fresh(problem), warm).v
             for method, (name, _) in METHODS.items():
                 if name in SOLVERS and problem.row_count <= DENSE.get(method, problem.row_count):
                     rows.append(measure(method, problem, warm, exact, options.runs))

@@ -22,7 +22,7 @@ print(f"the ball is inside the glass: {x * x + y * y < 0.032**2 and 0.0 < z < 0.
 print(f"it touches the glass at {len(sim.contacts(ball, glass))} point(s)")
 print(f"the jack lies on {len(sim.contacts(toy))} points")
 
-# a mesh that bounds no solid is refused, with the place that is wrong
+# a mesh that bounds no solid is rejected, with the location of the defect
 try:
     scene.add_mesh(vertices, triangles[:-1], name="leaking glass")
 except InputError as error:

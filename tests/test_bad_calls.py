@@ -65,7 +65,7 @@ CALLS: dict[str, Callable[[Simulation, Path], Any]] = {
     "a recording of no file": lambda sim, tmp: read_recording(None),
     "a problem of no file": lambda sim, tmp: load_problem(b"file"),
     "steps as a text": lambda sim, tmp: sim.run("3"),
-    "a callback that is none": lambda sim, tmp: sim.run(1, "callback"),
+    "a callback that is no function": lambda sim, tmp: sim.run(1, "callback"),
     "a solver that is a list": lambda sim, tmp: make_solver(["auto"]),
     "iterations of 400 digits": lambda sim, tmp: make_solver("nsgs", max_iterations=10**400),
     "a tolerance as a text": lambda sim, tmp: make_solver("nsgs", tolerance="1e-8"),

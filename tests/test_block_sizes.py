@@ -14,7 +14,7 @@ from stickslip.contact.problem import ContactProblem
 from stickslip.contact.row_by_row import Row, assemble
 from stickslip.linalg import block_rows
 from stickslip.linalg.block_rows import to_dense
-from stickslip.solvers.condensed import solve_once
+from stickslip.solvers.methods import solve
 from stickslip.solvers.registry import SOLVERS, make_solver
 from stickslip.solvers.verdict import judge_solution
 from stickslip.stepping import Stepping
@@ -96,6 +96,6 @@ def test_contacts_of_four_rows_with_joints_of_two_and_drives() -> None:
         problem = assemble([1.0, 2.0], [0.5, 0.4], [0, 0, -1, 0.2, 0, 0.5, 0.1, 0, 0, 0, 0, 0], rows)
         for name in ("auto", "prox-gs", "prox-jacobi", "pgs", "newton"):
             solver = make_solver(name, tolerance=1e-7, max_iterations=20000)
-            found = solve_once(solver, problem)
+            found = solve(solver, problem)
             assert found.converged, (name, found.status)
             assert judge_solution(solver, problem, found).honest, name

@@ -31,7 +31,7 @@ CERTIFICATE_FIELDS = {
 
 @pytest.fixture(scope="module")
 def folder(tmp_path_factory):
-    """Two problems and a file that is none."""
+    """Two problems and a file that is not one."""
     place = tmp_path_factory.mktemp("problems")
     save_problem(from_delassus(np.eye(3), [-1.0, 0.3, 0.0], [0.5]), place / "one.npz")
     half = np.random.default_rng(0).normal(size=(12, 12))

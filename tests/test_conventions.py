@@ -4,6 +4,8 @@ import ast
 import re
 from pathlib import Path
 
+from stickslip.schemes import SCHEMES
+
 PACKAGE = Path(__file__).resolve().parents[1] / "src" / "stickslip"
 SOURCES = sorted(PACKAGE.rglob("*.py"))
 KERNEL_DECORATORS = {"kernel", "inner_kernel", "parallel_kernel"}
@@ -35,6 +37,29 @@ def test_every_cited_paper_is_in_the_bibliography():
     known = set(re.findall(r"^@\w+\{(\w+),", bibliography, flags=re.MULTILINE))
     cited = {key for file in SOURCES for key in re.findall(r"\[([a-z]+\d{4})\]", file.read_text(encoding="utf-8"))}
     assert cited <= known
+
+
+def test_schemes_differ_by_their_rules_alone():
+    """What a scheme does differently is a field of its rule; no other line asks for its name."""
+    comparing = []
+    for file in SOURCES:
+        for node in ast.walk(ast.parse(file.read_text(encoding="utf-8"))):
+            if isinstance(node, ast.Compare):
+                texts = {item.value for item in ast.walk(node) if isinstance(item, ast.Constant)}
+                comparing += [f"{file.relative_to(PACKAGE)}:{node.lineno}"] if texts & set(SCHEMES) else []
+    assert not comparing
+
+
+def test_what_A_is_made_of_is_asked_for_in_few_places():
+    """Code that differs by the parts of A belongs into the methods of Inertia."""
+    parts = {"DenseBlocks", "SparseBlocks", "GivenInverse"}
+    asked = []
+    for file in SOURCES:
+        for node in ast.walk(ast.parse(file.read_text(encoding="utf-8"))):
+            if isinstance(node, ast.Call) and isinstance(node.func, ast.Name) and node.func.id == "isinstance":
+                if parts & {name.id for name in ast.walk(node.args[1]) if isinstance(name, ast.Name)}:
+                    asked.append(f"{file.relative_to(PACKAGE)}:{node.lineno}")
+    assert len(asked) <= 10, asked
 
 
 def test_folders_are_at_most_two_deep():

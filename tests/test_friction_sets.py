@@ -242,11 +242,10 @@ def test_contacts_without_torsion_are_the_same_in_three_rows_and_in_four() -> No
     """A problem of isotropic contacts solved with an unused torsional row, bit for bit."""
     sim = pile(torsion=0.0)
     contacts, problem = sim.last.contacts, sim.last.problem
-    where = contacts.body_a, contacts.body_b, contacts.point, contacts.normal, contacts.tangent
     friction = np.tile([0.5, 0.5, 0.0], (len(contacts), 1))
     solutions = []
     for rows in (3, 4):
-        J = contact_rows.contact_jacobian(*where, sim.state.q, sim.model.block, rows)
+        J = contact_rows.contact_jacobian(sim.model, contacts, sim.state.q, rows=rows)
         bias = np.zeros((len(contacts), rows))
         bias[:, :3] = problem.bias.reshape(-1, 3)
         given = ContactProblem(problem.momentum, J, bias.ravel(), contact_laws(friction, rows))

@@ -10,18 +10,16 @@ from stickslip import Drive, InputError, Scene, compile_scene
 from stickslip.joint_description import JOINT_KINDS
 from stickslip.joint_tables import (
     ANGLE,
-    BILATERAL,
-    BOUNDED,
     DISTANCE,
     DOT,
     FREE,
-    LIMIT,
     LOCKED,
     OTHER_ANGLE,
     POINT,
     TURN,
     no_joints,
 )
+from stickslip.law_codes import BILATERAL, BOUNDED, LIMIT
 
 P, Q = (0, 0, 0), (0, 0, 1)
 

@@ -4,7 +4,7 @@ import numpy as np
 import pytest
 
 from stickslip import Model, Scene, Simulation, Stepping, compile_scene
-from stickslip.collision.contacts import find_contacts
+from stickslip.collision.rigid_contacts import find_contacts
 from stickslip.geometry.rotation import about_axis
 from stickslip.stabilisation import stabilise
 

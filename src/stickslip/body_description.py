@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
-from typing import Literal
+from typing import Literal, TypedDict
 
 from numpy.typing import ArrayLike
 
@@ -13,6 +13,7 @@ from stickslip.checks import instance
 from stickslip.errors import InputError
 from stickslip.geometry.mass import MassProperties
 from stickslip.geometry.shapes import Placed
+from stickslip.materials import Friction
 from stickslip.names import shown
 
 Kind = Literal["static", "kinematic", "dynamic"]
@@ -30,6 +31,30 @@ class Body:
 
     index: int
     name: str
+
+
+class BodyOptions(TypedDict, total=False):
+    """Options that every ``add_*`` method takes; they are explained at :meth:`Scene.add_body`."""
+
+    name: str
+    kind: Kind
+    density: float
+    mass: float
+    inertia: ArrayLike
+    material: str
+    friction: Friction
+    restitution: float
+    torsion: float
+    tangential_restitution: float
+    friction_axis: ArrayLike
+    contact_stiffness: float
+    contact_dissipation: float
+    velocity: ArrayLike
+    angular_velocity: ArrayLike
+    force: ArrayLike
+    torque: ArrayLike
+    motion: Motion
+    colour: tuple[float, float, float]
 
 
 @dataclass(eq=False)

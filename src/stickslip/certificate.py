@@ -16,7 +16,7 @@ from stickslip.contact.islands import problem_islands
 from stickslip.contact.laws import BOUNDED, BOX_SET, CONTACT, LIMIT, project_scaled
 from stickslip.contact.momentum_error import momentum_error
 from stickslip.contact.problem import ContactProblem
-from stickslip.contact.residual import island_residual, scaled_residual
+from stickslip.contact.residual import island_residual
 from stickslip.dynamics import joints
 from stickslip.dynamics.soft_bodies import SoftMotion
 from stickslip.energy_ledger import EnergyLedger, Pushes, step_energy
@@ -85,7 +85,7 @@ class Certificate:
 
     @property
     def finite(self) -> bool:
-        """Whether every number is one."""
+        """Whether every number is finite."""
         return all(isfinite(x) for x in (*vars(self).values(), *vars(self.energy).values()) if isinstance(x, float))
 
     def as_dict(self) -> dict[str, object]:
@@ -118,7 +118,7 @@ def certify(
     lam, v = solution.lam, solution.v
     prescribed = np.zeros(problem.row_count) if problem.prescribed is None else problem.prescribed
     gap_bias = problem.bias - prescribed  # the part of the bias that is no velocity of a body
-    u = problem.constraint_velocity(v)
+    u = solution.u if solution.u is not None else problem.constraint_velocity(v)
     v_before = before.v[model.dynamic].ravel()
     if soft is not None:
         v_before = np.concatenate([v_before, soft.v[model.soft.free].ravel()])
@@ -148,7 +148,7 @@ def certify(
         cone_violation=cone / h,
         direction_error=angle,
         wrong_dissipation=feeding / h,
-        natural_residual=scaled_residual(problem, lam, u),
+        natural_residual=solution.exact_residual,
         worst_residual=island_residual(problem, lam, u, islands, ROUNDING * far / ahead),
         gliding_gap=ahead * gliding,
         joint_error=float(apart.max(initial=0.0)),

@@ -83,7 +83,7 @@ def fraction(where: str, what: str, value: Any) -> float:
 
 
 def whole(where: str, what: str, value: Any, least: int = 0, most: int = MOST) -> int:
-    """A whole number from ``least`` to ``most``; 2.0 is none."""
+    """A whole number from ``least`` to ``most``; 2.0, a float, is rejected."""
     plain = _scalar(value)
     good = isinstance(plain, int | np.integer) and not isinstance(plain, bool | np.timedelta64)
     if not good or plain < least:

@@ -3,23 +3,22 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Any, NamedTuple
+from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
 
 from stickslip.arrays import Array, Ints
 from stickslip.certificate import SLIP_FRACTION
+from stickslip.collision.contacts import Contacts
 from stickslip.jit import kernel
 from stickslip.linalg.vec3 import cross, load3
-
-if TYPE_CHECKING:
-    from stickslip.collision.contacts import Contacts
-    from stickslip.collision.soft_contacts import SoftContacts
-    from stickslip.simulation import StepResult
+from stickslip.step_result import StepContacts, StepResult
 
 OPEN, STICK, SLIP = range(3)
 STATUS_NAMES = ("open", "stick", "slip")
+NOBODY, NOTHING = np.zeros((0, 3), dtype=np.int32), np.zeros((0, 3))
+"""Nodes and weights of the contacts of scenes without soft bodies."""
 AT_BOUND = 1e-6
 """Friction within this share of its bound counts as at the bound."""
 
@@ -61,37 +60,6 @@ class ContactReport:
         return [STATUS_NAMES[code] for code in self.status]
 
 
-class StepContacts(NamedTuple):
-    """All k contacts of a step; the normal points from a to b.
-
-    Those of soft bodies follow those of rigid ones, piece by piece where the step was cut.
-    """
-
-    body_a: Ints
-    """(k,) rigid body, or Model.body_count + soft body; a soft body that touches itself is both."""
-    body_b: Ints
-    point: Array
-    """(k, 3) [m] world."""
-    normal: Array
-    """(k, 3) unit, world."""
-    gap: Array
-    """(k,) [m]"""
-    friction: Array
-    """(k, 3) coefficients along two tangents and about the normal [m]."""
-    impulse: Array
-    """(k, 4) on b: world frame [N s], and torsion about the normal [N m s]; soft bodies have none."""
-    slip: Array
-    """(k, 3) [m/s] tangential velocity of b relative to a, world frame."""
-    status: Ints
-    """(k,) OPEN, STICK or SLIP."""
-    node_a: Ints
-    """(k, 3) nodes of soft bodies that take part on side a, -1 where there is none; no rows in scenes without any."""
-    node_b: Ints
-    weight_a: Array
-    """(k, 3) their shares of the impulse."""
-    weight_b: Array
-
-
 def contacts_of(result: StepResult) -> StepContacts:
     """Contacts of every kind of pair: rigid with rigid, rigid with soft, soft with soft, soft with itself.
 
@@ -107,7 +75,7 @@ def contacts_of(result: StepResult) -> StepContacts:
 def _own_contacts(result: StepResult) -> StepContacts:
     """Contacts of a whole step, or of the last piece of one that was cut."""
     rigid, soft, problem, state = result.contacts, result.soft_contacts, result.problem, result.state
-    parts: list[Contacts | SoftContacts] = [rigid] if soft is None else [rigid, soft]
+    parts: list[Contacts] = [rigid] if soft is None else [rigid, soft]
 
     def joined(name: str) -> NDArray[Any]:
         arrays = [getattr(part, name) for part in parts]
@@ -126,12 +94,6 @@ def _own_contacts(result: StepResult) -> StepContacts:
             padding[len(rigid) :, :3] = values[cut : cut + 3 * len(soft)].reshape(-1, 3)
         lam, u = padded
 
-    def of_nodes(name: str, none: float) -> NDArray[Any]:
-        if soft is None:
-            return np.zeros((0, 3), dtype=type(none))
-        own = getattr(soft, name)
-        return np.concatenate([np.full((len(rigid), 3), none, own.dtype), own])
-
     normal, friction = joined("normal"), joined("friction")
     slip, status = np.empty_like(normal), np.empty(len(normal), dtype=np.int32)
     still = SLIP_FRACTION * max(problem.free_speed, 1e-12)
@@ -146,10 +108,10 @@ def _own_contacts(result: StepResult) -> StepContacts:
         impulse=state.contact_impulse if soft is None else np.concatenate([state.contact_impulse, state.soft_impulse]),
         slip=slip,
         status=status,
-        node_a=of_nodes("node_a", -1),
-        node_b=of_nodes("node_b", -1),
-        weight_a=of_nodes("weight_a", 0.0),
-        weight_b=of_nodes("weight_b", 0.0),
+        node_a=NOBODY if soft is None else joined("node_a"),
+        node_b=NOBODY if soft is None else joined("node_b"),
+        weight_a=NOTHING if soft is None else joined("weight_a"),
+        weight_b=NOTHING if soft is None else joined("weight_b"),
     )
 
 

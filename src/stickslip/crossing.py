@@ -14,9 +14,11 @@ from math import sqrt
 
 import numpy as np
 
-from stickslip.arrays import Array, Bools, Ints, LongInts
-from stickslip.collision.contacts import Contacts, find_contacts
-from stickslip.dynamics import contact_rows
+from stickslip.arrays import Array, Bools, LongInts
+from stickslip.collision.contacts import Contacts
+from stickslip.collision.lookahead import Found
+from stickslip.collision.reach import Approach, common_velocity, relative_speeds, speeds
+from stickslip.collision.rigid_contacts import find_contacts
 from stickslip.geometry.shapes import HALF_SPACE, MESH
 from stickslip.jit import kernel
 from stickslip.linalg.vec3 import (
@@ -32,7 +34,6 @@ from stickslip.linalg.vec3 import (
     sub,
 )
 from stickslip.model import Model
-from stickslip.step_contacts import Found, common_velocity
 from stickslip.step_status import MOST_TURN
 from stickslip.stepping import Stepping
 
@@ -51,7 +52,7 @@ def allowed_depth(thickness: Array, began: Array) -> Array:
 
 
 def is_slow(model: Model, v: Array, v_end: Array, h: float) -> bool:
-    """Whether nobody can go too far in a step of h with velocities v before and v_end (nb, 6) after it."""
+    """Whether no body can go too far in a step of h with velocities v before and v_end (nb, 6) after it."""
     way, turn = _longest(model.lever, v, v_end, h)
     return turn <= MOST_TURN and 2.0 * way <= SHARE * model.shape_points.thinnest
 
@@ -67,28 +68,23 @@ def watched_contacts(
 ) -> Contacts | None:
     """Contacts at the start q (nb, 7) of a step of pairs that could pass through each other in it; None where none can.
 
-    way, way_end (nb, 6) [m, rad]: what bodies would have moved by with their velocities before and after the step.
-    ``found``: what the step found at q; where somebody moved further than was looked, they are sought here.
+    way, way_end (nb, 6) [m, rad]: displacements of bodies with their velocities before and after the step.
+    ``found``: what the step found at q; where a body moved further than the step looked, they are sought here.
     """
     if not len(model.dynamic):
         return None
     thinnest, thickness = model.shape_points.thinnest, model.shape_points.thickness
-    length, length_end = (contact_rows.speeds(model, each, common_velocity(model, each)) for each in (way, way_end))
+    length, length_end = (speeds(model, each, common_velocity(model, each)) for each in (way, way_end))
     longest = np.maximum(length, length_end)
     contacts, reach = (None, None) if found is None or found.reach is None else (found.near, found.reach)
     if reach is None and longest.max() <= thinnest:
         return None  # what overlaps now is seen in the next step
     further = np.ones(model.body_count, dtype=bool) if reach is None else length_end > reach
     if contacts is None or further.any():
-        margin = options.margin_under(float(np.linalg.norm(model.gravity)))
-
-        def pair_reach(a: Ints, b: Ints) -> Array:
-            ways = (contact_rows.relative_speeds(model, each, a, b) for each in (way, way_end))
-            return margin + np.maximum(*ways)
-
-        contacts = find_contacts(model, q, longest + 0.5 * margin, contacts, further, pair_reach, ignored)
-    pair = contacts.body_a, contacts.body_b
-    relative = np.maximum(*(contact_rows.relative_speeds(model, each, *pair) for each in (way, way_end)))
+        margin = options.margin_under(model.gravity_norm)
+        approach = Approach(way, way_end, np.zeros(model.body_count), 1.0, margin)
+        contacts = find_contacts(model, q, longest + 0.5 * margin, contacts, further, approach, ignored)
+    relative = relative_speeds(model, way, way_end, contacts.body_a, contacts.body_b)
     fast = np.flatnonzero(relative > SHARE * np.minimum(thickness[contacts.shape_a], thickness[contacts.shape_b]))
     return contacts.take(fast) if len(fast) else None
 
@@ -128,7 +124,7 @@ def crossings(
 
 
 def entering(model: Model, shape: int, p: Array, end: Array, allowed: float) -> Bools:
-    """Which of the ways from p to end (k, 3), as seen from a mesh, lead deeper into it than allowed [m]."""
+    """Which of the segments from p to end (k, 3), as seen from a mesh, lead deeper into it than allowed [m]."""
     found = np.zeros(len(p), dtype=np.bool_)
     _entering(p, end, allowed, model.meshes, model.shape_mesh[shape], found)
     return found
@@ -146,7 +142,7 @@ def _carried(q, q_end, i, turns, direction):
 
 @kernel
 def _longest(lever, v, v_end, h):
-    """Longest way [m] of any surface and largest turn [rad] of any body in h, with either of two velocities."""
+    """Largest displacement [m] of any surface, largest turn [rad] of any body in h, with either of two velocities."""
     way, turn = 0.0, 0.0
     for i in range(lever.shape[0]):
         for k in range(2):
@@ -216,7 +212,7 @@ def _seen_from(q, i, position, rotation, x):
 
 @kernel
 def _enters(p, end, radius, shallow, deep, meshes, m):
-    """Whether a ball on its way from p to end gets deeper than ``deep`` into mesh m through one of its triangles, in
+    """Whether a ball that moves from p to end gets deeper than ``deep`` into mesh m through one of its triangles, in
     front of which, or no deeper than ``shallow`` behind which, it began."""
     for k in range(3):  # it must get into the box about the mesh, and that deep
         low, high = min(p[k], end[k]) - radius + deep, max(p[k], end[k]) + radius - deep

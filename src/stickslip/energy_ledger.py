@@ -1,7 +1,7 @@
 """The energy of a step: where it went, and whether the numerics made some in any island.
 
 Books are kept for all bodies together (EnergyLedger) and, to find energy that numerics made, for each island apart: a
-heavy neighbour has so much energy that what a light body gained of nothing is not seen beside it.
+heavy neighbour has so much energy that what numerics gave a light body is not seen beside it.
 """
 
 from __future__ import annotations
@@ -26,7 +26,7 @@ from stickslip.solvers.protocol import Solution
 from stickslip.state import State
 
 LEAST_GAIN = 1e-9
-"""[J] energy that numerics may make of nothing in any island."""
+"""[J] energy that numerics may add to any island."""
 
 
 @dataclass(frozen=True)
@@ -74,7 +74,7 @@ class Pushes(NamedTuple):
 
 
 class StepEnergy(NamedTuple):
-    """The ledger of a step, and what the numerics made of nothing where they made most."""
+    """The ledger of a step, and what the numerics added to the island where they added most."""
 
     ledger: EnergyLedger
     made: float
@@ -204,7 +204,7 @@ class _Books:
         self.known += self._sum(island, before)
 
     def made(self) -> float:
-        """Largest gain of an island of nothing, over what it had; impacts may be given back by weights.
+        """Largest numerical gain of an island, over what it had; impacts may be given back by weights.
 
         Impulses act over mean velocities, weights over those at the end: what counts is energy that numerics made and
         that is still there.

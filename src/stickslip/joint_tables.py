@@ -11,16 +11,15 @@ import numpy as np
 from stickslip.arrays import Array, Ints, LongInts
 from stickslip.geometry.rotation import conjugate, matrix, multiply
 from stickslip.joint_description import JOINT_KINDS, WORLD, JointDescription, JointKind
+from stickslip.law_codes import BILATERAL, BOUNDED, ELASTIC, LIMIT
 
 POINT, DISTANCE, DOT, TURN, ANGLE, OTHER_ANGLE, NOTHING, MIDDLE = range(8)
-"""What a row measures between the joint frames of a and b; d is the way from the point of a to that of b.
+"""What a row measures between the joint frames of a and b; d is the vector from the point of a to that of b.
 
 POINT: d along axis i of a [m]. DISTANCE: |d| [m]. DOT: axis i of a . axis j of b. TURN: component i of the rotation
 vector from a to b, in a [rad]. ANGLE: that of x of b about z of a [rad]; OTHER_ANGLE: that of b about its own x,
 against z of a [rad]. MIDDLE: d along axis i of the frame halfway between those of a and b [m].
 """
-BILATERAL, LIMIT, ELASTIC, BOUNDED = 1, 2, 3, 4
-"""Codes of ``block_law``: those of contact/laws.py, which stands above this layer."""
 
 
 class Measure(NamedTuple):

@@ -6,12 +6,13 @@ about the axis, and is zero at time zero; the coordinate of distances, ropes and
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, TypedDict, Unpack, cast
+from typing import TypedDict, Unpack, cast
 
 import numpy as np
 from numpy.typing import ArrayLike
 
 from stickslip import checks
+from stickslip.body_description import Body, BodyDescription
 from stickslip.checks import positive, vector
 from stickslip.errors import InputError
 from stickslip.joint_description import (
@@ -29,9 +30,6 @@ from stickslip.joint_description import (
     two_bodies,
 )
 from stickslip.names import shown
-
-if TYPE_CHECKING:
-    from stickslip.body_description import Body, BodyDescription
 
 __all__ = ["Drive", "Joint", "JointDescription", "JointMethods"]
 

@@ -21,7 +21,6 @@ from numpy.typing import NDArray
 from stickslip.arrays import Array, LongInts
 from stickslip.collision.contacts import Contacts
 from stickslip.collision.matching import match
-from stickslip.contact import delassus
 from stickslip.contact.block_laws import Laws, contact_laws
 from stickslip.contact.momentum import Momentum
 from stickslip.contact.problem import KINDS, ContactProblem
@@ -32,17 +31,16 @@ from stickslip.dynamics.contact_springs import normal_compliance
 from stickslip.dynamics.joint_projection import tangent_velocity
 from stickslip.dynamics.joint_stiffness import geometric_stiffness
 from stickslip.dynamics.soft_rows import SoftRows
-from stickslip.linalg import block_rows, inertia
+from stickslip.linalg import block_rows
 from stickslip.linalg.block_rows import BlockRows
-from stickslip.linalg.inertia import BlockDiagonal, Inertia, SparseInertia, block_diagonal
+from stickslip.linalg.dense_blocks import equal_blocks
+from stickslip.linalg.inertia import Inertia
 from stickslip.model import Model
 from stickslip.settling import settle
 from stickslip.soft_linearisation import Part, SoftLinearisation, joined_parts, over_all
-from stickslip.solvers.budget import Clock
-from stickslip.solvers.protocol import Solution, Travelled
+from stickslip.solvers.protocol import Solution
 from stickslip.state import State
 from stickslip.stepping import Stepping
-from stickslip.substeps import take_substeps
 
 ROUNDING = 1e-6
 """Share of the bodies' distances from the origin; with a tolerance of 1e-8 the rounding of positions is below it."""
@@ -63,6 +61,12 @@ class Rows(NamedTuple):
     """(m,) [m/s] the part of the bias that is the velocity of bodies with prescribed motion."""
 
 
+def constraints_move(model: Model) -> bool:
+    """Whether problems of the model depend on where they are linearised, beside their contacts."""
+    soft = model.soft
+    return bool(model.joints.count or (soft.count and not (soft.linear and not len(soft.weld_node))))
+
+
 class Linearisation:
     """The constraints of one step as functions of the velocities at its end."""
 
@@ -79,14 +83,15 @@ class Linearisation:
         """Contacts found at q (nb, 7), velocities v (nb, 6) before the step, with those that are prescribed for it."""
         self.soft = soft
         self.model, self.state, self.contacts, self.q, self.v, self.options = model, state, contacts, q, v, options
-        self.passive = options.scheme == "passive"
-        self.middle = rigid_bodies.advance(q, v, 0.5 * options.dt) if self.passive else q
+        rule = options.rule
+        self.means, self.forces_at, self.settles = rule.mean_velocities, rule.forces_at, rule.settles
+        self.middle = rigid_bodies.advance(q, v, 0.5 * options.dt) if self.means else q
         self.A = rigid_bodies.mass_blocks(model, self.middle)
         self.v_free = rigid_bodies.free_velocity(model, self.middle, v, state.force, options.dt)
-        if self.passive:  # of the mean velocity, which gains half of what that at the end does
-            self.A = self.A._replace(data=options.gain * self.A.data, inverse=self.A.inverse / options.gain)
+        if self.means:  # of the mean velocity, which gains half of what that at the end does
+            self.A = self.A.scaled(rule.gain)
             before = v[model.dynamic].ravel()
-            self.v_free = before + (self.v_free - before) / options.gain
+            self.v_free = before + (self.v_free - before) / rule.gain
         springs = normal_compliance(contacts.compliance, options, model.contact_rows)
         self.laws = contact_laws(contacts.friction, model.contact_rows)._replace(compliance=springs)
         self.layout = joints.joint_layout(model, state.joint_broken) if model.joints.count else None
@@ -100,7 +105,7 @@ class Linearisation:
         """The problem with its rows at q; with lam (m,), joint forces of about that size turn with the bodies."""
         problem = self._problem(self.first, self.q, self.v, None)
         # where the rows are, as if nothing moved; with mean velocities they are where those before the step lead
-        about = self.start if self.passive else np.zeros(problem.unknown_count)
+        about = self.start if self.means else np.zeros(problem.unknown_count)
         return self._stiffened(problem, self.q, about, lam)
 
     def at(self, v: Array, lam: Array | None = None) -> ContactProblem:
@@ -114,10 +119,6 @@ class Linearisation:
         v_all, q_end = self._end(v)
         return self._stiffened(self._problem(self.first, q_end, v_all, v), q_end, v, lam)
 
-    def substeps(self, count: int, clock: Clock) -> Travelled:
-        """The step taken in ``count`` small ones; see protocol.Step."""
-        return take_substeps(self, count, clock)
-
     @property
     def start(self) -> Array:
         """Velocities (nv,) at which the problem of ``at_start`` is linearised."""
@@ -127,7 +128,7 @@ class Linearisation:
     @property
     def moves(self) -> bool:
         """Whether the problem depends on where it is linearised, beside its contacts."""
-        return self.layout is not None or (self.soft is not None and self.soft.moves)
+        return constraints_move(self.model)
 
     def remembered(self) -> Array:
         """Impulses (m,) of the last step, matched to the rows of this one."""
@@ -165,17 +166,17 @@ class Linearisation:
 
         Where the unknowns are mean velocities, along which sticking contacts and welds hold, too.
         """
-        if self.passive:
+        if self.settles == "all":
             return settle(self.model, self.layout, after, problem, solution.lam)
-        if self.layout is None or self.options.scheme != "moreau":
+        if self.layout is None or self.settles == "nothing":
             return after
         return replace(after, v=tangent_velocity(self.model, self.layout, after.q, after.v))
 
     def with_end(self, solution: Solution) -> Solution:
         """The solution with the velocities at the end of the step, where its unknowns are the mean ones."""
-        if not self.passive or solution.v_end is not None:
+        if not self.means or solution.v_end is not None:
             return solution
-        v_end = self.start + self.options.gain * (solution.v - self.start)
+        v_end = self.start + self.options.rule.gain * (solution.v - self.start)
         # spins belong to the middle of the step, and turn on with the bodies; their energy is the same
         rigid = slice(0, self.model.rigid_dof_count)
         _, q_end = self._end(solution.v)
@@ -210,11 +211,17 @@ class Linearisation:
         """The configuration (nb, 7) half a step from its start with v (nb, 6)."""
         return rigid_bodies.advance(self.q, v, 0.5 * self.options.dt)
 
-    def _free(self, q: Array, at: Array | None) -> tuple[BlockDiagonal, Array]:
+    def _force_configuration(self, v: Array) -> Array | None:
+        """Where forces act (nb, 7) if bodies move with v (nb, 6); None: at the end of the step."""
+        if self.forces_at == "found":
+            return self.q
+        return self._halfway(v) if self.forces_at == "halfway" else None
+
+    def _free(self, q: Array, at: Array | None) -> tuple[Inertia, Array]:
         """A and v_free where forces act; arms and inertia of different q would spin thin links about their axes."""
-        if at is None or self.options.scheme == "moreau":
+        if at is None or self.forces_at == "found":
             return self.A, self.v_free
-        if self.passive:
+        if self.forces_at == "halfway":
             return self.A, rigid_bodies.spun(self.model, self.A, self.v_free, at, self.options.dt)
         v_free = rigid_bodies.carried_along(self.model, self.q, q, self.v_free)
         return rigid_bodies.mass_blocks(self.model, q), v_free
@@ -227,27 +234,26 @@ class Linearisation:
         lam: Array | None,
     ) -> ContactProblem:
         """The problem with the turning of joint forces in its A, about v (nv,) and lam (m,)."""
-        if lam is None or self.layout is None or self.options.scheme == "moreau" or not np.isfinite(lam).all():
+        if lam is None or self.layout is None or self.forces_at == "found" or not np.isfinite(lam).all():
             return problem
         q_force, tau = q_end, self.options.horizon
-        if self.passive:
+        if self.forces_at == "halfway":
             v_all = rigid_bodies.scatter(self.model, self.v, v)
             q_force, tau = self._halfway(v_all), 0.5 * tau
         summed = self.options.geometric == "column-sums"
         K = geometric_stiffness(self.model, q_force, self.joint_impulses(lam), tau, summed)
         # a solver that diverges must not lose the masses in rounding
-        rigid = problem.A.rigid if isinstance(problem.A, SparseInertia) else problem.A
-        masses = rigid.data[: 36 * len(K)].reshape(-1, 6, 6)
+        masses = problem.A.dense.data[: 36 * len(K)].reshape(-1, 6, 6)
         size, most = np.abs(K).max(axis=(1, 2)), STIFFEST * np.abs(masses).max(axis=(1, 2))
         blocks = masses + np.divide(most, size, out=np.ones_like(size), where=size > most)[:, None, None] * K
         inverses = np.linalg.inv(blocks)
         inverses = 0.5 * (inverses + np.swapaxes(inverses, 1, 2))
-        H = _with_rigid(problem.A, block_diagonal(blocks, inverses))
+        H = problem.A.with_dense(equal_blocks(blocks, inverses))
         # H (v' - v_free') - J^T lam' = A (v - v_free) + H (v' - v) - J^T lam'
         missing = -problem.momentum.gain(v)
         solved = problem.momentum.missing is None
-        momentum = Momentum(H, v + inertia.solve(H, missing)) if solved else Momentum(H, v, missing)
-        scale = problem.scale._replace(speed=problem.free_speed, masses=problem.masses)  # the same measures
+        momentum = Momentum(H, v + H.solve(missing)) if solved else Momentum(H, v, missing)
+        scale = problem.with_speed()._replace(masses=problem.masses)  # the same measures
         return replace(problem, momentum=momentum, scale=scale).trusted()
 
     def _first_rows(self) -> Rows:
@@ -263,8 +269,8 @@ class Linearisation:
         if self.radii is None:
             self.radii = contact_motion.core_radii(self.model, self.contacts, self.q)
         point, growth = contact_motion.moved_contacts(self.contacts, self.radii, self.q, q_end)
-        middle = self.options.scheme == "moreau"
-        J, carried = (self.first.J, self.first.prescribed) if middle else self._contact_rows(point, q_end)
+        stay = self.forces_at == "found"
+        J, carried = (self.first.J, self.first.prescribed) if stay else self._contact_rows(point, q_end)
         bias = carried + self.gap_bias
         normal = slice(0, None, self.model.contact_rows)
         moved = block_rows.apply(J, v[: self.model.rigid_dof_count])
@@ -273,10 +279,9 @@ class Linearisation:
 
     def _contact_rows(self, point: Array, q: Array) -> tuple[BlockRows, Array]:
         """J of the contacts at their points (nc, 3) and q (nb, 7), and the velocities (m,) of prescribed motion."""
-        contacts, model = self.contacts, self.model
-        where = contacts.body_a, contacts.body_b, point, contacts.normal, contacts.tangent, q
-        J = contact_rows.contact_jacobian(*where, model.block, model.contact_rows)
-        return J, contact_rows.prescribed_bias(*where, model.block, model.contact_rows, self.v)
+        where = self.model, self.contacts, q
+        J = contact_rows.contact_jacobian(*where, point)
+        return J, contact_rows.contact_velocities(*where, self.v, prescribed_only=True, point=point)
 
     def _problem(self, rows: Rows, q: Array, v: Array, at: Array | None) -> ContactProblem:
         """The problem of these contact rows, and of all else at q (nb, 7) with v (nb, 6), where ``at`` (nv,) led.
@@ -296,7 +301,8 @@ class Linearisation:
             nodes, x = (self.soft.motion.v, self.soft.x) if at is None else self.soft.end(at)
             momentum = self.soft.momentum(A, v_free, nodes)
             response = self.soft.contact_response(A, part.rows.J, nodes) if self.soft.as_rows else None
-            after = self.soft.parts_after_joints(q, v, nodes, x, ahead, self._halfway(v) if self.passive else None)
+            q_force = self._halfway(v) if self.forces_at == "halfway" else None
+            after = self.soft.parts_after_joints(q, v, nodes, x, ahead, q_force)
         if self.layout is not None:
             part = joined_parts(part, self._joints(q, v, ahead))
         for each in after:
@@ -309,14 +315,16 @@ class Linearisation:
             scale = scale._replace(momentum=np.concatenate([none, self.soft.momentum_size]))
             if response is not None:
                 # a node answers a contact with its elements, not with its mass alone
-                mobility = delassus.diagonal(found.J, momentum.A)
+                mobility = momentum.A.mobility(found.J)
                 mobility[: len(response)] = response
                 scale = scale._replace(mobility=mobility)
         if self.layout is not None or after:
             # joints that need no force leave the rounding of positions; residuals are not measured by that
-            noise = float(np.abs(q[:, :3]).max(initial=0.0)) / self.options.horizon
-            noise = ROUNDING * max(noise, 0.0 if self.soft is None else self.soft.noise())
-            scale = scale._replace(rounding=noise)
+            rounding = ROUNDING * np.abs(q[self.model.dynamic, :3]).max(axis=1, initial=0.0) / self.options.horizon
+            if self.soft is not None:
+                nodes = np.full(len(self.model.soft.free), ROUNDING * self.soft.noise())
+                rounding = np.concatenate([rounding, nodes])
+            scale = scale._replace(rounding=rounding)
         return ContactProblem(
             momentum, found.J, found.bias, laws, h, found.prescribed, v_before=self.start, gap=gap, keys=self.keys,
             scale=scale,
@@ -344,23 +352,12 @@ class Linearisation:
         """Rows of joints at q (nb, 7) with v (nb, 6)."""
         state, options, layout = self.state, self.options, self.layout
         assert layout is not None
-        q_force = self.q if options.scheme == "moreau" else self._halfway(v) if self.passive else None
+        q_force = self._force_configuration(v)
         found = joints.joint_part(
             self.model, layout, state.joint_angle, state.joint_target, q, v, options.dt, options.horizon, ahead,
-            q_force, self.v if self.passive else None,
+            q_force, self.v if self.means else None,
         )  # fmt: skip
         blocks = len(found.law)
         laws = Laws(found.law, np.zeros(blocks, np.int32), np.zeros((blocks, 3)), found.compliance, found.bound)
         J = found.J if self.soft is None else over_all(found.J, self.model)
         return Part(SoftRows(J, found.bias, found.prescribed, found.compliance), laws)
-
-
-def _with_rigid(A: Inertia, rigid: BlockDiagonal) -> Inertia:
-    """A with other blocks of the rigid bodies, which come first."""
-    if isinstance(A, SparseInertia):
-        return A.with_rigid(rigid)
-    assert isinstance(A, BlockDiagonal)
-    own = len(rigid.data)
-    return A._replace(
-        data=np.concatenate([rigid.data, A.data[own:]]), inverse=np.concatenate([rigid.inverse, A.inverse[own:]])
-    )

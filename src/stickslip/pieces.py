@@ -13,7 +13,7 @@ from __future__ import annotations
 from collections import Counter
 from collections.abc import Sequence
 from dataclasses import fields, replace
-from typing import TYPE_CHECKING, NamedTuple, Protocol
+from typing import NamedTuple, Protocol
 
 import numpy as np
 from numpy.typing import NDArray
@@ -21,7 +21,7 @@ from numpy.typing import NDArray
 from stickslip import soft_crossing
 from stickslip.arrays import Array, Bools, Ints
 from stickslip.certificate import Certificate
-from stickslip.contact_report import StepContacts, contacts_of
+from stickslip.contact_report import contacts_of
 from stickslip.crossing import crossings, is_slow, watched_contacts
 from stickslip.dynamics import joints, rigid_bodies
 from stickslip.dynamics.energy import energies
@@ -31,11 +31,9 @@ from stickslip.model import Model
 from stickslip.solvers.budget import left
 from stickslip.solvers.protocol import Solver
 from stickslip.state import State
+from stickslip.step_result import StepContacts, StepResult
 from stickslip.step_status import MOST_TURN, WORST_FIRST, touching_turns
 from stickslip.stepping import Stepping
-
-if TYPE_CHECKING:
-    from stickslip.simulation import StepResult
 
 MOST_PIECES = 40
 """Pieces of a step at most, the last one included."""
@@ -47,8 +45,8 @@ SHORTEST = 0.05
 """Share of a piece that went too far at which the next try is at least."""
 NOBODY = -1
 SHARES = (0.5, 0.25, 0.125, 0.0, 0.0, 0.0)
-"""Of their way: how far bodies go that cannot be carried, the first that lets nothing pass; zero more than once, since
-others may be stopped by those that stay."""
+"""Shares of their displacements by which bodies move that cannot be carried: the first that lets nothing pass; zero
+more than once, since others may be stopped by those that stay."""
 STATUSES = (*WORST_FIRST, "max-seconds", "max-iterations", "stalled")
 """What a step is called that has a piece of this status, worst first."""
 
@@ -89,8 +87,8 @@ def excess(model: Model, before: State, result: StepResult, options: Stepping) -
     way, way_end = options.dt * before.v, options.dt * after.v
     turn = touching_turns(model, after, result.problem, result.solution.lam, options.dt) / MOST_TURN
     bodies = turn > 1.0
-    # with the midpoint rule contacts are found half a step later, when it may be too late
-    found = None if options.scheme == "moreau" else result.found
+    # contacts that are found later in the step, as with the midpoint rule, may have been found too late
+    found = None if options.rule.contacts_at > 0.0 else result.found
     ignored = model.ignored_pairs(before.joint_broken)
     watched = watched_contacts(model, before.q, way, way_end, found, options, ignored)
     crossing = np.zeros(0)
@@ -116,7 +114,7 @@ def take_in_pieces(
     Where the solver's budget does not allow more tries, it is ``whole`` with what went too far left behind. Without
     looking ahead it is ``whole`` as it is.
     """
-    if not options.lookahead:  # who asks for discrete detection is told what it cost
+    if not options.lookahead:  # with discrete detection the step says what that cost
         return _flagged(whole, too_far)
     taken, at_once = Taken(state, options.dt), too_far
     taken.count(whole)
@@ -196,9 +194,9 @@ class Taken:
 
 
 def _left_behind(model: Model, before: State, result: StepResult, options: Stepping, too_far: Excess) -> StepResult:
-    """A piece in which bodies that went too far, and what is joined to them, go only a share of their way, or none.
+    """A piece in which bodies that went too far, and what is joined to them, move by a share of it, or not at all.
 
-    They lose time; on their way they keep the velocities that they had, at its end those that were solved for. What met
+    They lose time; meanwhile they keep the velocities that they had, at its end those that were solved for. What met
     a body of prescribed motion rides along with it. Others that go too far then, because those are in their way, stay
     behind, too.
     """
@@ -236,7 +234,7 @@ def _spread(model: Model, before: State, stays: Bools, carrier: Ints) -> None:
 
 
 def _behind(model: Model, before: State, after: State, stays: Bools, carrier: Ints, share: float) -> State:
-    """The state ``after`` with bodies that stay behind at a share of their way from ``before``."""
+    """The state ``after`` with bodies that stay behind at a share of their displacement from ``before``."""
     rigid, soft = stays[: model.body_count] & (model.block >= 0), stays[model.body_count :]
     q, nodes = after.q.copy(), after.node_position.copy()
     middle = rigid_bodies.advance(before.q, before.v, share * (after.time - before.time))
@@ -247,7 +245,7 @@ def _behind(model: Model, before: State, after: State, stays: Bools, carrier: In
     nodes[mine] += (1.0 - share) * (before.node_position - after.node_position)[mine]
     if share == 0.0:
         return replace(after, q=q, node_position=nodes)
-    # who is still on the way has met nothing yet
+    # a body that is still moving has met nothing yet
     v, node_v = after.v.copy(), after.node_velocity.copy()
     v[rigid], node_v[mine] = before.v[rigid], before.node_velocity[mine]
     return replace(after, q=q, v=v, node_position=nodes, node_velocity=node_v)

@@ -35,7 +35,7 @@ def regular_file(path: str | os.PathLike[str], what: str, needed: str) -> Path:
     """The path of a file that can be opened without waiting for anybody.
 
     ``what`` is what the file should be ("state file"), ``needed`` what the user should give. Anything else, also an
-    empty file, raises a FileError; a path that is none an InputError.
+    empty file, raises a FileError; what is no path raises an InputError.
     """
     file = checked_path(what, path)
     try:

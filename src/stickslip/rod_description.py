@@ -4,19 +4,17 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 from math import pi
-from typing import TYPE_CHECKING, Literal
+from typing import Literal
 
 import numpy as np
 from numpy.typing import ArrayLike
 
 from stickslip.arrays import Array
+from stickslip.body_description import Body
 from stickslip.checks import array, not_negative, positive
 from stickslip.errors import InputError
 from stickslip.geometry.rotation import between, conjugate, matrix, multiply, rotation_vector
 from stickslip.joint_description import Joint, SectionSprings
-
-if TYPE_CHECKING:
-    from stickslip.scene import Body
 
 Rest = Literal["straight", "as given"]
 SHORTEST = 1e-9

@@ -13,7 +13,7 @@ from numpy.typing import ArrayLike
 
 from stickslip import checks
 from stickslip.arrays import Array
-from stickslip.body_description import body_index
+from stickslip.body_description import Body, BodyDescription, BodyOptions, body_index
 from stickslip.checks import not_negative, positive
 from stickslip.errors import InputError
 from stickslip.geometry.rotation import between, multiply
@@ -31,9 +31,6 @@ from stickslip.rod_description import (
     segment_mass,
     transported_frames,
 )
-
-if TYPE_CHECKING:
-    from stickslip.scene import Body, BodyDescription, BodyOptions
 
 __all__ = ["Rod", "RodMethods"]
 

@@ -6,13 +6,13 @@ import os
 from collections.abc import Sequence
 from dataclasses import dataclass, field, replace
 from math import inf
-from typing import Any, TypedDict, Unpack, cast
+from typing import Any, Unpack, cast
 
 from numpy.typing import ArrayLike
 
 from stickslip import checks
 from stickslip.arrays import Array
-from stickslip.body_description import KINDS, Body, BodyDescription, Kind, Motion, body_index
+from stickslip.body_description import KINDS, Body, BodyDescription, BodyOptions, Kind, Motion, body_index
 from stickslip.body_mass import mass_properties
 from stickslip.checks import unit_quaternion, vector
 from stickslip.errors import InputError
@@ -28,30 +28,6 @@ from stickslip.soft import SoftMethods
 from stickslip.soft_description import SoftBody, SoftDescription
 
 __all__ = ["KINDS", "Body", "BodyDescription", "Kind", "Motion", "Scene"]
-
-
-class BodyOptions(TypedDict, total=False):
-    """Options that every ``add_*`` method takes; they are explained at :meth:`Scene.add_body`."""
-
-    name: str
-    kind: Kind
-    density: float
-    mass: float
-    inertia: ArrayLike
-    material: str
-    friction: Friction
-    restitution: float
-    torsion: float
-    tangential_restitution: float
-    friction_axis: ArrayLike
-    contact_stiffness: float
-    contact_dissipation: float
-    velocity: ArrayLike
-    angular_velocity: ArrayLike
-    force: ArrayLike
-    torque: ArrayLike
-    motion: Motion
-    colour: tuple[float, float, float]
 
 
 @dataclass(eq=False)

@@ -4,9 +4,8 @@ from __future__ import annotations
 
 import time
 from collections.abc import Callable
-from dataclasses import dataclass, field, replace
+from dataclasses import replace
 from math import inf
-from typing import cast
 
 import numpy as np
 from numpy.typing import ArrayLike
@@ -14,23 +13,20 @@ from numpy.typing import ArrayLike
 from stickslip import checks
 from stickslip.arrays import Array
 from stickslip.body_description import handle_fits
-from stickslip.certificate import Certificate, certify
+from stickslip.certificate import certify
 from stickslip.checks import finite, unit_quaternion, vector
-from stickslip.collision.contacts import Contacts
+from stickslip.collision.lookahead import contacts_of_step
 from stickslip.collision.matching import remember
-from stickslip.collision.soft_contacts import SoftContacts
 from stickslip.contact.potentials import Known
-from stickslip.contact.problem import ContactProblem
-from stickslip.contact_report import ContactReport, StepContacts, report_contacts
+from stickslip.contact_report import ContactReport, report_contacts
 from stickslip.divergence import check_finite
 from stickslip.dynamics import joints, prescribed, rigid_bodies
 from stickslip.errors import InputError
 from stickslip.geometry import rotation
 from stickslip.joint_tables import NOTHING
 from stickslip.joints import Joint
-from stickslip.linalg.inertia import SparseInertia
 from stickslip.linalg.threads import one_blas_thread
-from stickslip.linearisation import Linearisation
+from stickslip.linearisation import constraints_move
 from stickslip.model import DYNAMIC, KINEMATIC, STATIC, Model, compile_scene
 from stickslip.names import shown
 from stickslip.pieces import excess, take_in_pieces
@@ -38,35 +34,16 @@ from stickslip.scene import KINDS, Body, Scene
 from stickslip.soft_description import SoftBody
 from stickslip.soft_linearisation import elastic_rows, soft_step
 from stickslip.soft_reading import SoftReading
-from stickslip.solvers.condensed import solve_once, solve_with_potentials
-from stickslip.solvers.protocol import Solution, Solver, StepsItself
+from stickslip.solvers.methods import method_of
+from stickslip.solvers.protocol import Solver
 from stickslip.solvers.registry import DEFAULT, make_solver
-from stickslip.solvers.repeated import solve_repeatedly
 from stickslip.stabilisation import stabilise
 from stickslip.state import State, check_state, initial_state
-from stickslip.step_contacts import Found, contacts_of_step
+from stickslip.step_result import StepResult
 from stickslip.stepping import Stepping
+from stickslip.substeps import StepLinearisation
 
-
-@dataclass(frozen=True, eq=False)
-class StepResult:
-    """Everything one step produced."""
-
-    state: State
-    contacts: Contacts
-    problem: ContactProblem
-    solution: Solution
-    certificate: Certificate
-    warm: Array | None = None
-    """(m,) impulses that the solver started from: those of the last step."""
-    timings: dict[str, float] = field(default_factory=dict)
-    """Seconds per stage: collide, assemble, solve, integrate, stabilise, certify."""
-    soft_contacts: SoftContacts | None = None
-    """Contacts of soft bodies; their rows follow those of ``contacts``."""
-    found: Found | None = None
-    """Which contacts were sought and found."""
-    earlier: tuple[StepContacts, ...] = ()
-    """Contacts of the earlier pieces of a step that was cut (pieces.py); all other fields are of its last piece."""
+__all__ = ["Simulation", "StepResult"]
 
 
 class Simulation(SoftReading):
@@ -89,7 +66,7 @@ class Simulation(SoftReading):
         if dt is not None:
             self.stepping = replace(self.stepping, dt=dt)
         self.solver = make_solver(solver) if isinstance(solver, str) else solver
-        if not callable(getattr(self.solver, "solve", None)):
+        if not isinstance(self.solver, Solver) or isinstance(self.solver, type):
             raise InputError(f"simulation: solver is {shown(solver)}; the name of a solver or a solver is needed")
         if self.model.joints.count and self.stepping.stabilisation:
             raise InputError(
@@ -106,6 +83,10 @@ class Simulation(SoftReading):
                 "contact_stiffness, whose springs need overlaps; it must be 0"
             )
         self.elastic_rows = elastic_rows(self.solver, self.stepping)
+        self.method = method_of(
+            self.solver, self.stepping.joints == "potentials", bool(self.model.soft.count) and not self.elastic_rows,
+            constraints_move(self.model),
+        )  # fmt: skip
         self.potentials: Known = {}
         self.state = initial_state(self.model)
         self.last: StepResult | None = None
@@ -128,34 +109,24 @@ class Simulation(SoftReading):
 
         # find contacts at the start of the step, or at its middle ([erleben2017] eq. 41)
         v = prescribed.velocities(model, state, h)
-        q = rigid_bodies.advance(state.q, v, 0.5 * h) if options.scheme == "moreau" else state.q
+        at = options.rule.contacts_at
+        q = rigid_bodies.advance(state.q, v, at * h) if at > 0.0 else state.q
         found = contacts_of_step(model, q, v, options, model.ignored_pairs(state.joint_broken))
         contacts = found.contacts
         soft = None
         if model.soft.count:
             # what factorises A with joints in it has no use for factors without them
-            unsolved = getattr(solver, "matrix_free", False) or options.joints == "potentials"
+            unsolved = solver.takes.factors != "prepared" or options.joints == "potentials"
             soft = soft_step(model, state, q, v, options, self.elastic_rows, unsolved)
         clock.append(time.perf_counter())
 
         # the problem of this step
-        linearisation = Linearisation(model, state, contacts, q, v, options, soft)
+        linearisation = StepLinearisation(model, state, contacts, q, v, options, soft)
         warm = linearisation.remembered() if options.warm_start else None
         problem = linearisation.at_start(warm)
         clock.append(time.perf_counter())
 
-        # solvers that are nonlinear in positions linearise again themselves; joints and elements hold at position level
-        # with all, unless joints are potentials
-        if getattr(solver, "steps_itself", False):
-            solution = cast(StepsItself, solver).advance(linearisation, problem, warm)
-        elif options.joints == "potentials":
-            solution = solve_with_potentials(solver, problem, warm, self.potentials)
-        elif getattr(solver, "nonlinear", False) and not isinstance(problem.A, SparseInertia):
-            solution = solver.solve(problem, warm, linearisation.at)
-        elif linearisation.moves and not getattr(solver, "once", False):
-            solution = solve_repeatedly(solver, problem, warm, linearisation.joints_at, linearisation.start)
-        else:
-            solution = solve_once(solver, problem, warm)
+        solution = self.method(solver, linearisation, problem, warm, self.potentials)
         problem = solution.problem or problem
         clock.append(time.perf_counter())
 

@@ -13,7 +13,7 @@ from numpy.typing import ArrayLike, NDArray
 
 from stickslip import checks
 from stickslip.arrays import Array, Ints
-from stickslip.body_description import body_index, handle_fits
+from stickslip.body_description import Body, BodyDescription, body_index, handle_fits
 from stickslip.checks import finite, positive, unit_quaternion, vector
 from stickslip.errors import InputError
 from stickslip.geometry import rotation as turns
@@ -32,9 +32,6 @@ from stickslip.soft_description import (
     SoftDescription,
     Welded,
 )
-
-if TYPE_CHECKING:
-    from stickslip.body_description import Body, BodyDescription
 
 
 class SoftMethods:

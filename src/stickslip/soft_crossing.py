@@ -1,7 +1,7 @@
 """Which nodes of soft bodies have gone through rigid bodies within a step.
 
-A node is followed along the straight way that it took as seen from each shape. The signed distance to a convex shape is
-a convex function along a line, so its least value is found by cutting the line into thirds; with meshes, the way must
+A node is followed along its straight path as seen from each shape. The signed distance to a convex shape is
+a convex function along a line, so its least value is found by cutting the line into thirds; with meshes, the path must
 not lead through a triangle.
 """
 
@@ -10,15 +10,15 @@ from __future__ import annotations
 import numpy as np
 
 from stickslip.arrays import Array, Bools
-from stickslip.collision.contacts import shape_poses
 from stickslip.collision.point_shapes import signed_distances
+from stickslip.collision.shape_poses import shape_poses
 from stickslip.crossing import SHARE, allowed_depth, entering
 from stickslip.geometry.shapes import HALF_SPACE, MESH
 from stickslip.model import Model
 from stickslip.state import State
 
 SEARCHES = 20
-"""Times that a way is cut: what is left of it is 3e-4 of its length."""
+"""Times that a path is cut: what is left of it is 3e-4 of its length."""
 
 
 def crossed(model: Model, before: State, after: State) -> Bools:
@@ -59,7 +59,7 @@ def _longest(model: Model, start: Array, end: Array, before: State, after: State
 
 
 def _goes_deep(model: Model, s: int, p: Array, d: Array) -> Bools:
-    """Which of the ways p + t d (k, 3), seen from shape s, go deeper into it than allowed."""
+    """Which of the paths p + t d (k, 3), seen from shape s, go deeper into it than allowed."""
     thickness = model.shape_points.thickness[s]
     if model.shape_type[s] == MESH:
         return entering(model, s, p, p + d, SHARE * thickness)

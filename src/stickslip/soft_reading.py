@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from dataclasses import dataclass, replace
 from math import inf
-from typing import TYPE_CHECKING
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
@@ -23,10 +22,8 @@ from stickslip.names import shown
 from stickslip.soft_description import SoftBody
 from stickslip.soft_tables import SoftTables
 from stickslip.state import State
+from stickslip.step_result import StepResult
 from stickslip.stepping import Stepping
-
-if TYPE_CHECKING:
-    from stickslip.simulation import StepResult
 
 
 @dataclass(frozen=True, eq=False)

@@ -13,7 +13,8 @@ from __future__ import annotations
 import numpy as np
 
 from stickslip.arrays import Array
-from stickslip.collision.contacts import Contacts, find_contacts
+from stickslip.collision.contacts import Contacts
+from stickslip.collision.rigid_contacts import find_contacts
 from stickslip.contact.block_laws import Laws
 from stickslip.contact.laws import LIMIT
 from stickslip.contact.momentum import Momentum
@@ -32,7 +33,7 @@ SWEEPS = 200
 
 def stabilise(model: Model, q: Array, options: Stepping) -> Array:
     """q (nb, 7) with overlaps removed, in up to ``options.stabilisation`` passes; only dynamic bodies move."""
-    reach = np.full(model.body_count, 0.5 * options.margin_under(float(np.linalg.norm(model.gravity))))
+    reach = np.full(model.body_count, 0.5 * options.margin_under(model.gravity_norm))
     for _ in range(options.stabilisation):
         contacts = find_contacts(model, q, reach)
         if contacts.gap.min(initial=np.inf) >= -options.slop - RESOLUTION:
@@ -47,8 +48,7 @@ def stabilise(model: Model, q: Array, options: Stepping) -> Array:
 
 def _displacement_problem(model: Model, q: Array, contacts: Contacts, slop: float) -> ContactProblem:
     """The linear complementarity problem of eq. (49): one row per contact; overlaps within ``slop`` [m] stay."""
-    where = contacts.body_a, contacts.body_b, contacts.point, contacts.normal, contacts.tangent
-    J, count = contact_rows.contact_jacobian(*where, q, model.block), len(contacts)
+    J, count = contact_rows.contact_jacobian(model, contacts, q, rows=3), len(contacts)
     normal_rows = BlockRows(
         row_start=np.arange(count + 1, dtype=np.int32),
         entry_start=J.entry_start,

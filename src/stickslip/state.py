@@ -50,7 +50,7 @@ class State:
     joint_impulse: Array = field(default_factory=lambda: np.zeros(0))
     """(k,) [N s or N m s] of every row of joints in the last step; zero where the joint is broken."""
     joint_angle: Array = field(default_factory=lambda: np.zeros((0, 2)))
-    """(nj, 2) [rad] angles of joints, full turns counted; zero where a coordinate is none."""
+    """(nj, 2) [rad] angles of joints, full turns counted; zero where a coordinate is no angle."""
     joint_target: Array = field(default_factory=lambda: np.zeros((0, 2, 2)))
     """(nj, 2, 2) position and velocity that the drive of each coordinate aims at."""
     joint_broken: Bools = field(default_factory=lambda: np.zeros(0, dtype=np.bool_))

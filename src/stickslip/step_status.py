@@ -14,7 +14,6 @@ from stickslip.geometry import rotation
 from stickslip.geometry.shapes import CAPSULE, CYLINDER
 from stickslip.model import Model
 from stickslip.solvers.protocol import Solution, Solver
-from stickslip.solvers.verdict import tolerance_of
 from stickslip.state import State
 
 WORST_FIRST = ("diverged", "passed-through", "joints-apart", "turned-too-far")
@@ -52,14 +51,14 @@ def step_status(
             return word
     if solution.status == "converged" and solver is not None and _measured_alike(solver):
         # the solver looked at all islands together, and one of them is hidden by the others
-        if worst > max(FAR_ABOVE * tolerance_of(solver), COARSE):
+        if worst > max(FAR_ABOVE * solver.tolerance, COARSE):
             return "stalled"
     return solution.status
 
 
 def _measured_alike(solver: Solver) -> bool:
     """Whether the solver's tolerance is for the residual that certificates report."""
-    return getattr(solver, "law", None) == "exact" and getattr(solver, "criterion", "scaled") == "scaled"
+    return solver.takes.law == "exact" and solver.takes.criterion == "scaled"
 
 
 def touching_turns(model: Model, after: State, problem: ContactProblem, lam: Array, h: float) -> Array:

@@ -7,12 +7,8 @@ from dataclasses import dataclass
 from typing import Literal
 
 from stickslip.checks import boolean, choice, fraction, not_negative, positive, whole
+from stickslip.schemes import SCHEMES, Scheme, SchemeRule
 
-Scheme = Literal["euler", "symplectic", "moreau", "passive"]
-SCHEMES: dict[Scheme, tuple[float, float]] = {
-    "euler": (1.0, 1.0), "symplectic": (0.0, 1.0), "moreau": (0.5, 0.5), "passive": (0.5, 1.0),
-}  # fmt: skip
-"""theta and theta_vq of each scheme ([han2023] eq. 1): where forces of soft bodies act, and how positions advance."""
 Geometric = Literal["projected", "column-sums"]
 GEOMETRIC: tuple[Geometric, ...] = ("projected", "column-sums")
 Elasticity = Literal["auto", "matrix", "rows"]
@@ -85,19 +81,14 @@ class Stepping:
             object.__setattr__(self, name, check("stepping", name, getattr(self, name)))
 
     @property
-    def theta(self) -> tuple[float, float]:
-        """theta and theta_vq of the scheme."""
+    def rule(self) -> SchemeRule:
+        """The properties of the scheme."""
         return SCHEMES[self.scheme]
-
-    @property
-    def gain(self) -> float:
-        """v_end - v_start over v - v_start, v the unknown velocities of a step: 2 where they are the mean ones."""
-        return 2.0 if self.scheme == "passive" else 1.0
 
     @property
     def horizon(self) -> float:
         """[s] time from where contacts are found to the end of the step."""
-        return 0.5 * self.dt if self.scheme == "moreau" else self.dt
+        return (1.0 - self.rule.contacts_at) * self.dt
 
     def margin_under(self, gravity: float) -> float:
         """[m] gap up to which contacts at rest take part in a step, under ``gravity`` [m/s^2]."""

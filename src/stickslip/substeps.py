@@ -1,4 +1,4 @@
-"""A step in many small ones, by position-based dynamics: what solvers/xpbd.py asks of a step.
+"""A step in many substeps, by position-based dynamics: what solvers/xpbd.py asks of a step.
 
 Contacts are those of the step. Bodies with prescribed motion move evenly through it.
 """
@@ -8,7 +8,6 @@ from __future__ import annotations
 import time
 from collections.abc import Callable
 from dataclasses import replace
-from typing import TYPE_CHECKING
 
 import numpy as np
 
@@ -22,25 +21,31 @@ from stickslip.dynamics.xpbd_elements import Nodes, element_room
 from stickslip.dynamics.xpbd_joints import joint_room, other_blocks
 from stickslip.dynamics.xpbd_rods import sections_of
 from stickslip.dynamics.xpbd_soft_contacts import soft_points
-from stickslip.dynamics.xpbd_steps import Parts, mixed_steps, rigid_steps
+from stickslip.dynamics.xpbd_steps import Parts, SoftSystem, small_steps
 from stickslip.errors import InputError
-from stickslip.linalg import inertia
+from stickslip.linearisation import Linearisation
 from stickslip.model import DYNAMIC, STATIC
 from stickslip.soft_description import MOONEY_RIVLIN
+from stickslip.soft_linearisation import SoftLinearisation
 from stickslip.solvers.budget import Clock, in_chunks
-from stickslip.solvers.protocol import Travelled
-
-if TYPE_CHECKING:
-    from stickslip.linearisation import Linearisation
+from stickslip.solvers.protocol import SubstepResult
 
 ROUNDING = 1e-7
 """Share of the bodies' distances from the origin; with a tolerance of 1e-8 the rounding of positions is below it."""
 
 
-def take_substeps(step: Linearisation, count: int, clock: Clock) -> Travelled:
-    """The step in ``count`` small ones, with one Gauss-Seidel pass over all constraints in each.
+class StepLinearisation(Linearisation):
+    """A step that can also be taken in many substeps; see protocol.Step."""
 
-    Where time is up, the rest is a single one.
+    def substeps(self, count: int, clock: Clock) -> SubstepResult:
+        """The step taken in ``count`` substeps."""
+        return take_substeps(self, count, clock)
+
+
+def take_substeps(step: Linearisation, count: int, clock: Clock) -> SubstepResult:
+    """The step in ``count`` substeps, with one Gauss-Seidel pass over all constraints in each.
+
+    Where time is up, the rest is a single substep.
     """
     _check_features(step)
     started = time.perf_counter()
@@ -58,42 +63,29 @@ def take_substeps(step: Linearisation, count: int, clock: Clock) -> Travelled:
     least = step.options.restitution_speed
     v = np.empty_like(bodies.v)
     lam, mean, end = [impulse.ravel()], [v], [bodies.v]
-    if step.soft is None:
+    soft = None if step.soft is None else _soft_system(step, step.soft)
 
-        def run(parts: Parts) -> None:
-            rigid_steps(  # type: ignore[no-untyped-call]
-                bodies, *joints, points, least, parts, joint_room(), joint_impulse, impulse
-            )
-
-    else:
-        soft, own, motion = model.soft, step.soft, step.soft.motion
-        nodes = _nodes(step)
-        touching = soft_points(model, own.contacts, step.q, motion.x, step.options)
-        welds = soft.weld_node, soft.weld_body, soft.weld_point
-        weld_impulse, soft_impulse = np.zeros((len(soft.weld_node), 3)), np.zeros((len(own.contacts), 3))
-
-        def run(parts: Parts) -> None:
-            mixed_steps(  # type: ignore[no-untyped-call]
-                bodies, nodes, *joints, soft.elements, motion.pressure, *welds, points, touching, least, parts,
-                joint_room(), element_room(), joint_impulse, weld_impulse, impulse, soft_impulse,
-            )  # fmt: skip
+    def run(parts: Parts) -> None:
+        small_steps(  # type: ignore[no-untyped-call]
+            bodies, *joints, points, least, parts, joint_room(), soft, joint_impulse, impulse
+        )
 
     made = _take_parts(run, h, count, clock)
-    if step.soft is not None:
-        lam.append(soft_impulse.ravel())
-        mean.append((nodes.x - motion.x) / h)
-        end.append(nodes.v)
+    if soft is not None and step.soft is not None:
+        lam.append(soft.contact_impulse.ravel())
+        mean.append((soft.nodes.x - step.soft.motion.x) / h)
+        end.append(soft.nodes.v)
     mean_velocities(step.q, bodies.q, bodies.turned, h, v)  # type: ignore[no-untyped-call]
     if step.layout is not None:
         lam.append(joint_impulse[step.layout.row])
-    if step.soft is not None:
-        lam.append(weld_impulse.ravel())
-    unknown = [model.dynamic] if step.soft is None else [model.dynamic, model.soft.free]
+    if soft is not None:
+        lam.append(soft.weld_impulse.ravel())
+    unknown = [model.dynamic] if soft is None else [model.dynamic, model.soft.free]
     v_mean = np.concatenate([part[rows].ravel() for part, rows in zip(mean, unknown, strict=True)])
     v_end = np.concatenate([part[rows].ravel() for part, rows in zip(end, unknown, strict=True)])
     seconds = time.perf_counter() - started
     judged = _judged(step, v_mean, v_end, h / count)
-    return Travelled(v_mean, v_end, np.concatenate(lam), judged, seconds, made)
+    return SubstepResult(v_mean, v_end, np.concatenate(lam), judged, seconds, made)
 
 
 def _take_parts(run: Callable[[Parts], None], h: float, count: int, clock: Clock) -> int:
@@ -120,7 +112,7 @@ def _judged(step: Linearisation, v_mean: Array, v_end: Array, small: float) -> C
     problem = step.joints_at(v_mean)
     q_end = rigid_bodies.advance(step.q, rigid_bodies.scatter(step.model, step.v, v_mean), step.options.dt)
     gain, rigid = v_end - v_mean, step.model.rigid_dof_count
-    gain[:rigid] = inertia.apply(rigid_bodies.mass_blocks(step.model, q_end), gain[:rigid])
+    gain[:rigid] = rigid_bodies.mass_blocks(step.model, q_end).apply(gain[:rigid])
     if step.soft is not None:
         gain[rigid:] *= np.repeat(step.model.soft.mass[step.model.soft.free], 3)
     # velocities are differences of positions over a ``small`` step [s], and have their rounding
@@ -128,7 +120,7 @@ def _judged(step: Linearisation, v_mean: Array, v_end: Array, small: float) -> C
     size = problem.momentum_size.copy()
     size[:rigid:6] += ROUNDING * step.model.mass[dynamic] * np.linalg.norm(q_end[dynamic, :3], axis=1) / small
     momentum = Momentum(problem.A, v_mean, -problem.momentum.gain(v_mean) - gain)
-    return replace(problem, momentum=momentum, scale=problem.scale._replace(speed=problem.free_speed, momentum=size))
+    return replace(problem, momentum=momentum, scale=problem.with_speed()._replace(momentum=size))
 
 
 def _bodies(step: Linearisation) -> Bodies:
@@ -145,19 +137,29 @@ def _bodies(step: Linearisation) -> Bodies:
     )  # fmt: skip
 
 
-def _nodes(step: Linearisation) -> Nodes:
-    """The nodes at the start of the step."""
-    assert step.soft is not None
-    soft, motion = step.model.soft, step.soft.motion
+def _soft_system(step: Linearisation, own: SoftLinearisation) -> SoftSystem:
+    """The soft bodies at the start of the step."""
+    soft, motion = step.model.soft, own.motion
     mobility = np.where(soft.block >= 0, 1.0 / soft.mass, 0.0)
     acceleration = motion.external / soft.mass[:, None]
-    return Nodes(mobility, acceleration, soft.alpha, motion.x.copy(), motion.x.copy(), motion.v.copy())
+    return SoftSystem(
+        Nodes(mobility, acceleration, soft.alpha, motion.x.copy(), motion.x.copy(), motion.v.copy()),
+        soft.elements,
+        motion.pressure,
+        soft.weld_node,
+        soft.weld_body,
+        soft.weld_point,
+        soft_points(step.model, own.contacts, step.q, motion.x, step.options),
+        element_room(),
+        np.zeros((len(soft.weld_node), 3)),
+        np.zeros((len(own.contacts), 3)),
+    )
 
 
 def _check_features(step: Linearisation) -> None:
     """Raise an InputError that names what position-based dynamics does not know here."""
     options, model, where = step.options, step.model, "solver xpbd"
-    if options.scheme != "euler":
+    if not options.rule.fully_implicit:
         raise InputError(f"{where}: scheme is {options.scheme!r}; it has its own, so the scheme must be 'euler'")
     if len(step.contacts) and step.contacts.restitution[:, 1].any():
         raise InputError(f"{where}: a material has a tangential restitution; it takes normal restitution alone")

@@ -33,7 +33,6 @@ from stickslip.geometry.tet_files import read_tet_mesh
 from stickslip.io.problem_file import load_file
 from stickslip.io.recording import read_recording
 from stickslip.model import compile_scene
-from stickslip.solvers.condensed import solve_once
 from stickslip.solvers.registry import make_solver
 from stickslip.view.course import course_of_recording
 from stickslip.view.report_facts import report_facts
@@ -208,7 +207,7 @@ def _use_problem(file: Path, rng: np.random.Generator) -> str:
     content = load_file(file)
     guess = content.guesses[0] if content.guesses else None
     solver = "nsgs" if rng.random() < 0.7 else "auto"
-    solve_once(make_solver(solver, max_iterations=20), content.problem, guess)
+    make_solver(solver, max_iterations=20).solve(content.problem, guess)
     return "read"
 
 

@@ -21,7 +21,7 @@ from raw_problems import raw_problem
 from stickslip.arrays import Array
 from stickslip.contact.problem import ContactProblem
 from stickslip.errors import StickslipError
-from stickslip.solvers.condensed import solve_once
+from stickslip.solvers.methods import solve
 from stickslip.solvers.protocol import Solution, Solver
 from stickslip.solvers.registry import make_solver
 
@@ -95,7 +95,7 @@ def _solved(
     """The solution, or None where the solver refused the problem or broke."""
     try:
         with np.errstate(all="ignore"):
-            return solve_once(solver, problem, None if warm is None else warm.copy())
+            return solve(solver, problem, None if warm is None else warm.copy())
     except StickslipError:
         out.counts[f"{solver.name}: refused"] += 1
     except Exception as error:  # whatever it is, it is not for users
@@ -152,7 +152,8 @@ def _belongs(judge: Judge, found: Solution, tolerance: float) -> bool:
 
 def _fingerprint(problem: ContactProblem, warm: Array | None) -> bytes:
     """The bytes of all that was given."""
-    arrays = [problem.J.data, problem.bias, *problem.laws, problem.A.data]
+    A = problem.A
+    arrays = [problem.J.data, problem.bias, *problem.laws, A.dense.data, A.nodes.data, *(A.given or ())]
     arrays += [] if warm is None else [warm]
     if problem.momentum.missing is None:
         arrays.append(problem.v_free)

@@ -364,11 +364,13 @@ def _run(case: Case, sim: Simulation, found: Outcome, what: str) -> None:
             apart, joint = judge.apart()
             if apart > 1.01 * APART:
                 found.fail("joints apart", f"{joint} by {apart:.2g} of its body's size; {where}")
-            exact = solver.law == "exact" and getattr(solver, "criterion", "scaled") == "scaled"
+            exact = solver.takes.law == "exact" and solver.takes.criterion == "scaled"
             tolerance = getattr(solver, "tolerance", np.inf)
             if exact and max(c.natural_residual, c.momentum_relative) > 2.0 * tolerance:
                 found.fail("residual", f"{c.natural_residual:.2g}, momentum {c.momentum_relative:.2g}; {where}")
-            if not case.driven and solver.law != "penalty":  # whose springs push overlaps apart as fast as they like
+            if (
+                not case.driven and solver.takes.law != "penalty"
+            ):  # whose springs push overlaps apart as fast as they like
                 made, had = judge.made(result, before)
                 found.counts["judged energies"] += 1
                 if made > 0.01 * had + 1e-8:

@@ -6,7 +6,8 @@ import numpy as np
 import pytest
 
 from stickslip import Body, Scene, Simulation
-from stickslip.collision.contacts import Contacts, find_contacts
+from stickslip.collision.contacts import Contacts
+from stickslip.collision.rigid_contacts import find_contacts
 from stickslip.geometry.generators import surface_of_revolution
 from stickslip.geometry.mesh_shapes import BOX_TRIANGLES
 from stickslip.model import compile_scene

@@ -4,8 +4,8 @@ import numpy as np
 import pytest
 
 from stickslip import Scene
-from stickslip.collision.contacts import shape_poses
 from stickslip.collision.point_shapes import signed_distances
+from stickslip.collision.shape_poses import shape_poses
 from stickslip.geometry.generators import jack
 from stickslip.geometry.hull import polyhedron
 from stickslip.model import compile_scene

@@ -5,8 +5,9 @@ import pytest
 from scipy.interpolate import LinearNDInterpolator
 
 from stickslip import Scene
-from stickslip.collision.contact_sides import EDGE_HITS, KIND_SHIFT, NODE_FACE, NODE_HITS, NODE_SHAPE
-from stickslip.collision.soft_contacts import SoftContacts, find_soft_contacts
+from stickslip.collision.contacts import Contacts
+from stickslip.collision.soft_contacts import find_soft_contacts
+from stickslip.collision.soft_keys import EDGE_HITS, KIND_SHIFT, NODE_FACE, NODE_HITS, NODE_SHAPE
 from stickslip.geometry.tet_generators import box
 from stickslip.model import Model, compile_scene
 from stickslip.soft_description import SoftBody, elastic
@@ -17,7 +18,7 @@ STEP = 0.01
 
 def contacts_of(
     model: Model, velocity: np.ndarray | None = None, margin: float = 1e-3, continuous: bool = False, **options: object
-) -> SoftContacts:
+) -> Contacts:
     """Contacts at the start, with node velocities as given."""
     x = model.soft.x_start
     given = np.zeros_like(x) if velocity is None else velocity
@@ -28,7 +29,7 @@ def contacts_of(
     return found
 
 
-def check(model: Model, found: SoftContacts) -> None:
+def check(model: Model, found: Contacts) -> None:
     """What holds of all contacts, whatever they are."""
     assert (np.diff(found.key) > 0).all()
     np.testing.assert_allclose(np.linalg.norm(found.normal, axis=1), 1.0, atol=1e-12)
@@ -47,8 +48,12 @@ def check(model: Model, found: SoftContacts) -> None:
         assert (weight[node < 0] == 0.0).all()
         owner = model.soft.node_body[np.maximum(node, 0)] + model.body_count
         assert ((owner == body[:, None]) | (node < 0)).all()
-    for name in found.__dataclass_fields__:
-        assert getattr(found, name).flags.c_contiguous, name
+    np.testing.assert_array_equal(found.shape_a >= 0, rigid)
+    np.testing.assert_array_equal(model.shape_body[found.shape_a[rigid]], found.body_a[rigid])
+    assert (found.shape_b == -1).all()
+    assert found.nodes is not None
+    columns = [getattr(found, name) for name in found.__dataclass_fields__ if name != "nodes"]
+    assert all(column.flags.c_contiguous for column in (*columns, *found.nodes))
 
 
 def stack(gap: float = 5e-4) -> Scene:

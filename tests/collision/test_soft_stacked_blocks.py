@@ -4,8 +4,9 @@ import numpy as np
 import pytest
 
 from stickslip import Scene, Simulation, elastic, tet_generators
-from stickslip.collision.contact_sides import KIND_SHIFT, NODE_FACE, SOFT_EDGES
-from stickslip.collision.soft_contacts import SoftContacts, find_soft_contacts
+from stickslip.collision.contacts import Contacts
+from stickslip.collision.soft_contacts import find_soft_contacts
+from stickslip.collision.soft_keys import KIND_SHIFT, NODE_FACE, SOFT_EDGES
 from stickslip.geometry.rotation import matrix
 from stickslip.model import compile_scene
 from stickslip.soft_description import SoftBody
@@ -19,7 +20,7 @@ TURNS = {
 }
 
 
-def two_blocks(pattern: str, turn: tuple[float, ...], noise: float, seed: int = 0) -> tuple[SoftContacts, np.ndarray]:
+def two_blocks(pattern: str, turn: tuple[float, ...], noise: float, seed: int = 0) -> tuple[Contacts, np.ndarray]:
     """Contacts of a block and an equal one on its top face, nodes off by ``noise`` [m]; and the top's normal."""
     scene = Scene()
     mesh = tet_generators.box((1.0, 1.2, 1.5), 1, pattern)

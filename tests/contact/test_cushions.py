@@ -17,8 +17,8 @@ from stickslip.linalg.block_rows import to_dense
 from stickslip.solvers.registry import SOLVERS, make_solver
 from stickslip.solvers.verdict import judge_solution
 
-EXACT = [name for name, solver in SOLVERS.items() if solver.law == "exact"]
-TORSION = [name for name, solver in SOLVERS.items() if solver.law == "exact" and solver.all_friction_sets]
+EXACT = [name for name in SOLVERS if make_solver(name).takes.law == "exact"]
+TORSION = [name for name in EXACT if "ellipsoid" in make_solver(name).takes.friction_sets]
 
 
 def groove(torsion: float = 0.0) -> ContactProblem:

@@ -11,7 +11,8 @@ from stickslip.contact import laws
 from stickslip.dynamics import joints, rigid_bodies
 from stickslip.dynamics.joint_rows import measure_rows, row_speed
 from stickslip.geometry.rotation import about_axis
-from stickslip.joint_tables import BILATERAL, BOUNDED, LIMIT, X, Y, Z
+from stickslip.joint_tables import X, Y, Z
+from stickslip.law_codes import BILATERAL, BOUNDED, LIMIT
 from stickslip.linalg import block_rows
 from stickslip.state import initial_state
 

@@ -5,6 +5,9 @@ import pytest
 from scipy.integrate import solve_ivp
 
 from stickslip import Model, Scene, Stepping, compile_scene
+from stickslip.collision import lookahead
+from stickslip.collision.contacts import Contacts
+from stickslip.collision.reach import speeds
 from stickslip.dynamics import contact_rows, rigid_bodies
 from stickslip.dynamics.energy import energies
 from stickslip.geometry.rotation import matrix
@@ -41,7 +44,7 @@ def top() -> Model:
 
 def test_mass_blocks_and_their_inverses() -> None:
     model, q, _ = crowd()
-    A = rigid_bodies.mass_blocks(model, q)
+    A = rigid_bodies.mass_blocks(model, q).dense
     blocks, inverses = A.data.reshape(-1, 6, 6), A.inverse.reshape(-1, 6, 6)
     assert len(blocks) == 5
     for b, i in enumerate(model.dynamic):
@@ -184,6 +187,12 @@ def random_contacts(bodies: int, count: int = 12) -> tuple[np.ndarray, ...]:
     return a, b, rng.normal(size=(count, 3)), normal, tangent
 
 
+def contacts_at(a: np.ndarray, b: np.ndarray, point: np.ndarray, normal: np.ndarray, tangent: np.ndarray) -> Contacts:
+    """Contacts of which only the place is known."""
+    count, two = len(a), np.zeros((len(a), 2))
+    return Contacts(np.arange(count), a, b, a, b, point, normal, np.zeros(count), tangent, 0.0 * normal, two, two)
+
+
 def relative_velocity(q: np.ndarray, v: np.ndarray, a: np.ndarray, b: np.ndarray, point: np.ndarray) -> np.ndarray:
     """By central differences: where material points of a and b that are at the contact now go."""
     eps = 1e-5
@@ -207,8 +216,9 @@ def test_contact_rows_are_the_relative_velocity_of_the_points(rows: int) -> None
     a, b, point, normal, tangent = random_contacts(6)
     assert 0 in a
     assert 0 in b
-    where = a, b, point, normal, tangent, q, model.block, rows
-    J, bias = contact_rows.contact_jacobian(*where), contact_rows.prescribed_bias(*where, v)
+    contacts = contacts_at(a, b, point, normal, tangent)
+    J = contact_rows.contact_jacobian(model, contacts, q, rows=rows)
+    bias = contact_rows.contact_velocities(model, contacts, q, v, prescribed_only=True, rows=rows)
     u = to_dense(J) @ v[model.dynamic].ravel() + bias
     differences = relative_velocity(q, v, a, b, point)
     frames = np.stack([normal, tangent, np.cross(normal, tangent)], axis=1)
@@ -217,7 +227,9 @@ def test_contact_rows_are_the_relative_velocity_of_the_points(rows: int) -> None
     if rows == 4:  # the fourth is the relative spin about the normal
         spin = np.sum(normal * (v[b, 3:] - v[a, 3:]), axis=1)
         np.testing.assert_allclose(u.reshape(-1, 4)[:, 3], spin, atol=1e-13)
-    np.testing.assert_allclose(contact_rows.approach(a, b, point, normal, q, v), expected[:, 0], atol=1e-8)
+    whole = contact_rows.contact_velocities(model, contacts, q, v, rows=rows)
+    np.testing.assert_allclose(whole, u, atol=1e-12)
+    np.testing.assert_allclose(lookahead.approach(a, b, point, normal, q, v), expected[:, 0], atol=1e-8)
 
 
 @pytest.mark.parametrize("rows", [3, 4])
@@ -226,7 +238,7 @@ def test_contact_impulses_are_equal_and_opposite(rows: int) -> None:
     model, q, _ = crowd()
     contacts = random_contacts(6)
     both = (contacts[0] > 0) & (contacts[1] > 0)
-    J = contact_rows.contact_jacobian(*(array[both] for array in contacts), q, model.block, rows)
+    J = contact_rows.contact_jacobian(model, contacts_at(*(array[both] for array in contacts)), q, rows=rows)
     impulse = (to_dense(J).T @ np.random.default_rng(0).normal(size=J.row_count)).reshape(-1, 6)
     np.testing.assert_allclose(impulse[:, :3].sum(axis=0), 0, atol=1e-13)
     spin = impulse[:, 3:] + np.cross(q[1:, :3], impulse[:, :3])
@@ -270,7 +282,7 @@ def test_speeds_bound_every_point_of_a_body() -> None:
     scene.add_box((1.0, 0.2, 0.2), velocity=(3, 0, 4), angular_velocity=(0, 0, 20))
     model = compile_scene(scene)
     tip = 0.5 * np.sqrt(1.0 + 0.04 + 0.04)
-    assert contact_rows.speeds(model, model.v_start)[0] == pytest.approx(5.0 + 20.0 * tip, rel=1e-12)
+    assert speeds(model, model.v_start)[0] == pytest.approx(5.0 + 20.0 * tip, rel=1e-12)
 
 
 def test_impacts_are_handed_on_to_bodies_that_can_move() -> None:
@@ -282,14 +294,14 @@ def test_impacts_are_handed_on_to_bodies_that_can_move() -> None:
     model = compile_scene(scene)
     chain = np.array([0, 1, 2, 3], dtype=np.int32), np.array([1, 2, 3, 4], dtype=np.int32)
     gap, closing = np.zeros(4), np.array([-8.0, 0.0, 0.0, 0.0])
-    gained = contact_rows.velocity_gains(model, *chain, gap, closing, np.zeros((4, 2)), 0.01, 1e-6)
+    gained = lookahead.velocity_gains(model, *chain, gap, closing, np.zeros((4, 2)), 0.01, 1e-6)
     # bounds: what a body stops by is counted as if it came back
     assert (gained[:4] >= [4.0, 4.0, 2.0, 1.0]).all()
     assert (gained <= 8.0).all()
     assert gained[4] == 0.0
-    elastic = contact_rows.velocity_gains(model, *chain, gap, closing, np.ones((4, 2)), 0.01, 1e-6)
+    elastic = lookahead.velocity_gains(model, *chain, gap, closing, np.ones((4, 2)), 0.01, 1e-6)
     assert (elastic[1:4] >= 8.0).all()
-    far_off = contact_rows.velocity_gains(model, *chain, gap + 0.5, closing, np.zeros((4, 2)), 0.01, 1e-6)
+    far_off = lookahead.velocity_gains(model, *chain, gap + 0.5, closing, np.zeros((4, 2)), 0.01, 1e-6)
     np.testing.assert_array_equal(far_off, 0.0)
 
 

@@ -9,10 +9,11 @@ from stickslip.dynamics import soft_bodies
 from stickslip.geometry import rotation
 from stickslip.geometry.tet_generators import box, hollow_hemisphere
 from stickslip.linalg import block_matrix
+from stickslip.schemes import SCHEMES
 from stickslip.soft_description import MODELS, Elastic
 from stickslip.solvers.registry import DEFAULT, make_solver
 from stickslip.state import State
-from stickslip.stepping import SCHEMES, Stepping
+from stickslip.stepping import Stepping
 
 YOUNG, POISSON = 1e5, 0.3
 MU, LAM = YOUNG / (2 * (1 + POISSON)), YOUNG * POISSON / ((1 + POISSON) * (1 - 2 * POISSON))
@@ -236,7 +237,8 @@ def test_rayleigh_damping_of_one_mode(scheme: str, alpha: float, beta: float):
     damping = alpha + beta * square
     sim.set_node_velocity(body, shape.reshape(-1, 3))
     # of velocities at the ends of steps, those with mean velocities as unknowns are the midpoint rule
-    theta, theta_vq = SCHEMES["moreau" if scheme == "passive" else scheme]
+    rule = SCHEMES["moreau" if scheme == "passive" else scheme]
+    theta, theta_vq = rule.theta, rule.theta_vq
     # v1 - v0 = -h (w^2 x_theta + c v_theta) with x1 = x0 + h (theta_vq v1 + (1 - theta_vq) v0)
     x, v, steps = 0.0, 1.0, 50
     for _ in range(steps):

@@ -8,7 +8,8 @@ from stickslip import Scene, Simulation, SoftBody, elastic
 from stickslip.dynamics import soft_bodies
 from stickslip.geometry.tet_generators import box
 from stickslip.linalg import block_matrix
-from stickslip.stepping import SCHEMES, Stepping
+from stickslip.schemes import SCHEMES
+from stickslip.stepping import Stepping
 
 ORDERS = {"euler": 1, "symplectic": 1, "moreau": 2, "passive": 2}
 """What each scheme promises ([han2023] sec. IV-A)."""

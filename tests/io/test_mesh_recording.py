@@ -5,7 +5,7 @@ from pathlib import Path
 import numpy as np
 
 from stickslip import Scene, Simulation
-from stickslip.collision.contacts import find_contacts
+from stickslip.collision.rigid_contacts import find_contacts
 from stickslip.geometry.mesh_shapes import BOX_TRIANGLES
 from stickslip.io.recording import Recorder, read_recording
 from stickslip.view.picture import render_frame

@@ -1,4 +1,4 @@
-"""Files that are none, that ask for more memory than they may, and that are damaged: one error, at once."""
+"""What is no file, files that ask for more memory than they may, and damaged ones: one error, without delay."""
 
 import os
 import struct

@@ -5,6 +5,7 @@ import math
 import numpy as np
 import pytest
 
+from stickslip import schemes
 from stickslip.errors import InputError
 from stickslip.scenes.running import Summary, execute, prepare
 from stickslip.scenes.slides import continuous_dissipation, stepwise_dissipation
@@ -102,7 +103,7 @@ def test_references_agree_in_the_limit_and_are_symmetric() -> None:
     exact = continuous_dissipation((0.2, 0.5), (1.0, 0.7), G, time)
     steps = stepwise_dissipation((0.2, 0.5), (1.0, 0.7), G, 1e-4, 6000)[[0, 1000, 3000, 6000]]
     np.testing.assert_allclose(steps, exact, atol=1e-4)
-    middle = stepwise_dissipation((0.2, 0.5), (1.0, 0.7), G, 1e-3, 600, "passive")[[0, 100, 300, 600]]
+    middle = stepwise_dissipation((0.2, 0.5), (1.0, 0.7), G, 1e-3, 600, schemes.SCHEMES["passive"])[[0, 100, 300, 600]]
     np.testing.assert_allclose(middle, exact, atol=1e-5)
     np.testing.assert_allclose(continuous_dissipation((0.5, 0.2), (0.7, 1.0), G, time), exact[:, ::-1], atol=1e-9)
 

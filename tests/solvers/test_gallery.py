@@ -18,8 +18,8 @@ TAKE_ELLIPSES = ("cond",)
 """Solvers of contacts with three rows, whatever their friction sets."""
 OTHER_SETS = ("ellipse-slips", "disc-spins", "disc-stops", "disc-with-load")
 """Problems with friction sets other than discs of three rows."""
-TAKES_ALL_SETS = [solver for solver in SOLVERS if SOLVERS[solver].all_friction_sets]
-EXACT = [solver for solver in SOLVERS if SOLVERS[solver].law == "exact"]
+TAKES_ALL_SETS = [solver for solver in SOLVERS if "ellipsoid" in make_solver(solver).takes.friction_sets]
+EXACT = [solver for solver in SOLVERS if make_solver(solver).takes.law == "exact"]
 
 
 def takes(solver: str, problem: str) -> bool:

@@ -7,19 +7,17 @@ import numpy as np
 import pytest
 
 from stickslip import InputError, Scene, Simulation
-from stickslip.contact import soft_delassus
 from stickslip.contact.momentum import Momentum
 from stickslip.contact.problem import ContactProblem
 from stickslip.geometry import tet_generators
-from stickslip.linalg import inertia
+from stickslip.linalg import soft_delassus
 from stickslip.linalg.block_rows import apply, apply_transpose, to_dense
-from stickslip.linalg.inertia import SparseInertia, least_fill
 from stickslip.scenes.soft_stack import soft_stack
 from stickslip.soft_description import elastic
 from stickslip.solvers.admm import ADMM
 from stickslip.solvers.apgd import APGD
 from stickslip.solvers.auto import Automatic
-from stickslip.solvers.condensed import solve_once
+from stickslip.solvers.methods import solve
 from stickslip.solvers.pgs import ProjectedGaussSeidel
 from stickslip.solvers.protocol import Solver
 
@@ -51,17 +49,17 @@ def problem_of(name: str) -> ContactProblem:
     sim = Simulation(scenes[name](), dt=0.01, solver="sap")
     sim.run(2)
     problem = sim.step().problem
-    assert isinstance(problem.A, SparseInertia)
+    assert problem.A.has_soft
     return problem
 
 
 def fresh(name: str, unsolved: bool = False) -> ContactProblem:
     """The problem before anything is factorised; ``unsolved``: without v_free, as solvers that factorise get it."""
     problem = problem_of(name)
-    A = SparseInertia(problem.A.rigid, problem.A.parts, problem.A.data, problem.A.pattern)
+    A = problem.A.with_sparse(problem.A.nodes.with_data(problem.A.nodes.data))
     if unsolved:
         zero = np.zeros(problem.unknown_count)
-        return replace(problem, momentum=Momentum(least_fill(A), zero, -problem.momentum.gain(zero)))
+        return replace(problem, momentum=Momentum(A.least_fill(), zero, -problem.momentum.gain(zero)))
     return replace(problem, momentum=replace(problem.momentum, A=A))
 
 
@@ -82,9 +80,9 @@ def test_delassus_is_the_same_in_every_order_of_elimination(
     monkeypatch.setattr(soft_delassus, "SLOWER", slower)
     problem = fresh(name)
     J, A = to_dense(problem.J), problem.A
-    expected = J @ np.column_stack([inertia.solve(A, row) for row in J])
-    for given in (fresh(name).A, least_fill(fresh(name).A), soft_delassus.assembling(problem.J, fresh(name).A)):
-        W, _ = soft_delassus.dense_delassus(problem.J, given)
+    expected = J @ np.column_stack([A.solve(row) for row in J])
+    for given in (fresh(name).A, fresh(name).A.least_fill(), fresh(name).A.assembling(problem.J)):
+        W, _ = given.dense_delassus(problem.J)
         np.testing.assert_allclose(W, expected, rtol=0.0, atol=1e-12 * np.abs(expected).max())
         assert np.abs(W - W.T).max() <= 1e-14 * np.abs(W).max()
 
@@ -98,7 +96,7 @@ def test_delassus_is_the_same_in_every_order_of_elimination(
 def test_apgd_finds_the_convex_solution_with_either_operator(name: str, operator: str, unsolved: bool) -> None:
     problem = fresh(name, unsolved)
     expected = APGD(tolerance=1e-10).solve(problem_of(name).condensed)
-    found = solve_once(APGD(tolerance=1e-9, operator=operator), problem)  # type: ignore[arg-type]
+    found = solve(APGD(tolerance=1e-9, operator=operator), problem)  # type: ignore[arg-type]
     assert found.converged
     u, u_expected = (problem.constraint_velocity(problem.velocity(each.lam)) for each in (found, expected))
     close(u, u_expected, 1e-6)
@@ -116,8 +114,8 @@ def test_apgd_finds_the_convex_solution_with_either_operator(name: str, operator
 )
 def test_exact_methods_find_the_exact_solution(name: str, solver: Solver, unsolved: bool) -> None:
     problem = fresh(name, unsolved)
-    expected = solve_once(Automatic(tolerance=1e-9), problem_of(name))
-    found = solve_once(solver, problem)
+    expected = solve(Automatic(tolerance=1e-9), problem_of(name))
+    found = solve(solver, problem)
     assert found.converged
     assert solver.law == "exact"
     close(found.v, expected.v, 1e-5)
@@ -127,7 +125,7 @@ def test_exact_methods_find_the_exact_solution(name: str, solver: Solver, unsolv
 def test_pgs_obeys_the_box_law_as_it_does_on_the_condensed_problem(name: str) -> None:
     solver = ProjectedGaussSeidel(tolerance=1e-8)
     assert solver.law == "box"
-    found, expected = solve_once(solver, fresh(name)), solver.solve(problem_of(name).condensed)
+    found, expected = solve(solver, fresh(name)), solver.solve(problem_of(name).condensed)
     assert found.converged
     assert expected.converged
     close(found.v, problem_of(name).velocity(expected.lam), 1e-5)
@@ -136,7 +134,7 @@ def test_pgs_obeys_the_box_law_as_it_does_on_the_condensed_problem(name: str) ->
 
 def test_plain_splitting_arrives_where_the_accelerated_one_does() -> None:
     plain, fast = (
-        solve_once(ADMM(tolerance=1e-6, splitting="nodes", **options), fresh("mat"))  # type: ignore[arg-type]
+        solve(ADMM(tolerance=1e-6, splitting="nodes", **options), fresh("mat"))  # type: ignore[arg-type]
         for options in ({"relaxation": 1.0, "memory": 0}, {})
     )
     assert plain.converged
@@ -153,12 +151,12 @@ def test_plain_splitting_arrives_where_the_accelerated_one_does() -> None:
 @pytest.mark.parametrize("name", ["mat", "cushions", "stack"])
 def test_velocity_criterion_is_the_change_of_velocities_in_the_last_iteration(name: str, solver: Solver) -> None:
     problem = fresh(name, unsolved=True)
-    found = solve_once(solver, problem)
+    found = solve(solver, problem)
     assert found.converged
     count = found.iterations
-    before = solve_once(replace(solver, max_iterations=count - 1), fresh(name, unsolved=True))  # type: ignore[type-var]
+    before = solve(replace(solver, max_iterations=count - 1), fresh(name, unsolved=True))  # type: ignore[type-var]
     assert before.status == "max-iterations"
-    theta = np.linalg.norm(inertia.solve(problem.A, apply_transpose(problem.J, found.lam - before.lam)))
+    theta = np.linalg.norm(problem.A.solve(apply_transpose(problem.J, found.lam - before.lam)))
     assert theta == pytest.approx(found.history[-1, 1], rel=1e-6)
     assert theta <= 1e-4
     assert found.history[-1, 0] == count
@@ -169,11 +167,11 @@ def test_velocity_criterion_is_the_change_of_velocities_in_the_last_iteration(na
 def test_splitting_by_velocity_gives_feasible_velocities() -> None:
     """Contacts of nodes do not approach faster than they may; the rest is near the exact solution."""
     problem = fresh("mat", unsolved=True)
-    found = solve_once(STOPS[4], problem)
+    found = solve(STOPS[4], problem)
     assert found.converged
     u = apply(problem.J, found.v) + problem.bias
     assert (u[::3] >= -1e-12).all()
-    exact = solve_once(Automatic(tolerance=1e-9), problem_of("mat"))
+    exact = solve(Automatic(tolerance=1e-9), problem_of("mat"))
     assert np.linalg.norm(found.v - exact.v) <= 0.05 * np.linalg.norm(exact.v)
     assert found.counts["solves"] == found.iterations
 

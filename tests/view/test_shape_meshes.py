@@ -3,7 +3,7 @@
 import numpy as np
 import pytest
 
-from stickslip.collision.contacts import shape_poses
+from stickslip.collision.shape_poses import shape_poses
 from stickslip.geometry.rotation import matrix
 from stickslip.geometry.shapes import HALF_SPACE
 from stickslip.model import compile_scene

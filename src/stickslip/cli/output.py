@@ -20,7 +20,7 @@ Advance = Callable[[int, str], None]
 
 
 def print_json(value: Any, indent: int | None = 2) -> None:
-    """Print a value to stdout; numbers that are not finite are refused, since JSON has none."""
+    """Print a value to stdout; non-finite numbers are rejected, since JSON has none."""
     print(json.dumps(value, indent=indent, allow_nan=False))
 
 

@@ -127,7 +127,7 @@ def solve_problem(
         "seconds": timed.seconds,
         "residual": finite_or_none(verdict.exact.siconos),
         "residual_scaled": finite_or_none(verdict.exact.scaled),
-        "law": solver.law,
+        "law": solver.takes.law,
         "method": solution.method or solver.name,
         "residual_law": finite_or_none(verdict.own),
         "cpu_seconds": timed.cpu_seconds,

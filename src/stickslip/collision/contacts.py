@@ -1,36 +1,30 @@
-"""Contacts between bodies at one configuration, as flat arrays sorted by persistent key."""
+"""Contacts as flat arrays sorted by persistent key: of rigid bodies, and of soft ones, whose sides are nodes."""
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Sequence
 from dataclasses import dataclass
+from typing import Any, NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
 
-from stickslip.arrays import Array, Bools, Ints, LongInts
-from stickslip.collision.broad_phase import candidate_pairs
-from stickslip.collision.narrow_phase import collide
+from stickslip.arrays import Array, Ints, LongInts
 from stickslip.jit import kernel
-from stickslip.linalg.vec3 import (
-    add,
-    dot,
-    load3,
-    mat_vec,
-    norm,
-    normalize,
-    quat_matrix,
-    quat_multiply,
-    scale,
-    store3,
-    sub,
-    tangents,
-)
+from stickslip.linalg.vec3 import dot, load3, mat_vec, norm, normalize, quat_matrix, scale, store3, sub, tangents
 from stickslip.materials import AXIS_OF_A, NO_AXIS
-from stickslip.model import DYNAMIC, Model
+from stickslip.model import Model
 
-PairReach = Callable[[Ints, Ints], Array]
-"""Gap [m] up to which pairs of bodies, given by two arrays, can matter."""
+
+class SideNodes(NamedTuple):
+    """Nodes at the soft sides of nc contacts."""
+
+    node_a: Ints
+    """(nc, 3) nodes of a, -1 beyond, all -1 where a is rigid."""
+    node_b: Ints
+    weight_a: Array
+    """(nc, 3) barycentric weights of the nodes, zero beyond."""
+    weight_b: Array
 
 
 @dataclass(frozen=True, eq=False)
@@ -40,34 +34,64 @@ class Contacts:
     key: LongInts
     """(nc,) sorted; the same physical contact has the same key in the next step."""
     shape_a: Ints
+    """(nc,) of rigid bodies; -1: the side is soft."""
     shape_b: Ints
     body_a: Ints
+    """(nc,) rigid body, or Model.body_count + soft body; a soft body that touches itself is both. Of a rigid and a soft
+    body the rigid one is a."""
     body_b: Ints
     point: Array
     """(nc, 3) [m] world, midway between the surfaces."""
     normal: Array
     """(nc, 3) unit, world."""
     gap: Array
-    """(nc,) [m]"""
+    """(nc,) [m]; of an impact of soft bodies within the step, along its normal at the start."""
     tangent: Array
     """(nc, 3) unit, world: the first tangent t1; t2 = n x t1."""
     friction: Array
-    """(nc, 3) coefficients along t1 and t2, and about the normal [m]."""
+    """(nc, 3) coefficients along t1 and t2, and about the normal [m], where soft bodies have none."""
     restitution: Array
     """(nc, 2) coefficients, normal and tangential."""
     compliance: Array
     """(nc, 2) 1 / stiffness [m/N], zero where the contact is rigid, and dissipation time [s]."""
+    nodes: SideNodes | None = None
+    """None: all sides are rigid."""
 
     def __len__(self) -> int:
         return len(self.key)
 
+    @property
+    def node_a(self) -> Ints:
+        """(nc, 3) nodes of a, -1 where there is none."""
+        return np.full((len(self), 3), -1, np.int32) if self.nodes is None else self.nodes.node_a
+
+    @property
+    def node_b(self) -> Ints:
+        """(nc, 3) nodes of b, -1 where there is none."""
+        return np.full((len(self), 3), -1, np.int32) if self.nodes is None else self.nodes.node_b
+
+    @property
+    def weight_a(self) -> Array:
+        """(nc, 3) weights of the nodes of a, zero where there is none."""
+        return np.zeros((len(self), 3)) if self.nodes is None else self.nodes.weight_a
+
+    @property
+    def weight_b(self) -> Array:
+        """(nc, 3) weights of the nodes of b, zero where there is none."""
+        return np.zeros((len(self), 3)) if self.nodes is None else self.nodes.weight_b
+
     def take(self, index: NDArray[np.intp]) -> Contacts:
         """The contacts of the given indices."""
-        return Contacts(*(getattr(self, name)[index] for name in self.__dataclass_fields__))
+        nodes = None if self.nodes is None else SideNodes._make(column[index] for column in self.nodes)
+        return Contacts(
+            self.key[index], self.shape_a[index], self.shape_b[index], self.body_a[index], self.body_b[index],
+            self.point[index], self.normal[index], self.gap[index], self.tangent[index], self.friction[index],
+            self.restitution[index], self.compliance[index], nodes,
+        )  # fmt: skip
 
 
 def no_contacts() -> Contacts:
-    """None."""
+    """An empty set of contacts of rigid bodies."""
     index, number, rows = np.zeros(0, dtype=np.int32), np.zeros(0), np.zeros((0, 3))
     pairs = np.zeros((0, 2))
     return Contacts(
@@ -75,99 +99,68 @@ def no_contacts() -> Contacts:
     )
 
 
-def shape_poses(model: Model, q: Array) -> tuple[Array, Array]:
-    """World position (ns, 3) and rotation matrix (ns, 3, 3) of every shape at configuration q (nb, 7)."""
-    count = len(model.shape_body)
-    position, rotation = np.empty((count, 3)), np.empty((count, 3, 3))
-    _shape_poses(model.shape_body, model.shape_position, model.shape_rotation, q, position, rotation)
-    return position, rotation
+def joined(parts: Sequence[Contacts]) -> Contacts:
+    """All contacts, part after part, in the order of the parts; all of them or none have soft sides."""
+    names = [name for name in Contacts.__dataclass_fields__ if name != "nodes"]
+    columns: dict[str, Any] = {name: np.concatenate([getattr(part, name) for part in parts]) for name in names}
+    sides = [part.nodes for part in parts if part.nodes is not None]
+    nodes = SideNodes._make(np.concatenate(each) for each in zip(*sides, strict=True)) if sides else None
+    return Contacts(**columns, nodes=nodes)
 
 
-def find_contacts(
+def with_surfaces(
     model: Model,
     q: Array,
-    reach: Array,
-    known: Contacts | None = None,
-    changed: Bools | None = None,
-    pair_reach: PairReach | None = None,
-    ignored: LongInts | None = None,
+    key: LongInts,
+    shapes: tuple[Ints, Ints],
+    bodies: tuple[Ints, Ints],
+    point: Array,
+    normal: Array,
+    gap: Array,
+    nodes: SideNodes | None = None,
 ) -> Contacts:
-    """All contact points at q whose gap is at most the sum of the two bodies' reach (nb,) [m].
+    """Contacts of which it is known where they are, bodies at q (nb, 7), with tangents and coefficients of materials.
 
-    Where contacts at the same q are ``known``, only pairs with a body whose reach has ``changed`` (nb,) are searched.
-    ``pair_reach`` may say that two bodies need look less far for each other than their reaches add up to; then pairs
-    that are further apart than that, as balls, are left out, and meshes look no further. ``ignored``: what
-    Model.ignored_pairs returns; where it is not given, no joint is broken.
+    Shapes and bodies of a and b, and the other arrays, as in Contacts.
     """
-    position, rotation = shape_poses(model, q)
-    shape_reach = reach[model.shape_body]
-    geometry = (position, rotation, model.shape_size, model.shape_hull, model.hulls, shape_reach)
-    keys = model.ignored_at_start if ignored is None else ignored
-    pairs = candidate_pairs(model.shape_type, model.shape_body, model.body_kind == DYNAMIC, *geometry, keys)
-    if known is not None and changed is not None:
-        pairs = pairs[changed[model.shape_body[pairs]].any(axis=1)]
-    limits = None
-    if pair_reach is not None:
-        a, b = pairs[:, 0], pairs[:, 1]
-        limits = pair_reach(model.shape_body[a], model.shape_body[b])
-        apart = np.linalg.norm(position[a] - position[b], axis=1) - model.shape_radius[a] - model.shape_radius[b]
-        near = apart <= limits
-        pairs, limits = pairs[near], limits[near]
-    raw = collide(pairs, model.shape_type, *geometry, model.shape_mesh, model.meshes, limits)
-    body_a, body_b = model.shape_body[raw.shape_a], model.shape_body[raw.shape_b]
-    materials = model.shape_material[raw.shape_a], model.shape_material[raw.shape_b]
-    tangent = np.empty_like(raw.normal)
-    first_tangents(raw.normal, body_a, body_b, *materials, model.pairs.axis, model.friction_axis, q, tangent)
-    found = Contacts(
-        raw.key,
-        raw.shape_a,
-        raw.shape_b,
-        body_a,
-        body_b,
-        raw.point,
-        raw.normal,
-        raw.gap,
-        tangent,
-        model.pairs.friction[materials],
-        model.pairs.restitution[materials],
-        model.pairs.compliance[materials],
-    )
-    if known is None or changed is None:
-        return found
-    kept = known.take(np.flatnonzero(~(changed[known.body_a] | changed[known.body_b])))
-    names = kept.__dataclass_fields__
-    both = Contacts(*(np.concatenate([getattr(kept, name), getattr(found, name)]) for name in names))
-    return both.take(np.argsort(both.key, kind="stable"))
+    count, pairs = len(key), model.pairs
+    tangent, friction = np.empty((count, 3)), np.empty((count, 3))
+    restitution, compliance = np.empty((count, 2)), np.empty((count, 2))
+    _surfaces(
+        *shapes, *bodies, normal, model.shape_material, model.soft.material, pairs.axis, model.friction_axis,
+        pairs.friction, pairs.restitution, pairs.compliance, q, tangent, friction, restitution, compliance,
+    )  # fmt: skip
+    return Contacts(key, *shapes, *bodies, point, normal, gap, tangent, friction, restitution, compliance, nodes)
 
 
 @kernel
-def first_tangents(normal, body_a, body_b, material_a, material_b, axis_of, axis, q, tangent_out):
-    """t1 of each contact: the friction axis of its body, laid into the tangent plane, where there is one."""
+def _surfaces(
+    shape_a, shape_b, body_a, body_b, normal, shape_material, soft_material, axis_of, axis, friction, restitution,
+    compliance, q, tangent_out, friction_out, restitution_out, compliance_out,
+):  # fmt: skip
+    """Coefficients of the pair of materials, and t1: the friction axis of a body, laid into the tangent plane."""
+    rigid = q.shape[0]
     for c in range(normal.shape[0]):
+        soft = shape_a[c] < 0 or shape_b[c] < 0
+        a = shape_material[shape_a[c]] if shape_a[c] >= 0 else soft_material[body_a[c] - rigid]
+        b = shape_material[shape_b[c]] if shape_b[c] >= 0 else soft_material[body_b[c] - rigid]
+        for k in range(3):
+            friction_out[c, k] = friction[a, b, k]
+        if soft:
+            friction_out[c, 2] = 0.0
+        for k in range(2):
+            restitution_out[c, k] = restitution[a, b, k]
+            compliance_out[c, k] = compliance[a, b, k]
         n = load3(normal, c)
         t1, _ = tangents(n)
-        which = axis_of[material_a[c], material_b[c]]
+        which = axis_of[a, b]
         if which != NO_AXIS:
             i = body_a[c] if which == AXIS_OF_A else body_b[c]
-            own = load3(axis, material_a[c] if which == AXIS_OF_A else material_b[c])
-            d = mat_vec(quat_matrix((q[i, 3], q[i, 4], q[i, 5], q[i, 6])), own)
+            d = load3(axis, a if which == AXIS_OF_A else b)
+            if i < rigid:  # soft bodies have no frame: their friction axes stay as they are in the world
+                d = mat_vec(quat_matrix((q[i, 3], q[i, 4], q[i, 5], q[i, 6])), d)
             along = sub(d, scale(dot(d, n), n))
             # an axis that points along the normal has no direction in the plane
             if norm(along) > 1e-9:
                 t1 = normalize(along)
         store3(tangent_out, c, t1)
-
-
-@kernel
-def _shape_poses(shape_body, shape_position, shape_rotation, q, position_out, rotation_out):
-    """Pose of each shape: body pose times the shape's pose in the body."""
-    for s in range(shape_body.shape[0]):
-        i = shape_body[s]
-        body = (q[i, 3], q[i, 4], q[i, 5], q[i, 6])
-        x = add(load3(q, i), mat_vec(quat_matrix(body), load3(shape_position, s)))
-        own = (shape_rotation[s, 0], shape_rotation[s, 1], shape_rotation[s, 2], shape_rotation[s, 3])
-        R = quat_matrix(quat_multiply(body, own))
-        for k in range(3):
-            position_out[s, k] = x[k]
-            for j in range(3):
-                rotation_out[s, k, j] = R[3 * k + j]

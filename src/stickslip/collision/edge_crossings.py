@@ -6,12 +6,13 @@ import numpy as np
 
 from stickslip.collision.closest_points import segment_segment
 from stickslip.collision.feature_pairs import write_pair
-from stickslip.collision.moving_surfaces import APPROACH_SAFETY, EDGE_DEPTH, into_face
+from stickslip.collision.moving_surfaces import EDGE_DEPTH, into_face
+from stickslip.collision.reach import APPROACH_SAFETY
 from stickslip.jit import inner_kernel, kernel
 from stickslip.linalg.vec3 import add, axpy, cross, dot, load3, neg, norm, normalize, scale, sub
 
 TURNED = 0.3
-"""Largest sine by which a way along a surface, out of its edge, may lead nearer to the other edge."""
+"""Largest sine by which a direction along a surface, out of its edge, may lead nearer to the other edge."""
 END = 1e-4
 """Share of an edge at either end where its node is what touches, and nodes_on_faces sees it."""
 PARALLEL = 1e-3
@@ -19,7 +20,7 @@ PARALLEL = 1e-3
 REST = 1.0
 """Relative to the longer edge: edges nearer to each other at rest do not touch, unless they face each other there."""
 ACROSS = 0.5
-"""Smallest cosine of normals with the way between two edges that face each other at rest."""
+"""Smallest cosine of normals with the line between two edges that face each other at rest."""
 
 
 @kernel

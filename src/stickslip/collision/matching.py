@@ -6,7 +6,6 @@ import numpy as np
 
 from stickslip.arrays import Array, LongInts
 from stickslip.collision.contacts import Contacts
-from stickslip.collision.soft_contacts import SoftContacts
 from stickslip.jit import kernel
 from stickslip.linalg.vec3 import cross, dot, load3
 
@@ -15,23 +14,17 @@ FEATURE_BITS = 16
 
 
 def match(contacts: Contacts, rows: int, key: LongInts, impulse: Array) -> Array:
-    """Impulses (rows nc,) in the contact frames, for the keys (sorted) and impulses (k, 4) of the last step."""
+    """Impulses (rows nc,) in the contact frames, for the keys (sorted) and impulses (k, 4) of the last step.
+
+    Contacts of rigid shapes that changed their features take over impulses of their pair; those of nodes do not.
+    """
     lam = np.zeros((len(contacts), rows))
-    _match(contacts.key, contacts.normal, contacts.tangent, key, impulse, lam)
+    matching = _match if contacts.nodes is None else _match_same
+    matching(contacts.key, contacts.normal, contacts.tangent, key, impulse, lam)
     return lam.ravel()
 
 
-def match_same(
-    key: LongInts, normal: Array, tangent: Array,
-    old_key: LongInts, old_impulse: Array,
-) -> Array:  # fmt: skip
-    """Impulses (3 nc,) in the frames (normal, tangent) of contacts with sorted keys that the last step had as well."""
-    lam = np.zeros((len(key), 3))
-    _match_same(key, normal, tangent, old_key, old_impulse, lam)
-    return lam.ravel()
-
-
-def remember(contacts: Contacts | SoftContacts, lam: Array) -> Array:
+def remember(contacts: Contacts, lam: Array) -> Array:
     """Impulses (nc, 4), world frame and torsion, of the contacts from impulses (rows nc,) in their frames."""
     impulse = np.zeros((len(contacts), 4))
     if len(contacts):

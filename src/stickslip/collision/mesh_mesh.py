@@ -47,7 +47,7 @@ TOUCHING = 1e-6
 DEEPEST = 0.25
 """Relative to the size of a mesh: how deep a vertex that came through a thin wall is looked for."""
 OPPOSITE = 0.3
-"""Smallest cosine between a vertex's own normal and the way back into its body, for a vertex inside the other."""
+"""Smallest cosine between a vertex's own normal and the direction back into its body, for a vertex inside the other."""
 THIN = 0.03
 """Relative to the size of a mesh: such a vertex is always looked for this deep."""
 THROUGH = 4.0
@@ -230,7 +230,7 @@ def vertex_contact(meshes, v, other, turn, x, limit):
 def facing_surface(meshes, m, x, facing, deepest):
     """The nearest face against ``facing``: whether x is at most ``deepest`` below it, the height of x, its normal.
 
-    For a point of another body, with its outward normal, whose nearest face is none that it can rest on: it came
+    For a point of another body, with its outward normal, that cannot rest on its nearest face: it came
     through a thin wall from the other side, or it stands on the rim of one face and the face around the rim is nearer.
     """
     _, t, _, c = closest_triangle(meshes, m, x, deepest * deepest, facing, -0.2)

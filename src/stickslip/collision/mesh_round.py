@@ -64,7 +64,7 @@ def direction_bin(u):
 def ball_on(meshes, m, x, radius, along, turn, place, limit, name, found, count):
     """Add the contacts of a ball at x (mesh frame) with mesh m and return the new count.
 
-    along: the way from the ball into the rest of its capsule (unit, or zero for a sphere), in the mesh's frame; turn
+    along: direction from the ball into the rest of its capsule (unit, or zero for a sphere), in the mesh's frame; turn
     and place: pose of the mesh; name: added to the ids.
     """
     reach = radius + limit
@@ -293,7 +293,7 @@ def rims_on(meshes, m, radius, half, turn_a, place_a, turn, place, limit, found,
             before = count
             count, n = rim_point_on(meshes, m, x, radial, outward, radius, turn, place, limit, name, found, count)
             if RIM <= k < RIM + 2:
-                count = before  # only on the way
+                count = before  # only a step of the search
     return count
 
 

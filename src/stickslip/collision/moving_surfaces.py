@@ -10,13 +10,12 @@ from typing import NamedTuple
 import numpy as np
 
 from stickslip.arrays import Array, Bools, Ints
+from stickslip.collision.reach import APPROACH_SAFETY
 from stickslip.collision.surface_tree import Forest, build_forest, overlapping_bodies, overlapping_pairs, refit
 from stickslip.geometry.tet_mesh import edges_of
 from stickslip.jit import inner_kernel, kernel
 from stickslip.linalg.vec3 import axpy, cross, dot, load3, norm, normalize, store3, sub
 
-APPROACH_SAFETY = 1.5
-"""How much further than it moves in a step a node looks for contacts."""
 DEPTH = 0.5
 """Share of the mean size of a body's triangles: how deep behind them a node is looked for."""
 EDGE_DEPTH = 0.25
@@ -180,7 +179,7 @@ def _edge_sines(edges, edge_triangles, x, normal, sine_out):
 
 @inner_kernel
 def into_face(edges, x, e, side):
-    """The way across edge e into the triangle on one side, as long as the triangle is high."""
+    """The vector across edge e into the triangle on one side, as long as the triangle is high."""
     here = load3(x, edges[e, 0])
     line = sub(load3(x, edges[e, 1]), here)
     way = sub(load3(x, edges[e, 2 + side]), here)

@@ -7,7 +7,7 @@ from typing import NamedTuple
 import numpy as np
 
 from stickslip.arrays import Array, Ints
-from stickslip.collision.contacts import shape_poses
+from stickslip.collision.shape_poses import shape_poses
 from stickslip.geometry.mesh_distance import TRIANGLES, VERTICES
 from stickslip.geometry.mesh_shapes import BOX_TRIANGLES
 from stickslip.geometry.shapes import BOX, HULL, MESH

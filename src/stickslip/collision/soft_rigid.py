@@ -14,12 +14,12 @@ import numpy as np
 
 from stickslip.arrays import Array, Bools, Ints
 from stickslip.collision.broad_phase import bounds
-from stickslip.collision.contacts import shape_poses
 from stickslip.collision.edge_cores import THICK, corners_on_edges, edges_on_edges, tubes_on_edges
 from stickslip.collision.face_cores import corners_on_faces, pair_limits, surface_frames, ways_out
 from stickslip.collision.point_shapes import near_nodes, node_normals, signed_distances
 from stickslip.collision.rigid_features import rigid_features
 from stickslip.collision.rigid_items import Items, corner_items, edge_items
+from stickslip.collision.shape_poses import shape_poses
 from stickslip.collision.surface_tree import Forest, build_forest, overlapping_pairs, refit
 from stickslip.geometry.shapes import CAPSULE, CYLINDER, HALF_SPACE, SPHERE
 from stickslip.model import DYNAMIC, Model
@@ -28,7 +28,7 @@ NODE_SHAPE, CORE_FACE, CORE_EDGE = range(3)
 """Kinds of candidates."""
 SAG = np.full(7, 0.01)
 """A place between nodes counts where it is nearer than its nodes tell by more than this share of its triangle or edge,
-by type of shape; a round one lies on many places at once."""
+by type of shape; a round one touches at many places."""
 SAG[[SPHERE, CAPSULE, CYLINDER]] = 0.03
 
 

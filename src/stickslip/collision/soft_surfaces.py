@@ -11,7 +11,8 @@ import numpy as np
 from stickslip.arrays import Array, Ints
 from stickslip.collision.edge_crossings import edge_edge_rows
 from stickslip.collision.feature_pairs import FeaturePairs, empty_pairs, first_pairs, write_pair
-from stickslip.collision.moving_surfaces import APPROACH_SAFETY, MovingSurfaces, Placement
+from stickslip.collision.moving_surfaces import MovingSurfaces, Placement
+from stickslip.collision.reach import APPROACH_SAFETY
 from stickslip.jit import inner_kernel, kernel
 from stickslip.linalg.vec3 import axpy, dot, load3, norm, scale, store3, sub
 
@@ -23,9 +24,9 @@ FACING, FACING_SELF, FACING_BEHIND = 0.3, -0.1, -0.2
 """Largest cosine between a contact normal and the outward normal of the node, which it should oppose: of different
 bodies, of a body with itself, and of a node that is behind the face."""
 SIDE = 0.1
-"""Smallest cosine between the way from an edge or corner to a node and the surface normal there."""
+"""Smallest cosine between the direction from an edge or corner to a node and the surface normal there."""
 RIM = 0.7
-"""Smallest cosine of a node's depth behind a face and its way to the face's rim, when it is beside the face."""
+"""Smallest cosine of a node's depth behind a face and its distance to the face's rim, when it is beside the face."""
 TOUCHING = 1e-3
 """Relative to a triangle's size: closer than this, the normal of a face says more than the direction to its rim."""
 SAME_NORMAL = 0.9
@@ -33,11 +34,11 @@ SAME_NORMAL = 0.9
 REST = 1.2
 """Relative to a triangle's size: a node nearer to it at rest does not touch it, unless they face each other there."""
 ACROSS = 0.5
-"""Smallest cosine of normals with the way between a node and a triangle that face each other at rest."""
+"""Smallest cosine of normals with the line between a node and a triangle that face each other at rest."""
 CORNER = 1e-4
 """A place on a triangle whose other weights sum up to less is its corner."""
 NEARER = 1e-7
-"""Sine by which a way along the surface must lead nearer for a point not to be the closest one."""
+"""Sine by which a direction along the surface must lead nearer for a point not to be the closest one."""
 
 
 def nodes_on_faces(surfaces: MovingSurfaces, at: Placement, motion: Array, margin: float, pairs: Ints) -> FeaturePairs:
@@ -172,7 +173,7 @@ def _add_place(
     """Note where node i is near triangle t, if it is; returns how many places are noted.
 
     found: distance, gap, cosine of the normal with that of the node, whether it may be a contact; vectors: normal,
-    weights, unit way from the triangle to the node.
+    weights, unit vector from the triangle to the node.
     """
     if triangles[t, 0] == i or triangles[t, 1] == i or triangles[t, 2] == i:
         return kept

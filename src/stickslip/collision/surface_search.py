@@ -7,18 +7,7 @@ from weakref import WeakKeyDictionary
 import numpy as np
 
 from stickslip.arrays import Array, Bools, Ints, LongInts
-from stickslip.collision.contact_sides import (
-    CORNER_HITS,
-    EDGE_HITS,
-    FEATURE_SHIFT,
-    KIND_SHIFT,
-    NODE_FACE,
-    NODE_HITS,
-    SOFT_EDGES,
-    ContactSides,
-    contact_keys,
-    selected,
-)
+from stickslip.collision.contacts import Contacts, SideNodes, with_surfaces
 from stickslip.collision.feature_pairs import FeaturePairs
 from stickslip.collision.impacts import edges_hitting_edges, nodes_hitting_faces
 from stickslip.collision.moving_surfaces import (
@@ -30,8 +19,18 @@ from stickslip.collision.moving_surfaces import (
     placed,
 )
 from stickslip.collision.rigid_surfaces import RigidSurfaces, rigid_surfaces, world_vertices
+from stickslip.collision.soft_keys import (
+    CORNER_HITS,
+    EDGE_HITS,
+    FEATURE_SHIFT,
+    KIND_SHIFT,
+    NODE_FACE,
+    NODE_HITS,
+    SOFT_EDGES,
+    contact_keys,
+)
 from stickslip.collision.soft_surfaces import SAME_NORMAL, crossing_edges, nodes_on_faces
-from stickslip.dynamics.rigid_bodies import advance
+from stickslip.geometry.rigid_motion import advance
 from stickslip.model import Model
 
 _SOFT: WeakKeyDictionary[Model, MovingSurfaces] = WeakKeyDictionary()
@@ -40,7 +39,9 @@ _WANTED: WeakKeyDictionary[Model, tuple[LongInts, Bools]] = WeakKeyDictionary()
 _ALL: WeakKeyDictionary[Model, tuple[MovingSurfaces, RigidSurfaces]] = WeakKeyDictionary()
 
 
-def surface_contacts(model: Model, x: Array, motion: Array, margin: float, ignored: LongInts) -> list[ContactSides]:
+def surface_contacts(
+    model: Model, q: Array, x: Array, motion: Array, margin: float, ignored: LongInts
+) -> list[Contacts]:
     """Contacts of soft surfaces at x (nn, 3) [m] that move by ``motion`` (nn, 3) [m]; see find_soft_contacts."""
     soft = model.soft
     if soft.count < 2 and not soft.self_contact.any():
@@ -53,8 +54,8 @@ def surface_contacts(model: Model, x: Array, motion: Array, margin: float, ignor
         _WANTED[model] = ignored, _may_touch(model, model.body_count + np.arange(soft.count), ignored)
     at, motion, nodes, edges = _near(surfaces, x, motion, margin, _WANTED[model][1])
     return [
-        _soft_sides(model, NODE_FACE, nodes_on_faces(surfaces, at, motion, margin, nodes), x),
-        _soft_sides(model, SOFT_EDGES, crossing_edges(surfaces, at, motion, margin, edges), x),
+        _soft_sides(model, q, NODE_FACE, nodes_on_faces(surfaces, at, motion, margin, nodes), x),
+        _soft_sides(model, q, SOFT_EDGES, crossing_edges(surfaces, at, motion, margin, edges), x),
     ]
 
 
@@ -67,8 +68,8 @@ def surface_impacts(
     h: float,
     margin: float,
     ignored: LongInts,
-    known: ContactSides,
-) -> list[ContactSides]:
+    known: Contacts,
+) -> list[Contacts]:
     """Impacts within h [s] of soft surfaces with each other, themselves and rigid polyhedra; see find_soft_contacts.
 
     Those with a rigid shape that ``known`` contacts of the start hold back as well are left out.
@@ -100,10 +101,10 @@ def surface_impacts(
         (edges_hitting_edges(surfaces, at, motion, lines), SOFT_EDGES, EDGE_HITS, EDGE_HITS),
     ):
         a_rigid, b_rigid = pairs.ids[:, 2] >= nodes, pairs.ids[:, 5] >= nodes
-        found.append(_soft_sides(model, kind, _rows(pairs, ~a_rigid & ~b_rigid), x))
+        found.append(_soft_sides(model, q, kind, _rows(pairs, ~a_rigid & ~b_rigid), x))
         for hit, which in ((soft_first, b_rigid), (rigid_first, a_rigid)):
-            sides = _rigid_sides(model, surfaces, rigid, hit, _rows(pairs, which), x_all)
-            found.append(selected(sides, np.flatnonzero(~_held_back(sides, known))))
+            sides = _rigid_sides(model, q, surfaces, rigid, hit, _rows(pairs, which), x_all)
+            found.append(sides.take(np.flatnonzero(~_held_back(sides, known))))
     return found
 
 
@@ -141,7 +142,7 @@ def _blend(array: Array, nodes: Ints, weight: Array) -> Array:
     return np.einsum("ck,ckj->cj", weight, array[nodes])
 
 
-def _soft_sides(model: Model, kind: int, pairs: FeaturePairs, x: Array) -> ContactSides:
+def _soft_sides(model: Model, q: Array, kind: int, pairs: FeaturePairs, x: Array) -> Contacts:
     """Contacts of soft features, of those pairs that have a free node and are not welded to one body together."""
     soft = model.soft
     if len(soft.free) < soft.node_count or len(soft.weld_node):
@@ -149,19 +150,17 @@ def _soft_sides(model: Model, kind: int, pairs: FeaturePairs, x: Array) -> Conta
     ids, values = pairs
     a, b = soft.node_body[ids[:, 2]], soft.node_body[ids[:, 5]]
     on_a, on_b = _blend(x, ids[:, 2:5], values[:, :3]), _blend(x, ids[:, 5:8], values[:, 3:6])
-    return ContactSides(
+    none = np.full(len(ids), -1, np.int32)
+    return with_surfaces(
+        model,
+        q,
         contact_keys(kind, ids[:, 0], ids[:, 1]),
-        a + np.int32(model.body_count),
-        b + np.int32(model.body_count),
-        ids[:, 2:5],
-        ids[:, 5:8],
-        values[:, :3],
-        values[:, 3:6],
+        (none, none),
+        (a + np.int32(model.body_count), b + np.int32(model.body_count)),
         0.5 * (on_a + on_b),
-        values[:, 6:9],
+        np.ascontiguousarray(values[:, 6:9]),
         values[:, 9],
-        soft.material[a],
-        soft.material[b],
+        SideNodes(ids[:, 2:5], ids[:, 5:8], values[:, :3], values[:, 3:6]),
     )
 
 
@@ -178,12 +177,13 @@ def _can_move(model: Model, pairs: FeaturePairs) -> Bools:
 
 def _rigid_sides(
     model: Model,
+    q: Array,
     surfaces: MovingSurfaces,
     rigid: RigidSurfaces,
     kind: int,
     pairs: FeaturePairs,
     x: Array,
-) -> ContactSides:
+) -> Contacts:
     """Contacts of a rigid and a soft feature, the rigid one made a; not those of nodes that are welded to its body."""
     soft = model.soft
     ids, values = pairs.ids.copy(), pairs.values.copy()
@@ -202,24 +202,22 @@ def _rigid_sides(
     welded = ((weld[nodes] == body[:, None]) & taken).any(axis=1)
     still = (model.block[body] < 0) & ~((soft.block[nodes] >= 0) & taken).any(axis=1)
     soft_body = soft.node_body[ids[:, 5]]
-    sides = ContactSides(
+    none = np.full((len(ids), 3), -1, np.int32)
+    sides = with_surfaces(
+        model,
+        q,
         contact_keys(kind, ids[:, 0] - np.int32(first[kind]), ids[:, 1]),
-        body,
-        soft_body + np.int32(model.body_count),
-        np.full((len(ids), 3), -1, np.int32),
-        nodes,
-        np.zeros((len(ids), 3)),
-        values[:, 3:6],
+        (shape, none[:, 0].copy()),
+        (body, soft_body + np.int32(model.body_count)),
         0.5 * (_blend(x, ids[:, 2:5], values[:, :3]) + _blend(x, nodes, values[:, 3:6])),
-        values[:, 6:9],
+        np.ascontiguousarray(values[:, 6:9]),
         values[:, 9],
-        model.shape_material[shape],
-        soft.material[soft_body],
+        SideNodes(none, nodes, np.zeros((len(ids), 3)), values[:, 3:6]),
     )
-    return selected(sides, np.flatnonzero(~welded & ~still))
+    return sides.take(np.flatnonzero(~welded & ~still))
 
 
-def _held_back(sides: ContactSides, known: ContactSides) -> Bools:
+def _held_back(sides: Contacts, known: Contacts) -> Bools:
     """Which impacts with rigid bodies have a known contact of the same feature and body with about the same normal."""
     feature = (1 << FEATURE_SHIFT) - 1
     held = np.zeros(len(sides.key), bool)

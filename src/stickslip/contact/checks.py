@@ -20,7 +20,10 @@ from stickslip.contact.scale import Scale
 from stickslip.errors import InputError
 from stickslip.linalg.block_matrix import BlockPattern
 from stickslip.linalg.block_rows import BlockRows
-from stickslip.linalg.inertia import BlockDiagonal, GivenInverse, Inertia, SparseInertia
+from stickslip.linalg.dense_blocks import DenseBlocks
+from stickslip.linalg.given_inverse import GivenInverse
+from stickslip.linalg.inertia import Inertia
+from stickslip.linalg.soft_blocks import SparseBlocks
 
 LARGEST = 1e100
 """Numbers beyond it overflow when they are squared and multiplied with masses."""
@@ -77,20 +80,28 @@ def check_knowledge(
         ("gap", gap, (contacts,)),
         ("scale.momentum", scale.momentum, (unknowns,)),
         ("scale.mobility", scale.mobility, (rows,)),
-        optional=("prescribed", "v_before", "gap", "scale.momentum", "scale.mobility"),
+        ("scale.island_speed", scale.island_speed, (J.block_count,)),
+        ("scale.rounding", scale.rounding, (len(J.column_start) - 1,)),
+        optional=(
+            "prescribed",
+            "v_before",
+            "gap",
+            "scale.momentum",
+            "scale.mobility",
+            "scale.island_speed",
+            "scale.rounding",
+        ),
     )
     if keys is not None:
         _check_array("keys", keys, np.int64)
         if keys.shape != (J.block_count, 2):
             raise InputError(f"problem: keys have shape {keys.shape}; it must be {(J.block_count, 2)}")
-    for name, value in (("speed", scale.speed), ("rounding", scale.rounding)):
-        if value is not None and not (isinstance(value, int | float | np.floating) and 0.0 <= value < np.inf):
-            raise InputError(f"problem: scale.{name} is {value!r}; it must be zero or positive, and finite")
+    speed = scale.speed
+    if speed is not None and not (isinstance(speed, int | float | np.floating) and 0.0 <= speed < np.inf):
+        raise InputError(f"problem: scale.speed is {speed!r}; it must be zero or positive, and finite")
     if scale.masses is not None:
-        if type(scale.masses) is not type(A):
-            raise InputError(
-                f"problem: scale.masses is {type(scale.masses).__name__}; it must be {type(A).__name__}, as A is"
-            )
+        if not isinstance(scale.masses, Inertia) or scale.masses.is_given != A.is_given:
+            raise InputError("problem: scale.masses is of another kind than A; both must be an Inertia of blocks")
         _check_inertia("scale.masses", scale.masses, J)
         _check_matrix("scale.masses", scale.masses)
 
@@ -110,8 +121,8 @@ def check_tables(A: Inertia, J: BlockRows) -> None:
     """Raise an InputError unless all tables have the type that kernels take, and stay inside their arrays."""
     if not isinstance(J, BlockRows):
         raise InputError(f"problem: J is {type(J).__name__}; it must be BlockRows")
-    if not isinstance(A, BlockDiagonal | GivenInverse | SparseInertia):
-        raise InputError(f"problem: A is {type(A).__name__}; it must be BlockDiagonal, GivenInverse or SparseInertia")
+    if not isinstance(A, Inertia):
+        raise InputError(f"problem: A is {type(A).__name__}; it must be Inertia")
     for name in J._fields:
         _check_array(f"J.{name}", getattr(J, name), np.float64 if name == "data" else np.int32)
     for name, table in (("row_start", J.row_start), ("column_start", J.column_start)):
@@ -131,25 +142,37 @@ def check_tables(A: Inertia, J: BlockRows) -> None:
 
 
 def _check_inertia(name: str, A: Inertia, J: BlockRows) -> None:
-    """The tables of A, or of something in its place, fit those of J."""
-    if isinstance(A, BlockDiagonal):
-        _check_block_diagonal(name, A, J.column_start)
-    elif isinstance(A, GivenInverse):
-        _check_given(name, A, J)
-    else:
-        _check_sparse(name, A, J)
+    """The tables of A, or of what has its place, fit those of J."""
+    _check_parts(name, A)
+    if A.given is not None:
+        _check_given(f"{name}.given", A.given, J)
+        return
+    if A.sparse is not None:
+        _check_sparse(f"{name}.sparse", A.dense.block_count, A.sparse, J)
+    columns = J.column_start[: A.dense.block_count + 1] if A.has_soft else J.column_start
+    _check_dense(f"{name}.dense", A.dense, columns)
 
 
 def _check_matrix(name: str, A: Inertia) -> None:
     """All entries of A are numbers."""
-    _check_numbers(name, A.data)
-    blocks = A.rigid if isinstance(A, SparseInertia) else A
-    if isinstance(blocks, BlockDiagonal):
-        _check_numbers(f"{name}.rigid", blocks.data)
-        _check_numbers(f"{name}^-1", blocks.inverse)
+    matrices = [(name, A.dense.data), (f"{name}^-1", A.dense.inverse), (name, A.nodes.data)]
+    if A.given is not None:
+        matrices.append((f"{name}^-1", A.given.data))
+    for each, array in matrices:
+        _check_numbers(each, array)
 
 
-def _check_block_diagonal(name: str, A: BlockDiagonal, column_start: Ints) -> None:
+def _check_parts(name: str, A: Inertia) -> None:
+    """The parts are what they should be, and if the inverse is given there is nothing else."""
+    kinds = (("dense", A.dense, DenseBlocks), ("sparse", A.sparse, SparseBlocks), ("given", A.given, GivenInverse))
+    for item, part, kind in kinds:
+        if not isinstance(part, kind) and (part is not None or item == "dense"):
+            raise InputError(f"problem: {name}.{item} is {type(part).__name__}; it must be {kind.__name__}")
+    if A.given is not None and (A.sparse is not None or len(A.dense.start) != 1):
+        raise InputError(f"problem: {name} has an inverse that is given and blocks beside it; it must be one of both")
+
+
+def _check_dense(name: str, A: DenseBlocks, column_start: Ints) -> None:
     """Blocks over the columns that start at ``column_start``."""
     for item in A._fields:
         _check_array(f"{name}.{item}", getattr(A, item), np.int32 if item in ("start", "data_start") else np.float64)
@@ -176,9 +199,7 @@ def _check_given(name: str, A: GivenInverse, J: BlockRows) -> None:
     blocks = J.block_count
     own = len(J.entry_column) == blocks and bool((J.entry_column == np.arange(blocks)).all())
     if not own or not np.array_equal(J.row_start, J.column_start) or not _is_identity(J):
-        raise InputError(
-            f"problem: {name} is a GivenInverse, which is the Delassus matrix W of the rows, but J is not I"
-        )
+        raise InputError("problem: A is given by its inverse, the Delassus matrix W of the rows, but J is not I")
 
 
 def _is_identity(J: BlockRows) -> bool:
@@ -189,21 +210,20 @@ def _is_identity(J: BlockRows) -> bool:
     return bool((J.data[ones] == 1.0).all() and np.count_nonzero(J.data) == J.row_count)
 
 
-def _check_sparse(name: str, A: SparseInertia, J: BlockRows) -> None:
-    """Blocks of rigid bodies, then those of nodes by their pattern, each in the part of one soft body."""
-    bodies, pattern = len(A.rigid.start) - 1, A.pattern
+def _check_sparse(name: str, bodies: int, A: SparseBlocks, J: BlockRows) -> None:
+    """Blocks of nodes by their pattern, each in the part of one soft body, after those of so many rigid ``bodies``."""
+    pattern = A.pattern
+    if len(J.column_start) != bodies + pattern.size + 1 or (np.diff(J.column_start)[bodies:] != 3).any():
+        raise InputError(
+            f"problem: {name} has {pattern.size} nodes of three unknowns, after {bodies} rigid bodies; J has "
+            f"{len(J.column_start) - 1} column blocks, which must be the same ones"
+        )
     ends = [(part.first, part.first + part.pattern.size) for part in A.parts]
     if ends and (ends[-1][1] != pattern.size or any(one[1] != two[0] for one, two in pairwise(ends))):
         raise InputError(
             f"problem: the parts of {name} are the nodes {ends}; they must be all {pattern.size}, one by one"
         )
-    check_parts(name, pattern, np.array([*(first for first, _ in ends or [(0, 0)]), pattern.size], dtype=np.int32))
-    if len(J.column_start) != bodies + pattern.size + 1 or (np.diff(J.column_start)[bodies:] != 3).any():
-        raise InputError(
-            f"problem: {name} has {bodies} rigid bodies and {pattern.size} nodes of three unknowns; J has "
-            f"{len(J.column_start) - 1} column blocks, which must be the same ones"
-        )
-    _check_block_diagonal(f"{name}.rigid", A.rigid, J.column_start[: bodies + 1])
+    check_pattern(name, pattern, np.array([*(first for first, _ in ends or [(0, 0)]), pattern.size], dtype=np.int32))
     _check_array(f"{name}.data", A.data, np.float64)
     if A.data.shape != (len(pattern.indices), 3, 3):
         raise InputError(
@@ -211,7 +231,7 @@ def _check_sparse(name: str, A: SparseInertia, J: BlockRows) -> None:
         )
 
 
-def check_parts(name: str, pattern: BlockPattern, start: Ints) -> None:
+def check_pattern(name: str, pattern: BlockPattern, start: Ints) -> None:
     """Raise an InputError unless a pattern is that of symmetric matrices, one for the nodes of each part.
 
     ``start`` (k + 1,): first nodes of the parts, and the end. No block joins nodes of different parts.

@@ -18,11 +18,13 @@ from typing import Literal
 
 from stickslip.contact.ellipsoid import project_ellipsoid
 from stickslip.jit import kernel
+from stickslip.law_codes import BILATERAL, BOUNDED, CONTACT, ELASTIC, LAW_NAMES, LIMIT
 
-CONTACT, BILATERAL, LIMIT, ELASTIC, BOUNDED = range(5)
-LAW_NAMES = {
-    CONTACT: "contact", BILATERAL: "bilateral", LIMIT: "limit", ELASTIC: "elastic", BOUNDED: "bounded",
-}  # fmt: skip
+__all__ = [
+    "BILATERAL", "BOUNDED", "BOX_SET", "CONTACT", "DISC", "ELASTIC", "ELLIPSE", "ELLIPSOID", "FRICTION_SET_NAMES",
+    "LAW_NAMES", "LIMIT", "Law", "project_cone", "project_disc", "project_friction", "project_row",
+    "project_scaled",
+]  # fmt: skip
 
 DISC, ELLIPSE, ELLIPSOID, BOX_SET = range(4)
 FRICTION_SET_NAMES = {DISC: "disc", ELLIPSE: "ellipse", ELLIPSOID: "ellipsoid", BOX_SET: "box"}

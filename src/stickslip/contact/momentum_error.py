@@ -23,8 +23,7 @@ from stickslip.arrays import Array
 from stickslip.contact.islands import judged_together
 from stickslip.contact.problem import NOISE, ContactProblem
 from stickslip.jit import kernel
-from stickslip.linalg import block_rows, inertia
-from stickslip.linalg.inertia import BlockDiagonal, GivenInverse
+from stickslip.linalg import block_rows
 from stickslip.linalg.vectors import length
 
 
@@ -43,17 +42,16 @@ def momentum_error(problem: ContactProblem, lam: Array, v: Array) -> MomentumErr
     """Errors of momentum of impulses lam (m,) and velocities v (nv,)."""
     impulse = block_rows.apply_transpose(problem.J, lam)
     A = problem.masses
-    if isinstance(A, GivenInverse):
-        gained, caused = v - problem.v_free, inertia.solve(A, impulse)
+    if A.is_given:
+        gained, caused = v - problem.v_free, A.solve(impulse)
         error, size = float(length(gained - caused)), float(length(gained) + length(caused))
         return MomentumError(error, 0.0, error / size if size > 0.0 else 0.0)
-    blocks = A if isinstance(A, BlockDiagonal) else A.rigid
-    group = judged_together(problem)
+    blocks, group = A.dense, judged_together(problem)
     pushes = np.zeros(problem.unknown_count)
     _add_sizes(problem.J, lam, pushes)
     found = _worst(
         problem.J.column_start, group, int(group.max(initial=-1)) + 1, blocks.start, blocks.data_start, blocks.data,
-        problem.momentum.gain(v), impulse, inertia.apply(A, v), pushes, problem.momentum_size,
+        problem.momentum.gain(v), impulse, A.apply(v), pushes, problem.momentum_size,
     )  # fmt: skip
     return MomentumError(*(float(number) for number in found))
 

@@ -110,7 +110,7 @@ def _natural_map(row_start, laws, lam, u, weight, torsion_length, opening):
     total = 0.0
     for c in range(row_start.shape[0] - 1):
         if laws.law[c] == CONTACT:
-            total += _contact_square(row_start, laws, lam, u, weight, torsion_length, opening, c)
+            total += contact_square(row_start, laws, lam, u, weight, torsion_length, opening, c)
         else:
             for k in range(row_start[c], row_start[c + 1]):
                 total += _row_square(laws, lam, u, weight[c], c, k)
@@ -127,11 +127,11 @@ def _island_squares(row_start, laws, lam, u, weight, torsion_length, q, island, 
             if laws.law[c] != CONTACT:
                 map_out[i] += _row_square(laws, lam, u, weight[c], c, k)
         if laws.law[c] == CONTACT:
-            map_out[i] += _contact_square(row_start, laws, lam, u, weight, torsion_length, 1.0, c)
+            map_out[i] += contact_square(row_start, laws, lam, u, weight, torsion_length, 1.0, c)
 
 
 @kernel
-def _contact_square(row_start, laws, lam, u, weight, torsion_length, opening, c):
+def contact_square(row_start, laws, lam, u, weight, torsion_length, opening, c):
     """Square of the natural map of a contact."""
     i = row_start[c]
     w = weight[c]

@@ -66,7 +66,7 @@ def _carried(x, i, q, q_end):
 
 @kernel
 def _moved_contacts(body_a, body_b, point, normal, radii, q, q_end, point_out, growth_out):
-    """The point midway between the two that moved with their bodies, and n . (way of b - way of a)."""
+    """The point midway between the two that moved with their bodies, and n . (displacement of b - that of a)."""
     for c in range(point.shape[0]):
         n, x = load3(normal, c), load3(point, c)
         at_a, at_b = sub(x, scale(radii[c, 0], n)), add(x, scale(radii[c, 1], n))

@@ -9,8 +9,8 @@ the end of the step and h the time over which the impulse lam = h f acts, that i
 
     0 <= u + C lam,   0 <= lam,   (u + C lam) lam = 0,      C = 1 / (h k (T + tau))
 
-Where the gap is still open, g_0 > 0, u = g' + g_0 / T: the damper resists the part of the way on which bodies touch.
-With T + tau it would push bodies that have yet to meet, from as far away as contacts are looked for.
+Where the gap is still open, g_0 > 0, u = g' + g_0 / T: the damper resists the part of the displacement that is left
+after bodies touch. With T + tau it would push bodies that have yet to meet, from as far away as contacts are sought.
 """
 
 from __future__ import annotations

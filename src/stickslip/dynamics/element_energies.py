@@ -31,9 +31,9 @@ def strain_energies(
 
 
 def damping_work(elements: ElementTables, turn: Array, v: Array, way: Array) -> float:
-    """way . beta K v [J] of all elements, where these are linear or lagged ones: what dampers take over a way.
+    """way . beta K v [J] of all elements, where these are linear or lagged ones: what dampers take over a displacement.
 
-    turn (nt, 9) as of :func:`rotations`; v [m/s] and way [m] (nn, 3) of nodes.
+    turn (nt, 9) as of :func:`rotations`; v [m/s] and way [m] (nn, 3): velocities and displacements of nodes.
     """
     return float(_damping_work(elements, turn, v, way))
 

@@ -46,7 +46,7 @@ class SoftEnergies(NamedTuple):
 
 
 def soft_energies(soft: SoftTables, gravity: Array, motion: SoftMotion, before: State, after: State) -> SoftEnergies:
-    """Energies of the soft bodies of a step; forces act over the way of the step."""
+    """Energies of the soft bodies of a step; forces act over the displacements of the step."""
     free = soft.free
     way = after.node_position - before.node_position
 

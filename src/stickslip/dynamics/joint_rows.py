@@ -1,6 +1,6 @@
 """What joints measure between their bodies, and how velocities change it.
 
-Joint frames a and b move with the two bodies; d is the way from the point of a to the point of b. The rows of a
+Joint frames a and b move with the two bodies; d is the vector from the point of a to the point of b. The rows of a
 Jacobian are (k, 2, 6): body a and body b, linear and angular velocity in the world frame.
 """
 

@@ -25,14 +25,15 @@ from stickslip.arrays import Array, Bools, Ints
 from stickslip.dynamics.joint_rows import measure_coordinates, measure_rows, row_speed
 from stickslip.dynamics.mean_velocity import allowed_approach
 from stickslip.jit import kernel
-from stickslip.joint_tables import ANGLE, DISTANCE, LIMIT, OTHER_ANGLE, POINT
+from stickslip.joint_tables import ANGLE, DISTANCE, OTHER_ANGLE, POINT
+from stickslip.law_codes import LIMIT
 from stickslip.linalg.block_rows import BlockRows, summed
 from stickslip.linalg.vec3 import cross, load3, mat_vec, quat_matrix, store3, sub
 from stickslip.model import Model
 from stickslip.state import State
 
 RECOVERY = 0.2
-"""Share of the way beyond a limit that is taken back per step, where the first half of a step has led there."""
+"""Share of the excess beyond a limit that is taken back per step, where the first half of a step has led there."""
 
 
 class JointLayout(NamedTuple):
@@ -317,7 +318,7 @@ def _linearise(
         stiffness, damping = tables.row_stiffness[k], tables.row_damping[k]
         if np.isinf(stiffness):
             limit = tables.row_coordinate[k] >= 0 and not tables.row_driven[k]
-            # to be back within a limit after half a step would take the speed of the way there: it would bounce
+            # to be back within a limit after half a step would take the speed with which it got there: it would bounce
             late = limit and tau < h and start < 0.0
             closing = RECOVERY * start / h if late else start / tau
             if limit and mean:

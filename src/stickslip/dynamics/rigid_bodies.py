@@ -8,17 +8,16 @@ from __future__ import annotations
 import numpy as np
 
 from stickslip.arrays import Array
+from stickslip.geometry.rigid_motion import advance as advance  # noqa: PLC0414  (belongs here for callers)
 from stickslip.jit import kernel
-from stickslip.linalg.inertia import BlockDiagonal, block_diagonal
+from stickslip.linalg.inertia import Inertia, block_diagonal
 from stickslip.linalg.vec3 import (
     add,
     cross,
-    load3,
     load_matrix,
     mat_t_vec,
     mat_vec,
     norm,
-    quat_integrate,
     quat_matrix,
     scale,
     sub,
@@ -32,7 +31,7 @@ MOST_PARTS = 1000.0
 """Parts of a step at most: a body that turns faster has left physics behind, and must not hang the step."""
 
 
-def mass_blocks(model: Model, q: Array) -> BlockDiagonal:
+def mass_blocks(model: Model, q: Array) -> Inertia:
     """A of the free bodies at configuration q (nb, 7): blocks diag(m I, R I_body R^T), with their inverses."""
     count = len(model.dynamic)
     blocks, inverses = np.zeros((count, 6, 6)), np.zeros((count, 6, 6))
@@ -47,13 +46,6 @@ def free_velocity(model: Model, q: Array, v: Array, force: Array, h: float) -> A
     return v_free
 
 
-def advance(q: Array, v: Array, h: float) -> Array:
-    """Configuration (nb, 7) after moving with v (nb, 6) for a time h; rotations stay of unit length."""
-    q_out = np.empty_like(q)
-    _advance(q, v, h, q_out)
-    return q_out
-
-
 def carried_along(model: Model, q: Array, q_end: Array, v_free: Array) -> Array:
     """v_free (6 nd,) with angular velocities turned with the bodies from q to q_end (nb, 7): the same seen from them.
 
@@ -64,14 +56,14 @@ def carried_along(model: Model, q: Array, q_end: Array, v_free: Array) -> Array:
     return out
 
 
-def spun(model: Model, A: BlockDiagonal, v_free: Array, v: Array, h: float) -> Array:
+def spun(model: Model, A: Inertia, v_free: Array, v: Array, h: float) -> Array:
     """v_free (6 nd,) with the gyroscopic term of the mean velocities v (nv,) of a step of h in the place of its own.
 
     A: twice the mass blocks. Bodies that turn by more than FAST in the step keep their own: iterations on v would not
     converge.
     """
     own, at = v_free.reshape(-1, 6)[:, 3:], v[: model.rigid_dof_count].reshape(-1, 6)[:, 3:]
-    twice, inverse = (data.reshape(-1, 6, 6)[:, 3:, 3:] for data in (A.data, A.inverse))
+    twice, inverse = (data.reshape(-1, 6, 6)[:, 3:, 3:] for data in (A.dense.data, A.dense.inverse))
 
     def turning(w: Array) -> Array:
         return np.cross(w, 0.5 * np.einsum("bij,bj->bi", twice, w))
@@ -201,17 +193,3 @@ def _carry(dynamic, q, q_end, v_free, out):
         turned = mat_vec(quat_matrix((q_end[i, 3], q_end[i, 4], q_end[i, 5], q_end[i, 6])), seen)
         for k in range(3):
             out[6 * b + 3 + k] = turned[k]
-
-
-@kernel
-def _advance(q, v, h, q_out):
-    """q_out = q moved by v for h, rotations by the exponential map."""
-    for i in range(q.shape[0]):
-        x = load3(q, i)
-        for k in range(3):
-            q_out[i, k] = x[k] + h * v[i, k]
-        r = quat_integrate((q[i, 3], q[i, 4], q[i, 5], q[i, 6]), (v[i, 3], v[i, 4], v[i, 5]), h)
-        q_out[i, 3] = r[0]
-        q_out[i, 4] = r[1]
-        q_out[i, 5] = r[2]
-        q_out[i, 6] = r[3]

@@ -22,7 +22,7 @@ from weakref import WeakKeyDictionary
 
 import numpy as np
 
-from stickslip.arrays import Array, Ints
+from stickslip.arrays import Array
 from stickslip.checks import finite, unit_quaternion, vector
 from stickslip.dynamics import cavities, plane_strain
 from stickslip.dynamics.column_sums import bounded_stiffness
@@ -30,7 +30,8 @@ from stickslip.dynamics.element_assembly import assemble, rotations
 from stickslip.errors import InputError
 from stickslip.geometry import rotation
 from stickslip.jit import kernel
-from stickslip.linalg.inertia import BlockDiagonal, block_diagonal
+from stickslip.linalg.dense_blocks import equal_blocks
+from stickslip.linalg.inertia import Inertia
 from stickslip.model import Model
 from stickslip.names import shown
 from stickslip.soft_description import HeldNodes
@@ -105,13 +106,13 @@ def soft_motion(model: Model, state: State, options: Stepping) -> SoftMotion:
     external = state.node_force + soft.mass[:, None] * model.gravity
     end = state.time + h
     pressure = np.zeros(len(soft.elements.volume))
-    theta, theta_vq = options.theta
+    rule, theta = options.rule, options.rule.theta
     at = state.time + theta * h
     for each in soft.activations:
         pressure[each.elements] += _number("activation", each.stress(at), at)
     v = held_velocities(soft, state, h)
     summed = options.geometric == "column-sums"
-    return SoftMotion(state.node_position, v, external, pressure, end, h, theta, theta_vq, options.gain, summed)
+    return SoftMotion(state.node_position, v, external, pressure, end, h, theta, rule.theta_vq, rule.gain, summed)
 
 
 def held_velocities(soft: SoftTables, state: State, h: float) -> Array:
@@ -201,20 +202,11 @@ def lumped_momentum(soft: SoftTables, motion: SoftMotion, v: Array) -> tuple[Arr
     return mass[soft.free, 0], v_free[soft.free].ravel()
 
 
-def with_particles(rigid: BlockDiagonal, mass: Array) -> BlockDiagonal:
+def with_particles(rigid: Inertia, mass: Array) -> Inertia:
     """A of rigid bodies followed by the masses (nf,) of nodes, as blocks of three."""
     eye = np.eye(3)
-    nodes = block_diagonal(mass[:, None, None] * eye, (1.0 / mass)[:, None, None] * eye)
-
-    def after(a: Ints, b: Ints) -> Ints:
-        return np.concatenate([a, a[-1] + b[1:]]).astype(np.int32)
-
-    return BlockDiagonal(
-        after(rigid.start, nodes.start),
-        after(rigid.data_start, nodes.data_start),
-        np.concatenate([rigid.data, nodes.data]),
-        np.concatenate([rigid.inverse, nodes.inverse]),
-    )
+    nodes = equal_blocks(mass[:, None, None] * eye, (1.0 / mass)[:, None, None] * eye)
+    return Inertia(rigid.dense.followed_by(nodes))
 
 
 def scatter(soft: SoftTables, v: Array, unknowns: Array) -> Array:

@@ -1,4 +1,4 @@
-"""Rows of soft bodies in the problem of a step: contacts of nodes, welds to rigid bodies, cavities, elements.
+"""Rows of soft bodies in the problem of a step: welds to rigid bodies, cavities, elements.
 
 Column blocks: rigid bodies (six unknowns) first, then free nodes (three). Held nodes and bodies with prescribed motion
 have no column; their velocities are part of the bias.
@@ -11,14 +11,13 @@ from typing import NamedTuple
 import numpy as np
 
 from stickslip.arrays import Array, Bools, Ints
-from stickslip.collision.soft_contacts import SoftContacts
 from stickslip.dynamics.cavities import volume_rows
 from stickslip.dynamics.element_rows import element_rows
 from stickslip.dynamics.plane_strain import project_rows
 from stickslip.dynamics.soft_bodies import SoftMotion
 from stickslip.jit import kernel
 from stickslip.linalg.block_rows import BlockRows, summed
-from stickslip.linalg.vec3 import add, cross, dot, load3, mat_vec, quat_matrix, sub
+from stickslip.linalg.vec3 import add, cross, load3, mat_vec, quat_matrix, sub
 from stickslip.model import Model
 
 
@@ -32,60 +31,6 @@ class SoftRows(NamedTuple):
     """(m,) [m/s]"""
     compliance: Array
     """(m,)"""
-
-
-def columns(model: Model) -> Ints:
-    """Where the unknowns of each rigid body and each free node start."""
-    rigid, nodes = len(model.dynamic), len(model.soft.free)
-    return summed(np.concatenate([np.full(rigid, 6), np.full(nodes, 3)]))
-
-
-def contact_jacobian(model: Model, contacts: SoftContacts, q: Array) -> BlockRows:
-    """J of the contacts, rows (normal, t1, t2), by barycentric weights on the soft sides."""
-    block, node_block = model.block, model.soft.block
-    count = np.zeros(len(contacts), dtype=np.int32)
-    for body, nodes in ((contacts.body_a, contacts.node_a), (contacts.body_b, contacts.node_b)):
-        rigid = body < model.body_count
-        moving = np.zeros(len(contacts), dtype=bool)
-        moving[rigid] = block[body[rigid]] >= 0
-        free = (nodes >= 0) & (node_block[np.maximum(nodes, 0)] >= 0)
-        count += np.where(rigid, moving, free.sum(axis=1)).astype(np.int32)
-    entry_start = summed(count)
-    column, size = np.empty(int(entry_start[-1]), dtype=np.int32), np.empty(int(entry_start[-1]), dtype=np.int32)
-    data = np.empty((int(entry_start[-1]), 18))
-    _contact_jacobian(
-        contacts.body_a, contacts.body_b, contacts.node_a, contacts.node_b, contacts.weight_a, contacts.weight_b,
-        contacts.point, contacts.normal, contacts.tangent, q, block, node_block, len(model.dynamic), entry_start,
-        column, size, data,
-    )  # fmt: skip
-    kept = np.arange(18) < size[:, None]
-    J = BlockRows(
-        row_start=3 * np.arange(len(contacts) + 1, dtype=np.int32),
-        entry_start=entry_start,
-        entry_column=column,
-        data_start=summed(size),
-        data=data[kept],
-        column_start=columns(model),
-    )
-    return project_rows(model, J)
-
-
-def contact_velocities(
-    model: Model,
-    contacts: SoftContacts,
-    q: Array,
-    v: Array,
-    node_velocity: Array,
-    prescribed_only: bool,
-) -> Array:
-    """Relative velocity (3 nc,) [m/s] of b to a in the contact frames; optionally only what has no unknowns."""
-    u = np.zeros((len(contacts), 3))
-    _contact_velocities(
-        contacts.body_a, contacts.body_b, contacts.node_a, contacts.node_b, contacts.weight_a, contacts.weight_b,
-        contacts.point, contacts.normal, contacts.tangent, q, v, node_velocity, model.block, model.soft.block,
-        prescribed_only, u,
-    )  # fmt: skip
-    return u.ravel()
 
 
 def welds(
@@ -110,7 +55,7 @@ def welds(
         soft.weld_node, soft.weld_body, soft.weld_point, soft.block, model.block, len(model.dynamic), q_end, v, x_end,
         node_velocity, horizon, ahead, entry_start, column, data_start, data, bias, carried,
     )  # fmt: skip
-    J = BlockRows(3 * np.arange(count + 1, dtype=np.int32), entry_start, column, data_start, data, columns(model))
+    J = BlockRows(3 * np.arange(count + 1, dtype=np.int32), entry_start, column, data_start, data, model.columns)
     return SoftRows(project_rows(model, J), bias.ravel(), carried.ravel(), np.zeros(3 * count))
 
 
@@ -138,7 +83,7 @@ def volumes(
         np.concatenate(column).astype(np.int32) if rows else np.zeros(0, dtype=np.int32),
         3 * np.arange(int(entry_start[-1]) + 1, dtype=np.int32),
         np.concatenate(data) if rows else np.zeros(0),
-        columns(model),
+        model.columns,
     )
     compliance = np.array([row.compliance for row in rows]) / (motion.step * horizon)
     return SoftRows(J, np.array(bias), np.array(carried), compliance)
@@ -195,7 +140,7 @@ def _element_blocks(
         (len(model.dynamic) + block[owner, corner]).astype(np.int32),
         data_start,
         data,
-        columns(model),
+        model.columns,
     )
 
 
@@ -208,84 +153,6 @@ def _element_data(row_start, gradient, owner, corner, data_start, data_out):
             for k in range(3):
                 data_out[at + k] = gradient[r, corner[e], k]
             at += 3
-
-
-@kernel
-def _frame(normal, tangent, c):
-    """n, t1, t2 of contact c."""
-    n, t1 = load3(normal, c), load3(tangent, c)
-    return n, t1, cross(n, t1)
-
-
-@kernel
-def _contact_jacobian(
-    body_a, body_b, node_a, node_b, weight_a, weight_b, point, normal, tangent, q, block, node_block, rigid,
-    entry_start, column_out, size_out, data_out,
-):  # fmt: skip
-    """Entries of both sides: velocity of b minus velocity of a in the contact frame."""
-    for c in range(body_a.shape[0]):
-        frame = _frame(normal, tangent, c)
-        e = entry_start[c]
-        for side in range(2):
-            sign = 1.0 if side == 1 else -1.0
-            body = body_b[c] if side == 1 else body_a[c]
-            nodes = node_b[c] if side == 1 else node_a[c]
-            weights = weight_b[c] if side == 1 else weight_a[c]
-            if nodes[0] < 0:
-                if block[body] < 0:
-                    continue
-                arm = sub(load3(point, c), load3(q, body))
-                for i in range(3):
-                    d = frame[i]
-                    turn = cross(arm, d)
-                    for k in range(3):
-                        data_out[e, 6 * i + k] = sign * d[k]
-                        data_out[e, 6 * i + 3 + k] = sign * turn[k]
-                column_out[e] = block[body]
-                size_out[e] = 18
-                e += 1
-                continue
-            for j in range(3):
-                if nodes[j] < 0 or node_block[nodes[j]] < 0:
-                    continue
-                for i in range(3):
-                    d = frame[i]
-                    for k in range(3):
-                        data_out[e, 3 * i + k] = sign * weights[j] * d[k]
-                column_out[e] = rigid + node_block[nodes[j]]
-                size_out[e] = 9
-                e += 1
-
-
-@kernel
-def _contact_velocities(
-    body_a, body_b, node_a, node_b, weight_a, weight_b, point, normal, tangent, q, v, node_velocity, block, node_block,
-    prescribed_only, u_out,
-):  # fmt: skip
-    """u = velocity of b minus velocity of a."""
-    for c in range(body_a.shape[0]):
-        u = (0.0, 0.0, 0.0)
-        for side in range(2):
-            sign = 1.0 if side == 1 else -1.0
-            body = body_b[c] if side == 1 else body_a[c]
-            nodes = node_b[c] if side == 1 else node_a[c]
-            weights = weight_b[c] if side == 1 else weight_a[c]
-            if nodes[0] < 0:
-                if prescribed_only and block[body] >= 0:
-                    continue
-                arm = sub(load3(point, c), load3(q, body))
-                speed = add(load3(v, body), cross((v[body, 3], v[body, 4], v[body, 5]), arm))
-                u = (u[0] + sign * speed[0], u[1] + sign * speed[1], u[2] + sign * speed[2])
-                continue
-            for j in range(3):
-                if nodes[j] < 0 or (prescribed_only and node_block[nodes[j]] >= 0):
-                    continue
-                w = sign * weights[j]
-                speed = load3(node_velocity, nodes[j])
-                u = (u[0] + w * speed[0], u[1] + w * speed[1], u[2] + w * speed[2])
-        frame = _frame(normal, tangent, c)
-        for i in range(3):
-            u_out[c, i] = dot(frame[i], u)
 
 
 @kernel

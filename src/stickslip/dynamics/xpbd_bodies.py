@@ -1,7 +1,7 @@
-"""Bodies and nodes under position-based dynamics: one small step without constraints, pushes, and what it was in sum.
+"""Bodies and nodes under position-based dynamics: one substep without constraints, pushes, and what it was in sum.
 
 After [macklin2019small]: positions are predicted with forces and velocities, constraints push them, and velocities are
-what the positions did. A push p [kg m] moves a body by p / m, as an impulse p / s of a small step of s [s] would.
+the change of positions over the substep. A push p [kg m] moves a body by p / m, as an impulse p / s in s [s] would.
 """
 
 from __future__ import annotations
@@ -28,7 +28,7 @@ from stickslip.linalg.vec3 import (
 
 
 class Bodies(NamedTuple):
-    """nb rigid bodies within a step; all arrays but the first five change with every small step."""
+    """nb rigid bodies within a step; all arrays but the first five change with every substep."""
 
     mass: Array
     """(nb,) [kg], zero where motion is given."""
@@ -43,11 +43,11 @@ class Bodies(NamedTuple):
     q: Array
     """(nb, 7)"""
     q_start: Array
-    """(nb, 7) at the start of the small step."""
+    """(nb, 7) at the start of the substep."""
     v: Array
     """(nb, 6)"""
     v_start: Array
-    """(nb, 6) before constraints act, with the forces of the small step."""
+    """(nb, 6) before constraints act, with the forces of the substep."""
     mobility: Array
     """(nb, 9) I^-1 in the world."""
     turned: Array
@@ -122,7 +122,7 @@ def push_body(bodies, i, p, moment):
 
 @kernel
 def way_of_body(bodies, i):
-    """What body i has moved by in this small step: of its centre, and its turn (to the second order of that)."""
+    """What body i has moved by in this substep: of its centre, and its turn (to the second order of that)."""
     q, b = bodies.q, bodies.q_start
     r = quat_multiply((q[i, 3], q[i, 4], q[i, 5], q[i, 6]), (b[i, 3], -b[i, 4], -b[i, 5], -b[i, 6]))
     two = 2.0 if r[0] >= 0.0 else -2.0

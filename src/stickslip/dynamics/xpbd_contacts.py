@@ -1,13 +1,14 @@
-"""Contacts of rigid bodies under position-based dynamics: found once a step, their gaps followed in every small one.
+"""Contacts of rigid bodies under position-based dynamics: found once a step, their gaps followed in every substep.
 
 Points of the cores of both shapes are fixed in their bodies, normals stay what they are ([macklin2019] eq. 9), so that
 
-    gap = gap_0 + n . (way of b - way of a) >= lift,     push p_n >= 0 along n,     |p_t| <= mu p_n against the way
-                                                                                  along the tangents of this small step.
+    gap = gap_0 + n . (d_b - d_a) >= lift,     push p_n >= 0 along n,     |p_t| <= mu p_n against the tangential slip,
+
+d_a and d_b being the displacements of the two points since the step began, and slip that of this substep.
 
 ``lift`` is zero; an overlap that was there before is taken back evenly over the step, not faster than recovery_speed:
-pushed out at once it would leave with the speed of that push. Restitution is a change of velocities after the small
-step ([muller2020]).
+pushed out in one substep it would leave with the speed of that push. Restitution is a change of velocities after
+the substep ([muller2020]).
 """
 
 from __future__ import annotations
@@ -51,7 +52,7 @@ class ContactPoints(NamedTuple):
     compliance: Array
     """(nc, 2) 1 / stiffness [m/N] and dissipation time [s]."""
     pressed: Array
-    """(nc,) [kg m] normal push of the small step."""
+    """(nc,) [kg m] normal push of the substep."""
 
 
 def contact_points(model: Model, contacts: Contacts, q: Array, options: Stepping) -> ContactPoints:
@@ -131,7 +132,7 @@ def _mobility_along(bodies, i, turn):
 
 @kernel
 def _way_of_point(bodies, i, arm):
-    """What a point of body i has moved by in this small step."""
+    """What a point of body i has moved by in this substep."""
     if not bodies.moves[i]:
         return 0.0, 0.0, 0.0
     way, turn = way_of_body(bodies, i)
@@ -140,13 +141,13 @@ def _way_of_point(bodies, i, arm):
 
 @kernel
 def _parted(bodies, a, b, arm_a, arm_b, n):
-    """By how much the gap has grown in this small step."""
+    """By how much the gap has grown in this substep."""
     return dot(n, sub(_way_of_point(bodies, b, arm_b), _way_of_point(bodies, a, arm_a)))
 
 
 @kernel
 def _rub(bodies, a, b, arm_a, arm_b, n, t1, most):
-    """Push back along the tangents what the two points slid in this small step, by ``most`` at most."""
+    """Push back along the tangents what the two points slid in this substep, by ``most`` at most."""
     way = sub(_way_of_point(bodies, b, arm_b), _way_of_point(bodies, a, arm_a))
     t2 = cross(n, t1)
     x, y = dot(way, t1), dot(way, t2)
@@ -165,7 +166,7 @@ def _rub(bodies, a, b, arm_a, arm_b, n, t1, most):
 
 @kernel
 def bounce(bodies, points, least, impulse_out):
-    """Let contacts that were hit faster than ``least`` [m/s] in this small step leave with their restitution."""
+    """Let contacts that were hit faster than ``least`` [m/s] in this substep leave with their restitution."""
     v, v_start = bodies.v, bodies.v_start
     for c in range(points.base.shape[0]):
         e = points.restitution[c]

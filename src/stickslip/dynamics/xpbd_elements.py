@@ -1,4 +1,4 @@
-"""Tetrahedra under position-based dynamics: one Gauss-Seidel pass over elements at the positions of now.
+"""Tetrahedra under position-based dynamics: one Gauss-Seidel pass over elements at the current positions.
 
 Six rows a strain component each, solved together: sym(R^T F) - I with the polar rotation R of F (linear: R = I), whose
 change does not count as it does not change the energy; Green's strain for St. Venant and Kirchhoff. Compliances are
@@ -41,7 +41,7 @@ class Nodes(NamedTuple):
     x: Array
     """(nn, 3) [m]"""
     x_start: Array
-    """(nn, 3) at the start of the small step."""
+    """(nn, 3) at the start of the substep."""
     v: Array
     """(nn, 3) [m/s]"""
 

@@ -1,6 +1,6 @@
-"""Joints under position-based dynamics: one Gauss-Seidel pass over their blocks at the positions of now.
+"""Joints under position-based dynamics: one Gauss-Seidel pass over their blocks at the current positions.
 
-A row with value c and stiffness k pushes with the force -k c+ of the end of a small step of s [s]. With the push
+A row with value c and stiffness k pushes with the force -k c+ of the end of a substep of s [s]. With the push
 p = s^2 force and c+ = c + K p, K = J M^-1 J^T ([macklin2016]):
 
     (K + C) p = -c,     C = 1 / (s^2 k),
@@ -22,7 +22,8 @@ from stickslip.dynamics.joint_rows import measure_all
 from stickslip.dynamics.xpbd_bodies import load_mobility, push_body
 from stickslip.jit import kernel
 from stickslip.joint_description import JOINT_KINDS
-from stickslip.joint_tables import BOUNDED, LIMIT, JointTables
+from stickslip.joint_tables import JointTables
+from stickslip.law_codes import BOUNDED, LIMIT
 from stickslip.linalg.small_solve import solve_small
 from stickslip.linalg.vec3 import mat_vec
 

@@ -4,7 +4,7 @@ The six strains of a section (docs/rods.md) are solved together. With the turn r
 phi = f x its rotation vector, no angle function but one is needed: tan(|phi| / 4) = |x| / (1 + w).
 
 Damping is a pass of its own over velocities, as [muller2020] has it: within the pass over positions a section
-sees its neighbours half pushed, and damping, which is much stiffer than the spring over a small step, would take that
+sees its neighbours half pushed, and damping, which is much stiffer than the spring over a substep, would take that
 for motion; a cable at rest would pull with a fraction of its tension.
 """
 

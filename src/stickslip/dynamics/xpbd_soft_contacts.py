@@ -11,7 +11,7 @@ from typing import NamedTuple
 import numpy as np
 
 from stickslip.arrays import Array, Ints
-from stickslip.collision.soft_contacts import SoftContacts
+from stickslip.collision.contacts import Contacts
 from stickslip.dynamics.xpbd_bodies import carried_point, load_mobility, push_body, way_of_body
 from stickslip.dynamics.xpbd_contacts import lifts, points_in_frames
 from stickslip.jit import kernel
@@ -44,7 +44,7 @@ class SoftPoints(NamedTuple):
     """(nc, 2) 1 / stiffness [m/N] and dissipation time [s]."""
 
 
-def soft_points(model: Model, contacts: SoftContacts, q: Array, x: Array, options: Stepping) -> SoftPoints:
+def soft_points(model: Model, contacts: Contacts, q: Array, x: Array, options: Stepping) -> SoftPoints:
     """Contacts that were found with bodies at q (nb, 7) and nodes at x (nn, 3)."""
     count = len(contacts)
     bodies = np.stack([contacts.body_a, contacts.body_b], axis=1)
@@ -112,7 +112,7 @@ def push_soft_contacts(bodies, nodes, points, share, s, backwards, impulse_out):
 
 @kernel
 def _side(bodies, nodes, points, c, side):
-    """Where a side of contact c is, its way in this small step, and its arm from the centre of its body."""
+    """Where a side of contact c is, its displacement in this substep, and its arm from the centre of its body."""
     i = points.body[c, side]
     if i >= 0:
         at, arm = carried_point(

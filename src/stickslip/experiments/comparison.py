@@ -28,7 +28,7 @@ from stickslip.errors import InputError
 from stickslip.experiments.limited_worker import LimitedWorker, TimeUp, WorkerEnded
 from stickslip.experiments.solver_timing import load_kernels, timed_solve
 from stickslip.solvers.protocol import Solver
-from stickslip.solvers.verdict import judge_solution, tolerance_of
+from stickslip.solvers.verdict import judge_solution
 
 TAUS = (1.0, 2.0, 5.0, 10.0, 100.0, math.inf)
 """Time ratios of the printed profile."""
@@ -188,7 +188,7 @@ def _row(
     return ComparisonRow(
         problem=name,
         solver=solver.name,
-        law=solver.law,
+        law=solver.takes.law,
         contacts=problem.contact_count,
         status=status or ("time-limit" if late else measured["status"]),
         solved=bool(measured["solved"]) and not late,
@@ -218,11 +218,11 @@ def _measure(solver: Solver, problem: ContactProblem, own_law: bool) -> dict[str
     timed = timed_solve(solver, problem)
     solution = timed.solution
     verdict = judge_solution(solver, solution.problem or problem, solution)
-    siconos = getattr(solver, "criterion", "scaled") == "siconos"
+    siconos = solver.takes.criterion == "siconos"
     exact = verdict.exact.siconos if siconos else verdict.exact.scaled
     found: dict[str, Any] = {
         "status": solution.status,
-        "solved": verdict.finite and (verdict.own if own_law else exact) <= tolerance_of(solver),
+        "solved": verdict.finite and (verdict.own if own_law else exact) <= solver.tolerance,
         "iterations": solution.iterations,
         "seconds": timed.seconds,
         "cpu_seconds": timed.cpu_seconds,

@@ -32,7 +32,7 @@ LEAST_MERIT = 1e-6
 
 
 def median(values: NDArray[Any]) -> float:
-    """The median, NaN of nothing."""
+    """The median, NaN of an empty list."""
     return float(np.median(values)) if len(values) else nan
 
 

@@ -83,7 +83,7 @@ def draw_slide(found: Mapping[str, Slide], picture: Path, file: Path) -> None:
 
 
 def draw_ways(found: Mapping[tuple[float, float], Way], picture: Path, file: Path) -> None:
-    """Fig. 14 (b): ways of the box, with those of maximal dissipation, and the ellipses of friction."""
+    """Fig. 14 (b): paths of the box, with those of maximal dissipation, and the ellipses of friction."""
     figure, axes = canvas(1, 1, 6.4, 5.4)
     axis = axes[0, 0]
     angle = np.linspace(0.0, 2.0 * np.pi, 100)

@@ -35,7 +35,7 @@ NO_RECOVERY: Mapping[str, Value] = {"recovery": 0.0}
 FRICTIONS = ((0.3, 0.3), (0.2, 0.4), (0.1, 0.5), (0.4, 0.2), (0.5, 0.1))
 """(mu_1, mu_2) of Fig. 14; the paper does not name its own."""
 CURVED = 0.1
-"""Ratio of lateral deviation to the length of a way, above which it counts as curved for the steepest ellipses."""
+"""Ratio of lateral deviation to the length of a path, above which it counts as curved for the steepest ellipses."""
 PRINTED = 5e-5
 """[mm] half of the last digit of errors in the table."""
 AS_PRINTED = 0.01
@@ -43,7 +43,7 @@ AS_PRINTED = 0.01
 TIGHT = 1e-9
 """Tolerance of the solver for Fig. 14."""
 SAME_WAY = 1e-3
-"""[mm] distance from maximal dissipation up to which ways are the same."""
+"""[mm] distance from maximal dissipation up to which paths are the same."""
 
 
 @dataclass(frozen=True)
@@ -136,7 +136,7 @@ class Way:
 
     @property
     def bend(self) -> float:
-        """Largest distance of the way from its chord, over the chord."""
+        """Largest distance of the path from its chord, over the chord."""
         chord = self.path[-1] - self.path[0]
         size = float(np.linalg.norm(chord))
         aside = self.path @ np.array([-chord[1], chord[0]]) / size
@@ -269,7 +269,7 @@ def anisotropic_rows(experiment: str, found: Mapping[tuple[float, float], Way]) 
         lines.append(Row(experiment, f"{label}: end, y", None, y, "m"))
         lines.append(Row(experiment, f"{label}: furthest from maximal dissipation", None, seen.distance, "mm"))
         lines.append(Row(experiment, f"{label}: turned by", None, seen.turn, "rad"))
-        lines.append(Row(experiment, f"{label}: bend of the way over its chord", None, seen.bend, ""))
+        lines.append(Row(experiment, f"{label}: bend of the path over its chord", None, seen.bend, ""))
         lines.append(Row(experiment, f"{label}: steps that converged", None, 100.0 * seen.converged, "%"))
     return lines
 

@@ -12,7 +12,8 @@ import time
 from collections.abc import Callable, Iterator, Mapping
 from contextlib import contextmanager
 from dataclasses import dataclass, field, replace
-from typing import Any, ClassVar
+from functools import cached_property
+from typing import Any
 
 import numpy as np
 
@@ -30,6 +31,7 @@ from stickslip.simulation import Simulation, StepResult
 from stickslip.soft_description import SoftBody
 from stickslip.solvers.auto import Automatic
 from stickslip.solvers.cond import Cond
+from stickslip.solvers.protocol import Takes
 from stickslip.solvers.verdict import nonlinear_residual
 from stickslip.state import State
 
@@ -52,19 +54,22 @@ class Converged(Cond):
     tolerance: float = CONVERGED
     max_iterations: int = MOST
 
-    @property
-    def once(self) -> bool:
-        """Yes."""
-        return True
+    @cached_property
+    def takes(self) -> Takes:
+        """A step is linearised once."""
+        return replace(super().takes, linearise="once")
 
 
 @dataclass(frozen=True)
 class ConvergedLinks(Automatic):
     """The same by `auto`, for scenes of rigid links."""
 
-    once: ClassVar[bool] = True
-
     tolerance: float = CONVERGED
+
+    @cached_property
+    def takes(self) -> Takes:
+        """A step is linearised once."""
+        return replace(super().takes, linearise="once")
 
 
 @dataclass(frozen=True)
@@ -271,7 +276,7 @@ def reader(scene: str, sim: Simulation, settings: Mapping[str, Value]) -> Callab
 
 
 def errors(found: Reading, reference: Reading) -> dict[str, float]:
-    """By name: of norms ("internal force", "force" [N]), of vectors ("... vector" [N]), mean way ("markers" [mm])."""
+    """By name: of norms ("internal force", "force" [N]), vectors ("... vector" [N]), mean distance ("markers" [mm])."""
     off = {}
     for name in (INTERNAL, FORCE):
         if name in found:

@@ -66,7 +66,7 @@ def _draw_line(axis: Any, look: Look) -> None:
     axis.semilogy(where, look.merit_at(where), color="0.5", linewidth=1.0, label="merit on the line")
     for setting, (place, values) in shown.items():
         axis.semilogy(place, values, "o:", color=COLOURS[setting], markersize=3.5, linewidth=0.8)
-    axis.set(xlabel="way from the solution [m/s]", ylabel="merit [m/s]")
+    axis.set(xlabel="distance from the solution [m/s]", ylabel="merit [m/s]")
 
 
 def draw_extension(found: Mapping[str, Pull], picture: Path, table: Path) -> None:

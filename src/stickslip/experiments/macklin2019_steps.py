@@ -8,12 +8,12 @@ from dataclasses import dataclass, field, replace
 from typing import Any, ClassVar
 
 from stickslip.arrays import Array
-from stickslip.contact.laws import Law
 from stickslip.contact.problem import ContactProblem
 from stickslip.scene import Scene
 from stickslip.scenes.registry import find_scene
 from stickslip.simulation import Simulation, StepResult
-from stickslip.solvers.protocol import Relinearise, Solution, Solver
+from stickslip.solvers.methods import solve
+from stickslip.solvers.protocol import Relinearise, Solution, Solver, Takes
 from stickslip.solvers.registry import DEFAULT, make_solver
 from stickslip.stepping import Stepping
 
@@ -49,18 +49,34 @@ class Watched:
     """A solver whose last problem is kept."""
 
     name: ClassVar[str] = "watched"
-    law: ClassVar[Law] = "exact"
-    nonlinear: ClassVar[bool] = True
 
     solver: Solver
     moment: Moment | None = field(default=None)
 
+    @property
+    def takes(self) -> Takes:
+        """As the solver."""
+        return self.solver.takes
+
+    @property
+    def tolerance(self) -> float:
+        """Of the solver."""
+        return self.solver.tolerance
+
+    def residual(self, problem: ContactProblem, lam: Vector, u: Vector) -> float:
+        """As the solver measures it."""
+        return self.solver.residual(problem, lam, u)
+
     def solve(
         self, problem: ContactProblem, warm: Vector | None = None, relinearise: Relinearise | None = None
     ) -> Solution:
+        """Solve any problem."""
+        return solve(self, problem, warm, relinearise)
+
+    def run(self, problem: ContactProblem, warm: Vector | None, relinearise: Relinearise | None) -> Solution:
         """Solve, and keep what was given."""
         self.moment = Moment(problem, warm, relinearise)
-        return self.solver.solve(problem, warm, relinearise)
+        return self.solver.run(problem, warm, relinearise)
 
     @property
     def last(self) -> Moment:

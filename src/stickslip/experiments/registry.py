@@ -95,7 +95,7 @@ _PAPERS = (
                 "fig6": "the pushed box over time",
                 "fig11": "solver time of COND, PGS and APGD over unknowns of the mat",
                 "fig13": "contact forces from the solver and from its velocities: the invertible model",
-                "fig14": "ways of a box where friction depends on the direction",
+                "fig14": "paths of a box where friction depends on the direction",
             }
         ),
     ),

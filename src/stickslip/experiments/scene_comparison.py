@@ -233,7 +233,7 @@ def _row(job: _Job, limit: float, advance: Callable[[int], None]) -> SceneRow:
     return SceneRow(
         scene=job.scene,
         solver=job.solver,
-        law=SOLVERS[job.solver].law,
+        law=make_solver(job.solver).takes.law,
         status=status or last.status,
         note=note or last.note,
         steps_asked=job.steps,

@@ -12,12 +12,12 @@ from numpy.typing import NDArray
 
 from stickslip import jit
 from stickslip.arrays import Array, Bools, LongInts
-from stickslip.contact.laws import Law
 from stickslip.contact.problem import ContactProblem
 from stickslip.errors import DivergenceError
 from stickslip.scenes.registry import find_scene
 from stickslip.simulation import Simulation
-from stickslip.solvers.protocol import Relinearise, Solution, Solver
+from stickslip.solvers.methods import solve
+from stickslip.solvers.protocol import Relinearise, Solution, Solver, Takes
 from stickslip.solvers.registry import make_solver
 from stickslip.stepping import Stepping
 
@@ -116,19 +116,35 @@ class _TimedSolver:
     """A solver and the seconds of its last solve, without the time that kernels took to compile or load."""
 
     name: ClassVar[str] = "timed"
-    law: ClassVar[Law] = "exact"
-    nonlinear: ClassVar[bool] = False
 
     solver: Solver
     seconds: float = field(default=0.0)
 
+    @property
+    def takes(self) -> Takes:
+        """As the solver."""
+        return self.solver.takes
+
+    @property
+    def tolerance(self) -> float:
+        """Of the solver."""
+        return self.solver.tolerance
+
+    def residual(self, problem: ContactProblem, lam: Vector, u: Vector) -> float:
+        """As the solver measures it."""
+        return self.solver.residual(problem, lam, u)
+
     def solve(
         self, problem: ContactProblem, warm: Vector | None = None, relinearise: Relinearise | None = None
     ) -> Solution:
+        """Solve any problem."""
+        return solve(self, problem, warm, relinearise)
+
+    def run(self, problem: ContactProblem, warm: Vector | None, relinearise: Relinearise | None) -> Solution:
         """Solve; once more where kernels were compiled on the way."""
         while True:
             kernels, start = jit.compiled_count(), time.perf_counter()
-            solution = self.solver.solve(problem, warm, relinearise)
+            solution = self.solver.run(problem, warm, relinearise)
             self.seconds = time.perf_counter() - start
             if jit.compiled_count() == kernels:
                 return solution

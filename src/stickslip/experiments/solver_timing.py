@@ -9,7 +9,6 @@ from dataclasses import dataclass, fields, replace
 from stickslip import jit
 from stickslip.arrays import Array
 from stickslip.contact.problem import ContactProblem
-from stickslip.solvers.condensed import solve_once
 from stickslip.solvers.protocol import Solution, Solver
 
 SHORT = 0.5
@@ -47,11 +46,11 @@ def timed_solve(solver: Solver, problem: ContactProblem, warm: Array | None = No
 def load_kernels(solver: Solver, problem: ContactProblem) -> None:
     """One iteration on the problem, where the solver has such an option."""
     if any(item.name == "max_iterations" for item in fields(solver)):  # type: ignore[arg-type]
-        solve_once(replace(solver, max_iterations=1), deepcopy(problem))  # type: ignore[type-var]
+        replace(solver, max_iterations=1).solve(deepcopy(problem))  # type: ignore[type-var]
 
 
 def _timed(solver: Solver, problem: ContactProblem, warm: Array | None) -> TimedSolution:
     fresh = deepcopy(problem)  # which has nothing that was computed before, nor has its A
     cpu, start = time.process_time(), time.perf_counter()
-    solution = solve_once(solver, fresh, warm)
+    solution = solver.solve(fresh, warm)
     return TimedSolution(solution, time.perf_counter() - start, time.process_time() - cpu)

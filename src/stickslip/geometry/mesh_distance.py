@@ -165,7 +165,7 @@ def surface_within(meshes, m, x, within2):
 
 @kernel
 def signed_distances(meshes, m, points, distance_out, normal_out):
-    """Signed distance and outward direction of each point (n, 3); the direction is the way of fastest increase."""
+    """Signed distance and outward direction of each point (n, 3); the direction is that of fastest increase."""
     for i in range(points.shape[0]):
         x = load3(points, i)
         d, t, feature, c = nearest_surface(meshes, m, x)

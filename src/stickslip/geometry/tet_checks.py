@@ -1,4 +1,4 @@
-"""What makes a tetrahedral mesh of no sense, found at once and named by index; faces and pieces of a mesh."""
+"""Defects of a tetrahedral mesh, found when it is made and named by index; faces and pieces of a mesh."""
 
 from __future__ import annotations
 

@@ -18,9 +18,9 @@ from stickslip.contact.problem import ContactProblem
 from stickslip.errors import InputError
 from stickslip.io.definiteness import ASYMMETRY_REFUSED, ASYMMETRY_WARNED, examine
 from stickslip.io.local_form import from_local, joints_of, mixed_laws, row_starts
-from stickslip.linalg import inertia
 from stickslip.linalg.block_rows import summed
-from stickslip.linalg.inertia import BlockDiagonal
+from stickslip.linalg.dense_blocks import DenseBlocks
+from stickslip.linalg.inertia import Inertia
 from stickslip.linalg.sparse_blocks import from_sparse
 
 if TYPE_CHECKING:
@@ -68,7 +68,7 @@ def from_global(parts: GlobalParts) -> tuple[ContactProblem, list[str]]:
     joints = np.zeros(1, dtype=np.int32) if G is None else joints_of(_touched(csr_array(G.T), start))
     J = from_sparse(csr_array(columns.T), row_starts(len(parts.mu), joints), start)
     laws = mixed_laws(parts.mu, joints)
-    return ContactProblem(Momentum(A, inertia.solve(A, parts.f)), J, np.array(free), laws).checked(), warnings
+    return ContactProblem(Momentum(A, A.solve(parts.f)), J, np.array(free), laws).checked(), warnings
 
 
 def _asymmetry(M: csr_array) -> list[str]:
@@ -128,7 +128,7 @@ def _blocks_of(M: csr_array) -> Ints | None:
     return start if np.diff(start).max(initial=0) <= LARGEST_BLOCK else None
 
 
-def _block_diagonal(M: csr_array, start: Ints) -> BlockDiagonal:
+def _block_diagonal(M: csr_array, start: Ints) -> Inertia:
     """Blocks of M and their inverses; one that is not positive definite raises an InputError."""
     width = np.diff(start)
     data_start = summed(width**2)
@@ -148,7 +148,7 @@ def _block_diagonal(M: csr_array, start: Ints) -> BlockDiagonal:
         inverses = np.linalg.inv(blocks)
         data[where] = blocks.reshape(len(members), -1)
         inverse[where] = (0.5 * (inverses + inverses.transpose(0, 2, 1))).reshape(len(members), -1)
-    return BlockDiagonal(start, data_start, data, inverse)
+    return Inertia(DenseBlocks(start, data_start, data, inverse))
 
 
 def require_definite(name: str, blocks: Array, first: Ints) -> None:

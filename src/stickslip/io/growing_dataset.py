@@ -19,7 +19,7 @@ class GrowingDataset:
     """A dataset (n, *row_shape) whose rows arrive in arrays; :meth:`write` writes those that wait.
 
     It exists from the start, so that its file can be read while it grows. Rows are gathered in one chunk, which goes to
-    the file by HDF5's direct way: its usual one, by selections and a cache of chunks, takes twice the time.
+    the file by HDF5's direct writes: the usual ones, by selections and a cache of chunks, take twice the time.
     """
 
     def __init__(

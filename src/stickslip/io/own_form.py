@@ -1,12 +1,12 @@
 """Our own form of a problem: named arrays that hold every field of :class:`ContactProblem` bit for bit.
 
-``A.start``, ``J.data``, ``laws.law``, ``momentum.at``, ``scale.speed``, ...; a field that is None is absent. The kind
-of A is ``inertia``, that of ``scale.masses`` is ``scale.masses`` (io/inertia_arrays.py). An ``.npz`` archive may hold
-``solution`` (m,), ``guesses`` (k, m), ``title`` and ``description`` as well; FCLIB files have the arrays of the problem
-in a group of their own (io/fclib_own.py).
+``J.data``, ``laws.law``, ``momentum.at``, ``scale.speed``, ...; a field that is None is absent. A and ``scale.masses``
+are in io/inertia_arrays.py. An ``.npz`` archive may hold ``solution`` (m,), ``guesses`` (k, m), ``title`` and
+``description`` as well; FCLIB files have the arrays of the problem in a group of their own (io/fclib_own.py).
 
-Version 1, which is still read, had ``v_free`` for ``momentum.at`` and nothing of ``missing``, ``prescribed``, ``soft``,
-``v_before``, ``gap``, ``keys`` and ``scale``; problems of soft bodies were over impulses alone.
+Version 1, which is still read, had ``inertia`` for the kind of A, "BlockDiagonal" or "GivenInverse", with its fields in
+``A.start``, ...; ``v_free`` for ``momentum.at``; and nothing of ``missing``, ``prescribed``, ``soft``, ``v_before``,
+``gap``, ``keys`` and ``scale``. Problems of soft bodies were over impulses alone.
 """
 
 from __future__ import annotations
@@ -28,6 +28,10 @@ from stickslip.linalg.block_rows import BlockRows
 
 FORMAT, VERSION = "stickslip-problem", 2
 LAW_CODES = ("law", "friction_set")
+KINDS_1 = {"BlockDiagonal": "A.dense.", "GivenInverse": "A.given."}
+"""What A was in files of version 1, and how the names of its arrays begin now."""
+OPTIONAL_SCALE = ("island_speed", "rounding", "momentum", "mobility")
+"""Arrays of the scale."""
 
 
 def own_arrays(content: ProblemFile) -> dict[str, Any]:
@@ -43,23 +47,18 @@ def own_arrays(content: ProblemFile) -> dict[str, Any]:
 
 def problem_arrays(problem: ContactProblem) -> dict[str, Any]:
     """The arrays of a problem."""
-    A, scale = problem.A, problem.scale
-    arrays: dict[str, Any] = {"format": FORMAT, "version": VERSION, "inertia": type(A).__name__}
-    arrays |= inertia_arrays("A", A)
+    arrays: dict[str, Any] = {"format": FORMAT, "version": VERSION, **inertia_arrays("A", problem.A)}
     for prefix, table in (("J", problem.J), ("laws", problem.laws)):
         arrays |= {f"{prefix}.{name}": array for name, array in table._asdict().items()}
+    arrays |= {"momentum.at": problem.momentum.at, "bias": problem.bias, "step": problem.step, "soft": problem.soft}
+    scale = problem.scale
     optional = {
         "momentum.missing": problem.momentum.missing, "prescribed": problem.prescribed, "v_before": problem.v_before,
-        "gap": problem.gap, "keys": problem.keys, "scale.speed": scale.speed, "scale.momentum": scale.momentum,
-        "scale.mobility": scale.mobility,
+        "gap": problem.gap, "keys": problem.keys, "scale.speed": scale.speed,
+        **{f"scale.{name}": getattr(scale, name) for name in OPTIONAL_SCALE},
     }  # fmt: skip
     arrays |= {name: value for name, value in optional.items() if value is not None}
-    if scale.masses is not None:
-        arrays |= {"scale.masses": type(scale.masses).__name__, **inertia_arrays("scale.masses", scale.masses)}
-    return arrays | {
-        "momentum.at": problem.momentum.at, "bias": problem.bias, "step": problem.step, "soft": problem.soft,
-        "scale.rounding": scale.rounding,
-    }  # fmt: skip
+    return arrays if scale.masses is None else arrays | inertia_arrays("scale.masses", scale.masses)
 
 
 def read_own(data: dict[str, NDArray[Any]]) -> ProblemFile:
@@ -82,8 +81,8 @@ def read_problem(data: dict[str, NDArray[Any]]) -> tuple[ContactProblem, list[st
         newer = "; a newer stickslip wrote it" if version.isdigit() and int(version) > VERSION else ""
         raise InputError(f"it has version {version}; this stickslip reads versions 1 to {VERSION}{newer}")
     if version == "1":
-        data = {"momentum.at": array_of(data, "v_free"), **_known_to_version_1(data)}
-    A = read_inertia(data, "A", str(array_of(data, "inertia")))
+        data = _from_version_1(data)
+    A = read_inertia(data, "A")
     problem = ContactProblem(
         momentum=Momentum(A, numbers(data, "momentum.at"), _optional(data, "momentum.missing")),
         J=BlockRows(*(numbers(data, f"J.{item}", _type(item != "data")) for item in BlockRows._fields)),
@@ -103,24 +102,23 @@ def read_problem(data: dict[str, NDArray[Any]]) -> tuple[ContactProblem, list[st
     return problem, warnings
 
 
-def _known_to_version_1(data: dict[str, NDArray[Any]]) -> dict[str, NDArray[Any]]:
-    """What such files may hold; bounds are absent in the oldest."""
-    own = ("A.", "J.", "laws.")
-    known = {name: array for name, array in data.items() if name.startswith(own) or name in ("bias", "step")}
-    known.setdefault("laws.bound", np.zeros_like(array_of(data, "laws.compliance")))
-    return known | {"inertia": array_of(data, "inertia")}
+def _from_version_1(data: dict[str, NDArray[Any]]) -> dict[str, NDArray[Any]]:
+    """The arrays of a file of version 1 by the names that they have now; bounds are absent in the oldest."""
+    kind = str(array_of(data, "inertia"))
+    if kind not in KINDS_1:
+        raise InputError(f"inertia is {kind!r}; {' or '.join(KINDS_1)} is needed")
+    found = {name: data[name] for name in data if name.startswith(("J.", "laws.")) or name in ("bias", "step")}
+    found |= {KINDS_1[kind] + name[2:]: data[name] for name in data if name.startswith("A.")}
+    found.setdefault("laws.bound", np.zeros_like(array_of(data, "laws.compliance")))
+    return found | {"momentum.at": array_of(data, "v_free")}
 
 
 def _scale(data: dict[str, NDArray[Any]]) -> Scale:
-    masses = None
-    if "scale.masses" in data:
-        masses = read_inertia(data, "scale.masses", str(data["scale.masses"]))
+    masses = any(name.startswith("scale.masses.") for name in data)
     return Scale(
         speed=_number(data, "scale.speed", 0.0) if "scale.speed" in data else None,
-        rounding=_number(data, "scale.rounding", 0.0),
-        momentum=_optional(data, "scale.momentum"),
-        mobility=_optional(data, "scale.mobility"),
-        masses=masses,
+        masses=read_inertia(data, "scale.masses") if masses else None,
+        **{name: _optional(data, f"scale.{name}") for name in OPTIONAL_SCALE},
     )
 
 

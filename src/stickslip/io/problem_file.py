@@ -24,7 +24,6 @@ from numpy.typing import NDArray
 
 from stickslip import checks
 from stickslip.arrays import Array
-from stickslip.contact import delassus
 from stickslip.contact.problem import ContactProblem
 from stickslip.errors import FileError, InputError, ProblemWarning
 from stickslip.files import whole_file
@@ -100,7 +99,7 @@ def save_delassus(problem: ContactProblem, path: str | os.PathLike[str]) -> None
     if len(joints):
         raise FileError(f"{path}: the form W, q, mu cannot express the bilateral block {joints[0]}")
     rows = rows_of(problem.J, contacts.astype(np.int32))
-    W = delassus.assemble(problem.J, problem.A)[rows][:, rows].tocsr()
+    W = problem.A.delassus(problem.J)[rows][:, rows].tocsr()
     W.sort_indices()
     arrays = {"W_data": W.data, "W_indices": W.indices, "W_indptr": W.indptr, "W_shape": np.array(W.shape)}
     q, mu = problem.free_constraint_velocity[rows], problem.laws.friction[contacts, 0]

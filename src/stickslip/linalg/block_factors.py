@@ -76,7 +76,7 @@ class BlockFactors:
 
 
 def inverted(square: Array, where: str) -> Array:
-    """The inverse of a positive definite matrix (n, n); a DivergenceError that names ``where`` if it is none."""
+    """The inverse of a positive definite matrix (n, n); a DivergenceError that names ``where`` if it is not one."""
     found, failed = dpotrf(square, lower=1, clean=0)
     if not failed:
         found, failed = dpotri(found, lower=1, overwrite_c=1)

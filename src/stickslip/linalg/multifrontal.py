@@ -16,7 +16,7 @@ CACHED = 32768
 SQUARED = 6144
 """The same for the square that a panel subtracts from its ancestors: BLAS copies what it reads into one piece."""
 BLOCK = 48
-"""Columns of a larger panel that are factorised at once."""
+"""Columns of a larger panel that are factorised together."""
 
 
 @kernel

@@ -74,7 +74,7 @@ def funicular_stones(
     [m]: at crown and feet; area_density [kg/m^2]: of the outlines.
     Joint k carries the weight V_k of the arch from the crown to there against the horizontal thrust H; the thrust line
     has the slope V_k / H in the joint, and changes it below the centroid of each stone. So the middles of two joints
-    differ by the slopes of both, weighted by the shares of the way before and behind the centroid, which is found by
+    differ by the slopes of both, weighted by the shares of the line before and behind the centroid, which is found by
     iteration. The area of a quadrilateral is the line between the middles of two sides times (crosswise) their mean, so
     lengths follow from masses.
     """

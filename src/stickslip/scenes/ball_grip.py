@@ -185,7 +185,7 @@ class Held:
         return [(x[nodes] - sim.position(finger))[:, 1:] for finger, nodes in pairs]
 
     def _slip(self, sim: Simulation) -> float:
-        """Furthest way [um] of a touching node along its finger."""
+        """Largest displacement [um] of a touching node along its finger."""
         if not self.places or not all(map(len, self.touched)):
             return math.nan
         pairs = zip(self._along(sim), self.places, strict=True)

@@ -35,7 +35,7 @@ def box_slope(friction: float = 0.5, fraction: float = 0.8, edge: float = 0.1, m
 
 
 class Creep:
-    """``creep_um_per_s``: way of the box from two seconds to the end of the run, per second."""
+    """``creep_um_per_s``: displacement of the box from two seconds to the end of the run, per second."""
 
     def __init__(self, sim: Simulation, parameters: Mapping[str, Any]) -> None:
         self.body = int(sim.model.dynamic[0])
@@ -43,7 +43,7 @@ class Creep:
         self.way = self.since = math.nan
 
     def observe(self, sim: Simulation, result: StepResult) -> None:
-        """Take note of the way since the box has settled."""
+        """Take note of the displacement since the box has settled."""
         if after(result, sim.stepping.dt, SETTLE):
             place = result.state.q[self.body, :3]
             if math.isnan(self.since):

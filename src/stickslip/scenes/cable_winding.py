@@ -110,7 +110,7 @@ def drawn_parameters(seed: int) -> tuple[float, float, float]:
 
 
 class Course:
-    """The way of the hand: the cable leaves the cylinder, whose axis is y, straight and along a helix."""
+    """The trajectory of the hand: the cable leaves the cylinder, whose axis is y, straight and along a helix."""
 
     def __init__(self, length: float, radius: float, cylinder_radius: float, windings: float, stretch: float) -> None:
         self.length, self.stretch = length, stretch

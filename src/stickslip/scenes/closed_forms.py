@@ -62,11 +62,11 @@ def bounce_rest_time(height: float, restitution: float, gravity: float) -> float
 def contensou_stop(
     speed: float, spin: float, friction: float, torsion: float, gyration: float, gravity: float
 ) -> tuple[float, float]:
-    """Time [s] and way [m] until a puck that slides and spins about the normal stops, [erleben2017] eq. (15)-(16).
+    """Time [s] and distance [m] until a puck that slides and spins about the normal stops, [erleben2017] eq. (15)-(16).
 
     Maximum dissipation over the ellipsoid: with s = sqrt(mu^2 v^2 + mu_tau^2 w^2) the friction is N mu^2 v / s and the
     torque N mu_tau^2 w / s, N = m g. In d sigma = g dt / s both fall exponentially, v = v0 exp(-mu^2 sigma) and
-    w = w0 exp(-(mu_tau / k)^2 sigma), k = ``gyration`` [m] the radius of gyration; time and way are integrals over
+    w = w0 exp(-(mu_tau / k)^2 sigma), k = ``gyration`` [m] the radius of gyration; time and distance are integrals over
     sigma. speed v0 [m/s], spin w0 [rad/s], torsion mu_tau [m].
     """
     from scipy.integrate import quad

@@ -26,7 +26,7 @@ ROPE = 1.55
 BALL = 0.17
 DOMINOES = 26
 FALLEN = 0.05
-"""[m] way after which a body counts as moved."""
+"""[m] displacement from which on a body counts as moved."""
 
 
 def demo(friction: float = 0.6, amplitude: float = 60.0) -> Scene:

@@ -40,7 +40,7 @@ class Standing:
     """Whether a structure stands, and how far its bodies drift.
 
     ``stands``: no dynamic body is further than ``tolerance`` [m] from where it started, at the end of the run.
-    ``max_drift_mm``: the longest way of any body's centre from its place at one second, over all later steps.
+    ``max_drift_mm``: the largest displacement of any body's centre from its place at one second, over all later steps.
     """
 
     def __init__(self, sim: Simulation, tolerance: float) -> None:

@@ -135,7 +135,7 @@ class Grip:
     """Whether the ball is lifted and held.
 
     ``lifted_m``: height of the ball above its start at the end; ``holds``: after lifting, the ball has come up with the
-    palm, less than a fifth of the way short; ``slip_mm``: its way relative to the palm since lifting ended;
+    palm, less than a fifth of the height short; ``slip_mm``: its slip along the palm since lifting ended;
     ``elements``, ``contacts_max``: of the fingers; ``penetration_mm``: deepest overlap.
     """
 

@@ -102,7 +102,7 @@ _ENTRIES = (
         dt=0.002, duration=12.0, metrics=blocks.Creep,
     ),
     SceneEntry(
-        "box-slide", "a pushed box slides; its way has a closed form (lee2023 sec. V-B)", slides.box_slide,
+        "box-slide", "a pushed box slides; its path has a closed form (lee2023 sec. V-B)", slides.box_slide,
         dt=0.01, duration=1.0, metrics=slides.SlideError, method="cond", solver={"tolerance": 1e-8},
     ),
     SceneEntry(

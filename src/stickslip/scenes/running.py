@@ -211,7 +211,7 @@ class Tally:
         return Summary(
             scene=self.run.entry.name,
             solver=sim.solver.name,
-            law=sim.solver.law,
+            law=sim.solver.takes.law,
             dt=sim.stepping.dt,
             steps=self.steps,
             bodies=sim.model.body_count + sim.model.soft.count,

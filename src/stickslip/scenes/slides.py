@@ -17,13 +17,12 @@ from stickslip.errors import InputError
 from stickslip.scene import Scene
 from stickslip.scenes.closed_forms import Scheme, positions_under_constant_acceleration, pushed_block_acceleration
 from stickslip.scenes.metrics import Values
+from stickslip.schemes import SCHEMES, SchemeRule
 from stickslip.simulation import Simulation, StepResult
 
 COLOUR = (0.85, 0.75, 0.45)
 FLAT = (0.2, 0.2, 0.04)
 """[m] size of a box that friction up to 2.5 does not tip over."""
-SEMI_IMPLICIT = ("euler", "symplectic")
-"""Schemes whose positions move with the velocity at the end of the step; the others move with the mean of two."""
 AT_REST = 1e-9
 """[m/s] speed below which the reference has stopped."""
 
@@ -60,7 +59,7 @@ class SlideError:
         mu, force, mass = parameters["friction"], parameters["force"], parameters["mass"]
         self.acceleration = math.copysign(pushed_block_acceleration(abs(force), mass, mu, gravity), force)
         self.dt = sim.stepping.dt
-        self.scheme: Scheme = "semi-implicit" if sim.stepping.scheme in SEMI_IMPLICIT else "continuous"
+        self.scheme: Scheme = "semi-implicit" if sim.stepping.rule.advances_with_end else "continuous"
         self.moved: list[Array] = []
 
     def observe(self, sim: Simulation, result: StepResult) -> None:
@@ -119,7 +118,7 @@ def stepwise_dissipation(
     gravity: float,
     dt: float,
     steps: int,
-    scheme: str = "euler",
+    rule: SchemeRule = SCHEMES["euler"],
 ) -> Array:
     """Way (steps + 1, 2) [m] of a point under maximal dissipation, exact for steps of ``dt`` [s] of a scheme.
 
@@ -129,12 +128,12 @@ def stepwise_dissipation(
     """
     v, way = np.array(speed, dtype=np.float64), np.zeros((steps + 1, 2))
     for k in range(steps):
-        if scheme == "passive":
+        if rule.mean_velocities:
             mean = _slowed(v, np.array(friction), 0.5 * dt * gravity)
             after = 2.0 * mean - v
         else:
             after = _slowed(v, np.array(friction), dt * gravity)
-            mean = after if scheme in SEMI_IMPLICIT else 0.5 * (v + after)
+            mean = after if rule.advances_with_end else 0.5 * (v + after)
         way[k + 1], v = way[k] + dt * mean, after
     return way
 
@@ -188,7 +187,7 @@ def continuous_dissipation(
 
 
 class DissipationError:
-    """Distance to the way of a point under maximal dissipation, which is integrated without any contact solver.
+    """Distance to the path of a point under maximal dissipation, which is integrated without any contact solver.
 
     ``mdp_error_mm``, ``mdp_error_max_mm``: to that of the same time stepping, mean and largest of all states.
     ``continuous_error_mm``: to that of continuous time, mean. ``turn_rad``: largest angle by which the box turned.
@@ -201,7 +200,7 @@ class DissipationError:
         mu_1, mu_2 = parameters["friction"]
         v_x, v_y = parameters["speed"]
         self.friction, self.speed = (mu_1, mu_2), (v_x, v_y)
-        self.dt, self.scheme = sim.stepping.dt, sim.stepping.scheme
+        self.dt, self.rule = sim.stepping.dt, sim.stepping.rule
         self.way: list[Array] = [np.zeros(2)]
         self.turn = 0.0
 
@@ -216,7 +215,7 @@ class DissipationError:
         steps = len(self.way) - 1
         given = self.friction, self.speed, self.gravity
         exact = continuous_dissipation(*given, self.dt * np.arange(steps + 1, dtype=np.float64))
-        return stepwise_dissipation(*given, self.dt, steps, self.scheme), exact
+        return stepwise_dissipation(*given, self.dt, steps, self.rule), exact
 
     def values(self) -> Values:
         """``mdp_error_mm``, ``mdp_error_max_mm``, ``continuous_error_mm``, ``turn_rad``."""

@@ -97,8 +97,8 @@ def stone_mesh(outline: Array, depth: float) -> TetMesh:
 class SoftArch:
     """Whether the arch stands, and how far it drifts.
 
-    ``stands``: no block's centre is further from where it started than half the thickness; ``max_drift_mm``: longest
-    way of any centre from its place at one second, over all later steps; ``overlap_max_mm``: deepest overlap.
+    ``stands``: no block's centre is further from where it started than half the thickness; ``max_drift_mm``: largest
+    displacement of any centre from its place at one second, over all later steps; ``overlap_max_mm``: deepest overlap.
     """
 
     def __init__(self, sim: Simulation, parameters: Mapping[str, Any]) -> None:

@@ -130,8 +130,8 @@ class BallMetrics:
     ``height_error_mm``: its lowest node above the ground at the end, or above its table before that goes away;
     ``penetration_mm``: deepest overlap of any contact; ``squeeze_force_N``: normal force of the plate (the mean of
     both) at the end, and ``hertz_force_N`` by Hertz's formula for small strains; ``load_share``: largest friction over
-    its limit, all contacts together, while shaken; ``creep_um_per_s``: way of the ball relative to its plates in whole
-    periods of shaking, from STEADY to the end, per second; ``slip_um``: the same way from SHAKEN to the end.
+    its limit, all contacts together, while shaken; ``creep_um_per_s``: displacement of the ball relative to its plates
+    in whole periods of shaking, from STEADY to the end, per second; ``slip_um``: the same from SHAKEN to the end.
     NaN where the mode has no such thing or the run is too short.
     """
 

@@ -158,8 +158,8 @@ def _gripper_parts(apart: float) -> list[Placed]:
 class Grasp:
     """How the bear fared.
 
-    ``lifted_m``: height of its centre above where it sat, mean while it is shaken; ``slipped_mm``: way of its centre
-    relative to the gripper from before to after shaking; ``sway_mm``: the furthest from there meanwhile;
+    ``lifted_m``: height of its centre above where it sat, mean while it is shaken; ``slipped_mm``: displacement of its
+    centre relative to the gripper from before to after shaking; ``sway_mm``: the furthest from there meanwhile;
     ``placed``: at the end it sits on the table again, within a tenth of its height from where it sat, and nothing else
     touches it; ``contacts_mean``, ``contacts_max``; ``weld_error_max_m``: most that a welded node was away from its
     place on the finger; ``converged``: share of steps. With `sap`, most of the slip is the

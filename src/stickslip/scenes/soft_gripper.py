@@ -144,7 +144,7 @@ class GripForce:
 
     ``force_x_N``, ``force_y_N``, ``force_z_N``: of both fingers on the object at the end; ``squeeze_N``: mean over the
     fingers of how hard each presses along x; ``sensor_error_N``: by how much the force of the sensor does not balance
-    contact and weight at the end; ``marker_displacement_mm``: mean way of the markers from the start;
+    contact and weight at the end; ``marker_displacement_mm``: mean displacement of the markers from the start;
     ``penetration_mm``: deepest overlap; ``contacts_mean``: contacts that push, mean over steps with any, and
     ``contacts_max`` the most of them; ``converged``: share of steps.
     """

@@ -64,8 +64,9 @@ class SoftStack:
     """Whether the stack stands, and how far it drifts.
 
     ``stands``: every box's centre is less than half an edge aside of its place, and above the one below it;
-    ``max_drift_mm``: longest way of any centre from its place at one second, over all later steps; ``height_m``: top of
-    the stack at the end, from the centre of the uppermost box; ``penetration_mm``: deepest overlap.
+    ``max_drift_mm``: largest displacement of any centre from its place at one second, over all later steps;
+    ``height_m``: top of the stack at the end, from the centre of the uppermost box;
+    ``penetration_mm``: deepest overlap.
     """
 
     def __init__(self, sim: Simulation, parameters: Mapping[str, Any]) -> None:

@@ -54,7 +54,7 @@ def spin_down(
 class SpinDown:
     """``spin_down_error``: relative error of the time at which the puck stops, against Contensou's closed form.
 
-    ``way_error``: relative error of its way, NaN where it does not slide. Both NaN until it has stopped.
+    ``way_error``: relative error of the distance that it slides, NaN where that is none. Both NaN until it has stopped.
     """
 
     def __init__(self, sim: Simulation, parameters: Mapping[str, Any]) -> None:
@@ -112,7 +112,7 @@ class Inversion:
     """``inverted``: whether the axis points down at the end, within 0.5 rad.
 
     ``inversion_time`` [s]: when it first did, NaN before. ``jellett_change``: relative change of Jellett's integral
-    L . a, L the angular momentum and a the way from the contact to the centre of mass. Forces at the contact keep it
+    L . a, L the angular momentum and a the vector from the contact to the centre of mass. Forces at the contact keep it
     whatever they are (so the spin falls to (1 - 0.3) / (1 + 0.3) of what it was); torsion makes it smaller.
     """
 

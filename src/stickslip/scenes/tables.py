@@ -101,8 +101,8 @@ class TablePile:
 
     ``stands``: at the end no table is faster than 10 mm/s. ``rest_time_s``: when none had been for a quarter of a
     second.
-    ``max_drift_mm``: the longest way of any table's centre from its place at that time, or at one second if that is
-    later, over all later steps. ``contacts``: at the end. ``penetration_max_mm``: of the whole run.
+    ``max_drift_mm``: the largest displacement of any table's centre from its place at that time, or at one second if
+    that is later, over all later steps. ``contacts``: at the end. ``penetration_max_mm``: of the whole run.
     """
 
     def __init__(self, sim: Simulation, parameters: Mapping[str, Any]) -> None:

@@ -64,7 +64,7 @@ def twist(
 
 
 def _end_motion(end: float, angle: float, way: float, time: float) -> NodeMotion:
-    """Half of the turn and of the way, opposite at the two ends."""
+    """Half of the turn and of the displacement, opposite at the two ends."""
 
     def motion(now: float) -> tuple[ArrayLike, ArrayLike]:
         share = smooth_step(now / time)

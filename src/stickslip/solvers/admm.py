@@ -27,14 +27,14 @@ from __future__ import annotations
 
 import time
 from dataclasses import dataclass
+from functools import cached_property
 from math import sqrt
 from typing import ClassVar, Literal, get_args
 
 import numpy as np
 
 from stickslip.arrays import Array
-from stickslip.contact import delassus
-from stickslip.contact.laws import BILATERAL, CONTACT, ELASTIC, Law, project_cone, project_row
+from stickslip.contact.laws import BILATERAL, CONTACT, ELASTIC, project_cone, project_row
 from stickslip.contact.problem import ContactProblem
 from stickslip.errors import InputError
 from stickslip.jit import kernel
@@ -42,10 +42,10 @@ from stickslip.linalg.threads import one_blas_thread
 from stickslip.linalg.vectors import length
 from stickslip.solvers.anderson import Anderson
 from stickslip.solvers.budget import Clock
-from stickslip.solvers.ccs import solve_by_nodes
+from stickslip.solvers.ccs import NodeSplitting, solve_by_nodes
 from stickslip.solvers.cones import project_cones, row_compliance, row_scale, scaled_cones
-from stickslip.solvers.iterative import Iterative, Watch, require_discs, with_cushions
-from stickslip.solvers.protocol import Relinearise, Solution
+from stickslip.solvers.iterative import ConvergenceMonitor, Iterative
+from stickslip.solvers.protocol import Relinearise, Solution, Takes
 from stickslip.solvers.shifted_delassus import ShiftedDelassus
 
 Splitting = Literal["impulses", "nodes"]
@@ -71,9 +71,7 @@ class ADMM(Iterative):
     """ADMM with adaptive penalty and proximal term, Carpentier, Le Lidec and Montaut (2024)."""
 
     name: ClassVar[str] = "admm"
-    law: ClassVar[Law] = "exact"
     criteria: ClassVar[tuple[str, ...]] = ("scaled", "siconos", "velocity")
-    compliant_contacts: ClassVar[bool] = True
 
     max_iterations: int = 5000
     criterion: str = "scaled"
@@ -100,41 +98,29 @@ class ADMM(Iterative):
         self._check_whole("memory", 0)
         self._check_range("penalty", 0.0, np.inf)
         self._check_choice("splitting", get_args(Splitting))
-        if self.splitting == "nodes":
-            object.__setattr__(self, "primal", True)
-        elif self.criterion == "velocity":
+        if self.splitting != "nodes" and self.criterion == "velocity":
             raise InputError("solver admm: criterion 'velocity' needs splitting 'nodes', where there are velocities")
 
-    @property
-    def once(self) -> bool:
-        """Whether a step is linearised once, as in [lee2023]: where its criterion is that paper's."""
-        return self.criterion == "velocity"
+    @cached_property
+    def takes(self) -> Takes:
+        """See protocol.Takes."""
+        return Takes(
+            criterion=self.criterion,
+            unknowns="velocities" if self.splitting == "nodes" else "impulses",
+            linearise="once" if self.criterion == "velocity" else "until-converged",  # as in [lee2023]
+            factors="own" if self.splitting == "nodes" else "prepared",
+            compliance=self.splitting == "nodes",
+        )
 
-    @property
-    def matrix_free(self) -> bool:
-        """Whether it factorises by itself, in the order that suits it."""
-        return self.splitting == "nodes"
-
-    def solve(
-        self,
-        problem: ContactProblem,
-        warm: Array | None = None,
-        relinearise: Relinearise | None = None,
-    ) -> Solution:
+    def run(self, problem: ContactProblem, warm: Array | None, relinearise: Relinearise | None) -> Solution:
         """Solve for the impulses, starting from ``warm`` (m,) or zero."""
-        require_discs(problem, self.name)
         if self.splitting == "nodes":
             with one_blas_thread():
-                return solve_by_nodes(self, problem, warm)
-        return self._by_impulses(problem, warm, relinearise)
+                split = NodeSplitting(self.penalty, self.relaxation, self.memory)
+                return solve_by_nodes(self, split, problem, warm)
+        return self._by_impulses(problem, warm)
 
-    @with_cushions
-    def _by_impulses(
-        self,
-        problem: ContactProblem,
-        warm: Array | None = None,
-        relinearise: Relinearise | None = None,
-    ) -> Solution:
+    def _by_impulses(self, problem: ContactProblem, warm: Array | None) -> Solution:
         clock = Clock(self.max_seconds)
         lam, v, value = self.start(problem, warm)
         if problem.block_count == 0 or value <= self.tolerance:
@@ -166,7 +152,7 @@ class ADMM(Iterative):
         counts = {"factorisations": 1, "extrapolations": 0, "taken_back": 0}
         prepared = time.perf_counter()
 
-        watch = Watch(self, problem, lam, best, STALL_ITERATIONS, clock)
+        watch = ConvergenceMonitor(self, problem, lam, best, STALL_ITERATIONS, clock)
         interval, change_at = float(CHECK_EVERY), CHECK_EVERY
         smallest, plain, iterations = np.inf, 0, 0
         while watch.goes_on(iterations):
@@ -217,7 +203,7 @@ def _largest_eigenvalue(problem: ContactProblem, S: Array) -> float:
     x = np.random.default_rng(0).normal(size=problem.row_count)
     L = 0.0
     for _ in range(POWER_ITERATIONS):
-        x = S * delassus.apply(problem.J, problem.A, S * x)
+        x = S * problem.A.delassus_product(problem.J, S * x)
         L = float(length(x))
         if not 0.0 < L < np.inf:
             return 1.0

@@ -24,22 +24,22 @@ from __future__ import annotations
 
 import time
 from dataclasses import dataclass
+from functools import cached_property
 from math import sqrt
 from typing import ClassVar, Literal, get_args
 
 import numpy as np
 
 from stickslip.arrays import Array
-from stickslip.contact.laws import Law
 from stickslip.contact.problem import ContactProblem
 from stickslip.jit import kernel
 from stickslip.linalg.threads import one_blas_thread
 from stickslip.linalg.vectors import length
 from stickslip.solvers.budget import Clock
 from stickslip.solvers.cones import project_cones, scaled_cones
-from stickslip.solvers.iterative import Iterative, Watch, require_discs
+from stickslip.solvers.iterative import ConvergenceMonitor, Iterative
 from stickslip.solvers.products import Products, products_of
-from stickslip.solvers.protocol import Relinearise, Solution
+from stickslip.solvers.protocol import Relinearise, Solution, Takes
 
 Operator = Literal["assembled", "factorised"]
 
@@ -60,10 +60,7 @@ class APGD(Iterative):
     """Accelerated projected gradient descent with restart, Mazhar, Heyn, Negrut and Tasora (2015)."""
 
     name: ClassVar[str] = "apgd"
-    law: ClassVar[Law] = "convex"
     criteria: ClassVar[tuple[str, ...]] = ("scaled", "siconos", "velocity")
-    compliant_contacts: ClassVar[bool] = True
-    primal: ClassVar[bool] = True
 
     max_iterations: int = 10000
     criterion: str = "scaled"
@@ -76,24 +73,20 @@ class APGD(Iterative):
         super().__post_init__()
         self._check_choice("operator", get_args(Operator))
 
-    @property
-    def once(self) -> bool:
-        """Whether a step is linearised once, as in [lee2023]: where its criterion is that paper's."""
-        return self.criterion == "velocity"
+    @cached_property
+    def takes(self) -> Takes:
+        """See protocol.Takes."""
+        return Takes(
+            law="convex",
+            criterion=self.criterion,
+            unknowns="velocities",
+            linearise="once" if self.criterion == "velocity" else "until-converged",  # as in [lee2023]
+            factors="own" if self.operator == "factorised" or self.criterion == "velocity" else "prepared",
+            compliance=True,
+        )
 
-    @property
-    def matrix_free(self) -> bool:
-        """Whether it factorises by itself, in the order that suits it."""
-        return self.operator == "factorised" or self.criterion == "velocity"
-
-    def solve(
-        self,
-        problem: ContactProblem,
-        warm: Array | None = None,
-        relinearise: Relinearise | None = None,
-    ) -> Solution:
+    def run(self, problem: ContactProblem, warm: Array | None, relinearise: Relinearise | None) -> Solution:
         """Solve the cone complementarity problem, starting from ``warm`` (m,) or zero."""
-        require_discs(problem, self.name)
         if problem.block_count == 0:
             return Solution(problem.velocity(np.zeros(0)), np.zeros(0), "converged", 0, np.zeros((0, 2)))
         clock = Clock(self.max_seconds)
@@ -120,7 +113,7 @@ class APGD(Iterative):
         L = _lipschitz(N, gamma)  # 5, 6
         new = np.empty_like(gamma)
         counts = {"restarts": 0, "doublings": 0}
-        watch = Watch(self, problem, lam, best, STALL_ITERATIONS, clock)
+        watch = ConvergenceMonitor(self, problem, lam, best, STALL_ITERATIONS, clock)
         prepared, measured = time.perf_counter(), 0.0
 
         iterations = 0

@@ -10,13 +10,11 @@ import numpy as np
 from stickslip.arrays import Array
 from stickslip.contact.laws import CONTACT
 from stickslip.contact.problem import ContactProblem
-from stickslip.contact.soft_delassus import assembling, dense_delassus
-from stickslip.linalg.inertia import SparseInertia
 from stickslip.linalg.threads import one_blas_thread
 from stickslip.solvers.budget import Clock, in_chunks
-from stickslip.solvers.condensed import measured_by
 from stickslip.solvers.dense_sweeps import rows_of, sweep
-from stickslip.solvers.iterative import WANDERED, Iterative, Watch
+from stickslip.solvers.iterative import MOST_WORSENING, ConvergenceMonitor, Iterative
+from stickslip.solvers.products import measured_by
 from stickslip.solvers.protocol import Solution, Status
 from stickslip.solvers.velocity_change import VelocityChange
 
@@ -32,7 +30,7 @@ would do, so that no sweep is made that theta did not ask for."""
 def takes(problem: ContactProblem) -> bool:
     """Whether these sweeps are for the problem: soft bodies, contacts of three rows."""
     height = np.diff(problem.J.row_start)
-    return isinstance(problem.A, SparseInertia) and bool((height[problem.laws.law == CONTACT] == 3).all())
+    return problem.A.has_soft and bool((height[problem.laws.law == CONTACT] == 3).all())
 
 
 class AssembledSweeps:
@@ -40,14 +38,13 @@ class AssembledSweeps:
 
     def __init__(self, problem: ContactProblem, boxes: bool, relaxation: float, clock: Clock) -> None:
         """``boxes``: friction boxes in the place of discs."""
-        assert isinstance(problem.A, SparseInertia)
         self.clock = clock
         times = [time.perf_counter()]
         with one_blas_thread():
-            A = assembling(problem.J, problem.A, problem.factorised)
-            for _ in A.factors:
-                times.append(time.perf_counter())
-            W = dense_delassus(problem.J, A, factorised=True)[0]
+            A = problem.A.assembling(problem.J, problem.factorised)
+            A.factorise()
+            times.append(time.perf_counter())
+            W = A.dense_delassus(problem.J, factorised=True)[0]
         times.append(time.perf_counter())
         self.timings = {"factorise": times[-2] - times[0], "assemble": times[-1] - times[-2]}
         diagonal = np.diagonal(W).copy()
@@ -69,13 +66,13 @@ class AssembledSweeps:
         best = self._residual(options, lam, self.q)
         if warm is not None and np.isfinite(warm).all():
             value = self._residual(options, warm, self._velocity(warm))
-            if value <= WANDERED * best:
+            if value <= MOST_WORSENING * best:
                 lam, best = np.array(warm, dtype=np.float64), value
         prepared = time.perf_counter()
         if by_velocity:
             lam, status, iterations, history, measured, solves = self._by_velocity(options, lam)
         else:
-            watch = Watch(options, self.problem, lam, best, STALL_SWEEPS, self.clock)
+            watch = ConvergenceMonitor(options, self.problem, lam, best, STALL_SWEEPS, self.clock)
             iterations, measured, solves = self._by_residual(options, watch, lam, best), 0.0, 0
             lam, status, history = watch.settled(lam), watch.status, np.array(watch.history).reshape(-1, 2)
         ended = time.perf_counter()
@@ -109,7 +106,7 @@ class AssembledSweeps:
             small = min(small, SLACK * du * tolerance / theta)
         return lam, status, iterations, np.array(history).reshape(-1, 2), theta_of.seconds, theta_of.solves
 
-    def _by_residual(self, options: Iterative, watch: Watch, lam: Array, value: float) -> int:
+    def _by_residual(self, options: Iterative, watch: ConvergenceMonitor, lam: Array, value: float) -> int:
         """Sweep until the residual is within the tolerance, lam in place; returns the number of sweeps."""
         iterations = 0
         watch.note(lam, value, 0)

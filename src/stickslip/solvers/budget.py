@@ -15,9 +15,12 @@ import time
 from collections.abc import Callable
 from dataclasses import fields, is_dataclass, replace
 from math import inf
-from typing import Any, cast
+from typing import Any, Literal, TypeVar, cast
 
-from stickslip.solvers.protocol import Solver, Status
+S = TypeVar("S")
+"""A solver, of any kind."""
+Spent = Literal["max-iterations", "max-seconds"]
+"""What of a budget is used up; statuses of a solve."""
 
 LEAST_SECONDS = 1e-9
 """[s] that a solver gets where preparations have used all of its time: it says where it starts, and ends."""
@@ -25,7 +28,7 @@ CHUNK_SECONDS = 2e-3
 """[s] that a chunk of compiled iterations should take: much longer than a call, much shorter than patience."""
 
 
-def left(solver: Solver, iterations: int, seconds: float) -> Solver | None:
+def left(solver: S, iterations: int, seconds: float) -> S | None:
     """The same solver with what is left of its budget after ``iterations`` and ``seconds``; None where it is used up.
 
     A solver without limits, and one of which nothing was used, is returned as it is.
@@ -40,14 +43,14 @@ def left(solver: Solver, iterations: int, seconds: float) -> Solver | None:
     return with_options(solver, less)
 
 
-def spent(solver: Solver, iterations: int, seconds: float) -> Status | None:
+def spent(solver: object, iterations: int, seconds: float) -> Spent | None:
     """The status of a step that ends because this much of the solver's budget was used; None where some is left."""
     if _has(solver, "max_iterations") and iterations >= cast(Any, solver).max_iterations:
         return "max-iterations"
     return "max-seconds" if seconds >= _limited_seconds(solver) else None
 
 
-def hurried(solver: Solver, seconds: float) -> Solver:
+def hurried(solver: S, seconds: float) -> S:
     """The same solver after preparations that took ``seconds`` of its time; it never gets less than LEAST_SECONDS."""
     limit = _limited_seconds(solver)
     return solver if limit == inf else with_options(solver, {"max_seconds": max(limit - seconds, LEAST_SECONDS)})
@@ -98,17 +101,17 @@ def in_chunks(run: Callable[[int], tuple[int, bool]], count: int, clock: Clock) 
     return made
 
 
-def _has(solver: Solver, name: str) -> bool:
+def _has(solver: object, name: str) -> bool:
     """Whether the solver has such an option."""
     return is_dataclass(solver) and any(field.name == name for field in fields(solver))
 
 
-def _limited_seconds(solver: Solver) -> float:
+def _limited_seconds(solver: object) -> float:
     """``max_seconds`` of a solver, infinite where it has no such option."""
     return float(cast(Any, solver).max_seconds) if _has(solver, "max_seconds") else inf
 
 
-def with_options(solver: Solver, options: dict[str, Any]) -> Solver:
+def with_options(solver: S, options: dict[str, Any]) -> S:
     """The solver with other options, and with what it remembers between steps."""
     if not options:
         return solver
@@ -116,4 +119,4 @@ def with_options(solver: Solver, options: dict[str, Any]) -> Solver:
     for field in fields(other):
         if not field.init:
             object.__setattr__(other, field.name, getattr(solver, field.name))
-    return cast(Solver, other)
+    return cast(S, other)

@@ -21,7 +21,7 @@ from __future__ import annotations
 
 import time
 from math import sqrt
-from typing import TYPE_CHECKING
+from typing import NamedTuple
 
 import numpy as np
 
@@ -30,17 +30,13 @@ from stickslip.contact.laws import CONTACT, project_disc, project_row
 from stickslip.contact.problem import ContactProblem
 from stickslip.jit import kernel
 from stickslip.linalg import block_rows
-from stickslip.linalg.inertia import SparseInertia, least_fill
 from stickslip.linalg.vectors import length
 from stickslip.solvers.anderson import Anderson
 from stickslip.solvers.budget import Clock
-from stickslip.solvers.iterative import Watch
+from stickslip.solvers.iterative import ConvergenceMonitor, Iterative
 from stickslip.solvers.nodal_penalty import Penalised, contact_mass
 from stickslip.solvers.products import refactorised
 from stickslip.solvers.protocol import Solution
-
-if TYPE_CHECKING:
-    from stickslip.solvers.admm import ADMM
 
 CHECK_EVERY = 10
 """Iterations between residuals, which take a solve with A, and looks at rho."""
@@ -54,15 +50,22 @@ ASTRAY, REST = 5.0, 10
 """As for ADMM over impulses (admm.py)."""
 
 
-def solve_by_nodes(options: ADMM, problem: ContactProblem, warm: Array | None) -> Solution:
+class NodeSplitting(NamedTuple):
+    """Options of ADMM that are those of this method, too."""
+
+    penalty: float
+    relaxation: float
+    memory: int
+
+
+def solve_by_nodes(options: Iterative, split: NodeSplitting, problem: ContactProblem, warm: Array | None) -> Solution:
     """Solve for velocities and impulses, from those before the step and ``warm`` (m,)."""
     if problem.block_count == 0:
         return Solution(problem.velocity(np.zeros(0)), np.zeros(0), "converged", 0, np.zeros((0, 2)))
     clock = Clock(options.max_seconds)
-    if isinstance(problem.A, SparseInertia):
-        problem = refactorised(problem, least_fill(problem.A), options.criterion != "velocity")
+    problem = refactorised(problem, problem.A.least_fill(), options.criterion != "velocity")
     started = time.perf_counter()
-    run = _Run(options, problem, warm, clock)
+    run = _Run(options, split, problem, warm, clock)
     run.go()
     v = run.feasible() if options.criterion == "velocity" else problem.velocity(run.lam)
     timings = {
@@ -79,11 +82,13 @@ def solve_by_nodes(options: ADMM, problem: ContactProblem, warm: Array | None) -
 class _Run:
     """One solve."""
 
-    def __init__(self, options: ADMM, problem: ContactProblem, warm: Array | None, clock: Clock) -> None:
-        self.options, self.problem, self.iterations = options, problem, 0
+    def __init__(
+        self, options: Iterative, split: NodeSplitting, problem: ContactProblem, warm: Array | None, clock: Clock
+    ) -> None:
+        self.options, self.split, self.problem, self.iterations = options, split, problem, 0
         self.matrix, self.factorising, self.measuring = Penalised(problem), 0.0, 0.0
         self.counts = {"factorisations": 0, "solves": 0, "extrapolations": 0, "taken_back": 0}
-        self._use(options.penalty * np.repeat(contact_mass(problem), np.diff(problem.J.row_start)))
+        self._use(split.penalty * np.repeat(contact_mass(problem), np.diff(problem.J.row_start)))
         self.b = -problem.momentum.gain(np.zeros(problem.unknown_count))
         m = problem.row_count
         given = warm is not None and bool(np.isfinite(warm).all())
@@ -92,7 +97,7 @@ class _Run:
         self.s = problem.constraint_velocity(self.v)
         self.z = self.s.copy()
         self.w = self.s - self.lam / self.rho
-        self.watch = Watch(options, problem, self.lam, np.inf, STALL_ITERATIONS, clock)
+        self.watch = ConvergenceMonitor(options, problem, self.lam, np.inf, STALL_ITERATIONS, clock)
 
     def _use(self, rho: Array) -> None:
         """Factorise with this rho (m,)."""
@@ -103,8 +108,9 @@ class _Run:
 
     def go(self) -> None:
         """Iterate until the criterion is met, or it will not be."""
-        options, watch, problem, laws = self.options, self.watch, self.problem, self.problem.laws
-        anderson = Anderson(len(self.w), options.memory)
+        options, split, watch, problem = self.options, self.split, self.watch, self.problem
+        laws = problem.laws
+        anderson = Anderson(len(self.w), split.memory)
         interval, change_at, smallest, plain = float(CHECK_EVERY), CHECK_EVERY, np.inf, 0
         by_velocity, mu = options.criterion == "velocity", np.ascontiguousarray(laws.friction[:, 0])
         v_last = self.v
@@ -118,7 +124,7 @@ class _Run:
             self.counts["solves"] += 1
             self.s, self.lam = problem.constraint_velocity(self.v), lam
             root = np.sqrt(self.rho)
-            step = root * (self.z + options.relaxation * (self.s - self.z) - lam / self.rho - self.w)
+            step = root * (self.z + split.relaxation * (self.s - self.z) - lam / self.rho - self.w)
             size, t = float(length(step)), root * self.w
             if size > ASTRAY * smallest and self.counts["extrapolations"] and plain == 0:
                 t, smallest, plain = anderson.t + anderson.g, np.inf, REST
@@ -130,7 +136,7 @@ class _Run:
                     plain -= 1
                     anderson.forget()
                 anderson.record(t, step)
-                if options.memory and anderson.seen > 1 and self.iterations % EXTRAPOLATE_EVERY == 0:
+                if split.memory and anderson.seen > 1 and self.iterations % EXTRAPOLATE_EVERY == 0:
                     t = anderson.extrapolated()
                     self.counts["extrapolations"] += 1
                 else:

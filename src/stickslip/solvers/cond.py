@@ -25,19 +25,19 @@ from __future__ import annotations
 
 import time
 from dataclasses import dataclass, field
+from functools import cached_property
 from typing import Any, ClassVar
 
 import numpy as np
 
 from stickslip import jit
 from stickslip.arrays import Array
-from stickslip.contact.laws import CONTACT, DISC, ELLIPSOID, FRICTION_SET_NAMES, Law
+from stickslip.contact.laws import CONTACT, Law
 from stickslip.contact.problem import NOISE, ContactProblem
 from stickslip.contact.residual import scaled_residual
 from stickslip.errors import DivergenceError, InputError
 from stickslip.jit import kernel
 from stickslip.linalg import block_rows
-from stickslip.linalg.inertia import BlockDiagonal, GivenInverse, SparseInertia
 from stickslip.linalg.vectors import length
 from stickslip.solvers.budget import Clock, in_chunks
 from stickslip.solvers.cond_given import given_problem_over_nodes
@@ -46,7 +46,7 @@ from stickslip.solvers.cond_levels import coarse_levels, no_levels
 from stickslip.solvers.cond_nodes import Nodal, nodalised, virtual_velocities
 from stickslip.solvers.cond_steps import RowSums, Steps, frobenius_steps, row_sums, scaled
 from stickslip.solvers.iterative import Iterative
-from stickslip.solvers.protocol import Relinearise, Solution, Status
+from stickslip.solvers.protocol import Relinearise, Solution, Status, Takes
 from stickslip.solvers.verdict import nonlinear_residual
 
 OPERATORS: dict[str, Law] = {"strict": "exact", "proximal": "convex"}
@@ -76,9 +76,6 @@ class Cond(Iterative):
 
     name: ClassVar[str] = "cond"
     criteria: ClassVar[tuple[str, ...]] = ("scaled", "step")
-    compliant_contacts: ClassVar[bool] = True
-    primal: ClassVar[bool] = True
-    matrix_free: ClassVar[bool] = True
 
     tolerance: float = 1e-6
     """Of the residual of laws and of momentum; with the criterion "step" theta_th [m/s]."""
@@ -116,26 +113,26 @@ class Cond(Iterative):
         if self.gain is not None:
             self._check_range("gain", 0.0, np.inf)
         self._check_range("regularisation", -1e-300, np.inf)
-        if OPERATORS[self.operator] != self.law:
-            object.__setattr__(self, "law", OPERATORS[self.operator])
 
-    @property
-    def once(self) -> bool:
-        """Whether a step is linearised once, as in the paper: where its criterion is the paper's."""
-        return self.criterion == "step"
+    @cached_property
+    def takes(self) -> Takes:
+        """See protocol.Takes."""
+        return Takes(
+            law=OPERATORS[self.operator],
+            criterion=self.criterion,
+            unknowns="velocities",
+            linearise="once" if self.criterion == "step" else "until-converged",  # as in the paper
+            factors="none",
+            friction_sets=("disc", "ellipse", "box") if self.operator == "strict" else ("disc",),  # nodes do not spin
+            compliance=True,
+        )
 
-    def solve(
-        self,
-        problem: ContactProblem,
-        warm: Array | None = None,
-        relinearise: Relinearise | None = None,
-    ) -> Solution:
+    def run(self, problem: ContactProblem, warm: Array | None, relinearise: Relinearise | None) -> Solution:
         """Solve one problem from the velocities before the step; ``warm`` (m,) is what virtual nodes carry."""
-        _require_three_rows(problem, self.operator)
         clock = Clock(self.max_seconds)
         if warm is not None:
             warm = self._fitting(problem, warm)
-        if isinstance(problem.A, GivenInverse):
+        if problem.A.is_given:
             try:
                 nodal, v = given_problem_over_nodes(problem)
             except DivergenceError:  # W is not that of bodies: its symmetric part is indefinite
@@ -210,7 +207,7 @@ class _Run:
         self.solver, self.problem, self.N, self.clock = solver, problem, N, clock
         self.L = coarse_levels(N) if solver.levels and solver.step_size == "frobenius" else no_levels(N)
         self.W = W._replace(soft=np.where(np.repeat(self.L.free, 3), self.L.share, 1.0) * W.soft)
-        self.given = isinstance(problem.A, GivenInverse)
+        self.given = problem.A.is_given
         x = np.concatenate([v, virtual_velocities(N, v)])
         carried = np.zeros(problem.row_count) if warm is None or not solver.multipliers else warm.copy()
         steps = np.zeros(min(solver.max_iterations, ROOM))
@@ -310,7 +307,7 @@ class _Run:
         if self.given:
             return solver.residual(problem, lam, problem.constraint_velocity(v))
         value = max(nonlinear_residual(solver, problem, lam, v), NET_SHARE * self._lost_by_bodies(v, lam))
-        if isinstance(problem.A, BlockDiagonal) and value <= solver.tolerance:
+        if problem.A.is_dense and value <= solver.tolerance:
             value = max(value, solver.residual(problem, lam, problem.constraint_velocity(problem.velocity(lam))))
         return value
 
@@ -319,15 +316,13 @@ class _Run:
 
         Forces within the body cancel in it: however stiff it is, this sees whether it falls and slides.
         """
-        A = self.problem.A
-        if not isinstance(A, SparseInertia):
-            return 0.0
-        gained = self.problem.momentum.gain(v)[A.rigid_size :]
-        pushed = block_rows.apply_transpose(self.problem.J, lam)[A.rigid_size :]
-        worst = 0.0
-        for part in A.parts:
-            g, p = (each[part.rows].reshape(-1, 3).sum(axis=0) for each in (gained, pushed))
-            size = float(length(g) + length(p)) + NOISE * float(length(self.N.b[A.rigid_size :][part.rows]))
+        soft, worst = self.problem.A.soft_unknowns(), 0.0
+        if not soft:
+            return worst
+        gained, pushed = self.problem.momentum.gain(v), block_rows.apply_transpose(self.problem.J, lam)
+        for own in soft:
+            g, p = (each[own].reshape(-1, 3).sum(axis=0) for each in (gained, pushed))
+            size = float(length(g) + length(p)) + NOISE * float(length(self.N.b[own]))
             worst = max(worst, float(length(g - p)) / size if size > 0.0 else 0.0)
         return worst
 
@@ -347,38 +342,15 @@ def _in_flight(problem: ContactProblem, v: Array) -> Array:
     Iterations bring news from node to node, and a step that is small says little of what all nodes have in common.
     """
     out, A, J = np.array(v, dtype=np.float64), problem.A, problem.J
-    if not isinstance(A, SparseInertia):
-        return out
-    bodies = len(A.rigid.start) - 1
-    touched = np.zeros(bodies + A.pattern.size, dtype=np.bool_)
-    touched[J.entry_column] = True
-    free = [p for p in A.parts if not touched[bodies + p.first : bodies + p.first + p.pattern.size].any()]
+    touched = np.zeros(problem.unknown_count, dtype=np.bool_)
+    touched[J.column_start[J.entry_column]] = True  # the first unknown of each column block
+    parts = zip(A.nodes.parts, A.soft_unknowns(), strict=True)
+    free = [(part, here) for part, here in parts if not touched[here].any()]
     missing = -problem.momentum.gain(v) if free else out
-    for part in free:
-        here = slice(A.rigid_size + part.rows.start, A.rigid_size + part.rows.stop)
-        whole = A.blocks(part).sum(axis=0)
+    for part, here in free:
+        whole = A.nodes.blocks(part).sum(axis=0)
         out[here].reshape(-1, 3)[:] += np.linalg.solve(whole, missing[here].reshape(-1, 3).sum(axis=0))
     return out
-
-
-def _require_three_rows(problem: ContactProblem, operator: str) -> None:
-    """Raise an InputError where contacts resist spins, which nodes do not have, or ellipses meet the convex law."""
-    laws = problem.laws
-    flat = (laws.law == CONTACT) & (laws.friction_set != DISC)
-    if operator == "proximal" and flat.any():
-        raise InputError(
-            f"solver cond: contact {int(np.argmax(flat))} has the friction set "
-            f"{FRICTION_SET_NAMES[int(laws.friction_set[np.argmax(flat)])]!r}; the operator 'proximal' takes discs, "
-            "'strict' ellipses too"
-        )
-    foreign = (laws.law == CONTACT) & ((laws.friction_set == ELLIPSOID) | (np.diff(problem.J.row_start) != 3))
-    if foreign.any():
-        c = int(np.argmax(foreign))
-        raise InputError(
-            f"solver cond: contact {c} has {np.diff(problem.J.row_start)[c]} rows and the friction set "
-            f"{FRICTION_SET_NAMES[int(laws.friction_set[c])]!r}; nodes do not spin, so it takes three rows. "
-            "prox-gs and auto solve the others"
-        )
 
 
 @kernel

@@ -27,6 +27,7 @@ from __future__ import annotations
 
 import time
 from dataclasses import dataclass
+from functools import cached_property
 from typing import ClassVar, NamedTuple
 
 import numpy as np
@@ -40,8 +41,8 @@ from stickslip.linalg.vectors import length
 from stickslip.solvers import implicit_maps as maps
 from stickslip.solvers.budget import Clock, in_chunks
 from stickslip.solvers.implicit_linesearch import Best, search_leg
-from stickslip.solvers.iterative import Iterative, require_discs
-from stickslip.solvers.protocol import Relinearise, Solution, Status
+from stickslip.solvers.iterative import Iterative
+from stickslip.solvers.protocol import Relinearise, Solution, Status, Takes
 
 Vector = Array
 
@@ -131,14 +132,13 @@ class ImplicitComplementarity(Iterative):
         for name in ("correct", "bias_in_b"):
             self._check_flag(name)
 
-    def solve(
-        self,
-        problem: ContactProblem,
-        warm: Vector | None = None,
-        relinearise: Relinearise | None = None,
-    ) -> Solution:
+    @cached_property
+    def takes(self) -> Takes:
+        """See protocol.Takes."""
+        return Takes(criterion=self.criterion)
+
+    def run(self, problem: ContactProblem, warm: Vector | None, relinearise: Relinearise | None) -> Solution:
         """Solve for the impulses, from ``warm`` (m,) or from contacts that all stick (sec. III-F)."""
-        require_discs(problem, self.name)
         if problem.row_count > self.size_limit:
             raise InputError(
                 f"solver {self.name}: the problem has {problem.row_count} rows; it takes {self.size_limit} at most, "

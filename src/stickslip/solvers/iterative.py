@@ -1,28 +1,26 @@
-"""What iterative solvers share: when they stop, where they start, and which problems they take."""
+"""What iterative solvers share: their options, where they start, when they stop. The base class of solvers."""
 
 from __future__ import annotations
 
-from collections.abc import Callable
-from dataclasses import dataclass, field, replace
-from functools import wraps
-from typing import ClassVar, TypeVar
+from dataclasses import dataclass, field
+from functools import cached_property
+from typing import ClassVar
 
 import numpy as np
 
 from stickslip import checks
 from stickslip.arrays import Array
-from stickslip.contact.cushions import cushioned, velocities
-from stickslip.contact.laws import CONTACT, DISC, FRICTION_SET_NAMES, Law
+from stickslip.contact.laws import Law
 from stickslip.contact.problem import ContactProblem
 from stickslip.contact.residual import residual, scaled_residual
 from stickslip.errors import InputError
 from stickslip.solvers.budget import Clock
-from stickslip.solvers.input_checks import with_checks
-from stickslip.solvers.protocol import Relinearise, Solution, Status
+from stickslip.solvers.methods import solve
+from stickslip.solvers.protocol import Relinearise, Solution, Status, Takes
 
 MOST = 2**31 - 1
 """The largest whole number that an option may be."""
-WANDERED = 10.0
+MOST_WORSENING = 10.0
 """Ratio of residuals above which an iterate is given up for an earlier one. Not 1: sweeps that were cut off have
 brought impulses to where they belong before the residual shows it, and piles sink where that work is thrown away."""
 
@@ -32,22 +30,7 @@ class Iterative:
     """Options of every iterative solver; the tolerance is for the residual of the law that the solver obeys."""
 
     name: ClassVar[str] = "iterative"
-    law: ClassVar[Law] = "exact"
     criteria: ClassVar[tuple[str, ...]] = ("scaled", "siconos")
-    nonlinear: ClassVar[bool] = False
-    all_friction_sets: ClassVar[bool] = False
-    """Whether it takes ellipses and torsion; else only discs of three rows."""
-    primal: ClassVar[bool] = False
-    """Whether it looks for velocities, so that problems with soft bodies need not be condensed to impulses for it."""
-    compliant_contacts: ClassVar[bool] = False
-    """Whether its ``solve`` knows the compliance of contacts; else it gets them as rigid ones (contact/cushions.py)."""
-
-    def __init_subclass__(cls) -> None:
-        """Let every solver check what it is given, and take compliant contacts."""
-        super().__init_subclass__()
-        if "solve" in cls.__dict__:
-            solve = cls.__dict__["solve"]
-            setattr(cls, "solve", with_checks(solve if cls.compliant_contacts else with_cushions(solve)))  # noqa: B010
 
     tolerance: float = 1e-8
     """Residual at which to stop."""
@@ -79,23 +62,34 @@ class Iterative:
     def _check_flag(self, name: str) -> None:
         object.__setattr__(self, name, checks.boolean(f"solver {self.name}", name, getattr(self, name)))
 
+    @cached_property
+    def takes(self) -> Takes:
+        """What it solves for and which problems it takes; solvers say more than these defaults."""
+        return Takes(criterion=self.criterion)
+
+    @property
+    def law(self) -> Law:
+        """The contact law that its solutions obey."""
+        return self.takes.law
+
     def solve(
-        self,
-        problem: ContactProblem,
-        warm: Array | None = None,
-        relinearise: Relinearise | None = None,
+        self, problem: ContactProblem, warm: Array | None = None, relinearise: Relinearise | None = None
     ) -> Solution:
-        """Solve one problem, from the impulses ``warm`` (m,) where given."""
+        """Solve any problem, from the impulses ``warm`` (m,) where given (methods.solve)."""
+        return solve(self, problem, warm, relinearise)
+
+    def run(self, problem: ContactProblem, warm: Array | None, relinearise: Relinearise | None) -> Solution:
+        """Solve a problem that it takes; see protocol.Solver."""
         raise NotImplementedError
 
     def start(self, problem: ContactProblem, warm: Array | None) -> tuple[Array, Array, float]:
-        """Impulses to start from, their velocities and residual: ``warm``, or zero where that fits much better."""
+        """Impulses, velocities, residual to start from: ``warm``, unless a cold start has a much smaller residual."""
         lam, v = np.zeros(problem.row_count), problem.v_free.copy()
         value = self.residual(problem, lam, problem.free_constraint_velocity)
         if warm is not None and np.isfinite(warm).all():
             v_warm = problem.velocity(warm)
             value_warm = self.residual(problem, warm, problem.constraint_velocity(v_warm))
-            if value_warm <= WANDERED * value:
+            if value_warm <= MOST_WORSENING * value:
                 return np.array(warm, dtype=np.float64), v_warm, value_warm
         return lam, v, value
 
@@ -112,42 +106,8 @@ def check_seconds(name: str, value: object) -> None:
         raise InputError(f"solver {name}: max_seconds is {value}; it must be above 0, inf for no limit")
 
 
-S = TypeVar("S", bound=Iterative)
-Solve = Callable[[S, ContactProblem, Array | None, Relinearise | None], Solution]
-
-
-def with_cushions(solve: Solve[S]) -> Solve[S]:
-    """A method that solves problems with compliant contacts by ``solve``, which takes rigid ones."""
-
-    @wraps(solve)
-    def solve_any(
-        self: S,
-        problem: ContactProblem,
-        warm: Array | None = None,
-        relinearise: Relinearise | None = None,
-    ) -> Solution:
-        if problem.contact_compliance is None:
-            return solve(self, problem, warm, relinearise)
-
-        made: list[tuple[ContactProblem, ContactProblem]] = []  # with cushions, and without
-
-        def rigid(given: ContactProblem) -> ContactProblem:
-            made.append((cushioned(given), given))
-            return made[-1][0]
-
-        def nearby(v: Array, lam: Array | None = None) -> ContactProblem:
-            assert relinearise is not None
-            return rigid(relinearise(v[: problem.unknown_count], lam))
-
-        found = solve(self, rigid(problem), warm, None if relinearise is None else nearby)
-        last = next((given for cushions, given in made if cushions is found.problem), None)
-        return replace(found, v=velocities(problem, found.v, found.lam), problem=last)
-
-    return solve_any
-
-
-class Watch:
-    """Looks at the iterates of one solve: keeps the best one and the history, says when to stop and why."""
+class ConvergenceMonitor:
+    """Follows the iterates of one solve: keeps the best one and the history, says when to stop and why."""
 
     def __init__(
         self,
@@ -200,19 +160,5 @@ class Watch:
             self.status = "stalled"
 
     def settled(self, lam: Array) -> Array:
-        """The last impulses lam (m,), or the best ones where lam has wandered off."""
-        return lam if self.value <= WANDERED * self.best else self.best_lam
-
-
-def require_discs(problem: ContactProblem, solver: str) -> None:
-    """Raise an InputError unless every contact has three rows and isotropic friction."""
-    laws = problem.laws
-    rows = np.diff(problem.J.row_start)
-    foreign = (laws.law == CONTACT) & ((laws.friction_set != DISC) | (rows != 3))
-    if foreign.any():
-        c = int(np.argmax(foreign))
-        found = FRICTION_SET_NAMES[int(laws.friction_set[c])]
-        raise InputError(
-            f"solver {solver}: contact {c} has {rows[c]} rows and the friction set {found!r}; it takes contacts of "
-            "three rows with the set 'disc'. prox-gs and auto solve the others"
-        )
+        """The last impulses lam (m,), or the best ones where lam is much worse."""
+        return lam if self.value <= MOST_WORSENING * self.best else self.best_lam

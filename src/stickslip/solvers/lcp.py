@@ -22,13 +22,14 @@ A method for small problems: each of some n pivots costs n^2 operations, n about
 from __future__ import annotations
 
 from dataclasses import dataclass
+from functools import cached_property
 from math import atan2, cos, floor, pi, sin, sqrt
 from typing import ClassVar
 
 import numpy as np
 
 from stickslip.arrays import Array
-from stickslip.contact.laws import BILATERAL, BOUNDED, CONTACT, ELASTIC, LIMIT, Law, project_row
+from stickslip.contact.laws import BILATERAL, BOUNDED, CONTACT, ELASTIC, LIMIT, project_row
 from stickslip.contact.problem import ContactProblem
 from stickslip.errors import InputError
 from stickslip.jit import kernel
@@ -37,9 +38,9 @@ from stickslip.linalg.threads import one_blas_thread
 from stickslip.linalg.vectors import length
 from stickslip.solvers.budget import Clock
 from stickslip.solvers.cones import row_compliance, row_scale
-from stickslip.solvers.iterative import Iterative, require_discs
+from stickslip.solvers.iterative import Iterative
 from stickslip.solvers.lemke import LIMIT_REACHED, lemke
-from stickslip.solvers.protocol import Relinearise, Solution, Status
+from stickslip.solvers.protocol import Relinearise, Solution, Status, Takes
 
 RANK = 1e-10
 """Singular values of the equality rows below this share of the largest are zero: those rows are redundant."""
@@ -52,7 +53,6 @@ class LCP(Iterative):
     """Lemke's method on the LCP of Stewart and Trinkle (1996); iterations are pivots."""
 
     name: ClassVar[str] = "lcp"
-    law: ClassVar[Law] = "pyramid"
 
     max_iterations: int = 20000
     facets: int = 8
@@ -65,14 +65,13 @@ class LCP(Iterative):
         self._check_whole("facets", 3)
         self._check_whole("contact_limit", 1)
 
-    def solve(
-        self,
-        problem: ContactProblem,
-        warm: Array | None = None,
-        relinearise: Relinearise | None = None,
-    ) -> Solution:
+    @cached_property
+    def takes(self) -> Takes:
+        """See protocol.Takes."""
+        return Takes(law="pyramid", criterion=self.criterion)
+
+    def run(self, problem: ContactProblem, warm: Array | None, relinearise: Relinearise | None) -> Solution:
         """Solve the problem with pyramids for cones; ``warm`` (m,) is the answer where it solves it already."""
-        require_discs(problem, self.name)
         if problem.contact_count > self.contact_limit:
             raise InputError(
                 f"solver lcp: the problem has {problem.contact_count} contacts, more than contact_limit = "

@@ -19,18 +19,17 @@ from __future__ import annotations
 
 import time
 from dataclasses import dataclass, replace
+from functools import cached_property
 from math import sqrt
 from typing import ClassVar, NamedTuple
 
 import numpy as np
 
 from stickslip.arrays import Array
-from stickslip.contact.laws import BILATERAL, BOX_SET, CONTACT, ELASTIC
+from stickslip.contact.laws import BILATERAL, CONTACT, ELASTIC
 from stickslip.contact.problem import ContactProblem
-from stickslip.errors import InputError
-from stickslip.linalg import block_rows, inertia
+from stickslip.linalg import block_rows
 from stickslip.linalg.factorisation import shifted_factors
-from stickslip.linalg.inertia import BlockDiagonal, GivenInverse
 from stickslip.linalg.islands import Islands, find_islands
 from stickslip.linalg.linear_solution import LinearSolution
 from stickslip.linalg.linear_solvers import LINEAR_SOLVERS
@@ -39,10 +38,10 @@ from stickslip.linalg.threads import one_blas_thread
 from stickslip.linalg.vectors import length
 from stickslip.solvers.budget import Clock
 from stickslip.solvers.geometric_stiffness import stiffened
-from stickslip.solvers.iterative import WANDERED, Iterative
+from stickslip.solvers.iterative import MOST_WORSENING, Iterative
 from stickslip.solvers.ncp import NCP_FUNCTIONS
 from stickslip.solvers.newton_rows import LARGE, row_terms
-from stickslip.solvers.protocol import Relinearise, Solution, Status
+from stickslip.solvers.protocol import Relinearise, Solution, Status, Takes
 from stickslip.solvers.verdict import nonlinear_residual
 
 SCALINGS = ("effective-mass", "timestep", "identity")
@@ -57,8 +56,6 @@ class NonsmoothNewton(Iterative):
     """Non-smooth Newton on complementarity functions, contacts and joints at once (macklin2019)."""
 
     name: ClassVar[str] = "newton"
-    nonlinear: ClassVar[bool] = True
-    all_friction_sets: ClassVar[bool] = True
 
     max_iterations: int = 100
     """Newton iterations at most."""
@@ -106,14 +103,13 @@ class NonsmoothNewton(Iterative):
         for name in ("line_search", "geometric_stiffness"):
             self._check_flag(name)
 
-    def solve(
-        self,
-        problem: ContactProblem,
-        warm: Array | None = None,
-        relinearise: Relinearise | None = None,
-    ) -> Solution:
+    @cached_property
+    def takes(self) -> Takes:
+        """See protocol.Takes."""
+        return Takes(criterion=self.criterion, linearise="inside", friction_sets=("disc", "ellipse", "ellipsoid"))
+
+    def run(self, problem: ContactProblem, warm: Array | None, relinearise: Relinearise | None) -> Solution:
         """Solve for impulses and velocities; with ``relinearise`` constraints hold at the end of the step."""
-        _require_known(problem)
         clock = Clock(self.max_seconds)
         found = self._solve(problem, warm, relinearise, clock, self.max_iterations)
         most = self.max_iterations - found.iterations
@@ -207,8 +203,8 @@ class _Iterates:
         if self.relinearise is not None:
             self.problem = self.relinearise(v, lam if self.options.geometric_stiffness else None)
             self.H = self.problem.A
-            if self.options.geometric_stiffness and isinstance(self.H, BlockDiagonal):
-                self.H = stiffened(self.H, last.J, self.problem.J, lam, v - self.v)
+            if self.options.geometric_stiffness and self.H.is_dense:
+                self.H = self.H.with_dense(stiffened(self.H.dense, last.J, self.problem.J, lam, v - self.v))
         self.lam, self.v = lam, v
         if self.relinearise is None:
             self.v_of_lam = self.problem.velocity(lam)
@@ -226,7 +222,7 @@ class _Iterates:
         """One Newton iteration."""
         options, problem = self.options, self.problem
         terms = self._terms(problem, self.lam, self.v)
-        step = self._step if isinstance(problem.A, BlockDiagonal) else self._given_step
+        step = self._step if problem.A.is_dense else self._given_step
         # elastic rows have their own compliance: with more of it they would only creep to where they belong
         C = terms.C + np.where(self.elastic, 0.0, options.regularisation) * problem.diagonal
         dlam, dv, linear = step(problem, C, terms.h, terms.known)
@@ -250,15 +246,15 @@ class _Iterates:
         options = self.options
         # rows whose step is known leave the system; their impulses act on the others through momentum
         J = block_rows.without(problem.J, problem.diagonal * LARGE <= C)
-        g = inertia.apply(problem.A, self.v - problem.v_free) - block_rows.apply_transpose(problem.J, self.lam + known)
+        g = problem.A.apply(self.v - problem.v_free) - block_rows.apply_transpose(problem.J, self.lam + known)
         clock = time.perf_counter()
         system = schur_system(J, self.H, C, self.islands)
-        b = block_rows.apply(J, inertia.solve(self.H, g)) - h
+        b = block_rows.apply(J, self.H.solve(g)) - h
         if not np.isfinite(b).all():  # overflow: no step, so that the solve ends with its best iterate
             b = np.zeros_like(b)
         linear = self.linear(system, b, None, options.linear_iterations, options.linear_tolerance)
         self.linear_seconds += time.perf_counter() - clock
-        return linear.x + known, inertia.solve(self.H, block_rows.apply_transpose(J, linear.x) - g), linear
+        return linear.x + known, self.H.solve(block_rows.apply_transpose(J, linear.x) - g), linear
 
     def _given_step(
         self,
@@ -270,18 +266,17 @@ class _Iterates:
         """The same where only W = A^-1 is given: it is factorised, whatever linear solver was asked for."""
         from scipy.sparse import csr_array, diags_array
 
-        A = problem.A
-        assert isinstance(A, GivenInverse)
+        W = problem.A.given
+        assert W is not None
         clock = time.perf_counter()
         kept = diags_array((problem.diagonal * LARGE > C).astype(np.float64))
-        W = csr_array((A.data, A.indices, A.indptr), shape=(len(h), len(h)))
-        b = kept @ (-h - inertia.solve(A, known))
+        b = kept @ (-h - W.solve(known))
         with one_blas_thread():
-            x = kept @ shifted_factors(csr_array(kept @ W @ kept), np.maximum(C, LEAST), symmetric=False)(b)
+            x = kept @ shifted_factors(csr_array(kept @ W.matrix() @ kept), np.maximum(C, LEAST), symmetric=False)(b)
         self.linear_seconds += time.perf_counter() - clock
         dlam = x + known
         norms = np.array([float(length(b)), 0.0])
-        return dlam, inertia.solve(A, dlam), LinearSolution(x, norms, 1, norms)
+        return dlam, W.solve(dlam), LinearSolution(x, norms, 1, norms)
 
     def _terms(self, problem: ContactProblem, lam: Array, v: Array) -> _Terms:
         """C, h and the errors of all rows at impulses lam and velocities v."""
@@ -320,7 +315,7 @@ class _Iterates:
     def solution(self, status: Status, iterations: int, timings: dict[str, float]) -> Solution:
         """The last iterate, or the best one where the last has wandered off."""
         lam, v = self.lam, self.v if self.relinearise is not None else self.v_of_lam
-        if not self.value <= WANDERED * self.best:
+        if not self.value <= MOST_WORSENING * self.best:
             lam, v = self.best_at
         problem = self.problem
         if self.relinearise is not None and not (v is self.v and self.contacts_only):
@@ -340,14 +335,4 @@ class _Iterates:
             counts={"linear_iterations": self.linear_iterations},
             details={name: table[:, k] for k, name in enumerate(names)},
             problem=problem,
-        )
-
-
-def _require_known(problem: ContactProblem) -> None:
-    """Raise an InputError where the problem has boxes for friction sets."""
-    boxes = (problem.laws.law == CONTACT) & (problem.laws.friction_set == BOX_SET)
-    if boxes.any():
-        raise InputError(
-            f"solver newton: contact {int(np.argmax(boxes))} has the friction set 'box'; pgs takes it, newton takes "
-            "discs, ellipses and ellipsoids"
         )

@@ -14,6 +14,7 @@ from __future__ import annotations
 
 import time
 from dataclasses import dataclass
+from functools import cached_property
 from math import sqrt
 from typing import ClassVar
 
@@ -27,8 +28,8 @@ from stickslip.linalg.block_rows import summed
 from stickslip.linalg.small_inverse import invert_small
 from stickslip.solvers.budget import Clock, in_chunks
 from stickslip.solvers.cones import row_mobility
-from stickslip.solvers.iterative import Iterative, Watch, require_discs
-from stickslip.solvers.protocol import Relinearise, Solution
+from stickslip.solvers.iterative import ConvergenceMonitor, Iterative
+from stickslip.solvers.protocol import Relinearise, Solution, Takes
 
 CHECK_SWEEPS = 25
 """Sweeps between residuals, which cost about as much as a sweep."""
@@ -49,17 +50,16 @@ class NonsmoothGaussSeidel(Iterative):
     max_iterations: int = 10000
     """Sweeps at most."""
 
-    def solve(
-        self,
-        problem: ContactProblem,
-        warm: Array | None = None,
-        relinearise: Relinearise | None = None,
-    ) -> Solution:
+    @cached_property
+    def takes(self) -> Takes:
+        """See protocol.Takes."""
+        return Takes(criterion=self.criterion)
+
+    def run(self, problem: ContactProblem, warm: Array | None, relinearise: Relinearise | None) -> Solution:
         """Solve for the impulses, starting from ``warm`` (m,) or zero."""
-        require_discs(problem, self.name)
         clock = Clock(self.max_seconds)
         lam, _, value = self.start(problem, warm)
-        sweeps, watch = Sweeps(problem), Watch(self, problem, lam, value, STALL_SWEEPS, clock)
+        sweeps, watch = Sweeps(problem), ConvergenceMonitor(self, problem, lam, value, STALL_SWEEPS, clock)
         prepared = time.perf_counter()
         iterations = 0
         watch.note(lam, value, iterations)

@@ -24,24 +24,24 @@ the motion is from that of rigid bodies is for the certificate to say.
 from __future__ import annotations
 
 import time
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
+from functools import cached_property
 from typing import ClassVar
 
 import numpy as np
 
 from stickslip.arrays import Array, Ints
 from stickslip.contact.block_laws import Laws
-from stickslip.contact.laws import CONTACT, Law, project_scaled
+from stickslip.contact.laws import CONTACT, project_scaled
 from stickslip.contact.problem import ContactProblem, given_problem
 from stickslip.contact.scale import Scale
 from stickslip.jit import kernel
 from stickslip.linalg import block_rows
 from stickslip.linalg.block_rows import BlockRows
-from stickslip.linalg.inertia import GivenInverse, SparseInertia
 from stickslip.linalg.vectors import length
 from stickslip.solvers.budget import Clock, hurried
 from stickslip.solvers.iterative import Iterative
-from stickslip.solvers.protocol import Relinearise, Solution
+from stickslip.solvers.protocol import ALL_FRICTION_SETS, Relinearise, Solution, Takes
 from stickslip.solvers.sap import Sap
 
 PENALTY_1: dict[str, float] = {"stiffness": 100.0, "damping": 0.7, "tangential_damping": 10.0}
@@ -60,10 +60,6 @@ class Penalty(Iterative):
     """Spring-damper forces at overlapping contacts, explicit; fast, and off by overlaps and delays."""
 
     name: ClassVar[str] = "penalty"
-    law: ClassVar[Law] = "penalty"
-    all_friction_sets: ClassVar[bool] = True
-    compliant_contacts: ClassVar[bool] = True
-    primal: ClassVar[bool] = True
 
     tolerance: float = 1e-6
     max_iterations: int = 200
@@ -82,16 +78,23 @@ class Penalty(Iterative):
                 self._check_range(name, 0.0 if name == "stiffness" else -1e-300, np.inf)
 
     @property
-    def matrix_free(self) -> bool:
+    def gains_given(self) -> bool:
         """Whether it asks nothing of A but one solve: with given gains, mobilities are not needed."""
         return None not in (self.stiffness, self.damping, self.tangential_damping)
 
-    def solve(
-        self,
-        problem: ContactProblem,
-        warm: Array | None = None,
-        relinearise: Relinearise | None = None,
-    ) -> Solution:
+    @cached_property
+    def takes(self) -> Takes:
+        """See protocol.Takes."""
+        return Takes(
+            law="penalty",
+            criterion=self.criterion,
+            unknowns="velocities",
+            factors="own" if self.gains_given else "prepared",
+            friction_sets=ALL_FRICTION_SETS,
+            compliance=True,
+        )
+
+    def run(self, problem: ContactProblem, warm: Array | None, relinearise: Relinearise | None) -> Solution:
         """Contact forces of the state at the start of the step, and velocities under them; ``warm`` is for joints."""
         clock = Clock(self.max_seconds)
         lam = self.contact_impulses(problem)
@@ -103,7 +106,8 @@ class Penalty(Iterative):
             under = rest.under(lam)
             found = hurried(self._joints(), clock.used).solve(under, None if warm is None else warm[rest.rows])
             lam[rest.rows] = found.lam
-            return replace(found, lam=lam, v=problem.velocity(lam) if isinstance(problem.A, GivenInverse) else found.v)
+            v = problem.velocity(lam) if problem.A.is_given else found.v
+            return found.changed(lam=lam, v=v, problem=None)
         v = problem.velocity(lam) if finite else problem.v_free
         timings = {"prepare": forced - clock.started, "iterate": time.perf_counter() - forced}
         if finite and np.isfinite(v).all():
@@ -146,7 +150,7 @@ class Penalty(Iterative):
         """k, c and c_t (n,) of each block."""
         count, h = problem.block_count, problem.step
         given = self.stiffness, self.damping, self.tangential_damping
-        mass = np.zeros(0) if self.matrix_free else _shared_mass(problem)
+        mass = np.zeros(0) if self.gains_given else _shared_mass(problem)
         shares = SPRING / h**2, 1.0 / h, 1.0 / h
         return [
             share * mass if gain is None else np.full(count, float(gain))
@@ -177,18 +181,18 @@ class _Rest:
             laws.law[order], laws.friction_set[order], laws.friction[order], laws.compliance[rows], laws.bound[rows]
         )
         J = _taken(problem.J, order)
-        if isinstance(problem.A, GivenInverse):  # u = W lam + q, J = I
+        if problem.A.given is not None:  # u = W lam + q, J = I
             from scipy.sparse import csr_array
 
-            m = problem.row_count
-            W = csr_array((problem.A.data, problem.A.indices, problem.A.indptr), shape=(m, m))
+            W = problem.A.given.matrix()
             q = problem.constraint_velocity(problem.velocity(lam))[rows]
             part = csr_array(W[rows][:, rows])
             part.sort_indices()
             return given_problem(part, q, own, J.row_start)
         pushed = problem.momentum.pushed(block_rows.apply_transpose(problem.J, lam))
         # joints at rest are not to be measured by rounding
-        scale = Scale(rounding=problem.free_speed, momentum=problem.scale.momentum)
+        least = np.full(len(J.column_start) - 1, problem.free_speed)
+        scale = Scale(rounding=least, momentum=problem.scale.momentum)
         return ContactProblem(pushed, J, problem.bias[rows], own, problem.step, scale=scale).trusted()
 
 
@@ -207,12 +211,8 @@ def _shared_mass(problem: ContactProblem) -> Array:
 
     Nodes of a soft body count together: springs that each node could bear would throw the body up as a whole.
     """
-    J, A = problem.J, problem.A
-    body = np.arange(len(J.column_start) - 1)
-    if isinstance(A, SparseInertia):
-        first = len(A.rigid.start) - 1
-        for part in A.parts:
-            body[first + part.first : first + part.first + part.pattern.size] = first + part.first
+    J = problem.J
+    body = problem.A.bodies(len(J.column_start) - 1)
     owner, touched = np.repeat(np.arange(problem.block_count), np.diff(J.entry_start)), body[J.entry_column]
     once = np.unique(np.column_stack([owner, touched])[(problem.laws.law == CONTACT)[owner]], axis=0)
     busy = np.bincount(once[:, 1], minlength=len(body))

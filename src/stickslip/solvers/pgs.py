@@ -13,22 +13,21 @@ are apart in Solution.timings: "factorise", "assemble", "iterate".
 from __future__ import annotations
 
 import time
-from dataclasses import dataclass, field, replace
+from dataclasses import dataclass, replace
+from functools import cached_property
 from typing import ClassVar, Literal, get_args
 
 import numpy as np
 
 from stickslip.arrays import Array
-from stickslip.checks import choice
 from stickslip.contact.cushions import cushioned, velocities
-from stickslip.contact.laws import BOX_SET, CONTACT, Law
+from stickslip.contact.laws import BOX_SET, CONTACT
 from stickslip.contact.problem import ContactProblem
-from stickslip.linalg.inertia import SparseInertia
 from stickslip.linalg.vectors import length
 from stickslip.solvers.assembled_pgs import AssembledSweeps, takes
 from stickslip.solvers.budget import Clock, hurried
-from stickslip.solvers.input_checks import with_checks
-from stickslip.solvers.protocol import Relinearise, Solution, Status
+from stickslip.solvers.iterative import Iterative
+from stickslip.solvers.protocol import ALL_FRICTION_SETS, Relinearise, Solution, Status, Takes
 from stickslip.solvers.prox_gs import ProxGaussSeidel, Sweeps
 
 Friction = Literal["box", "disc"]
@@ -38,14 +37,11 @@ NEVER = 1e300
 
 
 @dataclass(frozen=True)
-class ProjectedGaussSeidel:
+class ProjectedGaussSeidel(Iterative):
     """Projected Gauss-Seidel with box friction; PSOR where ``relaxation`` is not 1."""
 
     name: ClassVar[str] = "pgs"
-    law: ClassVar[Law] = "box"
-    nonlinear: ClassVar[bool] = False
-    all_friction_sets: ClassVar[bool] = True
-    primal: ClassVar[bool] = True
+    criteria: ClassVar[tuple[str, ...]] = ("velocity", *ProxGaussSeidel.criteria)
 
     tolerance: float = 1e-8
     """Residual of the law at which to stop; with the criterion "velocity" in m/s."""
@@ -53,8 +49,6 @@ class ProjectedGaussSeidel:
     """Sweeps at most, of all solves of a step together."""
     criterion: str = "scaled"
     """As for prox-gs, or "velocity": |A^-1 J^T d lam| of a sweep, as [lee2023] has it (velocity_change.py)."""
-    max_seconds: float = field(default=np.inf, kw_only=True)
-    """[s] of wall clock at most, of all solves of a step together."""
     relative: float = 1e-3
     """As for prox-gs."""
     relaxation: float = 1.0
@@ -66,21 +60,9 @@ class ProjectedGaussSeidel:
     """"box": friction along one tangent knows nothing of the other; "disc": the friction sets as they are."""
 
     def __post_init__(self) -> None:
-        choice("solver pgs", "friction", self.friction, get_args(Friction))
-        choice("solver pgs", "criterion", self.criterion, ("velocity", *ProxGaussSeidel.criteria))
+        super().__post_init__()
+        self._check_choice("friction", get_args(Friction))
         self.as_prox()  # checks the other options
-        if self.friction == "disc":
-            object.__setattr__(self, "law", "exact")
-
-    @property
-    def once(self) -> bool:
-        """Whether a step is linearised once, as in [lee2023]: where its criterion is that paper's."""
-        return self.criterion == "velocity"
-
-    @property
-    def matrix_free(self) -> bool:
-        """Whether it factorises by itself, in the order that suits W."""
-        return self.criterion == "velocity"
 
     def as_prox(self) -> ProxGaussSeidel:
         """The PROX Gauss-Seidel that this is."""
@@ -91,27 +73,35 @@ class ProjectedGaussSeidel:
             record_every=self.record_every,
         )  # fmt: skip
 
-    @with_checks
-    def solve(
-        self,
-        problem: ContactProblem,
-        warm: Array | None = None,
-        relinearise: Relinearise | None = None,
-    ) -> Solution:
+    @cached_property
+    def takes(self) -> Takes:
+        """See protocol.Takes."""
+        return Takes(
+            law="box" if self.friction == "box" else "exact",
+            criterion=self.criterion,
+            unknowns="velocities",
+            linearise="once" if self.criterion == "velocity" else "until-converged",  # as in [lee2023]
+            factors="own" if self.criterion == "velocity" else "prepared",
+            friction_sets=ALL_FRICTION_SETS,
+            compliance=True,
+        )
+
+    def run(self, problem: ContactProblem, warm: Array | None, relinearise: Relinearise | None) -> Solution:
         """Solve the problem with the friction sets of the option, starting from ``warm`` (m,) or zero."""
         clock, by_velocity = Clock(self.max_seconds), self.criterion == "velocity"
         if takes(problem) and self.criterion != "step" and not self.record_every:
             sweeps = AssembledSweeps(problem, self.friction == "box", self.relaxation, clock)
             return sweeps.solve(self.as_prox(), by_velocity, warm)
-        if isinstance(problem.A, SparseInertia):
+        if problem.A.has_soft:
             condensed = problem.condensed
             found = hurried(self, clock.used).solve(condensed, warm)
-            return replace(found, v=problem.velocity(found.lam), problem=None)
+            return found.changed(v=problem.velocity(found.lam), problem=None)
         laws = problem.laws
         if self.friction == "box":
             boxes = np.where(laws.law == CONTACT, BOX_SET, laws.friction_set).astype(np.int32)
             problem = replace(problem, laws=laws._replace(friction_set=boxes)).trusted()
-        return self._by_velocity(problem, warm) if by_velocity else self.as_prox().solve(problem, warm)
+        found = self._by_velocity(problem, warm) if by_velocity else self.as_prox().solve(problem, warm)
+        return found.changed(u=found.u)  # its residual was that of the problem with boxes
 
     def _by_velocity(self, problem: ContactProblem, warm: Array | None) -> Solution:
         """Sweep until one changes the velocities, which it keeps, by at most the tolerance."""

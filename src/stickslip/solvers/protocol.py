@@ -1,20 +1,59 @@
-"""What every solver takes and gives."""
+"""What every solver declares, takes and gives."""
 
 from __future__ import annotations
 
-from dataclasses import dataclass, field
-from typing import TYPE_CHECKING, ClassVar, Literal, NamedTuple, Protocol
+from dataclasses import dataclass, field, replace
+from typing import Any, Literal, NamedTuple, Protocol, runtime_checkable
+
+import numpy as np
 
 from stickslip.arrays import Array
-from stickslip.contact.laws import Law
+from stickslip.contact.laws import FRICTION_SET_NAMES, LAW_NAMES, Law
 from stickslip.contact.problem import ContactProblem
-
-if TYPE_CHECKING:
-    from stickslip.solvers.budget import Clock
+from stickslip.solvers.budget import Clock
 
 Status = Literal["converged", "max-iterations", "max-seconds", "stalled", "diverged"]
 """How a solve ended: within the tolerance, at the end of its iterations or of its time, where more iterations were no
-use, or at numbers that are none."""
+use, or at non-finite numbers."""
+Unknowns = Literal["impulses", "velocities"]
+Linearise = Literal["once", "until-converged", "inside", "own-steps"]
+Factors = Literal["prepared", "own", "none"]
+Islands = Literal["apart", "own"]
+ALL_LAWS = tuple(LAW_NAMES.values())
+ALL_FRICTION_SETS = tuple(FRICTION_SET_NAMES.values())
+
+
+@dataclass(frozen=True)
+class Takes:
+    """What a solver solves for and which problems it takes: everybody who uses a solver reads it here.
+
+    It may depend on the solver's options. What a solver does not take is changed into what it takes, or
+    rejected with an InputError (solvers/methods.py).
+    """
+
+    law: Law = "exact"
+    """The contact law that its solutions obey."""
+    criterion: str = "scaled"
+    """What its tolerance is for: the "scaled" residual of its law, or another measure by name."""
+    unknowns: Unknowns = "impulses"
+    """What it solves for. "impulses": problems of soft bodies are condensed to impulses for it; "velocities": it takes
+    them as they are."""
+    linearise: Linearise = "until-converged"
+    """How a step whose constraints turn with the bodies is put to it. "once": linearised at its start.
+    "until-converged": again where the solution led, until that changes nothing. "inside": it linearises by itself at
+    its iterates. "own-steps": it moves the bodies by its own time stepping, through ``advance``."""
+    factors: Factors = "prepared"
+    """What it needs of A. "prepared": solves with A in an order of elimination that is ready for the touched unknowns;
+    "own": it factorises by itself in the order that suits it; "none": products with A alone. Without prepared factors
+    momentum is part of what it iterates for, and of its residual."""
+    laws: tuple[str, ...] = ALL_LAWS
+    """Names of the laws of constraint blocks that it takes."""
+    friction_sets: tuple[str, ...] = ("disc",)
+    """Names of the friction sets that it takes. Contacts have four rows where "ellipsoid" is among them, else three."""
+    islands: Islands = "apart"
+    """"apart": it gets islands of bodies one by one, each measured by itself; "own": it keeps them apart by itself."""
+    compliance: bool = False
+    """Whether it knows the compliance of contacts; else it gets them as rigid ones (contact/cushions.py)."""
 
 
 class Relinearise(Protocol):
@@ -57,15 +96,26 @@ class Solution:
     """The problem as it was solved, where that was not quite the one given: certificates measure by it."""
     v_end: Array | None = None
     """(nv,) velocities that the state keeps, where they differ from ``v``, the mean ones by which positions advance."""
+    u: Array | None = None
+    """(m,) [m/s] constraint velocities J v + bias of ``judged``, ``problem`` or the problem given; where a solver does
+    not give them and the residuals, whoever runs it adds them (verdict.judged)."""
+    residual: float = np.nan
+    """The residual that the solver's tolerance is for, of its law in its criterion."""
+    exact_residual: float = np.nan
+    """The scaled residual of the exact law (contact/residual.py)."""
 
     @property
     def converged(self) -> bool:
         """Whether the residual asked for was reached."""
         return self.status == "converged"
 
+    def changed(self, **fields: Any) -> Solution:
+        """The solution with other fields, of which nobody has computed residuals yet."""
+        return replace(self, **{"u": None, "residual": np.nan, "exact_residual": np.nan, **fields})
 
-class Travelled(NamedTuple):
-    """Where a step in many small ones has led."""
+
+class SubstepResult(NamedTuple):
+    """What a step in many small ones has led to."""
 
     v: Array
     """(nv,) mean velocities of the step."""
@@ -82,9 +132,27 @@ class Travelled(NamedTuple):
 
 
 class Step(Protocol):
-    """A step before it is taken: for methods that are not about one linear problem."""
+    """A step before it is taken, as methods see it that are about more than one linear problem."""
 
-    def substeps(self, count: int, clock: Clock) -> Travelled:
+    @property
+    def start(self) -> Array:
+        """Velocities (nv,) at which the problem of the start is linearised."""
+        ...
+
+    @property
+    def moves(self) -> bool:
+        """Whether the problem depends on where it is linearised, beside its contacts."""
+        ...
+
+    def at(self, v: Array, lam: Array | None = None) -> ContactProblem:
+        """The problem with all rows at the configuration to which v (nv,) leads; see Relinearise."""
+        ...
+
+    def joints_at(self, v: Array, lam: Array | None = None) -> ContactProblem:
+        """The same with contacts as they were found."""
+        ...
+
+    def substeps(self, count: int, clock: Clock) -> SubstepResult:
         """Take it in ``count`` parts, one Gauss-Seidel pass over all constraints at position level in each.
 
         Where the time of the clock is up, the rest of the step is one part.
@@ -92,27 +160,43 @@ class Step(Protocol):
         ...
 
 
-class StepsItself(Protocol):
-    """A solver with ``steps_itself``: it moves the bodies in its own way."""
+@runtime_checkable
+class Solver(Protocol):
+    """A frozen dataclass of options; solvers/iterative.py is a base class with the common ones."""
 
-    def advance(self, step: Step, problem: ContactProblem, warm: Array | None) -> Solution:
-        """The step, whose problem is linearised at its start."""
+    @property
+    def name(self) -> str:
+        """Its name on the command line."""
+        ...
+
+    @property
+    def takes(self) -> Takes:
+        """What it solves for and which problems it takes."""
+        ...
+
+    @property
+    def tolerance(self) -> float:
+        """Residual at which it stops."""
+        ...
+
+    def residual(self, problem: ContactProblem, lam: Array, u: Array) -> float:
+        """The residual that the tolerance is for, at impulses lam and constraint velocities u (m,)."""
+        ...
+
+    def run(self, problem: ContactProblem, warm: Array | None, relinearise: Relinearise | None) -> Solution:
+        """Solve a problem that it takes, from the impulses ``warm`` (m,) where given; both were checked."""
+        ...
+
+    def solve(
+        self, problem: ContactProblem, warm: Array | None = None, relinearise: Relinearise | None = None
+    ) -> Solution:
+        """Solve any problem: ``methods.solve(self, ...)``, which calls ``run``."""
         ...
 
 
-class Solver(Protocol):
-    """A frozen dataclass of options with one method; ``law`` says which contact law it obeys."""
+class StepsItself(Solver, Protocol):
+    """A solver that takes "own-steps"."""
 
-    name: ClassVar[str]
-    law: ClassVar[Law]
-    nonlinear: ClassVar[bool]
-    """Whether it linearises the problem again at its iterates, through ``relinearise``."""
-
-    def solve(
-        self,
-        problem: ContactProblem,
-        warm: Array | None = None,
-        relinearise: Relinearise | None = None,
-    ) -> Solution:
-        """Solve one problem, from the impulses ``warm`` (m,) where given."""
+    def advance(self, step: Step, problem: ContactProblem) -> Solution:
+        """The step, whose problem is linearised at its start."""
         ...

@@ -40,7 +40,6 @@ class Prox(Iterative):
 
     name: ClassVar[str] = "prox"
     criteria: ClassVar[tuple[str, ...]] = ("scaled", "siconos", "step")
-    all_friction_sets: ClassVar[bool] = True
 
     criterion: str = "scaled"
     """"scaled" or "siconos": the residual of contact/residual.py that the tolerance is for. "step": eq. (27), the

@@ -16,7 +16,9 @@ Differs from the paper, and how to have the paper's method:
 from __future__ import annotations
 
 import time
+from collections.abc import Callable
 from dataclasses import dataclass, replace
+from functools import cached_property
 from typing import Any, ClassVar
 
 import numpy as np
@@ -25,11 +27,12 @@ from stickslip.arrays import Array
 from stickslip.contact.laws import BILATERAL, CONTACT, DISC, ELASTIC
 from stickslip.contact.problem import ContactProblem, reordered
 from stickslip.linalg.block_rows import BlockRows
-from stickslip.linalg.inertia import rigid_inverses
 from stickslip.solvers import prox_iterations as loops
 from stickslip.solvers.budget import Clock, in_chunks
-from stickslip.solvers.iterative import WANDERED
-from stickslip.solvers.protocol import Relinearise, Solution, Status
+from stickslip.solvers.first_sweeps import FirstSweeps, first_sweeps
+from stickslip.solvers.island_split import groups_of, joined, solve_apart
+from stickslip.solvers.iterative import MOST_WORSENING
+from stickslip.solvers.protocol import ALL_FRICTION_SETS, Relinearise, Solution, Status, Takes
 from stickslip.solvers.prox import LAST, RELATIVE, ROLLBACKS, Prox, new_progress
 from stickslip.solvers.prox_factors import Factors
 from stickslip.solvers.slabs import Slabs, one_part, slabs_of
@@ -65,13 +68,29 @@ class ProxGaussSeidel(Prox):
         for name, least in (("subspace", 0), ("patience", 1), ("subspace_limit", 0), ("record_every", 0)):
             self._check_whole(name, least)
 
-    def solve(
-        self,
-        problem: ContactProblem,
-        warm: Array | None = None,
-        relinearise: Relinearise | None = None,
-    ) -> Solution:
-        """Solve for the impulses, starting from ``warm`` (m,) or zero."""
+    @cached_property
+    def takes(self) -> Takes:
+        """See protocol.Takes."""
+        return Takes(criterion=self.criterion, friction_sets=ALL_FRICTION_SETS, islands="own")
+
+    def run(self, problem: ContactProblem, warm: Array | None, relinearise: Relinearise | None) -> Solution:
+        """Solve for the impulses, starting from ``warm`` (m,) or zero, each island apart."""
+        first = self.first_sweeps(problem, warm)
+        if first is not None and first.solved.all():
+            return first_solution(problem, first)
+        islands = problem.islands
+        if islands.island_count < 2:
+            return self.alone(problem, warm)
+        return apart(problem, first, warm, self.alone)
+
+    def first_sweeps(self, problem: ContactProblem, warm: Array | None) -> FirstSweeps | None:
+        """The first sweeps over each island, where a compiled loop does them all; else None."""
+        if self.criterion != "scaled" or self.record_every or not problem.block_count:
+            return None
+        return first_sweeps(self, problem, problem.islands, warm, min(self.patience, self.max_iterations))
+
+    def alone(self, problem: ContactProblem, warm: Array | None) -> Solution:
+        """Solve a problem of one island, or of several as if they were one."""
         contacts, _, inverses = leading_contacts(problem, self) if problem.block_count >= SLAB_BLOCKS else (0, 0, None)
         slabs = slabs_of(problem.J, contacts) if contacts >= SLAB_BLOCKS and inverses is not None else None
         if slabs is None:
@@ -79,9 +98,12 @@ class ProxGaussSeidel(Prox):
         others = np.arange(contacts, problem.block_count, dtype=np.int32)
         inner, rows = reordered(problem, np.concatenate([slabs.order, others]))
         solution = self._solve(inner, None if warm is None else warm[rows], slabs)
-        lam = np.empty_like(solution.lam)
+        lam, u = np.empty_like(solution.lam), None
         lam[rows] = solution.lam
-        return replace(solution, lam=lam)
+        if solution.u is not None:
+            u = np.empty_like(solution.u)
+            u[rows] = solution.u
+        return replace(solution, lam=lam, u=u)
 
     def _solve(self, problem: ContactProblem, warm: Array | None, slabs: Slabs | None) -> Solution:
         """Solve a problem whose blocks are in the order of the slabs, where there are any."""
@@ -91,13 +113,15 @@ class ProxGaussSeidel(Prox):
             return Solution(v, lam, "converged", 0, np.zeros((0, 2)))
         sweeps = Sweeps(self, problem, slabs, clock)
         prepared = time.perf_counter()
+        u, value = None, np.nan
         if self.criterion == "step":
             status, iterations, history = self._by_step(sweeps, lam, v)
             v = problem.velocity(lam)
         else:
-            lam, v, status, iterations, history = self._by_residual(problem, sweeps, lam, v, best)
+            lam, v, u, value, status, iterations, history = self._by_residual(problem, sweeps, lam, v, best)
         timings = {"prepare": prepared - clock.started, "iterate": time.perf_counter() - prepared}
-        return Solution(v, lam, status, iterations, history, timings, int(sweeps.progress[ROLLBACKS]))
+        rollbacks = int(sweeps.progress[ROLLBACKS])
+        return Solution(v, lam, status, iterations, history, timings, rollbacks, u=u, residual=value)
 
     def _by_step(self, sweeps: Sweeps, lam: Array, v: Array) -> tuple[Status, int, Array]:
         """Iterate until lam changes little, in absolute or relative terms; lam is changed in place."""
@@ -119,8 +143,12 @@ class ProxGaussSeidel(Prox):
         lam: Array,
         v: Array,
         best: float,
-    ) -> tuple[Array, Array, Status, int, Array]:
-        """Iterate until the residual is below the tolerance, with subspace steps between the sweeps."""
+    ) -> tuple[Array, Array, Array | None, float, Status, int, Array]:
+        """Iterate until the residual is below the tolerance, with subspace steps between the sweeps.
+
+        Impulses, velocities, constraint velocities and residual (None and nan where nobody knows them), status,
+        iterations, history.
+        """
         small = self.subspace > 0 and len(v) <= self.subspace_limit
         history: list[tuple[int, float]] = []
         joints = bool(np.isin(problem.laws.law, (BILATERAL, ELASTIC)).any())
@@ -136,7 +164,7 @@ class ProxGaussSeidel(Prox):
             u = problem.constraint_velocity(v)
             value = self.residual(problem, lam, u)
             if value > self.tolerance and small and np.isfinite(value):
-                lam, v, value, better = self._improve(problem, sweeps.factors, lam, v, u, value)
+                lam, v, u, value, better = self._improve(problem, sweeps.factors, lam, v, u, value)
                 sweeps.progress[LAST] = np.inf
                 patience = self.patience if better else 2 * patience
             history.append((iterations, value))
@@ -156,9 +184,9 @@ class ProxGaussSeidel(Prox):
                 break
             # a sweep's change may underestimate the residual: ask for less of it
             target = min(0.5 * target, 0.5 * target * self.tolerance / value)
-        if not value <= WANDERED * best:
-            lam, v = best_lam, best_v
-        return lam, v, status, iterations, np.array(history)
+        if not value <= MOST_WORSENING * best:
+            return best_lam, best_v, None, np.nan, status, iterations, np.array(history)
+        return lam, v, u, value, status, iterations, np.array(history)
 
     def _improve(
         self,
@@ -168,7 +196,7 @@ class ProxGaussSeidel(Prox):
         v: Array,
         u: Array,
         value: float,
-    ) -> tuple[Array, Array, float, bool]:
+    ) -> tuple[Array, Array, Array, float, bool]:
         """Subspace steps while each lowers the residual; impulses, velocities, residual, and whether any did."""
         start = value
         for _ in range(self.subspace):
@@ -182,7 +210,41 @@ class ProxGaussSeidel(Prox):
                     break
             if value <= self.tolerance or not value < before:
                 break
-        return lam, v, value, value < start
+        return lam, v, u, value, value < start
+
+
+def first_solution(problem: ContactProblem, first: FirstSweeps) -> Solution:
+    """The solution of a problem whose islands were all solved by their first sweeps."""
+    value, made = first.residual(problem, first.value), int(first.sweeps.max())
+    history = np.array([[float(made), value]])
+    return Solution(
+        first.v, first.lam, "converged", made, history, rollbacks=first.rollbacks, u=first.u, residual=value
+    )
+
+
+def apart(
+    problem: ContactProblem,
+    first: FirstSweeps | None,
+    warm: Array | None,
+    solve: Callable[[ContactProblem, Array | None], Solution],
+) -> Solution:
+    """The solution of a problem of several islands, of which ``solve`` takes those that are left, each alone."""
+    islands = problem.islands
+    solved = np.zeros(islands.island_count, dtype=np.bool_) if first is None else first.solved
+    lam, v, found = solve_apart(problem, islands, groups_of(np.flatnonzero(~solved)), warm, solve)
+    if first is not None and solved.any():
+        block = np.repeat(solved, np.diff(islands.start))
+        done = np.zeros(problem.block_count, dtype=np.bool_)
+        done[islands.order] = block
+        rows = np.repeat(done, np.diff(problem.J.row_start))
+        lam[rows] = first.lam[rows]
+        moved = np.zeros(len(problem.J.column_start) - 1, dtype=np.bool_)
+        moved[islands.column_order] = np.repeat(solved, np.diff(islands.column_start))
+        unknowns = np.repeat(moved, np.diff(problem.J.column_start))
+        v[unknowns] = first.v[unknowns]
+        quick = Solution(v, lam, "converged", int(first.sweeps[solved].max()), np.zeros((0, 2)))
+        found = [*found, quick]
+    return joined(lam, v, found)
 
 
 class Sweeps:
@@ -250,7 +312,7 @@ def leading_contacts(problem: ContactProblem, options: Prox) -> tuple[int, int, 
         return 0, rows, None
     fast = (laws.law == CONTACT) & (height == rows) & ((rows == 4) | (laws.friction_set == DISC))
     count = len(fast) if fast.all() else int(np.argmin(fast))
-    inverses = rigid_inverses(problem.A) if count else None
+    inverses = problem.A.rigid_inverses() if count else None
     if rows == 4 and inverses is not None and not _fourth_rows_spin(problem.J, count):
         inverses = None
     return count, rows, inverses

@@ -13,6 +13,7 @@ from __future__ import annotations
 
 import time
 from dataclasses import dataclass
+from functools import cached_property
 from typing import ClassVar
 
 import numpy as np
@@ -20,8 +21,8 @@ import numpy as np
 from stickslip.arrays import Array
 from stickslip.contact.problem import ContactProblem
 from stickslip.solvers.budget import Clock
-from stickslip.solvers.iterative import Watch
-from stickslip.solvers.protocol import Relinearise, Solution, Status
+from stickslip.solvers.iterative import ConvergenceMonitor
+from stickslip.solvers.protocol import ALL_FRICTION_SETS, Relinearise, Solution, Status, Takes
 from stickslip.solvers.prox import (
     FACTOR,
     RELATIVE,
@@ -50,12 +51,12 @@ class ProxJacobi(Prox):
     growth: float = 1.0
     """The paper's rule: Jacobi diverges slowly, and a tenfold change would be noticed late."""
 
-    def solve(
-        self,
-        problem: ContactProblem,
-        warm: Array | None = None,
-        relinearise: Relinearise | None = None,
-    ) -> Solution:
+    @cached_property
+    def takes(self) -> Takes:
+        """See protocol.Takes."""
+        return Takes(criterion=self.criterion, friction_sets=ALL_FRICTION_SETS)
+
+    def run(self, problem: ContactProblem, warm: Array | None, relinearise: Relinearise | None) -> Solution:
         """Solve for the impulses, starting from ``warm`` (m,) or zero."""
         clock = Clock(self.max_seconds)
         lam, v, best = self.start(problem, warm)
@@ -66,7 +67,7 @@ class ProxJacobi(Prox):
 
         by_step = self.criterion == "step"
         target = self.tolerance * (problem.free_speed or 1.0)
-        watch, new = Watch(self, problem, lam, best, STALL_ITERATIONS, clock), np.empty_like(lam)
+        watch, new = ConvergenceMonitor(self, problem, lam, best, STALL_ITERATIONS, clock), np.empty_like(lam)
         iterations = 0
         while watch.goes_on(iterations):
             u = problem.constraint_velocity(problem.velocity(lam))  # Alg. 1 lines 3-4

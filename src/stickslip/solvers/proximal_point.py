@@ -26,6 +26,7 @@ it stopped at its last turn, for twice as long.
 from __future__ import annotations
 
 from dataclasses import dataclass
+from functools import cached_property
 from typing import ClassVar
 
 import numpy as np
@@ -36,9 +37,9 @@ from stickslip.contact.problem import ContactProblem
 from stickslip.contact.residual import scaled_map
 from stickslip.linalg.threads import one_blas_thread
 from stickslip.solvers.budget import Clock, in_chunks
-from stickslip.solvers.iterative import Iterative, require_discs
+from stickslip.solvers.iterative import Iterative
 from stickslip.solvers.nsgs import Sweeps
-from stickslip.solvers.protocol import Relinearise, Solution, Status
+from stickslip.solvers.protocol import Relinearise, Solution, Status, Takes
 from stickslip.solvers.semismooth import NewtonSteps
 
 LEAST_PROXIMAL, MOST_PROXIMAL = 1e-9, 1.0
@@ -77,14 +78,13 @@ class ProximalPoint(Iterative):
         if self.proximal is not None:
             self._check_range("proximal", 0.0, np.inf)
 
-    def solve(
-        self,
-        problem: ContactProblem,
-        warm: Array | None = None,
-        relinearise: Relinearise | None = None,
-    ) -> Solution:
+    @cached_property
+    def takes(self) -> Takes:
+        """See protocol.Takes."""
+        return Takes(criterion=self.criterion)
+
+    def run(self, problem: ContactProblem, warm: Array | None, relinearise: Relinearise | None) -> Solution:
         """Solve for the impulses, starting from ``warm`` (m,) or zero."""
-        require_discs(problem, self.name)
         clock = Clock(self.max_seconds)
         lam, _, value = self.start(problem, warm)
         search = _Search(self, problem, lam, value, clock)

@@ -30,26 +30,26 @@ from __future__ import annotations
 
 import time
 from dataclasses import dataclass
+from functools import cached_property
 from math import pi
 from typing import ClassVar
 
 import numpy as np
 
 from stickslip.arrays import Array
-from stickslip.contact.laws import CONTACT, Law
+from stickslip.contact.laws import CONTACT
 from stickslip.contact.participating import Participating, given_participating
 from stickslip.contact.problem import ContactProblem
 from stickslip.contact.residual import residual, scaled_residual
 from stickslip.errors import DivergenceError
 from stickslip.jit import kernel
-from stickslip.linalg import block_rows, inertia
+from stickslip.linalg import block_rows
 from stickslip.linalg.block_cholesky import Factor, solve
-from stickslip.linalg.inertia import GivenInverse
 from stickslip.linalg.vectors import inner
 from stickslip.solvers.budget import Clock
 from stickslip.solvers.cones import positive_mobility, project_cones, scaled_cones
-from stickslip.solvers.iterative import Iterative, require_discs
-from stickslip.solvers.protocol import Relinearise, Solution, Status
+from stickslip.solvers.iterative import Iterative
+from stickslip.solvers.protocol import Relinearise, Solution, Status, Takes
 from stickslip.solvers.sap_hessian import Structure, base_of, factorised, structure_of
 from stickslip.solvers.sap_laws import SapLaws, curvatures, held_curvatures, impulses, line_search, times
 
@@ -80,9 +80,6 @@ class Sap(Iterative):
     """Newton's method with exact line search on the regularised convex problem, Castro, Permenter and Han (2022)."""
 
     name: ClassVar[str] = "sap"
-    law: ClassVar[Law] = "convex"
-    compliant_contacts: ClassVar[bool] = True
-    primal: ClassVar[bool] = True
 
     tolerance: float = 1e-6
     max_iterations: int = 200
@@ -97,21 +94,21 @@ class Sap(Iterative):
         self._check_range("near_rigid", 1e-6, 10.0)
         self._check_range("friction_share", 1e-13, 1.0)
 
-    def solve(
-        self,
-        problem: ContactProblem,
-        warm: Array | None = None,
-        relinearise: Relinearise | None = None,
-    ) -> Solution:
+    @cached_property
+    def takes(self) -> Takes:
+        """See protocol.Takes."""
+        return Takes(law="convex", criterion=self.criterion, unknowns="velocities", compliance=True)
+
+    def run(self, problem: ContactProblem, warm: Array | None, relinearise: Relinearise | None) -> Solution:
         """Solve the regularised convex problem, from velocities that ``warm`` (m,) leads to, or without impulses."""
-        require_discs(problem, self.name)
         clock = Clock(self.max_seconds)
         if problem.block_count == 0:
             return Solution(problem.v_free.copy(), np.zeros(0), "converged", 0, np.zeros((0, 2)))
         R = self.regularisation(problem)
-        if isinstance(problem.A, GivenInverse):
+        W = problem.A.given
+        if W is not None:
             try:
-                part, R_own = given_participating(problem.J, problem.A, 0.5 * R), 0.5 * R
+                part, R_own = given_participating(problem.J, W, 0.5 * R), 0.5 * R
             except DivergenceError:  # W is not that of bodies: its symmetric part is indefinite, and nothing convex
                 return Solution(problem.v_free.copy(), np.zeros(problem.row_count), "stalled", 0, np.zeros((0, 2)))
         else:
@@ -158,7 +155,7 @@ class Sap(Iterative):
                 search.step()
         if status != "converged" and judged(np.zeros_like(lam), search.q) < least:
             lam, w = np.zeros_like(lam), np.zeros(part.size)  # a search that led astray is worse than none
-        v = problem.velocity(lam) if isinstance(problem.A, GivenInverse) else part.extended(problem.v_free, w)
+        v = problem.velocity(lam) if W is not None else part.extended(problem.v_free, w)
         timings = {"prepare": prepared - clock.started, "iterate": time.perf_counter() - prepared}
         return Solution(
             v, lam.copy(), status, search.iterations, np.array(search.history).reshape(-1, 2), timings,
@@ -213,7 +210,7 @@ class _Search:
         self.part, self.laws, self.q = part, laws, q
         self.structure: Structure = structure_of(part)
         self.D = 1.0 / np.sqrt(_diagonal_of(part.A))
-        self.A_v_free = inertia.apply(part.A, v_free)
+        self.A_v_free = part.A.apply(v_free)
         self.base: Array | None = None
         self.factor: Factor | None = None
         self.iterations, self.idle, self.least = 0, 0, np.inf
@@ -228,7 +225,7 @@ class _Search:
         """
         if warm is not None and np.isfinite(warm).all() and warm.any():
             with np.errstate(over="ignore", invalid="ignore"):  # whatever was given
-                self._arrive(inertia.solve(self.part.A, block_rows.apply_transpose(self.part.J, warm)))
+                self._arrive(self.part.A.solve(block_rows.apply_transpose(self.part.J, warm)))
             if self.error < NEAR:
                 return True
             cost, w = self.cost, self.w
@@ -251,7 +248,7 @@ class _Search:
         if factor is None:
             return
         dw = solve(factor, -self.gradient)
-        A_dw, du = inertia.apply(part.A, dw), block_rows.apply(part.J, dw)
+        A_dw, du = part.A.apply(dw), block_rows.apply(part.J, dw)
         count = structure.island_count
         linear, square, t = np.zeros(count), np.zeros(count), np.zeros(count)
         _island_products(structure.island, dw, self.A_w, A_dw, linear, square)
@@ -284,7 +281,7 @@ class _Search:
 
     def led_to(self) -> tuple[Array, Array]:
         """w (3 p,) and u (m,) that the impulses lead to, momentum being met: A^ w = J^T gamma."""
-        w = inertia.solve(self.part.A, block_rows.apply_transpose(self.part.J, self.gamma))
+        w = self.part.A.solve(block_rows.apply_transpose(self.part.J, self.gamma))
         return w, block_rows.apply(self.part.J, w) + self.q
 
     def polish(self, u: Array, again: bool) -> None:
@@ -330,7 +327,7 @@ class _Search:
     def _arrive(self, w: Array) -> None:
         """Impulses, gradient and error at w (3 p,)."""
         part = self.part
-        self.w, self.A_w = w, inertia.apply(part.A, w)
+        self.w, self.A_w = w, part.A.apply(w)
         self.u = block_rows.apply(part.J, w) + self.q
         self.gamma = np.empty(len(self.q))
         self.cost = float(impulses(self.laws, self.u, self.gamma)) + 0.5 * float(inner(w, self.A_w))

@@ -1,12 +1,13 @@
-"""What the judge says of a solution: residuals recomputed from its impulses alone, outside the solver.
+"""What the judge says of a solution: residuals computed from its impulses and velocities, outside the solver.
 
-A solver that obeys another law than the exact one (Solver.law) is right where its own residual is small, and is
+A solver that obeys another law than the exact one (Takes.law) is right where its own residual is small, and is
 compared with others by the exact one.
 """
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
+from math import isnan
 
 import numpy as np
 
@@ -14,8 +15,7 @@ from stickslip.arrays import Array
 from stickslip.contact.momentum_error import momentum_error
 from stickslip.contact.physical import PhysicalResidual, physical_residual
 from stickslip.contact.problem import ContactProblem
-from stickslip.contact.residual import Residual, residual
-from stickslip.linalg.inertia import GivenInverse
+from stickslip.contact.residual import Residual, residual, scaled_residual
 from stickslip.solvers.protocol import Solution, Solver
 
 
@@ -29,42 +29,43 @@ class Verdict:
     """The residual that the solver's tolerance is for: of its law, in its criterion."""
     physical: PhysicalResidual
     finite: bool
-    """Whether all impulses and velocities are numbers."""
+    """Whether all impulses and velocities are finite."""
     honest: bool
     """Whether the solution is finite, and its residual not above the tolerance if it was called converged."""
 
 
 def judge_solution(solver: Solver, problem: ContactProblem, solution: Solution) -> Verdict:
     """Judge what ``solver`` returned for ``problem``."""
-    lam = solution.lam
-    own = own_residual(solver, problem, solution)
+    lam, known = solution.lam, judged(solver, problem, solution)
     finite = bool(np.isfinite(lam).all() and np.isfinite(solution.v).all())
     return Verdict(
-        exact=residual(problem, lam),
-        own=own,
+        exact=residual(problem, lam, known.u),
+        own=known.residual,
         physical=physical_residual(problem, lam, solution.v),
         finite=finite,
-        honest=finite and (not solution.converged or own <= tolerance_of(solver)),
+        honest=finite and (not solution.converged or known.residual <= solver.tolerance),
     )
 
 
-def own_residual(solver: Solver, problem: ContactProblem, solution: Solution) -> float:
-    """The residual of the law that the solver obeys, in its criterion, at the impulses of the solution.
+def judged(solver: Solver, problem: ContactProblem, solution: Solution) -> Solution:
+    """The solution with its constraint velocities and residuals, as far as its solver has not said them.
 
-    Methods that never solve with A leave momentum to iterations: it counts at their own velocities.
+    They are those of the problem that it was solved as: ``solution.judged``, ``solution.problem``, or ``problem``.
     """
-    if getattr(solver, "matrix_free", False) and not isinstance(problem.A, GivenInverse):
-        return nonlinear_residual(solver, problem, solution.lam, solution.v)
-    return law_residual(solver, problem, solution.lam, problem.constraint_velocity(problem.velocity(solution.lam)))
-
-
-def law_residual(solver: Solver, problem: ContactProblem, lam: Array, u: Array) -> float:
-    """The residual of the law that the solver obeys, in its criterion, at impulses lam and velocities u (m,)."""
-    measure = getattr(solver, "residual", None)
-    if measure is not None:
-        return float(measure(problem, lam, u))
-    found = residual(problem, lam, u, solver.law)
-    return found.siconos if getattr(solver, "criterion", "scaled") == "siconos" else found.scaled
+    at = solution.judged or solution.problem or problem
+    if solution.u is not None and not isnan(solution.residual) and not isnan(solution.exact_residual):
+        return solution
+    u = at.constraint_velocity(solution.v) if solution.u is None else solution.u
+    own, takes = solution.residual, solver.takes
+    if isnan(own):
+        own = solver.residual(at, solution.lam, u)
+        if takes.factors != "prepared" and not at.A.is_given:
+            own = max(own, momentum_error(at, solution.lam, solution.v).share)
+    if takes.law == "exact" and takes.criterion == "scaled" and takes.factors == "prepared":
+        exact = own
+    else:
+        exact = scaled_residual(at, solution.lam, u)
+    return replace(solution, u=u, residual=own, exact_residual=exact)
 
 
 def nonlinear_residual(solver: Solver, problem: ContactProblem, lam: Array, v: Array) -> float:
@@ -73,9 +74,4 @@ def nonlinear_residual(solver: Solver, problem: ContactProblem, lam: Array, v: A
     Momentum counts by the share of it that the worst body created or lost (contact/momentum_error.py).
     """
     lost = momentum_error(problem, lam, v).share
-    return max(law_residual(solver, problem, lam, problem.constraint_velocity(v)), lost)
-
-
-def tolerance_of(solver: Solver) -> float:
-    """The residual at which the solver stops; infinite where it has no such option."""
-    return float(getattr(solver, "tolerance", np.inf))
+    return max(solver.residual(problem, lam, problem.constraint_velocity(v)), lost)

@@ -14,6 +14,7 @@ from __future__ import annotations
 
 import time
 from dataclasses import dataclass
+from functools import cached_property
 from typing import ClassVar
 
 import numpy as np
@@ -21,8 +22,8 @@ import numpy as np
 from stickslip.arrays import Array
 from stickslip.contact.problem import ContactProblem
 from stickslip.solvers.budget import Clock
-from stickslip.solvers.iterative import Iterative, require_discs
-from stickslip.solvers.protocol import Relinearise, Solution, Status, Step
+from stickslip.solvers.iterative import Iterative
+from stickslip.solvers.protocol import Relinearise, Solution, Status, Step, Takes
 from stickslip.solvers.prox_gs import ProxGaussSeidel
 from stickslip.solvers.verdict import nonlinear_residual
 
@@ -32,9 +33,6 @@ class Xpbd(Iterative):
     """Extended position-based dynamics with small steps, Macklin et al. (2019)."""
 
     name: ClassVar[str] = "xpbd"
-    steps_itself: ClassVar[bool] = True
-    matrix_free: ClassVar[bool] = True
-    """Nobody needs the free velocities of soft bodies before the step is judged."""
 
     max_iterations: int = 10000
     """Parts of a step at most; sweeps at most over a problem that comes alone."""
@@ -45,9 +43,8 @@ class Xpbd(Iterative):
         super().__post_init__()
         self._check_whole("substeps", 1)
 
-    def advance(self, step: Step, problem: ContactProblem, warm: Array | None) -> Solution:
-        """Take the step; impulses of the last one are of no use to it."""
-        require_discs(problem, self.name)
+    def advance(self, step: Step, problem: ContactProblem) -> Solution:
+        """Take the step."""
         asked = min(self.substeps, self.max_iterations)
         with np.errstate(all="ignore"):
             found = step.substeps(asked, Clock(self.max_seconds))
@@ -65,14 +62,18 @@ class Xpbd(Iterative):
             found.v, found.lam, status, found.parts, history, timings, problem=found.problem, v_end=found.v_end
         )
 
-    def solve(
-        self,
-        problem: ContactProblem,
-        warm: Array | None = None,
-        relinearise: Relinearise | None = None,
-    ) -> Solution:
+    @cached_property
+    def takes(self) -> Takes:
+        """See protocol.Takes."""
+        return Takes(
+            # nobody needs the free velocities of soft bodies before the step is judged
+            criterion=self.criterion,
+            linearise="own-steps",
+            factors="own",
+        )
+
+    def run(self, problem: ContactProblem, warm: Array | None, relinearise: Relinearise | None) -> Solution:
         """Solve one linear problem by Gauss-Seidel sweeps, from ``warm`` (m,) or zero."""
-        require_discs(problem, self.name)
         sweeps = ProxGaussSeidel(
             tolerance=self.tolerance, max_iterations=self.max_iterations, max_seconds=self.max_seconds,
             criterion=self.criterion, subspace=0,

@@ -10,7 +10,7 @@ from numpy.typing import ArrayLike
 
 from stickslip.arrays import Array, Ints
 from stickslip.checks import finite, positive, vector, whole
-from stickslip.collision.contacts import shape_poses
+from stickslip.collision.shape_poses import shape_poses
 from stickslip.errors import InputError
 from stickslip.geometry.shapes import HALF_SPACE
 from stickslip.model import DYNAMIC, KINEMATIC, STATIC, Model

@@ -10,9 +10,9 @@ from stickslip.arrays import Array, Bools, Ints
 from stickslip.model import DYNAMIC, Model
 
 if TYPE_CHECKING:
-    from stickslip.contact_report import StepContacts
     from stickslip.io.recording import RecordedContacts, Recording
     from stickslip.simulation import Simulation
+    from stickslip.step_result import StepContacts
 
 
 class FrameContacts(NamedTuple):

@@ -168,7 +168,7 @@ class LiveRun:
         self._give("step", self._step_once)
 
     def reset(self) -> None:
-        """Back to the start of the scene, with the settings of now."""
+        """Back to the start of the scene, with the current settings."""
         self._give("reset", self._reset)
 
     def watch(self, watched: bool) -> None:

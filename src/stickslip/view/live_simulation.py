@@ -125,7 +125,7 @@ class LiveSimulation:
         return result
 
     def reset(self) -> None:
-        """Back to the start, with the settings of now; nothing is pulled any more."""
+        """Back to the start, with the current settings; nothing is pulled any more."""
         self.sim.restore(self._start)
         self.metrics = self.entry.metrics(self.sim, self.parameters)
         self.courses.clear()
@@ -182,7 +182,7 @@ class LiveSimulation:
         self.spring = None
 
     def _continue(self, model: Model, solver: Solver, stepping: Stepping, tried: bool = False) -> None:
-        """Go on from the state of now with other settings; ``tried``: only if a step with them works."""
+        """Go on from the current state with other settings; ``tried``: only if a step with them works."""
         sim = Simulation(model, solver=solver, stepping=stepping)
         if tried:
             sim.restore(self.sim.state)

@@ -56,7 +56,7 @@ def turns_from_z(direction: Array) -> Array:
 
 
 class JointMarks(NamedTuple):
-    """nj joints: where they hold each body, and the way there from the centres of mass."""
+    """nj joints: where they hold each body, and the lines there from the centres of mass."""
 
     anchors: Array
     """(nj, 2, 3) [m] points of a and b; equal while a joint without length is closed."""

@@ -8,7 +8,7 @@ from typing import NamedTuple
 import numpy as np
 
 from stickslip.arrays import Array, LongInts
-from stickslip.collision.contacts import shape_poses
+from stickslip.collision.shape_poses import shape_poses
 from stickslip.geometry.shapes import BOX, CAPSULE, CYLINDER, HALF_SPACE, HULL, MESH, SPHERE
 from stickslip.model import Model
 

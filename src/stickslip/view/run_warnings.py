@@ -13,6 +13,7 @@ from typing import TYPE_CHECKING, Literal
 
 import numpy as np
 
+from stickslip.errors import StickslipError
 from stickslip.names import visible
 from stickslip.view.course import Course, course_of_recording
 from stickslip.view.quantity_words import (
@@ -383,11 +384,14 @@ def verdict(recording: Recording, warnings: list[RunWarning]) -> str:
 
 def solver_law(recording: Recording) -> str:
     """The law that the solver of a recording obeys."""
-    from stickslip.solvers.registry import SOLVERS
+    from stickslip.solvers.registry import SOLVERS, make_solver
 
-    if recording.solver_options.get("operator") == "proximal":
-        return "convex"
-    return str(getattr(SOLVERS.get(recording.solver), "law", "exact"))
+    if recording.solver not in SOLVERS:
+        return "exact"
+    try:
+        return str(make_solver(recording.solver, **recording.solver_options).takes.law)
+    except StickslipError:  # options of another version
+        return str(make_solver(recording.solver).takes.law)
 
 
 def _at(course: Course, frame: int) -> float:

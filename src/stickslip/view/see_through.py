@@ -7,7 +7,7 @@ from collections.abc import Sequence
 import numpy as np
 
 from stickslip.arrays import Array, Bools
-from stickslip.collision.contacts import shape_poses
+from stickslip.collision.shape_poses import shape_poses
 from stickslip.geometry.shapes import HALF_SPACE
 from stickslip.model import DYNAMIC, STATIC, Model
 from stickslip.view.camera import Camera, Pose
@@ -53,7 +53,7 @@ def _between(
     middle: Array,
     half: Array,
 ) -> Bools:
-    """(k,) whether the way from the eye to points (k, 3) enters a box at a pose."""
+    """(k,) whether the segment from the eye to points (k, 3) enters a box at a pose."""
     start, end = (eye - position) @ rotation - middle, (points - position) @ rotation - middle
     way = np.where(np.abs(end - start) < 1e-300, 1e-300, end - start)
     first, second = (-half - start) / way, (half - start) / way

@@ -1,8 +1,9 @@
 """Which contact of a recorded frame broke the law of contact and friction.
 
 Certificates have the worst number of a step, but not whose it is. Here it is computed again for every contact, from
-what recordings hold: forces, normals, gaps, and the velocities at the end of the step. Bodies stood where contacts were
-found by the way back along those velocities. Where that gives the number of the certificate, the contact is certain.
+what recordings hold: forces, normals, gaps, and the velocities at the end of the step. Poses at which contacts were
+found follow by going back along those velocities. Where that gives the number of the certificate, the contact is
+certain.
 """
 
 from __future__ import annotations
@@ -14,6 +15,7 @@ import numpy as np
 
 from stickslip.arrays import Array, Ints
 from stickslip.dynamics.contact_rows import gap_bias
+from stickslip.schemes import SCHEMES, SchemeRule
 from stickslip.stepping import Stepping
 from stickslip.view.quantity_words import number_words
 from stickslip.view.scene_scales import body_name
@@ -106,10 +108,11 @@ class ContactMotion(NamedTuple):
 def contact_motion(recording: Recording, frame: int, contacts: RecordedContacts) -> ContactMotion:
     """Motion of a frame's contacts under the velocities of the step that ended with it."""
     v, nodes = recording.v[frame], recording.node_velocity[frame]
-    dt, scheme = float(recording.stepping["dt"]), recording.stepping.get("scheme")
-    if scheme == "passive" and frame > 0 and recording.every == 1:  # the law is about means over the step
+    dt = float(recording.stepping["dt"])
+    rule = SCHEMES.get(str(recording.stepping.get("scheme")), SchemeRule())
+    if rule.mean_velocities and frame > 0 and recording.every == 1:  # the law is about means over the step
         v, nodes = 0.5 * (v + recording.v[frame - 1]), 0.5 * (nodes + recording.node_velocity[frame - 1])
-    found_at = recording.q[frame][:, :3] - (0.5 * dt if scheme == "moreau" else dt) * v[:, :3]
+    found_at = recording.q[frame][:, :3] - (1.0 - rule.contacts_at) * dt * v[:, :3]
 
     def side(body: Ints, node: Ints, weight: Array) -> tuple[Array, Array]:
         linear, spin = np.zeros((len(body), 3)), np.zeros((len(body), 3))

@@ -9,7 +9,7 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
 from stickslip.arrays import Array, Bools, Ints
-from stickslip.collision.contacts import shape_poses
+from stickslip.collision.shape_poses import shape_poses
 from stickslip.geometry.mesh_distance import TRIANGLE_TREE, VERTEX_TREE
 from stickslip.geometry.mesh_tree import build_tree
 from stickslip.geometry.shapes import HALF_SPACE, HULL, MESH

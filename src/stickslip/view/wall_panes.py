@@ -11,7 +11,7 @@ from typing import NamedTuple
 import numpy as np
 
 from stickslip.arrays import Array
-from stickslip.collision.contacts import shape_poses
+from stickslip.collision.shape_poses import shape_poses
 from stickslip.geometry.shapes import HALF_SPACE
 from stickslip.model import STATIC, Model
 from stickslip.view.camera import Pose, framed_balls

@@ -1,0 +1,38 @@
+"""How rigid bodies move: poses q (nb, 7) that advance with velocities v (nb, 6), and velocities of their points."""
+
+from __future__ import annotations
+
+import numpy as np
+
+from stickslip.arrays import Array
+from stickslip.jit import kernel
+from stickslip.linalg.vec3 import cross, load3, quat_integrate, sub
+
+
+def advance(q: Array, v: Array, h: float) -> Array:
+    """Configuration (nb, 7) after moving with v (nb, 6) for a time h; rotations stay of unit length."""
+    q_out = np.empty_like(q)
+    _advance(q, v, h, q_out)
+    return q_out
+
+
+@kernel
+def point_velocity(q, v, i, point):
+    """Velocity of a world point that moves with body i."""
+    arm = sub(point, load3(q, i))
+    turn = cross((v[i, 3], v[i, 4], v[i, 5]), arm)
+    return v[i, 0] + turn[0], v[i, 1] + turn[1], v[i, 2] + turn[2]
+
+
+@kernel
+def _advance(q, v, h, q_out):
+    """q_out = q moved by v for h, rotations by the exponential map."""
+    for i in range(q.shape[0]):
+        x = load3(q, i)
+        for k in range(3):
+            q_out[i, k] = x[k] + h * v[i, k]
+        r = quat_integrate((q[i, 3], q[i, 4], q[i, 5], q[i, 6]), (v[i, 3], v[i, 4], v[i, 5]), h)
+        q_out[i, 3] = r[0]
+        q_out[i, 4] = r[1]
+        q_out[i, 5] = r[2]
+        q_out[i, 6] = r[3]
