@@ -12,16 +12,18 @@ the step (scheme "passive"), they lead from its start to its end, and forces act
 from __future__ import annotations
 
 from dataclasses import replace
+from functools import cached_property
 from typing import NamedTuple
 
 import numpy as np
+from numpy.typing import NDArray
 
-from stickslip.arrays import Array, Bools
+from stickslip.arrays import Array, Bools, LongInts
 from stickslip.collision.contacts import Contacts
 from stickslip.collision.matching import match
 from stickslip.contact.block_laws import Laws, contact_laws
 from stickslip.contact.momentum import Momentum
-from stickslip.contact.problem import ContactProblem
+from stickslip.contact.problem import KINDS, ContactProblem
 from stickslip.contact.scale import Scale
 from stickslip.dynamics import contact_motion, contact_rows, joints, prescribed, rigid_bodies
 from stickslip.dynamics.cavities import volume
@@ -44,6 +46,10 @@ ROUNDING = 1e-6
 """Share of the bodies' distances from the origin; with a tolerance of 1e-8 the rounding of positions is below it."""
 STIFFEST = 1e8
 """Geometric stiffness at most, over the largest entry of a mass block."""
+
+
+KIND = {kind: number for number, kind in enumerate(KINDS)}
+"""Numbers of the kinds of constraints."""
 
 
 class Rows(NamedTuple):
@@ -328,8 +334,27 @@ class Linearisation:
                 rounding = np.concatenate([rounding, nodes])
             scale = scale._replace(rounding=rounding)
         return ContactProblem(
-            momentum, found.J, found.bias, laws, h, found.prescribed, v_before=self.start, gap=gap, scale=scale
-        ).trusted()
+            momentum, found.J, found.bias, laws, h, found.prescribed, v_before=self.start, gap=gap, keys=self.keys,
+            scale=scale,
+        ).trusted()  # fmt: skip
+
+    @cached_property
+    def keys(self) -> LongInts:
+        """(n, 2) keys of the blocks of all linearisations, in their order (ContactProblem.keys)."""
+        numbers: list[tuple[int, LongInts | NDArray[np.intp]]] = [(KIND["contact"], self.contacts.key)]
+        if self.soft is not None:
+            numbers.append((KIND["soft contact"], self.soft.contacts.key))
+        if self.layout is not None:
+            numbers.append((KIND["joint"], self.layout.row[self.layout.row_start[:-1]]))
+        if self.soft is not None:
+            numbers += [(KIND[kind], each) for kind, each in self.soft.numbers_after_joints().items()]
+        keys = np.empty((sum(len(each) for _, each in numbers), 2), dtype=np.int64)
+        first = 0
+        for kind, each in numbers:
+            part = keys[first : first + len(each)]
+            part[:, 0], part[:, 1] = kind, each
+            first += len(each)
+        return keys
 
     def _joints(self, q: Array, v: Array, ahead: bool) -> Part:
         """Rows of joints at q (nb, 7) with v (nb, 6)."""

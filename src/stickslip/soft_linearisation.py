@@ -11,7 +11,7 @@ from typing import NamedTuple
 
 import numpy as np
 
-from stickslip.arrays import Array, Bools
+from stickslip.arrays import Array, Bools, LongInts
 from stickslip.collision.contacts import Contacts
 from stickslip.collision.matching import match, remember
 from stickslip.collision.soft_contacts import find_soft_contacts
@@ -205,6 +205,15 @@ class SoftLinearisation:
             rows, _ = soft_rows.elements(self.model, self.motion, nodes)
             parts.append(Part(rows, _laws(ELASTIC, rows)))
         return parts
+
+    def numbers_after_joints(self) -> dict[str, LongInts]:
+        """Numbers in the model of the welds, cavities and elements of ``parts_after_joints``, block by block."""
+        filled = [k for k, cavity in enumerate(self.soft.cavities) if cavity.volume is not None]
+        return {
+            "weld": np.arange(len(self.soft.weld_node)),
+            "cavity": np.array(filled, dtype=np.int64),
+            "element": np.arange(len(self.soft.elements.volume) if self.as_rows else 0),
+        }
 
     def noise(self) -> float:
         """Speed [m/s, or 1/s of strains] that the rounding of positions makes, over ROUNDING, in all rows together."""

@@ -2,6 +2,7 @@
 
 import json
 import os
+import re
 from dataclasses import replace
 from pathlib import Path
 
@@ -232,6 +233,12 @@ def dense(group):
     return coo_array((x, (i, p)), shape=shape).toarray()
 
 
+def without_our_group(path):
+    """As a program writes it that knows FCLIB alone."""
+    with h5py.File(path, "r+") as file:
+        del file["stickslip"]
+
+
 def test_a_step_is_written_in_the_global_form(tmp_path, step):
     problem, lam = step.problem, step.solution.lam
     save_problem(problem, tmp_path / "a.hdf5", lam, [0.5 * lam], "three boxes", "stacked")
@@ -247,6 +254,8 @@ def test_a_step_is_written_in_the_global_form(tmp_path, step):
     assert H.shape == (18, problem.row_count)
     assert M @ v == pytest.approx(H @ r + f, abs=1e-12)
     assert u == pytest.approx(H.T @ v + w, abs=1e-12)
+    assert residual(load_problem(tmp_path / "a.hdf5"), lam) == residual(problem, lam)
+    without_our_group(tmp_path / "a.hdf5")
     content = load_file(tmp_path / "a.hdf5")
     assert content.warnings == ()
     assert (content.title, content.description) == ("three boxes", "stacked")
@@ -262,6 +271,7 @@ def test_a_step_is_written_in_the_global_form(tmp_path, step):
 def test_problems_of_collections_come_back_through_fclib(tmp_path, file):
     problem = load_problem(file)
     save_problem(problem, tmp_path / "a.h5")
+    without_our_group(tmp_path / "a.h5")
     again = load_problem(tmp_path / "a.h5")
     assert abs(problem.A.delassus(problem.J) - again.A.delassus(again.J)).max() == 0.0
     q = problem.free_constraint_velocity
@@ -272,9 +282,10 @@ def test_a_local_problem_comes_back_bit_for_bit(tmp_path, local):
     problem = from_delassus(local[0]["W"], local[1]["q"], local[1]["mu"])
     save_problem(problem, tmp_path / "a.hdf5", np.arange(9.0))
     with h5py.File(tmp_path / "a.hdf5") as file:
-        assert set(file) == {"fclib_local", "solution"}
+        assert set(file) == {"fclib_local", "solution", "stickslip"}
         assert set(file["solution"]) == {"r", "u"}
         assert file["solution/u"][()] == pytest.approx(local[0]["W"] @ np.arange(9.0) + local[1]["q"], rel=1e-12)
+    without_our_group(tmp_path / "a.hdf5")
     again = load_problem(tmp_path / "a.hdf5")
     for ours, theirs in zip(problem.A.given, again.A.given, strict=True):
         assert np.array_equal(ours, theirs)
@@ -282,12 +293,17 @@ def test_a_local_problem_comes_back_bit_for_bit(tmp_path, local):
 
 
 def test_bilateral_rows_before_contacts_are_put_behind_them(tmp_path, step):
+    """For others; with the group of ours they come back where they were."""
     problem = step.problem
     law = problem.laws.law.copy()
     law[0] = BILATERAL
-    mixed = replace(problem, laws=problem.laws._replace(law=law))
+    mixed = replace(problem, laws=problem.laws._replace(law=law), gap=None)
     lam = np.arange(float(problem.row_count))
     save_problem(mixed, tmp_path / "a.hdf5", lam)
+    content = load_file(tmp_path / "a.hdf5")
+    assert np.array_equal(content.problem.laws.law, law)
+    assert np.array_equal(content.solution, lam)
+    without_our_group(tmp_path / "a.hdf5")
     content = load_file(tmp_path / "a.hdf5")
     assert content.problem.laws.law.tolist() == [CONTACT] * (len(law) - 1) + [BILATERAL]
     assert content.solution.tolist() == [*lam[3:], *lam[:3]]
@@ -308,9 +324,9 @@ def test_what_fclib_cannot_express_is_named(tmp_path, step):
         (laws._replace(law=joint, compliance=compliance), "has compliance"),
     ):
         with pytest.raises(FileError, match=message) as caught:
-            save_problem(replace(problem, laws=wrong), tmp_path / "a.hdf5")
+            save_problem(replace(problem, laws=wrong, gap=None), tmp_path / "a.hdf5")
         assert "a.hdf5: FCLIB cannot express" in str(caught.value)
-        save_problem(replace(problem, laws=wrong), tmp_path / "a.npz")
+        save_problem(replace(problem, laws=wrong, gap=None), tmp_path / "a.npz")
         (tmp_path / "a.npz").unlink()
     scene = stickslip.Scene()
     scene.add_half_space()
@@ -323,3 +339,36 @@ def test_what_fclib_cannot_express_is_named(tmp_path, step):
         with pytest.raises(FileError, match="cannot write"):
             save_problem(problem, path)
     assert list(tmp_path.iterdir()) == []
+
+
+# ---- the group of ours ---------------------------------------------------------------------------------------
+
+
+def test_numbers_that_others_change_count(tmp_path, step):
+    problem = step.problem
+    save_problem(problem, tmp_path / "a.hdf5", step.solution.lam)
+    with h5py.File(tmp_path / "a.hdf5", "r+") as file:
+        file["fclib_global/vectors/mu"][0] = 0.123
+    content = load_file(tmp_path / "a.hdf5")
+    assert content.problem.laws.friction[0, 0] == 0.123
+    assert "/fclib_global was changed after it was saved; /stickslip" in content.warnings[0]
+    assert content.problem.keys is None
+
+
+def test_a_damaged_group_of_ours_is_refused(tmp_path, step):
+    for name, values, message in (
+        ("J.entry_column", 99, "/stickslip: J.entry_column has an index outside"),
+        ("A.dense.inverse", np.nan, "/stickslip: A^-1 has the entry nan"),
+        ("version", 3, "/stickslip: it has version 3; this stickslip reads versions 1 to 2; a newer"),
+        ("laws.law", LIMIT, "FCLIB cannot express block 0"),
+    ):
+        save_problem(replace(step.problem, gap=None), tmp_path / "a.hdf5")
+        with h5py.File(tmp_path / "a.hdf5", "r+") as file:
+            file["stickslip"][name][...] = values
+        with pytest.raises(FileError, match=re.escape(message)):
+            load_problem(tmp_path / "a.hdf5")
+    save_problem(step.problem, tmp_path / "a.hdf5")
+    with h5py.File(tmp_path / "a.hdf5", "r+") as file:
+        del file["stickslip/bias"]
+    with pytest.raises(FileError, match="the array 'bias' is missing"):
+        load_problem(tmp_path / "a.hdf5")

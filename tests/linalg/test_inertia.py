@@ -103,7 +103,6 @@ def test_copies_have_the_same_bits_whatever_was_factorised(kind: str, how: str) 
         if before != "nothing":
             A.solve(f)
         again = COPIES[how](A)
-        # orders of elimination depend on what is factorised: W first
         assert again.delassus(J).toarray().tobytes() == A.delassus(J).toarray().tobytes()
         assert again.solve(f).tobytes() == A.solve(f).tobytes()
         assert again.mobility(J).tobytes() == A.mobility(J).tobytes()

@@ -76,7 +76,8 @@ class ContactProblem:
         """
         if not self._sound:
             check_equations(self.momentum, self.J, self.bias, self.laws, self.step)
-            check_knowledge(self.J, self.laws, self.prescribed, self.v_before, self.gap, self.keys, self.scale)
+            known = self.prescribed, self.v_before, self.gap, self.keys, self.scale
+            check_knowledge(self.A, self.J, self.laws, *known)
         return self.trusted()
 
     def trusted(self) -> ContactProblem:
@@ -142,6 +143,11 @@ class ContactProblem:
     def _rough(self) -> bool:
         """Whether what residuals are measured by comes from the diagonal blocks of A: nothing is factorised for it."""
         return self.A.has_soft and self.momentum.missing is not None
+
+    @property
+    def factorised(self) -> bool:
+        """Whether A is factorised in its own orders of elimination: free velocities were solved for with it."""
+        return self.momentum.missing is None
 
     @cached_property
     def diagonal_blocks(self) -> Inertia:
@@ -249,7 +255,7 @@ class ContactProblem:
         """
         if not self.A.has_soft:
             return self
-        W, used = self.A.dense_delassus(self.J)
+        W, used = self.A.dense_delassus(self.J, self.factorised)
         q = self.free_constraint_velocity
         A = Inertia(NOTHING, given=given_inverse.from_dense(W, used))
         return ContactProblem(

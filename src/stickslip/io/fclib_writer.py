@@ -1,4 +1,8 @@
-"""Writing FCLIB (its layout: io/fclib.py): W by rows and the other matrices as triplets, as Siconos does."""
+"""Writing FCLIB (its layout: io/fclib.py): W by rows and the other matrices as triplets, as Siconos does.
+
+Problems of soft bodies are in the local form, over impulses alone. What FCLIB has no place for (which numbers are a
+block, the inverse of M, measures of errors, ...) is in a group of ours, which holds the whole problem.
+"""
 
 from __future__ import annotations
 
@@ -14,6 +18,8 @@ from stickslip.arrays import Array
 from stickslip.contact.problem import ContactProblem
 from stickslip.errors import FileError
 from stickslip.files import whole_file
+from stickslip.io.fclib_own import OWN_GROUP, contents_digest
+from stickslip.io.own_form import problem_arrays
 from stickslip.io.stored_problem import ProblemFile, contacts_and_joints
 from stickslip.linalg.block_rows import rows_of
 from stickslip.linalg.inertia import Inertia
@@ -25,10 +31,11 @@ if TYPE_CHECKING:
 
 def write_fclib(content: ProblemFile, path: str | os.PathLike[str]) -> None:
     """Write a problem, whole or not at all: the global form where A is known by its blocks, else the local one."""
-    problem = content.problem
-    contacts, joints = contacts_and_joints(problem, f"{path}: FCLIB")
+    whole = content.problem
+    contacts, joints = contacts_and_joints(whole, f"{path}: FCLIB")
     if len(contacts) == 0:
         raise FileError(f"{path}: FCLIB cannot express a problem without contacts; save it to an .npz file")
+    problem = whole.condensed
     rows, joint_rows = (rows_of(problem.J, blocks.astype(np.int32)) for blocks in (contacts, joints))
     # built in memory: where the disk is full HDF5 fails when the process ends, and not here
     with h5py.File(Path(path).name, "w", driver="core", backing_store=False) as file:
@@ -48,6 +55,10 @@ def write_fclib(content: ProblemFile, path: str | os.PathLike[str]) -> None:
             group["number_of_guesses"] = np.array([len(content.guesses)], dtype=np.int32)
             for k, lam in enumerate(content.guesses):
                 _write_impulses(group.create_group(str(k + 1)), problem, lam, rows, joint_rows)
+        own = file.create_group(OWN_GROUP)
+        for name, value in problem_arrays(whole).items():
+            own[name] = np.array(value.encode()) if isinstance(value, str) else value
+        own["fclib"] = np.array(contents_digest(main).encode())
         file.flush()
         image = file.id.get_file_image()
     with whole_file(path) as temporary:

@@ -129,9 +129,12 @@ class Inertia:
         rows = to_sparse(J)
         return rows @ self.dense.inverse_matrix() @ rows.T
 
-    def dense_delassus(self, J: BlockRows) -> tuple[Array, Bools]:
-        """W (m, m) of soft bodies, and which pairs of rows (m, m) touch a common body; the others are zero."""
-        return dense_delassus(J, self.dense, self.nodes)
+    def dense_delassus(self, J: BlockRows, factorised: bool = False) -> tuple[Array, Bools]:
+        """W (m, m) of soft bodies, and which pairs of rows (m, m) touch a common body; the others are zero.
+
+        ``factorised``: whether somebody solves with A anyway, so that its factors cost nothing here.
+        """
+        return dense_delassus(J, self.dense, self.nodes, factorised)
 
     def delassus_product(self, J: BlockRows, lam: Array) -> Array:
         """W lam (m,)."""
@@ -167,9 +170,12 @@ class Inertia:
         """A in orders of elimination that put no rows last, in which solving with it is cheapest; A itself if it is."""
         return self.with_sparse(self.nodes.least_fill())
 
-    def assembling(self, J: BlockRows) -> Inertia:
-        """A in the orders of elimination with which factorising it and assembling W cost least; A itself if it is."""
-        return self.with_sparse(assembling(J, self.dense.block_count, self.nodes))
+    def assembling(self, J: BlockRows, factorised: bool = False) -> Inertia:
+        """A in the orders of elimination with which factorising it and assembling W cost least; A itself if it is.
+
+        ``factorised`` as in ``dense_delassus``.
+        """
+        return self.with_sparse(assembling(J, self.dense.block_count, self.nodes, factorised))
 
     def factorise(self) -> None:
         """Make all factors of soft bodies that are not made yet."""

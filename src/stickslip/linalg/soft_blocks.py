@@ -4,7 +4,8 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 from dataclasses import dataclass, field
-from typing import NamedTuple
+from itertools import islice
+from typing import Any, NamedTuple
 
 import numpy as np
 
@@ -28,7 +29,8 @@ class SoftPart(NamedTuple):
     plan: Plan
     """The symbolic half of a factorisation, made once."""
     plans: dict[bytes, Plan]
-    """The same for other last rows, by their marks: those of the latest steps."""
+    """The same for other last rows, by their marks: first that for none, which stays, then those of the latest steps.
+    Each is what pattern and marks make it, whichever was made before."""
 
     @property
     def rows(self) -> slice:
@@ -44,7 +46,8 @@ def part_of(pattern: BlockPattern, first: int, last: int) -> SoftPart:
         pattern.indices[low:high] - np.int32(first),
         pattern.diagonal[first:last] - np.int32(low),
     )
-    return SoftPart(first, low, high, own, eliminated(own), {})
+    plan = eliminated(own)
+    return SoftPart(first, low, high, own, plan, {np.zeros(own.size, dtype=np.bool_).tobytes(): plan})
 
 
 def parts_ending_with(parts: tuple[SoftPart, ...], touched: Bools) -> tuple[SoftPart, ...]:
@@ -66,26 +69,9 @@ def plan_ending_with(part: SoftPart, touched: Bools) -> Plan:
         last = np.flatnonzero(touched).astype(np.int32)
         plan = ending_with(part.plan, part.pattern, last)
         if len(part.plans) >= REMEMBERED:
-            del part.plans[next(iter(part.plans))]
+            del part.plans[next(islice(part.plans, 1, None))]
         part.plans[key] = plan
     return plan
-
-
-class Factors:
-    """Factorisations of the first soft bodies, up to all, each made at its first use and shared by who has them."""
-
-    def __init__(self, known: int = 0) -> None:
-        """``known``: how many had been made where this is a copy; they are made again when somebody asks."""
-        self.found: list[BlockFactors] = []
-        self._known = known
-
-    def __len__(self) -> int:
-        """How many are made: orders of elimination are chosen by it, and are the same ones in copies."""
-        return max(len(self.found), self._known)
-
-    def __reduce__(self) -> tuple[type[Factors], tuple[int]]:
-        """Copies and pickles hold no factors, which libraries keep in memory of their own."""
-        return Factors, (len(self),)
 
 
 @dataclass(frozen=True, eq=False)
@@ -97,7 +83,13 @@ class SparseBlocks:
     """(nnzb, 3, 3) blocks of all soft bodies."""
     pattern: BlockPattern
     """Where they are, all bodies together."""
-    made: Factors = field(default_factory=Factors, init=False, repr=False)
+    made: list[BlockFactors] = field(default_factory=list, init=False, repr=False)
+    """Factorisations of the first soft bodies, up to all, each made at its first use."""
+
+    def __getstate__(self) -> dict[str, Any]:
+        """What copies and pickles hold: no factors, which libraries keep in memory of their own, nor other plans."""
+        parts = tuple(part._replace(plans=dict(islice(part.plans.items(), 1))) for part in self.parts)
+        return {"parts": parts, "data": self.data, "pattern": self.pattern, "made": []}
 
     @property
     def size(self) -> int:
@@ -107,7 +99,7 @@ class SparseBlocks:
     @property
     def factors(self) -> Iterator[BlockFactors]:
         """One factorisation per soft body, each made at its first use."""
-        found = self.made.found
+        found = self.made
         for k, part in enumerate(self.parts):
             if k == len(found):
                 found.append(BlockFactors(part.plan, self.blocks(part)))

@@ -27,8 +27,12 @@ SLOWER = 2.0
 """Time of an operation in a substitution over that in a product of large dense matrices, an estimate: 1 to 2."""
 
 
-def dense_delassus(J: BlockRows, dense: DenseBlocks, A: SparseBlocks) -> tuple[Array, Bools]:
-    """W (m, m), and which pairs of rows (m, m) touch a common body; the others are zero."""
+def dense_delassus(J: BlockRows, dense: DenseBlocks, A: SparseBlocks, factorised: bool = False) -> tuple[Array, Bools]:
+    """W (m, m), and which pairs of rows (m, m) touch a common body; the others are zero.
+
+    ``factorised``: whether somebody factorises A in its own orders anyway, so that this costs nothing here. It is said
+    and not looked up, so that W does not depend on who asked A for something before.
+    """
     count, blocks = J.row_count, J.block_count
     W, meet = np.zeros((count, count)), np.zeros((blocks, blocks), dtype=np.bool_)
     owner = np.repeat(np.arange(blocks, dtype=np.int32), np.diff(J.entry_start))
@@ -52,7 +56,7 @@ def dense_delassus(J: BlockRows, dense: DenseBlocks, A: SparseBlocks) -> tuple[A
             whole = len(own) == blocks
             nodes = np.zeros(part.pattern.size, dtype=np.bool_)
             nodes[column[low:high] - first] = True
-            plan = _best_plan(A, k, nodes, int(used.sum()))
+            plan = _best_plan(part, nodes, int(used.sum()), factorised)
             factors = _factors(A, k, plan)
             if isinstance(plan, Symbolic) and not len(plan.last):
                 found = inverse_columns(factors.factor, _rows_over(J, np.sort(entries), owner, own, first))
@@ -74,35 +78,35 @@ def dense_delassus(J: BlockRows, dense: DenseBlocks, A: SparseBlocks) -> tuple[A
     return W, meet[np.ix_(block, block)]
 
 
-def assembling(J: BlockRows, rigid: int, A: SparseBlocks) -> SparseBlocks:
+def assembling(J: BlockRows, rigid: int, A: SparseBlocks, factorised: bool = False) -> SparseBlocks:
     """A in the orders of elimination with which factorising it and assembling W cost least; A itself if they are so.
 
-    ``rigid``: number of column blocks before those of A.
+    ``rigid``: number of column blocks before those of A; ``factorised`` as in :func:`dense_delassus`.
     """
     parts = []
-    for k, part in enumerate(A.parts):
+    for part in A.parts:
         first = rigid + part.first
         inside = (J.entry_column >= first) & (J.entry_column < first + part.pattern.size)
         nodes = np.zeros(part.pattern.size, dtype=np.bool_)
         nodes[J.entry_column[inside] - first] = True
         owner = np.repeat(np.arange(J.block_count), np.diff(J.entry_start))[inside]
         rows = int(np.diff(J.row_start)[np.unique(owner)].sum())
-        parts.append(part._replace(plan=_best_plan(A, k, nodes, rows)))
+        parts.append(part._replace(plan=_best_plan(part, nodes, rows, factorised)))
     return A.planned(tuple(parts))
 
 
-def _best_plan(A: SparseBlocks, k: int, nodes: Bools, rows: int) -> Plan:
-    """The plan of the k-th soft body for so many rows on these ``nodes`` (n,): with them last, or with none.
+def _best_plan(part: SoftPart, nodes: Bools, rows: int, factorised: bool) -> Plan:
+    """The plan of a soft body for so many rows on these ``nodes`` (n,): with them last, or with none.
 
-    What is factorised already costs nothing.
+    ``factorised``: its own one costs nothing.
     """
-    part = A.parts[k]
     free, last = _plan(part, nodes & False), _plan(part, nodes)
     if not isinstance(free, Symbolic) or not isinstance(last, Symbolic):
         return part.plan
-    made, size = k < len(A.made), 3.0 * len(last.last)
-    substitution = SLOWER * inverse_columns_work(free, rows) + (0.0 if made and part.plan is free else free.operations)
-    products = size * rows * (size + rows) + (0.0 if made and part.plan is last else last.operations)
+    size = 3.0 * len(last.last)
+    by_free, by_last = (0.0 if factorised and part.plan is plan else plan.operations for plan in (free, last))
+    substitution = SLOWER * inverse_columns_work(free, rows) + by_free
+    products = size * rows * (size + rows) + by_last
     return free if substitution < products else last
 
 

@@ -41,10 +41,10 @@ class AssembledSweeps:
         self.clock = clock
         times = [time.perf_counter()]
         with one_blas_thread():
-            A = problem.A.assembling(problem.J)
+            A = problem.A.assembling(problem.J, problem.factorised)
             A.factorise()
             times.append(time.perf_counter())
-            W = A.dense_delassus(problem.J)[0]
+            W = A.dense_delassus(problem.J, factorised=True)[0]
         times.append(time.perf_counter())
         self.timings = {"factorise": times[-2] - times[0], "assemble": times[-1] - times[-2]}
         diagonal = np.diagonal(W).copy()

@@ -108,10 +108,10 @@ def products_of(problem: ContactProblem, factorised: bool, measured: bool) -> Pr
         timings = {"factorise": time.perf_counter() - started}
         rough = A.diagonal_blocks().mobility(problem.J)
         return Products(refactorised(problem, free, measured), rough, timings, "solves")
-    own = A.assembling(problem.J)
+    own = A.assembling(problem.J, problem.factorised)
     own.factorise()
     between = time.perf_counter()
-    W = own.dense_delassus(problem.J)[0]
+    W = own.dense_delassus(problem.J, factorised=True)[0]
     timings = {"factorise": between - started, "assemble": time.perf_counter() - between}
     return DenseProducts(measured_by(problem, own, np.diagonal(W).copy()), W, timings)
 
