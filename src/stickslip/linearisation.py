@@ -41,9 +41,8 @@ from stickslip.soft_linearisation import Part, SoftLinearisation, joined_parts, 
 from stickslip.solvers.protocol import Solution
 from stickslip.state import State
 from stickslip.stepping import Stepping
+from stickslip.tolerances import POSITION_ROUNDING
 
-ROUNDING = 1e-6
-"""Share of the bodies' distances from the origin; with a tolerance of 1e-8 the rounding of positions is below it."""
 STIFFEST = 1e8
 """Geometric stiffness at most, over the largest entry of a mass block."""
 
@@ -328,9 +327,11 @@ class Linearisation:
                 scale = scale._replace(mobility=mobility)
         if self.layout is not None or after:
             # joints that need no force leave the rounding of positions; residuals are not measured by that
-            rounding = ROUNDING * np.abs(q[self.model.dynamic, :3]).max(axis=1, initial=0.0) / self.options.horizon
+            rounding = (
+                POSITION_ROUNDING * np.abs(q[self.model.dynamic, :3]).max(axis=1, initial=0.0) / self.options.horizon
+            )
             if self.soft is not None:
-                nodes = np.full(len(self.model.soft.free), ROUNDING * self.soft.noise())
+                nodes = np.full(len(self.model.soft.free), POSITION_ROUNDING * self.soft.noise())
                 rounding = np.concatenate([rounding, nodes])
             scale = scale._replace(rounding=rounding)
         return ContactProblem(

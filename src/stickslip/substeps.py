@@ -29,9 +29,7 @@ from stickslip.soft_description import MOONEY_RIVLIN
 from stickslip.soft_linearisation import SoftLinearisation
 from stickslip.solvers.budget import Clock, in_chunks
 from stickslip.solvers.protocol import SubstepResult
-
-ROUNDING = 1e-7
-"""Share of the bodies' distances from the origin; with a tolerance of 1e-8 the rounding of positions is below it."""
+from stickslip.tolerances import SUBSTEP_ROUNDING
 
 
 class StepLinearisation(Linearisation):
@@ -118,7 +116,7 @@ def _judged(step: Linearisation, v_mean: Array, v_end: Array, small: float) -> C
     # velocities are differences of positions over a ``small`` step [s], and have their rounding
     dynamic = step.model.dynamic
     size = problem.momentum_size.copy()
-    size[:rigid:6] += ROUNDING * step.model.mass[dynamic] * np.linalg.norm(q_end[dynamic, :3], axis=1) / small
+    size[:rigid:6] += SUBSTEP_ROUNDING * step.model.mass[dynamic] * np.linalg.norm(q_end[dynamic, :3], axis=1) / small
     momentum = Momentum(problem.A, v_mean, -problem.momentum.gain(v_mean) - gain)
     return replace(problem, momentum=momentum, scale=problem.with_speed()._replace(momentum=size))
 

@@ -1,4 +1,4 @@
-"""Joints, rods and welds as potentials in A: the problem of the rows up to HOLDING, for solvers of all kinds."""
+"""Joints, rods and welds as potentials in A: the problem of the rows up to a small compliance, for all kinds of solvers."""
 
 from collections.abc import Callable
 
@@ -7,7 +7,7 @@ import pytest
 
 from stickslip import Drive, InputError, Scene, Simulation, Stepping, elastic
 from stickslip.contact.laws import BILATERAL, BOUNDED, CONTACT, LIMIT
-from stickslip.contact.potentials import HOLDING, is_held, with_potentials
+from stickslip.contact.potentials import is_held
 from stickslip.contact.problem import ContactProblem, from_delassus
 from stickslip.geometry import tet_generators
 from stickslip.linalg.block_rows import apply_transpose, to_dense
@@ -16,6 +16,7 @@ from stickslip.scenes.cable_winding import cable_winding
 from stickslip.solvers.methods import solve, solve_with_potentials
 from stickslip.solvers.protocol import Solution
 from stickslip.solvers.registry import make_solver
+from stickslip.tolerances import POTENTIAL_COMPLIANCE, with_potentials
 
 SOLVERS = {
     "auto": (make_solver("auto"), 1e-5),
@@ -145,13 +146,13 @@ def test_the_same_velocities_as_with_rows(name: str, make) -> None:
 
 
 def test_rigid_joints_open_by_holding() -> None:
-    """The velocity that is left in their rows is C lam, HOLDING of what they took away."""
+    """The velocity that is left in their rows is C lam, POTENTIAL_COMPLIANCE of what they took away."""
     problem = problem_of(pendulum)
     found = solve_with_potentials(make_solver("auto"), problem)
     rigid = np.repeat(problem.laws.law == BILATERAL, np.diff(problem.J.row_start))
     left = np.abs(problem.constraint_velocity(found.v)[rigid]).max()
     taken = np.abs(problem.constraint_velocity(problem.v_free)[rigid]).max()
-    assert 0.0 < left <= 3.0 * HOLDING * taken
+    assert 0.0 < left <= 3.0 * POTENTIAL_COMPLIANCE * taken
 
 
 def test_problems_without_joints_and_given_by_their_matrix() -> None:

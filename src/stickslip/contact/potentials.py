@@ -6,8 +6,8 @@ Legend: r rows of the laws BILATERAL and ELASTIC, K = 1 / C their stiffness over
     A' = A + J_r^T K J_r,      b' = b - J_r^T K bias_r,      A' v = b' + J'^T lam'
 
 Implicit damping is in C already (dynamics/joints.py), geometric stiffness in A (linearisation.py). What is left are
-contacts, limits and drives of limited force. Rigid joints have no finite K; they get one that is 1 / HOLDING times as
-stiff as what they join is heavy, and open by HOLDING of what they hold back.
+contacts, limits and drives of limited force. Rigid joints have no finite K; they get one that is 1e6 times as
+stiff as what they join is heavy, and open by 1e-6 of what they hold back (tolerances.py).
 
 Angular velocities of joined bodies are measured at the radius at which A' resists them as it does linear ones, so that
 all unknowns are [m/s]: methods that step by a diagonal of A', and criteria that sum changes of velocities, would
@@ -36,10 +36,8 @@ from stickslip.linalg.column_blocks import cut_columns
 from stickslip.linalg.dense_blocks import DenseBlocks
 from stickslip.linalg.inertia import Inertia
 from stickslip.linalg.soft_blocks import SparseBlocks, parts_ending_with
+from stickslip.tolerances import POTENTIAL_COMPLIANCE
 
-HOLDING = 1e-6
-"""C of rows over their mobility at least: a rigid joint opens by this share of the velocity that it takes away. Smaller
-ones cost as many digits of A'."""
 REMEMBERED = 4
 """Structures kept: the same from step to step while no joint breaks."""
 
@@ -108,7 +106,7 @@ def with_potentials(
     J_held, J_kept = block_rows.reordered(J, held), block_rows.reordered(J, kept)
     bias = problem.bias[held_rows]
     blocks, nodes, diagonal = A.dense, A.nodes, A.diagonal_blocks()
-    C = np.maximum(laws.compliance[held_rows], HOLDING * diagonal.mobility(J_held))
+    C = np.maximum(laws.compliance[held_rows], POTENTIAL_COMPLIANCE * diagonal.mobility(J_held))
     K = np.divide(1.0, C, out=np.zeros_like(C), where=C > 0.0)  # rows that move nothing hold nothing
 
     to = _structure(J_held, blocks, nodes.pattern, {} if known is None else known)

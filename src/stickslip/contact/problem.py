@@ -31,12 +31,10 @@ from stickslip.linalg.dense_blocks import NOTHING
 from stickslip.linalg.inertia import Inertia
 from stickslip.linalg.islands import Islands, coupled_islands, find_islands
 from stickslip.linalg.vectors import length
+from stickslip.tolerances import SPEED_NOISE
 
 KINDS = ("contact", "soft contact", "joint", "weld", "cavity", "element")
 """Kinds of constraints, by the numbers that keys of blocks begin with."""
-NOISE = 1e-6
-"""Constraint velocities of joints below this share of the free velocities are rounding, when residuals are scaled: what
-a tolerance of 1e-8 then asks for is 1e-14 of the velocities."""
 
 
 @dataclass(frozen=True, eq=False)
@@ -166,7 +164,7 @@ class ContactProblem:
         """|q| [m/s], which scales residuals; spins that friction resists count at ``torsion_length``, others not.
 
         Limits count where they would be passed: far from them q is the way to go over the step, and says nothing. Where
-        joints move together, q is rounding; it counts at least as NOISE of the free velocities.
+        joints move together, q is rounding; it counts at least as SPEED_NOISE of the free velocities.
         """
         if self.scale.speed is not None:
             return self.scale.speed
@@ -174,7 +172,7 @@ class ContactProblem:
         v = self.momentum.at if self._rough else self.v_free
         rounding = self.scale.rounding
         least = 0.0 if rounding is None or not joined else float(rounding.max(initial=0.0))
-        least = max(least, NOISE * float(length(v)) if joined else 0.0)
+        least = max(least, SPEED_NOISE * float(length(v)) if joined else 0.0)
         return max(float(length(self.measured_velocity)), least)
 
     @cached_property
@@ -203,7 +201,7 @@ class ContactProblem:
             v, moved = self.momentum.at if self._rough else self.v_free, np.empty(islands.island_count)
             island_sizes(self.J.column_start, islands.column_order, islands.column_start, v, moved)
             joined = np.logical_or.reduceat((self.laws.law != CONTACT)[islands.order], islands.start[:-1])
-            speed = np.where(joined, np.maximum(speed, NOISE * moved), speed)
+            speed = np.where(joined, np.maximum(speed, SPEED_NOISE * moved), speed)
         if self.scale.rounding is not None:
             for i in np.flatnonzero(joined):
                 columns = islands.column_order[islands.column_start[i] : islands.column_start[i + 1]]

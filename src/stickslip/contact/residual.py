@@ -31,9 +31,10 @@ from stickslip.contact.laws import (
     project_friction,
     project_row,
 )
-from stickslip.contact.problem import NOISE, ContactProblem
+from stickslip.contact.problem import ContactProblem
 from stickslip.jit import kernel
 from stickslip.linalg.vectors import length
+from stickslip.tolerances import SPEED_NOISE
 
 
 @dataclass(frozen=True)
@@ -78,7 +79,7 @@ def scaled_residual(problem: ContactProblem, lam: Array, u: Array, law: Law = "e
 def island_residual(problem: ContactProblem, lam: Array, u: Array, islands: ProblemIslands, noise: float) -> float:
     """The scaled residual of the exact law in the island where it is largest, each by its own |q|.
 
-    ``noise`` [m/s]: |q| below it is what rounding makes; NOISE of an island's free velocities is so, too.
+    ``noise`` [m/s]: |q| below it is what rounding makes; SPEED_NOISE of an island's free velocities is so, too.
     """
     squares, free, size = (np.zeros(islands.island_count) for _ in range(3))
     v = problem.momentum.at
@@ -89,7 +90,7 @@ def island_residual(problem: ContactProblem, lam: Array, u: Array, islands: Prob
     )  # fmt: skip
     if problem.free_speed > float(length(problem.measured_velocity)):  # who made the problem knows more of its rounding
         noise = max(noise, problem.free_speed)
-    scale = np.maximum(np.maximum(np.sqrt(free), NOISE * np.sqrt(size)), noise)
+    scale = np.maximum(np.maximum(np.sqrt(free), SPEED_NOISE * np.sqrt(size)), noise)
     share = np.sqrt(squares) / np.where(scale > 0.0, scale, 1.0)
     return float(share.max(initial=0.0))
 

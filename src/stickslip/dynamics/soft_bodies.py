@@ -38,9 +38,7 @@ from stickslip.soft_description import HeldNodes
 from stickslip.soft_tables import SoftTables
 from stickslip.state import State
 from stickslip.stepping import Stepping
-
-ROUNDING = 1e-6
-"""Share of the nodes' distances from the origin; with a tolerance of 1e-8 the rounding of positions is below it."""
+from stickslip.tolerances import POSITION_ROUNDING
 
 
 class SoftMotion(NamedTuple):
@@ -249,7 +247,7 @@ def _body_sizes(node_body, free_body, external, inner, x, diagonal, matrix, h, s
         unknowns[free_body[i]] += 3.0
     for i in range(free_body.shape[0]):
         b = free_body[i]
-        size = h * (sqrt(outside[b]) + sqrt(inside[b])) + ROUNDING * sqrt(stiffness[b]) * reach[b] / h
+        size = h * (sqrt(outside[b]) + sqrt(inside[b])) + POSITION_ROUNDING * sqrt(stiffness[b]) * reach[b] / h
         size_out[i] = size / sqrt(unknowns[b])
 
 

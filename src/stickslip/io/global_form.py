@@ -22,14 +22,13 @@ from stickslip.linalg.block_rows import summed
 from stickslip.linalg.dense_blocks import DenseBlocks
 from stickslip.linalg.inertia import Inertia
 from stickslip.linalg.sparse_blocks import from_sparse
+from stickslip.tolerances import FILE_ASYMMETRY
 
 if TYPE_CHECKING:
     from scipy.sparse import csr_array
 
 LARGEST_BLOCK = 12
 """A block of M with more unknowns than this is no rigid body, and its dense inverse would be wasteful."""
-ROUNDING = 1e-12
-"""Asymmetry of a block of M, relative to its diagonal, that is rounding and is averaged away."""
 CANCELLED = 1e-14
 """A pivot of M that is this much smaller than the diagonal it came from is zero up to rounding."""
 
@@ -87,7 +86,7 @@ def _symmetric(M: csr_array) -> bool:
     """Whether M is symmetric up to rounding of each pair of unknowns."""
     difference = abs(M - M.T).tocoo()
     scale = np.sqrt(np.abs(M.diagonal()))
-    return bool((difference.data <= ROUNDING * scale[difference.row] * scale[difference.col]).all())
+    return bool((difference.data <= FILE_ASYMMETRY * scale[difference.row] * scale[difference.col]).all())
 
 
 def _condensed(M: csr_array, columns: csr_array, f: Array, free: Array) -> tuple[csr_array, Array]:

@@ -33,7 +33,7 @@ import numpy as np
 from stickslip import jit
 from stickslip.arrays import Array
 from stickslip.contact.laws import CONTACT, Law
-from stickslip.contact.problem import NOISE, ContactProblem
+from stickslip.contact.problem import ContactProblem
 from stickslip.contact.residual import scaled_residual
 from stickslip.errors import DivergenceError, InputError
 from stickslip.jit import kernel
@@ -48,6 +48,7 @@ from stickslip.solvers.cond_steps import RowSums, Steps, frobenius_steps, row_su
 from stickslip.solvers.iterative import Iterative
 from stickslip.solvers.protocol import Relinearise, Solution, Status, Takes
 from stickslip.solvers.verdict import nonlinear_residual
+from stickslip.tolerances import SPEED_NOISE, STILL_SPEED
 
 OPERATORS: dict[str, Law] = {"strict": "exact", "proximal": "convex"}
 RULES = {"frobenius": 0, "bb1": 1, "bb2": 2, "bb": 3}
@@ -64,8 +65,6 @@ NET_SHARE = 1e-3
 """How that share counts beside the residual of laws and momentum."""
 ROOM = 1000
 """Iterations in one call at most, for whose steps there is room."""
-ROUNDING = 1e-13
-"""[m/s] steps that are rounding."""
 THREADED = 3000
 """Block rows of soft bodies from which products go over threads: below, waking them costs what they save."""
 
@@ -241,7 +240,7 @@ class _Run:
                     continue
                 # a small step says little of what all nodes of a stiff body have in common
                 met = self._lost_by_bodies(v, lam) <= NET
-                if met or threshold <= ROUNDING:
+                if met or threshold <= STILL_SPEED:
                     self.status = "converged" if met else "stalled"
                     break
                 threshold *= 0.1
@@ -322,7 +321,7 @@ class _Run:
         gained, pushed = self.problem.momentum.gain(v), block_rows.apply_transpose(self.problem.J, lam)
         for own in soft:
             g, p = (each[own].reshape(-1, 3).sum(axis=0) for each in (gained, pushed))
-            size = float(length(g) + length(p)) + NOISE * float(length(self.N.b[own]))
+            size = float(length(g) + length(p)) + SPEED_NOISE * float(length(self.N.b[own]))
             worst = max(worst, float(length(g - p)) / size if size > 0.0 else 0.0)
         return worst
 

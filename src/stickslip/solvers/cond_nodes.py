@@ -31,6 +31,7 @@ from stickslip.jit import kernel
 from stickslip.linalg.block_matrix import BlockPattern
 from stickslip.linalg.block_rows import BlockRows, summed
 from stickslip.linalg.dense_blocks import DenseBlocks
+from stickslip.tolerances import NODAL_COMPLIANCE
 
 TIED, REAL, EMPTY = range(3)
 ROTATION = 1e-9
@@ -38,8 +39,6 @@ ROTATION = 1e-9
 SOFT_SHARE, BODY_SHARE, SHARE = 0.5, 6.0, 10.0
 """k_v where a node meets a rigid body, which many nodes hold at once: over the diagonal of A at the node at most, and
 times the mobility of both at most. Elsewhere: times that mobility. Stiffer ones are closer, and converge slower."""
-HOLDING = 1e-2
-"""C of rows of joints over their mobility at least; what is missing to less comes from multipliers."""
 
 
 class Nodal(NamedTuple):
@@ -99,7 +98,7 @@ def nodalised(problem: ContactProblem, gain: float | None) -> Nodal:
     node, tie = np.empty(int(node_start[-1]), dtype=np.int32), np.empty(int(tie_start[-1]), dtype=np.int32)
     _list(J, contact, real, tied, node_start, tie_start, node, tie)
     mobility = problem.diagonal
-    stiffness = 1.0 / np.maximum(np.maximum(laws.compliance, HOLDING * mobility), np.finfo(float).tiny)
+    stiffness = 1.0 / np.maximum(np.maximum(laws.compliance, NODAL_COMPLIANCE * mobility), np.finfo(float).tiny)
     nodal = Nodal(
         A.dense, A.nodes.pattern, A.nodes.data,
         -problem.momentum.gain(np.zeros(problem.unknown_count)),

@@ -52,6 +52,7 @@ from stickslip.solvers.iterative import Iterative
 from stickslip.solvers.protocol import Relinearise, Solution, Status, Takes
 from stickslip.solvers.sap_hessian import Structure, base_of, factorised, structure_of
 from stickslip.solvers.sap_laws import SapLaws, curvatures, held_curvatures, impulses, line_search, times
+from stickslip.tolerances import CONE_EXCESS, CONVEX_COMPLIANCE
 
 SEARCH = 1e-8
 """Slope at which a line search ends, over the first one."""
@@ -63,14 +64,10 @@ IDLE = 3
 """Iterations that lower neither the function nor the error, after which rounding has the word."""
 LEAST = 1e-14
 """Share of the function by which an iteration should lower it."""
-HOLDING = 1e-8
-"""R of rows of joints over their mobility at least."""
 NEAR = 0.01
 """Error of momentum at which a warm start is taken without a look at what a cold one would be."""
 FAR = 0.6
 """Error of momentum at which impulses of a warm start know better than its velocities who sticks."""
-ROUNDING = 1e-9
-"""Share of the largest impulse by which impulses may be outside of their cones."""
 FLOOR = 1e-9
 """Momentum of an island counts at least as this share of that of all."""
 
@@ -178,7 +175,7 @@ class Sap(Iterative):
         height = np.diff(problem.J.row_start)
         contact = problem.laws.law == CONTACT
         of_contact, mobility = np.repeat(contact, height), positive_mobility(problem)
-        share = np.where(of_contact, self.near_rigid**2 / (4.0 * pi**2), HOLDING)
+        share = np.where(of_contact, self.near_rigid**2 / (4.0 * pi**2), CONVEX_COMPLIANCE)
         R = np.maximum(share * mobility, problem.laws.compliance)
         tangent = of_contact.copy()
         tangent[problem.J.row_start[:-1][contact]] = False
@@ -191,7 +188,7 @@ def _allowed(problem: ContactProblem, lam: Array) -> Array:
     given = np.asarray(lam, np.float64)
     project_cones(scaled_cones(problem, np.ones(len(lam))), given, allowed)
     # what rounding put outside is left as it is: impulses that solve the problem go on solving it
-    outside = np.abs(allowed - given).max(initial=0.0) > ROUNDING * np.abs(given).max(initial=0.0)
+    outside = np.abs(allowed - given).max(initial=0.0) > CONE_EXCESS * np.abs(given).max(initial=0.0)
     return allowed if outside else given
 
 

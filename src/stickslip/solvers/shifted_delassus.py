@@ -20,6 +20,7 @@ from stickslip.contact.problem import ContactProblem
 from stickslip.linalg.block_rows import BlockRows
 from stickslip.linalg.factorisation import LinearSolve, shifted_factors
 from stickslip.linalg.sparse_blocks import to_sparse
+from stickslip.tolerances import ASYMMETRY
 
 if TYPE_CHECKING:
     from scipy.sparse import csr_array
@@ -27,8 +28,6 @@ if TYPE_CHECKING:
 SMALL_SHIFT = 1e-4
 """Shift below which the velocity form is refined: between ADMM's proximal term, 1e-6, and its usual penalties. Not
 tuned; diag S W S is about 1."""
-ROUNDING = 1e-13
-"""Asymmetry relative to the largest entry that is no more than rounding."""
 
 
 class ShiftedDelassus:
@@ -45,7 +44,7 @@ class ShiftedDelassus:
         W = _scaled(problem.delassus, S)
         W.data *= S[W.indices]
         self.matrix = W
-        self.symmetric = A.is_dense or bool((abs(W - W.T) > ROUNDING * np.abs(W.data).max(initial=0.0)).nnz == 0)
+        self.symmetric = A.is_dense or bool((abs(W - W.T) > ASYMMETRY * np.abs(W.data).max(initial=0.0)).nnz == 0)
 
     def factorised(self, r: Array) -> LinearSolve:
         """A function that solves with S W S + diag r for right-hand sides (m,); r (m,) is positive."""
