@@ -216,7 +216,7 @@ class SoftLinearisation:
         }
 
     def noise(self) -> float:
-        """Speed [m/s, or 1/s of strains] that the rounding of positions makes, over POSITION_ROUNDING, in all rows together."""
+        """Speed [m/s, or 1/s of strains] that rounding of positions makes over POSITION_ROUNDING, in all rows."""
         if not self.as_rows:
             return self.volume_noise
         gradient = float(np.abs(self.soft.elements.gradient).max(initial=0.0))

@@ -1,4 +1,4 @@
-"""Joints, rods and welds as potentials in A: the problem of the rows up to a small compliance, for all kinds of solvers."""
+"""Joints, rods and welds as potentials in A: the problem of the rows up to a small compliance, for all solvers."""
 
 from collections.abc import Callable
 
