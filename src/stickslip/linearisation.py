@@ -28,7 +28,7 @@ from stickslip.dynamics import contact_motion, contact_rows, joints, prescribed,
 from stickslip.dynamics.cavities import volume
 from stickslip.dynamics.contact_springs import normal_compliance
 from stickslip.dynamics.joint_projection import tangent_velocity
-from stickslip.dynamics.joint_stiffness import geometric_stiffness
+from stickslip.dynamics.joint_stiffness import geometric_stiffness, stiffened_masses
 from stickslip.dynamics.soft_rows import SoftRows
 from stickslip.linalg import block_rows, inertia
 from stickslip.linalg.block_rows import BlockRows
@@ -94,6 +94,9 @@ class Linearisation:
         self.contact_row_count = self.rigid_row_count + (soft.contact_part.rows.J.row_count if soft else 0)
         self.weld_row = self.contact_row_count + (0 if self.layout is None else len(self.layout.row))
         self.first = self._first_rows()
+        self.latest: tuple[Array, Array, ContactProblem] | None = None
+        """Velocities of the latest ``joints_at``, where they led, and the problem there, which the last round asks for
+        again without the turning of forces."""
 
     def at_start(self, lam: Array | None = None) -> ContactProblem:
         """The problem with its rows at q; with lam (m,), joint forces of about that size turn with the bodies."""
@@ -110,8 +113,11 @@ class Linearisation:
 
     def joints_at(self, v: Array, lam: Array | None = None) -> ContactProblem:
         """The same with contacts as they are at q."""
-        v_all, q_end = self._end(v)
-        return self._stiffened(self._problem(self.first, q_end, v_all, v), q_end, v, lam)
+        if self.latest is None or self.latest[0] is not v:
+            v_all, q_end = self._end(v)
+            self.latest = v, q_end, self._problem(self.first, q_end, v_all, v)
+        _, q_end, problem = self.latest
+        return self._stiffened(problem, q_end, v, lam)
 
     @property
     def start(self) -> Array:
@@ -236,13 +242,8 @@ class Linearisation:
             q_force, tau = self._halfway(v_all), 0.5 * tau
         summed = self.options.geometric == "column-sums"
         K = geometric_stiffness(self.model, q_force, self.joint_impulses(lam), tau, summed)
-        # a solver that diverges must not lose the masses in rounding
         rigid = problem.A.rigid if isinstance(problem.A, SparseInertia) else problem.A
-        masses = rigid.data[: 36 * len(K)].reshape(-1, 6, 6)
-        size, most = np.abs(K).max(axis=(1, 2)), STIFFEST * np.abs(masses).max(axis=(1, 2))
-        blocks = masses + np.divide(most, size, out=np.ones_like(size), where=size > most)[:, None, None] * K
-        inverses = np.linalg.inv(blocks)
-        inverses = 0.5 * (inverses + np.swapaxes(inverses, 1, 2))
+        blocks, inverses = stiffened_masses(rigid.data[: 36 * len(K)].reshape(-1, 6, 6), K, STIFFEST)
         H = _with_rigid(problem.A, block_diagonal(blocks, inverses))
         # H (v' - v_free') - J^T lam' = A (v - v_free) + H (v' - v) - J^T lam'
         missing = -problem.momentum.gain(v)
@@ -299,7 +300,8 @@ class Linearisation:
             q_force = self._halfway(v) if self.forces_at == "halfway" else None
             after = self.soft.parts_after_joints(q, v, nodes, x, ahead, q_force)
         if self.layout is not None:
-            part = joined_parts(part, self._joints(q, v, ahead))
+            own_rows = self._joints(q, v, ahead)
+            part = joined_parts(part, own_rows) if self.contact_row_count else own_rows
         for each in after:
             part = joined_parts(part, each)
         found, laws = part

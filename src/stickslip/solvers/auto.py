@@ -23,6 +23,7 @@ from stickslip.solvers.admm import ADMM
 from stickslip.solvers.budget import Clock
 from stickslip.solvers.implicit import ImplicitComplementarity
 from stickslip.solvers.iterative import MOST_WORSENING, Iterative
+from stickslip.solvers.joint_newton import solve_joints
 from stickslip.solvers.nsgs import NonsmoothGaussSeidel
 from stickslip.solvers.protocol import ALL_FRICTION_SETS, Relinearise, Solution, Status, Takes
 from stickslip.solvers.prox_gs import ProxGaussSeidel
@@ -90,6 +91,10 @@ class Automatic(Iterative):
 
     def run(self, problem: ContactProblem, warm: Array | None, relinearise: Relinearise | None) -> Solution:
         """Solve for the impulses, starting from ``warm`` (m,) or zero."""
+        if self.criterion == "scaled":
+            joints_alone = solve_joints(problem, warm, self.tolerance, self.max_iterations)
+            if joints_alone is not None:
+                return joints_alone
         clock = Clock(self.max_seconds)
         lam, v, best = self.start(problem, warm)
         history: list[Array] = [np.array([[0.0, best]])]
