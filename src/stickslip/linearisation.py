@@ -73,8 +73,12 @@ class Linearisation:
         v: Array,
         options: Stepping,
         soft: SoftLinearisation | None = None,
+        layout: joints.JointLayout | None = None,
     ) -> None:
-        """Contacts found at q (nb, 7), velocities v (nb, 6) before the step, with those that are prescribed for it."""
+        """Contacts found at q (nb, 7), velocities v (nb, 6) before the step, with those that are prescribed for it.
+
+        layout: that of the joints which are not broken; None where there are none.
+        """
         self.soft = soft
         self.model, self.state, self.contacts, self.q, self.v, self.options = model, state, contacts, q, v, options
         rule = options.rule
@@ -88,7 +92,7 @@ class Linearisation:
             self.v_free = before + (self.v_free - before) / rule.gain
         springs = normal_compliance(contacts.compliance, options, model.contact_rows)
         self.laws = contact_laws(contacts.friction, model.contact_rows)._replace(compliance=springs)
-        self.layout = joints.joint_layout(model, state.joint_broken) if model.joints.count else None
+        self.layout = layout
         self.radii: Array | None = None
         self.rigid_row_count = model.contact_rows * len(contacts)
         self.contact_row_count = self.rigid_row_count + (soft.contact_part.rows.J.row_count if soft else 0)
@@ -104,6 +108,14 @@ class Linearisation:
         # where the rows are, as if nothing moved; with mean velocities they are where those before the step lead
         about = self.start if self.means else np.zeros(problem.unknown_count)
         return self._stiffened(problem, self.q, about, lam)
+
+    def ahead(self, lam: Array | None = None) -> ContactProblem:
+        """The problem with its rows where the velocities before the step would lead; contacts stay as they were found.
+
+        What turns with the velocity that it has is held there up to the square of the change of velocity, and at q up
+        to the square of the velocity.
+        """
+        return self.joints_at(self.start, lam)
 
     def at(self, v: Array, lam: Array | None = None) -> ContactProblem:
         """The problem with all rows at the configuration to which v (nv,) leads; see protocol.Relinearise."""

@@ -55,3 +55,26 @@ def test_redundant_joints_keep_what_they_do_not_determine() -> None:
 def test_contacts_are_left_to_others() -> None:
     sim = prepare("box-slope").sim
     assert solve_joints(sim.step().problem, None, 1e-8, 100) is None
+
+
+@pytest.mark.parametrize("name", ["four-bar", "hinge"])
+def test_constraint_velocities_are_computed_a_few_times_a_step(name: str, monkeypatch: pytest.MonkeyPatch) -> None:
+    if name == "hinge":
+        scene = Scene()
+        box = scene.add_box((0.3, 0.1, 0.1), (0.15, 0.0, 0.0), mass=1.0)
+        other = scene.add_box((0.3, 0.1, 0.1), (0.45, 0.0, 0.0), mass=1.0)
+        scene.add_revolute(None, box, (0.0, 0.0, 0.0), (0.0, 1.0, 0.0))
+        scene.add_revolute(box, other, (0.3, 0.0, 0.0), (0.0, 1.0, 0.0))
+        sim = Simulation(scene, 0.002)
+    else:
+        sim = prepare(name).sim
+    sim.run(10)
+    plain, calls = ContactProblem.constraint_velocity, []
+
+    def counted(self: ContactProblem, v: np.ndarray) -> np.ndarray:
+        calls.append(1)
+        return plain(self, v)
+
+    monkeypatch.setattr(ContactProblem, "constraint_velocity", counted)
+    assert sim.step().certificate.converged
+    assert len(calls) <= 10

@@ -128,6 +128,12 @@ def method_of(solver: Solver, potentials: bool, soft_matrix: bool, moves: bool) 
     return _once
 
 
+def begins_ahead(method: Method) -> bool:
+    """Whether a method of steps without soft bodies is better off with a first problem linearised where the velocities
+    before the step lead: it linearises again anyway, and from there a round less is the rule."""
+    return method is _repeated
+
+
 def _own_steps(solver: Solver, step: Step, problem: ContactProblem, warm: Array | None, known: Known) -> Solution:
     """Bodies are moved by the solver; impulses of the last step are of no use to it."""
     check_taken(solver, problem)
@@ -207,7 +213,6 @@ def solve_repeatedly(
     """
     started = time.perf_counter()
     tight = is_dataclass(solver) and np.isfinite(solver.tolerance)
-    finer = with_options(solver, {"tolerance": FINER * solver.tolerance}) if tight else solver
     solution = _solve(solver, problem, warm)
     best, best_value, idle = solution, np.inf, 0
     ended: Status | None = None
@@ -228,7 +233,10 @@ def solve_repeatedly(
         problem, start = nearby, None if start is None else v
         # where rounds no longer gain, what each solve leaves may be what the next one sees
         used = solution.iterations, time.perf_counter() - started
-        following = left(solver if idle == 0 else finer, *used)
+        finer = solver
+        if idle > 0 and tight:
+            finer = with_options(solver, {"tolerance": FINER * solver.tolerance})
+        following = left(finer, *used)
         if following is None:
             ended = spent(solver, *used)
             break
