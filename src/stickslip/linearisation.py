@@ -29,7 +29,7 @@ from stickslip.dynamics import contact_motion, contact_rows, joints, prescribed,
 from stickslip.dynamics.cavities import volume
 from stickslip.dynamics.contact_springs import normal_compliance
 from stickslip.dynamics.joint_projection import tangent_velocity
-from stickslip.dynamics.joint_stiffness import geometric_stiffness
+from stickslip.dynamics.joint_stiffness import geometric_stiffness, stiffened_masses
 from stickslip.dynamics.soft_rows import SoftRows
 from stickslip.linalg import block_rows
 from stickslip.linalg.block_rows import BlockRows
@@ -78,8 +78,12 @@ class Linearisation:
         v: Array,
         options: Stepping,
         soft: SoftLinearisation | None = None,
+        layout: joints.JointLayout | None = None,
     ) -> None:
-        """Contacts found at q (nb, 7), velocities v (nb, 6) before the step, with those that are prescribed for it."""
+        """Contacts found at q (nb, 7), velocities v (nb, 6) before the step, with those that are prescribed for it.
+
+        layout: that of the joints which are not broken; None where there are none.
+        """
         self.soft = soft
         self.model, self.state, self.contacts, self.q, self.v, self.options = model, state, contacts, q, v, options
         rule = options.rule
@@ -93,12 +97,15 @@ class Linearisation:
             self.v_free = before + (self.v_free - before) / rule.gain
         springs = normal_compliance(contacts.compliance, options, model.contact_rows)
         self.laws = contact_laws(contacts.friction, model.contact_rows)._replace(compliance=springs)
-        self.layout = joints.joint_layout(model, state.joint_broken) if model.joints.count else None
+        self.layout = layout
         self.radii: Array | None = None
         self.rigid_row_count = model.contact_rows * len(contacts)
         self.contact_row_count = self.rigid_row_count + (soft.contact_part.rows.J.row_count if soft else 0)
         self.weld_row = self.contact_row_count + (0 if self.layout is None else len(self.layout.row))
         self.first = self._first_rows()
+        self.latest: tuple[Array, Array, ContactProblem] | None = None
+        """Velocities of the latest ``joints_at``, where they led, and the problem there, which the last round asks for
+        again without the turning of forces."""
 
     def at_start(self, lam: Array | None = None) -> ContactProblem:
         """The problem with its rows at q; with lam (m,), joint forces of about that size turn with the bodies."""
@@ -106,6 +113,14 @@ class Linearisation:
         # where the rows are, as if nothing moved; with mean velocities they are where those before the step lead
         about = self.start if self.means else np.zeros(problem.unknown_count)
         return self._stiffened(problem, self.q, about, lam)
+
+    def ahead(self, lam: Array | None = None) -> ContactProblem:
+        """The problem with its rows where the velocities before the step would lead; contacts stay as they were found.
+
+        What turns with the velocity that it has is held there up to the square of the change of velocity, and at q up
+        to the square of the velocity.
+        """
+        return self.joints_at(self.start, lam)
 
     def at(self, v: Array, lam: Array | None = None) -> ContactProblem:
         """The problem with all rows at the configuration to which v (nv,) leads; see protocol.Relinearise."""
@@ -115,8 +130,11 @@ class Linearisation:
 
     def joints_at(self, v: Array, lam: Array | None = None) -> ContactProblem:
         """The same with contacts as they are at q."""
-        v_all, q_end = self._end(v)
-        return self._stiffened(self._problem(self.first, q_end, v_all, v), q_end, v, lam)
+        if self.latest is None or self.latest[0] is not v:
+            v_all, q_end = self._end(v)
+            self.latest = v, q_end, self._problem(self.first, q_end, v_all, v)
+        _, q_end, problem = self.latest
+        return self._stiffened(problem, q_end, v, lam)
 
     @property
     def start(self) -> Array:
@@ -241,12 +259,8 @@ class Linearisation:
             q_force, tau = self._halfway(v_all), 0.5 * tau
         summed = self.options.geometric == "column-sums"
         K = geometric_stiffness(self.model, q_force, self.joint_impulses(lam), tau, summed)
-        # a solver that diverges must not lose the masses in rounding
         masses = problem.A.dense.data[: 36 * len(K)].reshape(-1, 6, 6)
-        size, most = np.abs(K).max(axis=(1, 2)), STIFFEST * np.abs(masses).max(axis=(1, 2))
-        blocks = masses + np.divide(most, size, out=np.ones_like(size), where=size > most)[:, None, None] * K
-        inverses = np.linalg.inv(blocks)
-        inverses = 0.5 * (inverses + np.swapaxes(inverses, 1, 2))
+        blocks, inverses = stiffened_masses(masses, K, STIFFEST)
         H = problem.A.with_dense(equal_blocks(blocks, inverses))
         # H (v' - v_free') - J^T lam' = A (v - v_free) + H (v' - v) - J^T lam'
         missing = -problem.momentum.gain(v)
@@ -311,7 +325,8 @@ class Linearisation:
             q_force = self._halfway(v) if self.forces_at == "halfway" else None
             after = self.soft.parts_after_joints(q, v, nodes, x, ahead, q_force)
         if self.layout is not None:
-            part = joined_parts(part, self._joints(q, v, ahead))
+            own_rows = self._joints(q, v, ahead)
+            part = joined_parts(part, own_rows) if self.contact_row_count else own_rows
         for each in after:
             part = joined_parts(part, each)
         found, laws = part

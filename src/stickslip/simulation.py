@@ -11,7 +11,7 @@ import numpy as np
 from numpy.typing import ArrayLike
 
 from stickslip import checks
-from stickslip.arrays import Array
+from stickslip.arrays import Array, Bools
 from stickslip.body_description import handle_fits
 from stickslip.certificate import certify
 from stickslip.checks import finite, unit_quaternion, vector
@@ -21,6 +21,7 @@ from stickslip.contact.potentials import Known
 from stickslip.contact_report import ContactReport, report_contacts
 from stickslip.divergence import check_finite
 from stickslip.dynamics import joints, prescribed, rigid_bodies
+from stickslip.dynamics.joints import JointLayout
 from stickslip.errors import InputError
 from stickslip.geometry import rotation
 from stickslip.joint_tables import NOTHING
@@ -34,7 +35,7 @@ from stickslip.scene import KINDS, Body, Scene
 from stickslip.soft_description import SoftBody
 from stickslip.soft_linearisation import elastic_rows, soft_step
 from stickslip.soft_reading import SoftReading
-from stickslip.solvers.methods import method_of
+from stickslip.solvers.methods import begins_ahead, method_of
 from stickslip.solvers.protocol import Solver, SolvesProblems
 from stickslip.solvers.registry import DEFAULT, as_solver, make_solver
 from stickslip.stabilisation import stabilise
@@ -85,7 +86,10 @@ class Simulation(SoftReading):
             self.solver, self.stepping.joints == "potentials", bool(self.model.soft.count) and not self.elastic_rows,
             constraints_move(self.model),
         )  # fmt: skip
+        self.begins_ahead = begins_ahead(self.method) and not self.model.soft.count
         self.potentials: Known = {}
+        self._layout: tuple[Bools, JointLayout] | None = None
+        """Which joints were broken in the last step, and the layout of the others."""
         self.state = initial_state(self.model)
         self.last: StepResult | None = None
 
@@ -119,9 +123,10 @@ class Simulation(SoftReading):
         clock.append(time.perf_counter())
 
         # the problem of this step
-        linearisation = StepLinearisation(model, state, contacts, q, v, options, soft)
+        layout = self._joint_layout(state)
+        linearisation = StepLinearisation(model, state, contacts, q, v, options, soft, layout)
         warm = linearisation.remembered() if options.warm_start else None
-        problem = linearisation.at_start(warm)
+        problem = linearisation.ahead(warm) if self.begins_ahead else linearisation.at_start(warm)
         clock.append(time.perf_counter())
 
         solution = self.method(solver, linearisation, problem, warm, self.potentials)
@@ -170,6 +175,14 @@ class Simulation(SoftReading):
         timings = dict(zip(stages, np.diff(clock).tolist(), strict=True))
         soft_contacts = None if soft is None else soft.contacts
         return StepResult(after, contacts, problem, solution, certificate, warm, timings, soft_contacts, found)
+
+    def _joint_layout(self, state: State) -> JointLayout | None:
+        """How the rows of joints are stored that are not broken; made anew where one breaks."""
+        if not self.model.joints.count:
+            return None
+        if self._layout is None or not np.array_equal(self._layout[0], state.joint_broken):
+            self._layout = state.joint_broken.copy(), joints.joint_layout(self.model, state.joint_broken)
+        return self._layout[1]
 
     def run(self, steps: int, callback: Callable[[StepResult], None] | None = None) -> State:
         """Take several steps; ``callback`` sees the result of each."""

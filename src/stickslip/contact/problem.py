@@ -25,8 +25,9 @@ from stickslip.contact.momentum import Momentum
 from stickslip.contact.participating import Participating, participating
 from stickslip.contact.scale import AS_IT_IS, Scale, block_weight, island_sizes, torsion_lengths
 from stickslip.errors import InputError
+from stickslip.jit import kernel
 from stickslip.linalg import block_rows, given_inverse, inertia
-from stickslip.linalg.block_rows import BlockRows, all_sized
+from stickslip.linalg.block_rows import BlockRows
 from stickslip.linalg.dense_blocks import NOTHING
 from stickslip.linalg.inertia import Inertia
 from stickslip.linalg.islands import Islands, coupled_islands, find_islands
@@ -219,8 +220,8 @@ class ContactProblem:
     def measured_velocity(self) -> Array:
         """(m,) [m/s] the rows of q as they count in ``free_speed``."""
         q = self._rough_constraint_velocity if self._rough else self.free_constraint_velocity
-        if all_sized(self.J.row_start, 3) and (self.laws.law == CONTACT).all():
-            return q  # the common case: contacts without torsion
+        if not _counts_otherwise(self.J.row_start, self.laws.law):
+            return q  # the common case: contacts without torsion, joints without limits
         limited = np.repeat(self.laws.law == LIMIT, np.diff(self.J.row_start))
         q = np.where(limited, np.minimum(q, 0.0), q)
         turning = np.flatnonzero((self.laws.law == CONTACT) & (np.diff(self.J.row_start) > 3))
@@ -294,10 +295,9 @@ class ContactProblem:
     @cached_property
     def contact_compliance(self) -> Array | None:
         """(n,) [1/kg] compliance of each contact along its normal, zero for rigid ones; None where all are rigid."""
-        if not self.laws.compliance.any():
+        if not _has_compliant_contact(self.J.row_start, self.laws.law, self.laws.compliance):
             return None
-        found = np.where(self.laws.law == CONTACT, self.laws.compliance[self.J.row_start[:-1]], 0.0)
-        return found if found.any() else None
+        return np.where(self.laws.law == CONTACT, self.laws.compliance[self.J.row_start[:-1]], 0.0)
 
     @cached_property
     def law_weight(self) -> Array:
@@ -314,6 +314,24 @@ class ContactProblem:
         length_out = np.ones(self.block_count)
         torsion_lengths(self.J.row_start, self.laws.law, self.diagonal, length_out)
         return length_out
+
+
+@kernel
+def _counts_otherwise(row_start, law):
+    """Whether a block has rows that count in another way than others: limits, and contacts with a torsional row."""
+    for c in range(law.shape[0]):
+        if law[c] == LIMIT or (law[c] == CONTACT and row_start[c + 1] - row_start[c] > 3):
+            return True
+    return False
+
+
+@kernel
+def _has_compliant_contact(row_start, law, compliance):
+    """Whether a contact has compliance along its normal."""
+    for c in range(law.shape[0]):  # noqa: SIM110  (kernels have no generators)
+        if law[c] == CONTACT and compliance[row_start[c]] != 0.0:
+            return True
+    return False
 
 
 def reordered(problem: ContactProblem, order: Ints) -> tuple[ContactProblem, NDArray[np.intp]]:

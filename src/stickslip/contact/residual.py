@@ -114,7 +114,7 @@ def _natural_map(row_start, laws, lam, u, weight, torsion_length, opening):
             total += contact_square(row_start, laws, lam, u, weight, torsion_length, opening, c)
         else:
             for k in range(row_start[c], row_start[c + 1]):
-                total += _row_square(laws, lam, u, weight[c], c, k)
+                total += row_square(laws, lam, u, weight[c], c, k)
     return sqrt(total)
 
 
@@ -126,7 +126,7 @@ def _island_squares(row_start, laws, lam, u, weight, torsion_length, q, island, 
         for k in range(row_start[c], row_start[c + 1]):
             free_out[i] += q[k] * q[k]
             if laws.law[c] != CONTACT:
-                map_out[i] += _row_square(laws, lam, u, weight[c], c, k)
+                map_out[i] += row_square(laws, lam, u, weight[c], c, k)
         if laws.law[c] == CONTACT:
             map_out[i] += contact_square(row_start, laws, lam, u, weight, torsion_length, 1.0, c)
 
@@ -158,7 +158,7 @@ def contact_square(row_start, laws, lam, u, weight, torsion_length, opening, c):
 
 
 @kernel
-def _row_square(laws, lam, u, w, c, k):
+def row_square(laws, lam, u, w, c, k):
     """Square of the natural map of row k of a joint, limit or drive, block c."""
     gap = u[k] + laws.compliance[k] * lam[k]
     if laws.law[c] == LIMIT or laws.law[c] == BOUNDED:

@@ -132,6 +132,10 @@ class Automatic(Iterative):
 
         Sweeps go on after the ``first`` ones.
         """
+        if first is None and self.criterion == "scaled":
+            joints_alone = solve_joints(problem, warm, self.tolerance, self.max_iterations)
+            if joints_alone is not None:
+                return joints_alone
         u: Array | None = None
         if first is None:
             lam, v, best = self.start(problem, warm)

@@ -154,6 +154,12 @@ def method_of(solver: Solver, potentials: bool, soft_matrix: bool, moves: bool) 
     return _once
 
 
+def begins_ahead(method: Method) -> bool:
+    """Whether a method of steps without soft bodies is better off with a first problem linearised where the velocities
+    before the step lead: it linearises again anyway, and from there a round less is the rule."""
+    return method is _repeated
+
+
 def _own_steps(solver: Solver, step: Step, problem: ContactProblem, warm: Array | None, known: Known) -> Solution:
     """Bodies are moved by the solver; impulses of the last step are of no use to it."""
     check_taken(solver, problem)
@@ -201,13 +207,17 @@ def _repeated(solver: Solver, step: Step, problem: ContactProblem, warm: Array |
 
         return solve_repeatedly(hurrying, part.problem, start, nearby)
 
-    groups = [[int(i)] for i in np.flatnonzero(jointed)]
-    groups += [np.flatnonzero(~jointed).tolist()] if not jointed.all() else []
-    lam, v, found = solve_apart(problem, islands, groups, warm, alone)
-    whole = joined(lam, v, found)
+    lam, v, found = solve_apart(problem, islands, groups_of(np.flatnonzero(jointed)), warm, alone)
+    others = np.flatnonzero(~jointed).tolist()
     columns = np.zeros(len(problem.J.column_start) - 1, dtype=np.bool_)
     columns[islands.column_order] = np.repeat(jointed, np.diff(islands.column_start))
-    return judged(solver, problem, whole.changed(problem=_moved_where(columns, problem, step.joints_at(whole.v))))
+    start = problem if columns.all() else step.at_start()
+    if not columns.all():
+        lam_start, v_start, more = solve_apart(start, islands, [others] if others else [], warm, alone)
+        still = np.repeat(~columns, np.diff(problem.J.column_start))
+        lam, v, found = lam + lam_start, np.where(still, v_start, v), [*found, *more]
+    whole = joined(lam, v, found)
+    return judged(solver, problem, whole.changed(problem=_moved_where(columns, start, step.joints_at(whole.v))))
 
 
 def _island_of_blocks(islands: Islands) -> Ints:
@@ -287,7 +297,6 @@ def solve_repeatedly(
     """
     started = time.perf_counter()
     tight = is_dataclass(solver) and np.isfinite(solver.tolerance)
-    finer = with_options(solver, {"tolerance": FINER * solver.tolerance}) if tight else solver
     solution = _solve(solver, problem, warm)
     best, best_value, idle = solution, np.inf, 0
     ended: Status | None = None
@@ -308,7 +317,10 @@ def solve_repeatedly(
         problem, start = nearby, None if start is None else v
         # where rounds no longer gain, what each solve leaves may be what the next one sees
         used = solution.iterations, time.perf_counter() - started
-        following = left(solver if idle == 0 else finer, *used)
+        finer = solver
+        if idle > 0 and tight:
+            finer = with_options(solver, {"tolerance": FINER * solver.tolerance})
+        following = left(finer, *used)
         if following is None:
             ended = spent(solver, *used)
             break

@@ -144,6 +144,10 @@ class Step(Protocol):
         """Whether the problem depends on where it is linearised, beside its contacts."""
         ...
 
+    def at_start(self, lam: Array | None = None) -> ContactProblem:
+        """The problem linearised at the start of the step."""
+        ...
+
     def at(self, v: Array, lam: Array | None = None) -> ContactProblem:
         """The problem with all rows at the configuration to which v (nv,) leads; see Relinearise."""
         ...
