@@ -23,6 +23,7 @@ from stickslip.solvers.budget import Clock
 from stickslip.solvers.first_sweeps import FirstSweeps
 from stickslip.solvers.implicit import ImplicitComplementarity
 from stickslip.solvers.iterative import MOST_WORSENING, Iterative
+from stickslip.solvers.joint_newton import solve_joints
 from stickslip.solvers.nsgs import NonsmoothGaussSeidel
 from stickslip.solvers.protocol import ALL_FRICTION_SETS, Relinearise, Solution, Status, Takes
 from stickslip.solvers.prox_gs import ProxGaussSeidel, apart, first_solution
