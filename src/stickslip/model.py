@@ -113,7 +113,7 @@ class Model:
         """Number of bodies, fixed ones included."""
         return len(self.body_names)
 
-    @property
+    @cached_property
     def rigid_dof_count(self) -> int:
         """Number of unknown velocities of rigid bodies, which come first."""
         return 6 * len(self.dynamic)
@@ -123,7 +123,7 @@ class Model:
         """Number of unknown velocities."""
         return self.rigid_dof_count + 3 * len(self.soft.free)
 
-    @property
+    @cached_property
     def contact_rows(self) -> int:
         """Rows of every contact: normal and two tangents, and torsion where any pair of materials has it."""
         return 4 if self.pairs.friction[:, :, 2].any() else 3
@@ -132,6 +132,16 @@ class Model:
     def rigid_columns(self) -> Ints:
         """(nd + 1,) where the unknowns of each dynamic body start."""
         return 6 * np.arange(len(self.dynamic) + 1, dtype=np.int32)
+
+    @cached_property
+    def rigid_blocks(self) -> Ints:
+        """(nd + 1,) where the mass blocks of each dynamic body start."""
+        return 36 * np.arange(len(self.dynamic) + 1, dtype=np.int32)
+
+    @cached_property
+    def resting(self) -> Ints:
+        """Body indices of the static bodies."""
+        return np.flatnonzero(self.body_kind == STATIC).astype(np.int32)
 
     @cached_property
     def columns(self) -> Ints:

@@ -137,6 +137,16 @@ class ContactProblem:
         """q = J v_free + bias (m,) [m/s]: the constraint velocity without impulses."""
         return self.constraint_velocity(self.v_free)
 
+    @cached_property
+    def before(self) -> Array | None:
+        """u (m,) [m/s] at ``v_before``; whoever knows it says so by ``starting_at``."""
+        return None if self.v_before is None else self.constraint_velocity(self.v_before)
+
+    def starting_at(self, before: Array) -> ContactProblem:
+        """The problem itself, with what is known of ``before``."""
+        self.__dict__["before"] = before
+        return self
+
     @property
     def _rough(self) -> bool:
         """Whether what residuals are measured by comes from the diagonal blocks of A: nothing is factorised for it."""
@@ -173,7 +183,7 @@ class ContactProblem:
     def measured_velocity(self) -> Array:
         """(m,) [m/s] the rows of q as they count in ``free_speed``."""
         q = self._rough_constraint_velocity if self._rough else self.free_constraint_velocity
-        if all_sized(self.J.row_start, 3) and (self.laws.law == CONTACT).all():
+        if (self.J.contact_height == 3 or all_sized(self.J.row_start, 3)) and (self.laws.law == CONTACT).all():
             return q  # the common case: contacts without torsion
         limited = np.repeat(self.laws.law == LIMIT, np.diff(self.J.row_start))
         q = np.where(limited, np.minimum(q, 0.0), q)
