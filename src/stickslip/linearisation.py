@@ -21,12 +21,13 @@ from numpy.typing import NDArray
 from stickslip.arrays import Array, Bools, LongInts
 from stickslip.collision.contacts import Contacts
 from stickslip.collision.matching import match
-from stickslip.contact.block_laws import Laws, contact_laws
+from stickslip.contact.block_laws import Laws, friction_laws
 from stickslip.contact.momentum import Momentum
 from stickslip.contact.problem import KINDS, ContactProblem
-from stickslip.contact.scale import Scale
+from stickslip.contact.scale import AS_IT_IS
 from stickslip.dynamics import contact_motion, contact_rows, joints, prescribed, rigid_bodies
 from stickslip.dynamics.cavities import volume
+from stickslip.dynamics.contact_rows import FirstRows
 from stickslip.dynamics.contact_springs import normal_compliance
 from stickslip.dynamics.joint_projection import tangent_velocity
 from stickslip.dynamics.joint_stiffness import geometric_stiffness, stiffened_masses
@@ -52,12 +53,11 @@ KIND = {kind: number for number, kind in enumerate(KINDS)}
 
 
 class Rows(NamedTuple):
-    """Contact rows at one linearisation."""
+    """Rows (m,) of contacts between rigid bodies at one linearisation; a part of ``contact_rows.FirstRows``."""
 
     J: BlockRows
     bias: Array
     prescribed: Array
-    """(m,) [m/s] the part of the bias that is the velocity of bodies with prescribed motion."""
 
 
 def constraints_move(model: Model) -> bool:
@@ -89,20 +89,23 @@ class Linearisation:
         rule = options.rule
         self.means, self.forces_at, self.settles = rule.mean_velocities, rule.forces_at, rule.settles
         self.middle = rigid_bodies.advance(q, v, 0.5 * options.dt) if self.means else q
-        self.A = rigid_bodies.mass_blocks(model, self.middle)
-        self.v_free = rigid_bodies.free_velocity(model, self.middle, v, state.force, options.dt)
+        self.A, self.v_free = rigid_bodies.free_motion(model, self.middle, v, state.force, options.dt)
+        rigid_start = v[model.dynamic].ravel()
         if self.means:  # of the mean velocity, which gains half of what that at the end does
             self.A = self.A.scaled(rule.gain)
-            before = v[model.dynamic].ravel()
-            self.v_free = before + (self.v_free - before) / rule.gain
+            self.v_free = rigid_start + (self.v_free - rigid_start) / rule.gain
+        self.start = rigid_start
+        """(nv,) velocities at which the problem of ``at_start`` is linearised."""
+        if soft is not None:
+            self.start = np.concatenate([rigid_start, soft.motion.v[model.soft.free].ravel()])
         springs = normal_compliance(contacts.compliance, options, model.contact_rows)
-        self.laws = contact_laws(contacts.friction, model.contact_rows)._replace(compliance=springs)
+        self.laws = friction_laws(contacts.friction, springs)
         self.layout = layout
         self.radii: Array | None = None
         self.rigid_row_count = model.contact_rows * len(contacts)
         self.contact_row_count = self.rigid_row_count + (soft.contact_part.rows.J.row_count if soft else 0)
         self.weld_row = self.contact_row_count + (0 if self.layout is None else len(self.layout.row))
-        self.first = self._first_rows()
+        self.first = contact_rows.first_rows(model, contacts, q, v, rigid_start, options)
         self.latest: tuple[Array, Array, ContactProblem] | None = None
         """Velocities of the latest ``joints_at``, where they led, and the problem there, which the last round asks for
         again without the turning of forces."""
@@ -110,6 +113,8 @@ class Linearisation:
     def at_start(self, lam: Array | None = None) -> ContactProblem:
         """The problem with its rows at q; with lam (m,), joint forces of about that size turn with the bodies."""
         problem = self._problem(self.first, self.q, self.v, None)
+        if lam is None or self.layout is None:
+            return problem
         # where the rows are, as if nothing moved; with mean velocities they are where those before the step lead
         about = self.start if self.means else np.zeros(problem.unknown_count)
         return self._stiffened(problem, self.q, about, lam)
@@ -125,7 +130,7 @@ class Linearisation:
     def at(self, v: Array, lam: Array | None = None) -> ContactProblem:
         """The problem with all rows at the configuration to which v (nv,) leads; see protocol.Relinearise."""
         v_all, q_end = self._end(v)
-        rows = self._moved_rows(v, q_end) if len(self.contacts) else self.first
+        rows: Rows | FirstRows = self._moved_rows(v, q_end) if len(self.contacts) else self.first
         return self._stiffened(self._problem(rows, q_end, v_all, v), q_end, v, lam)
 
     def joints_at(self, v: Array, lam: Array | None = None) -> ContactProblem:
@@ -137,12 +142,6 @@ class Linearisation:
         return self._stiffened(problem, q_end, v, lam)
 
     @property
-    def start(self) -> Array:
-        """Velocities (nv,) at which the problem of ``at_start`` is linearised."""
-        rigid = self.v[self.model.dynamic].ravel()
-        return rigid if self.soft is None else np.concatenate([rigid, self.soft.motion.v[self.model.soft.free].ravel()])
-
-    @property
     def moves(self) -> bool:
         """Whether the problem depends on where it is linearised, beside its contacts."""
         return constraints_move(self.model)
@@ -150,7 +149,10 @@ class Linearisation:
     def remembered(self) -> Array:
         """Impulses (m,) of the last step, matched to the rows of this one."""
         state = self.state
-        parts = [match(self.contacts, self.model.contact_rows, state.contact_key, state.contact_impulse)]
+        own = match(self.contacts, self.model.contact_rows, state.contact_key, state.contact_impulse)
+        if self.soft is None and self.layout is None:
+            return own
+        parts = [own]
         if self.soft is not None:
             parts.append(self.soft.remembered_contacts())
         if self.layout is not None:
@@ -220,8 +222,7 @@ class Linearisation:
 
     def _end(self, v: Array) -> tuple[Array, Array]:
         """Velocities (nb, 6) of all bodies, and the configuration (nb, 7) at the end of the step."""
-        v_all = rigid_bodies.scatter(self.model, self.v, v)
-        moved = rigid_bodies.advance(self.q, v_all, self.options.horizon)
+        v_all, moved = rigid_bodies.moved(self.model, self.q, self.v, v, self.options.horizon)
         return v_all, prescribed.positions(self.model, moved, self.state.time + self.options.dt)
 
     def _halfway(self, v: Array) -> Array:
@@ -277,14 +278,6 @@ class Linearisation:
         scale = problem.with_speed()._replace(masses=problem.masses)  # the same measures
         return replace(problem, momentum=momentum, scale=scale).trusted()
 
-    def _first_rows(self) -> Rows:
-        """Contact rows at q; the part of the bias that gaps and impacts make is kept for later linearisations."""
-        J, carried = self._contact_rows(self.contacts.point, self.q)
-        u_before = block_rows.apply(J, self.v[self.model.dynamic].ravel()) + carried
-        gaps = self.contacts.gap, self.contacts.restitution
-        self.gap_bias = contact_rows.gap_bias(*gaps, u_before, self.options, self.contacts.compliance)
-        return Rows(J, carried + self.gap_bias, carried)
-
     def _moved_rows(self, v: Array, q_end: Array) -> Rows:
         """Contact rows at q_end (nb, 7): on normals, the growth of the gap takes the place of the relative velocity."""
         if self.radii is None:
@@ -292,10 +285,10 @@ class Linearisation:
         point, growth = contact_motion.moved_contacts(self.contacts, self.radii, self.q, q_end)
         stay = self.forces_at == "found"
         J, carried = (self.first.J, self.first.prescribed) if stay else self._contact_rows(point, q_end)
-        bias = carried + self.gap_bias
+        bias = carried + self.first.gap_bias
         normal = slice(0, None, self.model.contact_rows)
         moved = block_rows.apply(J, v[: self.model.rigid_dof_count])
-        bias[normal] = self.gap_bias[normal] + growth / self.options.horizon - moved[normal]
+        bias[normal] = self.first.gap_bias[normal] + growth / self.options.horizon - moved[normal]
         return Rows(J, bias, carried)
 
     def _contact_rows(self, point: Array, q: Array) -> tuple[BlockRows, Array]:
@@ -304,13 +297,19 @@ class Linearisation:
         J = contact_rows.contact_jacobian(*where, point)
         return J, contact_rows.contact_velocities(*where, self.v, prescribed_only=True, point=point)
 
-    def _problem(self, rows: Rows, q: Array, v: Array, at: Array | None) -> ContactProblem:
+    def _problem(self, rows: Rows | FirstRows, q: Array, v: Array, at: Array | None) -> ContactProblem:
         """The problem of these contact rows, and of all else at q (nb, 7) with v (nb, 6), where ``at`` (nv,) led.
 
         With None for ``at``, at the start of the step.
         """
         ahead, h = at is not None, self.options.dt
         A, v_free = self._free(q, at)
+        if self.soft is None and self.layout is None:
+            problem = ContactProblem(
+                Momentum(A, v_free), rows.J, rows.bias, self.laws, h, rows.prescribed, v_before=self.start,
+                gap=self.contacts.gap,
+            )  # fmt: skip
+            return (problem.starting_at(rows.before) if isinstance(rows, FirstRows) else problem).trusted()
         part = Part(SoftRows(rows.J, rows.bias, rows.prescribed, np.zeros(len(rows.bias))), self.laws)
         after: list[Part] = []
         response: Array | None = None
@@ -331,7 +330,7 @@ class Linearisation:
             part = joined_parts(part, each)
         found, laws = part
         gap = self.contacts.gap if self.soft is None else np.concatenate([self.contacts.gap, self.soft.contacts.gap])
-        scale = Scale()
+        scale = AS_IT_IS
         if self.soft is not None:
             none = np.zeros(self.model.rigid_dof_count)
             scale = scale._replace(momentum=np.concatenate([none, self.soft.momentum_size]))

@@ -113,7 +113,7 @@ class Model:
         """Number of bodies, fixed ones included."""
         return len(self.body_names)
 
-    @property
+    @cached_property
     def rigid_dof_count(self) -> int:
         """Number of unknown velocities of rigid bodies, which come first."""
         return 6 * len(self.dynamic)
@@ -162,6 +162,11 @@ class Model:
     def rigid_columns(self) -> Ints:
         """(nd + 1,) where the unknowns of each dynamic body start."""
         return 6 * np.arange(len(self.dynamic) + 1, dtype=np.int32)
+
+    @cached_property
+    def rigid_blocks(self) -> Ints:
+        """(nd + 1,) where the mass blocks of each dynamic body start."""
+        return 36 * np.arange(len(self.dynamic) + 1, dtype=np.int32)
 
     @cached_property
     def columns(self) -> Ints:

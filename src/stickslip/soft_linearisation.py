@@ -15,7 +15,7 @@ from stickslip.arrays import Array, Bools, LongInts
 from stickslip.collision.contacts import Contacts
 from stickslip.collision.matching import match, remember
 from stickslip.collision.soft_contacts import find_soft_contacts
-from stickslip.contact.block_laws import Laws, contact_laws, joined_laws
+from stickslip.contact.block_laws import Laws, friction_laws, joined_laws
 from stickslip.contact.laws import BILATERAL, ELASTIC
 from stickslip.contact.momentum import Momentum
 from stickslip.dynamics import contact_rows, soft_bodies, soft_rows
@@ -250,7 +250,7 @@ class SoftLinearisation:
         gaps = contact_rows.gap_bias(contacts.gap, contacts.restitution, before, self.options, contacts.compliance)
         springs = normal_compliance(contacts.compliance, self.options)
         rows = SoftRows(J, carried + gaps, carried, springs)
-        return Part(rows, contact_laws(contacts.friction)._replace(compliance=springs))
+        return Part(rows, friction_laws(contacts.friction, springs))
 
 
 def _laws(law: int, rows: SoftRows) -> Laws:

@@ -138,6 +138,16 @@ class ContactProblem:
         """q = J v_free + bias (m,) [m/s]: the constraint velocity without impulses."""
         return self.constraint_velocity(self.v_free)
 
+    @cached_property
+    def before(self) -> Array | None:
+        """u (m,) [m/s] at ``v_before``; whoever knows it says so by ``starting_at``."""
+        return None if self.v_before is None else self.constraint_velocity(self.v_before)
+
+    def starting_at(self, before: Array) -> ContactProblem:
+        """The problem itself, with what is known of ``before``."""
+        self.__dict__["before"] = before
+        return self
+
     @property
     def _rough(self) -> bool:
         """Whether what residuals are measured by comes from the diagonal blocks of A: nothing is factorised for it."""

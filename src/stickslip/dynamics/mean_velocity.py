@@ -37,10 +37,10 @@ def allowed_approach(gap, speed, h, recovery, fastest):
 
 
 @kernel
-def gap_bias(gap, restitution, before, h, slop, recovery, fastest, least, bias_out):
-    """Part of the bias (nc, rows) [m/s] that gaps and impacts make; see the top of this file.
+def mean_gap_bias(gap, restitution, before, h, slop, recovery, fastest, least, bias_out):
+    """Part of the bias (nc, rows) [m/s] that gaps (nc,) [m] and impacts make; before (nc, rows) [m/s] at the start.
 
-    before (nc, rows) [m/s] at the start; gaps within ``slop`` count as zero.
+    See the top of this file; gaps within ``slop`` count as zero.
     """
     for c in range(gap.shape[0]):
         speed, e = before[c, 0], restitution[c, 0]

@@ -9,7 +9,12 @@ from stickslip.state import State
 
 
 def velocities(model: Model, state: State, h: float) -> Array:
-    """v (nb, 6) at the start of a step, with the mean velocity over the step for bodies with a motion."""
+    """v (nb, 6) at the start of a step, with the mean velocity over the step for bodies with a motion.
+
+    The array of the state itself where nothing is prescribed but rest.
+    """
+    if not model.motions and not state.v[model.static].any():
+        return state.v
     v = state.v.copy()
     v[model.static] = 0.0
     for i, motion in model.motions.items():
