@@ -1,4 +1,4 @@
-# make demo | test | attack | lint | bench | gallery | format | clean
+# make demo | test | attack | digests | lint | bench | gallery | format | clean
 # Every target makes its own environment in .venv; only python3 (3.11 or later), pip and make are assumed.
 
 PYTHON ?= python3
@@ -9,14 +9,16 @@ PIP    := $(BIN)/python -m pip --quiet --disable-pip-version-check --no-input
 PYTEST_ARGS ?= -n 2 --dist worksteal
 ATTACK_SEED ?= 20261117
 ATTACK_ARGS ?= --minutes 60
+DIGESTS     ?= digests.json
 
 .DEFAULT_GOAL := help
-.PHONY: help demo test attack lint format bench gallery clean
+.PHONY: help demo test attack digests lint format bench gallery clean
 
 help:
 	@echo "make demo    run the demo scene, render a picture and a page of it"
 	@echo "make test    run the tests"
 	@echo "make attack  try random problems, scenes, files and calls for an hour, on all cores (ATTACK_SEED, ATTACK_ARGS)"
+	@echo "make digests hash the states of 21 scenes with 6 solvers each; compare with those of an earlier run (DIGESTS=FILE)"
 	@echo "make lint    ruff, mypy and the import layers"
 	@echo "make format  let ruff format the code"
 	@echo "make bench   run the benchmarks, against other engines too (large downloads)"
@@ -39,6 +41,11 @@ attack: $(STAMPS)/dev
 	@echo "Seed $(ATTACK_SEED); report: $(CURDIR)/attack.json"
 	@$(BIN)/python tests/attack/run.py --seed $(ATTACK_SEED) --report attack.json $(ATTACK_ARGS)
 
+# The first run writes the file, later ones compare with it. Bits depend on the machine, so it is not part of the project.
+digests: $(STAMPS)/dev
+	@if [ -e "$(DIGESTS)" ]; then $(BIN)/python benchmarks/digests.py --against "$(DIGESTS)"; \
+	else $(BIN)/python benchmarks/digests.py --out "$(DIGESTS)" && echo "Written: $(DIGESTS)"; fi
+
 # All four run, whatever the first ones say.
 lint: $(STAMPS)/dev
 	@status=0; \
@@ -59,7 +66,7 @@ gallery: $(STAMPS)/view
 	@$(BIN)/python docs/make_gallery.py $(GALLERY_ARGS)
 
 clean:
-	@rm -rf $(VENV) build dist .pytest_cache .mypy_cache .ruff_cache .import_linter_cache .hypothesis demo.h5 demo.h5.partial demo.png demo.html attack.json
+	@rm -rf $(VENV) build dist .pytest_cache .mypy_cache .ruff_cache .import_linter_cache .hypothesis demo.h5 demo.h5.partial demo.png demo.html attack.json digests.json
 	@find src tests -name __pycache__ -type d -prune -exec rm -rf {} +
 
 # The environment. A stamp is newer than pyproject.toml when its extra is installed. Hatchling is installed

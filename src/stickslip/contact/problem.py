@@ -49,16 +49,16 @@ class ContactProblem:
     step: float = 1.0
     """[s] time over which impulses act: lam / step are forces. Only conversions to forces and lengths read it."""
     prescribed: Array | None = None
-    """(m,) [m/s] part of the bias that is the velocity of bodies with prescribed motion; None where nothing says."""
+    """(m,) [m/s] part of the bias that is the velocity of bodies with prescribed motion; None where it is not known."""
     soft: bool = False
     """Whether W is that of soft bodies, whose contacts do not determine each other; a hint for solvers that choose."""
     v_before: Array | None = None
-    """(nv,) velocities at the start of the step, from which solvers of velocities begin; None where nothing says."""
+    """(nv,) velocities at the start of the step, from which solvers of velocities begin; None where it is not known."""
     gap: Array | None = None
-    """(nc,) [m] gaps of the contacts where they were found, which the bias holds capped; None where nothing says."""
+    """(nc,) [m] gaps of the contacts where they were found, which the bias holds capped; None where it is not known."""
     keys: LongInts | None = None
     """(n, 2) which kind of constraint each block is (KINDS) and its number among them, the same from step to step; None
-    where nothing says."""
+    where they are not known."""
     scale: Scale = AS_IT_IS
     """What its errors are measured by, where its own numbers do not tell."""
     _sound: bool = field(default=False, init=False, repr=False)

@@ -338,7 +338,7 @@ def _first_velocities(problem: ContactProblem, warm: Array | None) -> Array:
 def _in_flight(problem: ContactProblem, v: Array) -> Array:
     """Velocities v (nv,) where soft bodies that nothing touches have the acceleration that each has as a whole.
 
-    Iterations bring news from node to node, and a step that is small says little of what all nodes have in common.
+    Information travels one node per iteration, and a small step says little of what all nodes have in common.
     """
     out, A, J = np.array(v, dtype=np.float64), problem.A, problem.J
     touched = np.zeros(problem.unknown_count, dtype=np.bool_)

@@ -1,7 +1,7 @@
 """Coarse levels of the step-size matrix: steps that whole groups of nodes take together.
 
-A diagonal W moves news from a node to its neighbours only, so iterations grow with the stiffness of a body and with the
-number of its nodes. Prop. 3 of [lee2023] asks W to be diagonal at nodes in contact, and nowhere else. So
+With a diagonal W information travels one node per iteration, so iterations grow with the stiffness of a body and
+with the number of its nodes. Prop. 3 of [lee2023] asks W to be diagonal at nodes in contact, and nowhere else. So
 
     W = share (diag(w) + sum_l Z_l diag(w_l) Z_l^T)                  with a share of 1 at nodes in contact
 

@@ -313,7 +313,7 @@ class _Iterates:
         return sqrt(float(length(error)) ** 2 + float(length(v - problem.velocity(lam))) ** 2)
 
     def solution(self, status: Status, iterations: int, timings: dict[str, float]) -> Solution:
-        """The last iterate, or the best one where the last has wandered off."""
+        """The last iterate, or the best one where the last is much worse."""
         lam, v = self.lam, self.v if self.relinearise is not None else self.v_of_lam
         if not self.value <= MOST_WORSENING * self.best:
             lam, v = self.best_at

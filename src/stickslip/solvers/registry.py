@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import warnings
+from collections.abc import Mapping
 from dataclasses import dataclass, fields, is_dataclass
 from importlib.metadata import EntryPoint, entry_points
 from math import inf
@@ -103,6 +104,16 @@ def option_defaults(name: str) -> dict[str, Any]:
     kind = find_solver(name)
     plain = kind()
     return {item.name: getattr(plain, item.name) for item in fields(kind) if item.init}
+
+
+def law_of(name: str, options: Mapping[str, Any]) -> str:
+    """The contact law that a solver obeys which somebody used; "exact" where it is not known here."""
+    if name not in known_solvers():
+        return "exact"
+    try:
+        return str(make_solver(name, **options).takes.law)
+    except InputError:  # options of another version
+        return str(make_solver(name).takes.law)
 
 
 def make_solver(name: str, **options: object) -> Solver:

@@ -61,7 +61,7 @@ TIGHTER = 0.01
 POLISHES = 3
 """Corrections of impulses at most, where velocities are right and the last digits of impulses are not."""
 IDLE = 3
-"""Iterations that lower neither the function nor the error, after which rounding has the word."""
+"""Iterations that lower neither the function nor the error, below which rounding dominates."""
 LEAST = 1e-14
 """Share of the function by which an iteration should lower it."""
 NEAR = 0.01

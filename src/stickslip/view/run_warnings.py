@@ -13,7 +13,6 @@ from typing import TYPE_CHECKING, Literal
 
 import numpy as np
 
-from stickslip.errors import StickslipError
 from stickslip.names import visible
 from stickslip.view.course import Course, course_of_recording
 from stickslip.view.quantity_words import (
@@ -384,14 +383,9 @@ def verdict(recording: Recording, warnings: list[RunWarning]) -> str:
 
 def solver_law(recording: Recording) -> str:
     """The law that the solver of a recording obeys."""
-    from stickslip.solvers.registry import known_solvers, make_solver
+    from stickslip.solvers.registry import law_of
 
-    if recording.solver not in known_solvers():
-        return "exact"
-    try:
-        return str(make_solver(recording.solver, **recording.solver_options).takes.law)
-    except StickslipError:  # options of another version
-        return str(make_solver(recording.solver).takes.law)
+    return law_of(recording.solver, recording.solver_options)
 
 
 def _at(course: Course, frame: int) -> float:
