@@ -140,7 +140,7 @@ def _check_parts(A: Inertia) -> None:
     for name, part, kind in kinds:
         if not isinstance(part, kind) and (part is not None or name == "dense"):
             raise InputError(f"problem: A.{name} is {type(part).__name__}; it must be {kind.__name__}")
-    if A.given is not None and (A.sparse is not None or len(A.dense.start) != 1):
+    if A.given is not None and (A.sparse is not None or np.shape(A.dense.start) != (1,)):
         raise InputError("problem: A has an inverse that is given and blocks beside it; it must be one of both")
 
 
