@@ -205,7 +205,7 @@ def test_linearising_again_closes_joints_at_position_level() -> None:
     model = compile_scene(scene)
     state = initial_state(model)
     A = np.zeros((18, 18))
-    for k, block in enumerate(rigid_bodies.mass_blocks(model, state.q).data.reshape(-1, 6, 6)):
+    for k, block in enumerate(rigid_bodies.mass_blocks(model, state.q).dense.data.reshape(-1, 6, 6)):
         A[6 * k : 6 * k + 6, 6 * k : 6 * k + 6] = block
     free = rigid_bodies.free_velocity(model, state.q, state.v, state.force, H)
     v, q, ahead, errors = state.v, state.q, False, []

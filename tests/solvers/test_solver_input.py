@@ -178,10 +178,11 @@ def test_a_problem_is_checked_once(monkeypatch: pytest.MonkeyPatch) -> None:
     from stickslip.contact import checks
 
     seen, problem = [], replace(tower(2))  # a copy is another problem
-    monkeypatch.setattr(checks, "check_tables", lambda A, J: seen.append(J))
+    monkeypatch.setattr(checks, "check_tables", lambda A, J: seen.append(A))
     for _ in range(3):
         make_solver("auto").solve(problem)
     assert len(seen) == 1
+    assert seen[0] is problem.A
 
 
 def test_linearising_again_must_keep_the_structure() -> None:

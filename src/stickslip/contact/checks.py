@@ -168,7 +168,7 @@ def _check_parts(name: str, A: Inertia) -> None:
     for item, part, kind in kinds:
         if not isinstance(part, kind) and (part is not None or item == "dense"):
             raise InputError(f"problem: {name}.{item} is {type(part).__name__}; it must be {kind.__name__}")
-    if A.given is not None and (A.sparse is not None or len(A.dense.start) != 1):
+    if A.given is not None and (A.sparse is not None or np.shape(A.dense.start) != (1,)):
         raise InputError(f"problem: {name} has an inverse that is given and blocks beside it; it must be one of both")
 
 

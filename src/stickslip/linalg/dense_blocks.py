@@ -41,8 +41,7 @@ class DenseBlocks(NamedTuple):
     @property
     def uniform(self) -> int:
         """Unknowns of every block where all have as many, else 0; those of a rigid body where there are no blocks."""
-        width = int(self.start[1] - self.start[0]) if self.block_count else BODY
-        return width if all_sized(self.start, width) else 0
+        return int(_uniform(self.start))
 
     def solve(self, f: Array) -> Array:
         """A^-1 f."""
@@ -146,6 +145,13 @@ def rigid_inverses(blocks: DenseBlocks) -> Array | None:
     """A^-1 (nb, 7) of blocks of six that are those of free rigid bodies, see ``Inertia.rigid_inverses``; else None."""
     compact = np.empty((blocks.block_count, 7))
     return compact if _rigid_inverses(blocks.inverse.reshape(-1, 6, 6), compact) else None
+
+
+@kernel
+def _uniform(start):
+    """The size of all blocks that start at ``start`` (n + 1,), 0 where they differ."""
+    width = start[1] - start[0] if start.shape[0] > 1 else BODY
+    return width if all_sized(start, width) else 0
 
 
 @kernel

@@ -77,7 +77,7 @@ class GivenInverse(NamedTuple):
         if not all_sized(J.row_start, 3):
             return None
         if len(self.data) == J.row_count**2:
-            return _full_blocks(self.data.reshape(J.row_count, -1), J.row_start)
+            return _full_blocks(self.data.reshape(J.row_count, J.row_count), J.row_start)
         return _in_threes(self.matrix(), J)
 
 

@@ -86,7 +86,8 @@ class Inertia:
 
     def apply(self, v: Array) -> Array:
         """A v; an InputError where only the inverse is known."""
-        self.require_blocks("products with A = W^-1 do not exist")
+        if self.given is not None:
+            self.require_blocks("products with A = W^-1 do not exist")
         dense = self.dense
         if self.sparse is None:
             return product(dense, dense.data, v, self.uniform)
@@ -186,11 +187,11 @@ class Inertia:
 
     def bodies(self, columns: int) -> Ints:
         """(columns,) column blocks of one soft body have the number of its first one, others their own."""
-        first = self.dense.block_count
         body: Ints = np.arange(columns, dtype=np.int32)
-        for part in self.nodes.parts:
-            head = first + part.first
-            body[head : head + part.pattern.size] = head
+        if self.sparse is not None:
+            for part in self.sparse.parts:
+                head = self.dense.block_count + part.first
+                body[head : head + part.pattern.size] = head
         return body
 
     def soft_unknowns(self) -> list[slice]:
