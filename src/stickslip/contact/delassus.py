@@ -11,7 +11,7 @@ from stickslip.linalg import block_rows
 from stickslip.linalg.block_rows import BlockRows
 
 if TYPE_CHECKING:
-    from scipy.sparse import csr_array
+    pass
 
 
 def blocks(J: BlockRows, response: BlockRows) -> BlockRows:
@@ -19,35 +19,39 @@ def blocks(J: BlockRows, response: BlockRows) -> BlockRows:
 
     Blocks of a row are in the order of their columns. A body with k contacts makes k^2 blocks.
     """
-    from scipy.sparse import csr_array
-
-    count = J.block_count
-    left, right = (_pattern(rows) for rows in (J, response))
-    pattern = csr_array(left @ right.T)
-    pattern.sort_indices()
-    start, column = pattern.indptr.astype(np.int32), pattern.indices.astype(np.int32)
+    mover_start, mover, entry_of = block_rows.movers(response)
+    start, column = _pattern(J, mover_start, mover)
     height = np.diff(J.row_start)
     size = np.repeat(height, np.diff(start)) * height[column]
     data_start = block_rows.summed(size)
     data = np.zeros(int(data_start[-1]))
-    # entries of the response by column block: the constraints that move it
-    constraint = np.repeat(np.arange(count, dtype=np.int32), np.diff(response.entry_start))
-    order = np.lexsort((constraint, response.entry_column)).astype(np.int32)
-    moved = np.bincount(response.entry_column, minlength=len(J.column_start) - 1)
-    mover_start = block_rows.summed(moved)
     _fill_blocks(
-        J, response, mover_start, constraint[order], order, start, column, data_start, data,
-        np.zeros(count, dtype=np.int32),
+        J, response, mover_start, mover, entry_of, start, column, data_start, data,
+        np.zeros(J.block_count, dtype=np.int32),
     )  # fmt: skip
     return BlockRows(J.row_start, start, column, data_start, data, J.row_start)
 
 
-def _pattern(rows: BlockRows) -> csr_array:
-    """Which column blocks each constraint block has (n, column blocks)."""
-    from scipy.sparse import csr_array
-
-    ones = np.ones(len(rows.entry_column), dtype=np.int32)
-    return csr_array((ones, rows.entry_column, rows.entry_start), (rows.block_count, len(rows.column_start) - 1))
+@kernel
+def _pattern(J, mover_start, mover):
+    """Blocks of W: where those of each row start, and their columns, ascending; movers: block_rows.movers."""
+    n = J.row_start.shape[0] - 1
+    start, mark, found = np.zeros(n + 1, np.int32), np.full(n, -1, np.int32), 0
+    column = np.empty(8 * n + 16, np.int32)
+    for c in range(n):
+        for e in range(J.entry_start[c], J.entry_start[c + 1]):
+            b = J.entry_column[e]
+            for x in range(mover_start[b], mover_start[b + 1]):
+                d = mover[x]
+                if mark[d] != c:
+                    mark[d] = c
+                    if found == column.shape[0]:
+                        column = np.concatenate((column, np.empty(found, np.int32)))
+                    column[found] = d
+                    found += 1
+        column[start[c] : found].sort()
+        start[c + 1] = found
+    return start, column[:found].copy()
 
 
 @kernel

@@ -184,6 +184,25 @@ def all_sized(start, size):
 
 
 @kernel
+def movers(rows):
+    """Entries by column block: where those of each start, their constraint blocks, ascending, and their numbers."""
+    columns = rows.column_start.shape[0] - 1
+    start = np.zeros(columns + 1, np.int32)
+    for e in range(rows.entry_column.shape[0]):
+        start[rows.entry_column[e] + 1] += 1
+    for b in range(columns):
+        start[b + 1] += start[b]
+    to = start[:columns].copy()
+    block, entry = np.empty(start[columns], np.int32), np.empty(start[columns], np.int32)
+    for c in range(rows.row_start.shape[0] - 1):
+        for e in range(rows.entry_start[c], rows.entry_start[c + 1]):
+            at = to[rows.entry_column[e]]
+            block[at], entry[at] = c, e
+            to[rows.entry_column[e]] += 1
+    return start, block, entry
+
+
+@kernel
 def _clear_rows(rows, out, data_out):
     """data_out = 0 in the rows that are out."""
     for c in range(rows.row_start.shape[0] - 1):

@@ -16,7 +16,7 @@ import numpy as np
 
 from stickslip.arrays import Array, Ints, LongInts
 from stickslip.jit import inner_kernel, kernel
-from stickslip.linalg.block_rows import BlockRows
+from stickslip.linalg.block_rows import BlockRows, movers
 from stickslip.linalg.minimum_degree import minimum_degree
 
 FEW = 256
@@ -63,7 +63,7 @@ def known_order(J: BlockRows) -> Ints:
     """Order of elimination (n,) for make_plan; empty where it finds one by itself, as there are few blocks."""
     if J.block_count <= FEW:
         return np.empty(0, dtype=np.int32)
-    indptr, indices = _neighbours(J, *_movers(J)[:2])
+    indptr, indices = _neighbours(J, *movers(J)[:2])
     return minimum_degree(indptr, indices, np.zeros(J.block_count, dtype=np.int32))
 
 
@@ -74,7 +74,7 @@ def make_plan(J, order):
     height = np.empty(n, np.int32)
     for c in range(n):
         height[c] = J.row_start[c + 1] - J.row_start[c]
-    mover_start, mover, mover_entry = _movers(J)
+    mover_start, mover, mover_entry = movers(J)
     indptr, indices = _neighbours(J, mover_start, mover)
     if order.shape[0] != n:
         order = _small_order(indptr, indices, height)
@@ -85,25 +85,6 @@ def make_plan(J, order):
     return MixedPlan(
         order, place, first, sizes, start, row, data_start, diagonal, mover_start, mover, mover_entry, size, work
     )
-
-
-@kernel
-def _movers(J):
-    """Entries of J by column block: where they start, their constraint blocks and their numbers."""
-    columns = J.column_start.shape[0] - 1
-    start = np.zeros(columns + 1, np.int32)
-    for e in range(J.entry_column.shape[0]):
-        start[J.entry_column[e] + 1] += 1
-    for b in range(columns):
-        start[b + 1] += start[b]
-    to = start[:columns].copy()
-    block, entry = np.empty(start[columns], np.int32), np.empty(start[columns], np.int32)
-    for c in range(J.row_start.shape[0] - 1):
-        for e in range(J.entry_start[c], J.entry_start[c + 1]):
-            at = to[J.entry_column[e]]
-            block[at], entry[at] = c, e
-            to[J.entry_column[e]] += 1
-    return start, block, entry
 
 
 @kernel
