@@ -4,9 +4,8 @@ from __future__ import annotations
 
 import warnings
 from dataclasses import dataclass, fields, is_dataclass
-from importlib.metadata import EntryPoint, entry_points
 from math import inf
-from typing import Any, TypeVar, get_args
+from typing import TYPE_CHECKING, Any, TypeVar, get_args
 
 from stickslip import checks
 from stickslip.arrays import Array
@@ -45,6 +44,9 @@ from stickslip.solvers.proximal_point import ProximalPoint
 from stickslip.solvers.sap import Sap
 from stickslip.solvers.xpbd import Xpbd
 
+if TYPE_CHECKING:
+    from importlib.metadata import EntryPoint
+
 Kind = TypeVar("Kind", bound=type)
 """A class of solvers."""
 GROUP = "stickslip.solvers"
@@ -82,6 +84,8 @@ _LOADED: set[str] = set()
 def known_solvers() -> dict[str, Any]:
     """Every solver class by name, those of other packages included, which are loaded at the first call."""
     if GROUP not in _LOADED:
+        from importlib.metadata import entry_points
+
         _LOADED.add(GROUP)
         for entry in entry_points(group=GROUP):
             _load(entry)
