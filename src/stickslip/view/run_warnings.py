@@ -13,7 +13,6 @@ from typing import TYPE_CHECKING, Literal
 
 import numpy as np
 
-from stickslip.errors import StickslipError
 from stickslip.names import visible
 from stickslip.view.course import Course, course_of_recording
 from stickslip.view.quantity_words import (
@@ -26,6 +25,7 @@ from stickslip.view.quantity_words import (
     time_words,
 )
 from stickslip.view.scene_scales import SceneScales, body_name, scene_scales
+from stickslip.view.solver_law import solver_law
 from stickslip.view.status_words import LAW_WORDS, NOT_OF_THE_SOLVER, STATUS_WORDS
 from stickslip.view.suspect_contacts import (
     cone_excess,
@@ -380,18 +380,6 @@ def verdict(recording: Recording, warnings: list[RunWarning]) -> str:
     if others:
         return f"Look twice: {lower}, {'but' if all_did else 'and'} there {found}."
     return f"{lower[0].upper()}{lower[1:]}, and there is nothing to warn of."
-
-
-def solver_law(recording: Recording) -> str:
-    """The law that the solver of a recording obeys."""
-    from stickslip.solvers.registry import known_solvers, make_solver
-
-    if recording.solver not in known_solvers():
-        return "exact"
-    try:
-        return str(make_solver(recording.solver, **recording.solver_options).takes.law)
-    except StickslipError:  # options of another version
-        return str(make_solver(recording.solver).takes.law)
 
 
 def _at(course: Course, frame: int) -> float:
