@@ -7,20 +7,21 @@ import numpy as np
 from stickslip.arrays import Array
 from stickslip.collision.contacts import Contacts
 from stickslip.errors import DivergenceError
+from stickslip.jit import kernel
 from stickslip.model import Model
 from stickslip.state import State
 
 
 def check_finite(model: Model, state: State, contacts: Contacts, lam: Array) -> None:
     """Raise a DivergenceError that names time, body and contact where a step gave a non-finite number."""
+    if _all_finite(state.q, state.v, state.node_position, state.node_velocity):
+        return
     with np.errstate(over="ignore", invalid="ignore"):
         # squares, so that a speed whose energy overflows counts as well
         good = np.isfinite(state.q).all(axis=1) & np.isfinite(state.v * state.v).all(axis=1)
         good_node = np.isfinite(state.node_position * state.node_velocity**2).all(axis=1)
     if not good_node.all():
         _raise_for_node(model, state, int(np.argmin(good_node)))
-    if good.all():
-        return
     body = int(np.argmin(good))
     touching = np.flatnonzero((contacts.body_a == body) | (contacts.body_b == body))
     rows = model.contact_rows
@@ -48,3 +49,20 @@ def _raise_for_node(model: Model, state: State, node: int) -> None:
         f"step to t = {state.time:.6g} s: node {node - soft.node_start[body]} of soft body {soft.names[body]!r} got "
         f"the position {x} and the velocity {v}; the simulation still holds the state before this step"
     )
+
+
+@kernel
+def _all_finite(q, v, x, node_v):
+    """Whether poses and positions are finite, and velocities so small that their squares are."""
+    for i in range(q.shape[0]):
+        for k in range(7):
+            if not np.isfinite(q[i, k]):
+                return False
+        for k in range(6):
+            if not np.isfinite(v[i, k] * v[i, k]):
+                return False
+    for i in range(x.shape[0]):
+        for k in range(3):
+            if not np.isfinite(x[i, k] * (node_v[i, k] * node_v[i, k])):
+                return False
+    return True

@@ -106,7 +106,7 @@ def step_energy(
     elastic_0, elastic, damping, drive_work, broken = _joint_energies(model, before, after, mean, h)
     # user forces act over the mean velocity of the step; contact impulses do, too (see docs/notation.md)
     work = h * float(np.sum(before.force[model.dynamic] * mean[model.dynamic]))
-    work += drive_work - float(inner(lam, prescribed))  # type: ignore[no-untyped-call]
+    work += drive_work - float(inner(lam, prescribed))
     books = _Books(model, islands, problem)
     books.add_bodies(before, after, mean, h)
     books.add_blocks(pushes.work, lam * prescribed)

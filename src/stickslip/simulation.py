@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import time
 from collections.abc import Callable
+from contextlib import nullcontext
 from dataclasses import replace
 from math import inf
 
@@ -11,7 +12,7 @@ import numpy as np
 from numpy.typing import ArrayLike
 
 from stickslip import checks
-from stickslip.arrays import Array
+from stickslip.arrays import Array, Bools
 from stickslip.body_description import handle_fits
 from stickslip.certificate import certify
 from stickslip.checks import finite, unit_quaternion, vector
@@ -21,6 +22,7 @@ from stickslip.contact.potentials import Known
 from stickslip.contact_report import ContactReport, report_contacts
 from stickslip.divergence import check_finite
 from stickslip.dynamics import joints, prescribed, rigid_bodies
+from stickslip.dynamics.joints import JointLayout
 from stickslip.errors import InputError
 from stickslip.geometry import rotation
 from stickslip.joint_tables import NOTHING
@@ -34,7 +36,7 @@ from stickslip.scene import KINDS, Body, Scene
 from stickslip.soft_description import SoftBody
 from stickslip.soft_linearisation import elastic_rows, soft_step
 from stickslip.soft_reading import SoftReading
-from stickslip.solvers.methods import method_of
+from stickslip.solvers.methods import begins_ahead, method_of
 from stickslip.solvers.protocol import Solver, SolvesProblems
 from stickslip.solvers.registry import DEFAULT, as_solver, make_solver
 from stickslip.stabilisation import stabilise
@@ -44,6 +46,9 @@ from stickslip.stepping import Stepping
 from stickslip.substeps import StepLinearisation
 
 __all__ = ["Simulation", "StepResult"]
+
+STAGES = ("collide", "assemble", "solve", "integrate", "stabilise", "certify")
+"""Of a step, as ``StepResult.timings`` names them."""
 
 
 class Simulation(SoftReading):
@@ -85,13 +90,22 @@ class Simulation(SoftReading):
             self.solver, self.stepping.joints == "potentials", bool(self.model.soft.count) and not self.elastic_rows,
             constraints_move(self.model),
         )  # fmt: skip
+        self.begins_ahead = begins_ahead(self.method) and not self.model.soft.count
         self.potentials: Known = {}
+        self._layout: tuple[Bools, JointLayout] | None = None
+        """Which joints were broken in the last step, and the layout of the others."""
+        # beside solvers, which see to it themselves, only joints and soft bodies need dense algebra
+        dense = self.model.joints.count or self.model.soft.count
+        self.dense_algebra = one_blas_thread if dense else nullcontext
         self.state = initial_state(self.model)
         self.last: StepResult | None = None
 
-    @one_blas_thread()
     def step(self) -> StepResult:
         """Advance by one step, in pieces where bodies move further than linearised contacts can carry them."""
+        with self.dense_algebra():
+            return self._step()
+
+    def _step(self) -> StepResult:
         self.last = None  # its problem is as large as the one to come
         result = self._take(self.state, self.stepping, self.solver)
         too_far = excess(self.model, self.state, result, self.stepping)
@@ -119,9 +133,10 @@ class Simulation(SoftReading):
         clock.append(time.perf_counter())
 
         # the problem of this step
-        linearisation = StepLinearisation(model, state, contacts, q, v, options, soft)
+        layout = self._joint_layout(state)
+        linearisation = StepLinearisation(model, state, contacts, q, v, options, soft, layout)
         warm = linearisation.remembered() if options.warm_start else None
-        problem = linearisation.at_start(warm)
+        problem = linearisation.ahead(warm) if self.begins_ahead else linearisation.at_start(warm)
         clock.append(time.perf_counter())
 
         solution = self.method(solver, linearisation, problem, warm, self.potentials)
@@ -129,11 +144,11 @@ class Simulation(SoftReading):
         clock.append(time.perf_counter())
 
         solution = linearisation.with_end(solution)
-        v_mean = rigid_bodies.scatter(model, v, solution.v)
+        v_mean, q_end = rigid_bodies.moved(model, q, v, solution.v, options.horizon)
         after = State(
             time=state.time + h,
             steps=state.steps + 1,
-            q=prescribed.positions(model, rigid_bodies.advance(q, v_mean, options.horizon), state.time + h),
+            q=prescribed.positions(model, q_end, state.time + h),
             v=v_mean if solution.v_end is None else rigid_bodies.scatter(model, v, solution.v_end),
             force=state.force,
             contact_key=contacts.key,
@@ -142,6 +157,12 @@ class Simulation(SoftReading):
             joint_angle=state.joint_angle,
             joint_target=state.joint_target,
             joint_broken=state.joint_broken,
+            node_position=state.node_position,
+            node_velocity=state.node_velocity,
+            node_force=state.node_force,
+            soft_key=state.soft_key,
+            soft_impulse=state.soft_impulse,
+            weld_impulse=state.weld_impulse,
         )
         if soft is not None:
             after = linearisation.soft_state(after, solution)
@@ -161,15 +182,23 @@ class Simulation(SoftReading):
             gap, motion = np.concatenate([gap, soft.contacts.gap]), soft.motion
             springs = np.concatenate([springs, soft.contacts.compliance])
             filling = linearisation.filling_work(solution.lam, after)
+        before = state if v is state.v else replace(state, v=v)
         certificate = certify(
-            model, replace(state, v=v), after, solution.judged or problem, solution, gap, h, motion, filling, springs,
+            model, before, after, solution.judged or problem, solution, gap, h, motion, filling, springs,
             options.horizon, self.solver,
         )  # fmt: skip
         clock.append(time.perf_counter())
-        stages = ("collide", "assemble", "solve", "integrate", "stabilise", "certify")
-        timings = dict(zip(stages, np.diff(clock).tolist(), strict=True))
+        timings = {stage: clock[k + 1] - clock[k] for k, stage in enumerate(STAGES)}
         soft_contacts = None if soft is None else soft.contacts
         return StepResult(after, contacts, problem, solution, certificate, warm, timings, soft_contacts, found)
+
+    def _joint_layout(self, state: State) -> JointLayout | None:
+        """How the rows of joints are stored that are not broken; made anew where one breaks."""
+        if not self.model.joints.count:
+            return None
+        if self._layout is None or not np.array_equal(self._layout[0], state.joint_broken):
+            self._layout = state.joint_broken.copy(), joints.joint_layout(self.model, state.joint_broken)
+        return self._layout[1]
 
     def run(self, steps: int, callback: Callable[[StepResult], None] | None = None) -> State:
         """Take several steps; ``callback`` sees the result of each."""

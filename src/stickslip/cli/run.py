@@ -118,7 +118,6 @@ def _dump(sim: Simulation, scene: str, count: int, step: int, path: Path) -> Cal
         description = (
             f"stickslip {__version__}: {scene}, step {step} of {sim.stepping.dt:g} s, solved by {sim.solver.name}"
         )
-        # that of soft bodies over impulses alone: its A has no form in a file
         save_problem(result.problem, path, result.solution.lam, guesses, title, description)
 
     return save

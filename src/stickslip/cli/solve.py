@@ -120,7 +120,7 @@ def solve_problem(
 
     timed = timed_solve(solver, problem, warm)
     solution = timed.solution
-    verdict = judge_solution(solver, problem, solution)
+    verdict = judge_solution(solver, solution.problem or problem, solution)
     row = {
         "problem": name,
         "solver": solver.name,

@@ -10,6 +10,7 @@ from numpy.typing import ArrayLike
 from stickslip.arrays import Array, Ints
 from stickslip.checks import array
 from stickslip.contact.laws import CONTACT, DISC, ELLIPSE, ELLIPSOID
+from stickslip.jit import kernel
 
 
 class Laws(NamedTuple):
@@ -45,7 +46,21 @@ def contact_laws(mu: ArrayLike, rows: int = 3) -> Laws:
         friction[:, 0] = friction[:, 1] = given.reshape(-1)
     else:
         friction[:] = given
-    friction_set = np.where(friction[:, 0] == friction[:, 1], DISC, ELLIPSE)
-    friction_set = np.where(friction[:, 2] > 0.0, ELLIPSOID, friction_set).astype(np.int32)
-    none = np.zeros(rows * count)
-    return Laws(np.full(count, CONTACT, dtype=np.int32), friction_set, friction, none, none.copy())
+    return friction_laws(friction, np.zeros(rows * count))
+
+
+def friction_laws(friction: Array, compliance: Array) -> Laws:
+    """The same of contacts whose coefficients (n, 3) are known to be sound, with the compliance (m,) of their rows."""
+    law, friction_set = np.empty((2, len(friction)), dtype=np.int32)
+    _friction_sets(friction, law, friction_set)
+    return Laws(law, friction_set, friction, compliance, np.zeros(len(compliance)))
+
+
+@kernel
+def _friction_sets(friction, law_out, set_out):
+    """The law and the friction set of each contact."""
+    for c in range(friction.shape[0]):
+        law_out[c] = CONTACT
+        set_out[c] = DISC if friction[c, 0] == friction[c, 1] else ELLIPSE
+        if friction[c, 2] > 0.0:
+            set_out[c] = ELLIPSOID

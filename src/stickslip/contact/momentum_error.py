@@ -4,7 +4,7 @@ A (v - v_free) = J^T lam must hold for every body. Bodies are judged one by one,
 or fast neighbour hides what a light one has lost; a soft body, and what stiff joints in A join, is judged as a whole:
 
     share_b = max(|e_b|, |e'_b| / r_b) / size_b,     e = A (v - v_free) - J^T lam
-    size_b  = |A (v - v_free)|_b + ||J|^T |lam||_b + NOISE |A v|_b + momentum_size_b
+    size_b  = |A (v - v_free)|_b + ||J|^T |lam||_b + SPEED_NOISE |A v|_b + momentum_size_b
 
 with e_b [N s] and e'_b [N m s] the linear and the angular error, apart, and r_b the body's radius of gyration, at which
 the angular parts of norms count. Impulses that cancel each other at a body count with both: what is squeezed or hangs
@@ -21,11 +21,11 @@ import numpy as np
 
 from stickslip.arrays import Array
 from stickslip.contact.islands import judged_together
-from stickslip.contact.problem import NOISE, ContactProblem
+from stickslip.contact.problem import ContactProblem
 from stickslip.jit import kernel
-from stickslip.linalg import block_rows, inertia
-from stickslip.linalg.inertia import BlockDiagonal, GivenInverse
+from stickslip.linalg import block_rows
 from stickslip.linalg.vectors import length
+from stickslip.tolerances import SPEED_NOISE
 
 
 class MomentumError(NamedTuple):
@@ -43,17 +43,16 @@ def momentum_error(problem: ContactProblem, lam: Array, v: Array) -> MomentumErr
     """Errors of momentum of impulses lam (m,) and velocities v (nv,)."""
     impulse = block_rows.apply_transpose(problem.J, lam)
     A = problem.masses
-    if isinstance(A, GivenInverse):
-        gained, caused = v - problem.v_free, inertia.solve(A, impulse)
+    if A.is_given:
+        gained, caused = v - problem.v_free, A.solve(impulse)
         error, size = float(length(gained - caused)), float(length(gained) + length(caused))
         return MomentumError(error, 0.0, error / size if size > 0.0 else 0.0)
-    blocks = A if isinstance(A, BlockDiagonal) else A.rigid
-    group = judged_together(problem)
+    blocks, group = A.dense, judged_together(problem)
     pushes = np.zeros(problem.unknown_count)
     _add_sizes(problem.J, lam, pushes)
     found = _worst(
         problem.J.column_start, group, int(group.max(initial=-1)) + 1, blocks.start, blocks.data_start, blocks.data,
-        problem.momentum.gain(v), impulse, inertia.apply(A, v), pushes, problem.momentum_size,
+        problem.momentum.gain(v), impulse, A.apply(v), pushes, problem.momentum_size,
     )  # fmt: skip
     return MomentumError(*(float(number) for number in found))
 
@@ -108,7 +107,7 @@ def _worst(column_start, group, groups, start, data_start, data, gained, impulse
     for g in range(groups):
         x = np.sqrt(sums[g])
         linear = max(linear, x[0])
-        size = x[2] + x[3] + NOISE * x[4] + x[5]
+        size = x[2] + x[3] + SPEED_NOISE * x[4] + x[5]
         if size > 0.0:
             share = max(share, max(x[0], x[1]) / size)
         if not size < np.inf:  # not a number, or beyond all numbers: nothing is right about it

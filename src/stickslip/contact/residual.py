@@ -31,9 +31,10 @@ from stickslip.contact.laws import (
     project_friction,
     project_row,
 )
-from stickslip.contact.problem import NOISE, ContactProblem
+from stickslip.contact.problem import ContactProblem
 from stickslip.jit import kernel
 from stickslip.linalg.vectors import length
+from stickslip.tolerances import SPEED_NOISE
 
 
 @dataclass(frozen=True)
@@ -78,7 +79,7 @@ def scaled_residual(problem: ContactProblem, lam: Array, u: Array, law: Law = "e
 def island_residual(problem: ContactProblem, lam: Array, u: Array, islands: ProblemIslands, noise: float) -> float:
     """The scaled residual of the exact law in the island where it is largest, each by its own |q|.
 
-    ``noise`` [m/s]: |q| below it is what rounding makes; NOISE of an island's free velocities is so, too.
+    ``noise`` [m/s]: |q| below it is what rounding makes; SPEED_NOISE of an island's free velocities is so, too.
     """
     squares, free, size = (np.zeros(islands.island_count) for _ in range(3))
     v = problem.momentum.at
@@ -89,7 +90,7 @@ def island_residual(problem: ContactProblem, lam: Array, u: Array, islands: Prob
     )  # fmt: skip
     if problem.free_speed > float(length(problem.measured_velocity)):  # who made the problem knows more of its rounding
         noise = max(noise, problem.free_speed)
-    scale = np.maximum(np.maximum(np.sqrt(free), NOISE * np.sqrt(size)), noise)
+    scale = np.maximum(np.maximum(np.sqrt(free), SPEED_NOISE * np.sqrt(size)), noise)
     share = np.sqrt(squares) / np.where(scale > 0.0, scale, 1.0)
     return float(share.max(initial=0.0))
 
@@ -110,10 +111,10 @@ def _natural_map(row_start, laws, lam, u, weight, torsion_length, opening):
     total = 0.0
     for c in range(row_start.shape[0] - 1):
         if laws.law[c] == CONTACT:
-            total += _contact_square(row_start, laws, lam, u, weight, torsion_length, opening, c)
+            total += contact_square(row_start, laws, lam, u, weight, torsion_length, opening, c)
         else:
             for k in range(row_start[c], row_start[c + 1]):
-                total += _row_square(laws, lam, u, weight[c], c, k)
+                total += row_square(laws, lam, u, weight[c], c, k)
     return sqrt(total)
 
 
@@ -125,13 +126,13 @@ def _island_squares(row_start, laws, lam, u, weight, torsion_length, q, island, 
         for k in range(row_start[c], row_start[c + 1]):
             free_out[i] += q[k] * q[k]
             if laws.law[c] != CONTACT:
-                map_out[i] += _row_square(laws, lam, u, weight[c], c, k)
+                map_out[i] += row_square(laws, lam, u, weight[c], c, k)
         if laws.law[c] == CONTACT:
-            map_out[i] += _contact_square(row_start, laws, lam, u, weight, torsion_length, 1.0, c)
+            map_out[i] += contact_square(row_start, laws, lam, u, weight, torsion_length, 1.0, c)
 
 
 @kernel
-def _contact_square(row_start, laws, lam, u, weight, torsion_length, opening, c):
+def contact_square(row_start, laws, lam, u, weight, torsion_length, opening, c):
     """Square of the natural map of a contact."""
     i = row_start[c]
     w = weight[c]
@@ -157,7 +158,7 @@ def _contact_square(row_start, laws, lam, u, weight, torsion_length, opening, c)
 
 
 @kernel
-def _row_square(laws, lam, u, w, c, k):
+def row_square(laws, lam, u, w, c, k):
     """Square of the natural map of row k of a joint, limit or drive, block c."""
     gap = u[k] + laws.compliance[k] * lam[k]
     if laws.law[c] == LIMIT or laws.law[c] == BOUNDED:

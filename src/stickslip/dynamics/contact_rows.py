@@ -2,19 +2,35 @@
 
 from __future__ import annotations
 
+from typing import NamedTuple
+
 import numpy as np
 
 from stickslip.arrays import Array
 from stickslip.collision.contacts import Contacts
-from stickslip.dynamics import mean_velocity
 from stickslip.dynamics.contact_springs import closing_speed
+from stickslip.dynamics.mean_velocity import mean_gap_bias
 from stickslip.dynamics.plane_strain import project_rows
 from stickslip.geometry.rigid_motion import point_velocity
 from stickslip.jit import kernel
-from stickslip.linalg.block_rows import BlockRows
+from stickslip.linalg.block_rows import BlockRows, apply_contacts
 from stickslip.linalg.vec3 import axpy, cross, dot, load3, sub
 from stickslip.model import Model
 from stickslip.stepping import Stepping
+
+
+class FirstRows(NamedTuple):
+    """Rows (m,) of contacts between rigid bodies where they were found, at the start of a step."""
+
+    J: BlockRows
+    bias: Array
+    """[m/s]"""
+    prescribed: Array
+    """[m/s] the part of the bias that is the velocity of bodies with prescribed motion."""
+    gap_bias: Array
+    """[m/s] the part that gaps and impacts make."""
+    before: Array
+    """[m/s] J v + bias at the velocities before the step."""
 
 
 def contact_jacobian(
@@ -90,23 +106,93 @@ def gap_bias(
     know nothing of all that: where ``compliance`` (nc, 2) is above zero, see dynamics/contact_springs.py.
     """
     before = u_before.reshape(len(gap), -1) if len(gap) else np.zeros((0, 3))
-    bias, speed = np.zeros_like(before), before[:, 0]
-    open_gap, overlap = np.maximum(gap - stepping.slop, 0.0), np.minimum(gap + stepping.slop, 0.0)
+    bias = np.empty_like(before)
+    _gap_bias(gap, restitution, compliance, before, *_gap_numbers(stepping), bias)
+    return bias.ravel()
+
+
+def first_rows(model: Model, contacts: Contacts, q: Array, v: Array, v_unknown: Array, stepping: Stepping) -> FirstRows:
+    """Rows of contacts between rigid bodies at q (nb, 7) with velocities v (nb, 6) before the step.
+
+    v_unknown (6 nd,): those of the dynamic bodies among them. The same as by the functions above, one after the other.
+    """
+    count, height = len(contacts), model.contact_rows
+    entry_start, column = np.empty(count + 1, np.int32), np.empty(2 * count, np.int32)
+    data_start, data = np.empty(2 * count + 1, np.int32), np.empty((2 * count, height, 6))
+    carried, gaps, bias, before = np.zeros((4, count, height))
+    entries = _first_rows(
+        contacts.body_a, contacts.body_b, contacts.point, contacts.normal, contacts.tangent, contacts.gap,
+        contacts.restitution, contacts.compliance, q, v, v_unknown.reshape(-1, 6), model.block,
+        *_gap_numbers(stepping), entry_start, column, data_start, data, carried, gaps, bias, before,
+    )  # fmt: skip
+    J = BlockRows(
+        row_start=height * np.arange(count + 1, dtype=np.int32),
+        entry_start=entry_start,
+        entry_column=column[:entries],
+        data_start=data_start[: entries + 1],
+        data=data[:entries].ravel(),
+        column_start=model.rigid_columns,
+    )
+    return FirstRows(J, bias.ravel(), carried.ravel(), gaps.ravel(), before.ravel())
+
+
+def _gap_numbers(stepping: Stepping) -> tuple[float, float, float, float, float, float, bool]:
+    """What ``_gap_bias`` reads of the options."""
     # post-stabilisation moves overlapping bodies apart without giving them a velocity
     recovery = stepping.recovery if stepping.stabilisation == 0 else 0.0
-    push = np.maximum(recovery * overlap / stepping.dt, -stepping.recovery_speed)
-    closing = open_gap / stepping.horizon + push
-    hits = (speed < -stepping.restitution_speed) & (gap <= -speed * stepping.horizon)
-    impact = restitution[:, 0] * speed
-    bias[:, 0] = np.where(hits & (impact < 0.0), np.minimum(closing, impact), closing)
-    bias[:, 1:] = np.where(hits, restitution[:, 1], 0.0)[:, None] * before[:, 1:]
-    if stepping.rule.mean_velocities:
-        bias = mean_velocity.gap_bias(gap, restitution, before, stepping)
-    if compliance is not None:
-        soft = np.flatnonzero(compliance[:, 0] > 0.0)
-        bias[soft] = 0.0
-        bias[soft, 0] = closing_speed(gap[soft], compliance[soft, 1], stepping.horizon)
-    return bias.ravel()
+    return (
+        stepping.dt, stepping.horizon, stepping.slop, recovery, stepping.recovery_speed, stepping.restitution_speed,
+        stepping.rule.mean_velocities,
+    )  # fmt: skip
+
+
+@kernel
+def _first_rows(
+    body_a, body_b, point, normal, tangent, gap, restitution, compliance, q, v, v_unknown, block, h, horizon, slop,
+    recovery, fastest, least, means, entry_start_out, column_out, data_start_out, data_out, carried_out, gaps_out,
+    bias_out, before_out,
+):  # fmt: skip
+    """J, what bodies of prescribed motion bring, what gaps bring, the sum of both, and J v + bias; returns the entries.
+
+    carried_out and before_out (nc, rows) come in zeroed.
+    """
+    sides, frame, rows = (body_a, body_b, None), (point, normal, tangent), carried_out.shape[1]
+    entries = _contact_jacobian(
+        *sides, *frame, q, block, block, v_unknown.shape[0], rows, entry_start_out, column_out, data_start_out,
+        data_out.reshape(-1),
+    )  # fmt: skip
+    _contact_velocities(*sides, *frame, q, v, None, block, block, True, carried_out)
+    apply_contacts(entry_start_out, column_out, data_out, v_unknown, before_out)
+    _gap_bias(
+        gap, restitution, compliance, before_out + carried_out, h, horizon, slop, recovery, fastest, least, means,
+        gaps_out,
+    )  # fmt: skip
+    for c in range(body_a.shape[0]):
+        for k in range(rows):
+            bias_out[c, k] = carried_out[c, k] + gaps_out[c, k]
+            before_out[c, k] += bias_out[c, k]
+    return entries
+
+
+@kernel
+def _gap_bias(gap, restitution, compliance, before, h, horizon, slop, recovery, fastest, least, means, bias_out):
+    """See ``gap_bias``; before, bias_out (nc, rows), ``compliance`` None or (nc, 2), ``means``: of mean velocities."""
+    if means:
+        mean_gap_bias(gap, restitution, before, h, slop, recovery, fastest, least, bias_out)
+    for c in range(gap.shape[0]):
+        if compliance is not None and compliance[c, 0] > 0.0:
+            bias_out[c] = 0.0
+            bias_out[c, 0] = closing_speed(gap[c], compliance[c, 1], horizon)
+        elif not means:
+            speed = before[c, 0]
+            push = max(recovery * min(gap[c] + slop, 0.0) / h, -fastest)
+            closing = max(gap[c] - slop, 0.0) / horizon + push
+            hits = speed < -least and gap[c] <= -speed * horizon
+            impact = restitution[c, 0] * speed
+            bias_out[c, 0] = min(closing, impact) if hits and impact < 0.0 else closing
+            back = restitution[c, 1] if hits else 0.0
+            for k in range(1, before.shape[1]):
+                bias_out[c, k] = back * before[c, k]
 
 
 @kernel

@@ -18,19 +18,21 @@ from __future__ import annotations
 import numpy as np
 
 from stickslip.arrays import Array
+from stickslip.jit import kernel
 from stickslip.stepping import Stepping
 
 
 def normal_compliance(compliance: Array, stepping: Stepping, rows: int = 3) -> Array:
     """C (rows nc,) [1/kg] of all rows of contacts of (nc, 2) 1 / k [m/N] and tau [s]; zero where k is infinite."""
-    found = np.zeros((len(compliance), rows))
-    found[:, 0] = compliance[:, 0] / (stepping.dt * (stepping.horizon + compliance[:, 1]))
-    return found.ravel()
+    found = np.zeros(rows * len(compliance))
+    _normal_compliance(compliance, stepping.dt, stepping.horizon, rows, found)
+    return found
 
 
-def closing_speed(gap: Array, dissipation: Array, horizon: float) -> Array:
-    """Part of the bias (nc,) [m/s] that the gaps (nc,) [m] of compliant contacts make."""
-    return gap / np.where(gap > 0.0, horizon, horizon + dissipation)
+@kernel
+def closing_speed(gap, dissipation, horizon):
+    """Part of the bias [m/s] that the gap [m] of a compliant contact of this dissipation time [s] makes."""
+    return gap / (horizon if gap > 0.0 else horizon + dissipation)
 
 
 def spring_energies(
@@ -48,16 +50,32 @@ def spring_energies(
     lam (nc,) [N s] normal impulses. Gaps at both ends follow from these velocities. A spring that is let go so fast
     that its damper holds it back gives all it loses to the damper.
     """
-    soft = np.flatnonzero(compliance[:, 0] > 0.0)
     found = np.zeros((3, len(gap)))
-    k, tau = 1.0 / compliance[soft, 0], compliance[soft, 1]
-    closing = closing_speed(gap[soft], tau, horizon)
-    rate_before, rate = u_before[soft] - closing, u[soft] - closing
-    start = np.minimum(gap[soft] - (h - horizon) * rate_before, 0.0)
-    end = np.minimum(gap[soft] + horizon * rate, 0.0)
-    before, after = 0.5 * k * start**2, 0.5 * k * end**2
-    held_back = np.where(tau > 0.0, np.maximum(before - after, 0.0), 0.0)
-    pressing = (end - np.minimum(gap[soft], 0.0)) / horizon
-    damped = np.where(lam[soft] > 0.0, h * k * tau * pressing**2, held_back)
-    found[0, soft], found[1, soft], found[2, soft] = before, after, damped
+    _spring_energies(gap, compliance, u_before, u, lam, h, horizon, found)
     return found[0], found[1], found[2]
+
+
+@kernel
+def _normal_compliance(compliance, h, horizon, rows, out):
+    """C of the normal row of each contact."""
+    for c in range(compliance.shape[0]):
+        out[rows * c] = compliance[c, 0] / (h * (horizon + compliance[c, 1]))
+
+
+@kernel
+def _spring_energies(gap, compliance, u_before, u, lam, h, horizon, found_out):
+    """See ``spring_energies``; found_out (3, nc) comes in zeroed."""
+    for c in range(gap.shape[0]):
+        if not compliance[c, 0] > 0.0:
+            continue
+        k, tau = 1.0 / compliance[c, 0], compliance[c, 1]
+        closing = closing_speed(gap[c], tau, horizon)
+        start = min(gap[c] - (h - horizon) * (u_before[c] - closing), 0.0)
+        end = min(gap[c] + horizon * (u[c] - closing), 0.0)
+        before, after = 0.5 * k * (start * start), 0.5 * k * (end * end)
+        if lam[c] > 0.0:
+            pressing = (end - min(gap[c], 0.0)) / horizon
+            damped = h * k * tau * (pressing * pressing)
+        else:
+            damped = max(before - after, 0.0) if tau > 0.0 else 0.0
+        found_out[0, c], found_out[1, c], found_out[2, c] = before, after, damped

@@ -24,11 +24,7 @@ slip, in impacts that at the end of the step: tangential restitution e_t there i
 
 from __future__ import annotations
 
-import numpy as np
-
-from stickslip.arrays import Array
 from stickslip.jit import kernel
-from stickslip.stepping import Stepping
 
 
 @kernel
@@ -40,20 +36,12 @@ def allowed_approach(gap, speed, h, recovery, fastest):
     return -0.5 * (min(speed, back) + back)
 
 
-def gap_bias(gap: Array, restitution: Array, before: Array, stepping: Stepping) -> Array:
-    """Part of the bias (nc, rows) [m/s] that gaps (nc,) [m] and impacts make; before (nc, rows) [m/s] at the start."""
-    recovery = stepping.recovery if stepping.stabilisation == 0 else 0.0
-    bias = np.empty_like(before)
-    _gap_bias(
-        gap, restitution, before, stepping.dt, stepping.slop, recovery, stepping.recovery_speed,
-        stepping.restitution_speed, bias,
-    )  # fmt: skip
-    return bias
-
-
 @kernel
-def _gap_bias(gap, restitution, before, h, slop, recovery, fastest, least, bias_out):
-    """See the top of this file; gaps within ``slop`` count as zero."""
+def mean_gap_bias(gap, restitution, before, h, slop, recovery, fastest, least, bias_out):
+    """Part of the bias (nc, rows) [m/s] that gaps (nc,) [m] and impacts make; before (nc, rows) [m/s] at the start.
+
+    See the top of this file; gaps within ``slop`` count as zero.
+    """
     for c in range(gap.shape[0]):
         speed, e = before[c, 0], restitution[c, 0]
         distance = max(gap[c] - slop, 0.0) + min(gap[c] + slop, 0.0)

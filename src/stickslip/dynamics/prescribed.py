@@ -4,14 +4,19 @@ from __future__ import annotations
 
 from stickslip.arrays import Array
 from stickslip.geometry.rotation import conjugate, multiply, rotation_vector
-from stickslip.model import STATIC, Model, motion_pose
+from stickslip.model import Model, motion_pose
 from stickslip.state import State
 
 
 def velocities(model: Model, state: State, h: float) -> Array:
-    """v (nb, 6) at the start of a step, with the mean velocity over the step for bodies with a motion."""
+    """v (nb, 6) at the start of a step, with the mean velocity over the step for bodies with a motion.
+
+    The array of the state itself where nothing is prescribed but rest.
+    """
+    if not model.motions and not state.v[model.static].any():
+        return state.v
     v = state.v.copy()
-    v[model.body_kind == STATIC] = 0.0
+    v[model.static] = 0.0
     for i, motion in model.motions.items():
         target = motion_pose(model.body_names[i], motion, state.time + h)
         v[i, :3] = (target[:3] - state.q[i, :3]) / h

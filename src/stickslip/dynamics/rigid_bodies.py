@@ -9,8 +9,10 @@ import numpy as np
 
 from stickslip.arrays import Array
 from stickslip.geometry.rigid_motion import advance as advance  # noqa: PLC0414  (belongs here for callers)
+from stickslip.geometry.rigid_motion import advance_all
 from stickslip.jit import kernel
-from stickslip.linalg.inertia import BlockDiagonal, block_diagonal
+from stickslip.linalg.dense_blocks import DenseBlocks
+from stickslip.linalg.inertia import Inertia
 from stickslip.linalg.vec3 import (
     add,
     cross,
@@ -31,12 +33,11 @@ MOST_PARTS = 1000.0
 """Parts of a step at most: a body that turns faster has left physics behind, and must not hang the step."""
 
 
-def mass_blocks(model: Model, q: Array) -> BlockDiagonal:
+def mass_blocks(model: Model, q: Array) -> Inertia:
     """A of the free bodies at configuration q (nb, 7): blocks diag(m I, R I_body R^T), with their inverses."""
-    count = len(model.dynamic)
-    blocks, inverses = np.zeros((count, 6, 6)), np.zeros((count, 6, 6))
-    _mass_blocks(model.dynamic, model.mass, model.inertia, q, blocks, inverses)
-    return block_diagonal(blocks, inverses)
+    data, inverse = np.zeros(model.rigid_blocks[-1]), np.zeros(model.rigid_blocks[-1])
+    _mass_blocks(model.dynamic, model.mass, model.inertia, q, data.reshape(-1, 6, 6), inverse.reshape(-1, 6, 6))
+    return Inertia(DenseBlocks(model.rigid_columns, model.rigid_blocks, data, inverse))
 
 
 def free_velocity(model: Model, q: Array, v: Array, force: Array, h: float) -> Array:
@@ -44,6 +45,17 @@ def free_velocity(model: Model, q: Array, v: Array, force: Array, h: float) -> A
     v_free = np.zeros(model.rigid_dof_count)
     _free_velocity(model.dynamic, model.mass, model.inertia, model.gravity, q, v, force, h, v_free)
     return v_free
+
+
+def free_motion(model: Model, q: Array, v: Array, force: Array, h: float) -> tuple[Inertia, Array]:
+    """``mass_blocks`` and ``free_velocity`` in one go."""
+    data, inverse = np.zeros(model.rigid_blocks[-1]), np.zeros(model.rigid_blocks[-1])
+    v_free = np.zeros(model.rigid_dof_count)
+    _free_motion(
+        model.dynamic, model.mass, model.inertia, model.gravity, q, v, force, h, data.reshape(-1, 6, 6),
+        inverse.reshape(-1, 6, 6), v_free,
+    )  # fmt: skip
+    return Inertia(DenseBlocks(model.rigid_columns, model.rigid_blocks, data, inverse)), v_free
 
 
 def carried_along(model: Model, q: Array, q_end: Array, v_free: Array) -> Array:
@@ -56,14 +68,14 @@ def carried_along(model: Model, q: Array, q_end: Array, v_free: Array) -> Array:
     return out
 
 
-def spun(model: Model, A: BlockDiagonal, v_free: Array, v: Array, h: float) -> Array:
+def spun(model: Model, A: Inertia, v_free: Array, v: Array, h: float) -> Array:
     """v_free (6 nd,) with the gyroscopic term of the mean velocities v (nv,) of a step of h in the place of its own.
 
     A: twice the mass blocks. Bodies that turn by more than FAST in the step keep their own: iterations on v would not
     converge.
     """
     own, at = v_free.reshape(-1, 6)[:, 3:], v[: model.rigid_dof_count].reshape(-1, 6)[:, 3:]
-    twice, inverse = (data.reshape(-1, 6, 6)[:, 3:, 3:] for data in (A.data, A.inverse))
+    twice, inverse = (data.reshape(-1, 6, 6)[:, 3:, 3:] for data in (A.dense.data, A.dense.inverse))
 
     def turning(w: Array) -> Array:
         return np.cross(w, 0.5 * np.einsum("bij,bj->bi", twice, w))
@@ -73,6 +85,13 @@ def spun(model: Model, A: BlockDiagonal, v_free: Array, v: Array, h: float) -> A
     change = h * np.einsum("bij,bj->bi", inverse, turning(at) - turning(own))
     out.reshape(-1, 6)[slow, 3:] -= change[slow]
     return out
+
+
+def moved(model: Model, q: Array, v: Array, blocks: Array, h: float) -> tuple[Array, Array]:
+    """Velocities (nb, 6) as by ``scatter``, and the configuration (nb, 7) to which they lead from q within h."""
+    v_out, q_out = np.empty_like(v), np.empty_like(q)
+    _moved(model.block, q, v, blocks, h, v_out, q_out)
+    return v_out, q_out
 
 
 def scatter(model: Model, v: Array, blocks: Array) -> Array:
@@ -112,6 +131,15 @@ def _mass_blocks(dynamic, mass, inertia, q, blocks_out, inverses_out):
         inverses_out[b, 3, 4] = inverses_out[b, 4, 3] = cy / det
         inverses_out[b, 3, 5] = inverses_out[b, 5, 3] = cz / det
         inverses_out[b, 4, 5] = inverses_out[b, 5, 4] = (xy * xz - xx * yz) / det
+
+
+@kernel
+def _moved(block, q, v, blocks, h, v_out, q_out):
+    """v_out = v with the velocities of ``blocks``, q_out = q moved by it."""
+    for i in range(v.shape[0]):
+        for k in range(6):
+            v_out[i, k] = v[i, k] if block[i] < 0 else blocks[6 * block[i] + k]
+    advance_all(q, v_out, h, q_out)
 
 
 @kernel
@@ -179,6 +207,13 @@ def _free_velocity(dynamic, mass, inertia, gravity, q, v, force, h, v_out):
         v_out[6 * b + 3] = after[0]
         v_out[6 * b + 4] = after[1]
         v_out[6 * b + 5] = after[2]
+
+
+@kernel
+def _free_motion(dynamic, mass, inertia, gravity, q, v, force, h, blocks_out, inverses_out, v_out):
+    """Mass blocks, their inverses and v_free."""
+    _mass_blocks(dynamic, mass, inertia, q, blocks_out, inverses_out)
+    _free_velocity(dynamic, mass, inertia, gravity, q, v, force, h, v_out)
 
 
 @kernel

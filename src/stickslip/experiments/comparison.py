@@ -16,7 +16,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Callable, Iterable, Mapping, Sequence
-from dataclasses import asdict, dataclass, replace
+from dataclasses import asdict, dataclass
 from typing import Any
 
 import numpy as np
@@ -173,16 +173,15 @@ def _row(
     own_law: bool,
 ) -> ComparisonRow:
     """One solver on one problem, in the worker."""
-    bare = replace(problem)  # without what it has computed: less to send
     nothing: dict[str, Any] = dict.fromkeys(MEASURED)
     status, note = "", ""
     try:
         if solver.name not in ready:
             worker.call(COMPILING, warm_up, solver)
             ready.add(solver.name)
-        worker.call(limit + COMPILING, load_kernels, solver, bare)
+        worker.call(limit + COMPILING, load_kernels, solver, problem)
         # short solves are made twice, and only the quicker one counts: leave room for both
-        measured = worker.call(2.0 * limit + 1.0, _measure, solver, bare, own_law)
+        measured = worker.call(2.0 * limit + 1.0, _measure, solver, problem, own_law)
     except TimeUp:
         status, measured = "time-limit", nothing
     except WorkerEnded as error:
@@ -224,7 +223,7 @@ def _measure(solver: Solver, problem: ContactProblem, own_law: bool) -> dict[str
     """In the worker: solve and judge; numbers that are not finite become None."""
     timed = timed_solve(solver, problem)
     solution = timed.solution
-    verdict = judge_solution(solver, problem, solution)
+    verdict = judge_solution(solver, solution.problem or problem, solution)
     siconos = solver.takes.criterion == "siconos"
     exact = verdict.exact.siconos if siconos else verdict.exact.scaled
     found: dict[str, Any] = {

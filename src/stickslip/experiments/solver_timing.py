@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import time
+from copy import deepcopy
 from dataclasses import dataclass, replace
 
 from stickslip import jit
@@ -46,7 +47,7 @@ def timed_solve(solver: Solver, problem: ContactProblem, warm: Array | None = No
 def load_kernels(solver: Solver, problem: ContactProblem) -> None:
     """One iteration on the problem, where the solver has such an option."""
     if has_option(solver, "max_iterations"):
-        shortened(solver).solve(replace(problem))
+        shortened(solver).solve(deepcopy(problem))
 
 
 def shortened(solver: Solver) -> Solver:
@@ -55,7 +56,7 @@ def shortened(solver: Solver) -> Solver:
 
 
 def _timed(solver: Solver, problem: ContactProblem, warm: Array | None) -> TimedSolution:
-    fresh = replace(problem)  # a copy has none of the cached properties
+    fresh = deepcopy(problem)  # which has nothing that was computed before, nor has its A
     cpu, start = time.process_time(), time.perf_counter()
     solution = solver.solve(fresh, warm)
     return TimedSolution(solution, time.perf_counter() - start, time.process_time() - cpu)

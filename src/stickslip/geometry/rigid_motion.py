@@ -12,7 +12,7 @@ from stickslip.linalg.vec3 import cross, load3, quat_integrate, sub
 def advance(q: Array, v: Array, h: float) -> Array:
     """Configuration (nb, 7) after moving with v (nb, 6) for a time h; rotations stay of unit length."""
     q_out = np.empty_like(q)
-    _advance(q, v, h, q_out)
+    advance_all(q, v, h, q_out)
     return q_out
 
 
@@ -25,7 +25,7 @@ def point_velocity(q, v, i, point):
 
 
 @kernel
-def _advance(q, v, h, q_out):
+def advance_all(q, v, h, q_out):
     """q_out = q moved by v for h, rotations by the exponential map."""
     for i in range(q.shape[0]):
         x = load3(q, i)

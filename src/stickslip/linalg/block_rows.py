@@ -8,6 +8,7 @@ block), row-major in ``data[data_start[e]:data_start[e+1]]``, and multiplies the
 
 from __future__ import annotations
 
+from functools import cached_property
 from typing import NamedTuple
 
 import numpy as np
@@ -17,8 +18,8 @@ from stickslip.arrays import Array, Bools, Ints
 from stickslip.jit import kernel
 
 
-class BlockRows(NamedTuple):
-    """J: n constraint blocks, m rows, ne dense entries over column blocks that start at ``column_start``."""
+class _Arrays(NamedTuple):
+    """The arrays of block rows."""
 
     row_start: Ints
     entry_start: Ints
@@ -26,6 +27,26 @@ class BlockRows(NamedTuple):
     data_start: Ints
     data: Array
     column_start: Ints
+
+
+class BlockRows(_Arrays):
+    """J: n constraint blocks, m rows, ne dense entries over column blocks that start at ``column_start``.
+
+    A class of its own above the tuple, so that what its tables say about it is found out once.
+    """
+
+    def __getstate__(self) -> None:
+        """Copies and pickles hold the arrays, not what was found out about them."""
+
+    @cached_property
+    def contact_height(self) -> int:
+        """Rows of every block, 3 or 4, where all have as many and every column block has six unknowns, else 0."""
+        return int(_contact_height(self.row_start, self.column_start))
+
+    @cached_property
+    def over_bodies(self) -> bool:
+        """Whether every column block has six unknowns: contacts and joints of rigid bodies."""
+        return bool(all_sized(self.column_start, 6))
 
     @property
     def block_count(self) -> int:
@@ -49,7 +70,7 @@ def rigid_contacts(rows: BlockRows) -> Array | None:
     Contacts between rigid bodies, the common case: kernels over this view run up to three times as fast, since
     constant inner dimensions leave the compiler no bounds to guess.
     """
-    height = _contact_height(rows)
+    height = rows.contact_height
     return rows.data.reshape(-1, height, 6) if height else None
 
 
@@ -58,8 +79,8 @@ def apply(rows: BlockRows, v: Array) -> Array:
     u = np.zeros(rows.row_count)
     entries = rigid_contacts(rows)
     if entries is not None:
-        _apply_contacts(rows.entry_start, rows.entry_column, entries, v.reshape(-1, 6), u.reshape(-1, entries.shape[1]))
-    elif _over_bodies(rows):
+        apply_contacts(rows.entry_start, rows.entry_column, entries, v.reshape(-1, 6), u.reshape(-1, entries.shape[1]))
+    elif rows.over_bodies:
         _apply_bodies(rows, rows.data.reshape(-1, 6), v.reshape(-1, 6), u)
     else:
         _apply(rows, v, u)
@@ -72,17 +93,12 @@ def apply_transpose(rows: BlockRows, lam: Array) -> Array:
     entries = rigid_contacts(rows)
     if entries is not None:
         lam_of = lam.reshape(-1, entries.shape[1])
-        _act_contacts(rows.entry_start, rows.entry_column, entries, lam_of, f.reshape(-1, 6))
-    elif _over_bodies(rows):
+        act_contacts(rows.entry_start, rows.entry_column, entries, lam_of, f.reshape(-1, 6))
+    elif rows.over_bodies:
         _act_bodies(rows, rows.data.reshape(-1, 6), lam, f.reshape(-1, 6))
     else:
         _apply_transpose(rows, lam, f)
     return f
-
-
-def _over_bodies(rows: BlockRows) -> bool:
-    """Whether every column block has six unknowns: contacts and joints of rigid bodies."""
-    return bool(all_sized(rows.column_start, 6))
 
 
 def reordered(rows: BlockRows, order: Ints) -> BlockRows:
@@ -199,19 +215,18 @@ def _reorder(rows, order, entry_start, column_out, size_out, data_out):
 
 
 @kernel
-def _contact_height(rows):
-    """Rows of every block, 3 or 4, where all have as many and every column block has six unknowns, else 0."""
-    blocks = rows.row_start.shape[0] - 1
-    height = rows.row_start[1] - rows.row_start[0] if blocks > 0 else 3
+def _contact_height(row_start, column_start):
+    """See BlockRows.contact_height."""
+    height = row_start[1] - row_start[0] if row_start.shape[0] > 1 else 3
     if height != 3 and height != 4:
         return 0
-    if not (all_sized(rows.row_start, height) and all_sized(rows.column_start, 6)):
+    if not (all_sized(row_start, height) and all_sized(column_start, 6)):
         return 0
     return height
 
 
 @kernel
-def _apply_contacts(entry_start, entry_column, entries, v, u_out):
+def apply_contacts(entry_start, entry_column, entries, v, u_out):
     """u_out += J v for contacts between rigid bodies; v (nb, 6), u_out (n, k)."""
     for c in range(entry_start.shape[0] - 1):
         for e in range(entry_start[c], entry_start[c + 1]):
@@ -223,7 +238,7 @@ def _apply_contacts(entry_start, entry_column, entries, v, u_out):
 
 
 @kernel
-def _act_contacts(entry_start, entry_column, entries, lam, f_out):
+def act_contacts(entry_start, entry_column, entries, lam, f_out):
     """f_out += J^T lam for blocks of three or four rows between rigid bodies; lam (n, k), f_out (nb, 6)."""
     fourth = entries.shape[1] > 3
     for c in range(entry_start.shape[0] - 1):
