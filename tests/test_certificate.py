@@ -10,6 +10,7 @@ from stickslip.certificate import certify
 from stickslip.geometry.rotation import about_axis, matrix
 from stickslip.simulation import StepResult
 from stickslip.solvers.protocol import Solution
+from stickslip.solvers.verdict import judged
 
 G, H, MU, MASS = 9.81, 0.002, 0.4, 3.0
 
@@ -27,6 +28,7 @@ def sliding_ball() -> tuple[Simulation, State, StepResult]:
 def certified(sim: Simulation, before: State, result: StepResult, solution: Solution) -> Certificate:
     """Certificate of another solution of the same step; the ground rests, so all bias is that of gaps."""
     problem = result.problem
+    solution = judged(sim.solver, problem, solution.changed())
     return certify(sim.model, before, sim.state, problem, solution, result.contacts.gap, H)
 
 

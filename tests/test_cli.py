@@ -5,6 +5,7 @@ import signal
 import subprocess
 import sys
 import time
+from dataclasses import fields
 from pathlib import Path
 
 import h5py
@@ -18,10 +19,12 @@ from stickslip.errors import FileError
 from stickslip.io.problem_file import save_problem
 from stickslip.io.recording import read_recording
 from stickslip.scenes.running import Tally, prepare
+from stickslip.solvers.protocol import Takes
+from stickslip.solvers.registry import SOLVERS, make_solver
 
 RUN_FIELDS = {
     "scene", "solver", "law", "dt", "steps", "bodies", "dofs", "contacts_mean", "contacts_max", "ms_per_step",
-    "realtime_rate", "iterations_mean", "converged_fraction", "state_hash", "certificate", "metrics",
+    "realtime_rate", "iterations_mean", "converged_fraction", "state_hash", "certificate", "metrics", "unread_hints",
 }  # fmt: skip
 CERTIFICATE_FIELDS = {
     "momentum_relative", "penetration_max_mm", "natural_residual_max", "cone_violation_max_N", "energy_gain_J",
@@ -167,6 +170,14 @@ def test_lists(capsys):
     assert code == 0
     assert {"demo", "box-slope", "rolling"} <= {row["name"] for row in found["scenes"]}
     assert "prox-gs" in {row["name"] for row in found["solvers"]}
+    rows = {row["name"]: row for row in found["solvers"]}
+    assert {name: row["law"] for name, row in rows.items()} == {name: make_solver(name).takes.law for name in SOLVERS}
+    assert rows["cond"]["factors"] == "none"
+    assert rows["cond"]["friction_sets"] == ["disc", "ellipse", "box"]
+    assert all({item.name for item in fields(Takes)} <= set(row) for row in rows.values())
+    assert rows["auto"]["settings"]["subspace_limit"] == 1500
+    assert rows["auto"]["summary"] == "Chooses a method by structure and switches when it stalls."
+    assert "linearise: own-steps" in output(capsys, "list", "solvers")[1]
     assert "truth" in {row["name"] for row in found["experiments"]}
     assert "box-slope" in output(capsys, "list", "scenes")[1]
 

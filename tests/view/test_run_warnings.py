@@ -15,12 +15,14 @@ from stickslip.io.recording import RecordedContacts, Recorder, Recording, read_r
 from stickslip.model import compile_scene
 from stickslip.simulation import Simulation
 from stickslip.solvers.prox_gs import ProxGaussSeidel
+from stickslip.solvers.registry import make_solver
 from stickslip.state import initial_state
 from stickslip.stepping import Stepping
 from stickslip.view.drag_spring import FREQUENCY, grab
 from stickslip.view.outlines import CORNERS, body_balls
 from stickslip.view.run_warnings import RunWarning, run_warnings, verdict
 from stickslip.view.scene_scales import scene_scales
+from stickslip.view.solver_law import solver_law
 from stickslip.view.suspect_contacts import cone_excess, contact_motion, culprit_words, feeding_friction
 
 
@@ -381,3 +383,20 @@ def test_who_left_the_cone_is_told_as_far_as_it_is_known():
     # torsion of 0.2 N m at a radius of 0.02 / 0.5 m is a force of 5 N
     twisted = cone_excess(contacts_with([[0.0, 0.0, 8.0]], [[0.5, 0.5, 0.02]], [0.2]))
     assert twisted.excess == pytest.approx(5.0 - 0.5 * 8.0)
+
+
+def test_the_law_of_a_recording_is_that_of_its_solver_with_its_options(tmp_path: Path) -> None:
+    scene = stickslip.Scene()
+    scene.add_half_space()
+    scene.add_sphere(0.1, (0, 0, 0.1))
+    for name, options, law in (
+        ("cond", {"operator": "proximal"}, "convex"), ("cond", {}, "exact"), ("pgs", {"friction": "disc"}, "exact")
+    ):  # fmt: skip
+        sim = Simulation(scene, dt=0.005, solver=make_solver(name, **options))
+        assert solver_law(recorded(tmp_path, sim, 1)) == law
+
+    class Mine:
+        def solve(self, problem: object, warm: object = None, relinearise: object = None) -> object:
+            return make_solver("auto").solve(problem)
+
+    assert solver_law(recorded(tmp_path, Simulation(scene, dt=0.005, solver=Mine()), 1)) == "exact"

@@ -3,11 +3,9 @@
 from __future__ import annotations
 
 import warnings
-from collections.abc import Mapping
 from dataclasses import dataclass, fields, is_dataclass
-from importlib.metadata import EntryPoint, entry_points
 from math import inf
-from typing import Any, TypeVar, get_args
+from typing import TYPE_CHECKING, Any, TypeVar, get_args
 
 from stickslip import checks
 from stickslip.arrays import Array
@@ -46,6 +44,9 @@ from stickslip.solvers.proximal_point import ProximalPoint
 from stickslip.solvers.sap import Sap
 from stickslip.solvers.xpbd import Xpbd
 
+if TYPE_CHECKING:
+    from importlib.metadata import EntryPoint
+
 Kind = TypeVar("Kind", bound=type)
 """A class of solvers."""
 GROUP = "stickslip.solvers"
@@ -83,6 +84,8 @@ _LOADED: set[str] = set()
 def known_solvers() -> dict[str, Any]:
     """Every solver class by name, those of other packages included, which are loaded at the first call."""
     if GROUP not in _LOADED:
+        from importlib.metadata import entry_points
+
         _LOADED.add(GROUP)
         for entry in entry_points(group=GROUP):
             _load(entry)
@@ -104,16 +107,6 @@ def option_defaults(name: str) -> dict[str, Any]:
     kind = find_solver(name)
     plain = kind()
     return {item.name: getattr(plain, item.name) for item in fields(kind) if item.init}
-
-
-def law_of(name: str, options: Mapping[str, Any]) -> str:
-    """The contact law that a solver obeys which somebody used; "exact" where it is not known here."""
-    if name not in known_solvers():
-        return "exact"
-    try:
-        return str(make_solver(name, **options).takes.law)
-    except InputError:  # options of another version
-        return str(make_solver(name).takes.law)
 
 
 def make_solver(name: str, **options: object) -> Solver:
@@ -200,9 +193,9 @@ class Adapted:
         return scaled_residual(problem, lam, u, self.takes.law)
 
     def run(self, problem: ContactProblem, warm: Array | None, relinearise: Relinearise | None) -> Solution:
-        """Let it solve a problem that it takes."""
+        """Let it solve a problem that it takes; what it says of its residuals is not read."""
         found: Solution = self.given.solve(problem, warm, relinearise)
-        return found
+        return found.changed() if isinstance(found, Solution) else found
 
     def solve(
         self, problem: ContactProblem, warm: Array | None = None, relinearise: Relinearise | None = None

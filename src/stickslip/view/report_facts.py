@@ -11,7 +11,8 @@ from stickslip.arrays import Array, LongInts
 from stickslip.names import visible
 from stickslip.view.course import FLOWS, Course
 from stickslip.view.run_plots import usual_stages
-from stickslip.view.run_warnings import RunWarning, run_warnings, solver_law, verdict
+from stickslip.view.run_warnings import RunWarning, run_warnings, verdict
+from stickslip.view.solver_law import solver_law
 
 if TYPE_CHECKING:
     from stickslip.io.recording import Recording

@@ -25,6 +25,7 @@ from stickslip.view.quantity_words import (
     time_words,
 )
 from stickslip.view.scene_scales import SceneScales, body_name, scene_scales
+from stickslip.view.solver_law import solver_law
 from stickslip.view.status_words import LAW_WORDS, NOT_OF_THE_SOLVER, STATUS_WORDS
 from stickslip.view.suspect_contacts import (
     cone_excess,
@@ -379,13 +380,6 @@ def verdict(recording: Recording, warnings: list[RunWarning]) -> str:
     if others:
         return f"Look twice: {lower}, {'but' if all_did else 'and'} there {found}."
     return f"{lower[0].upper()}{lower[1:]}, and there is nothing to warn of."
-
-
-def solver_law(recording: Recording) -> str:
-    """The law that the solver of a recording obeys."""
-    from stickslip.solvers.registry import law_of
-
-    return law_of(recording.solver, recording.solver_options)
 
 
 def _at(course: Course, frame: int) -> float:
