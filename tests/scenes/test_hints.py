@@ -50,13 +50,13 @@ def test_hints_that_another_solver_does_not_read_are_reported(capsys: pytest.Cap
 
 
 def test_the_limit_of_direct_solves_reaches_the_sweeps_of_auto(monkeypatch: pytest.MonkeyPatch) -> None:
-    seen, run = [], ProxGaussSeidel.run
+    seen, check = [], ProxGaussSeidel.__post_init__
 
-    def watched(self: ProxGaussSeidel, *arguments: Any) -> Any:
+    def watched(self: ProxGaussSeidel) -> None:
         seen.append(self.subspace_limit)
-        return run(self, *arguments)
+        check(self)
 
-    monkeypatch.setattr(ProxGaussSeidel, "run", watched)
+    monkeypatch.setattr(ProxGaussSeidel, "__post_init__", watched)
     for limit in (7, 4000):
         seen.clear()
         make_solver("auto", subspace_limit=limit).solve(GALLERY["stack-of-five"]().problem)

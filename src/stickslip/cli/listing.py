@@ -45,7 +45,7 @@ def list_names(
         table_console().print(table)
 
 
-TAKES = ("law", "unknowns", "linearise", "friction_sets", "compliance", "factors")
+TAKES = ("law", "unknowns", "linearise", "friction_sets", "compliance", "factors", "islands")
 """What the table shows of what solvers declare (solvers/protocol.py, Takes); JSON has all of it."""
 
 

@@ -30,6 +30,7 @@ from stickslip.solvers.protocol import (
     ALL_FRICTION_SETS,
     ALL_LAWS,
     Factors,
+    Islands,
     Linearise,
     Relinearise,
     Solution,
@@ -218,7 +219,7 @@ def _known_takes(where: str, takes: object) -> Takes:
     """What a solver declares, or an InputError where that is no Takes of known words."""
     if not isinstance(takes, Takes):
         raise InputError(f"{where}: takes is {shown(takes)}; a stickslip.solvers.protocol.Takes is needed")
-    choices = {"law": Law, "unknowns": Unknowns, "linearise": Linearise, "factors": Factors}
+    choices = {"law": Law, "unknowns": Unknowns, "linearise": Linearise, "factors": Factors, "islands": Islands}
     for field, words in choices.items():
         checks.choice(where, f"takes.{field}", _own(takes, field), get_args(words))
     for field, all_words in (("laws", ALL_LAWS), ("friction_sets", ALL_FRICTION_SETS)):
