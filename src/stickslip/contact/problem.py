@@ -23,9 +23,16 @@ from stickslip.contact.checks import LARGEST, check_equations, check_knowledge
 from stickslip.contact.laws import CONTACT, LIMIT
 from stickslip.contact.momentum import Momentum
 from stickslip.contact.participating import Participating, participating
-from stickslip.contact.scale import AS_IT_IS, Scale, block_weight, island_sizes, torsion_lengths
+from stickslip.contact.scale import (
+    AS_IT_IS,
+    Scale,
+    block_weight,
+    counts_otherwise,
+    has_compliant_contact,
+    island_speeds,
+    torsion_lengths,
+)
 from stickslip.errors import InputError
-from stickslip.jit import kernel
 from stickslip.linalg import block_rows, given_inverse, inertia
 from stickslip.linalg.block_rows import BlockRows
 from stickslip.linalg.dense_blocks import NOTHING
@@ -205,21 +212,8 @@ class ContactProblem:
             return np.full(self.block_count, self.free_speed)
         if self.scale.island_speed is not None:
             return self.scale.island_speed
-        speed = np.empty(islands.island_count)
-        island_sizes(self.J.row_start, islands.order, islands.start, self.measured_velocity, speed)
-        joined = np.zeros(islands.island_count, dtype=np.bool_)
-        if (self.laws.law != CONTACT).any():
-            v, moved = self.momentum.at if self._rough else self.v_free, np.empty(islands.island_count)
-            island_sizes(self.J.column_start, islands.column_order, islands.column_start, v, moved)
-            joined = np.logical_or.reduceat((self.laws.law != CONTACT)[islands.order], islands.start[:-1])
-            speed = np.where(joined, np.maximum(speed, SPEED_NOISE * moved), speed)
-        if self.scale.rounding is not None:
-            for i in np.flatnonzero(joined):
-                columns = islands.column_order[islands.column_start[i] : islands.column_start[i + 1]]
-                speed[i] = max(speed[i], float(self.scale.rounding[columns].max(initial=0.0)))
-        found = np.empty(self.block_count)
-        found[islands.order] = np.repeat(speed, np.diff(islands.start))
-        return found
+        v, scale = self.momentum.at if self._rough else self.v_free, self.scale
+        return island_speeds(self.J, self.laws.law, islands, self.measured_velocity, v, scale.rounding)
 
     def with_speed(self) -> Scale:
         """Its scale with the speeds that it has now, for problems that are made of it and measured alike."""
@@ -230,7 +224,7 @@ class ContactProblem:
     def measured_velocity(self) -> Array:
         """(m,) [m/s] the rows of q as they count in ``free_speed``."""
         q = self._rough_constraint_velocity if self._rough else self.free_constraint_velocity
-        if not _counts_otherwise(self.J.row_start, self.laws.law):
+        if not counts_otherwise(self.J.row_start, self.laws.law):
             return q  # the common case: contacts without torsion, joints without limits
         limited = np.repeat(self.laws.law == LIMIT, np.diff(self.J.row_start))
         q = np.where(limited, np.minimum(q, 0.0), q)
@@ -305,7 +299,7 @@ class ContactProblem:
     @cached_property
     def contact_compliance(self) -> Array | None:
         """(n,) [1/kg] compliance of each contact along its normal, zero for rigid ones; None where all are rigid."""
-        if not _has_compliant_contact(self.J.row_start, self.laws.law, self.laws.compliance):
+        if not has_compliant_contact(self.J.row_start, self.laws.law, self.laws.compliance):
             return None
         return np.where(self.laws.law == CONTACT, self.laws.compliance[self.J.row_start[:-1]], 0.0)
 
@@ -324,24 +318,6 @@ class ContactProblem:
         length_out = np.ones(self.block_count)
         torsion_lengths(self.J.row_start, self.laws.law, self.diagonal, length_out)
         return length_out
-
-
-@kernel
-def _counts_otherwise(row_start, law):
-    """Whether a block has rows that count in another way than others: limits, and contacts with a torsional row."""
-    for c in range(law.shape[0]):
-        if law[c] == LIMIT or (law[c] == CONTACT and row_start[c + 1] - row_start[c] > 3):
-            return True
-    return False
-
-
-@kernel
-def _has_compliant_contact(row_start, law, compliance):
-    """Whether a contact has compliance along its normal."""
-    for c in range(law.shape[0]):  # noqa: SIM110  (kernels have no generators)
-        if law[c] == CONTACT and compliance[row_start[c]] != 0.0:
-            return True
-    return False
 
 
 def reordered(problem: ContactProblem, order: Ints) -> tuple[ContactProblem, NDArray[np.intp]]:

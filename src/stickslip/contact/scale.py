@@ -10,10 +10,15 @@ from __future__ import annotations
 from math import sqrt
 from typing import NamedTuple
 
-from stickslip.arrays import Array
-from stickslip.contact.laws import CONTACT
+import numpy as np
+
+from stickslip.arrays import Array, Ints
+from stickslip.contact.laws import CONTACT, LIMIT
 from stickslip.jit import kernel
+from stickslip.linalg.block_rows import BlockRows
 from stickslip.linalg.inertia import Inertia
+from stickslip.linalg.islands import Islands
+from stickslip.tolerances import SPEED_NOISE
 
 
 class Scale(NamedTuple):
@@ -38,8 +43,27 @@ AS_IT_IS = Scale()
 """Of a problem whose own numbers tell all."""
 
 
+def island_speeds(J: BlockRows, law: Ints, islands: Islands, q: Array, v: Array, rounding: Array | None) -> Array:
+    """(n,) [m/s] free constraint speed of the island of each block; q (m,) as rows count, v (nv,) free velocities."""
+    count = islands.island_count
+    speed, joined = np.empty(count), np.zeros(count, dtype=np.bool_)
+    _island_sizes(J.row_start, islands.order, islands.start, q, speed)
+    if (law != CONTACT).any():
+        moved = np.empty(count)
+        _island_sizes(J.column_start, islands.column_order, islands.column_start, v, moved)
+        joined = np.logical_or.reduceat((law != CONTACT)[islands.order], islands.start[:-1])
+        speed = np.where(joined, np.maximum(speed, SPEED_NOISE * moved), speed)
+    if rounding is not None:
+        for i in np.flatnonzero(joined):
+            columns = islands.column_order[islands.column_start[i] : islands.column_start[i + 1]]
+            speed[i] = max(speed[i], float(rounding[columns].max(initial=0.0)))
+    found = np.empty(J.block_count)
+    found[islands.order] = np.repeat(speed, np.diff(islands.start))
+    return found
+
+
 @kernel
-def island_sizes(row_start, order, start, q, size_out):
+def _island_sizes(row_start, order, start, q, size_out):
     """|q| over the rows of the blocks order[start[i]:start[i + 1]] of each island i."""
     for i in range(start.shape[0] - 1):
         total = 0.0
@@ -68,3 +92,21 @@ def torsion_lengths(row_start, law, diagonal, length_out):
         i = row_start[c]
         if law[c] == CONTACT and row_start[c + 1] - i > 3 and diagonal[i + 3] > 0.0:
             length_out[c] = sqrt(0.5 * (diagonal[i + 1] + diagonal[i + 2]) / diagonal[i + 3])
+
+
+@kernel
+def counts_otherwise(row_start, law):
+    """Whether a block has rows that count in another way than others: limits, and contacts with a torsional row."""
+    for c in range(law.shape[0]):
+        if law[c] == LIMIT or (law[c] == CONTACT and row_start[c + 1] - row_start[c] > 3):
+            return True
+    return False
+
+
+@kernel
+def has_compliant_contact(row_start, law, compliance):
+    """Whether a contact has compliance along its normal."""
+    for c in range(law.shape[0]):  # noqa: SIM110  (kernels have no generators)
+        if law[c] == CONTACT and compliance[row_start[c]] != 0.0:
+            return True
+    return False
