@@ -179,8 +179,9 @@ class Simulation(SoftReading):
             gap, motion = np.concatenate([gap, soft.contacts.gap]), soft.motion
             springs = np.concatenate([springs, soft.contacts.compliance])
             filling = linearisation.filling_work(solution.lam, after)
+        before = state if v is state.v else replace(state, v=v)
         certificate = certify(
-            model, state if v is state.v else replace(state, v=v), after, solution.judged or problem, solution, gap, h, motion, filling, springs,
+            model, before, after, solution.judged or problem, solution, gap, h, motion, filling, springs,
             options.horizon, self.solver,
         )  # fmt: skip
         clock.append(time.perf_counter())

@@ -223,7 +223,7 @@ def _product(inertia: BlockDiagonal, data: Array, x: Array) -> Array:
     y = np.zeros(len(x))
     count = len(inertia.start) - 1
     if len(data) == 36 * count and len(x) == 6 * count and all_sized(inertia.start, 6):
-        _rigid_product(data.reshape(-1, 6, 6), x.reshape(-1, 6), y.reshape(-1, 6))
+        rigid_product(data.reshape(-1, 6, 6), x.reshape(-1, 6), y.reshape(-1, 6))
     else:
         _block_product(inertia.start, inertia.data_start, data, x, y)
     return y
@@ -254,7 +254,7 @@ def _rigid_inverses(inverse, compact_out):
 
 
 @kernel
-def _rigid_product(blocks, x, y_out):
+def rigid_product(blocks, x, y_out):
     """y_out = blocks x for blocks (nb, 6, 6)."""
     for b in range(blocks.shape[0]):
         m, f = blocks[b], x[b]
