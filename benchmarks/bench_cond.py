@@ -61,7 +61,7 @@ def measure(nodes: int, threads: int, runs: int) -> tuple[dict[str, float], Arra
     scene.add_soft(box((0.3, 0.3, 0.01), cells), elastic(75e3, 0.35, density=1070.0), position=(0.0, 0.0, 0.005))
     solver = Cond(criterion="step", tolerance=1e-300, max_iterations=COUNT, levels=False)
     result = Simulation(scene, dt=0.01, solver=solver).step()
-    A = result.problem.A
+    A = result.problem.A.nodes
     held = A.data.nbytes + A.pattern.indices.nbytes + A.pattern.indptr.nbytes
     a, sums = np.ones(max(held // 8, PIECES * 4)), np.zeros(PIECES)
     _sum(a, sums)

@@ -23,7 +23,7 @@ from stickslip.linalg.inertia import block_diagonal
 from stickslip.linalg.islands import find_islands
 from stickslip.linalg.linear_solvers import LINEAR_SOLVERS
 from stickslip.linalg.schur_system import SchurSystem, schur_system
-from stickslip.linalg.sparse_blocks import inertia_matrix, to_sparse
+from stickslip.linalg.sparse_blocks import to_sparse
 
 ITERATIONS = 20
 
@@ -49,7 +49,7 @@ def contacts(count: int, bodies: int, islands: int = 1, joints: int = 0) -> Schu
 def assembled(system: SchurSystem) -> csr_array:
     """S as a sparse matrix."""
     J = to_sparse(system.J)
-    inverse = inertia_matrix(system.H._replace(data=system.H.inverse))
+    inverse = system.H.inverse_matrix()
     return csr_array(J @ inverse @ J.T + diags_array(system.C))
 
 

@@ -24,7 +24,6 @@ from stickslip.arrays import Array
 from stickslip.contact.momentum import Momentum
 from stickslip.contact.problem import ContactProblem
 from stickslip.geometry import tet_generators
-from stickslip.linalg.inertia import SparseInertia, least_fill
 from stickslip.linalg.threads import one_thread
 from stickslip.soft_description import elastic
 from stickslip.solvers.methods import solve
@@ -87,22 +86,18 @@ def problem_of(nodes: int, steps: int) -> tuple[ContactProblem, Array]:
 
 def fresh(problem: ContactProblem) -> ContactProblem:
     """The same problem before anything was factorised."""
-    assert isinstance(problem.A, SparseInertia)
-    A = least_fill(problem.A)
+    A = problem.A.least_fill()
     start = problem.v_before if problem.v_before is not None else np.zeros(problem.unknown_count)
-    unfactorised = SparseInertia(A.rigid, A.parts, A.data, A.pattern)
+    unfactorised = A.with_sparse(A.nodes.with_data(A.nodes.data))
     return replace(problem, momentum=Momentum(unfactorised, start, -problem.momentum.gain(start)))
 
 
 def for_sap(problem: ContactProblem) -> ContactProblem:
     """The same with touched nodes last, as methods get it that eliminate the others."""
-    from stickslip.linalg.inertia import parts_ending_with
-
     found = fresh(problem)
-    assert isinstance(found.A, SparseInertia)
-    touched = np.zeros(found.A.pattern.size, dtype=np.bool_)
+    touched = np.zeros(found.A.nodes.pattern.size, dtype=np.bool_)
     touched[found.J.entry_column] = True
-    A = SparseInertia(found.A.rigid, parts_ending_with(found.A.parts, touched), found.A.data, found.A.pattern)
+    A = found.A.with_sparse(found.A.nodes.ending_with(touched))
     return replace(found, momentum=replace(found.momentum, A=A))
 
 

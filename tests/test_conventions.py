@@ -50,6 +50,18 @@ def test_schemes_differ_by_their_rules_alone():
     assert not comparing
 
 
+def test_what_A_is_made_of_is_asked_for_in_few_places():
+    """Code that differs by the parts of A belongs into the methods of Inertia."""
+    parts = {"DenseBlocks", "SparseBlocks", "GivenInverse"}
+    asked = []
+    for file in SOURCES:
+        for node in ast.walk(ast.parse(file.read_text(encoding="utf-8"))):
+            if isinstance(node, ast.Call) and isinstance(node.func, ast.Name) and node.func.id == "isinstance":
+                if parts & {name.id for name in ast.walk(node.args[1]) if isinstance(name, ast.Name)}:
+                    asked.append(f"{file.relative_to(PACKAGE)}:{node.lineno}")
+    assert len(asked) <= 10, asked
+
+
 def test_folders_are_at_most_two_deep():
     assert all(len(file.relative_to(PACKAGE).parts) <= 2 for file in SOURCES)
 

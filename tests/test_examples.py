@@ -7,6 +7,8 @@ from pathlib import Path
 
 import pytest
 
+from stickslip.solvers.registry import SOLVERS
+
 FOLDER = Path(__file__).resolve().parent.parent / "examples"
 EXPECTED = {
     "box_on_a_slope.py": "moved",
@@ -18,6 +20,7 @@ EXPECTED = {
     "joints.py": "pushed down with 50 N: the rope is broken",
     "large_soft_body.py": "5887 nodes, 841 contacts",
     "mesh_bodies.py": "the ball is inside the glass: True",
+    "own_solver.py": "solved 15 of 16 problems of contacts",
     "prescribed_motion.py": "at 0.500000 m/s",
     "record_and_read.py": "200 frames",
     "report_a_run.py": "friction exceeded its cone by",
@@ -40,9 +43,14 @@ def test_every_example_is_listed() -> None:
 def test_example(name: str, monkeypatch: pytest.MonkeyPatch, capfd: pytest.CaptureFixture[str]) -> None:
     """As a script, though in this process, which has the kernels at hand; what it would warn of is an error."""
     monkeypatch.setattr(sys, "argv", [str(FOLDER / name)])
-    with warnings.catch_warnings():
-        warnings.simplefilter("error")
-        runpy.run_path(str(FOLDER / name), run_name="__main__")
+    known = dict(SOLVERS)
+    try:
+        with warnings.catch_warnings():
+            warnings.simplefilter("error")
+            runpy.run_path(str(FOLDER / name), run_name="__main__")
+    finally:
+        SOLVERS.clear()
+        SOLVERS.update(known)
     printed = capfd.readouterr()
     assert EXPECTED[name] in printed.out
     assert printed.err == ""

@@ -11,7 +11,7 @@ from stickslip.contact.random_problems import random_problem
 from stickslip.contact.residual import residual
 from stickslip.simulation import StepResult
 from stickslip.solvers.protocol import Solution
-from stickslip.solvers.verdict import nonlinear_residual
+from stickslip.solvers.verdict import judged, nonlinear_residual
 
 H = 0.005
 
@@ -31,8 +31,9 @@ def certified(
     sim: Simulation, before: State, result: StepResult, solution: Solution, after: State | None = None
 ) -> Certificate:
     """Certificate of another solution or end of the same step."""
+    tampered = judged(sim.solver, result.problem, solution.changed())
     return certify(
-        sim.model, before, after or sim.state, result.problem, solution, result.contacts.gap, H, solver=sim.solver
+        sim.model, before, after or sim.state, result.problem, tampered, result.contacts.gap, H, solver=sim.solver
     )
 
 

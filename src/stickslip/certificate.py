@@ -25,13 +25,12 @@ from stickslip.model import Model
 from stickslip.solvers.protocol import Solution, Solver
 from stickslip.state import State
 from stickslip.step_status import relative_joint_error, step_status, touching_turns
+from stickslip.tolerances import POSITION_ROUNDING
 
 SLIP_FRACTION = 1e-6
 """Slip slower than this share of the free constraint velocity |q| is the solver's noise and has no direction."""
 PUSHING = 1e-9
 """Share of the largest normal impulse above which a contact pushes."""
-ROUNDING = 1e-6
-"""Share of the distance from the origin; with a tolerance of 1e-8 the rounding of positions is below it."""
 NO_JOINTS = np.zeros(0)
 
 
@@ -145,7 +144,7 @@ def certify(
         "direction_error": angle,
         "wrong_dissipation": feeding / h,
         "natural_residual": solution.exact_residual,
-        "worst_residual": island_residual(problem, lam, u, islands, ROUNDING * farthest / ahead),
+        "worst_residual": island_residual(problem, lam, u, islands, POSITION_ROUNDING * farthest / ahead),
         "gliding_gap": ahead * gliding,
         "joint_error": float(apart.max(initial=0.0)) if len(apart) else 0.0,
         "turn": float(touching_turns(model, after, problem, lam, h).max(initial=0.0)),

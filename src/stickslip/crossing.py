@@ -14,10 +14,10 @@ from math import sqrt
 
 import numpy as np
 
-from stickslip.arrays import Array, Bools, Ints, LongInts
+from stickslip.arrays import Array, Bools, LongInts
 from stickslip.collision.contacts import Contacts
 from stickslip.collision.lookahead import Found
-from stickslip.collision.reach import common_velocity, relative_speeds, speeds
+from stickslip.collision.reach import Approach, common_velocity, relative_speeds, speeds
 from stickslip.collision.rigid_contacts import find_contacts
 from stickslip.geometry.shapes import HALF_SPACE, MESH
 from stickslip.jit import kernel
@@ -81,15 +81,10 @@ def watched_contacts(
         return None  # what overlaps now is seen in the next step
     further = np.ones(model.body_count, dtype=bool) if reach is None else length_end > reach
     if contacts is None or further.any():
-        margin = options.margin_under(float(np.linalg.norm(model.gravity)))
-
-        def pair_reach(a: Ints, b: Ints) -> Array:
-            ways = (relative_speeds(model, each, a, b) for each in (way, way_end))
-            return margin + np.maximum(*ways)
-
-        contacts = find_contacts(model, q, longest + 0.5 * margin, contacts, further, pair_reach, ignored)
-    pair = contacts.body_a, contacts.body_b
-    relative = np.maximum(*(relative_speeds(model, each, *pair) for each in (way, way_end)))
+        margin = options.margin_under(model.gravity_norm)
+        approach = Approach(way, way_end, np.zeros(model.body_count), 1.0, margin)
+        contacts = find_contacts(model, q, longest + 0.5 * margin, contacts, further, approach, ignored)
+    relative = relative_speeds(model, way, way_end, contacts.body_a, contacts.body_b)
     fast = np.flatnonzero(relative > SHARE * np.minimum(thickness[contacts.shape_a], thickness[contacts.shape_b]))
     return contacts.take(fast) if len(fast) else None
 

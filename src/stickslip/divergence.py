@@ -14,7 +14,7 @@ from stickslip.state import State
 
 def check_finite(model: Model, state: State, contacts: Contacts, lam: Array) -> None:
     """Raise a DivergenceError that names time, body and contact where a step gave a non-finite number."""
-    if _sound(state.q, state.v, state.node_position, state.node_velocity):
+    if _all_finite(state.q, state.v, state.node_position, state.node_velocity):
         return
     with np.errstate(over="ignore", invalid="ignore"):
         # squares, so that a speed whose energy overflows counts as well
@@ -52,8 +52,8 @@ def _raise_for_node(model: Model, state: State, node: int) -> None:
 
 
 @kernel
-def _sound(q, v, x, node_v):
-    """Whether all poses, squares of velocities, and positions of nodes times these are finite."""
+def _all_finite(q, v, x, node_v):
+    """Whether poses and positions are finite, and velocities so small that their squares are."""
     for i in range(q.shape[0]):
         for k in range(7):
             if not np.isfinite(q[i, k]):

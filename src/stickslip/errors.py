@@ -28,5 +28,9 @@ class ProblemWarning(UserWarning):
     """A contact problem from a file is not quite as it should be; it is solved as it is."""
 
 
+class SolverWarning(UserWarning):
+    """A solver that another package offers cannot be loaded; all others are there."""
+
+
 class RecordingWarning(UserWarning):
     """A run found the unfinished recording of another where it wants to write; the warning says where that is now."""

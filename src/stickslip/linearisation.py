@@ -12,39 +12,44 @@ the step (scheme "passive"), they lead from its start to its end, and forces act
 from __future__ import annotations
 
 from dataclasses import replace
+from functools import cached_property
 from typing import NamedTuple
 
 import numpy as np
+from numpy.typing import NDArray
 
-from stickslip.arrays import Array
+from stickslip.arrays import Array, Bools, LongInts
 from stickslip.collision.contacts import Contacts
 from stickslip.collision.matching import match
-from stickslip.contact import delassus
 from stickslip.contact.block_laws import Laws, friction_laws
 from stickslip.contact.momentum import Momentum
-from stickslip.contact.problem import ContactProblem
+from stickslip.contact.problem import KINDS, ContactProblem
 from stickslip.contact.scale import AS_IT_IS
 from stickslip.dynamics import contact_motion, contact_rows, joints, prescribed, rigid_bodies
 from stickslip.dynamics.cavities import volume
 from stickslip.dynamics.contact_rows import FirstRows
 from stickslip.dynamics.contact_springs import normal_compliance
 from stickslip.dynamics.joint_projection import tangent_velocity
-from stickslip.dynamics.joint_stiffness import geometric_stiffness
+from stickslip.dynamics.joint_stiffness import geometric_stiffness, stiffened_masses
 from stickslip.dynamics.soft_rows import SoftRows
-from stickslip.linalg import block_rows, inertia
+from stickslip.linalg import block_rows
 from stickslip.linalg.block_rows import BlockRows
-from stickslip.linalg.inertia import BlockDiagonal, Inertia, SparseInertia, block_diagonal
+from stickslip.linalg.dense_blocks import equal_blocks
+from stickslip.linalg.inertia import Inertia
 from stickslip.model import Model
 from stickslip.settling import settle
 from stickslip.soft_linearisation import Part, SoftLinearisation, joined_parts, over_all
 from stickslip.solvers.protocol import Solution
 from stickslip.state import State
 from stickslip.stepping import Stepping
+from stickslip.tolerances import POSITION_ROUNDING
 
-ROUNDING = 1e-6
-"""Share of the bodies' distances from the origin; with a tolerance of 1e-8 the rounding of positions is below it."""
 STIFFEST = 1e8
 """Geometric stiffness at most, over the largest entry of a mass block."""
+
+
+KIND = {kind: number for number, kind in enumerate(KINDS)}
+"""Numbers of the kinds of constraints."""
 
 
 class Rows(NamedTuple):
@@ -73,8 +78,12 @@ class Linearisation:
         v: Array,
         options: Stepping,
         soft: SoftLinearisation | None = None,
+        layout: joints.JointLayout | None = None,
     ) -> None:
-        """Contacts found at q (nb, 7), velocities v (nb, 6) before the step, with those that are prescribed for it."""
+        """Contacts found at q (nb, 7), velocities v (nb, 6) before the step, with those that are prescribed for it.
+
+        layout: that of the joints which are not broken; None where there are none.
+        """
         self.soft = soft
         self.model, self.state, self.contacts, self.q, self.v, self.options = model, state, contacts, q, v, options
         rule = options.rule
@@ -83,7 +92,7 @@ class Linearisation:
         self.A, self.v_free = rigid_bodies.free_motion(model, self.middle, v, state.force, options.dt)
         rigid_start = v[model.dynamic].ravel()
         if self.means:  # of the mean velocity, which gains half of what that at the end does
-            self.A = self.A._replace(data=rule.gain * self.A.data, inverse=self.A.inverse / rule.gain)
+            self.A = self.A.scaled(rule.gain)
             self.v_free = rigid_start + (self.v_free - rigid_start) / rule.gain
         self.start = rigid_start
         """(nv,) velocities at which the problem of ``at_start`` is linearised."""
@@ -91,12 +100,15 @@ class Linearisation:
             self.start = np.concatenate([rigid_start, soft.motion.v[model.soft.free].ravel()])
         springs = normal_compliance(contacts.compliance, options, model.contact_rows)
         self.laws = friction_laws(contacts.friction, springs)
-        self.layout = joints.joint_layout(model, state.joint_broken) if model.joints.count else None
+        self.layout = layout
         self.radii: Array | None = None
         self.rigid_row_count = model.contact_rows * len(contacts)
         self.contact_row_count = self.rigid_row_count + (soft.contact_part.rows.J.row_count if soft else 0)
         self.weld_row = self.contact_row_count + (0 if self.layout is None else len(self.layout.row))
         self.first = contact_rows.first_rows(model, contacts, q, v, rigid_start, options)
+        self.latest: tuple[Array, Array, ContactProblem] | None = None
+        """Velocities of the latest ``joints_at``, where they led, and the problem there, which the last round asks for
+        again without the turning of forces."""
 
     def at_start(self, lam: Array | None = None) -> ContactProblem:
         """The problem with its rows at q; with lam (m,), joint forces of about that size turn with the bodies."""
@@ -107,6 +119,14 @@ class Linearisation:
         about = self.start if self.means else np.zeros(problem.unknown_count)
         return self._stiffened(problem, self.q, about, lam)
 
+    def ahead(self, lam: Array | None = None) -> ContactProblem:
+        """The problem with its rows where the velocities before the step would lead; contacts stay as they were found.
+
+        What turns with the velocity that it has is held there up to the square of the change of velocity, and at q up
+        to the square of the velocity.
+        """
+        return self.joints_at(self.start, lam)
+
     def at(self, v: Array, lam: Array | None = None) -> ContactProblem:
         """The problem with all rows at the configuration to which v (nv,) leads; see protocol.Relinearise."""
         v_all, q_end = self._end(v)
@@ -115,8 +135,11 @@ class Linearisation:
 
     def joints_at(self, v: Array, lam: Array | None = None) -> ContactProblem:
         """The same with contacts as they are at q."""
-        v_all, q_end = self._end(v)
-        return self._stiffened(self._problem(self.first, q_end, v_all, v), q_end, v, lam)
+        if self.latest is None or self.latest[0] is not v:
+            v_all, q_end = self._end(v)
+            self.latest = v, q_end, self._problem(self.first, q_end, v_all, v)
+        _, q_end, problem = self.latest
+        return self._stiffened(problem, q_end, v, lam)
 
     @property
     def moves(self) -> bool:
@@ -212,7 +235,7 @@ class Linearisation:
             return self.q
         return self._halfway(v) if self.forces_at == "halfway" else None
 
-    def _free(self, q: Array, at: Array | None) -> tuple[BlockDiagonal, Array]:
+    def _free(self, q: Array, at: Array | None) -> tuple[Inertia, Array]:
         """A and v_free where forces act; arms and inertia of different q would spin thin links about their axes."""
         if at is None or self.forces_at == "found":
             return self.A, self.v_free
@@ -237,19 +260,22 @@ class Linearisation:
             q_force, tau = self._halfway(v_all), 0.5 * tau
         summed = self.options.geometric == "column-sums"
         K = geometric_stiffness(self.model, q_force, self.joint_impulses(lam), tau, summed)
-        # a solver that diverges must not lose the masses in rounding
-        rigid = problem.A.rigid if isinstance(problem.A, SparseInertia) else problem.A
-        masses = rigid.data[: 36 * len(K)].reshape(-1, 6, 6)
-        size, most = np.abs(K).max(axis=(1, 2)), STIFFEST * np.abs(masses).max(axis=(1, 2))
-        blocks = masses + np.divide(most, size, out=np.ones_like(size), where=size > most)[:, None, None] * K
-        inverses = np.linalg.inv(blocks)
-        inverses = 0.5 * (inverses + np.swapaxes(inverses, 1, 2))
-        H = _with_rigid(problem.A, block_diagonal(blocks, inverses))
+        masses = problem.A.dense.data[: 36 * len(K)].reshape(-1, 6, 6)
+        blocks, inverses = stiffened_masses(masses, K, STIFFEST)
+        H = problem.A.with_dense(equal_blocks(blocks, inverses))
         # H (v' - v_free') - J^T lam' = A (v - v_free) + H (v' - v) - J^T lam'
         missing = -problem.momentum.gain(v)
         solved = problem.momentum.missing is None
-        momentum = Momentum(H, v + inertia.solve(H, missing)) if solved else Momentum(H, v, missing)
-        scale = problem.scale._replace(speed=problem.free_speed, masses=problem.masses)  # the same measures
+        # bodies on which no turning force acts are as they would be in a scene without joints
+        idle: Bools = np.logical_not(K.any(axis=(1, 2)))
+        if idle.any():
+            H = _kept_where(idle, problem.A, H)
+        momentum = Momentum(H, v + H.solve(missing)) if solved else Momentum(H, v, missing)
+        if solved and idle.any():
+            kept = np.zeros(len(v), dtype=np.bool_)
+            kept[: 6 * len(K)] = np.repeat(idle, 6)
+            momentum = Momentum(H, np.where(kept, problem.v_free, momentum.at))
+        scale = problem.with_speed()._replace(masses=problem.masses)  # the same measures
         return replace(problem, momentum=momentum, scale=scale).trusted()
 
     def _moved_rows(self, v: Array, q_end: Array) -> Rows:
@@ -298,7 +324,8 @@ class Linearisation:
             q_force = self._halfway(v) if self.forces_at == "halfway" else None
             after = self.soft.parts_after_joints(q, v, nodes, x, ahead, q_force)
         if self.layout is not None:
-            part = joined_parts(part, self._joints(q, v, ahead))
+            own_rows = self._joints(q, v, ahead)
+            part = joined_parts(part, own_rows) if self.contact_row_count else own_rows
         for each in after:
             part = joined_parts(part, each)
         found, laws = part
@@ -309,17 +336,40 @@ class Linearisation:
             scale = scale._replace(momentum=np.concatenate([none, self.soft.momentum_size]))
             if response is not None:
                 # a node answers a contact with its elements, not with its mass alone
-                mobility = delassus.diagonal(found.J, momentum.A)
+                mobility = momentum.A.mobility(found.J)
                 mobility[: len(response)] = response
                 scale = scale._replace(mobility=mobility)
         if self.layout is not None or after:
             # joints that need no force leave the rounding of positions; residuals are not measured by that
-            noise = float(np.abs(q[:, :3]).max(initial=0.0)) / self.options.horizon
-            noise = ROUNDING * max(noise, 0.0 if self.soft is None else self.soft.noise())
-            scale = scale._replace(rounding=noise)
+            rounding = (
+                POSITION_ROUNDING * np.abs(q[self.model.dynamic, :3]).max(axis=1, initial=0.0) / self.options.horizon
+            )
+            if self.soft is not None:
+                nodes = np.full(len(self.model.soft.free), POSITION_ROUNDING * self.soft.noise())
+                rounding = np.concatenate([rounding, nodes])
+            scale = scale._replace(rounding=rounding)
         return ContactProblem(
-            momentum, found.J, found.bias, laws, h, found.prescribed, v_before=self.start, gap=gap, scale=scale
-        ).trusted()
+            momentum, found.J, found.bias, laws, h, found.prescribed, v_before=self.start, gap=gap, keys=self.keys,
+            scale=scale,
+        ).trusted()  # fmt: skip
+
+    @cached_property
+    def keys(self) -> LongInts:
+        """(n, 2) keys of the blocks of all linearisations, in their order (ContactProblem.keys)."""
+        numbers: list[tuple[int, LongInts | NDArray[np.intp]]] = [(KIND["contact"], self.contacts.key)]
+        if self.soft is not None:
+            numbers.append((KIND["soft contact"], self.soft.contacts.key))
+        if self.layout is not None:
+            numbers.append((KIND["joint"], self.layout.row[self.layout.row_start[:-1]]))
+        if self.soft is not None:
+            numbers += [(KIND[kind], each) for kind, each in self.soft.numbers_after_joints().items()]
+        keys = np.empty((sum(len(each) for _, each in numbers), 2), dtype=np.int64)
+        first = 0
+        for kind, each in numbers:
+            part = keys[first : first + len(each)]
+            part[:, 0], part[:, 1] = kind, each
+            first += len(each)
+        return keys
 
     def _joints(self, q: Array, v: Array, ahead: bool) -> Part:
         """Rows of joints at q (nb, 7) with v (nb, 6)."""
@@ -336,12 +386,13 @@ class Linearisation:
         return Part(SoftRows(J, found.bias, found.prescribed, found.compliance), laws)
 
 
-def _with_rigid(A: Inertia, rigid: BlockDiagonal) -> Inertia:
-    """A with other blocks of the rigid bodies, which come first."""
-    if isinstance(A, SparseInertia):
-        return A.with_rigid(rigid)
-    assert isinstance(A, BlockDiagonal)
-    own = len(rigid.data)
-    return A._replace(
-        data=np.concatenate([rigid.data, A.data[own:]]), inverse=np.concatenate([rigid.inverse, A.inverse[own:]])
+def _kept_where(idle: Bools, A: Inertia, H: Inertia) -> Inertia:
+    """H with the first dense blocks of A where they are ``idle`` (nb,)."""
+    entries = np.zeros(len(H.dense.data), dtype=np.bool_)
+    entries[: 36 * len(idle)] = np.repeat(idle, 36)
+    first, last = A.dense, H.dense
+    return H.with_dense(
+        last._replace(
+            data=np.where(entries, first.data, last.data), inverse=np.where(entries, first.inverse, last.inverse)
+        )
     )

@@ -34,7 +34,7 @@ from stickslip.geometry.shapes import (
     Sphere,
 )
 from stickslip.joint_tables import JointTables, joint_tables
-from stickslip.linalg.inertia import SoftPart
+from stickslip.linalg.soft_blocks import SoftPart
 from stickslip.materials import PairTables, pair_tables
 from stickslip.names import shown
 from stickslip.scene import KINDS, BodyDescription, Motion, Scene
@@ -129,6 +129,36 @@ class Model:
         return 4 if self.pairs.friction[:, :, 2].any() else 3
 
     @cached_property
+    def gravity_norm(self) -> float:
+        """[m/s^2]"""
+        return float(np.linalg.norm(self.gravity))
+
+    @cached_property
+    def body_dynamic(self) -> Bools:
+        """(nb,) which bodies are dynamic."""
+        return self.body_kind == DYNAMIC
+
+    @cached_property
+    def static(self) -> LongInts:
+        """Numbers of the static bodies."""
+        return np.flatnonzero(self.body_kind == STATIC)
+
+    @cached_property
+    def everybody(self) -> Bools:
+        """(nb,) true."""
+        return np.ones(self.body_count, np.bool_)
+
+    @cached_property
+    def half_spaces(self) -> LongInts:
+        """Numbers of the shapes that are half-spaces."""
+        return np.flatnonzero(self.shape_type == HALF_SPACE)
+
+    @cached_property
+    def bounded_shapes(self) -> LongInts:
+        """Numbers of all other shapes."""
+        return np.flatnonzero(self.shape_type != HALF_SPACE)
+
+    @cached_property
     def rigid_columns(self) -> Ints:
         """(nd + 1,) where the unknowns of each dynamic body start."""
         return 6 * np.arange(len(self.dynamic) + 1, dtype=np.int32)
@@ -137,11 +167,6 @@ class Model:
     def rigid_blocks(self) -> Ints:
         """(nd + 1,) where the mass blocks of each dynamic body start."""
         return 36 * np.arange(len(self.dynamic) + 1, dtype=np.int32)
-
-    @cached_property
-    def resting(self) -> Ints:
-        """Body indices of the static bodies."""
-        return np.flatnonzero(self.body_kind == STATIC).astype(np.int32)
 
     @cached_property
     def columns(self) -> Ints:
@@ -167,7 +192,9 @@ class Model:
 
     def ignored_pairs(self, broken: Bools) -> LongInts:
         """Sorted keys of all pairs that do not collide when ``broken`` (nj,) joints have let theirs go."""
-        return self._ignored_with(self.joints.ignored_key[~broken]) if broken.any() else self.ignored_at_start
+        if not len(broken) or not broken.any():
+            return self.ignored_at_start
+        return self._ignored_with(self.joints.ignored_key[~broken])
 
     def _ignored_with(self, keys: LongInts) -> LongInts:
         return np.union1d(self.ignored, keys[keys >= 0])

@@ -22,7 +22,7 @@ from stickslip.contact.problem import ContactProblem
 from stickslip.dynamics import rigid_bodies, soft_bodies, soft_rows
 from stickslip.dynamics.joint_projection import rigid_rows
 from stickslip.dynamics.joints import JointLayout
-from stickslip.linalg import block_rows, inertia
+from stickslip.linalg import block_rows
 from stickslip.linalg.block_rows import BlockRows
 from stickslip.linalg.direct import direct
 from stickslip.linalg.schur_system import schur_system
@@ -63,7 +63,7 @@ def settle(model: Model, layout: JointLayout | None, after: State, problem: Cont
     M = rigid_bodies.mass_blocks(model, after.q)
     M = soft_bodies.with_particles(M, soft.mass[soft.free]) if soft.count else M
     mu = direct(schur_system(rows, M, loose), -speed).x
-    v = v + inertia.solve(M, block_rows.apply_transpose(rows, mu))
+    v = v + M.solve(block_rows.apply_transpose(rows, mu))
     after = replace(after, v=rigid_bodies.scatter(model, after.v, v))
     if not soft.count:
         return after

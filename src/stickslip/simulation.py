@@ -12,7 +12,7 @@ import numpy as np
 from numpy.typing import ArrayLike
 
 from stickslip import checks
-from stickslip.arrays import Array
+from stickslip.arrays import Array, Bools
 from stickslip.body_description import handle_fits
 from stickslip.certificate import certify
 from stickslip.checks import finite, unit_quaternion, vector
@@ -22,6 +22,7 @@ from stickslip.contact.potentials import Known
 from stickslip.contact_report import ContactReport, report_contacts
 from stickslip.divergence import check_finite
 from stickslip.dynamics import joints, prescribed, rigid_bodies
+from stickslip.dynamics.joints import JointLayout
 from stickslip.errors import InputError
 from stickslip.geometry import rotation
 from stickslip.joint_tables import NOTHING
@@ -35,9 +36,9 @@ from stickslip.scene import KINDS, Body, Scene
 from stickslip.soft_description import SoftBody
 from stickslip.soft_linearisation import elastic_rows, soft_step
 from stickslip.soft_reading import SoftReading
-from stickslip.solvers.methods import method_of
-from stickslip.solvers.protocol import Solver
-from stickslip.solvers.registry import DEFAULT, make_solver
+from stickslip.solvers.methods import begins_ahead, method_of
+from stickslip.solvers.protocol import Solver, SolvesProblems
+from stickslip.solvers.registry import DEFAULT, as_solver, make_solver
 from stickslip.stabilisation import stabilise
 from stickslip.state import State, check_state, initial_state
 from stickslip.step_result import StepResult
@@ -57,7 +58,7 @@ class Simulation(SoftReading):
         self,
         scene: Scene | Model,
         dt: float | None = None,
-        solver: str | Solver = DEFAULT,
+        solver: str | Solver | SolvesProblems = DEFAULT,
         stepping: Stepping | None = None,
     ) -> None:
         """Compile the scene and start at time zero; ``dt`` [s] takes the place of the one in ``stepping``."""
@@ -69,9 +70,7 @@ class Simulation(SoftReading):
         self.model = scene if isinstance(scene, Model) else compile_scene(scene)
         if dt is not None:
             self.stepping = replace(self.stepping, dt=dt)
-        self.solver = make_solver(solver) if isinstance(solver, str) else solver
-        if not isinstance(self.solver, Solver) or isinstance(self.solver, type):
-            raise InputError(f"simulation: solver is {shown(solver)}; the name of a solver or a solver is needed")
+        self.solver = make_solver(solver) if isinstance(solver, str) else as_solver(solver)
         if self.model.joints.count and self.stepping.stabilisation:
             raise InputError(
                 f"stepping: stabilisation is {self.stepping.stabilisation}, but the scene has joints, which moving "
@@ -91,7 +90,10 @@ class Simulation(SoftReading):
             self.solver, self.stepping.joints == "potentials", bool(self.model.soft.count) and not self.elastic_rows,
             constraints_move(self.model),
         )  # fmt: skip
+        self.begins_ahead = begins_ahead(self.method) and not self.model.soft.count
         self.potentials: Known = {}
+        self._layout: tuple[Bools, JointLayout] | None = None
+        """Which joints were broken in the last step, and the layout of the others."""
         # beside solvers, which see to it themselves, only joints and soft bodies need dense algebra
         dense = self.model.joints.count or self.model.soft.count
         self.dense_algebra = one_blas_thread if dense else nullcontext
@@ -131,9 +133,10 @@ class Simulation(SoftReading):
         clock.append(time.perf_counter())
 
         # the problem of this step
-        linearisation = StepLinearisation(model, state, contacts, q, v, options, soft)
+        layout = self._joint_layout(state)
+        linearisation = StepLinearisation(model, state, contacts, q, v, options, soft, layout)
         warm = linearisation.remembered() if options.warm_start else None
-        problem = linearisation.at_start(warm)
+        problem = linearisation.ahead(warm) if self.begins_ahead else linearisation.at_start(warm)
         clock.append(time.perf_counter())
 
         solution = self.method(solver, linearisation, problem, warm, self.potentials)
@@ -188,6 +191,14 @@ class Simulation(SoftReading):
         timings = {stage: clock[k + 1] - clock[k] for k, stage in enumerate(STAGES)}
         soft_contacts = None if soft is None else soft.contacts
         return StepResult(after, contacts, problem, solution, certificate, warm, timings, soft_contacts, found)
+
+    def _joint_layout(self, state: State) -> JointLayout | None:
+        """How the rows of joints are stored that are not broken; made anew where one breaks."""
+        if not self.model.joints.count:
+            return None
+        if self._layout is None or not np.array_equal(self._layout[0], state.joint_broken):
+            self._layout = state.joint_broken.copy(), joints.joint_layout(self.model, state.joint_broken)
+        return self._layout[1]
 
     def run(self, steps: int, callback: Callable[[StepResult], None] | None = None) -> State:
         """Take several steps; ``callback`` sees the result of each."""

@@ -11,21 +11,21 @@ from typing import NamedTuple
 
 import numpy as np
 
-from stickslip.arrays import Array, Bools
+from stickslip.arrays import Array, Bools, LongInts
 from stickslip.collision.contacts import Contacts
 from stickslip.collision.matching import match, remember
 from stickslip.collision.soft_contacts import find_soft_contacts
 from stickslip.contact.block_laws import Laws, friction_laws, joined_laws
 from stickslip.contact.laws import BILATERAL, ELASTIC
 from stickslip.contact.momentum import Momentum
-from stickslip.contact.soft_delassus import dense_delassus
 from stickslip.dynamics import contact_rows, soft_bodies, soft_rows
 from stickslip.dynamics.contact_springs import normal_compliance
 from stickslip.dynamics.soft_rows import SoftRows
 from stickslip.errors import DivergenceError, InputError
-from stickslip.linalg import block_rows, inertia
+from stickslip.linalg import block_rows
 from stickslip.linalg.block_rows import BlockRows
-from stickslip.linalg.inertia import BlockDiagonal, SparseInertia, parts_ending_with
+from stickslip.linalg.inertia import Inertia
+from stickslip.linalg.soft_blocks import SoftPart, SparseBlocks, parts_ending_with
 from stickslip.model import Model
 from stickslip.solvers.protocol import Solver
 from stickslip.state import State
@@ -79,7 +79,7 @@ def soft_step(
     """
     motion = soft_bodies.soft_motion(model, state, options)
     x = state.node_position + (options.dt - options.horizon) * motion.v
-    margin = options.margin_under(float(np.linalg.norm(model.gravity)))
+    margin = options.margin_under(model.gravity_norm)
     if options.margin is None:  # what pushes a soft body may be anything; gravity says little
         margin = max(margin, NEAR * model.soft.edge_length)
     ahead = options.horizon if options.lookahead or options.continuous else 0.0
@@ -108,7 +108,7 @@ class SoftLinearisation:
         self.model, self.soft, self.state, self.contacts = model, model.soft, state, contacts
         self.x, self.motion, self.options, self.as_rows, self.matrix_free = x, motion, options, as_rows, matrix_free
         self.contact_part = self._contacts(q, v)
-        self.A: SparseInertia | None = None
+        self.A: Inertia | None = None
         self.free = np.zeros(0)
         self.momentum_size = np.zeros(3 * len(model.soft.free))
         self.volume_noise = 0.0
@@ -135,7 +135,7 @@ class SoftLinearisation:
         nodes = self.all_velocities(v)
         return nodes, soft_bodies.put_held(self.soft, self.motion.positions(nodes), self.motion.time)
 
-    def momentum(self, rigid: BlockDiagonal, v_free: Array, nodes: Array) -> Momentum:
+    def momentum(self, rigid: Inertia, v_free: Array, nodes: Array) -> Momentum:
         """Momentum of all unknowns, from A and v_free of rigid bodies and linearised at velocities (nn, 3) of nodes."""
         if self.as_rows:
             mass, free = soft_bodies.lumped_momentum(self.soft, self.motion, nodes)
@@ -143,28 +143,32 @@ class SoftLinearisation:
         if self.matrix_free:
             at = soft_bodies.momentum(self.soft, self.motion, nodes)
             self.momentum_size = at.size
-            A = SparseInertia(rigid, self.parts, at.matrix, self.soft.pattern)
-            missing = np.concatenate([np.zeros(A.rigid_size), -at.residual])
+            A = self._with_elements(rigid, self.parts, at.matrix)
+            missing = np.concatenate([np.zeros(rigid.dense.size), -at.residual])
             return Momentum(A, np.concatenate([v_free, nodes[self.soft.free].ravel()]), missing)
         if self.A is None or not self.soft.linear:
             self.A, self.free = self._linearised(rigid, nodes)
-        return Momentum(self.A.with_rigid(rigid), np.concatenate([v_free, self.free]))
+        return Momentum(self.A.with_dense(rigid.dense), np.concatenate([v_free, self.free]))
 
-    def _linearised(self, rigid: BlockDiagonal, nodes: Array) -> tuple[SparseInertia, Array]:
+    def _with_elements(self, rigid: Inertia, parts: tuple[SoftPart, ...], matrix: Array) -> Inertia:
+        """A of rigid bodies and of soft ones, whose blocks are in ``matrix`` (nnzb, 3, 3)."""
+        return Inertia(rigid.dense, SparseBlocks(parts, matrix, self.soft.pattern))
+
+    def _linearised(self, rigid: Inertia, nodes: Array) -> tuple[Inertia, Array]:
         """A and free velocities (3 nf,) at velocities (nn, 3), with as little projection as A needs to be definite."""
         while True:
             at = soft_bodies.momentum(self.soft, self.motion, nodes, CONVEX[self.convex])
             self.momentum_size = at.size
-            A = SparseInertia(rigid, self.parts, at.matrix, self.soft.pattern)
-            residual = np.concatenate([np.zeros(A.rigid_size), at.residual])
+            A = self._with_elements(rigid, self.parts, at.matrix)
+            residual = np.concatenate([np.zeros(rigid.dense.size), at.residual])
             try:
-                return A, nodes[self.soft.free].ravel() - inertia.solve(A, residual)[A.rigid_size :]
+                return A, nodes[self.soft.free].ravel() - A.solve(residual)[rigid.dense.size :]
             except DivergenceError:
                 if self.soft.linear or self.motion.column_sums or self.convex + 1 == len(CONVEX):
                     raise
                 self.convex += 1
 
-    def contact_response(self, rigid: BlockDiagonal, J: BlockRows, nodes: Array) -> Array:
+    def contact_response(self, rigid: Inertia, J: BlockRows, nodes: Array) -> Array:
         """diag W (m,) of contact rows J with the stiffness of elements in A; found once a step, for all linearisations.
 
         Where elements are rows, masses alone would say that nodes give way far more than they do.
@@ -172,8 +176,8 @@ class SoftLinearisation:
         if self.response is None:
             at = soft_bodies.momentum(self.soft, self.motion, nodes)
             self.momentum_size = at.size
-            A = SparseInertia(rigid, self.model.soft_parts, at.matrix, self.soft.pattern)
-            self.response = np.diagonal(dense_delassus(J, A)[0]).copy()
+            A = self._with_elements(rigid, self.model.soft_parts, at.matrix)
+            self.response = np.diagonal(A.dense_delassus(J)[0]).copy()
         return self.response
 
     def parts_after_joints(
@@ -202,8 +206,17 @@ class SoftLinearisation:
             parts.append(Part(rows, _laws(ELASTIC, rows)))
         return parts
 
+    def numbers_after_joints(self) -> dict[str, LongInts]:
+        """Numbers in the model of the welds, cavities and elements of ``parts_after_joints``, block by block."""
+        filled = [k for k, cavity in enumerate(self.soft.cavities) if cavity.volume is not None]
+        return {
+            "weld": np.arange(len(self.soft.weld_node)),
+            "cavity": np.array(filled, dtype=np.int64),
+            "element": np.arange(len(self.soft.elements.volume) if self.as_rows else 0),
+        }
+
     def noise(self) -> float:
-        """Speed [m/s, or 1/s of strains] that the rounding of positions makes, over ROUNDING, in all rows together."""
+        """Speed [m/s, or 1/s of strains] that rounding of positions makes over POSITION_ROUNDING, in all rows."""
         if not self.as_rows:
             return self.volume_noise
         gradient = float(np.abs(self.soft.elements.gradient).max(initial=0.0))

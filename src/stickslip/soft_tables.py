@@ -20,7 +20,7 @@ from stickslip.geometry.rotation import matrix
 from stickslip.geometry.tet_mesh import edges_of
 from stickslip.linalg.block_matrix import BlockPattern, block_pattern, places_of
 from stickslip.linalg.block_rows import summed
-from stickslip.linalg.inertia import SoftPart, part_of
+from stickslip.linalg.soft_blocks import SoftPart, part_of
 from stickslip.soft_description import (
     LAGGED,
     LINEAR,

@@ -33,7 +33,7 @@ SWEEPS = 200
 
 def stabilise(model: Model, q: Array, options: Stepping) -> Array:
     """q (nb, 7) with overlaps removed, in up to ``options.stabilisation`` passes; only dynamic bodies move."""
-    reach = np.full(model.body_count, 0.5 * options.margin_under(float(np.linalg.norm(model.gravity))))
+    reach = np.full(model.body_count, 0.5 * options.margin_under(model.gravity_norm))
     for _ in range(options.stabilisation):
         contacts = find_contacts(model, q, reach)
         if contacts.gap.min(initial=np.inf) >= -options.slop - RESOLUTION:

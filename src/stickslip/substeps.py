@@ -23,16 +23,13 @@ from stickslip.dynamics.xpbd_rods import sections_of
 from stickslip.dynamics.xpbd_soft_contacts import soft_points
 from stickslip.dynamics.xpbd_steps import Parts, SoftSystem, small_steps
 from stickslip.errors import InputError
-from stickslip.linalg import inertia
 from stickslip.linearisation import Linearisation
 from stickslip.model import DYNAMIC, STATIC
 from stickslip.soft_description import MOONEY_RIVLIN
 from stickslip.soft_linearisation import SoftLinearisation
 from stickslip.solvers.budget import Clock, in_chunks
 from stickslip.solvers.protocol import SubstepResult
-
-ROUNDING = 1e-7
-"""Share of the bodies' distances from the origin; with a tolerance of 1e-8 the rounding of positions is below it."""
+from stickslip.tolerances import SUBSTEP_ROUNDING
 
 
 class StepLinearisation(Linearisation):
@@ -113,15 +110,15 @@ def _judged(step: Linearisation, v_mean: Array, v_end: Array, small: float) -> C
     problem = step.joints_at(v_mean)
     q_end = rigid_bodies.advance(step.q, rigid_bodies.scatter(step.model, step.v, v_mean), step.options.dt)
     gain, rigid = v_end - v_mean, step.model.rigid_dof_count
-    gain[:rigid] = inertia.apply(rigid_bodies.mass_blocks(step.model, q_end), gain[:rigid])
+    gain[:rigid] = rigid_bodies.mass_blocks(step.model, q_end).apply(gain[:rigid])
     if step.soft is not None:
         gain[rigid:] *= np.repeat(step.model.soft.mass[step.model.soft.free], 3)
     # velocities are differences of positions over a ``small`` step [s], and have their rounding
     dynamic = step.model.dynamic
     size = problem.momentum_size.copy()
-    size[:rigid:6] += ROUNDING * step.model.mass[dynamic] * np.linalg.norm(q_end[dynamic, :3], axis=1) / small
+    size[:rigid:6] += SUBSTEP_ROUNDING * step.model.mass[dynamic] * np.linalg.norm(q_end[dynamic, :3], axis=1) / small
     momentum = Momentum(problem.A, v_mean, -problem.momentum.gain(v_mean) - gain)
-    return replace(problem, momentum=momentum, scale=problem.scale._replace(speed=problem.free_speed, momentum=size))
+    return replace(problem, momentum=momentum, scale=problem.with_speed()._replace(momentum=size))
 
 
 def _bodies(step: Linearisation) -> Bodies:

@@ -12,7 +12,9 @@ from stickslip.contact.momentum import Momentum
 from stickslip.contact.problem import ContactProblem, from_delassus, given_problem
 from stickslip.linalg.block_matrix import block_pattern
 from stickslip.linalg.block_rows import BlockRows
-from stickslip.linalg.inertia import BlockDiagonal, SparseInertia, part_of
+from stickslip.linalg.dense_blocks import DenseBlocks
+from stickslip.linalg.inertia import Inertia
+from stickslip.linalg.soft_blocks import SparseBlocks, part_of
 
 
 def built(raw: RawProblem) -> ContactProblem:
@@ -24,7 +26,7 @@ def built(raw: RawProblem) -> ContactProblem:
         return _from_nodes(raw, J, laws, bias)
     assert raw.matrix is not None
     assert raw.inverse is not None
-    A = _diagonal_blocks(raw.width, raw.matrix, raw.inverse)
+    A = Inertia(_diagonal_blocks(raw.width, raw.matrix, raw.inverse))
     return ContactProblem(Momentum(A, raw.v_free.copy()), J, bias, laws).checked()
 
 
@@ -54,10 +56,10 @@ def _rows(raw: RawProblem) -> BlockRows:
     )
 
 
-def _diagonal_blocks(width: list[int], matrix: Array, inverse: Array) -> BlockDiagonal:
+def _diagonal_blocks(width: list[int], matrix: Array, inverse: Array) -> DenseBlocks:
     start = np.concatenate([[0], np.cumsum(width)]).astype(np.int32)
     parts = [slice(a, b) for a, b in zip(start[:-1], start[1:], strict=True)]
-    return BlockDiagonal(
+    return DenseBlocks(
         start,
         np.concatenate([[0], np.cumsum(np.array(width, dtype=np.int64) ** 2)]).astype(np.int32),
         np.concatenate([np.zeros(0), *(matrix[p, p].ravel() for p in parts)]),
@@ -99,6 +101,6 @@ def _from_nodes(raw: RawProblem, J: BlockRows, laws: Laws, bias: Array) -> Conta
     row = np.repeat(np.arange(nodes), np.diff(pattern.indptr))
     data = np.ascontiguousarray(soft[row, pattern.indices])
     parts = tuple(part_of(pattern, a, b) for a, b in zip(raw.bodies[:-1], raw.bodies[1:], strict=True))
-    inertia = SparseInertia(_diagonal_blocks([6] * raw.rigid, bodies, inverses), parts, data, pattern)
+    inertia = Inertia(_diagonal_blocks([6] * raw.rigid, bodies, inverses), SparseBlocks(parts, data, pattern))
     momentum = Momentum(inertia, raw.v_free.copy(), None if raw.missing is None else raw.missing.copy())
     return ContactProblem(momentum, J, bias, laws)

@@ -80,6 +80,9 @@ def _problems(folder: Path) -> None:
     save_problem(contacts, folder / "problem-own.npz", np.zeros(contacts.row_count), [np.ones(contacts.row_count)], "t")
     save_problem(contacts, folder / "problem-global.hdf5", np.zeros(contacts.row_count), [np.ones(contacts.row_count)])
     save_delassus(contacts, folder / "problem-local.npz")
+    bodies = soft().step().problem
+    save_problem(bodies, folder / "problem-soft.npz", np.zeros(bodies.row_count))
+    save_problem(bodies, folder / "problem-soft.hdf5")
     from stickslip.io.problem_file import load_problem
 
     local = load_problem(folder / "problem-local.npz")

@@ -152,7 +152,8 @@ def _belongs(judge: Judge, found: Solution, tolerance: float) -> bool:
 
 def _fingerprint(problem: ContactProblem, warm: Array | None) -> bytes:
     """The bytes of all that was given."""
-    arrays = [problem.J.data, problem.bias, *problem.laws, problem.A.data]
+    A = problem.A
+    arrays = [problem.J.data, problem.bias, *problem.laws, A.dense.data, A.nodes.data, *(A.given or ())]
     arrays += [] if warm is None else [warm]
     if problem.momentum.missing is None:
         arrays.append(problem.v_free)

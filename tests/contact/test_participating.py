@@ -10,9 +10,10 @@ from stickslip.contact.laws import CONTACT
 from stickslip.contact.participating import Participating, given_participating, participating
 from stickslip.contact.problem import ContactProblem
 from stickslip.errors import DivergenceError, InputError
-from stickslip.linalg import inertia
 from stickslip.linalg.block_rows import BlockRows, summed, to_dense
-from stickslip.linalg.inertia import BlockDiagonal, GivenInverse, SparseInertia
+from stickslip.linalg.dense_blocks import DenseBlocks
+from stickslip.linalg.given_inverse import GivenInverse
+from stickslip.linalg.inertia import Inertia
 from stickslip.solvers.sap import Sap
 
 
@@ -32,10 +33,9 @@ def soft_problem(both: bool = True) -> ContactProblem:
     return Simulation(scene, dt=0.005, solver="sap").step().problem
 
 
-def dense_A(A: BlockDiagonal | SparseInertia) -> np.ndarray:
+def dense_A(A: Inertia) -> np.ndarray:
     """A, column by column."""
-    size = int(A.start[-1]) if isinstance(A, BlockDiagonal) else A.rigid_size + sum(3 * p.pattern.size for p in A.parts)
-    return np.column_stack([inertia.apply(A, e) for e in np.eye(size)])
+    return np.column_stack([A.apply(e) for e in np.eye(A.dense.size + A.nodes.size)])
 
 
 def dense_clusters(part: Participating) -> tuple[np.ndarray, np.ndarray]:
@@ -52,7 +52,7 @@ def dense_clusters(part: Participating) -> tuple[np.ndarray, np.ndarray]:
 @pytest.mark.parametrize("both", [False, True])
 def test_soft_and_rigid_bodies_against_dense_algebra(both: bool) -> None:
     problem = soft_problem(both)
-    assert isinstance(problem.A, SparseInertia)
+    assert problem.A.has_soft
     part, A, J = problem.participating, dense_A(problem.A), to_dense(problem.J)
     p = part.unknown
     assert (p >= 0).all()
@@ -78,14 +78,14 @@ def test_soft_and_rigid_bodies_against_dense_algebra(both: bool) -> None:
     assert np.array_equal(problem.diagonal, part.diagonal())
 
 
-def odd_blocks(seed: int) -> tuple[BlockRows, BlockDiagonal]:
+def odd_blocks(seed: int) -> tuple[BlockRows, Inertia]:
     """Bodies of 1 to 7 unknowns, and blocks of 1 to 6 rows over none to three of them."""
     rng = np.random.default_rng(seed)
     width = np.array([6, 1, 2, 3, 4, 5, 7, 2])
     column_start = summed(width)
     roots = [rng.normal(size=(w, w + 2)) for w in width]
     blocks = [root @ root.T for root in roots]
-    A = BlockDiagonal(
+    A = DenseBlocks(
         column_start, summed(width**2), np.concatenate([b.ravel() for b in blocks]),
         np.concatenate([np.linalg.inv(b).ravel() for b in blocks]),
     )  # fmt: skip
@@ -96,7 +96,7 @@ def odd_blocks(seed: int) -> tuple[BlockRows, BlockDiagonal]:
         summed(height), summed(np.array([len(c) for c in chosen])), np.concatenate(chosen).astype(np.int32),
         summed(np.array([e.size for e in entries])), np.concatenate([e.ravel() for e in entries]), column_start,
     )  # fmt: skip
-    return J, A
+    return J, Inertia(A)
 
 
 @pytest.mark.parametrize("seed", range(5))

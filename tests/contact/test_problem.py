@@ -9,7 +9,6 @@ from hypothesis import strategies as st
 from scipy.sparse import csr_array, random_array
 
 from stickslip import InputError, make_solver
-from stickslip.contact import delassus
 from stickslip.contact.block_laws import Laws, contact_laws
 from stickslip.contact.gallery import GALLERY, contact
 from stickslip.contact.gallery import assemble as problem_of
@@ -18,9 +17,10 @@ from stickslip.contact.laws import DISC, ELLIPSE, ELLIPSOID
 from stickslip.contact.momentum import Momentum
 from stickslip.contact.problem import ContactProblem, from_delassus
 from stickslip.contact.residual import residual, scaled_residual
-from stickslip.linalg import block_rows, inertia
+from stickslip.linalg import block_rows
 from stickslip.linalg.block_rows import BlockRows, to_dense
-from stickslip.linalg.inertia import BlockDiagonal, block_diagonal
+from stickslip.linalg.dense_blocks import DenseBlocks
+from stickslip.linalg.inertia import Inertia, block_diagonal
 
 NAN = float("nan")
 
@@ -43,7 +43,12 @@ def random_problem(seed: int, bodies: int = 4, contacts: int = 7, friction_set: 
     return replace(problem, momentum=Momentum(block_diagonal(blocks, np.linalg.inv(blocks)), problem.v_free))
 
 
-def dense_inverse(A: BlockDiagonal) -> np.ndarray:
+def with_dense(problem: ContactProblem, **arrays: np.ndarray) -> Inertia:
+    """A of the problem with other arrays in its dense blocks."""
+    return Inertia(problem.A.dense._replace(**arrays))
+
+
+def dense_inverse(A: DenseBlocks) -> np.ndarray:
     size = int(A.start[-1])
     inverse = np.zeros((size, size))
     for b in range(len(A.start) - 1):
@@ -65,20 +70,20 @@ def random_delassus(seed: int, count: int = 5) -> np.ndarray:
 @pytest.mark.parametrize("seed", range(5))
 def test_operators_are_those_of_dense_algebra(seed: int) -> None:
     problem = random_problem(seed)
-    J, inverse = to_dense(problem.J), dense_inverse(problem.A)
+    J, inverse = to_dense(problem.J), dense_inverse(problem.A.dense)
     W = J @ inverse @ J.T
     rng = np.random.default_rng(100 + seed)
     lam, v = rng.normal(size=problem.row_count), rng.normal(size=len(problem.v_free))
     close = {"rtol": 1e-11, "atol": 1e-11 * np.abs(W).max()}  # mass blocks of condition up to about 1e3
-    np.testing.assert_allclose(delassus.assemble(problem.J, problem.A).toarray(), W, **close)
-    np.testing.assert_allclose(delassus.apply(problem.J, problem.A, lam), W @ lam, **close)
+    np.testing.assert_allclose(problem.A.delassus(problem.J).toarray(), W, **close)
+    np.testing.assert_allclose(problem.A.delassus_product(problem.J, lam), W @ lam, **close)
     np.testing.assert_allclose(problem.diagonal, np.diag(W), **close)
     np.testing.assert_allclose(to_dense(problem.response), J @ inverse, **close)
     np.testing.assert_allclose(problem.weight, np.diag(W).reshape(-1, 3).mean(axis=1), **close)
     np.testing.assert_allclose(problem.velocity(lam), problem.v_free + inverse @ J.T @ lam, **close)
     np.testing.assert_allclose(problem.constraint_velocity(v), J @ v + problem.bias, **close)
     assert problem.free_speed == pytest.approx(np.linalg.norm(J @ problem.v_free + problem.bias), rel=1e-13)
-    np.testing.assert_allclose(inertia.solve(problem.A, inertia.apply(problem.A, v)), v, rtol=1e-10)
+    np.testing.assert_allclose(problem.A.solve(problem.A.apply(v)), v, rtol=1e-10)
     np.testing.assert_allclose(lam @ block_rows.apply(problem.J, v), block_rows.apply_transpose(problem.J, lam) @ v)
 
 
@@ -112,13 +117,13 @@ def test_operators_of_a_given_delassus_matrix(seed: int, sparse: bool) -> None:
     rng = np.random.default_rng(seed)
     q, lam = rng.normal(size=15), rng.normal(size=15)
     problem = from_delassus(csr_array(W) if sparse else W, q, np.full(5, 0.3))
-    np.testing.assert_allclose(delassus.assemble(problem.J, problem.A).toarray(), W, atol=1e-14)
-    np.testing.assert_allclose(delassus.apply(problem.J, problem.A, lam), W @ lam, atol=1e-13)
+    np.testing.assert_allclose(problem.A.delassus(problem.J).toarray(), W, atol=1e-14)
+    np.testing.assert_allclose(problem.A.delassus_product(problem.J, lam), W @ lam, atol=1e-13)
     np.testing.assert_allclose(to_dense(problem.response), W, atol=1e-14)
     np.testing.assert_allclose(problem.diagonal, np.diag(W), atol=1e-14)
     np.testing.assert_allclose(problem.constraint_velocity(problem.velocity(lam)), W @ lam + q, atol=1e-13)
     with pytest.raises(InputError, match="Delassus"):
-        inertia.apply(problem.A, lam)
+        problem.A.apply(lam)
 
 
 def test_torsional_rows_do_not_enter_the_weight() -> None:
@@ -150,11 +155,11 @@ def test_rows_of_different_heights_and_widths() -> None:
     inverse[:2, :2] = [[2, 1], [1, 3]]
     inverse[2:, 2:] = [[4, 1, 0], [1, 5, 2], [0, 2, 6]]
     flat = np.concatenate([inverse[:2, :2].ravel(), inverse[2:, 2:].ravel()])
-    A = BlockDiagonal(np.array([0, 2, 5], np.int32), np.array([0, 4, 13], np.int32), np.zeros(13), flat)
-    response = delassus.impulse_response(J, A)
+    A = Inertia(DenseBlocks(np.array([0, 2, 5], np.int32), np.array([0, 4, 13], np.int32), np.zeros(13), flat))
+    response = A.response(J)
     np.testing.assert_array_equal(to_dense(response), dense @ inverse)
-    np.testing.assert_array_equal(delassus.diagonal(J, A), np.diag(dense @ inverse @ dense.T))
-    np.testing.assert_array_equal(delassus.assemble(J, A).toarray(), dense @ inverse @ dense.T)
+    np.testing.assert_array_equal(A.mobility(J), np.diag(dense @ inverse @ dense.T))
+    np.testing.assert_array_equal(A.delassus(J).toarray(), dense @ inverse @ dense.T)
 
 
 # ---- what is refused -------------------------------------------------------------------------------------------
@@ -183,10 +188,10 @@ def changed(array: np.ndarray, value: float) -> np.ndarray:
         ),
         (lambda p: {"J": p.J._replace(data=changed(p.J.data, NAN))}, "J has the entry nan"),
         (
-            lambda p: {"momentum": Momentum(p.A._replace(data=changed(p.A.data, -np.inf)), p.v_free)},
+            lambda p: {"momentum": Momentum(with_dense(p, data=changed(p.A.dense.data, -np.inf)), p.v_free)},
             "A has the entry -inf",
         ),
-        (lambda p: {"momentum": Momentum(p.A._replace(inverse=changed(p.A.inverse, NAN)), p.v_free)}, "A"),
+        (lambda p: {"momentum": Momentum(with_dense(p, inverse=changed(p.A.dense.inverse, NAN)), p.v_free)}, "A"),
         (lambda p: {"laws": p.laws._replace(friction=changed(p.laws.friction, -0.25))}, "-0.25"),
         (lambda p: {"laws": p.laws._replace(compliance=changed(p.laws.compliance, -0.25))}, "-0.25"),
         (lambda p: {"laws": p.laws._replace(law=changed(p.laws.law, 17))}, "17"),
@@ -242,11 +247,11 @@ def test_contact_laws_of_no_contact() -> None:
 def in_other_units(problem: ContactProblem, mass: float, length: float, time: float) -> ContactProblem:
     """The same problem of rigid bodies with its numbers in other units (each factor: new number / old number)."""
     size = np.array([1.0] * 3 + [length] * 3)  # of a rotational unknown against a linear one
-    assert isinstance(problem.A, BlockDiagonal)
     weights = mass * np.outer(size, size).ravel()
-    A = problem.A._replace(
-        data=(problem.A.data.reshape(-1, 36) * weights).ravel(),
-        inverse=(problem.A.inverse.reshape(-1, 36) / weights).ravel(),
+    A = with_dense(
+        problem,
+        data=(problem.A.dense.data.reshape(-1, 36) * weights).ravel(),
+        inverse=(problem.A.dense.inverse.reshape(-1, 36) / weights).ravel(),
     )
     J = problem.J._replace(data=(problem.J.data.reshape(-1, 6) * size).ravel())
     speed = length / time
@@ -357,7 +362,7 @@ def test_particles_are_judged_together_and_bodies_that_touch_them_apart() -> Non
         block_rows.summed(widths),
     )
     blocks = np.concatenate([np.eye(width).ravel() for width in widths])
-    A = BlockDiagonal(block_rows.summed(widths), block_rows.summed(widths**2), blocks, blocks)
+    A = Inertia(DenseBlocks(block_rows.summed(widths), block_rows.summed(widths**2), blocks, blocks))
     problem = ContactProblem(Momentum(A, np.zeros(15)), J, np.zeros(9), contact_laws(np.zeros(3)))
     assert judged_together(problem).tolist() == [0, 1, 1, 3]
 

@@ -44,7 +44,7 @@ def top() -> Model:
 
 def test_mass_blocks_and_their_inverses() -> None:
     model, q, _ = crowd()
-    A = rigid_bodies.mass_blocks(model, q)
+    A = rigid_bodies.mass_blocks(model, q).dense
     blocks, inverses = A.data.reshape(-1, 6, 6), A.inverse.reshape(-1, 6, 6)
     assert len(blocks) == 5
     for b, i in enumerate(model.dynamic):

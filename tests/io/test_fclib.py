@@ -2,6 +2,7 @@
 
 import json
 import os
+import re
 from dataclasses import replace
 from pathlib import Path
 
@@ -12,7 +13,6 @@ from scipy.sparse import coo_array, csc_array, csr_array
 
 import stickslip
 from stickslip.cli import main
-from stickslip.contact import delassus
 from stickslip.contact.block_laws import contact_laws
 from stickslip.contact.laws import BILATERAL, CONTACT, ELASTIC, LIMIT
 from stickslip.contact.problem import from_delassus
@@ -20,7 +20,6 @@ from stickslip.contact.residual import residual
 from stickslip.errors import FileError
 from stickslip.io.problem_file import load_file, load_problem, save_problem
 from stickslip.linalg.block_rows import to_dense
-from stickslip.linalg.inertia import BlockDiagonal, GivenInverse
 from stickslip.simulation import Simulation
 from stickslip.solvers.registry import make_solver
 
@@ -101,8 +100,8 @@ def test_local_problems_are_read_in_every_storage(tmp_path, local, storage):
     matrices, vectors = local
     write_by_hand(tmp_path / "a.hdf5", "fclib_local", matrices, vectors, storage)
     problem = load_problem(tmp_path / "a.hdf5")
-    assert isinstance(problem.A, GivenInverse)
-    assert np.array_equal(delassus.assemble(problem.J, problem.A).toarray(), matrices["W"])
+    assert problem.A.is_given
+    assert np.array_equal(problem.A.delassus(problem.J).toarray(), matrices["W"])
     assert np.array_equal(problem.free_constraint_velocity, vectors["q"])
     assert problem.laws.friction[:, 0].tolist() == vectors["mu"]
 
@@ -115,11 +114,11 @@ def test_global_problems_are_read_in_every_storage(tmp_path, rigid, storage):
     del matrices["G"], vectors["b"]
     write_by_hand(tmp_path / "a.hdf5", "fclib_global", matrices, vectors, storage)
     problem = load_problem(tmp_path / "a.hdf5")
-    assert isinstance(problem.A, BlockDiagonal)
+    assert problem.A.is_dense
     assert np.array_equal(to_dense(problem.J), H.T)
     assert problem.v_free == pytest.approx(np.linalg.solve(M, vectors["f"]), rel=1e-12)
     assert np.array_equal(problem.bias, vectors["w"])
-    W = delassus.assemble(problem.J, problem.A).toarray()
+    W = problem.A.delassus(problem.J).toarray()
     assert np.allclose(W, H.T @ np.linalg.solve(M, H), rtol=1e-12, atol=1e-12)
 
 
@@ -195,7 +194,7 @@ def test_coupled_mass_matrices_are_condensed_with_their_bilateral_rows(tmp_path,
     write_by_hand(tmp_path / "a.hdf5", "fclib_global", {"M": M, "H": H, "G": G}, values)
     problem = load_problem(tmp_path / "a.hdf5")
     K = np.hstack([H, G])
-    assert isinstance(problem.A, GivenInverse)
+    assert problem.A.is_given
     assert np.allclose(to_dense(problem.delassus), K.T @ np.linalg.solve(M, K))
     free = K.T @ np.linalg.solve(M, values["f"]) + np.concatenate([values["w"], values["b"]])
     assert problem.free_constraint_velocity == pytest.approx(free, rel=1e-9)
@@ -234,6 +233,12 @@ def dense(group):
     return coo_array((x, (i, p)), shape=shape).toarray()
 
 
+def without_our_group(path):
+    """As a program writes it that knows FCLIB alone."""
+    with h5py.File(path, "r+") as file:
+        del file["stickslip"]
+
+
 def test_a_step_is_written_in_the_global_form(tmp_path, step):
     problem, lam = step.problem, step.solution.lam
     save_problem(problem, tmp_path / "a.hdf5", lam, [0.5 * lam], "three boxes", "stacked")
@@ -249,6 +254,8 @@ def test_a_step_is_written_in_the_global_form(tmp_path, step):
     assert H.shape == (18, problem.row_count)
     assert M @ v == pytest.approx(H @ r + f, abs=1e-12)
     assert u == pytest.approx(H.T @ v + w, abs=1e-12)
+    assert residual(load_problem(tmp_path / "a.hdf5"), lam) == residual(problem, lam)
+    without_our_group(tmp_path / "a.hdf5")
     content = load_file(tmp_path / "a.hdf5")
     assert content.warnings == ()
     assert (content.title, content.description) == ("three boxes", "stacked")
@@ -264,8 +271,9 @@ def test_a_step_is_written_in_the_global_form(tmp_path, step):
 def test_problems_of_collections_come_back_through_fclib(tmp_path, file):
     problem = load_problem(file)
     save_problem(problem, tmp_path / "a.h5")
+    without_our_group(tmp_path / "a.h5")
     again = load_problem(tmp_path / "a.h5")
-    assert abs(delassus.assemble(problem.J, problem.A) - delassus.assemble(again.J, again.A)).max() == 0.0
+    assert abs(problem.A.delassus(problem.J) - again.A.delassus(again.J)).max() == 0.0
     q = problem.free_constraint_velocity
     assert np.abs(again.free_constraint_velocity - q).max() <= 1e-14 * np.abs(q).max()
 
@@ -274,22 +282,28 @@ def test_a_local_problem_comes_back_bit_for_bit(tmp_path, local):
     problem = from_delassus(local[0]["W"], local[1]["q"], local[1]["mu"])
     save_problem(problem, tmp_path / "a.hdf5", np.arange(9.0))
     with h5py.File(tmp_path / "a.hdf5") as file:
-        assert set(file) == {"fclib_local", "solution"}
+        assert set(file) == {"fclib_local", "solution", "stickslip"}
         assert set(file["solution"]) == {"r", "u"}
         assert file["solution/u"][()] == pytest.approx(local[0]["W"] @ np.arange(9.0) + local[1]["q"], rel=1e-12)
+    without_our_group(tmp_path / "a.hdf5")
     again = load_problem(tmp_path / "a.hdf5")
-    for ours, theirs in zip(problem.A, again.A, strict=True):
+    for ours, theirs in zip(problem.A.given, again.A.given, strict=True):
         assert np.array_equal(ours, theirs)
     assert np.array_equal(problem.v_free, again.v_free)
 
 
 def test_bilateral_rows_before_contacts_are_put_behind_them(tmp_path, step):
+    """For others; with the group of ours they come back where they were."""
     problem = step.problem
     law = problem.laws.law.copy()
     law[0] = BILATERAL
-    mixed = replace(problem, laws=problem.laws._replace(law=law))
+    mixed = replace(problem, laws=problem.laws._replace(law=law), gap=None)
     lam = np.arange(float(problem.row_count))
     save_problem(mixed, tmp_path / "a.hdf5", lam)
+    content = load_file(tmp_path / "a.hdf5")
+    assert np.array_equal(content.problem.laws.law, law)
+    assert np.array_equal(content.solution, lam)
+    without_our_group(tmp_path / "a.hdf5")
     content = load_file(tmp_path / "a.hdf5")
     assert content.problem.laws.law.tolist() == [CONTACT] * (len(law) - 1) + [BILATERAL]
     assert content.solution.tolist() == [*lam[3:], *lam[:3]]
@@ -310,9 +324,9 @@ def test_what_fclib_cannot_express_is_named(tmp_path, step):
         (laws._replace(law=joint, compliance=compliance), "has compliance"),
     ):
         with pytest.raises(FileError, match=message) as caught:
-            save_problem(replace(problem, laws=wrong), tmp_path / "a.hdf5")
+            save_problem(replace(problem, laws=wrong, gap=None), tmp_path / "a.hdf5")
         assert "a.hdf5: FCLIB cannot express" in str(caught.value)
-        save_problem(replace(problem, laws=wrong), tmp_path / "a.npz")
+        save_problem(replace(problem, laws=wrong, gap=None), tmp_path / "a.npz")
         (tmp_path / "a.npz").unlink()
     scene = stickslip.Scene()
     scene.add_half_space()
@@ -325,3 +339,36 @@ def test_what_fclib_cannot_express_is_named(tmp_path, step):
         with pytest.raises(FileError, match="cannot write"):
             save_problem(problem, path)
     assert list(tmp_path.iterdir()) == []
+
+
+# ---- the group of ours ---------------------------------------------------------------------------------------
+
+
+def test_numbers_that_others_change_count(tmp_path, step):
+    problem = step.problem
+    save_problem(problem, tmp_path / "a.hdf5", step.solution.lam)
+    with h5py.File(tmp_path / "a.hdf5", "r+") as file:
+        file["fclib_global/vectors/mu"][0] = 0.123
+    content = load_file(tmp_path / "a.hdf5")
+    assert content.problem.laws.friction[0, 0] == 0.123
+    assert "/fclib_global was changed after it was saved; /stickslip" in content.warnings[0]
+    assert content.problem.keys is None
+
+
+def test_a_damaged_group_of_ours_is_refused(tmp_path, step):
+    for name, values, message in (
+        ("J.entry_column", 99, "/stickslip: J.entry_column has an index outside"),
+        ("A.dense.inverse", np.nan, "/stickslip: A^-1 has the entry nan"),
+        ("version", 3, "/stickslip: it has version 3; this stickslip reads versions 1 to 2; a newer"),
+        ("laws.law", LIMIT, "FCLIB cannot express block 0"),
+    ):
+        save_problem(replace(step.problem, gap=None), tmp_path / "a.hdf5")
+        with h5py.File(tmp_path / "a.hdf5", "r+") as file:
+            file["stickslip"][name][...] = values
+        with pytest.raises(FileError, match=re.escape(message)):
+            load_problem(tmp_path / "a.hdf5")
+    save_problem(step.problem, tmp_path / "a.hdf5")
+    with h5py.File(tmp_path / "a.hdf5", "r+") as file:
+        del file["stickslip/bias"]
+    with pytest.raises(FileError, match="the array 'bias' is missing"):
+        load_problem(tmp_path / "a.hdf5")

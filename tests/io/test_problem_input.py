@@ -7,7 +7,6 @@ from scipy.sparse import csc_array, csr_array, diags_array
 
 from stickslip import Scene, Simulation
 from stickslip.cli import main
-from stickslip.contact import delassus
 from stickslip.errors import FileError
 from stickslip.io.problem_file import load_file, save_problem
 from stickslip.linalg.extreme_eigenvalues import extreme_eigenvalues
@@ -279,7 +278,7 @@ def test_large_indefinite_matrices_are_found_without_a_decomposition(share):
     for k in range(90):
         scene.add_sphere(0.1, (0.19 * (k % 6), 0.19 * (k // 6 % 5), 0.099 + 0.19 * (k // 30)))
     problem = Simulation(scene).step().problem
-    W = delassus.assemble(problem.J, problem.A)
+    W = problem.A.delassus(problem.J)
     S = (0.5 * (W + W.T)).tocsr()
     size = S.shape[0]
     assert size > 400

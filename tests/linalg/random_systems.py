@@ -6,19 +6,21 @@ import numpy as np
 
 from stickslip.arrays import Ints
 from stickslip.linalg.block_rows import BlockRows, summed
-from stickslip.linalg.inertia import BlockDiagonal
+from stickslip.linalg.dense_blocks import DenseBlocks
+from stickslip.linalg.inertia import Inertia
 from stickslip.linalg.schur_system import SchurSystem, schur_system
 
 
-def random_inertia(rng: np.random.Generator, widths: Ints) -> BlockDiagonal:
+def random_inertia(rng: np.random.Generator, widths: Ints) -> Inertia:
     """Random positive definite blocks."""
     blocks = [a @ a.T + 0.5 * w * np.eye(w) for w in widths for a in (rng.normal(size=(w, w)),)]
-    return BlockDiagonal(
+    dense = DenseBlocks(
         summed(widths),
         summed(widths**2),
         np.concatenate([block.ravel() for block in blocks]),
         np.concatenate([np.linalg.inv(block).ravel() for block in blocks]),
     )
+    return Inertia(dense)
 
 
 def random_rows(

@@ -14,7 +14,8 @@ from stickslip.contact.momentum import Momentum
 from stickslip.contact.problem import ContactProblem
 from stickslip.linalg.block_matrix import to_csr
 from stickslip.linalg.block_rows import BlockRows, to_dense
-from stickslip.linalg.inertia import BlockDiagonal
+from stickslip.linalg.dense_blocks import DenseBlocks
+from stickslip.linalg.inertia import Inertia
 from stickslip.solvers.cond_nodes import Nodal
 from stickslip.solvers.cond_steps import Steps
 
@@ -63,7 +64,7 @@ def particles(
     mass = 1.0 + np.arange(count)
     each = 3 * np.arange(count + 1, dtype=np.int32)
     blocks = np.concatenate([m * np.eye(3).ravel() for m in mass])
-    A = BlockDiagonal(each, 3 * each, blocks, np.concatenate([np.eye(3).ravel() / m for m in mass]))
+    A = Inertia(DenseBlocks(each, 3 * each, blocks, np.concatenate([np.eye(3).ravel() / m for m in mass])))
     data, columns, start = [], [], [0]
     for k, pair in enumerate(pairs):
         R = np.eye(3)[[2, 0, 1]] if k == 0 else np.linalg.qr(rng.normal(size=(3, 3)))[0]
@@ -145,7 +146,7 @@ def dense_weights(nodal: Nodal, W: Steps) -> Array:
     return out
 
 
-def _put_blocks(blocks: BlockDiagonal, data: Array, out: Array) -> None:
+def _put_blocks(blocks: DenseBlocks, data: Array, out: Array) -> None:
     for b in range(len(blocks.start) - 1):
         here = slice(blocks.start[b], blocks.start[b + 1])
         width = here.stop - here.start

@@ -109,9 +109,7 @@ def test_given_w_has_the_same_answer() -> None:
     """A problem of W, q and mu has the impulses of the one with masses."""
     known = box_slips_on_slope()
     problem = known.problem
-    from stickslip.contact.delassus import assemble
-
-    given = from_delassus(assemble(problem.J, problem.A), problem.free_constraint_velocity, problem.laws.friction[:, 0])
+    given = from_delassus(problem.A.delassus(problem.J), problem.free_constraint_velocity, problem.laws.friction[:, 0])
     found = NonsmoothNewton(tolerance=1e-9).solve(given)
     assert found.converged
     np.testing.assert_allclose(problem.velocity(found.lam), known.v, atol=1e-6)

@@ -9,8 +9,8 @@ from stickslip.contact.laws import BILATERAL
 from stickslip.contact.momentum import Momentum
 from stickslip.contact.problem import ContactProblem
 from stickslip.linalg import block_rows
-from stickslip.linalg.block_rows import BlockRows, summed
-from stickslip.linalg.inertia import BlockDiagonal
+from stickslip.linalg.block_rows import BlockRows
+from stickslip.linalg.inertia import block_diagonal
 from stickslip.solvers.newton import NonsmoothNewton
 from stickslip.solvers.protocol import Solution
 
@@ -30,7 +30,7 @@ class ParticlePendulum:
         v[:, 0] = speed * np.arange(1, COUNT + 1) / COUNT
         self.v_free = (v + h * np.array([0.0, 0.0, -9.81])).ravel()
         eye = np.tile(np.eye(3).ravel(), COUNT)
-        self.A = BlockDiagonal(summed(np.full(COUNT, 3)), summed(np.full(COUNT, 9)), eye, eye.copy())
+        self.A = block_diagonal(eye.reshape(-1, 3, 3), eye.reshape(-1, 3, 3).copy())
 
     def at(self, v: Array, lam: Array | None = None) -> ContactProblem:
         """The problem linearised where v (nv,) leads."""

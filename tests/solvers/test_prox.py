@@ -7,7 +7,6 @@ import pytest
 
 from stickslip import InputError, Scene, Simulation
 from stickslip.arrays import Array
-from stickslip.contact import delassus
 from stickslip.contact.gallery import GALLERY
 from stickslip.contact.laws import BOX_SET
 from stickslip.contact.problem import ContactProblem, reordered
@@ -34,7 +33,7 @@ def lattice(n: int, torsion: float = 0.0, tilt: float = 0.3) -> ContactProblem:
 
 
 def dense(problem: ContactProblem) -> Array:
-    return np.asarray(delassus.assemble(problem.J, problem.A).toarray())
+    return np.asarray(problem.A.delassus(problem.J).toarray())
 
 
 # ---- factors -----------------------------------------------------------------------------------------------

@@ -9,7 +9,8 @@ from stickslip.contact.momentum import Momentum
 from stickslip.contact.problem import ContactProblem, from_delassus
 from stickslip.contact.residual import scaled_residual
 from stickslip.errors import InputError
-from stickslip.linalg.inertia import BlockDiagonal
+from stickslip.linalg.dense_blocks import DenseBlocks
+from stickslip.linalg.inertia import Inertia
 from stickslip.linalg.sparse_blocks import from_sparse
 from stickslip.solvers.nsgs import NonsmoothGaussSeidel
 from stickslip.solvers.proximal_point import ProximalPoint
@@ -63,7 +64,7 @@ def bodies(widths: list[int], contacts: int) -> ContactProblem:
     data = np.concatenate([np.eye(width).ravel() for width in widths])
     data_start = np.concatenate([[0], np.cumsum(np.square(widths))]).astype(np.int32)
     rows = from_sparse(csr_array(J), 3 * np.arange(contacts + 1, dtype=np.int32), start)
-    A = BlockDiagonal(start, data_start, data, data)
+    A = Inertia(DenseBlocks(start, data_start, data, data))
     return ContactProblem(
         Momentum(A, rng.normal(size=int(start[-1]))), rows, np.zeros(3 * contacts), contact_laws(np.full(contacts, 0.5))
     )

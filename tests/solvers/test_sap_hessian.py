@@ -10,7 +10,7 @@ from stickslip.contact.laws import BILATERAL, BOUNDED, CONTACT, ELASTIC, LIMIT
 from stickslip.contact.participating import Participating
 from stickslip.linalg.block_cholesky import solve
 from stickslip.linalg.block_rows import BlockRows, summed, to_dense
-from stickslip.linalg.inertia import BlockDiagonal
+from stickslip.linalg.dense_blocks import DenseBlocks
 from stickslip.solvers.sap_hessian import base_of, factorised, structure_of
 from stickslip.solvers.sap_laws import SapLaws, curvatures, times
 
@@ -23,7 +23,7 @@ def random_part(seed: int) -> tuple[Participating, SapLaws]:
     cluster = np.repeat(np.arange(len(size)), size // 3)
     roots = [rng.normal(size=(s, s + 2)) for s in size]
     blocks = [root @ root.T / s for root, s in zip(roots, size)]
-    A = BlockDiagonal(
+    A = DenseBlocks(
         start, summed(size**2), np.concatenate([b.ravel() for b in blocks]),
         np.concatenate([np.linalg.inv(b).ravel() for b in blocks]),
     )  # fmt: skip

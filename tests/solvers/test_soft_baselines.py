@@ -7,13 +7,11 @@ import numpy as np
 import pytest
 
 from stickslip import InputError, Scene, Simulation
-from stickslip.contact import soft_delassus
 from stickslip.contact.momentum import Momentum
 from stickslip.contact.problem import ContactProblem
 from stickslip.geometry import tet_generators
-from stickslip.linalg import inertia
+from stickslip.linalg import soft_delassus
 from stickslip.linalg.block_rows import apply, apply_transpose, to_dense
-from stickslip.linalg.inertia import SparseInertia, least_fill
 from stickslip.scenes.soft_stack import soft_stack
 from stickslip.soft_description import elastic
 from stickslip.solvers.admm import ADMM
@@ -51,17 +49,17 @@ def problem_of(name: str) -> ContactProblem:
     sim = Simulation(scenes[name](), dt=0.01, solver="sap")
     sim.run(2)
     problem = sim.step().problem
-    assert isinstance(problem.A, SparseInertia)
+    assert problem.A.has_soft
     return problem
 
 
 def fresh(name: str, unsolved: bool = False) -> ContactProblem:
     """The problem before anything is factorised; ``unsolved``: without v_free, as solvers that factorise get it."""
     problem = problem_of(name)
-    A = SparseInertia(problem.A.rigid, problem.A.parts, problem.A.data, problem.A.pattern)
+    A = problem.A.with_sparse(problem.A.nodes.with_data(problem.A.nodes.data))
     if unsolved:
         zero = np.zeros(problem.unknown_count)
-        return replace(problem, momentum=Momentum(least_fill(A), zero, -problem.momentum.gain(zero)))
+        return replace(problem, momentum=Momentum(A.least_fill(), zero, -problem.momentum.gain(zero)))
     return replace(problem, momentum=replace(problem.momentum, A=A))
 
 
@@ -82,9 +80,9 @@ def test_delassus_is_the_same_in_every_order_of_elimination(
     monkeypatch.setattr(soft_delassus, "SLOWER", slower)
     problem = fresh(name)
     J, A = to_dense(problem.J), problem.A
-    expected = J @ np.column_stack([inertia.solve(A, row) for row in J])
-    for given in (fresh(name).A, least_fill(fresh(name).A), soft_delassus.assembling(problem.J, fresh(name).A)):
-        W, _ = soft_delassus.dense_delassus(problem.J, given)
+    expected = J @ np.column_stack([A.solve(row) for row in J])
+    for given in (fresh(name).A, fresh(name).A.least_fill(), fresh(name).A.assembling(problem.J)):
+        W, _ = given.dense_delassus(problem.J)
         np.testing.assert_allclose(W, expected, rtol=0.0, atol=1e-12 * np.abs(expected).max())
         assert np.abs(W - W.T).max() <= 1e-14 * np.abs(W).max()
 
@@ -158,7 +156,7 @@ def test_velocity_criterion_is_the_change_of_velocities_in_the_last_iteration(na
     count = found.iterations
     before = solve(replace(solver, max_iterations=count - 1), fresh(name, unsolved=True))  # type: ignore[type-var]
     assert before.status == "max-iterations"
-    theta = np.linalg.norm(inertia.solve(problem.A, apply_transpose(problem.J, found.lam - before.lam)))
+    theta = np.linalg.norm(problem.A.solve(apply_transpose(problem.J, found.lam - before.lam)))
     assert theta == pytest.approx(found.history[-1, 1], rel=1e-6)
     assert theta <= 1e-4
     assert found.history[-1, 0] == count

@@ -57,7 +57,16 @@ def with_momentum(problem: ContactProblem, **parts: object) -> ContactProblem:
 
 
 def with_A(problem: ContactProblem, **arrays: object) -> ContactProblem:
-    return with_momentum(problem, A=problem.A._replace(**arrays))
+    """With other arrays in what A is made of: dense blocks, or the inverse."""
+    A = problem.A
+    if A.given is not None:
+        return with_momentum(problem, A=replace(A, given=A.given._replace(**arrays)))
+    return with_momentum(problem, A=replace(A, dense=A.dense._replace(**arrays)))
+
+
+def numbers_of(problem: ContactProblem) -> np.ndarray:
+    """The numbers of A, or of A^-1 where it is given."""
+    return problem.A.dense.data if problem.A.given is None else problem.A.given.data
 
 
 def with_laws(problem: ContactProblem, **arrays: object) -> ContactProblem:
@@ -98,8 +107,8 @@ WRONG = {
     "laws.friction < 0": (lambda p: with_laws(p, friction=p.laws.friction - 5.0), "negative"),
     "laws.compliance": (lambda p: with_laws(p, compliance=np.zeros(1)), "laws.compliance has shape"),
     "laws.bound": (lambda p: with_laws(p, bound=np.zeros(1)), "laws.bound has shape"),
-    "A.data nan": (lambda p: with_A(p, data=np.full_like(p.A.data, NAN)), "A has the entry nan"),
-    "A.data short": (lambda p: with_A(p, data=p.A.data[:-1].copy()), "A"),
+    "A.data nan": (lambda p: with_A(p, data=np.full_like(numbers_of(p), NAN)), "A.* has the entry nan"),
+    "A.data short": (lambda p: with_A(p, data=numbers_of(p)[:-1].copy()), "A"),
     "A none": (lambda p: with_momentum(p, A=None), "A is NoneType"),
     "v_before": (lambda p: replace(p, v_before=np.zeros(1)), "v_before has shape"),
     "prescribed": (lambda p: replace(p, prescribed=np.zeros(1)), "prescribed has shape"),
@@ -120,12 +129,15 @@ def test_problems_that_are_none_are_refused_by_every_solver(kind: str, wrong: st
 def test_blocks_of_A_are_checked() -> None:
     bodies, given = tower(2), given_by_delassus(0)
     for problem, words in (
-        (with_A(bodies, inverse=bodies.A.inverse[:-1].copy()), "A.data_start does not give"),
-        (with_A(bodies, start=bodies.A.start[:-1].copy()), "A.start does not divide"),
-        (with_A(bodies, data_start=swapped(bodies.A.data_start)), "A.data_start does not divide"),
-        (with_A(given, indices=given.A.indices + np.int32(1)), "A.indices has an index outside"),
-        (with_A(given, indptr=swapped(given.A.indptr)), "A.indptr does not divide"),
-        (with_momentum(bodies, A=given.A), "A.indptr does not divide"),
+        (with_A(bodies, inverse=bodies.A.dense.inverse[:-1].copy()), "A.dense.data_start does not give"),
+        (with_A(bodies, start=bodies.A.dense.start[:-1].copy()), "A.dense.start does not divide"),
+        (with_A(bodies, data_start=swapped(bodies.A.dense.data_start)), "A.dense.data_start does not divide"),
+        (with_A(given, indices=given.A.given.indices + np.int32(1)), "A.given.indices has an index outside"),
+        (with_A(given, indptr=swapped(given.A.given.indptr)), "A.given.indptr does not divide"),
+        (with_momentum(bodies, A=given.A), "A.given.indptr does not divide"),
+        (with_momentum(bodies, A=replace(bodies.A, given=given.A.given)), "blocks beside it"),
+        (with_momentum(bodies, A=bodies.A.dense), "A is DenseBlocks"),
+        (with_momentum(bodies, A=replace(bodies.A, sparse=bodies.A.dense)), "A.sparse is DenseBlocks"),
         (with_J(given, data=2.0 * given.J.data), "J is not I"),
     ):
         with pytest.raises(InputError, match=words):
@@ -137,10 +149,10 @@ def test_soft_problems_are_checked() -> None:
     sim.run(3)
     problem = sim.last.problem
     assert problem.row_count
-    A = problem.A
+    A = problem.A.nodes
     for wrong, words in (
-        (replace(A, data=A.data[:-1].copy()), "A.data has shape"),
-        (replace(A, pattern=A.pattern._replace(indices=A.pattern.indices + np.int32(1))), "A.pattern.indices"),
+        (replace(A, data=A.data[:-1].copy()), "A.sparse.data has shape"),
+        (replace(A, pattern=A.pattern._replace(indices=A.pattern.indices + np.int32(1))), "A.sparse.pattern.indices"),
         (replace(A, parts=()), "auto"),
         (replace(A, parts=(*A.parts, *A.parts)), "the parts of A"),
         (replace(A, pattern=A.pattern._replace(indptr=A.pattern.indptr[:-1].copy())), "column blocks"),
@@ -149,7 +161,7 @@ def test_soft_problems_are_checked() -> None:
         if words == "auto":
             continue
         with pytest.raises(InputError, match=words):
-            solve(make_solver("auto"), with_momentum(problem, A=wrong, at=free))
+            solve(make_solver("auto"), with_momentum(problem, A=replace(problem.A, sparse=wrong), at=free))
     with pytest.raises(InputError, match="warm has shape"):
         solve(make_solver("auto"), problem, np.zeros(2))
     with pytest.raises(InputError, match="warm has shape"):

@@ -182,7 +182,7 @@ def test_a_long_chain_needs_no_sweeps() -> None:
     for links in (50, 400):
         solution = make_solver("auto", tolerance=1e-9).solve(heavy_chain(links).problem)
         assert solution.converged
-        assert solution.method == "proximal-point"
+        assert solution.method == "joints"
         assert solution.iterations <= 10
 
 

@@ -11,7 +11,9 @@ import os
 import signal
 import sys
 import threading
-from collections.abc import Sequence
+import warnings
+from collections.abc import Iterator, Sequence
+from contextlib import contextmanager
 from typing import Annotated, Any
 
 import typer
@@ -28,7 +30,7 @@ from stickslip.cli.run import run
 from stickslip.cli.solve import solve
 from stickslip.cli.truth import truth
 from stickslip.cli.view import view
-from stickslip.errors import DivergenceError, FileError, StickslipError
+from stickslip.errors import DivergenceError, FileError, SolverWarning, StickslipError
 from stickslip.files import PARTIAL, UNFINISHED
 
 # Some versions of Typer carry their own copy of Click: reach the base of its errors through a public name
@@ -73,7 +75,10 @@ def main(arguments: Sequence[str] | None = None) -> int:
             if signal.getsignal(number) is not signal.SIG_IGN:  # nohup and background jobs ignore some on purpose
                 signal.signal(number, _leave)
     try:
-        code = app(args=None if arguments is None else list(arguments), prog_name="stickslip", standalone_mode=False)
+        with _solver_warnings():
+            code = app(
+                args=None if arguments is None else list(arguments), prog_name="stickslip", standalone_mode=False
+            )
     except DivergenceError as error:
         return _fail(_with_notes(error), 1)
     except StickslipError as error:
@@ -90,6 +95,22 @@ def main(arguments: Sequence[str] | None = None) -> int:
         sys.stderr.close()  # the reader of our output has gone; say nothing at exit
         return 1
     return code if isinstance(code, int) else 0
+
+
+@contextmanager
+def _solver_warnings() -> Iterator[None]:
+    """Say at once, in one line, which solver of another package cannot be loaded."""
+    with warnings.catch_warnings():
+        others = warnings.showwarning
+
+        def show(message: Warning | str, category: type[Warning], *place: Any, **rest: Any) -> None:
+            if issubclass(category, SolverWarning):
+                say(f"warning: {' '.join(str(message).split())}", sys.stderr)
+            else:
+                others(message, category, *place, **rest)
+
+        warnings.showwarning = show
+        yield
 
 
 def _leave(number: int, _frame: object) -> None:

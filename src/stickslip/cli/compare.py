@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import math
-from dataclasses import fields
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any
 
@@ -141,8 +140,7 @@ def compare(
         check_plot(plot)
     chosen = _solvers(_names(solvers), {**DEFAULTS, **_given(tolerance, criterion, max_iterations, max_seconds)})
     with progress(1) as advance:
-        count, interval = STEPS if steps is None else steps, EVERY if every is None else every
-        problems = _problems(sources, count, interval, set_ or [], advance)
+        problems = _problems(sources, steps, every, set_ or [], advance)
     with progress(len(problems) * len(chosen)) as advance:
         limit = SOLVE_LIMIT if time_limit is None else time_limit
         found = run_comparison(problems, chosen, limit, own_law, cpu, lambda done, total, text: advance(done, text))
@@ -188,9 +186,9 @@ def _given(
 
 def _names(text: str | None) -> list[str]:
     """Names of solvers, all of them by default."""
-    from stickslip.solvers.registry import SOLVERS
+    from stickslip.solvers.registry import known_solvers
 
-    names = list(SOLVERS) if text is None else [name.strip() for name in text.split(",") if name.strip()]
+    names = list(known_solvers()) if text is None else [name.strip() for name in text.split(",") if name.strip()]
     if not names:
         raise InputError("solvers: the list is empty; give names separated by commas")
     if len(set(names)) < len(names):
@@ -200,18 +198,18 @@ def _names(text: str | None) -> list[str]:
 
 def _solvers(names: list[str], options: dict[str, Any]) -> list[Solver]:
     """The solvers named, each with those of the options that it has."""
-    from stickslip.solvers.registry import PATIENT, SOLVERS, make_solver
+    from stickslip.solvers.registry import PATIENT, make_solver, option_defaults
 
     made = []
     for name in names:
-        known = {item.name for item in fields(SOLVERS[name])} if name in SOLVERS else set(options)
+        known = option_defaults(name)
         taken = {key: value for key, value in options.items() if key in known}
         made.append(make_solver(name, **{**PATIENT.get(name, {}), **taken}))
     return made
 
 
 def _problems(
-    sources: list[str], steps: int, every: int, assignments: list[str], advance: Advance
+    sources: list[str], steps: int | None, every: int | None, assignments: list[str], advance: Advance
 ) -> dict[str, ContactProblem]:
     """Problems by name, in the order given; those of a folder by the names of its files."""
     from stickslip.cli.loading import load_problems
@@ -222,15 +220,19 @@ def _problems(
     for source in sources:
         path = Path(source)
         if not path.exists() and source in SCENES:
-            found |= _of_scene(source, steps, every, assignments, advance)
+            count, interval = STEPS if steps is None else steps, EVERY if every is None else every
+            found |= _of_scene(source, count, interval, assignments, advance)
             scenes += 1
         elif not path.exists() and not path.suffix:
             raise InputError(f"{source!r} is no file, no folder and no scene; see: stickslip list scenes")
         else:
             advance(0, source)
             found |= {str(file): content.problem for file, content in load_problems([path])}
-    if assignments and not scenes:
-        raise InputError(f"set: {assignments[0]!r} is for scenes, and none is given")
+    if not scenes:
+        given = {"steps": steps, "every": every, "set": assignments[0] if assignments else None}
+        for name, value in given.items():
+            if value is not None:
+                raise InputError(f"{name}: {value!r} is for scenes, and none is given")
     return found
 
 

@@ -73,7 +73,11 @@ def compare_simulations(
             raise InputError(f"{scene!r} is no scene, and --simulate takes scenes; see: stickslip list scenes")
     if len(set(scenes)) < len(scenes):
         raise InputError(f"scenes: {' '.join(scenes)} names one twice; give each once")
-    settings = {**parse_assignments(assignments), **{f"solver.{name}": value for name, value in options.items()}}
+    settings = parse_assignments(assignments)
+    for name, value in options.items():
+        if f"solver.{name}" in settings:
+            raise InputError(f"option {name} is given twice, also as --set solver.{name}; give it once")
+        settings[f"solver.{name}"] = value
     with progress(100) as advance:
         return compare_scenes(
             scenes, solvers, settings, steps, time, time_limit, by_cpu,

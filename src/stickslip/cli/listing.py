@@ -2,12 +2,13 @@
 
 from __future__ import annotations
 
+from dataclasses import asdict
 from enum import StrEnum
 from typing import Annotated, Any
 
 import typer
 
-from stickslip.cli.output import finite_or_none, print_json, table_console
+from stickslip.cli.output import cell, finite_or_none, print_json, table_console
 
 
 class Kind(StrEnum):
@@ -33,11 +34,19 @@ def list_names(
     from rich.table import Table
 
     for item, found in rows.items():
-        table = Table("name", "what it is", "settings", title=str(item), title_justify="left", show_lines=False)
+        shown = TAKES if item == Kind.SOLVERS else ()
+        titles = ("name", "what it is", *(["what it takes"] if shown else []), "settings")
+        table = Table(*titles, title=str(item), title_justify="left", show_lines=bool(shown))
         for row in found:
             settings = ", ".join(f"{name}={_short(value)}" for name, value in row["settings"].items())
-            table.add_row(row["name"], row["summary"], settings)
+            lines = [cell(f"{name.replace('_', ' ')}: {_short(row[name])}") for name in shown]
+            takes = ["\n".join(lines)] if shown else []
+            table.add_row(cell(row["name"]), cell(row["summary"]), *takes, cell(settings))
         table_console().print(table)
+
+
+TAKES = ("law", "unknowns", "linearise", "friction_sets", "compliance", "factors")
+"""What the table shows of what solvers declare (solvers/protocol.py, Takes); JSON has all of it."""
 
 
 def _short(value: Any) -> str:
@@ -47,8 +56,10 @@ def _short(value: Any) -> str:
 
 
 def _of_json(value: Any) -> Any:
-    """A default as JSON has it: no limit is null."""
-    return finite_or_none(value) if isinstance(value, float) else value
+    """A default as JSON has it: no limit is null, and what JSON does not know is text."""
+    if isinstance(value, float):
+        return finite_or_none(value)
+    return value if isinstance(value, bool | int | str | type(None)) else repr(value)
 
 
 def _scenes() -> list[dict[str, Any]]:
@@ -67,19 +78,18 @@ def _scenes() -> list[dict[str, Any]]:
 
 
 def _solvers() -> list[dict[str, Any]]:
-    from dataclasses import fields
+    from stickslip.solvers.registry import known_solvers, make_solver, option_defaults
 
-    from stickslip.solvers.registry import SOLVERS
-
-    return [
-        {
-            "name": name,
-            "summary": f"{(solver.__doc__ or '').splitlines()[0]} Law: {solver.law}.",
-            "law": solver.law,
-            "settings": {item.name: _of_json(item.default) for item in fields(solver) if item.init},
+    rows = []
+    for name, kind in known_solvers().items():
+        takes = {
+            key: list(value) if isinstance(value, tuple) else value
+            for key, value in asdict(make_solver(name).takes).items()
         }
-        for name, solver in SOLVERS.items()
-    ]
+        summary = next(iter((kind.__doc__ or "").strip().splitlines()), "")
+        settings = {option: _of_json(value) for option, value in option_defaults(name).items()}
+        rows.append({"name": name, "summary": summary, **takes, "settings": settings})
+    return rows
 
 
 def _experiments() -> list[dict[str, Any]]:

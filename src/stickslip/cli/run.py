@@ -63,6 +63,8 @@ def run(
 
     settings = parse_assignments(set_ or [])
     if max_seconds is not None:
+        if "solver.max_seconds" in settings:
+            raise InputError("max-seconds is given twice, also as --set solver.max_seconds; give one of them")
         settings["solver.max_seconds"] = max_seconds
     prepared = prepare(scene, solver, settings, dt)
     count = prepared.step_count(steps, time)
@@ -116,7 +118,6 @@ def _dump(sim: Simulation, scene: str, count: int, step: int, path: Path) -> Cal
         description = (
             f"stickslip {__version__}: {scene}, step {step} of {sim.stepping.dt:g} s, solved by {sim.solver.name}"
         )
-        # that of soft bodies over impulses alone: its A has no form in a file
         save_problem(result.problem, path, result.solution.lam, guesses, title, description)
 
     return save
@@ -139,6 +140,10 @@ def _print_summary(summary: Summary, out: Path | None) -> None:
     )
     if set(s.methods) != {s.solver}:
         console.print("steps by method: " + ", ".join(f"{name or 'none'} {count}" for name, count in s.methods.items()))
+    if s.unread_hints:
+        console.print(
+            f"note: the scene hints at {', '.join(s.unread_hints)} for its own solver; {s.solver} goes without"
+        )
     table = Table("", "", show_header=False, box=None, padding=(0, 2))
     for name, value in s.metrics.items():
         words = {True: "[green]yes[/]", False: "[red]no[/]"}

@@ -80,8 +80,12 @@ def solve(
         "max_iterations": max_iterations,
         "max_seconds": max_seconds,
     }
-    named = {name.removeprefix("solver."): value for name, value in parse_assignments(set_ or []).items()}
-    asked = {**named, **{name: value for name, value in given.items() if value is not None}}
+    asked: dict[str, Any] = {name: value for name, value in given.items() if value is not None}
+    for name, value in parse_assignments(set_ or []).items():
+        option = name.removeprefix("solver.")
+        if option in asked:
+            raise InputError(f"option {option} is given twice; give it once")
+        asked[option] = value
     chosen = make_solver(solver, **{**PATIENT.get(solver, {}), **asked})
     if out is not None:
         check_problem_path(out)
@@ -116,7 +120,7 @@ def solve_problem(
 
     timed = timed_solve(solver, problem, warm)
     solution = timed.solution
-    verdict = judge_solution(solver, problem, solution)
+    verdict = judge_solution(solver, solution.problem or problem, solution)
     row = {
         "problem": name,
         "solver": solver.name,

@@ -23,12 +23,11 @@ def truth(
     Example: stickslip truth --engines stickslip,mujoco --tests slope,slide --quick
     """
     from stickslip.experiments.truth import run_truth, truth_table
-    from stickslip.solvers.registry import SOLVERS
+    from stickslip.solvers.registry import find_solver
 
     chosen = _names("solvers", solvers)
     for name in chosen:
-        if name not in SOLVERS:
-            raise InputError(f"solver {name!r} is unknown; known: {', '.join(SOLVERS)}")
+        find_solver(name)  # raises, and lists the known ones
     with progress(1) as advance:
         rows = run_truth(
             engines=_names("engines", engines),

@@ -49,8 +49,36 @@ def candidate_pairs(
     count = len(shape_type)
     lower, upper = np.empty((count, 3)), np.empty((count, 3))
     bounds(shape_type, position, rotation, size, hull_of, hulls, reach, lower, upper)
-    endless = np.flatnonzero(shape_type == HALF_SPACE)
-    bounded = np.flatnonzero(shape_type != HALF_SPACE)
+    endless, bounded = np.flatnonzero(shape_type == HALF_SPACE), np.flatnonzero(shape_type != HALF_SPACE)
+    where = position, rotation, size, hull_of, hulls, reach
+    key = swept_pairs(shape_type, shape_body, body_dynamic, *where, bounded, endless, ignored, lower, upper)
+    pairs = np.empty((len(key), 2), np.int32)
+    pairs[:, 0] = key >> 32
+    pairs[:, 1] = key & 0xFFFFFFFF
+    return pairs
+
+
+def swept_pairs(
+    shape_type: Ints,
+    shape_body: Ints,
+    body_dynamic: Bools,
+    position: Array,
+    rotation: Array,
+    size: Array,
+    hull_of: Ints,
+    hulls: HullTables,
+    reach: Array,
+    bounded: LongInts,
+    endless: LongInts,
+    ignored: LongInts,
+    lower: Array,
+    upper: Array,
+) -> LongInts:
+    """Sorted keys (np,), a * 2**32 + b, of what candidate_pairs returns, from the bounds lower, upper (ns, 3) [m].
+
+    Numbers of the ``bounded`` shapes, and of the ``endless`` half-spaces.
+    """
+    count = len(shape_type)
     sample = bounded[:: 1 + len(bounded) // SAMPLE]
     axes, base, width, cells = column_layout(lower[sample], upper[sample], len(bounded))
     order = bounded[np.argsort(lower[bounded, axes[0]])]
@@ -64,11 +92,7 @@ def candidate_pairs(
         if found <= len(key):
             break
         key = np.empty(found, np.int64)
-    key = np.sort(key[:found])
-    pairs = np.empty((found, 2), np.int32)
-    pairs[:, 0] = key >> 32
-    pairs[:, 1] = key & 0xFFFFFFFF
-    return pairs
+    return np.sort(key[:found])
 
 
 def column_layout(lower: Array, upper: Array, count: int) -> tuple[LongInts, Array, Array, LongInts]:

@@ -8,7 +8,7 @@ import numpy as np
 
 from stickslip.arrays import Array, Ints, LongInts
 from stickslip.collision.contacts import Contacts, no_contacts
-from stickslip.collision.reach import APPROACH_SAFETY, common_velocity, relative_speeds, speeds
+from stickslip.collision.reach import APPROACH_SAFETY, Approach, common_velocity, speeds
 from stickslip.collision.rigid_contacts import find_contacts
 from stickslip.geometry.rigid_motion import point_velocity
 from stickslip.jit import kernel
@@ -42,33 +42,26 @@ def contacts_of_step(model: Model, q: Array, v: Array, options: Stepping, ignore
     if not len(model.dynamic):  # soft bodies find theirs elsewhere
         return Found(no_contacts(), no_contacts(), None)
     far = APPROACH_SAFETY * options.dt
-    margin = options.margin_under(float(np.linalg.norm(model.gravity)))
+    margin = options.margin_under(model.gravity_norm)
     if not options.lookahead:
         touching = find_contacts(model, q, np.full(model.body_count, 0.5 * margin), ignored=ignored)
         return Found(touching, touching, None)
     speed = speeds(model, v, common_velocity(model, v))
     gained = np.zeros(model.body_count)
-
-    def pair_reach(a: Ints, b: Ints) -> Array:
-        return margin + far * (relative_speeds(model, v, a, b) + gained[a] + gained[b])
-
-    contacts = find_contacts(model, q, far * speed + 0.5 * margin, pair_reach=pair_reach, ignored=ignored)
+    contacts, hit = None, None
     for search in range(SEARCHES + 1):
-        closing = approach(contacts.body_a, contacts.body_b, contacts.point, contacts.normal, q, v)
-        if search == SEARCHES:
-            break
-        new = velocity_gains(
-            model, contacts.body_a, contacts.body_b, contacts.gap, closing, contacts.restitution, far, margin
-        )
-        hit = far * (new - gained) > np.maximum(margin, HIT_SHARE * model.radius)
-        if not hit.any():
+        reach, approach = far * (speed + gained) + 0.5 * margin, Approach(v, v, gained, far, margin)
+        contacts = find_contacts(model, q, reach, contacts, hit, approach, ignored)
+        near, hit, new = np.empty(len(contacts), np.bool_), np.empty(len(v), np.bool_), np.zeros(len(v))
+        any_hit, all_near = _look(
+            contacts.body_a, contacts.body_b, contacts.point, contacts.normal, contacts.gap, contacts.restitution, q, v,
+            model.mass, model.radius, far, margin, gained, search < SEARCHES, new, hit, near,
+        )  # fmt: skip
+        if not any_hit:
             break
         gained = np.where(hit, new, gained)
-        contacts = find_contacts(model, q, far * (speed + gained) + 0.5 * margin, contacts, hit, pair_reach, ignored)
-    closest = margin + far * np.maximum(gained[contacts.body_a] + gained[contacts.body_b] - closing, 0.0)
-    near = contacts.gap <= closest
-    reach = far * (speed + gained) + 0.5 * margin
-    return Found(contacts if near.all() else contacts.take(np.flatnonzero(near)), contacts, reach)
+    assert contacts is not None
+    return Found(contacts if all_near else contacts.take(np.flatnonzero(near)), contacts, reach)
 
 
 def velocity_gains(
@@ -89,9 +82,7 @@ def velocity_gains(
     other body's mass; rotation, which can make a little more of it, is left to the safety in ``far``.
     """
     gained = np.zeros(model.body_count)
-    for _ in range(SPREAD_ROUNDS):
-        if not _hand_on(body_a, body_b, gap, closing, restitution, model.mass, far, margin, gained.copy(), gained):
-            break
+    _gains(body_a, body_b, gap, closing, restitution, model.mass, far, margin, gained)
     return gained
 
 
@@ -135,3 +126,37 @@ def _approach(body_a, body_b, point, normal, q, v, speed_out):
         x = load3(point, c)
         relative = sub(point_velocity(q, v, body_b[c], x), point_velocity(q, v, body_a[c], x))
         speed_out[c] = dot(load3(normal, c), relative)
+
+
+@kernel
+def _gains(body_a, body_b, gap, closing, restitution, mass, far, margin, gained_out):
+    """velocity_gains, from zero."""
+    known = np.empty_like(gained_out)
+    for _ in range(SPREAD_ROUNDS):
+        known[:] = gained_out
+        if not _hand_on(body_a, body_b, gap, closing, restitution, mass, far, margin, known, gained_out):
+            break
+
+
+@kernel
+def _look(
+    body_a, body_b, point, normal, gap, restitution, q, v, mass, radius, far, margin, gained, hand_on, new_out,
+    hit_out, near_out,
+):  # fmt: skip
+    """Who may be hit so that it must look further than with its velocity and what it ``gained``, and what is near.
+
+    Returns whether anybody may be hit, and whether all contacts can close within the step.
+    """
+    closing = np.empty(body_a.shape[0])
+    _approach(body_a, body_b, point, normal, q, v, closing)
+    any_hit, all_near = False, True
+    if hand_on:
+        _gains(body_a, body_b, gap, closing, restitution, mass, far, margin, new_out)
+        for i in range(mass.shape[0]):
+            hit_out[i] = far * (new_out[i] - gained[i]) > max(margin, HIT_SHARE * radius[i])
+            any_hit = any_hit or hit_out[i]
+    for c in range(body_a.shape[0]):
+        more = max(gained[body_a[c]] + gained[body_b[c]] - closing[c], 0.0)
+        near_out[c] = gap[c] <= margin + far * more
+        all_near = all_near and near_out[c]
+    return any_hit, all_near

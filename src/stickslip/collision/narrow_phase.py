@@ -82,6 +82,10 @@ CHUNK = 4096
 """Pairs with meshes that are looked at together: most have no contact, and none of those keeps its room."""
 
 
+GroupContacts = tuple[NDArray[Any] | None, int, NDArray[Any], NDArray[Any], NDArray[Any], NDArray[Any]]
+"""Of pairs of one kind: which of them (None: all), the first one, and their points, normals, gaps and features."""
+
+
 class RawContacts(NamedTuple):
     """Contact points of one instant, sorted by ``key``; n points."""
 
@@ -123,64 +127,105 @@ def collide(
         sorting = np.argsort(order, kind="stable")
         pairs, limits = pairs[sorting], limits[sorting]
     kind = 8 * shape_type[pairs[:, 0]] + shape_type[pairs[:, 1]]
-    groups = []
-    found = np.zeros(len(pairs), np.int32)
-    for code in np.flatnonzero(np.bincount(kind)).tolist():
-        kernel_of_kind, most = PAIR_KERNELS[divmod(code, 8)]
-        rows = np.flatnonzero(kind == code)
-        if code % 8 == MESH:
-            assert mesh_of is not None
-            assert meshes is not None
-            for first in range(0, len(rows), CHUNK):
-                some = rows[first : first + CHUNK]
-                shapes = position, rotation, size, mesh_of, meshes, limits[some]
-                groups.append(_mesh_contacts(kernel_of_kind, pairs, some, shapes, found))
-            continue
-        point, normal = np.empty((len(rows), most, 3)), np.empty((len(rows), most, 3))
-        gap, feature = np.empty((len(rows), most)), np.empty((len(rows), most), np.int32)
-        count = np.empty(len(rows), np.int32)
-        kernel_of_kind(pairs[rows], position, rotation, size, hull_of, hulls, reach, point, normal, gap, feature, count)
-        found[rows] = count
-        groups.append((rows, point, normal, gap, feature))
+    rank = np.argsort(kind, kind="stable")
+    codes, first = np.unique(kind[rank], return_index=True)
+    groups = np.stack([codes, first, np.append(first[1:], len(pairs))], axis=1).tolist()
+    shapes = position, rotation, size, hull_of, hulls, reach
+    return collide_groups(pairs[rank], limits[rank], rank, groups, *shapes, mesh_of, meshes)
 
-    end = np.cumsum(found, dtype=np.int64)
-    total = int(end[-1]) if len(end) else 0
+
+def collide_groups(
+    pairs: Ints,
+    limits: Array,
+    rank: LongInts,
+    groups: list[list[int]],
+    position: Array,
+    rotation: Array,
+    size: Array,
+    hull_of: Ints,
+    hulls: HullTables,
+    reach: Array,
+    mesh_of: Ints | None,
+    meshes: MeshTables | None,
+) -> RawContacts:
+    """Contact points of pairs (np, 2) that are grouped by kind, with limits and rank as in near_pairs.NearPairs."""
+    results: list[GroupContacts] = []
+    count = np.empty(len(pairs), np.int32)
+    for code, first, last in groups:
+        kernel_of_kind, most = PAIR_KERNELS[divmod(code, 8)]
+        if code % 8 == MESH:
+            for begin in range(first, last, CHUNK):
+                some = slice(begin, min(begin + CHUNK, last))
+                meshed = position, rotation, size, mesh_of, meshes, limits[some]
+                results.append(_mesh_contacts(kernel_of_kind, pairs[some], begin, meshed, count[some]))
+            continue
+        own, size_of = slice(first, last), last - first
+        point, normal = np.empty((size_of, most, 3)), np.empty((size_of, most, 3))
+        gap, feature = np.empty((size_of, most)), np.empty((size_of, most), np.int32)
+        shapes = position, rotation, size, hull_of, hulls, reach
+        kernel_of_kind(pairs[own], *shapes, point, normal, gap, feature, count[own])
+        results.append((None, first, point, normal, gap, feature))
+
+    start = np.empty(len(pairs), np.int64)
+    total = _starts(rank, count, start)
     contacts = RawContacts(
         np.empty(total, np.int32), np.empty(total, np.int32), np.empty((total, 3)), np.empty((total, 3)),
         np.empty(total), np.empty(total, np.int64),
     )  # fmt: skip
-    for group in groups:
-        gather(pairs, end - found, found, *group, *contacts)
+    for result in results:
+        gather(pairs, start, count, *result, *contacts)
     return contacts
 
 
 def _mesh_contacts(
     kernel_of_kind: Callable[..., None],
     pairs: Ints,
-    rows: NDArray[np.intp],
+    start: int,
     shapes: tuple[object, ...],
-    found_out: Ints,
-) -> tuple[NDArray[Any], NDArray[Any], NDArray[Any], NDArray[Any], NDArray[Any]]:
-    """Contacts of some pairs of one kind with meshes, without room for those that have none; counts to found_out."""
-    point, normal = np.empty((len(rows), MOST, 3)), np.empty((len(rows), MOST, 3))
-    gap, feature = np.empty((len(rows), MOST)), np.empty((len(rows), MOST), np.int32)
-    count = np.empty(len(rows), np.int32)
-    kernel_of_kind(pairs[rows], *shapes, point, normal, gap, feature, count)
-    found_out[rows] = count
-    some = np.flatnonzero(count)
-    most = int(count.max(initial=0))
+    count_out: Ints,
+) -> GroupContacts:
+    """Contacts of some pairs of one kind with meshes, without room for those that have none; counts to count_out."""
+    room = len(pairs)
+    point, normal = np.empty((room, MOST, 3)), np.empty((room, MOST, 3))
+    gap, feature = np.empty((room, MOST)), np.empty((room, MOST), np.int32)
+    kernel_of_kind(pairs, *shapes, point, normal, gap, feature, count_out)
+    some = np.flatnonzero(count_out)
+    most = int(count_out.max(initial=0))
     kept = [np.ascontiguousarray(array[some, :most]) for array in (point, normal, gap, feature)]
-    return rows[some], kept[0], kept[1], kept[2], kept[3]
+    return some, start, kept[0], kept[1], kept[2], kept[3]
+
+
+@kernel
+def _starts(rank, count, start_out):
+    """Where the contacts of each pair start if pairs are in the order of their ranks; returns how many there are."""
+    for m in range(rank.shape[0]):
+        start_out[rank[m]] = count[m]
+    total = 0
+    for r in range(rank.shape[0]):
+        own = start_out[r]
+        start_out[r] = total
+        total += own
+    first = np.empty(rank.shape[0], np.int64)
+    for m in range(rank.shape[0]):
+        first[m] = start_out[rank[m]]
+    for m in range(rank.shape[0]):
+        start_out[m] = first[m]
+    return total
 
 
 @kernel
 def gather(
-    pairs, start, found, rows, point, normal, gap, feature,
+    pairs, start, found, rows, first, point, normal, gap, feature,
     shape_a_out, shape_b_out, point_out, normal_out, gap_out, key_out,
 ):  # fmt: skip
-    """Copy the contacts of the pairs ``rows`` to their places, those of one pair in the order of their features."""
-    for m in range(rows.shape[0]):
-        row = rows[m]
+    """Copy the contacts of pairs to their places, those of one pair in the order of their features.
+
+    Of the pairs from ``first`` on: all whose contacts are given, or where ``rows`` is not None, only those.
+    """
+    for m in range(point.shape[0]):
+        row = first + m
+        if rows is not None:
+            row = first + rows[m]
         a, b = pairs[row, 0], pairs[row, 1]
         for k in range(found[row]):
             c = start[row]

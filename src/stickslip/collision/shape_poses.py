@@ -14,12 +14,12 @@ def shape_poses(model: Model, q: Array) -> tuple[Array, Array]:
     """World position (ns, 3) and rotation matrix (ns, 3, 3) of every shape at configuration q (nb, 7)."""
     count = len(model.shape_body)
     position, rotation = np.empty((count, 3)), np.empty((count, 3, 3))
-    _shape_poses(model.shape_body, model.shape_position, model.shape_rotation, q, position, rotation)
+    place_shapes(model.shape_body, model.shape_position, model.shape_rotation, q, position, rotation)
     return position, rotation
 
 
 @kernel
-def _shape_poses(shape_body, shape_position, shape_rotation, q, position_out, rotation_out):
+def place_shapes(shape_body, shape_position, shape_rotation, q, position_out, rotation_out):
     """Pose of each shape: body pose times the shape's pose in the body."""
     for s in range(shape_body.shape[0]):
         i = shape_body[s]

@@ -18,8 +18,12 @@ from stickslip.contact.laws import CONTACT, ELLIPSOID, FRICTION_SET_NAMES, LAW_N
 from stickslip.contact.momentum import Momentum
 from stickslip.contact.scale import Scale
 from stickslip.errors import InputError
+from stickslip.linalg.block_matrix import BlockPattern
 from stickslip.linalg.block_rows import BlockRows
-from stickslip.linalg.inertia import BlockDiagonal, GivenInverse, Inertia, SparseInertia
+from stickslip.linalg.dense_blocks import DenseBlocks
+from stickslip.linalg.given_inverse import GivenInverse
+from stickslip.linalg.inertia import Inertia
+from stickslip.linalg.soft_blocks import SparseBlocks
 
 LARGEST = 1e100
 """Numbers beyond it overflow when they are squared and multiplied with masses."""
@@ -42,11 +46,8 @@ def check_equations(momentum: Momentum, J: BlockRows, bias: Array, laws: Laws, s
         ("laws.bound", laws.bound, (rows,)),
         optional=("missing",),
     )
-    matrices = [("J", J.data), ("A", momentum.A.data)]
-    if isinstance(momentum.A, BlockDiagonal):
-        matrices.append(("A^-1", momentum.A.inverse))
-    for name, array in matrices:
-        _check_numbers(name, array)
+    _check_numbers("J", J.data)
+    _check_matrix("A", momentum.A)
     for name, array in (("friction", laws.friction), ("compliance", laws.compliance), ("bound", laws.bound)):
         if (array < 0).any():
             raise InputError(f"problem: {name} {array[array < 0][0]} is negative; it must be zero or positive")
@@ -60,6 +61,7 @@ def check_equations(momentum: Momentum, J: BlockRows, bias: Array, laws: Laws, s
 
 
 def check_knowledge(
+    A: Inertia,
     J: BlockRows,
     laws: Laws,
     prescribed: Array | None,
@@ -78,15 +80,30 @@ def check_knowledge(
         ("gap", gap, (contacts,)),
         ("scale.momentum", scale.momentum, (unknowns,)),
         ("scale.mobility", scale.mobility, (rows,)),
-        optional=("prescribed", "v_before", "gap", "scale.momentum", "scale.mobility"),
+        ("scale.island_speed", scale.island_speed, (J.block_count,)),
+        ("scale.rounding", scale.rounding, (len(J.column_start) - 1,)),
+        optional=(
+            "prescribed",
+            "v_before",
+            "gap",
+            "scale.momentum",
+            "scale.mobility",
+            "scale.island_speed",
+            "scale.rounding",
+        ),
     )
     if keys is not None:
         _check_array("keys", keys, np.int64)
         if keys.shape != (J.block_count, 2):
             raise InputError(f"problem: keys have shape {keys.shape}; it must be {(J.block_count, 2)}")
-    for name, value in (("speed", scale.speed), ("rounding", scale.rounding)):
-        if value is not None and not (isinstance(value, int | float | np.floating) and 0.0 <= value < np.inf):
-            raise InputError(f"problem: scale.{name} is {value!r}; it must be zero or positive, and finite")
+    speed = scale.speed
+    if speed is not None and not (isinstance(speed, int | float | np.floating) and 0.0 <= speed < np.inf):
+        raise InputError(f"problem: scale.speed is {speed!r}; it must be zero or positive, and finite")
+    if scale.masses is not None:
+        if not isinstance(scale.masses, Inertia) or scale.masses.is_given != A.is_given:
+            raise InputError("problem: scale.masses is of another kind than A; both must be an Inertia of blocks")
+        _check_inertia("scale.masses", scale.masses, J)
+        _check_matrix("scale.masses", scale.masses)
 
 
 def _check_vectors(*given: tuple[str, Any, tuple[int, ...]], optional: tuple[str, ...]) -> None:
@@ -104,8 +121,8 @@ def check_tables(A: Inertia, J: BlockRows) -> None:
     """Raise an InputError unless all tables have the type that kernels take, and stay inside their arrays."""
     if not isinstance(J, BlockRows):
         raise InputError(f"problem: J is {type(J).__name__}; it must be BlockRows")
-    if not isinstance(A, BlockDiagonal | GivenInverse | SparseInertia):
-        raise InputError(f"problem: A is {type(A).__name__}; it must be BlockDiagonal, GivenInverse or SparseInertia")
+    if not isinstance(A, Inertia):
+        raise InputError(f"problem: A is {type(A).__name__}; it must be Inertia")
     for name in J._fields:
         _check_array(f"J.{name}", getattr(J, name), np.float64 if name == "data" else np.int32)
     for name, table in (("row_start", J.row_start), ("column_start", J.column_start)):
@@ -121,15 +138,41 @@ def check_tables(A: Inertia, J: BlockRows) -> None:
     owner = np.repeat(np.arange(J.block_count), np.diff(J.entry_start))
     if (np.diff(J.data_start) != height[owner] * width[J.entry_column]).any():
         raise InputError("problem: J.data_start does not give each entry as many numbers as its rows and columns need")
-    if isinstance(A, BlockDiagonal):
-        _check_block_diagonal("A", A, J.column_start)
-    elif isinstance(A, GivenInverse):
-        _check_given(A, J)
-    else:
-        _check_sparse(A, J)
+    _check_inertia("A", A, J)
 
 
-def _check_block_diagonal(name: str, A: BlockDiagonal, column_start: Ints) -> None:
+def _check_inertia(name: str, A: Inertia, J: BlockRows) -> None:
+    """The tables of A, or of what has its place, fit those of J."""
+    _check_parts(name, A)
+    if A.given is not None:
+        _check_given(f"{name}.given", A.given, J)
+        return
+    if A.sparse is not None:
+        _check_sparse(f"{name}.sparse", A.dense.block_count, A.sparse, J)
+    columns = J.column_start[: A.dense.block_count + 1] if A.has_soft else J.column_start
+    _check_dense(f"{name}.dense", A.dense, columns)
+
+
+def _check_matrix(name: str, A: Inertia) -> None:
+    """All entries of A are numbers."""
+    matrices = [(name, A.dense.data), (f"{name}^-1", A.dense.inverse), (name, A.nodes.data)]
+    if A.given is not None:
+        matrices.append((f"{name}^-1", A.given.data))
+    for each, array in matrices:
+        _check_numbers(each, array)
+
+
+def _check_parts(name: str, A: Inertia) -> None:
+    """The parts are what they should be, and if the inverse is given there is nothing else."""
+    kinds = (("dense", A.dense, DenseBlocks), ("sparse", A.sparse, SparseBlocks), ("given", A.given, GivenInverse))
+    for item, part, kind in kinds:
+        if not isinstance(part, kind) and (part is not None or item == "dense"):
+            raise InputError(f"problem: {name}.{item} is {type(part).__name__}; it must be {kind.__name__}")
+    if A.given is not None and (A.sparse is not None or len(A.dense.start) != 1):
+        raise InputError(f"problem: {name} has an inverse that is given and blocks beside it; it must be one of both")
+
+
+def _check_dense(name: str, A: DenseBlocks, column_start: Ints) -> None:
     """Blocks over the columns that start at ``column_start``."""
     for item in A._fields:
         _check_array(f"{name}.{item}", getattr(A, item), np.int32 if item in ("start", "data_start") else np.float64)
@@ -145,18 +188,18 @@ def _check_block_diagonal(name: str, A: BlockDiagonal, column_start: Ints) -> No
         )
 
 
-def _check_given(A: GivenInverse, J: BlockRows) -> None:
+def _check_given(name: str, A: GivenInverse, J: BlockRows) -> None:
     """A^-1 in compressed rows, where J = I."""
     for item in A._fields:
-        _check_array(f"A.{item}", getattr(A, item), np.float64 if item == "data" else np.int32)
-    _check_starts("A.indptr", A.indptr, J.column_count, len(A.data))
-    _check_indices("A.indices", A.indices, J.column_count)
+        _check_array(f"{name}.{item}", getattr(A, item), np.float64 if item == "data" else np.int32)
+    _check_starts(f"{name}.indptr", A.indptr, J.column_count, len(A.data))
+    _check_indices(f"{name}.indices", A.indices, J.column_count)
     if A.indices.shape != A.data.shape:
-        raise InputError(f"problem: A.indices has shape {A.indices.shape}; A.data has {A.data.shape}")
+        raise InputError(f"problem: {name}.indices has shape {A.indices.shape}; {name}.data has {A.data.shape}")
     blocks = J.block_count
     own = len(J.entry_column) == blocks and bool((J.entry_column == np.arange(blocks)).all())
     if not own or not np.array_equal(J.row_start, J.column_start) or not _is_identity(J):
-        raise InputError("problem: A is a GivenInverse, which is the Delassus matrix W of the rows, but J is not I")
+        raise InputError("problem: A is given by its inverse, the Delassus matrix W of the rows, but J is not I")
 
 
 def _is_identity(J: BlockRows) -> bool:
@@ -167,29 +210,51 @@ def _is_identity(J: BlockRows) -> bool:
     return bool((J.data[ones] == 1.0).all() and np.count_nonzero(J.data) == J.row_count)
 
 
-def _check_sparse(A: SparseInertia, J: BlockRows) -> None:
-    """Blocks of rigid bodies, then those of nodes by their pattern, each in the part of one soft body."""
-    bodies, pattern = len(A.rigid.start) - 1, A.pattern
-    for item in pattern._fields:
-        _check_array(f"A.pattern.{item}", getattr(pattern, item), np.int32)
-    _check_array("A.data", A.data, np.float64)
+def _check_sparse(name: str, bodies: int, A: SparseBlocks, J: BlockRows) -> None:
+    """Blocks of nodes by their pattern, each in the part of one soft body, after those of so many rigid ``bodies``."""
+    pattern = A.pattern
     if len(J.column_start) != bodies + pattern.size + 1 or (np.diff(J.column_start)[bodies:] != 3).any():
         raise InputError(
-            f"problem: A has {bodies} rigid bodies and {pattern.size} nodes of three unknowns; J has "
+            f"problem: {name} has {pattern.size} nodes of three unknowns, after {bodies} rigid bodies; J has "
             f"{len(J.column_start) - 1} column blocks, which must be the same ones"
         )
-    _check_block_diagonal("A.rigid", A.rigid, J.column_start[: bodies + 1])
-    _check_starts("A.pattern.indptr", pattern.indptr, pattern.size, len(pattern.indices))
-    _check_indices("A.pattern.indices", pattern.indices, pattern.size)
-    _check_indices("A.pattern.diagonal", pattern.diagonal, len(pattern.indices))
-    if A.data.shape != (len(pattern.indices), 3, 3) or len(pattern.diagonal) != pattern.size:
-        raise InputError(
-            f"problem: A.data has shape {A.data.shape}; its pattern has {len(pattern.indices)} blocks of (3, 3)"
-        )
     ends = [(part.first, part.first + part.pattern.size) for part in A.parts]
-    covered = not ends or (ends[0][0] == 0 and ends[-1][1] == pattern.size)
-    if not covered or any(one[1] != two[0] for one, two in pairwise(ends)):
-        raise InputError(f"problem: the parts of A are the nodes {ends}; they must be all {pattern.size}, one by one")
+    if ends and (ends[-1][1] != pattern.size or any(one[1] != two[0] for one, two in pairwise(ends))):
+        raise InputError(
+            f"problem: the parts of {name} are the nodes {ends}; they must be all {pattern.size}, one by one"
+        )
+    check_pattern(name, pattern, np.array([*(first for first, _ in ends or [(0, 0)]), pattern.size], dtype=np.int32))
+    _check_array(f"{name}.data", A.data, np.float64)
+    if A.data.shape != (len(pattern.indices), 3, 3):
+        raise InputError(
+            f"problem: {name}.data has shape {A.data.shape}; its pattern has {len(pattern.indices)} blocks of (3, 3)"
+        )
+
+
+def check_pattern(name: str, pattern: BlockPattern, start: Ints) -> None:
+    """Raise an InputError unless a pattern is that of symmetric matrices, one for the nodes of each part.
+
+    ``start`` (k + 1,): first nodes of the parts, and the end. No block joins nodes of different parts.
+    """
+    for item in pattern._fields:
+        _check_array(f"{name}.pattern.{item}", getattr(pattern, item), np.int32)
+    if pattern.indptr.ndim != 1 or len(pattern.indptr) == 0:
+        raise InputError(f"problem: {name}.pattern.indptr has shape {pattern.indptr.shape}; (n + 1,) is needed")
+    size = pattern.size
+    _check_starts(f"{name}.pattern.indptr", pattern.indptr, size, len(pattern.indices))
+    _check_indices(f"{name}.pattern.indices", pattern.indices, size)
+    row = np.repeat(np.arange(size), np.diff(pattern.indptr))
+    place = row * size + pattern.indices  # rising where rows are sorted
+    if (np.diff(place) <= 0).any() or not np.array_equal(np.sort(pattern.indices.astype(np.int64) * size + row), place):
+        raise InputError(f"problem: {name}.pattern is not symmetric with rising columns in each row")
+    if not np.array_equal(np.flatnonzero(pattern.indices == row), pattern.diagonal) or len(pattern.diagonal) != size:
+        raise InputError(f"problem: {name}.pattern.diagonal does not say where the {size} diagonal blocks are")
+    if start.ndim != 1 or len(start) == 0:
+        raise InputError(f"problem: {name}.part_start has shape {start.shape}; (k + 1,) is needed")
+    _check_starts(f"{name}.part_start", start, len(start) - 1, size)
+    part = np.repeat(np.arange(len(start) - 1), np.diff(start))
+    if (part[row] != part[pattern.indices]).any():
+        raise InputError(f"problem: {name}.pattern joins nodes of different parts, which begin at {start[:-1]}")
 
 
 def _check_blocks(J: BlockRows, laws: Laws) -> None:

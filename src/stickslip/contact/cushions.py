@@ -20,7 +20,8 @@ from stickslip.arrays import Array
 from stickslip.contact.momentum import Momentum
 from stickslip.contact.problem import ContactProblem
 from stickslip.linalg.block_rows import BlockRows, summed
-from stickslip.linalg.inertia import BlockDiagonal, GivenInverse, SparseInertia
+from stickslip.linalg.dense_blocks import NOTHING, equal_blocks
+from stickslip.linalg.inertia import Inertia
 
 
 def cushioned(problem: ContactProblem) -> ContactProblem:
@@ -37,22 +38,21 @@ def cushioned(problem: ContactProblem) -> ContactProblem:
     compliance = given.laws.compliance.copy()
     compliance[normal] = 0.0
     laws = given.laws._replace(compliance=compliance)
-    if isinstance(given.A, GivenInverse):
-        momentum, J = replace(given.momentum, A=_raised(given.A, normal, C[chosen])), given.J
+    W = given.A.given
+    if W is not None:
+        momentum, J = replace(given.momentum, A=Inertia(NOTHING, given=W.raised(normal, C[chosen]))), given.J
     else:
-        assert isinstance(given.A, BlockDiagonal)
         v_free = np.concatenate([given.v_free, np.zeros(len(chosen))])
         momentum = Momentum(_with_masses(given.A, 1.0 / C[chosen]), v_free)
         J = _with_columns(given.J, chosen)
     # the same measures of errors
     mobility = given.diagonal.copy()
     mobility[normal] += C[chosen]
-    scale = given.scale._replace(speed=problem.free_speed, mobility=mobility)
-    if not isinstance(given.A, GivenInverse):
+    scale = problem.with_speed()._replace(mobility=mobility, momentum=None, masses=None, rounding=None)
+    if W is None:
         size = np.concatenate([problem.momentum_size, np.zeros(len(chosen))])
         masses = given.scale.masses
-        if isinstance(masses, BlockDiagonal):
-            masses = _with_masses(masses, 1.0 / C[chosen])
+        masses = None if masses is None else _with_masses(masses, 1.0 / C[chosen])
         scale = scale._replace(momentum=size, masses=masses)
     # no velocities of cushions before the step are known
     return replace(given, momentum=momentum, J=J, laws=laws, v_before=None, scale=scale).trusted()
@@ -60,31 +60,12 @@ def cushioned(problem: ContactProblem) -> ContactProblem:
 
 def velocities(problem: ContactProblem, v: Array, lam: Array) -> Array:
     """Velocities (nv,) of the bodies of ``problem`` from those v of its cushioned form and its impulses lam (m,)."""
-    if isinstance(problem.A, GivenInverse | SparseInertia):
-        return problem.velocity(lam)
-    return v[: problem.unknown_count].copy()
+    return v[: problem.unknown_count].copy() if problem.A.is_dense else problem.velocity(lam)
 
 
-def _raised(A: GivenInverse, rows: NDArray[np.integer], C: Array) -> GivenInverse:
-    """A^-1 with C (k,) added to the diagonal in the given rows (k,)."""
-    from scipy.sparse import coo_array, csr_array
-
-    size = len(A.indptr) - 1
-    raised = csr_array((A.data, A.indices, A.indptr), shape=(size, size)) + coo_array((C, (rows, rows)), (size, size))
-    raised = csr_array(raised)
-    raised.sort_indices()
-    return GivenInverse(raised.data, raised.indices.astype(np.int32), raised.indptr.astype(np.int32))
-
-
-def _with_masses(A: BlockDiagonal, mass: Array) -> BlockDiagonal:
+def _with_masses(A: Inertia, mass: Array) -> Inertia:
     """A followed by blocks of one unknown, of masses (k,)."""
-    more = np.arange(1, len(mass) + 1, dtype=np.int32)
-    return BlockDiagonal(
-        np.concatenate([A.start, A.start[-1] + more]),
-        np.concatenate([A.data_start, A.data_start[-1] + more]),
-        np.concatenate([A.data, mass]),
-        np.concatenate([A.inverse, 1.0 / mass]),
-    )
+    return Inertia(A.dense.followed_by(equal_blocks(mass[:, None, None], 1.0 / mass[:, None, None])))
 
 
 def _with_columns(J: BlockRows, chosen: NDArray[np.intp]) -> BlockRows:

@@ -12,7 +12,6 @@ import numpy as np
 from stickslip.arrays import Ints
 from stickslip.contact.problem import ContactProblem
 from stickslip.jit import kernel
-from stickslip.linalg.inertia import BlockDiagonal, GivenInverse
 from stickslip.linalg.islands import find_islands, label_blocks
 
 
@@ -29,35 +28,29 @@ class ProblemIslands(NamedTuple):
 
 def judged_together(problem: ContactProblem) -> Ints:
     """(columns,) which column blocks are judged together: those of a soft body, and of what stiff joints join."""
-    A, start = problem.A, problem.J.column_start
-    group: Ints = np.arange(len(start) - 1, dtype=np.int32)
-    if isinstance(A, BlockDiagonal):
-        if problem.J.over_bodies:
-            return group
-        particles = np.diff(start) == 3  # elements are rows: a soft body is what they join
-        if particles.any():
-            islands = find_islands(problem.J)
-            island = np.full(len(group), -1, dtype=np.int32)
-            size = np.diff(islands.column_start)  # 0 where rows touch nothing
-            island[islands.column_order] = np.repeat(np.arange(islands.island_count, dtype=np.int32), size)
-            # named by their first particle: a rigid body that they touch is judged apart
-            joined = np.flatnonzero(particles & (island >= 0))
-            first = np.full(islands.island_count, len(group), dtype=np.int32)
-            np.minimum.at(first, island[joined], group[joined])
-            group[joined] = first[island[joined]]
+    group = problem.A.bodies(len(problem.J.column_start) - 1)
+    if problem.A.has_soft or problem.J.over_bodies:
         return group
-    assert not isinstance(A, GivenInverse)
-    bodies = len(A.rigid.start) - 1
-    for part in A.parts:
-        head = bodies + part.first
-        group[head : head + part.pattern.size] = head
+    particles = np.diff(problem.J.column_start) == 3
+    if not particles.any():
+        return group
+    # elements are rows: a soft body is what they join
+    islands = find_islands(problem.J)
+    island = np.full(len(group), -1, dtype=np.int32)
+    size = np.diff(islands.column_start)  # 0 where rows touch nothing
+    island[islands.column_order] = np.repeat(np.arange(islands.island_count, dtype=np.int32), size)
+    # named by their first particle: a rigid body that they touch is judged apart
+    joined = np.flatnonzero(particles & (island >= 0))
+    first = np.full(islands.island_count, len(group), dtype=np.int32)
+    np.minimum.at(first, island[joined], group[joined])
+    group[joined] = first[island[joined]]
     return group
 
 
 def problem_islands(problem: ContactProblem) -> ProblemIslands:
     """The islands of a problem; where only A^-1 is given, which may couple anything, one of all."""
     columns = len(problem.J.column_start) - 1
-    if isinstance(problem.A, GivenInverse):
+    if problem.A.is_given:
         one = np.zeros(problem.block_count, dtype=np.int32)
         return ProblemIslands(1, one, np.zeros(columns, dtype=np.int32))
     block, column = np.empty(problem.block_count, dtype=np.int32), np.empty(columns, dtype=np.int32)

@@ -7,7 +7,6 @@ from functools import cached_property
 from typing import Any
 
 from stickslip.arrays import Array
-from stickslip.linalg import inertia
 from stickslip.linalg.inertia import Inertia
 
 
@@ -24,23 +23,23 @@ class Momentum:
     @cached_property
     def free(self) -> Array:
         """(nv,) velocities without constraints."""
-        return self.at if self.missing is None else self.at + inertia.solve(self.A, self.missing)
+        return self.at if self.missing is None else self.at + self.A.solve(self.missing)
 
     def moved(self, impulse: Array) -> Array:
         """Velocities (nv,) that impulses (nv,) of constraints lead to."""
         if self.missing is None:
-            return self.at + inertia.solve(self.A, impulse)
-        return self.at + inertia.solve(self.A, self.missing + impulse)
+            return self.at + self.A.solve(impulse)
+        return self.at + self.A.solve(self.missing + impulse)
 
     def gain(self, v: Array) -> Array:
         """A (v - v_free) [N s] (nv,), for which nothing is solved; an InputError where only A^-1 is known."""
-        gained = inertia.apply(self.A, v - self.at)
+        gained = self.A.apply(v - self.at)
         return gained if self.missing is None else gained - self.missing
 
     def pushed(self, impulse: Array) -> Momentum:
         """The same with impulses (nv,) [N s] that act without being asked for."""
         if self.missing is None:
-            return Momentum(self.A, self.at + inertia.solve(self.A, impulse))
+            return Momentum(self.A, self.at + self.A.solve(impulse))
         return Momentum(self.A, self.at, self.missing + impulse)
 
     def __getstate__(self) -> dict[str, Any]:

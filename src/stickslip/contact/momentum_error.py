@@ -4,7 +4,7 @@ A (v - v_free) = J^T lam must hold for every body. Bodies are judged one by one,
 or fast neighbour hides what a light one has lost; a soft body, and what stiff joints in A join, is judged as a whole:
 
     share_b = max(|e_b|, |e'_b| / r_b) / size_b,     e = A (v - v_free) - J^T lam
-    size_b  = |A (v - v_free)|_b + ||J|^T |lam||_b + NOISE |A v|_b + momentum_size_b
+    size_b  = |A (v - v_free)|_b + ||J|^T |lam||_b + SPEED_NOISE |A v|_b + momentum_size_b
 
 with e_b [N s] and e'_b [N m s] the linear and the angular error, apart, and r_b the body's radius of gyration, at which
 the angular parts of norms count. Impulses that cancel each other at a body count with both: what is squeezed or hangs
@@ -21,12 +21,13 @@ import numpy as np
 
 from stickslip.arrays import Array
 from stickslip.contact.islands import judged_together
-from stickslip.contact.problem import NOISE, ContactProblem
+from stickslip.contact.problem import ContactProblem
 from stickslip.jit import kernel
-from stickslip.linalg import block_rows, inertia
+from stickslip.linalg import block_rows
 from stickslip.linalg.block_rows import act_contacts
-from stickslip.linalg.inertia import BlockDiagonal, GivenInverse, rigid_product
+from stickslip.linalg.dense_blocks import rigid_product
 from stickslip.linalg.vectors import length
+from stickslip.tolerances import SPEED_NOISE
 
 
 class MomentumError(NamedTuple):
@@ -43,26 +44,25 @@ class MomentumError(NamedTuple):
 def momentum_error(problem: ContactProblem, lam: Array, v: Array) -> MomentumError:
     """Errors of momentum of impulses lam (m,) and velocities v (nv,)."""
     J, momentum, A = problem.J, problem.momentum, problem.masses
-    entries = block_rows.rigid_contacts(J)
-    if entries is not None and isinstance(A, BlockDiagonal) and A is momentum.A and momentum.missing is None:
+    blocks, entries = A.dense, block_rows.rigid_contacts(J)
+    if entries is not None and A.is_dense and A is momentum.A and momentum.missing is None:
         found = _worst_of_bodies(  # the common case, in one call
             J.row_start, J.entry_start, J.entry_column, J.data_start, J.data, J.column_start, entries, lam,
-            lam.reshape(-1, entries.shape[1]), A.data, A.data_start, A.data.reshape(-1, 6, 6), v.reshape(-1, 6),
-            momentum.at.reshape(-1, 6), problem.momentum_size,
+            lam.reshape(-1, entries.shape[1]), blocks.data, blocks.data_start, blocks.data.reshape(-1, 6, 6),
+            v.reshape(-1, 6), momentum.at.reshape(-1, 6), problem.momentum_size,
         )  # fmt: skip
         return MomentumError(*found)
     impulse = block_rows.apply_transpose(J, lam)
-    if isinstance(A, GivenInverse):
-        gained, caused = v - problem.v_free, inertia.solve(A, impulse)
+    if A.is_given:
+        gained, caused = v - problem.v_free, A.solve(impulse)
         error, size = float(length(gained - caused)), float(length(gained) + length(caused))
         return MomentumError(error, 0.0, error / size if size > 0.0 else 0.0)
-    blocks = A if isinstance(A, BlockDiagonal) else A.rigid
     group = judged_together(problem)
     pushes = np.zeros(problem.unknown_count)
     _add_sizes(J.row_start, J.entry_start, J.entry_column, J.data_start, J.data, J.column_start, lam, pushes)
     found = _worst(
         J.column_start, group, int(group.max(initial=-1)) + 1, blocks.start, blocks.data_start, blocks.data,
-        momentum.gain(v), impulse, inertia.apply(A, v), pushes, problem.momentum_size,
+        momentum.gain(v), impulse, A.apply(v), pushes, problem.momentum_size,
     )  # fmt: skip
     return MomentumError(*found)
 
@@ -139,7 +139,7 @@ def _worst(column_start, group, groups, start, data_start, data, gained, impulse
     for g in range(groups):
         x = np.sqrt(sums[g])
         linear = max(linear, x[0])
-        size = x[2] + x[3] + NOISE * x[4] + x[5]
+        size = x[2] + x[3] + SPEED_NOISE * x[4] + x[5]
         if size > 0.0:
             share = max(share, max(x[0], x[1]) / size)
         if not size < np.inf:  # not a number, or beyond all numbers: nothing is right about it

@@ -5,7 +5,7 @@ these participating ones (p) is
 
     A^ (v_p - v*_p) = J_p^T gamma,      A^ = A_pp - A_pn A_nn^-1 A_np                     (16)
 
-and A^ is what the factorisation of A has in hands when it arrives at them (linalg/block_cholesky.py, schur). Then
+and A^ is their Schur complement (linalg/schur_complement.py). Then
 
     v_n = v*_n - A_nn^-1 A_np (v_p - v*_p)                                               (15)
 
@@ -21,12 +21,14 @@ import numpy as np
 from scipy.sparse import csr_array
 from scipy.sparse.csgraph import connected_components
 
-from stickslip.arrays import Array, Ints, LongInts
+from stickslip.arrays import Array, LongInts
 from stickslip.jit import kernel
 from stickslip.linalg.block_factors import BlockFactors, inverted
 from stickslip.linalg.block_rows import BlockRows, summed
-from stickslip.linalg.column_blocks import cut_columns
-from stickslip.linalg.inertia import BlockDiagonal, GivenInverse, SparseInertia, parts_ending_with
+from stickslip.linalg.dense_blocks import DenseBlocks
+from stickslip.linalg.given_inverse import GivenInverse
+from stickslip.linalg.inertia import Inertia
+from stickslip.linalg.schur_complement import in_threes, padded_unknowns
 from stickslip.linalg.threads import one_blas_thread
 
 
@@ -34,7 +36,7 @@ from stickslip.linalg.threads import one_blas_thread
 class Participating:
     """A^, J and places of the p blocks of three unknowns that constraints touch."""
 
-    A: BlockDiagonal
+    A: DenseBlocks
     """Clusters, with inverses; ``start`` counts unknowns."""
     J: BlockRows
     """(m, 3 p), column blocks of three."""
@@ -68,37 +70,12 @@ class Participating:
         return found
 
 
-def participating(J: BlockRows, A: BlockDiagonal | SparseInertia) -> Participating:
+def participating(J: BlockRows, A: Inertia) -> Participating:
     """What takes part in a problem with these rows; factors of soft bodies have their touched nodes last."""
     touched = np.zeros(len(J.column_start) - 1, dtype=np.bool_)
     touched[J.entry_column] = True
-    blocks = A.rigid if isinstance(A, SparseInertia) else A
-    chosen = np.flatnonzero(touched[: len(blocks.start) - 1]).astype(np.int32)
-    width = np.diff(blocks.start)[chosen]
-    sizes = [(width + 2) // 3]  # in blocks of three
-    first = np.full(len(touched), -1, dtype=np.int32)
-    first[chosen] = summed(sizes[0])[:-1]
-    unknown = [_padded_unknowns(blocks.start[chosen], width)]
-    soft: list[tuple[BlockFactors, slice, slice]] = []
-    if isinstance(A, SparseInertia):
-        rigid, base = len(blocks.start) - 1, int(sizes[0].sum())
-        for part, factors in zip(A.parts, A.factors, strict=True):
-            last = part.plan.last
-            if not touched[rigid + part.first : rigid + part.first + part.pattern.size].any():
-                continue
-            place = rigid + part.first + last
-            first[place] = base + np.arange(len(last), dtype=np.int32)
-            there = slice(A.rigid_size + part.rows.start, A.rigid_size + part.rows.stop)
-            unknown.append((there.start + 3 * last[:, None] + np.arange(3)).ravel().astype(np.int64))
-            soft.append((factors, slice(3 * base, 3 * (base + len(last))), there))
-            sizes.append(np.array([len(last)]))
-            base += len(last)
-        if (first[touched] < 0).any():  # nobody has planned for these rows
-            parts = parts_ending_with(A.parts, touched[rigid:])
-            return participating(J, SparseInertia(A.rigid, parts, A.data, A.pattern))
-    count = np.concatenate(sizes)
-    clusters = _clusters(blocks, chosen, 3 * count, [factors for factors, _, _ in soft])
-    return Participating(clusters, _threes(J, first), np.concatenate(unknown), tuple(soft))
+    found = A.schur(touched)
+    return Participating(found.clusters, found.columns_of(J), found.unknown, found.soft)
 
 
 def given_participating(J: BlockRows, W: GivenInverse, added: Array) -> Participating:
@@ -107,15 +84,14 @@ def given_participating(J: BlockRows, W: GivenInverse, added: Array) -> Particip
     The inverse of that matrix takes the place of A, and is definite even where W is not. Blocks that W joins are a
     cluster, each padded to a multiple of three rows.
     """
-    m, height = len(added), np.diff(J.row_start)
-    matrix = csr_array((W.data, W.indices, W.indptr), shape=(m, m))
+    height, matrix = np.diff(J.row_start), W.matrix()
     owner = np.repeat(np.arange(len(height)), height)
     pairs = np.repeat(owner, np.diff(W.indptr)), owner[W.indices]
     graph = csr_array((np.ones(len(W.data)), pairs), shape=(len(height), len(height)))
     island = connected_components(graph, directed=False)[1]
     order = np.argsort(island, kind="stable")
     threes = (height[order] + 2) // 3
-    unknown = _padded_unknowns(J.row_start[order], height[order])
+    unknown = padded_unknowns(J.row_start[order], height[order])
     size = 3 * np.bincount(island[order], threes).astype(np.int32)
     start, data_start = summed(size), np.concatenate([[0], np.cumsum(size.astype(np.int64) ** 2)])
     data, inverse = np.zeros(int(data_start[-1])), np.zeros(int(data_start[-1]))
@@ -130,48 +106,7 @@ def given_participating(J: BlockRows, W: GivenInverse, added: Array) -> Particip
             data[data_start[k] : data_start[k + 1]] = inverted(square, "problem: W").ravel()
     first = np.empty(len(height), dtype=np.int32)
     first[order] = summed(threes)[:-1]
-    return Participating(BlockDiagonal(start, data_start, data, inverse), _threes(J, first), unknown, ())
-
-
-def _padded_unknowns(start: Ints, width: Ints) -> LongInts:
-    """Unknowns of blocks, -1 up to the next multiple of three."""
-    padded = 3 * ((width + 2) // 3)
-    inside = np.arange(int(padded.sum())) - np.repeat(summed(padded)[:-1], padded)
-    return np.where(inside < np.repeat(width, padded), np.repeat(start, padded) + inside, -1).astype(np.int64)
-
-
-def _clusters(blocks: BlockDiagonal, chosen: Ints, size: Ints, soft: list[BlockFactors]) -> BlockDiagonal:
-    """Dense blocks with inverses: the chosen ones of rigid bodies, then the Schur complements of soft ones."""
-    start, data_start = summed(size), np.concatenate([[0], np.cumsum(size.astype(np.int64) ** 2)])
-    data, inverse = np.zeros(int(data_start[-1])), np.zeros(int(data_start[-1]))
-    _copy_blocks(blocks, chosen, size, data_start, data, inverse)
-    with one_blas_thread():
-        for k, factors in enumerate(soft, start=len(chosen)):
-            low, high = data_start[k], data_start[k + 1]
-            data[low:high], inverse[low:high] = factors.schur.ravel(), factors.schur_inverse.ravel()
-    return BlockDiagonal(start, data_start, data, inverse)
-
-
-def _threes(J: BlockRows, first: Ints) -> BlockRows:
-    """J over blocks of three, where column block b begins with the block first[b]."""
-    count = (np.diff(J.column_start) + 2) // 3
-    size = int((count * (first >= 0)).sum())
-    return cut_columns(J, first, count, 3 * np.arange(size + 1, dtype=np.int32))
-
-
-@kernel
-def _copy_blocks(blocks, chosen, size, data_start, data_out, inverse_out):
-    """Blocks and their inverses, with ones on the diagonal where a block is padded."""
-    for k in range(chosen.shape[0]):
-        b = chosen[k]
-        width, padded, at, to = blocks.start[b + 1] - blocks.start[b], size[k], blocks.data_start[b], data_start[k]
-        for i in range(width):
-            for j in range(width):
-                data_out[to + padded * i + j] = blocks.data[at + width * i + j]
-                inverse_out[to + padded * i + j] = blocks.inverse[at + width * i + j]
-        for i in range(width, padded):
-            data_out[to + (padded + 1) * i] = 1.0
-            inverse_out[to + (padded + 1) * i] = 1.0
+    return Participating(DenseBlocks(start, data_start, data, inverse), in_threes(J, first), unknown, ())
 
 
 @kernel

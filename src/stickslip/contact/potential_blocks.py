@@ -17,7 +17,8 @@ from stickslip.arrays import Ints, LongInts
 from stickslip.errors import InputError
 from stickslip.linalg.block_matrix import BlockPattern
 from stickslip.linalg.block_rows import BlockRows, summed
-from stickslip.linalg.inertia import BlockDiagonal, SoftPart, part_of
+from stickslip.linalg.dense_blocks import DenseBlocks
+from stickslip.linalg.soft_blocks import SoftPart, part_of
 
 Pairs = tuple[LongInts, LongInts]
 
@@ -47,10 +48,10 @@ class PotentialBlocks(NamedTuple):
     """Places of the blocks of all pairs of entries of each constraint block."""
 
 
-def potential_blocks(held: BlockRows, blocks: BlockDiagonal, nodes: BlockPattern | None) -> PotentialBlocks:
+def potential_blocks(held: BlockRows, blocks: DenseBlocks, nodes: BlockPattern) -> PotentialBlocks:
     """The structure for rows ``held``, over bodies with these blocks and nodes with this pattern."""
     width, bodies = np.diff(blocks.start), len(blocks.start) - 1
-    columns, node_count = len(held.column_start) - 1, 0 if nodes is None else nodes.size
+    columns, node_count = len(held.column_start) - 1, nodes.size
     joined = np.zeros(columns, dtype=np.bool_)
     joined[held.entry_column] = True
     own, free = (np.flatnonzero(each).astype(np.int32) for each in (joined[:bodies], ~joined[:bodies]))
@@ -113,10 +114,8 @@ def _pairs_within(first: LongInts, count: NDArray[np.integer]) -> Pairs:
     return start + i, start + j
 
 
-def _node_pairs(nodes: BlockPattern | None, base: int) -> Pairs:
+def _node_pairs(nodes: BlockPattern, base: int) -> Pairs:
     """Blocks of nodes, which are numbered from ``base`` on."""
-    if nodes is None:
-        return np.zeros(0, dtype=np.int64), np.zeros(0, dtype=np.int64)
     row = np.repeat(np.arange(nodes.size), np.diff(nodes.indptr))
     return base + row, base + nodes.indices.astype(np.int64)
 

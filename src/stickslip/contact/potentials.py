@@ -6,8 +6,8 @@ Legend: r rows of the laws BILATERAL and ELASTIC, K = 1 / C their stiffness over
     A' = A + J_r^T K J_r,      b' = b - J_r^T K bias_r,      A' v = b' + J'^T lam'
 
 Implicit damping is in C already (dynamics/joints.py), geometric stiffness in A (linearisation.py). What is left are
-contacts, limits and drives of limited force. Rigid joints have no finite K; they get one that is 1 / HOLDING times as
-stiff as what they join is heavy, and open by HOLDING of what they hold back.
+contacts, limits and drives of limited force. Rigid joints have no finite K; they get one that is 1e6 times as
+stiff as what they join is heavy, and open by 1e-6 of what they hold back (tolerances.py).
 
 Angular velocities of joined bodies are measured at the radius at which A' resists them as it does linear ones, so that
 all unknowns are [m/s]: methods that step by a diagonal of A', and criteria that sum changes of velocities, would
@@ -22,23 +22,22 @@ import numpy as np
 from numpy.typing import NDArray
 
 from stickslip.arrays import Array, Bools, Ints, LongInts
-from stickslip.contact import delassus
 from stickslip.contact.block_laws import Laws
 from stickslip.contact.laws import BILATERAL, ELASTIC
 from stickslip.contact.momentum import Momentum
 from stickslip.contact.potential_blocks import PotentialBlocks, potential_blocks
 from stickslip.contact.problem import ContactProblem
 from stickslip.contact.scale import Scale
-from stickslip.errors import InputError
 from stickslip.jit import kernel
-from stickslip.linalg import block_rows, inertia
-from stickslip.linalg.block_rows import BlockRows, summed
+from stickslip.linalg import block_rows
+from stickslip.linalg.block_matrix import BlockPattern
+from stickslip.linalg.block_rows import BlockRows
 from stickslip.linalg.column_blocks import cut_columns
-from stickslip.linalg.inertia import BlockDiagonal, GivenInverse, SparseInertia, parts_ending_with
+from stickslip.linalg.dense_blocks import DenseBlocks
+from stickslip.linalg.inertia import Inertia
+from stickslip.linalg.soft_blocks import SparseBlocks, parts_ending_with
+from stickslip.tolerances import POTENTIAL_COMPLIANCE
 
-HOLDING = 1e-6
-"""C of rows over their mobility at least: a rigid joint opens by this share of the velocity that it takes away. Smaller
-ones cost as many digits of A'."""
 REMEMBERED = 4
 """Structures kept: the same from step to step while no joint breaks."""
 
@@ -100,30 +99,27 @@ def with_potentials(
     later problems. ``prepared``: an order of elimination of A' with the touched unknowns last is made ready.
     """
     A, J, laws = problem.A, problem.J, problem.laws
-    if isinstance(A, GivenInverse):
-        raise InputError("problem: it was given by its Delassus matrix W, so nothing can be added to A = W^-1")
+    A.require_blocks("nothing can be added to A = W^-1")
     chosen = is_held(laws.law)
     kept, held = (np.flatnonzero(each).astype(np.int32) for each in (~chosen, chosen))
     rows, held_rows = block_rows.rows_of(J, kept), block_rows.rows_of(J, held)
     J_held, J_kept = block_rows.reordered(J, held), block_rows.reordered(J, kept)
     bias = problem.bias[held_rows]
-    blocks, sparse = (A, None) if isinstance(A, BlockDiagonal) else (A.rigid, A)
-    diagonal = blocks if sparse is None else inertia.diagonal_blocks(sparse)
-    C = np.maximum(laws.compliance[held_rows], HOLDING * delassus.diagonal(J_held, diagonal))
+    blocks, nodes, diagonal = A.dense, A.nodes, A.diagonal_blocks()
+    C = np.maximum(laws.compliance[held_rows], POTENTIAL_COMPLIANCE * diagonal.mobility(J_held))
     K = np.divide(1.0, C, out=np.zeros_like(C), where=C > 0.0)  # rows that move nothing hold nothing
 
-    to = _structure(J_held, blocks, sparse, {} if known is None else known)
+    to = _structure(J_held, blocks, nodes.pattern, {} if known is None else known)
     here = cut_columns(J_kept, to.first, to.pieces, to.column_start)
     parts = to.parts
     if prepared:
         touched = np.zeros(to.pattern.size, dtype=np.bool_)
-        nodes = here.entry_column - len(to.free)
-        touched[nodes[nodes >= 0]] = True
+        row = here.entry_column - len(to.free)
+        touched[row[row >= 0]] = True
         parts = parts_ending_with(parts, touched)
     data = np.zeros((len(to.pattern.indices), 3, 3))
     _put_bodies(to.own, blocks.start, blocks.data_start, blocks.data, to.body_place, data)
-    if sparse is not None:
-        data[to.node_place] += sparse.data
+    data[to.node_place] += nodes.data
     there = cut_columns(J_held, to.first, to.pieces, to.column_start)
     _add_rows(there.row_start, there.entry_start, there.data_start, there.data, K, to.row_place, data)
     unit = _units(to, blocks, data)
@@ -132,7 +128,7 @@ def with_potentials(
     data *= (of_nodes[block_row] * of_nodes[to.pattern.indices])[:, None, None]
     here = here._replace(data=here.data * np.repeat(unit[here.entry_column], np.diff(here.data_start)))
     recover = Recover(rows, held_rows, J_held, bias, K, to.unknown, np.repeat(unit, np.diff(to.column_start)))
-    stiff = SparseInertia(_blocks_of(blocks, to.free), parts, data, to.pattern)
+    stiff = Inertia(blocks.chosen(to.free), SparseBlocks(parts, data, to.pattern))
 
     v, missing = problem.momentum.at, problem.momentum.missing
     pulled = (0.0 if missing is None else missing) + block_rows.apply_transpose(J_held, recover.impulses(v))
@@ -154,29 +150,28 @@ def with_potentials(
         keys=None if problem.keys is None else problem.keys[kept],
         scale=Scale(
             speed=problem.free_speed,
+            island_speed=problem.island_speed[kept] if problem.islands.island_count > 1 else None,
             momentum=recover.new_impulses(size),
-            mobility=delassus.diagonal(J_kept, diagonal),
+            mobility=diagonal.mobility(J_kept),
         ),
     )
     return found.trusted(), recover
 
 
-def _structure(held: BlockRows, blocks: BlockDiagonal, sparse: SparseInertia | None, known: Known) -> PotentialBlocks:
+def _structure(held: BlockRows, blocks: DenseBlocks, nodes: BlockPattern, known: Known) -> PotentialBlocks:
     """The structure for these rows, from memory where it was the same not long ago."""
-    made_of = [held.entry_start, held.entry_column, held.column_start, blocks.start]
-    if sparse is not None:
-        made_of += [sparse.pattern.indptr, sparse.pattern.indices]
+    made_of = [held.entry_start, held.entry_column, held.column_start, blocks.start, nodes.indptr, nodes.indices]
     key = b"".join(len(each).to_bytes(8) + each.tobytes() for each in made_of)
     found = known.get(key)
     if found is None:
-        found = potential_blocks(held, blocks, None if sparse is None else sparse.pattern)
+        found = potential_blocks(held, blocks, nodes)
         if len(known) >= REMEMBERED:
             del known[next(iter(known))]
         known[key] = found
     return found
 
 
-def _units(to: PotentialBlocks, blocks: BlockDiagonal, data: Array) -> Array:
+def _units(to: PotentialBlocks, blocks: DenseBlocks, data: Array) -> Array:
     """(columns,) 1, and for angular velocities of joined bodies 1 / the radius [m] at which A' resists them alike."""
     unit = np.ones(len(to.column_start) - 1)
     linear = to.first[to.own[np.diff(blocks.start)[to.own] == 6]]
@@ -184,14 +179,6 @@ def _units(to: PotentialBlocks, blocks: BlockDiagonal, data: Array) -> Array:
     at = linear - len(to.free)
     unit[linear + 1] = np.sqrt(trace[at] / trace[at + 1])
     return unit
-
-
-def _blocks_of(blocks: BlockDiagonal, chosen: Ints) -> BlockDiagonal:
-    """Some of the blocks."""
-    size = np.diff(blocks.data_start)[chosen]
-    data_start = summed(size)
-    at = np.repeat(blocks.data_start[:-1][chosen] - data_start[:-1], size) + np.arange(int(data_start[-1]))
-    return BlockDiagonal(summed(np.diff(blocks.start)[chosen]), data_start, blocks.data[at], blocks.inverse[at])
 
 
 @kernel

@@ -23,19 +23,19 @@ from stickslip.contact.checks import LARGEST, check_equations, check_knowledge
 from stickslip.contact.laws import CONTACT, LIMIT
 from stickslip.contact.momentum import Momentum
 from stickslip.contact.participating import Participating, participating
-from stickslip.contact.scale import AS_IT_IS, Scale, block_weight, torsion_lengths
-from stickslip.contact.soft_delassus import dense_delassus, given_inverse
+from stickslip.contact.scale import AS_IT_IS, Scale, block_weight, island_sizes, torsion_lengths
 from stickslip.errors import InputError
-from stickslip.linalg import block_rows, inertia
-from stickslip.linalg.block_rows import BlockRows, all_sized
-from stickslip.linalg.inertia import BlockDiagonal, GivenInverse, Inertia, SparseInertia
+from stickslip.jit import kernel
+from stickslip.linalg import block_rows, given_inverse, inertia
+from stickslip.linalg.block_rows import BlockRows
+from stickslip.linalg.dense_blocks import NOTHING
+from stickslip.linalg.inertia import Inertia
+from stickslip.linalg.islands import Islands, coupled_islands, find_islands
 from stickslip.linalg.vectors import length
+from stickslip.tolerances import SPEED_NOISE
 
 KINDS = ("contact", "soft contact", "joint", "weld", "cavity", "element")
 """Kinds of constraints, by the numbers that keys of blocks begin with."""
-NOISE = 1e-6
-"""Constraint velocities of joints below this share of the free velocities are rounding, when residuals are scaled: what
-a tolerance of 1e-8 then asks for is 1e-14 of the velocities."""
 
 
 @dataclass(frozen=True, eq=False)
@@ -75,7 +75,8 @@ class ContactProblem:
         """
         if not self._sound:
             check_equations(self.momentum, self.J, self.bias, self.laws, self.step)
-            check_knowledge(self.J, self.laws, self.prescribed, self.v_before, self.gap, self.keys, self.scale)
+            known = self.prescribed, self.v_before, self.gap, self.keys, self.scale
+            check_knowledge(self.A, self.J, self.laws, *known)
         return self.trusted()
 
     def trusted(self) -> ContactProblem:
@@ -150,41 +151,87 @@ class ContactProblem:
     @property
     def _rough(self) -> bool:
         """Whether what residuals are measured by comes from the diagonal blocks of A: nothing is factorised for it."""
-        return isinstance(self.A, SparseInertia) and self.momentum.missing is not None
+        return self.A.has_soft and self.momentum.missing is not None
+
+    @property
+    def factorised(self) -> bool:
+        """Whether A is factorised in its own orders of elimination: free velocities were solved for with it."""
+        return self.momentum.missing is None
 
     @cached_property
-    def diagonal_blocks(self) -> BlockDiagonal:
+    def diagonal_blocks(self) -> Inertia:
         """The diagonal blocks of A, of which each is a body or a node."""
-        assert isinstance(self.A, SparseInertia)
-        return inertia.diagonal_blocks(self.A)
+        return self.A.diagonal_blocks()
 
     @cached_property
     def _rough_constraint_velocity(self) -> Array:
         """What ``free_constraint_velocity`` were if nodes moved one by one."""
         missing = self.momentum.missing
         assert missing is not None
-        return self.constraint_velocity(self.momentum.at + inertia.solve(self.diagonal_blocks, missing))
+        return self.constraint_velocity(self.momentum.at + self.diagonal_blocks.solve(missing))
 
     @cached_property
     def free_speed(self) -> float:
         """|q| [m/s], which scales residuals; spins that friction resists count at ``torsion_length``, others not.
 
         Limits count where they would be passed: far from them q is the way to go over the step, and says nothing. Where
-        joints move together, q is rounding; it counts at least as NOISE of the free velocities.
+        joints move together, q is rounding; it counts at least as SPEED_NOISE of the free velocities.
         """
         if self.scale.speed is not None:
             return self.scale.speed
         joined = bool((self.laws.law != CONTACT).any())
         v = self.momentum.at if self._rough else self.v_free
-        least = max(self.scale.rounding, NOISE * float(length(v)) if joined else 0.0)
+        rounding = self.scale.rounding
+        least = 0.0 if rounding is None or not joined else float(rounding.max(initial=0.0))
+        least = max(least, SPEED_NOISE * float(length(v)) if joined else 0.0)
         return max(float(length(self.measured_velocity)), least)
+
+    @cached_property
+    def islands(self) -> Islands:
+        """Groups of constraint blocks that no body joins: each can be solved apart."""
+        J, A = self.J, self.A
+        if A.given is not None:
+            return coupled_islands(J.row_start, A.given.indptr, A.given.indices)
+        if A.has_soft:  # a soft body joins what touches its nodes
+            body = A.bodies(len(J.column_start) - 1)
+            return find_islands(J._replace(entry_column=body[J.entry_column]))
+        return find_islands(J)
+
+    @cached_property
+    def island_speed(self) -> Array:
+        """(n,) [m/s] ``free_speed`` of the island of each block, as if it were alone."""
+        islands = self.islands
+        if islands.island_count < 2:
+            return np.full(self.block_count, self.free_speed)
+        if self.scale.island_speed is not None:
+            return self.scale.island_speed
+        speed = np.empty(islands.island_count)
+        island_sizes(self.J.row_start, islands.order, islands.start, self.measured_velocity, speed)
+        joined = np.zeros(islands.island_count, dtype=np.bool_)
+        if (self.laws.law != CONTACT).any():
+            v, moved = self.momentum.at if self._rough else self.v_free, np.empty(islands.island_count)
+            island_sizes(self.J.column_start, islands.column_order, islands.column_start, v, moved)
+            joined = np.logical_or.reduceat((self.laws.law != CONTACT)[islands.order], islands.start[:-1])
+            speed = np.where(joined, np.maximum(speed, SPEED_NOISE * moved), speed)
+        if self.scale.rounding is not None:
+            for i in np.flatnonzero(joined):
+                columns = islands.column_order[islands.column_start[i] : islands.column_start[i + 1]]
+                speed[i] = max(speed[i], float(self.scale.rounding[columns].max(initial=0.0)))
+        found = np.empty(self.block_count)
+        found[islands.order] = np.repeat(speed, np.diff(islands.start))
+        return found
+
+    def with_speed(self) -> Scale:
+        """Its scale with the speeds that it has now, for problems that are made of it and measured alike."""
+        several = self.islands.island_count > 1
+        return self.scale._replace(speed=self.free_speed, island_speed=self.island_speed if several else None)
 
     @cached_property
     def measured_velocity(self) -> Array:
         """(m,) [m/s] the rows of q as they count in ``free_speed``."""
         q = self._rough_constraint_velocity if self._rough else self.free_constraint_velocity
-        if (self.J.contact_height == 3 or all_sized(self.J.row_start, 3)) and (self.laws.law == CONTACT).all():
-            return q  # the common case: contacts without torsion
+        if not _counts_otherwise(self.J.row_start, self.laws.law):
+            return q  # the common case: contacts without torsion, joints without limits
         limited = np.repeat(self.laws.law == LIMIT, np.diff(self.J.row_start))
         q = np.where(limited, np.minimum(q, 0.0), q)
         turning = np.flatnonzero((self.laws.law == CONTACT) & (np.diff(self.J.row_start) > 3))
@@ -207,7 +254,7 @@ class ContactProblem:
     @cached_property
     def response(self) -> BlockRows:
         """J A^-1: the velocities that unit impulses cause."""
-        return delassus.impulse_response(self.J, self.A)
+        return self.A.response(self.J)
 
     @cached_property
     def condensed(self) -> ContactProblem:
@@ -215,29 +262,28 @@ class ContactProblem:
 
         Only unknowns that rows touch take part ([han2023] sec. VI-A), and every solver can take it.
         """
-        if not isinstance(self.A, SparseInertia):
+        if not self.A.has_soft:
             return self
-        W, used = dense_delassus(self.J, self.A)
+        W, used = self.A.dense_delassus(self.J, self.factorised)
         q = self.free_constraint_velocity
+        A = Inertia(NOTHING, given=given_inverse.from_dense(W, used))
         return ContactProblem(
-            Momentum(given_inverse(W, used), q), block_rows.identity(self.J.row_start), np.zeros(len(q)), self.laws,
+            Momentum(A, q), block_rows.identity(self.J.row_start), np.zeros(len(q)), self.laws,
             self.step, soft=True, keys=self.keys,
-            scale=Scale(speed=self.free_speed, mobility=np.diagonal(W).copy()),
+            scale=self.with_speed()._replace(momentum=None, masses=None, rounding=None, mobility=np.diagonal(W).copy()),
         ).trusted()  # fmt: skip
 
     @cached_property
     def participating(self) -> Participating:
         """The unknowns that constraints touch ([han2023] sec. VI-A); an InputError where only A^-1 is known."""
-        if isinstance(self.A, GivenInverse):
-            raise InputError("problem: it was given by its Delassus matrix W, so no unknowns can be eliminated")
         return participating(self.J, self.A)
 
     @cached_property
     def delassus(self) -> BlockRows:
         """W = J A^-1 J^T (m, m) as block rows over the constraint blocks."""
-        if isinstance(self.A, SparseInertia):
+        if self.A.has_soft:
             return self.condensed.delassus
-        given = delassus.given_blocks(self.J, self.A)
+        given = None if self.A.given is None else self.A.given.blocks(self.J)
         return delassus.blocks(self.J, self.response) if given is None else given
 
     @cached_property
@@ -246,10 +292,8 @@ class ContactProblem:
         if self.scale.mobility is not None:
             return self.scale.mobility
         if self._rough:
-            return delassus.diagonal(self.J, self.diagonal_blocks)
-        if isinstance(self.A, SparseInertia):
-            return self.participating.diagonal()
-        return delassus.diagonal(self.J, self.A)
+            return self.diagonal_blocks.mobility(self.J)
+        return self.participating.diagonal() if self.A.has_soft else self.A.mobility(self.J)
 
     @cached_property
     def weight(self) -> Array:
@@ -261,10 +305,9 @@ class ContactProblem:
     @cached_property
     def contact_compliance(self) -> Array | None:
         """(n,) [1/kg] compliance of each contact along its normal, zero for rigid ones; None where all are rigid."""
-        if not self.laws.compliance.any():
+        if not _has_compliant_contact(self.J.row_start, self.laws.law, self.laws.compliance):
             return None
-        found = np.where(self.laws.law == CONTACT, self.laws.compliance[self.J.row_start[:-1]], 0.0)
-        return found if found.any() else None
+        return np.where(self.laws.law == CONTACT, self.laws.compliance[self.J.row_start[:-1]], 0.0)
 
     @cached_property
     def law_weight(self) -> Array:
@@ -283,6 +326,24 @@ class ContactProblem:
         return length_out
 
 
+@kernel
+def _counts_otherwise(row_start, law):
+    """Whether a block has rows that count in another way than others: limits, and contacts with a torsional row."""
+    for c in range(law.shape[0]):
+        if law[c] == LIMIT or (law[c] == CONTACT and row_start[c + 1] - row_start[c] > 3):
+            return True
+    return False
+
+
+@kernel
+def _has_compliant_contact(row_start, law, compliance):
+    """Whether a contact has compliance along its normal."""
+    for c in range(law.shape[0]):  # noqa: SIM110  (kernels have no generators)
+        if law[c] == CONTACT and compliance[row_start[c]] != 0.0:
+            return True
+    return False
+
+
 def reordered(problem: ContactProblem, order: Ints) -> tuple[ContactProblem, NDArray[np.intp]]:
     """The same problem with its blocks in the given order (n,), and the old number (m,) of each of its rows."""
     rows = block_rows.rows_of(problem.J, order)
@@ -294,9 +355,17 @@ def reordered(problem: ContactProblem, order: Ints) -> tuple[ContactProblem, NDA
     inner = ContactProblem(
         problem.momentum, J, problem.bias[rows], taken, problem.step,
         keys=None if problem.keys is None else problem.keys[order],
-        scale=problem.scale._replace(mobility=problem.diagonal[rows]),
+        scale=_reordered_scale(problem, order, rows),
     )  # fmt: skip
     return inner.trusted(), rows
+
+
+def _reordered_scale(problem: ContactProblem, order: Ints, rows: NDArray[np.intp]) -> Scale:
+    """The scale of a problem whose blocks are put into another order."""
+    speeds = problem.scale.island_speed
+    return problem.scale._replace(
+        mobility=problem.diagonal[rows], island_speed=None if speeds is None else speeds[order]
+    )
 
 
 def from_delassus(W: object, q: ArrayLike, mu: ArrayLike) -> ContactProblem:
@@ -328,7 +397,7 @@ def given_problem(W: csr_array, q: Array, laws: Laws, row_start: Ints) -> Contac
     It is the problem with J = I and A^-1 = W (linalg/inertia.py).
     """
     rows = block_rows.identity(row_start)
-    given = GivenInverse(
+    given = inertia.given(
         np.ascontiguousarray(W.data, dtype=np.float64),
         np.ascontiguousarray(W.indices, dtype=np.int32),
         np.ascontiguousarray(W.indptr, dtype=np.int32),

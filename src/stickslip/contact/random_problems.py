@@ -17,7 +17,7 @@ from stickslip.contact import row_by_row
 from stickslip.contact.laws import BILATERAL, BOUNDED, CONTACT, DISC, ELASTIC, ELLIPSE, ELLIPSOID, LIMIT
 from stickslip.contact.problem import ContactProblem, from_delassus
 from stickslip.contact.row_by_row import Row
-from stickslip.linalg.inertia import BlockDiagonal, block_diagonal
+from stickslip.linalg.inertia import Inertia, block_diagonal
 
 Vector = Array
 
@@ -158,7 +158,7 @@ def _joint(rng: np.random.Generator, bodies: int, mass: float, speed: float) -> 
     return Row(a, b, -rows, rows, bias, law, DISC, (0.0, 0.0, 0.0), compliance, bound)
 
 
-def _slender(rng: np.random.Generator, mass: Vector, size: Vector) -> BlockDiagonal:
+def _slender(rng: np.random.Generator, mass: Vector, size: Vector) -> Inertia:
     """Inertias whose principal values differ by up to 1e4, turned at random."""
     blocks, inverses = np.zeros((2, len(mass), 6, 6))
     for b in range(len(mass)):

@@ -31,9 +31,10 @@ from stickslip.contact.laws import (
     project_friction,
     project_row,
 )
-from stickslip.contact.problem import NOISE, ContactProblem
+from stickslip.contact.problem import ContactProblem
 from stickslip.jit import kernel
 from stickslip.linalg.vectors import length
+from stickslip.tolerances import SPEED_NOISE
 
 
 @dataclass(frozen=True)
@@ -78,7 +79,7 @@ def scaled_residual(problem: ContactProblem, lam: Array, u: Array, law: Law = "e
 def island_residual(problem: ContactProblem, lam: Array, u: Array, islands: ProblemIslands, noise: float) -> float:
     """The scaled residual of the exact law in the island where it is largest, each by its own |q|.
 
-    ``noise`` [m/s]: |q| below it is what rounding makes; NOISE of an island's free velocities is so, too.
+    ``noise`` [m/s]: |q| below it is what rounding makes; SPEED_NOISE of an island's free velocities is so, too.
     """
     return _worst_island(
         problem.J.row_start, problem.laws, lam, problem.law_velocity(lam, u), problem.law_weight,
@@ -103,10 +104,10 @@ def _natural_map(row_start, laws, lam, u, weight, torsion_length, opening):
     total = 0.0
     for c in range(row_start.shape[0] - 1):
         if laws.law[c] == CONTACT:
-            total += _contact_square(row_start, laws, lam, u, weight, torsion_length, opening, c)
+            total += contact_square(row_start, laws, lam, u, weight, torsion_length, opening, c)
         else:
             for k in range(row_start[c], row_start[c + 1]):
-                total += _row_square(laws, lam, u, weight[c], c, k)
+                total += row_square(laws, lam, u, weight[c], c, k)
     return sqrt(total)
 
 
@@ -124,7 +125,7 @@ def _worst_island(
         noise = max(noise, free_speed)
     worst = 0.0
     for i in range(count):
-        scale = max(sqrt(free[i]), NOISE * sqrt(size[i]), noise)
+        scale = max(sqrt(free[i]), SPEED_NOISE * sqrt(size[i]), noise)
         share = sqrt(squares[i]) / (scale if scale > 0.0 else 1.0)
         if np.isnan(share):
             return share
@@ -140,13 +141,13 @@ def _island_squares(row_start, laws, lam, u, weight, torsion_length, q, island, 
         for k in range(row_start[c], row_start[c + 1]):
             free_out[i] += q[k] * q[k]
             if laws.law[c] != CONTACT:
-                map_out[i] += _row_square(laws, lam, u, weight[c], c, k)
+                map_out[i] += row_square(laws, lam, u, weight[c], c, k)
         if laws.law[c] == CONTACT:
-            map_out[i] += _contact_square(row_start, laws, lam, u, weight, torsion_length, 1.0, c)
+            map_out[i] += contact_square(row_start, laws, lam, u, weight, torsion_length, 1.0, c)
 
 
 @kernel
-def _contact_square(row_start, laws, lam, u, weight, torsion_length, opening, c):
+def contact_square(row_start, laws, lam, u, weight, torsion_length, opening, c):
     """Square of the natural map of a contact."""
     i = row_start[c]
     w = weight[c]
@@ -172,7 +173,7 @@ def _contact_square(row_start, laws, lam, u, weight, torsion_length, opening, c)
 
 
 @kernel
-def _row_square(laws, lam, u, w, c, k):
+def row_square(laws, lam, u, w, c, k):
     """Square of the natural map of row k of a joint, limit or drive, block c."""
     gap = u[k] + laws.compliance[k] * lam[k]
     if laws.law[c] == LIMIT or laws.law[c] == BOUNDED:

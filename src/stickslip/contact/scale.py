@@ -21,8 +21,11 @@ class Scale(NamedTuple):
 
     speed: float | None = None
     """[m/s] by which residuals are divided; None: the free constraint speed |q| of the problem."""
-    rounding: float = 0.0
-    """[m/s] free constraint speed below which there is nothing but the rounding of positions."""
+    island_speed: Array | None = None
+    """(n,) [m/s] the same for the island of each block; None where ``speed`` is, or where there is one island."""
+    rounding: Array | None = None
+    """(columns,) [m/s] speed below which there is nothing but the rounding of positions, of each column block; None
+    where no constraint says where bodies are."""
     momentum: Array | None = None
     """(nv,) [N s] impulses beside J^T lam by which errors of momentum are measured: those within soft bodies."""
     mobility: Array | None = None
@@ -33,6 +36,17 @@ class Scale(NamedTuple):
 
 AS_IT_IS = Scale()
 """Of a problem whose own numbers tell all."""
+
+
+@kernel
+def island_sizes(row_start, order, start, q, size_out):
+    """|q| over the rows of the blocks order[start[i]:start[i + 1]] of each island i."""
+    for i in range(start.shape[0] - 1):
+        total = 0.0
+        for k in range(start[i], start[i + 1]):
+            for r in range(row_start[order[k]], row_start[order[k] + 1]):
+                total += q[r] * q[r]
+        size_out[i] = sqrt(total)
 
 
 @kernel

@@ -43,8 +43,7 @@ def measure_rows(
     Angles are known up to full turns: those closest to what ``angle`` (nj, 2) [rad] became in the time ``passed`` [s]
     since it was true, at the velocities v (nb, 6).
     """
-    coordinate = np.maximum(tables.row_coordinate, 0)
-    return _measured(tables, tables.row_joint, tables.row_measure, coordinate, q, v, angle, passed)
+    return _measured(tables, tables.row_joint, tables.row_measure, tables.row_coordinate, q, v, angle, passed)
 
 
 def measure_coordinates(
@@ -55,8 +54,8 @@ def measure_coordinates(
     passed: float,
 ) -> tuple[Array, Array]:
     """Free coordinates (nj, 2) [m or rad] and their velocities (nj, 2); zero where a joint has none."""
-    joint = np.repeat(np.arange(tables.count, dtype=np.int32), 2)
-    coordinate = np.tile(np.array([0, 1], dtype=np.int32), tables.count)
+    each = np.arange(2 * tables.count, dtype=np.int32)
+    joint, coordinate = each // 2, each % 2
     value, J = _measured(tables, joint, tables.coordinate.reshape(-1, 3), coordinate, q, v, angle, passed)
     return value.reshape(-1, 2), row_speed(tables, joint, J, v).reshape(-1, 2)
 
@@ -64,9 +63,7 @@ def measure_coordinates(
 def row_speed(tables: JointTables, joint: Ints, J: Array, v: Array) -> Array:
     """J v (k,) of rows that belong to joints (k,), with J (k, 2, 6) and the velocities v (nb, 6) of all bodies."""
     speed = np.zeros(len(joint))
-    for side, body in enumerate((tables.body_a[joint], tables.body_b[joint])):
-        moving = np.flatnonzero(body >= 0)
-        speed[moving] += (J[moving, side] * v[body[moving]]).sum(axis=1)
+    _row_speeds(tables, joint, J, v, speed)
     return speed
 
 
@@ -83,6 +80,37 @@ def _measured(
     value, J = np.zeros(len(joint)), np.zeros((len(joint), 2, 6))
     measure_all(tables, joint, measure, coordinate, q, v, angle, passed, value, J)
     return value, J
+
+
+@kernel
+def measured_at(tables, q):
+    """Measures (k,) of all rows at q (nb, 7) and their Jacobian (k, 2, 6); full turns and drives are not looked at."""
+    rows = tables.row_joint.shape[0]
+    value, J = np.zeros(rows), np.zeros((rows, 2, 6))
+    still, straight = np.zeros((q.shape[0], 6)), np.zeros((tables.body_a.shape[0], 2))
+    measure_all(tables, tables.row_joint, tables.row_measure, tables.row_coordinate, q, still, straight, 0.0, value, J)
+    return value, J
+
+
+@kernel
+def row_rate(tables, m, J, k, v):
+    """J v of row k of the joint m, with the velocities v (nb, 6) of all bodies."""
+    speed = 0.0
+    for side in range(2):
+        i = tables.body_a[m] if side == 0 else tables.body_b[m]
+        if i >= 0:
+            part = 0.0
+            for t in range(6):
+                part += J[k, side, t] * v[i, t]
+            speed += part
+    return speed
+
+
+@kernel
+def _row_speeds(tables, joint, J, v, speed_out):
+    """J v of all rows."""
+    for k in range(joint.shape[0]):
+        speed_out[k] = row_rate(tables, joint[k], J, k, v)
 
 
 @kernel
@@ -177,7 +205,10 @@ def _measure(code, i, j, Ra, Rb, turn, d):
 
 @kernel
 def measure_all(tables, joint, measure, coordinate, q, v, angle, passed, value_out, J_out):
-    """Measures and Jacobians of rows; neighbours of the same joint share its frames."""
+    """Measures and Jacobians of rows; neighbours of the same joint share its frames.
+
+    coordinate (k,): which of the two angles of its joint a row measures, below zero for one that is neither.
+    """
     last = -1
     arm_a, arm_b, d, turn = NONE, NONE, NONE, NONE
     Ra = quat_matrix((1.0, 0.0, 0.0, 0.0))
@@ -201,7 +232,7 @@ def measure_all(tables, joint, measure, coordinate, q, v, angle, passed, value_o
                 rate += dot(g, (v[b, 3], v[b, 4], v[b, 5]))
             if a >= 0:
                 rate -= dot(g, (v[a, 3], v[a, 4], v[a, 5]))
-            near = angle[m, coordinate[k]] + passed * rate
+            near = angle[m, max(coordinate[k], 0)] + passed * rate
             x += 2.0 * pi * np.floor((near - x) / (2.0 * pi) + 0.5)
         value_out[k] = x
         # axes of POINT rows turn with a, so that its arm reaches to the point of b; for DISTANCE d x e is zero

@@ -17,12 +17,15 @@ they are.
 
 from __future__ import annotations
 
+from math import sqrt
+
 import numpy as np
 
 from stickslip.arrays import Array
-from stickslip.dynamics.joints import reactions
-from stickslip.jit import kernel
+from stickslip.dynamics.joint_rows import measured_at
+from stickslip.jit import inner_kernel, kernel
 from stickslip.joint_tables import DISTANCE
+from stickslip.linalg.svd3 import symmetric_eigen3
 from stickslip.linalg.vec3 import add, cross, dot, load3, mat_vec, norm, quat_matrix, scale, sub
 from stickslip.model import Model
 
@@ -37,24 +40,110 @@ def geometric_stiffness(model: Model, q: Array, impulse: Array, tau: float, colu
     bounds the stiffness, in the place of its projection.
     """
     blocks, turning = stiffness_parts(model, q, impulse, tau)
-    if not (np.abs(blocks).max(initial=0.0) < LARGEST and np.abs(turning).max(initial=0.0) < LARGEST):
-        return np.zeros_like(blocks)
-    if column_sums:
-        blocks[:, 3:, 3:] += turning
-        return np.abs(blocks).sum(axis=1)[:, :, None] * np.eye(6)
-    size, axes = np.linalg.eigh(turning)
-    blocks[:, 3:, 3:] += (axes * np.maximum(size, 0.0)[:, None, :]) @ np.swapaxes(axes, 1, 2)
+    _add_turning(turning, column_sums, blocks)
     return blocks
 
 
 def stiffness_parts(model: Model, q: Array, impulse: Array, tau: float) -> tuple[Array, Array]:
     """Stiffness across rods (nd, 6, 6), positive semidefinite, and that of turning arms (nd, 3, 3), as it is."""
-    force, _ = reactions(model, q, impulse, 1.0)
     blocks = np.zeros((len(model.dynamic), 6, 6))
     turning = np.zeros((len(model.dynamic), 3, 3))
-    distance = (model.joints.coordinate[:, 0, 0] == DISTANCE).astype(np.int32)
-    _stiffness(model.joints, distance, model.block, q, force, tau, turning, blocks)
+    _stiffness(model.joints, model.block, q, impulse, tau, turning, blocks)
     return blocks, turning
+
+
+def stiffened_masses(masses: Array, K: Array, most: float) -> tuple[Array, Array]:
+    """Mass blocks with the stiffness K, both (nd, 6, 6), and their inverses; K at most ``most`` times the masses."""
+    blocks, inverses = np.empty_like(K), np.empty_like(K)
+    if not _stiffened(masses, K, most, blocks, inverses):
+        general = np.linalg.inv(blocks)
+        inverses = np.asarray(0.5 * (general + np.swapaxes(general, 1, 2)))
+    return blocks, inverses
+
+
+@kernel
+def _largest(block):
+    """Largest absolute value; infinite where one is not a number."""
+    most = 0.0
+    for x in range(block.shape[0]):
+        for y in range(block.shape[1]):
+            size = abs(block[x, y])
+            if not size <= most:
+                most = size if size > most else np.inf
+    return most
+
+
+@kernel
+def _add_turning(turning, column_sums, blocks_out):
+    """Add what stiffens of the turning of arms; nothing at all where a number is beyond physics."""
+    for b in range(blocks_out.shape[0]):
+        if not (_largest(blocks_out[b]) < LARGEST and _largest(turning[b]) < LARGEST):
+            blocks_out[:] = 0.0
+            return
+    for b in range(blocks_out.shape[0]):
+        K, T = blocks_out[b], turning[b]
+        if column_sums:
+            sums = np.zeros(6)
+            for x in range(6):
+                for y in range(6):
+                    sums[y] += abs(K[x, y] + (T[x - 3, y - 3] if x > 2 and y > 2 else 0.0))
+            K[:] = 0.0
+            for x in range(6):
+                K[x, x] = sums[x]
+            continue
+        size, V = symmetric_eigen3((T[0, 0], T[0, 1], T[0, 2], T[1, 1], T[1, 2], T[2, 2]))
+        for k in range(3):
+            if size[k] > 0.0:
+                for x in range(3):
+                    for y in range(3):
+                        K[3 + x, 3 + y] += V[3 * x + k] * size[k] * V[3 * y + k]
+
+
+@kernel
+def _stiffened(masses, K, most, blocks_out, inverses_out):
+    """Blocks and their inverses by L L^T; False where a pivot is not positive."""
+    L = np.zeros((6, 6))
+    sound = True
+    for b in range(K.shape[0]):
+        # a solver that diverges must not lose the masses in rounding
+        size, limit = _largest(K[b]), most * _largest(masses[b])
+        share = limit / size if size > limit else 1.0
+        out = blocks_out[b]
+        for x in range(6):
+            for y in range(6):
+                out[x, y] = masses[b, x, y] + share * K[b, x, y]
+        sound = _invert(out, L, inverses_out[b]) and sound
+    return sound
+
+
+@inner_kernel
+def _invert(a, L, inverse_out):
+    """Inverse of a symmetric positive definite matrix (6, 6); L (6, 6) is scratch. False where a pivot is not."""
+    for x in range(6):
+        for y in range(x + 1):
+            total = a[x, y]
+            for k in range(y):
+                total -= L[x, k] * L[y, k]
+            if y < x:
+                L[x, y] = total / L[y, y]
+            elif total > 0.0:
+                L[x, x] = sqrt(total)
+            else:
+                return False
+    for c in range(6):  # the columns of L^-1, in place
+        L[c, c] = 1.0 / L[c, c]
+        for x in range(c + 1, 6):
+            total = 0.0
+            for k in range(c, x):
+                total -= L[x, k] * L[k, c]
+            L[x, c] = total / L[x, x]
+    for x in range(6):
+        for y in range(x + 1):
+            total = 0.0
+            for k in range(x, 6):
+                total += L[k, x] * L[k, y]
+            inverse_out[x, y] = inverse_out[y, x] = total
+    return True
 
 
 @kernel
@@ -67,8 +156,13 @@ def _arm(tables, m, side, i, q):
 
 
 @kernel
-def _stiffness(tables, distance, block, q, force, tau, turning_out, blocks_out):
-    """Add both parts of every joint; ``force`` acts on b, its opposite on a."""
+def _stiffness(tables, block, q, impulse, tau, turning_out, blocks_out):
+    """Add both parts of every joint with the impulses (k,) of its rows."""
+    force = np.zeros((tables.body_a.shape[0], 3))  # on b, its opposite on a
+    _, J = measured_at(tables, q)
+    for k in range(impulse.shape[0]):
+        for t in range(3):
+            force[tables.row_joint[k], t] += tables.row_sign[k] * impulse[k] * J[k, 1, t]
     for m in range(force.shape[0]):
         a, b = tables.body_a[m], tables.body_b[m]
         f = load3(force, m)
@@ -78,7 +172,7 @@ def _stiffness(tables, distance, block, q, force, tau, turning_out, blocks_out):
         way = sub(x_b, x_a)
         length, pull = norm(way), 0.0
         n = scale(1.0 / length, way) if length > 0.0 else (0.0, 0.0, 0.0)
-        if distance[m] == 1 and length > 0.0:
+        if tables.coordinate[m, 0, 0] == DISTANCE and length > 0.0:
             pull = max(0.0, -dot(f, n)) / length
         for side in range(2):
             i = a if side == 0 else b

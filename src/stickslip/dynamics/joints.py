@@ -22,11 +22,11 @@ import numpy as np
 from numpy.typing import NDArray
 
 from stickslip.arrays import Array, Bools, Ints
-from stickslip.dynamics.joint_rows import measure_coordinates, measure_rows, row_speed
+from stickslip.dynamics import joint_sums
+from stickslip.dynamics.joint_rows import measure_all, measure_coordinates, measured_at
 from stickslip.dynamics.mean_velocity import allowed_approach
 from stickslip.jit import kernel
-from stickslip.joint_tables import ANGLE, DISTANCE, OTHER_ANGLE, POINT
-from stickslip.law_codes import LIMIT
+from stickslip.joint_tables import ANGLE, OTHER_ANGLE
 from stickslip.linalg.block_rows import BlockRows, summed
 from stickslip.linalg.vec3 import cross, load3, mat_vec, quat_matrix, store3, sub
 from stickslip.model import Model
@@ -55,8 +55,13 @@ class JointLayout(NamedTuple):
 
     def block_rows(self, J: Array) -> BlockRows:
         """The rows that take part, over dynamic bodies, from the Jacobian (k, 2, 6) of all rows of the model."""
-        data = J[self.data_row, self.data_side].ravel()
-        return BlockRows(self.row_start, self.entry_start, self.entry_column, self.data_start, data, self.column_start)
+        return self.over(J[self.data_row, self.data_side])
+
+    def over(self, data: Array) -> BlockRows:
+        """The same from the data (nr, 6) of the rows of all entries."""
+        return BlockRows(
+            self.row_start, self.entry_start, self.entry_column, self.data_start, data.reshape(-1), self.column_start
+        )
 
 
 class JointPart(NamedTuple):
@@ -120,25 +125,15 @@ def joint_part(
     (nj, 2) at the start of the step and target (nj, 2, 2) are those of the state. v_before (nb, 6): velocities at the
     start of the step, where the unknowns are mean velocities.
     """
-    tables = model.joints
-    value, J = measure_rows(tables, q, v, angle, h if ahead else h - tau)
-    if q_force is not None:
-        _, J = measure_rows(tables, q_force, v, angle, h - tau)
-    rows = tables.row_count
-    bias, prescribed, compliance, bound = np.empty(rows), np.empty(rows), np.empty(rows), np.empty(rows)
+    own = len(layout.row)
+    data = np.empty((len(layout.data_row), 6))
+    bias, prescribed, compliance, bound = np.empty(own), np.empty(own), np.empty(own), np.empty(own)
     first, mean = (v, False) if v_before is None else (v_before, True)
-    _linearise(
-        tables, model.block, value, J, target, v, h, tau, ahead, first, mean, bias, prescribed, compliance, bound
-    )
-    own = layout.row
-    return JointPart(
-        layout.block_rows(J),
-        bias[own],
-        prescribed[own],
-        layout.law,
-        compliance[own],
-        bound[own],
-    )
+    _part(
+        model.joints, model.block, layout.row, layout.data_row, layout.data_side, angle, target, q, v, h, tau, ahead,
+        q_force is not None, q if q_force is None else q_force, first, mean, data, bias, prescribed, compliance, bound,
+    )  # fmt: skip
+    return JointPart(layout.over(data), bias, prescribed, layout.law, compliance, bound)
 
 
 def stored_impulses(model: Model, layout: JointLayout, lam: Array) -> Array:
@@ -159,7 +154,8 @@ def coordinates(model: Model, q: Array, v: Array, angle: Array, passed: float = 
 def angles_after(model: Model, q: Array, v: Array, angle: Array, passed: float) -> Array:
     """Angles (nj, 2) [rad] for the state at q (nb, 7), reached with v (nb, 6) in a time ``passed`` [s]."""
     position, _ = measure_coordinates(model.joints, q, v, angle, passed)
-    return np.where(np.isin(model.joints.coordinate[:, :, 0], (ANGLE, OTHER_ANGLE)), position, 0.0)
+    code = model.joints.coordinate[:, :, 0]
+    return np.where((code == ANGLE) | (code == OTHER_ANGLE), position, 0.0)
 
 
 def after_step(model: Model, before: State, after: State, h: float) -> State:
@@ -178,8 +174,7 @@ def reactions(model: Model, q: Array, impulse: Array, h: float) -> tuple[Array, 
     """
     tables = model.joints
     force, torque = np.zeros((tables.count, 3)), np.zeros((tables.count, 3))
-    _, J = _values(model, q)
-    _add_reactions(tables, J, q, impulse / h, force, torque)
+    _add_reactions(tables, q, impulse / h, force, torque)
     return force, torque
 
 
@@ -195,24 +190,17 @@ def newly_broken(model: Model, q: Array, impulse: Array, h: float, broken: Bools
 
 def elastic_energy(model: Model, q: Array, broken: Bools) -> float:
     """Energy [J] in the compliant rows of joints at q (nb, 7): springs and bending, but not drives."""
-    value, _, give = _compliant(model, q, broken)
-    return 0.5 * float(np.sum(model.joints.row_stiffness[give] * value[give] ** 2))
+    return float(joint_sums.elastic_energy(model.joints, q, broken))
 
 
 def damping_loss(model: Model, q: Array, v: Array, h: float, broken: Bools) -> float:
     """Energy [J] that the dampers of joints, but not those of drives, take in a time h at q (nb, 7) and v (nb, 6)."""
-    tables = model.joints
-    _, J, give = _compliant(model, q, broken)
-    speed = row_speed(tables, tables.row_joint, J, v)
-    return h * float(np.sum(tables.row_damping[give] * speed[give] ** 2))
+    return float(joint_sums.damping_loss(model.joints, q, v, h, broken))
 
 
 def drive_work(model: Model, q: Array, v: Array, impulse: Array) -> float:
     """Work [J] of drives with the impulses (k,) of all rows, at q (nb, 7) and the mean velocities v (nb, 6)."""
-    tables = model.joints
-    driven = tables.row_driven == 1
-    _, J = _values(model, q)
-    return float(np.sum(impulse[driven] * row_speed(tables, tables.row_joint, J, v)[driven]))
+    return float(joint_sums.drive_work(model.joints, q, v, impulse))
 
 
 def joint_energies(model: Model, before: State, after: State, mean: Array, h: float) -> Array:
@@ -221,31 +209,17 @@ def joint_energies(model: Model, before: State, after: State, mean: Array, h: fl
 
     mean (nb, 6): velocities over which forces act.
     """
-    tables, broken = model.joints, before.joint_broken
-    value_0, _, give_0 = _compliant(model, before.q, broken)
-    value, J, give = _compliant(model, after.q, broken)
-    _, _, left = _compliant(model, after.q, after.joint_broken)
-    stiffness = np.where(np.isfinite(tables.row_stiffness), tables.row_stiffness, 0.0)
-    speed = row_speed(tables, tables.row_joint, J, mean)
-    stored = 0.5 * stiffness * value * value * give
-    rows = (
-        0.5 * stiffness * value_0 * value_0 * give_0,
-        stored * left,
-        h * np.where(give, tables.row_damping, 0.0) * speed * speed,
-        after.joint_impulse * speed * (tables.row_driven == 1),
-        stored * ~left,
-        np.where(_rigid(model, broken), np.abs(after.joint_impulse * value_0), 0.0) / h,
+    energy = np.zeros((6, model.joints.count))
+    joint_sums.add_energies(
+        model.joints, before.q, after.q, before.joint_broken, after.joint_broken, after.joint_impulse, mean, h, energy
     )
-    return np.array([np.bincount(tables.row_joint, each, tables.count) for each in rows])
+    return energy
 
 
 def joint_errors(model: Model, q: Array, broken: Bools) -> Array:
     """Distances (nj,) [m] by which joints that are rigid and not broken are apart at q (nb, 7)."""
-    tables = model.joints
-    value, _ = _values(model, q)
-    rigid = _rigid(model, broken) & np.isin(tables.row_measure[:, 0], (POINT, DISTANCE))
-    found = np.zeros(tables.count)
-    np.add.at(found, tables.row_joint[rigid], value[rigid] ** 2)
+    found = np.zeros(model.joints.count)
+    joint_sums.add_errors(model.joints, q, broken, found)
     return np.sqrt(found)
 
 
@@ -254,27 +228,27 @@ def joint_error(model: Model, q: Array, broken: Bools) -> float:
     return float(joint_errors(model, q, broken).max(initial=0.0))
 
 
-def _rigid(model: Model, broken: Bools) -> Bools:
-    """Which rows (k,) hold something fast: no springs, limits or drives, and no rows of broken joints."""
-    tables = model.joints
-    return np.isinf(tables.row_stiffness) & (tables.row_coordinate < 0) & ~broken[tables.row_joint]
-
-
-def _values(model: Model, q: Array) -> tuple[Array, Array]:
-    """Values (k,) of all rows at q, and their Jacobian (k, 2, 6); full turns and drives are not looked at."""
-    tables = model.joints
-    none = np.zeros((model.body_count, 6)), np.zeros((tables.count, 2))
-    measure, J = measure_rows(tables, q, *none, 0.0)
-    return tables.row_sign * (measure - tables.row_offset), J
-
-
-def _compliant(model: Model, q: Array, broken: Bools) -> tuple[Array, Array, Bools]:
-    """Values and Jacobian of all rows, and which of them (k,) store or dissipate energy at q."""
-    tables = model.joints
-    value, J = _values(model, q)
-    law = np.repeat(tables.block_law, np.diff(tables.block_start))
-    give = np.isfinite(tables.row_stiffness) & (tables.row_driven == 0) & ~broken[tables.row_joint]
-    return value, J, give & ((law != LIMIT) | (value < 0.0))
+@kernel
+def _part(
+    tables, block, row, data_row, data_side, angle, target, q, v, h, tau, ahead, elsewhere, q_force, v_before, mean,
+    data_out, bias_out, prescribed_out, compliance_out, bound_out,
+):  # fmt: skip
+    """The joints' part of a problem: rows of the model that take part (row, data_row, data_side: JointLayout)."""
+    rows = tables.row_joint.shape[0]
+    value, J = np.zeros(rows), np.zeros((rows, 2, 6))
+    joint, measure, coordinate = tables.row_joint, tables.row_measure, tables.row_coordinate
+    passed = h if ahead else h - tau
+    measure_all(tables, joint, measure, coordinate, q, v, angle, passed, value, J)
+    if elsewhere:  # forces act along rows that are not those of q
+        measure_all(tables, joint, measure, coordinate, q_force, v, angle, h - tau, np.zeros(rows), J)
+    bias, prescribed, compliance, bound = np.empty(rows), np.empty(rows), np.empty(rows), np.empty(rows)
+    _linearise(tables, block, value, J, target, v, h, tau, ahead, v_before, mean, bias, prescribed, compliance, bound)
+    for k in range(row.shape[0]):
+        bias_out[k], prescribed_out[k] = bias[row[k]], prescribed[row[k]]
+        compliance_out[k], bound_out[k] = compliance[row[k]], bound[row[k]]
+    for k in range(data_row.shape[0]):
+        for t in range(6):
+            data_out[k, t] = J[data_row[k], data_side[k], t]
 
 
 @kernel
@@ -334,8 +308,9 @@ def _linearise(
 
 
 @kernel
-def _add_reactions(tables, J, q, force, force_out, torque_out):
+def _add_reactions(tables, q, force, force_out, torque_out):
     """Sums over rows of force (k,) times direction, and of the moment about the point of b."""
+    _, J = measured_at(tables, q)
     for k in range(force.shape[0]):
         m = tables.row_joint[k]
         f = tables.row_sign[k] * force[k]

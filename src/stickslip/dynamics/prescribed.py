@@ -13,10 +13,10 @@ def velocities(model: Model, state: State, h: float) -> Array:
 
     The array of the state itself where nothing is prescribed but rest.
     """
-    if not model.motions and not state.v[model.resting].any():
+    if not model.motions and not state.v[model.static].any():
         return state.v
     v = state.v.copy()
-    v[model.resting] = 0.0
+    v[model.static] = 0.0
     for i, motion in model.motions.items():
         target = motion_pose(model.body_names[i], motion, state.time + h)
         v[i, :3] = (target[:3] - state.q[i, :3]) / h

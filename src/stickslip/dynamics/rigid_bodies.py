@@ -11,7 +11,8 @@ from stickslip.arrays import Array
 from stickslip.geometry.rigid_motion import advance as advance  # noqa: PLC0414  (belongs here for callers)
 from stickslip.geometry.rigid_motion import advance_all
 from stickslip.jit import kernel
-from stickslip.linalg.inertia import BlockDiagonal
+from stickslip.linalg.dense_blocks import DenseBlocks
+from stickslip.linalg.inertia import Inertia
 from stickslip.linalg.vec3 import (
     add,
     cross,
@@ -32,11 +33,11 @@ MOST_PARTS = 1000.0
 """Parts of a step at most: a body that turns faster has left physics behind, and must not hang the step."""
 
 
-def mass_blocks(model: Model, q: Array) -> BlockDiagonal:
+def mass_blocks(model: Model, q: Array) -> Inertia:
     """A of the free bodies at configuration q (nb, 7): blocks diag(m I, R I_body R^T), with their inverses."""
     data, inverse = np.zeros(model.rigid_blocks[-1]), np.zeros(model.rigid_blocks[-1])
     _mass_blocks(model.dynamic, model.mass, model.inertia, q, data.reshape(-1, 6, 6), inverse.reshape(-1, 6, 6))
-    return BlockDiagonal(model.rigid_columns, model.rigid_blocks, data, inverse)
+    return Inertia(DenseBlocks(model.rigid_columns, model.rigid_blocks, data, inverse))
 
 
 def free_velocity(model: Model, q: Array, v: Array, force: Array, h: float) -> Array:
@@ -46,7 +47,7 @@ def free_velocity(model: Model, q: Array, v: Array, force: Array, h: float) -> A
     return v_free
 
 
-def free_motion(model: Model, q: Array, v: Array, force: Array, h: float) -> tuple[BlockDiagonal, Array]:
+def free_motion(model: Model, q: Array, v: Array, force: Array, h: float) -> tuple[Inertia, Array]:
     """``mass_blocks`` and ``free_velocity`` in one go."""
     data, inverse = np.zeros(model.rigid_blocks[-1]), np.zeros(model.rigid_blocks[-1])
     v_free = np.zeros(model.rigid_dof_count)
@@ -54,7 +55,7 @@ def free_motion(model: Model, q: Array, v: Array, force: Array, h: float) -> tup
         model.dynamic, model.mass, model.inertia, model.gravity, q, v, force, h, data.reshape(-1, 6, 6),
         inverse.reshape(-1, 6, 6), v_free,
     )  # fmt: skip
-    return BlockDiagonal(model.rigid_columns, model.rigid_blocks, data, inverse), v_free
+    return Inertia(DenseBlocks(model.rigid_columns, model.rigid_blocks, data, inverse)), v_free
 
 
 def carried_along(model: Model, q: Array, q_end: Array, v_free: Array) -> Array:
@@ -67,14 +68,14 @@ def carried_along(model: Model, q: Array, q_end: Array, v_free: Array) -> Array:
     return out
 
 
-def spun(model: Model, A: BlockDiagonal, v_free: Array, v: Array, h: float) -> Array:
+def spun(model: Model, A: Inertia, v_free: Array, v: Array, h: float) -> Array:
     """v_free (6 nd,) with the gyroscopic term of the mean velocities v (nv,) of a step of h in the place of its own.
 
     A: twice the mass blocks. Bodies that turn by more than FAST in the step keep their own: iterations on v would not
     converge.
     """
     own, at = v_free.reshape(-1, 6)[:, 3:], v[: model.rigid_dof_count].reshape(-1, 6)[:, 3:]
-    twice, inverse = (data.reshape(-1, 6, 6)[:, 3:, 3:] for data in (A.data, A.inverse))
+    twice, inverse = (data.reshape(-1, 6, 6)[:, 3:, 3:] for data in (A.dense.data, A.dense.inverse))
 
     def turning(w: Array) -> Array:
         return np.cross(w, 0.5 * np.einsum("bij,bj->bi", twice, w))

@@ -22,7 +22,7 @@ from weakref import WeakKeyDictionary
 
 import numpy as np
 
-from stickslip.arrays import Array, Ints
+from stickslip.arrays import Array
 from stickslip.checks import finite, unit_quaternion, vector
 from stickslip.dynamics import cavities, plane_strain
 from stickslip.dynamics.column_sums import bounded_stiffness
@@ -30,16 +30,15 @@ from stickslip.dynamics.element_assembly import assemble, rotations
 from stickslip.errors import InputError
 from stickslip.geometry import rotation
 from stickslip.jit import kernel
-from stickslip.linalg.inertia import BlockDiagonal, block_diagonal
+from stickslip.linalg.dense_blocks import equal_blocks
+from stickslip.linalg.inertia import Inertia
 from stickslip.model import Model
 from stickslip.names import shown
 from stickslip.soft_description import HeldNodes
 from stickslip.soft_tables import SoftTables
 from stickslip.state import State
 from stickslip.stepping import Stepping
-
-ROUNDING = 1e-6
-"""Share of the nodes' distances from the origin; with a tolerance of 1e-8 the rounding of positions is below it."""
+from stickslip.tolerances import POSITION_ROUNDING
 
 
 class SoftMotion(NamedTuple):
@@ -201,20 +200,11 @@ def lumped_momentum(soft: SoftTables, motion: SoftMotion, v: Array) -> tuple[Arr
     return mass[soft.free, 0], v_free[soft.free].ravel()
 
 
-def with_particles(rigid: BlockDiagonal, mass: Array) -> BlockDiagonal:
+def with_particles(rigid: Inertia, mass: Array) -> Inertia:
     """A of rigid bodies followed by the masses (nf,) of nodes, as blocks of three."""
     eye = np.eye(3)
-    nodes = block_diagonal(mass[:, None, None] * eye, (1.0 / mass)[:, None, None] * eye)
-
-    def after(a: Ints, b: Ints) -> Ints:
-        return np.concatenate([a, a[-1] + b[1:]]).astype(np.int32)
-
-    return BlockDiagonal(
-        after(rigid.start, nodes.start),
-        after(rigid.data_start, nodes.data_start),
-        np.concatenate([rigid.data, nodes.data]),
-        np.concatenate([rigid.inverse, nodes.inverse]),
-    )
+    nodes = equal_blocks(mass[:, None, None] * eye, (1.0 / mass)[:, None, None] * eye)
+    return Inertia(rigid.dense.followed_by(nodes))
 
 
 def scatter(soft: SoftTables, v: Array, unknowns: Array) -> Array:
@@ -257,7 +247,7 @@ def _body_sizes(node_body, free_body, external, inner, x, diagonal, matrix, h, s
         unknowns[free_body[i]] += 3.0
     for i in range(free_body.shape[0]):
         b = free_body[i]
-        size = h * (sqrt(outside[b]) + sqrt(inside[b])) + ROUNDING * sqrt(stiffness[b]) * reach[b] / h
+        size = h * (sqrt(outside[b]) + sqrt(inside[b])) + POSITION_ROUNDING * sqrt(stiffness[b]) * reach[b] / h
         size_out[i] = size / sqrt(unknowns[b])
 
 

@@ -16,7 +16,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Callable, Iterable, Mapping, Sequence
-from dataclasses import asdict, dataclass, replace
+from dataclasses import asdict, dataclass
 from typing import Any
 
 import numpy as np
@@ -25,9 +25,10 @@ from stickslip.arrays import Array
 from stickslip.contact.gallery import GALLERY
 from stickslip.contact.problem import ContactProblem
 from stickslip.errors import InputError
-from stickslip.experiments.limited_worker import LimitedWorker, TimeUp, WorkerEnded
+from stickslip.experiments.limited_worker import LimitedWorker, TimeUp, WorkerEnded, check_sendable
 from stickslip.experiments.solver_timing import load_kernels, timed_solve
-from stickslip.solvers.protocol import Solver
+from stickslip.solvers.protocol import Solver, SolvesProblems
+from stickslip.solvers.registry import as_solver
 from stickslip.solvers.verdict import judge_solution
 
 TAUS = (1.0, 2.0, 5.0, 10.0, 100.0, math.inf)
@@ -124,7 +125,7 @@ class Comparison:
 
 def compare(
     problems: Mapping[str, ContactProblem],
-    solvers: Sequence[Solver],
+    solvers: Sequence[Solver | SolvesProblems],
     time_limit: float = 10.0,
     own_law: bool = False,
     by_cpu: bool = False,
@@ -132,18 +133,23 @@ def compare(
 ) -> Comparison:
     """Every solver on every problem, at most ``time_limit`` [s] each; ``own_law``: solved by the solver's own law.
 
-    The limit is for the time on the wall; ``by_cpu`` compares the times of all threads instead.
+    The limit is for the time on the wall; ``by_cpu`` compares the times of all threads instead. Solvers are sent to
+    another process: their classes stand at the top of a module, or of a script that compares only below
+    ``if __name__ == "__main__":``.
     """
     if not (math.isfinite(time_limit) and time_limit > 0.0):
         raise InputError(f"time-limit is {time_limit} s; it must be positive and finite")
     if not problems or not solvers:
         raise InputError("compare: there is nothing to compare; give at least one problem and one solver")
+    chosen = [as_solver(solver) for solver in solvers]
+    for solver in chosen:
+        check_sendable(f"compare: solver {solver.name}", solver)
     rows: list[ComparisonRow] = []
-    total = len(problems) * len(solvers)
+    total = len(problems) * len(chosen)
     ready: set[str] = set()
     with LimitedWorker() as worker:
         for name, problem in problems.items():
-            for solver in solvers:
+            for solver in chosen:
                 progress(len(rows), total, f"{solver.name}: {name}")
                 if not worker.running:
                     ready.clear()
@@ -152,9 +158,9 @@ def compare(
         "time_limit_s": time_limit,
         "judged_by": "own law" if own_law else "exact law",
         "time": "CPU" if by_cpu else "wall",
-        "options": {solver.name: repr(solver) for solver in solvers},
+        "options": {solver.name: repr(solver) for solver in chosen},
     }
-    return Comparison(tuple(problems), tuple(solver.name for solver in solvers), tuple(rows), settings, by_cpu)
+    return Comparison(tuple(problems), tuple(solver.name for solver in chosen), tuple(rows), settings, by_cpu)
 
 
 def _row(
@@ -167,16 +173,15 @@ def _row(
     own_law: bool,
 ) -> ComparisonRow:
     """One solver on one problem, in the worker."""
-    bare = replace(problem)  # without what it has computed: less to send
     nothing: dict[str, Any] = dict.fromkeys(MEASURED)
     status, note = "", ""
     try:
         if solver.name not in ready:
             worker.call(COMPILING, warm_up, solver)
             ready.add(solver.name)
-        worker.call(limit + COMPILING, load_kernels, solver, bare)
+        worker.call(limit + COMPILING, load_kernels, solver, problem)
         # short solves are made twice, and only the quicker one counts: leave room for both
-        measured = worker.call(2.0 * limit + 1.0, _measure, solver, bare, own_law)
+        measured = worker.call(2.0 * limit + 1.0, _measure, solver, problem, own_law)
     except TimeUp:
         status, measured = "time-limit", nothing
     except WorkerEnded as error:
@@ -218,7 +223,7 @@ def _measure(solver: Solver, problem: ContactProblem, own_law: bool) -> dict[str
     """In the worker: solve and judge; numbers that are not finite become None."""
     timed = timed_solve(solver, problem)
     solution = timed.solution
-    verdict = judge_solution(solver, problem, solution)
+    verdict = judge_solution(solver, solution.problem or problem, solution)
     siconos = solver.takes.criterion == "siconos"
     exact = verdict.exact.siconos if siconos else verdict.exact.scaled
     found: dict[str, Any] = {

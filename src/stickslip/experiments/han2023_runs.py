@@ -11,7 +11,6 @@ from stickslip.arrays import Array, Bools, LongInts
 from stickslip.errors import DivergenceError
 from stickslip.experiments.processes import Progress
 from stickslip.experiments.stage_clock import NAMES, OTHER, STAGES, StageClock
-from stickslip.linalg.inertia import GivenInverse
 from stickslip.linalg.threads import one_thread
 from stickslip.scenes.metrics import Values
 from stickslip.scenes.parameters import Value
@@ -156,7 +155,7 @@ def neighbours(sim: Simulation, result: StepResult) -> LongInts:
 def hessian_density(result: StepResult) -> float:
     """Share of the Hessian's entries that are in blocks of bodies which constraints join; NaN without constraints."""
     problem = result.problem
-    if problem.block_count == 0 or isinstance(problem.A, GivenInverse):
+    if problem.block_count == 0 or problem.A.is_given:
         return float("nan")
     part = problem.participating
     size = np.diff(part.A.start).astype(np.float64)

@@ -9,6 +9,7 @@ from __future__ import annotations
 
 import multiprocessing
 import os
+import pickle
 import signal
 import threading
 import time
@@ -19,10 +20,12 @@ from multiprocessing.connection import Connection
 from multiprocessing.connection import wait as wait_for
 from typing import Any
 
-from stickslip.errors import StickslipError
+from stickslip.errors import InputError, StickslipError
 
 STARTING = 60.0
 """[s] for a process to start; more means that something is broken."""
+FROM_A_SCRIPT = 'a script must start its work below `if __name__ == "__main__":`, since that process loads it, too'
+"""Why a process may end before it has begun."""
 
 
 class TimeUp(StickslipError):
@@ -38,6 +41,17 @@ class _Stream:
     """Marks a function whose values are to be sent one by one."""
 
     generator: Callable[..., Iterator[Any]]
+
+
+def check_sendable(where: str, value: object) -> None:
+    """Raise an InputError that begins with ``where`` unless the value can be sent to another process."""
+    try:
+        pickle.dumps(value)
+    except Exception as error:
+        raise InputError(
+            f"{where} cannot be sent to the process that runs it: {error}. Its class must stand at the top of a module "
+            "or script, not inside a function, and what it holds must be plain data"
+        ) from error
 
 
 class LimitedWorker:
@@ -126,7 +140,11 @@ class LimitedWorker:
         if not self._connection.poll(STARTING):
             self.end()
             raise WorkerEnded(f"the process of the solver did not start within {STARTING:g} s")
-        self._connection.recv()
+        try:
+            self._connection.recv()
+        except (EOFError, ConnectionResetError):
+            self.end()
+            raise WorkerEnded(f"the process of the solver ended before it began; {FROM_A_SCRIPT}") from None
 
 
 def _serve(connection: Connection) -> None:
@@ -141,6 +159,11 @@ def _serve(connection: Connection) -> None:
             function, arguments = connection.recv()
         except EOFError:
             return
+        except Exception as error:
+            reason = f"the solver cannot be loaded in the process that runs it ({type(error).__name__}: {error}); its "
+            reason += "class must stand in a module or script that can be imported, not in an interactive session"
+            connection.send((None, InputError(reason), False))
+            continue
         value: Any = None
         failure: Exception | None = None
         try:

@@ -15,7 +15,6 @@ import numpy as np
 from stickslip.arrays import Array
 from stickslip.contact.problem import ContactProblem
 from stickslip.linalg import block_rows
-from stickslip.linalg.inertia import BlockDiagonal
 from stickslip.linalg.threads import one_blas_thread
 from stickslip.solvers import newton_rows
 from stickslip.solvers.ncp import FISCHER_BURMEISTER
@@ -69,16 +68,11 @@ def newton_matrix(problem: ContactProblem, C: Vector) -> Array:
     Rows of contacts are those of phi, not divided by d phi / d u: s = 1 / (1 + C / diagonal) is that derivative up to a
     factor between 0.6 and 3.4 for Fischer-Burmeister, and exactly for the minimum map.
     """
-    A = problem.A
-    assert isinstance(A, BlockDiagonal)
     J = block_rows.to_dense(problem.J)
     m, n = J.shape
     s = 1.0 / (1.0 + C / problem.diagonal)
     matrix = np.zeros((n + m, n + m))
-    for b in range(len(A.start) - 1):
-        part = slice(A.start[b], A.start[b + 1])
-        width = A.start[b + 1] - A.start[b]
-        matrix[part, part] = A.data[A.data_start[b] : A.data_start[b + 1]].reshape(width, width)
+    matrix[:n, :n] = problem.A.dense.matrix().toarray()
     matrix[:n, n:] = -J.T
     matrix[n:, :n] = s[:, None] * J
     matrix[n:, n:] = np.diag(s * C)

@@ -25,7 +25,7 @@ from stickslip.experiments.macklin2019_steps import STEP, Beside, Moment
 from stickslip.experiments.processes import Progress
 from stickslip.experiments.report import Claim, Row
 from stickslip.geometry import tet_generators
-from stickslip.linalg import block_rows, inertia
+from stickslip.linalg import block_rows
 from stickslip.scene import Scene
 from stickslip.soft_description import elastic
 from stickslip.solvers.protocol import Relinearise
@@ -143,7 +143,7 @@ def merit(problem: ContactProblem, v: Vector) -> float:
     """[m/s] the merit function of a problem of elastic rows alone, linearised at v (nv,)."""
     with np.errstate(over="ignore", invalid="ignore"):
         lam = -(block_rows.apply(problem.J, v) + problem.bias) / problem.laws.compliance
-        error = v - problem.v_free - inertia.solve(problem.A, block_rows.apply_transpose(problem.J, lam))
+        error = v - problem.v_free - problem.A.solve(block_rows.apply_transpose(problem.J, lam))
         return float(np.linalg.norm(error))
 
 

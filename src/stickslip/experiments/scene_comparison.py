@@ -15,16 +15,17 @@ import statistics
 import time
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import suppress
-from dataclasses import dataclass, field, fields, replace
+from dataclasses import dataclass, field, fields
 from typing import Any, NamedTuple
 
 from stickslip.errors import DivergenceError, InputError, StickslipError
 from stickslip.experiments.comparison import COMPILING, FAILED, warm_up
-from stickslip.experiments.limited_worker import LimitedWorker, TimeUp
+from stickslip.experiments.limited_worker import LimitedWorker, TimeUp, check_sendable
+from stickslip.experiments.solver_timing import shortened
 from stickslip.scenes.parameters import Value
 from stickslip.scenes.registry import find_scene
 from stickslip.scenes.running import Run, Summary, Tally, prepare, solver_for
-from stickslip.solvers.registry import SOLVERS, make_solver
+from stickslip.solvers.registry import find_solver, make_solver, option_defaults, register
 from stickslip.view.course import Course, Row, course_of_rows, course_row
 
 REPORT_EVERY = 0.3
@@ -120,6 +121,8 @@ class _Job(NamedTuple):
 
     scene: str
     solver: str
+    kind: type
+    """Class of the solver: the process of the run may not have registered it."""
     settings: dict[str, Value]
     steps: int
     keep_course: bool
@@ -193,11 +196,7 @@ def _jobs(
     """The runs of one scene, all names and settings checked."""
     options = {key.removeprefix(PREFIX): value for key, value in settings.items() if key.startswith(PREFIX)}
     others = {key: value for key, value in settings.items() if not key.startswith(PREFIX)}
-    known: dict[str, set[str]] = {}
-    for name in solvers:
-        if name not in SOLVERS:
-            make_solver(name)  # raises, and lists the known ones
-        known[name] = {item.name for item in fields(SOLVERS[name])}
+    known = {name: option_defaults(name) for name in solvers}
     for option in options:
         if not any(option in names for names in known.values()):
             raise InputError(f"set: no solver of {', '.join(solvers)} has the option {option!r}")
@@ -207,7 +206,8 @@ def _jobs(
         own = {key: value for key, value in options.items() if key in known[name]}
         solver_for(find_scene(scene), name, own)  # raises where a value is wrong
         given = {**others, **{PREFIX + key: value for key, value in own.items()}}
-        jobs.append(_Job(scene, name, given, count, courses))
+        check_sendable(f"compare: solver {name}", find_solver(name))
+        jobs.append(_Job(scene, name, find_solver(name), given, count, courses))
     return jobs
 
 
@@ -247,12 +247,18 @@ def _row(job: _Job, limit: float, advance: Callable[[int], None]) -> SceneRow:
 # ---- in the process of a run -----------------------------------------------------------------------------------------
 
 
+def _prepared(job: _Job) -> Run:
+    """The scene of a run, with its solver."""
+    register(job.kind)
+    return prepare(job.scene, job.solver, job.settings)
+
+
 def _load_kernels(job: _Job) -> None:
     """Small problems, then two steps of the scene that are cut off early; how they end does not matter."""
-    sim = prepare(job.scene, job.solver, job.settings).sim
+    sim = _prepared(job).sim
     with suppress(StickslipError):
         warm_up(sim.solver)
-    sim.solver = replace(sim.solver, max_iterations=1)  # type: ignore[type-var]
+    sim.solver = shortened(sim.solver)
     with suppress(StickslipError):
         sim.run(2)
 
@@ -260,7 +266,7 @@ def _load_kernels(job: _Job) -> None:
 def _simulate(job: _Job, limit: float) -> Iterator[_Report]:
     """Step until the run is done or time is up, and report now and then; the last report says how it ended."""
     start = reported = time.perf_counter()
-    run: Run = prepare(job.scene, job.solver, job.settings)
+    run = _prepared(job)
     tally = Tally(run)
     status, note = "", ""
     rows: list[Row] = []

@@ -3,11 +3,13 @@
 from __future__ import annotations
 
 import time
-from dataclasses import dataclass, fields, replace
+from copy import deepcopy
+from dataclasses import dataclass, replace
 
 from stickslip import jit
 from stickslip.arrays import Array
 from stickslip.contact.problem import ContactProblem
+from stickslip.solvers.budget import has_option
 from stickslip.solvers.protocol import Solution, Solver
 
 SHORT = 0.5
@@ -44,12 +46,17 @@ def timed_solve(solver: Solver, problem: ContactProblem, warm: Array | None = No
 
 def load_kernels(solver: Solver, problem: ContactProblem) -> None:
     """One iteration on the problem, where the solver has such an option."""
-    if any(item.name == "max_iterations" for item in fields(solver)):  # type: ignore[arg-type]
-        replace(solver, max_iterations=1).solve(replace(problem))  # type: ignore[type-var]
+    if has_option(solver, "max_iterations"):
+        shortened(solver).solve(deepcopy(problem))
+
+
+def shortened(solver: Solver) -> Solver:
+    """The solver with one iteration, where it has such an option."""
+    return replace(solver, max_iterations=1) if has_option(solver, "max_iterations") else solver  # type: ignore[type-var]
 
 
 def _timed(solver: Solver, problem: ContactProblem, warm: Array | None) -> TimedSolution:
-    fresh = replace(problem)  # a copy has none of the cached properties
+    fresh = deepcopy(problem)  # which has nothing that was computed before, nor has its A
     cpu, start = time.process_time(), time.perf_counter()
     solution = solver.solve(fresh, warm)
     return TimedSolution(solution, time.perf_counter() - start, time.process_time() - cpu)

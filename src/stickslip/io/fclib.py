@@ -4,6 +4,7 @@
     /fclib_global    spacedim, M, H[, G], vectors/f, w, mu[, b], info/...
     /solution        r[, l], u[, v]
     /guesses         number_of_guesses, 1/r[, l], u[, v], 2/...
+    /stickslip       the problem in our own form, where we wrote the file (io/fclib_own.py)
 
 Local: u = W r + V l + q, 0 = V^T r + R l + s. Global: M v = H r + G l + f, u = H^T v + w, 0 = G^T v + b. Rows of a
 contact are (normal, t1, t2) as ours; l are bilateral impulses.
@@ -27,11 +28,13 @@ from stickslip.arrays import Array
 from stickslip.contact.problem import ContactProblem
 from stickslip.errors import InputError
 from stickslip.io.definiteness import examine
+from stickslip.io.fclib_own import read_own_group
 from stickslip.io.global_form import GlobalParts, from_global
 from stickslip.io.hdf5_reading import open_checked
 from stickslip.io.local_form import from_local, joints_of
 from stickslip.io.sparse_parts import compressed, friction, triplets, vector
-from stickslip.io.stored_problem import ProblemFile
+from stickslip.io.stored_problem import ProblemFile, contacts_and_joints
+from stickslip.linalg.block_rows import rows_of
 from stickslip.reading import reading
 
 if TYPE_CHECKING:
@@ -52,15 +55,20 @@ def _contents(file: h5py.File) -> ProblemFile:
     rolling = [name for name in file if name.startswith("fclib") and "rolling" in name]
     if rolling:
         raise InputError(f"/{rolling[0]} is a problem with rolling friction; stickslip reads Coulomb friction")
-    if "fclib_global" in file:
-        problem, contact_rows, warnings = _global(_group(file, "fclib_global"))
-    elif "fclib_local" in file:
-        problem, contact_rows, warnings = _local(_group(file, "fclib_local"))
-    elif file.attrs.get("format") == "stickslip-recording":
-        raise InputError("it is the recording of a run; run --dump-problem STEP FILE saves the problem of a step")
-    else:
+    kinds = [name for name in READERS if name in file]
+    if not kinds:
+        if file.attrs.get("format") == "stickslip-recording":
+            raise InputError("it is the recording of a run; run --dump-problem STEP FILE saves the problem of a step")
         found = ", ".join(f"/{name}" for name in list(file)[:6]) or "nothing"
         raise InputError(f"the group /fclib_local or /fclib_global is missing; the file has {found}")
+    main = _group(file, kinds[0])
+    own, warnings = read_own_group(file, main)
+    if own is None:
+        problem, about_it = READERS[kinds[0]](main)
+        warnings += about_it
+    else:
+        problem = own
+    rows, joint_rows = (rows_of(problem.J, blocks.astype(np.int32)) for blocks in contacts_and_joints(problem, "FCLIB"))
     guesses = []
     if "guesses" in file:
         group = _group(file, "guesses")
@@ -68,14 +76,13 @@ def _contents(file: h5py.File) -> ProblemFile:
         if count < 0:
             raise InputError(f"guesses/number_of_guesses is {count}; it must be zero or more")
         for k in range(count):
-            guesses.append(_impulses(_group(group, str(k + 1)), problem, contact_rows))
-    solution = _impulses(_group(file, "solution"), problem, contact_rows) if "solution" in file else None
-    main = file["fclib_global" if "fclib_global" in file else "fclib_local"]
+            guesses.append(_impulses(_group(group, str(k + 1)), rows, joint_rows))
+    solution = _impulses(_group(file, "solution"), rows, joint_rows) if "solution" in file else None
     title, description = (_text(main, name) for name in ("title", "description"))
     return ProblemFile(problem, tuple(guesses), solution, title, description, tuple(warnings))
 
 
-def _local(group: h5py.Group) -> tuple[ContactProblem, int, list[str]]:
+def _local(group: h5py.Group) -> tuple[ContactProblem, list[str]]:
     from scipy.sparse import block_array, csr_array
 
     _require_space(group)
@@ -93,10 +100,10 @@ def _local(group: h5py.Group) -> tuple[ContactProblem, int, list[str]]:
         W, joints = csr_array(block_array([[W, V], [V.T, R]], format="csr")), joints_of(R)
     W.sort_indices()
     warnings = examine(W, _name(group, "W"))
-    return from_local(W, q, mu, joints), size, warnings
+    return from_local(W, q, mu, joints), warnings
 
 
-def _global(group: h5py.Group) -> tuple[ContactProblem, int, list[str]]:
+def _global(group: h5py.Group) -> tuple[ContactProblem, list[str]]:
     _require_space(group)
     M, H = _square(group, "M"), _matrix(group, "H")
     vectors = _vectors(group)
@@ -112,16 +119,14 @@ def _global(group: h5py.Group) -> tuple[ContactProblem, int, list[str]]:
         if G.shape[0] != size:
             raise InputError(f"{_name(group, 'G')} has {G.shape[0]} rows; M has {size}")
         b = vector(_name(vectors, "b"), _dataset(vectors, "b"), G.shape[1])
-    return _with_name(group, GlobalParts(M, H, f, w, mu, G, b), rows)
-
-
-def _with_name(group: h5py.Group, parts: GlobalParts, rows: int) -> tuple[ContactProblem, int, list[str]]:
-    """The problem; what is said about M gets the name of its group."""
     try:
-        problem, warnings = from_global(parts)
-    except InputError as error:
+        return from_global(GlobalParts(M, H, f, w, mu, G, b))
+    except InputError as error:  # what is said about M gets the name of its group
         raise InputError(f"{group.name}/{error}") from None
-    return problem, rows, warnings
+
+
+READERS = {"fclib_global": _global, "fclib_local": _local}
+"""Groups of a problem, and who reads them; the first that a file has counts."""
 
 
 def _vectors(group: h5py.Group) -> h5py.Group:
@@ -140,13 +145,13 @@ def _require_space(group: h5py.Group) -> None:
         )
 
 
-def _impulses(group: h5py.Group, problem: ContactProblem, contact_rows: int) -> Array:
-    """Impulses (m,) of a solution or a guess: those of contacts, then bilateral ones."""
-    r = vector(_name(group, "r"), _dataset(group, "r"), contact_rows)
-    joint_rows = problem.row_count - contact_rows
-    if joint_rows == 0:
-        return r
-    return np.concatenate([r, vector(_name(group, "l"), _dataset(group, "l"), joint_rows)])
+def _impulses(group: h5py.Group, rows: NDArray[np.intp], joint_rows: NDArray[np.intp]) -> Array:
+    """Impulses (m,) of a solution or a guess: r of the rows of contacts, l of bilateral ones."""
+    lam = np.zeros(len(rows) + len(joint_rows))
+    lam[rows] = vector(_name(group, "r"), _dataset(group, "r"), len(rows))
+    if len(joint_rows):
+        lam[joint_rows] = vector(_name(group, "l"), _dataset(group, "l"), len(joint_rows))
+    return lam
 
 
 def _matrix(parent: h5py.Group, name: str) -> csr_array:

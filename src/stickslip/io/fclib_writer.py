@@ -1,4 +1,8 @@
-"""Writing FCLIB (its layout: io/fclib.py): W by rows and the other matrices as triplets, as Siconos does."""
+"""Writing FCLIB (its layout: io/fclib.py): W by rows and the other matrices as triplets, as Siconos does.
+
+Problems of soft bodies are in the local form, over impulses alone. What FCLIB has no place for (which numbers are a
+block, the inverse of M, measures of errors, ...) is in a group of ours, which holds the whole problem.
+"""
 
 from __future__ import annotations
 
@@ -11,15 +15,15 @@ import numpy as np
 from numpy.typing import NDArray
 
 from stickslip.arrays import Array
-from stickslip.contact import delassus
 from stickslip.contact.problem import ContactProblem
 from stickslip.errors import FileError
 from stickslip.files import whole_file
+from stickslip.io.fclib_own import OWN_GROUP, contents_digest
+from stickslip.io.own_form import problem_arrays
 from stickslip.io.stored_problem import ProblemFile, contacts_and_joints
-from stickslip.linalg import inertia
 from stickslip.linalg.block_rows import rows_of
-from stickslip.linalg.inertia import BlockDiagonal
-from stickslip.linalg.sparse_blocks import inertia_matrix, to_sparse
+from stickslip.linalg.inertia import Inertia
+from stickslip.linalg.sparse_blocks import to_sparse
 
 if TYPE_CHECKING:
     from scipy.sparse import csr_array
@@ -27,14 +31,15 @@ if TYPE_CHECKING:
 
 def write_fclib(content: ProblemFile, path: str | os.PathLike[str]) -> None:
     """Write a problem, whole or not at all: the global form where A is known by its blocks, else the local one."""
-    problem = content.problem
-    contacts, joints = contacts_and_joints(problem, f"{path}: FCLIB")
+    whole = content.problem
+    contacts, joints = contacts_and_joints(whole, f"{path}: FCLIB")
     if len(contacts) == 0:
         raise FileError(f"{path}: FCLIB cannot express a problem without contacts; save it to an .npz file")
+    problem = whole.condensed
     rows, joint_rows = (rows_of(problem.J, blocks.astype(np.int32)) for blocks in (contacts, joints))
     # built in memory: where the disk is full HDF5 fails when the process ends, and not here
     with h5py.File(Path(path).name, "w", driver="core", backing_store=False) as file:
-        if isinstance(problem.A, BlockDiagonal):
+        if problem.A.is_dense:
             main = _write_global(file, problem, problem.A, rows, joint_rows)
         else:
             main = _write_local(file, problem, rows, joint_rows)
@@ -50,6 +55,10 @@ def write_fclib(content: ProblemFile, path: str | os.PathLike[str]) -> None:
             group["number_of_guesses"] = np.array([len(content.guesses)], dtype=np.int32)
             for k, lam in enumerate(content.guesses):
                 _write_impulses(group.create_group(str(k + 1)), problem, lam, rows, joint_rows)
+        own = file.create_group(OWN_GROUP)
+        for name, value in problem_arrays(whole).items():
+            own[name] = np.array(value.encode()) if isinstance(value, str) else value
+        own["fclib"] = np.array(contents_digest(main).encode())
         file.flush()
         image = file.id.get_file_image()
     with whole_file(path) as temporary:
@@ -57,14 +66,14 @@ def write_fclib(content: ProblemFile, path: str | os.PathLike[str]) -> None:
 
 
 def _write_global(
-    file: h5py.File, problem: ContactProblem, A: BlockDiagonal, rows: NDArray[np.intp], joint_rows: NDArray[np.intp]
+    file: h5py.File, problem: ContactProblem, A: Inertia, rows: NDArray[np.intp], joint_rows: NDArray[np.intp]
 ) -> h5py.Group:
     main = file.create_group("fclib_global")
     vectors = main.create_group("vectors")
     J = to_sparse(problem.J)
-    _write_triplets(main, "M", inertia_matrix(A))
+    _write_triplets(main, "M", A.dense.matrix())
     _write_triplets(main, "H", J[rows].T)
-    vectors["f"] = inertia.apply(A, problem.v_free)
+    vectors["f"] = A.apply(problem.v_free)
     vectors["w"] = problem.bias[rows]
     if len(joint_rows):
         _write_triplets(main, "G", J[joint_rows].T)
@@ -77,7 +86,7 @@ def _write_local(
 ) -> h5py.Group:
     main = file.create_group("fclib_local")
     vectors = main.create_group("vectors")
-    W, q = delassus.assemble(problem.J, problem.A), problem.free_constraint_velocity
+    W, q = problem.A.delassus(problem.J), problem.free_constraint_velocity
     _write_rows(main, "W", W[rows][:, rows])
     vectors["q"] = q[rows]
     if len(joint_rows):
@@ -99,7 +108,7 @@ def _write_impulses(
     group["u"] = problem.constraint_velocity(v)[rows]
     if len(joint_rows):
         group["l"] = lam[joint_rows]
-    if isinstance(problem.A, BlockDiagonal):
+    if problem.A.is_dense:
         group["v"] = v
 
 

@@ -18,18 +18,17 @@ from stickslip.contact.problem import ContactProblem
 from stickslip.errors import InputError
 from stickslip.io.definiteness import ASYMMETRY_REFUSED, ASYMMETRY_WARNED, examine
 from stickslip.io.local_form import from_local, joints_of, mixed_laws, row_starts
-from stickslip.linalg import inertia
 from stickslip.linalg.block_rows import summed
-from stickslip.linalg.inertia import BlockDiagonal
+from stickslip.linalg.dense_blocks import DenseBlocks
+from stickslip.linalg.inertia import Inertia
 from stickslip.linalg.sparse_blocks import from_sparse
+from stickslip.tolerances import FILE_ASYMMETRY
 
 if TYPE_CHECKING:
     from scipy.sparse import csr_array
 
 LARGEST_BLOCK = 12
 """A block of M with more unknowns than this is no rigid body, and its dense inverse would be wasteful."""
-ROUNDING = 1e-12
-"""Asymmetry of a block of M, relative to its diagonal, that is rounding and is averaged away."""
 CANCELLED = 1e-14
 """A pivot of M that is this much smaller than the diagonal it came from is zero up to rounding."""
 
@@ -68,7 +67,7 @@ def from_global(parts: GlobalParts) -> tuple[ContactProblem, list[str]]:
     joints = np.zeros(1, dtype=np.int32) if G is None else joints_of(_touched(csr_array(G.T), start))
     J = from_sparse(csr_array(columns.T), row_starts(len(parts.mu), joints), start)
     laws = mixed_laws(parts.mu, joints)
-    return ContactProblem(Momentum(A, inertia.solve(A, parts.f)), J, np.array(free), laws).checked(), warnings
+    return ContactProblem(Momentum(A, A.solve(parts.f)), J, np.array(free), laws).checked(), warnings
 
 
 def _asymmetry(M: csr_array) -> list[str]:
@@ -87,7 +86,7 @@ def _symmetric(M: csr_array) -> bool:
     """Whether M is symmetric up to rounding of each pair of unknowns."""
     difference = abs(M - M.T).tocoo()
     scale = np.sqrt(np.abs(M.diagonal()))
-    return bool((difference.data <= ROUNDING * scale[difference.row] * scale[difference.col]).all())
+    return bool((difference.data <= FILE_ASYMMETRY * scale[difference.row] * scale[difference.col]).all())
 
 
 def _condensed(M: csr_array, columns: csr_array, f: Array, free: Array) -> tuple[csr_array, Array]:
@@ -128,7 +127,7 @@ def _blocks_of(M: csr_array) -> Ints | None:
     return start if np.diff(start).max(initial=0) <= LARGEST_BLOCK else None
 
 
-def _block_diagonal(M: csr_array, start: Ints) -> BlockDiagonal:
+def _block_diagonal(M: csr_array, start: Ints) -> Inertia:
     """Blocks of M and their inverses; one that is not positive definite raises an InputError."""
     width = np.diff(start)
     data_start = summed(width**2)
@@ -148,7 +147,7 @@ def _block_diagonal(M: csr_array, start: Ints) -> BlockDiagonal:
         inverses = np.linalg.inv(blocks)
         data[where] = blocks.reshape(len(members), -1)
         inverse[where] = (0.5 * (inverses + inverses.transpose(0, 2, 1))).reshape(len(members), -1)
-    return BlockDiagonal(start, data_start, data, inverse)
+    return Inertia(DenseBlocks(start, data_start, data, inverse))
 
 
 def require_definite(name: str, blocks: Array, first: Ints) -> None:

@@ -1,6 +1,6 @@
 """Contact problems in files: our own ``.npz``, FCLIB's HDF5, and the ``.npz`` of collections.
 
-Own form: every array of :class:`ContactProblem` bit for bit (io/own_form.py).
+Own form: every field of :class:`ContactProblem` bit for bit (io/own_form.py).
 
 Local form: u = W r + q, W in CSR as W_data, W_indices, W_indptr, W_shape (io/local_form.py).
 
@@ -24,7 +24,6 @@ from numpy.typing import NDArray
 
 from stickslip import checks
 from stickslip.arrays import Array
-from stickslip.contact import delassus
 from stickslip.contact.problem import ContactProblem
 from stickslip.errors import FileError, InputError, ProblemWarning
 from stickslip.files import whole_file
@@ -58,9 +57,9 @@ def save_problem(
     title: str = "",
     description: str = "",
 ) -> None:
-    """Write a problem, whole or not at all: ``.npz`` our own form, bit for bit; ``.hdf5`` or ``.h5`` FCLIB.
+    """Write a problem, whole or not at all: ``.npz`` our own form; ``.hdf5`` or ``.h5`` FCLIB, with ours beside it.
 
-    Problems of soft bodies are written over their impulses alone.
+    Both come back bit for bit. Others read FCLIB, where problems of soft bodies are over impulses alone.
     ``solution`` and ``guesses`` are impulses (m,). What FCLIB cannot express raises a FileError that names it.
     """
     ending = check_problem_path(path)
@@ -68,8 +67,8 @@ def save_problem(
         checks.text("problem file", *item) for item in (("title", title), ("description", description))
     )
     checks.instance("problem file", "problem", problem, ContactProblem, "a stickslip.ContactProblem is needed")
+    problem.checked()
     guesses = checks.sequence("problem file", "guesses", guesses, "a list of impulses is needed")
-    problem = problem.condensed
     found = None if solution is None else impulses("solution", solution, problem)
     tried = tuple(impulses(f"guess {k + 1}", lam, problem) for k, lam in enumerate(guesses))
     content = ProblemFile(problem, tried, found, title, description)
@@ -100,7 +99,7 @@ def save_delassus(problem: ContactProblem, path: str | os.PathLike[str]) -> None
     if len(joints):
         raise FileError(f"{path}: the form W, q, mu cannot express the bilateral block {joints[0]}")
     rows = rows_of(problem.J, contacts.astype(np.int32))
-    W = delassus.assemble(problem.J, problem.A)[rows][:, rows].tocsr()
+    W = problem.A.delassus(problem.J)[rows][:, rows].tocsr()
     W.sort_indices()
     arrays = {"W_data": W.data, "W_indices": W.indices, "W_indptr": W.indptr, "W_shape": np.array(W.shape)}
     q, mu = problem.free_constraint_velocity[rows], problem.laws.friction[contacts, 0]

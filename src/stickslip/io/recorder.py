@@ -256,6 +256,6 @@ def _options(options: object) -> dict[str, Any]:
     """Fields of a dataclass of options as plain values; what JSON does not know is stored as text."""
     if not is_dataclass(options):
         return {}
-    values = {item.name: getattr(options, item.name) for item in fields(options)}
+    values = {item.name: getattr(options, item.name) for item in fields(options) if item.init}
     plain = (bool, int, float, str, type(None))
     return {name: value if isinstance(value, plain) else repr(value) for name, value in values.items()}

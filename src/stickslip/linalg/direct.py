@@ -13,10 +13,9 @@ import numpy as np
 
 from stickslip.arrays import Array, Bools
 from stickslip.linalg.factorisation import LinearSolve, shifted_factors
-from stickslip.linalg.inertia import BlockDiagonal
 from stickslip.linalg.linear_solution import ACCURACY, LinearSolution, check_shapes, residual_norms
 from stickslip.linalg.schur_system import SchurSystem, apply
-from stickslip.linalg.sparse_blocks import inertia_matrix, to_sparse
+from stickslip.linalg.sparse_blocks import to_sparse
 from stickslip.linalg.threads import one_blas_thread
 
 REGULARISATION = 1e-9
@@ -68,13 +67,13 @@ def factorised(system: SchurSystem, regularisation: float = REGULARISATION) -> L
     loose = ~(system.diagonal > 0.0)
     shift[loose] = 1.0
     if system.J.column_count >= system.row_count:
-        S = (J @ inertia_matrix(_inverted(H)) @ J.T).tocsr()
+        S = (J @ H.inverse_matrix() @ J.T).tocsr()
         return _without(loose, shifted_factors(S, C + shift, True))
     inverse = 1.0 / (C + shift)
     transposed = J.T.tocsr()
     weighted = J.copy()
     weighted.data *= np.repeat(inverse, np.diff(J.indptr))
-    matrix = inertia_matrix(H) + transposed @ weighted
+    matrix = H.matrix() + transposed @ weighted
     solve = shifted_factors(matrix.tocsr(), np.zeros(system.J.column_count), True)
 
     def by_velocities(b: Array) -> Array:
@@ -98,11 +97,6 @@ def _first(system: SchurSystem, solve: LinearSolve, r: Array) -> Array:
         x = solve(answered)
         answered = apply(system, x)
     return x
-
-
-def _inverted(H: BlockDiagonal) -> BlockDiagonal:
-    """H^-1 as the matrix."""
-    return H._replace(data=H.inverse)
 
 
 def _without(loose: Bools, solve: LinearSolve) -> LinearSolve:

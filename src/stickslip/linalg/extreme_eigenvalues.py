@@ -15,6 +15,7 @@ import numpy as np
 from stickslip.arrays import Array
 from stickslip.linalg.threads import one_blas_thread
 from stickslip.linalg.vectors import inner, length
+from stickslip.tolerances import NEGATIVE_EIGENVALUE
 
 if TYPE_CHECKING:
     from scipy.sparse import csr_array
@@ -23,8 +24,6 @@ DENSE = 200
 """Rows up to which eigenvalues are computed exactly: 4 ms."""
 PRODUCTS = 8_000_000
 """Multiplications that the Lanczos steps may take: 10 ms."""
-ROUNDING = 1e-12
-"""A smaller negative share of the largest eigenvalue is rounding."""
 
 
 def extreme_eigenvalues(S: csr_array) -> tuple[float, float]:
@@ -70,7 +69,7 @@ def _lanczos(S: csr_array) -> tuple[float, float]:
             before, x = x, y / beta
         last = low
         low, high = _ends(alphas, betas)
-        falling = low < -ROUNDING * high and low < 1.1 * min(last, 0.0)
+        falling = low < -NEGATIVE_EIGENVALUE * high and low < 1.1 * min(last, 0.0)
         if not falling or len(alphas) >= 4 * steps:
             return low, high
 

@@ -53,6 +53,15 @@ def find_islands(J: BlockRows) -> Islands:
     return islands
 
 
+def coupled_islands(row_start: Ints, indptr: Ints, indices: Ints) -> Islands:
+    """Islands of blocks of rows that start at ``row_start`` (n + 1,), coupled by a sparse matrix (m, m)."""
+    owner = np.repeat(np.arange(len(row_start) - 1, dtype=np.int32), np.diff(row_start))
+    entry_start = indptr[row_start].astype(np.int32)
+    columns = np.arange(len(row_start), dtype=np.int32)
+    coupled = BlockRows(row_start, entry_start, owner[indices], np.zeros(0, np.int32), np.zeros(0), columns)
+    return find_islands(coupled)
+
+
 @kernel
 def label_blocks(entry_start, entry_column, label_out, column_label_out):
     """Island of every block, and of every column block or -1; returns the number of islands."""

@@ -16,9 +16,7 @@ from stickslip.arrays import Array
 from stickslip.jit import inner_kernel, kernel, parallel_kernel, prange
 from stickslip.linalg.linear_solution import LinearSolution, island_work, record, solution, worth_threads
 from stickslip.linalg.schur_system import SchurSystem, product, weighted_square
-
-ROUNDING = 1e-15
-"""A residual with a smaller Rayleigh quotient z . S z / z . D z is in the null space of S but for rounding."""
+from stickslip.tolerances import NULL_SPACE
 
 TINY = 1e-100
 """Steps longer than its inverse are divisions by nothing."""
@@ -98,7 +96,7 @@ def _pcr_island(columns, island, first, last, column, end, iterations, work):
         for k in range(r.shape[0]):
             z[k] = inverse[k] * r[k]
         energy = product(columns, column, end, C, z, work.f, Sz)
-        if not energy > ROUNDING * history[done, 1]:
+        if not energy > NULL_SPACE * history[done, 1]:
             return
         beta = energy / before
         for k in range(r.shape[0]):

@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import ctypes
 import weakref
+from collections.abc import Callable
 from dataclasses import dataclass, field
 from functools import cache
 from importlib import metadata
@@ -63,6 +64,10 @@ class PardisoSymbolic:
         columns = 1 if b.ndim == 1 else b.shape[0]
         return _call(phase, self, values, columns, b, x)
 
+    def __reduce__(self) -> tuple[Callable[..., PardisoSymbolic], tuple[Any, ...]]:
+        """Copies and pickles analyse the pattern anew: PARDISO's memory is that of one process."""
+        return _analysed, (self.last, self.entry_count, self.start, self.columns, self.source, self.chosen)
+
 
 @dataclass(eq=False)
 class PardisoFactor:
@@ -90,12 +95,17 @@ def analyse(indptr: Ints, indices: Ints, last: Ints | None = None) -> PardisoSym
     start, columns, source = _upper_triangle(np.asarray(indptr, np.int32), np.asarray(indices, np.int32))
     chosen = np.zeros((n, 3), np.int32)
     chosen[nodes] = 1
-    symbolic = PardisoSymbolic(nodes, len(indices), start, columns, source, chosen.reshape(-1))
-    options = symbolic.options
+    return _analysed(nodes, len(indices), start, columns, source, chosen.reshape(-1))
+
+
+def _analysed(last: Ints, entry_count: int, start: Ints, columns: Ints, source: Ints, chosen: Ints) -> PardisoSymbolic:
+    """The analysis of what PARDISO is given."""
+    symbolic = PardisoSymbolic(last, entry_count, start, columns, source, chosen)
+    n, options = len(chosen) // 3, symbolic.options
     options[0] = 1  # no defaults
     options[1] = 2  # order by METIS
     options[17] = -1  # count the entries of L
-    options[35] = 2 if len(nodes) else 0  # the Schur complement, and a factor to solve with
+    options[35] = 2 if len(last) else 0  # the Schur complement, and a factor to solve with
     weakref.finalize(symbolic, _release, _library(), symbolic.handle, options, 3 * n)
     nothing = np.zeros(1)
     error = symbolic.call(ANALYSE, np.ones(len(columns)), nothing, nothing) if n else 0

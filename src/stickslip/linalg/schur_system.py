@@ -19,7 +19,8 @@ from stickslip.errors import InputError
 from stickslip.jit import inner_kernel, kernel
 from stickslip.linalg import block_rows
 from stickslip.linalg.block_rows import BlockRows
-from stickslip.linalg.inertia import BlockDiagonal, Inertia
+from stickslip.linalg.dense_blocks import DenseBlocks
+from stickslip.linalg.inertia import Inertia
 from stickslip.linalg.islands import Islands, find_islands
 
 
@@ -46,7 +47,7 @@ class SchurSystem(NamedTuple):
     """S = J H^-1 J^T + diag C."""
 
     J: BlockRows
-    H: BlockDiagonal
+    H: DenseBlocks
     """Its blocks belong to the column blocks of J; only the inverses are read."""
     C: Array
     """(m,) >= 0, [1/kg] where x are impulses."""
@@ -66,21 +67,21 @@ class SchurSystem(NamedTuple):
 
 def schur_system(J: BlockRows, H: Inertia, C: Array | None = None, islands: Islands | None = None) -> SchurSystem:
     """The system of J, H and C (m,), zero if not given; ``islands`` of J, where they are known, save finding them."""
-    if not isinstance(H, BlockDiagonal):
-        raise InputError("linear system: H is known by its inverse only; it must be given by blocks (BlockDiagonal)")
-    if len(H.start) != len(J.column_start):
+    if not H.is_dense:
+        raise InputError("linear system: H has a sparse part or is known by its inverse; it must be dense blocks alone")
+    if len(H.dense.start) != len(J.column_start):
         raise InputError(
-            f"linear system: H has {len(H.start) - 1} blocks; it must have one for each of the "
+            f"linear system: H has {H.dense.block_count} blocks; it must have one for each of the "
             f"{len(J.column_start) - 1} column blocks of J"
         )
     compliance = np.zeros(J.row_count) if C is None else np.ascontiguousarray(C, dtype=np.float64)
     if compliance.shape != (J.row_count,):
         raise InputError(f"linear system: C has shape {compliance.shape}; it must be ({J.row_count},)")
     groups = find_islands(J) if islands is None else islands
-    columns, row = _by_columns(J, H, groups)
+    columns, row = _by_columns(J, H.dense, groups)
     diagonal = compliance.copy()
     _add_diagonal(columns, groups, row, diagonal)
-    return SchurSystem(J, H, compliance, diagonal, groups, columns, row)
+    return SchurSystem(J, H.dense, compliance, diagonal, groups, columns, row)
 
 
 def apply(system: SchurSystem, x: Array) -> Array:
@@ -109,7 +110,7 @@ def to_dense(system: SchurSystem) -> Array:
     return response @ J.T + np.diag(system.C)
 
 
-def _by_columns(J: BlockRows, H: BlockDiagonal, islands: Islands) -> tuple[ColumnRows, Ints]:
+def _by_columns(J: BlockRows, H: DenseBlocks, islands: Islands) -> tuple[ColumnRows, Ints]:
     """J by columns, and the row of J at each place in the order of islands."""
     order = islands.column_order
     number = np.zeros(len(J.column_start) - 1, dtype=np.int32)

@@ -8,7 +8,6 @@ import numpy as np
 
 from stickslip.arrays import Ints
 from stickslip.linalg.block_rows import BlockRows, summed
-from stickslip.linalg.inertia import BlockDiagonal
 
 if TYPE_CHECKING:
     from scipy.sparse import csr_array
@@ -55,9 +54,3 @@ def to_sparse(rows: BlockRows) -> csr_array:
     used = rows.data != 0.0
     coordinates = row[used].astype(np.int32), column[used].astype(np.int32)
     return csr_array((rows.data[used], coordinates), shape=(rows.row_count, rows.column_count))
-
-
-def inertia_matrix(A: BlockDiagonal) -> csr_array:
-    """A as a sparse matrix (unknowns, unknowns)."""
-    each = np.arange(len(A.start), dtype=np.int32)
-    return to_sparse(BlockRows(A.start, each, each[:-1], A.data_start, A.data, A.start))

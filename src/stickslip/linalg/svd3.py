@@ -9,11 +9,10 @@ from math import sqrt
 from stickslip.jit import inner_kernel, kernel
 from stickslip.linalg.mat3 import IDENTITY, cofactors, mat_dot, mat_mat_t, matrix_of_columns
 from stickslip.linalg.vec3 import axpy, cross, dot, mat_vec, neg, norm, scale, tangents
+from stickslip.tolerances import ORTHOGONAL_SQUARED
 
 SAFE_DETERMINANT = 1e-3
 """Of |F|^3: above it Newton's iteration for the polar rotation is as accurate as singular values, and faster."""
-ROUNDING = 1e-31
-"""Square of the largest cosine between columns that count as orthogonal."""
 
 
 @kernel
@@ -25,7 +24,11 @@ def svd3(f):
     va, vb, vc = (V[0], V[3], V[6]), (V[1], V[4], V[7]), (V[2], V[5], V[8])
     a, b, c = mat_vec(f, va), mat_vec(f, vb), mat_vec(f, vc)
     aa, bb, cc, ab, ac, bc = dot(a, a), dot(b, b), dot(c, c), dot(a, b), dot(a, c), dot(b, c)
-    orthogonal = ab * ab <= ROUNDING * aa * bb and ac * ac <= ROUNDING * aa * cc and bc * bc <= ROUNDING * bb * cc
+    orthogonal = (
+        ab * ab <= ORTHOGONAL_SQUARED * aa * bb
+        and ac * ac <= ORTHOGONAL_SQUARED * aa * cc
+        and bc * bc <= ORTHOGONAL_SQUARED * bb * cc
+    )
     if not (orthogonal and aa >= bb >= cc):
         a, b, c, va, vb, vc = _turned(a, b, c, va, vb, vc)
     s1 = norm(a)
@@ -60,7 +63,7 @@ def _turned(a, b, c, va, vb, vc):
 def _orthogonal(a, b, va, vb):
     """Columns a, b turned within their plane until they are orthogonal, those of V with them; whether they were not."""
     p, q, g = dot(a, a), dot(b, b), dot(a, b)
-    if g * g <= ROUNDING * p * q:
+    if g * g <= ORTHOGONAL_SQUARED * p * q:
         return False, a, b, va, vb
     zeta = (q - p) / (2.0 * g)
     t = (1.0 if zeta >= 0.0 else -1.0) / (abs(zeta) + sqrt(1.0 + zeta * zeta))

@@ -19,7 +19,7 @@ from stickslip.scenes.parameters import Value, fitted
 from stickslip.scenes.registry import SceneEntry, find_scene
 from stickslip.simulation import Simulation, StepResult
 from stickslip.solvers.protocol import Solver
-from stickslip.solvers.registry import DEFAULT, SOLVERS, make_solver
+from stickslip.solvers.registry import DEFAULT, make_solver, option_defaults
 from stickslip.stepping import Stepping
 
 Observer = Callable[[Simulation, StepResult], None]
@@ -37,6 +37,8 @@ class Run:
     parameters: Mapping[str, Value]
     sim: Simulation
     metrics: Metrics
+    unread: tuple[str, ...] = ()
+    """Names of solver options that the scene hints at and this solver does not read."""
 
     def step_count(self, steps: int | None = None, duration: float | None = None) -> int:
         """Steps to take: as asked for, or the given duration [s], or the scene's own; a wrong one raises InputError."""
@@ -88,6 +90,8 @@ class Summary:
     certificate: dict[str, float]
     metrics: dict[str, float | bool]
     settings: dict[str, Any]
+    unread_hints: tuple[str, ...]
+    """Solver options that the scene hints at and the solver does not read."""
 
     @property
     def converged(self) -> bool:
@@ -110,28 +114,41 @@ def prepare(
     if settings is not None and not isinstance(settings, Mapping):
         raise InputError(f"scene {name}: settings are {shown(settings)}; a mapping of names to values is needed")
     own, solver_options, stepping_options = _split(name, settings or {})
-    made = solver_for(entry, entry.method if solver is None else solver, solver_options)
+    method = entry.method if solver is None else solver
+    made = solver_for(entry, method, solver_options)
     stepping_defaults: dict[str, Any] = {item.name: item.default for item in fields(Stepping)}
     chosen: dict[str, Any] = fitted(
         "stepping", stepping_defaults, {"dt": entry.dt, **entry.stepping, **stepping_options}
     )
     if dt is not None:
+        if "dt" in stepping_options:
+            raise InputError(f"scene {name}: dt is given twice, as {dt} and as stepping.dt; give one of them")
         chosen["dt"] = dt
     stepping = Stepping(**chosen)
     parameters = entry.parameters(own)
     sim = Simulation(entry.build(**parameters), solver=made, stepping=stepping)
-    return Run(entry, parameters, sim, entry.metrics(sim, parameters))
+    unread = tuple(key for key in entry.solver if key not in {**hints_for(entry, method), **solver_options})
+    return Run(entry, parameters, sim, entry.metrics(sim, parameters), unread)
 
 
 def solver_for(entry: SceneEntry, name: str, options: Mapping[str, Value]) -> Solver:
     """The solver of that name as a scene wants it; unknown names and options raise an InputError."""
-    if not isinstance(name, str) or name not in SOLVERS:
-        make_solver(name)  # raises, and lists the known ones
-    defaults: dict[str, Any] = {item.name: item.default for item in fields(SOLVERS[name]) if item.init}
-    # a scene's own solver options are hints: a solver that lacks one ignores it; with a method of its own, for that one
-    meant = entry.method in (DEFAULT, name)
-    hints = {key: value for key, value in entry.solver.items() if meant and key in defaults}
-    return make_solver(name, **fitted(f"solver {name}", defaults, {**hints, **options}))
+    given = {**hints_for(entry, name), **options}
+    return make_solver(name, **fitted(f"solver {name}", option_defaults(name), given))
+
+
+def hints_for(entry: SceneEntry, name: str) -> dict[str, Value]:
+    """Those options that a scene has for its method which the solver of that name reads.
+
+    Hints for the default method are for every solver that has such an option; those for a method that the scene names
+    are for that one alone. An InputError where not even the scene's own method has one.
+    """
+    own = option_defaults(entry.method)
+    for key in entry.solver:
+        if key not in own:
+            raise InputError(f"scene {entry.name}: it hints at {key!r}, which its solver {entry.method} does not have")
+    known = option_defaults(name) if entry.method in (DEFAULT, name) else {}
+    return {key: value for key, value in entry.solver.items() if key in known}
 
 
 def _split(name: str, settings: Mapping[str, Value]) -> tuple[dict[str, Value], dict[str, Value], dict[str, Value]]:
@@ -235,6 +252,7 @@ class Tally:
                 "solver": repr(sim.solver),
                 "stepping": repr(sim.stepping),
             },
+            unread_hints=self.run.unread,
         )
 
 

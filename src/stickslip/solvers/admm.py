@@ -34,7 +34,6 @@ from typing import ClassVar, Literal, get_args
 import numpy as np
 
 from stickslip.arrays import Array
-from stickslip.contact import delassus
 from stickslip.contact.laws import BILATERAL, CONTACT, ELASTIC, project_cone, project_row
 from stickslip.contact.problem import ContactProblem
 from stickslip.errors import InputError
@@ -204,7 +203,7 @@ def _largest_eigenvalue(problem: ContactProblem, S: Array) -> float:
     x = np.random.default_rng(0).normal(size=problem.row_count)
     L = 0.0
     for _ in range(POWER_ITERATIONS):
-        x = S * delassus.apply(problem.J, problem.A, S * x)
+        x = S * problem.A.delassus_product(problem.J, S * x)
         L = float(length(x))
         if not 0.0 < L < np.inf:
             return 1.0

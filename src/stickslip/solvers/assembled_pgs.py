@@ -10,8 +10,6 @@ import numpy as np
 from stickslip.arrays import Array
 from stickslip.contact.laws import CONTACT
 from stickslip.contact.problem import ContactProblem
-from stickslip.contact.soft_delassus import assembling, dense_delassus
-from stickslip.linalg.inertia import SparseInertia
 from stickslip.linalg.threads import one_blas_thread
 from stickslip.solvers.budget import Clock, in_chunks
 from stickslip.solvers.dense_sweeps import rows_of, sweep
@@ -32,7 +30,7 @@ would do, so that no sweep is made that theta did not ask for."""
 def takes(problem: ContactProblem) -> bool:
     """Whether these sweeps are for the problem: soft bodies, contacts of three rows."""
     height = np.diff(problem.J.row_start)
-    return isinstance(problem.A, SparseInertia) and bool((height[problem.laws.law == CONTACT] == 3).all())
+    return problem.A.has_soft and bool((height[problem.laws.law == CONTACT] == 3).all())
 
 
 class AssembledSweeps:
@@ -40,14 +38,13 @@ class AssembledSweeps:
 
     def __init__(self, problem: ContactProblem, boxes: bool, relaxation: float, clock: Clock) -> None:
         """``boxes``: friction boxes in the place of discs."""
-        assert isinstance(problem.A, SparseInertia)
         self.clock = clock
         times = [time.perf_counter()]
         with one_blas_thread():
-            A = assembling(problem.J, problem.A)
-            for _ in A.factors:
-                times.append(time.perf_counter())
-            W = dense_delassus(problem.J, A)[0]
+            A = problem.A.assembling(problem.J, problem.factorised)
+            A.factorise()
+            times.append(time.perf_counter())
+            W = A.dense_delassus(problem.J, factorised=True)[0]
         times.append(time.perf_counter())
         self.timings = {"factorise": times[-2] - times[0], "assemble": times[-1] - times[-2]}
         diagonal = np.diagonal(W).copy()

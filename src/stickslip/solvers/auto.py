@@ -8,7 +8,7 @@ not, the next method of the plan takes over. ``Solution.method`` says who did th
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from functools import cached_property
 from math import log
 from typing import ClassVar, NamedTuple
@@ -18,15 +18,17 @@ import numpy as np
 from stickslip.arrays import Array
 from stickslip.contact.laws import BILATERAL, CONTACT, DISC, ELASTIC
 from stickslip.contact.problem import ContactProblem
-from stickslip.linalg.inertia import BlockDiagonal
 from stickslip.solvers.admm import ADMM
 from stickslip.solvers.budget import Clock
+from stickslip.solvers.first_sweeps import FirstSweeps
 from stickslip.solvers.implicit import ImplicitComplementarity
 from stickslip.solvers.iterative import MOST_WORSENING, Iterative
+from stickslip.solvers.joint_newton import solve_joints
 from stickslip.solvers.nsgs import NonsmoothGaussSeidel
 from stickslip.solvers.protocol import ALL_FRICTION_SETS, Relinearise, Solution, Status, Takes
-from stickslip.solvers.prox_gs import ProxGaussSeidel
+from stickslip.solvers.prox_gs import ProxGaussSeidel, apart, first_solution
 from stickslip.solvers.proximal_point import ProximalPoint
+from stickslip.solvers.verdict import judged
 
 MOST_NEWTON_ROWS = 4500
 """Rows above which factorisations are not tried."""
@@ -82,16 +84,65 @@ class Automatic(Iterative):
     max_iterations: int = 2000
     """Iterations at most, of all methods together: sweeps, Newton steps. Ten times as many solve a few problems more,
     which is worth it for a file and not for a step of a simulation."""
+    subspace_limit: int = 1500
+    """As for prox-gs, which gets it."""
+
+    def __post_init__(self) -> None:
+        super().__post_init__()
+        self._check_whole("subspace_limit", 0)
 
     @cached_property
     def takes(self) -> Takes:
         """See protocol.Takes."""
-        return Takes(criterion=self.criterion, friction_sets=ALL_FRICTION_SETS)
+        return Takes(criterion=self.criterion, friction_sets=ALL_FRICTION_SETS, islands="own")
 
     def run(self, problem: ContactProblem, warm: Array | None, relinearise: Relinearise | None) -> Solution:
-        """Solve for the impulses, starting from ``warm`` (m,) or zero."""
+        """Solve for the impulses, starting from ``warm`` (m,) or zero, each island by a plan of its own."""
         clock = Clock(self.max_seconds)
-        lam, v, best = self.start(problem, warm)
+        if not problem.block_count:
+            return Solution(problem.v_free.copy(), np.zeros(0), "converged", 0, np.zeros((0, 2)))
+        sweeps = self._sweeps
+        first = sweeps.first_sweeps(problem, warm)
+        if first is not None and first.solved.all():
+            found = first_solution(problem, first)
+            history = np.concatenate([[[0.0, first.residual(problem, first.start)]], found.history])
+            return replace(found, method=sweeps.name, history=history, timings={sweeps.name: clock.used})
+        if problem.islands.island_count < 2:
+            return self._by_plan(problem, warm, clock, first)
+        return apart(problem, first, warm, lambda part, start, begun: self._by_plan(part, start, clock, begun))
+
+    @cached_property
+    def _sweeps(self) -> ProxGaussSeidel:
+        """The method that looks at all islands first."""
+        return ProxGaussSeidel(
+            tolerance=self.tolerance, criterion=self.criterion, max_iterations=self.max_iterations,
+            subspace_limit=self.subspace_limit,
+        )  # fmt: skip
+
+    def _solver(self, method: type[Iterative], budget: int, clock: Clock) -> Iterative:
+        """A method of the plan with so many iterations at most."""
+        own = {"subspace_limit": self.subspace_limit} if method is ProxGaussSeidel else {}
+        return method(
+            tolerance=self.tolerance, criterion=self.criterion, max_iterations=budget, max_seconds=clock.left, **own
+        )
+
+    def _by_plan(
+        self, problem: ContactProblem, warm: Array | None, clock: Clock, first: FirstSweeps | None
+    ) -> Solution:
+        """Solve a problem of one island, or of several as if they were one, by the methods of a plan in turn.
+
+        Sweeps go on after the ``first`` ones.
+        """
+        if first is None and self.criterion == "scaled":
+            joints_alone = solve_joints(problem, warm, self.tolerance, self.max_iterations)
+            if joints_alone is not None:
+                return joints_alone
+        u: Array | None = None
+        if first is None:
+            lam, v, best = self.start(problem, warm)
+        else:
+            lam = np.zeros(problem.row_count) if warm is None or first.cold[0] else warm
+            v, best = problem.v_free, float(first.start[0])
         history: list[Array] = [np.array([[0.0, best]])]
         timings: dict[str, float] = {}
         methods: list[str] = []
@@ -103,12 +154,15 @@ class Automatic(Iterative):
             while (best > self.tolerance or not methods) and on_track and iterations < self.max_iterations:
                 if clock.is_up:
                     break
-                solver = method(
-                    tolerance=self.tolerance, criterion=self.criterion,
-                    max_iterations=min(budget, self.max_iterations - iterations), max_seconds=clock.left,
-                )  # fmt: skip
-                found = solver.solve(problem, None if afresh else lam)
-                reached = self.residual(problem, found.lam, problem.constraint_velocity(found.v))
+                solver = self._solver(method, min(budget, self.max_iterations - iterations), clock)
+                start = None if afresh else lam
+                # what sweeps begin with was looked at island by island before
+                if isinstance(solver, ProxGaussSeidel):
+                    found = solver.alone(problem, start, None if methods else first)
+                else:
+                    found = solver.run(problem, start, None)
+                found = judged(solver, problem, found)
+                reached = found.residual
                 on_track = _arrives(found.history, self.tolerance)
                 if not methods or methods[-1] != method.name:
                     methods.append(method.name)
@@ -119,7 +173,7 @@ class Automatic(Iterative):
                 status = "stalled" if found.status == "diverged" else found.status  # the best impulses are kept
                 # sweeps that were cut off are kept though their residual may not show it yet: see MOST_WORSENING
                 if reached <= (MOST_WORSENING if len(methods) == 1 else 1.0) * best:
-                    lam, v, best = found.lam, found.v, reached
+                    lam, v, u, best = found.lam, found.v, found.u, reached
                 budget *= 2
             if best <= self.tolerance or iterations >= self.max_iterations or clock.is_up:
                 break
@@ -129,9 +183,14 @@ class Automatic(Iterative):
             status = "max-iterations"
         elif clock.is_up:
             status = "max-seconds"
+        if u is None and first is not None:
+            v = problem.velocity(lam)
         timings["choose"] = clock.used - sum(timings.values())
         joined = np.concatenate(history)
-        return Solution(v, lam, status, iterations, joined, timings, rollbacks, " > ".join(methods))
+        return Solution(
+            v, lam, status, iterations, joined, timings, rollbacks, " > ".join(methods),
+            u=u, residual=best if u is not None else np.nan,
+        )  # fmt: skip
 
 
 def _arrives(history: Array, tolerance: float) -> bool:
@@ -152,8 +211,8 @@ def structure(problem: ContactProblem) -> Structure:
     count, rows = max(problem.block_count, 1), max(problem.row_count, 1)
     joint = (laws.law == BILATERAL) | (laws.law == ELASTIC)
     joint_rows = int(np.diff(J.row_start)[joint].sum())
-    if not isinstance(problem.A, BlockDiagonal):
-        stored = len(problem.A.data) / 9.0
+    if not problem.A.is_dense:
+        stored = problem.A.stored / 9.0
         if problem.soft:  # contacts of a soft body do not determine each other
             return Structure(problem.row_count, joint_rows, isotropic, False, stored / count, 0.0)
         # contacts of the same two bodies touch the same others: their rows of W have one pattern

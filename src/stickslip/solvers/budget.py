@@ -36,7 +36,7 @@ def left(solver: S, iterations: int, seconds: float) -> S | None:
     if spent(solver, iterations, seconds) is not None:
         return None
     less: dict[str, Any] = {}
-    if iterations > 0 and _has(solver, "max_iterations"):
+    if iterations > 0 and has_option(solver, "max_iterations"):
         less["max_iterations"] = cast(Any, solver).max_iterations - iterations
     if _limited_seconds(solver) < inf:
         less["max_seconds"] = _limited_seconds(solver) - seconds
@@ -45,7 +45,7 @@ def left(solver: S, iterations: int, seconds: float) -> S | None:
 
 def spent(solver: object, iterations: int, seconds: float) -> Spent | None:
     """The status of a step that ends because this much of the solver's budget was used; None where some is left."""
-    if _has(solver, "max_iterations") and iterations >= cast(Any, solver).max_iterations:
+    if has_option(solver, "max_iterations") and iterations >= cast(Any, solver).max_iterations:
         return "max-iterations"
     return "max-seconds" if seconds >= _limited_seconds(solver) else None
 
@@ -101,14 +101,14 @@ def in_chunks(run: Callable[[int], tuple[int, bool]], count: int, clock: Clock) 
     return made
 
 
-def _has(solver: object, name: str) -> bool:
+def has_option(solver: object, name: str) -> bool:
     """Whether the solver has such an option."""
     return is_dataclass(solver) and any(field.name == name for field in fields(solver))
 
 
 def _limited_seconds(solver: object) -> float:
     """``max_seconds`` of a solver, infinite where it has no such option."""
-    return float(cast(Any, solver).max_seconds) if _has(solver, "max_seconds") else inf
+    return float(cast(Any, solver).max_seconds) if has_option(solver, "max_seconds") else inf
 
 
 def with_options(solver: S, options: dict[str, Any]) -> S:
@@ -118,5 +118,5 @@ def with_options(solver: S, options: dict[str, Any]) -> S:
     other = replace(cast(Any, solver), **options)
     for field in fields(other):
         if not field.init:
-            object.__setattr__(other, field.name, getattr(solver, field.name))
+            object.__setattr__(other, field.name, object.__getattribute__(solver, field.name))
     return cast(S, other)

@@ -30,7 +30,6 @@ from stickslip.contact.laws import CONTACT, project_disc, project_row
 from stickslip.contact.problem import ContactProblem
 from stickslip.jit import kernel
 from stickslip.linalg import block_rows
-from stickslip.linalg.inertia import SparseInertia, least_fill
 from stickslip.linalg.vectors import length
 from stickslip.solvers.anderson import Anderson
 from stickslip.solvers.budget import Clock
@@ -64,8 +63,7 @@ def solve_by_nodes(options: Iterative, split: NodeSplitting, problem: ContactPro
     if problem.block_count == 0:
         return Solution(problem.velocity(np.zeros(0)), np.zeros(0), "converged", 0, np.zeros((0, 2)))
     clock = Clock(options.max_seconds)
-    if isinstance(problem.A, SparseInertia):
-        problem = refactorised(problem, least_fill(problem.A), options.criterion != "velocity")
+    problem = refactorised(problem, problem.A.least_fill(), options.criterion != "velocity")
     started = time.perf_counter()
     run = _Run(options, split, problem, warm, clock)
     run.go()

@@ -33,12 +33,11 @@ import numpy as np
 from stickslip import jit
 from stickslip.arrays import Array
 from stickslip.contact.laws import CONTACT, Law
-from stickslip.contact.problem import NOISE, ContactProblem
+from stickslip.contact.problem import ContactProblem
 from stickslip.contact.residual import scaled_residual
 from stickslip.errors import DivergenceError, InputError
 from stickslip.jit import kernel
 from stickslip.linalg import block_rows
-from stickslip.linalg.inertia import BlockDiagonal, GivenInverse, SparseInertia
 from stickslip.linalg.vectors import length
 from stickslip.solvers.budget import Clock, in_chunks
 from stickslip.solvers.cond_given import given_problem_over_nodes
@@ -49,6 +48,7 @@ from stickslip.solvers.cond_steps import RowSums, Steps, frobenius_steps, row_su
 from stickslip.solvers.iterative import Iterative
 from stickslip.solvers.protocol import Relinearise, Solution, Status, Takes
 from stickslip.solvers.verdict import nonlinear_residual
+from stickslip.tolerances import SPEED_NOISE, STILL_SPEED
 
 OPERATORS: dict[str, Law] = {"strict": "exact", "proximal": "convex"}
 RULES = {"frobenius": 0, "bb1": 1, "bb2": 2, "bb": 3}
@@ -65,8 +65,6 @@ NET_SHARE = 1e-3
 """How that share counts beside the residual of laws and momentum."""
 ROOM = 1000
 """Iterations in one call at most, for whose steps there is room."""
-ROUNDING = 1e-13
-"""[m/s] steps that are rounding."""
 THREADED = 3000
 """Block rows of soft bodies from which products go over threads: below, waking them costs what they save."""
 
@@ -133,7 +131,7 @@ class Cond(Iterative):
         clock = Clock(self.max_seconds)
         if warm is not None:
             warm = self._fitting(problem, warm)
-        if isinstance(problem.A, GivenInverse):
+        if problem.A.is_given:
             try:
                 nodal, v = given_problem_over_nodes(problem)
             except DivergenceError:  # W is not that of bodies: its symmetric part is indefinite
@@ -208,7 +206,7 @@ class _Run:
         self.solver, self.problem, self.N, self.clock = solver, problem, N, clock
         self.L = coarse_levels(N) if solver.levels and solver.step_size == "frobenius" else no_levels(N)
         self.W = W._replace(soft=np.where(np.repeat(self.L.free, 3), self.L.share, 1.0) * W.soft)
-        self.given = isinstance(problem.A, GivenInverse)
+        self.given = problem.A.is_given
         x = np.concatenate([v, virtual_velocities(N, v)])
         carried = np.zeros(problem.row_count) if warm is None or not solver.multipliers else warm.copy()
         steps = np.zeros(min(solver.max_iterations, ROOM))
@@ -242,7 +240,7 @@ class _Run:
                     continue
                 # a small step says little of what all nodes of a stiff body have in common
                 met = self._lost_by_bodies(v, lam) <= NET
-                if met or threshold <= ROUNDING:
+                if met or threshold <= STILL_SPEED:
                     self.status = "converged" if met else "stalled"
                     break
                 threshold *= 0.1
@@ -308,7 +306,7 @@ class _Run:
         if self.given:
             return solver.residual(problem, lam, problem.constraint_velocity(v))
         value = max(nonlinear_residual(solver, problem, lam, v), NET_SHARE * self._lost_by_bodies(v, lam))
-        if isinstance(problem.A, BlockDiagonal) and value <= solver.tolerance:
+        if problem.A.is_dense and value <= solver.tolerance:
             value = max(value, solver.residual(problem, lam, problem.constraint_velocity(problem.velocity(lam))))
         return value
 
@@ -317,15 +315,13 @@ class _Run:
 
         Forces within the body cancel in it: however stiff it is, this sees whether it falls and slides.
         """
-        A = self.problem.A
-        if not isinstance(A, SparseInertia):
-            return 0.0
-        gained = self.problem.momentum.gain(v)[A.rigid_size :]
-        pushed = block_rows.apply_transpose(self.problem.J, lam)[A.rigid_size :]
-        worst = 0.0
-        for part in A.parts:
-            g, p = (each[part.rows].reshape(-1, 3).sum(axis=0) for each in (gained, pushed))
-            size = float(length(g) + length(p)) + NOISE * float(length(self.N.b[A.rigid_size :][part.rows]))
+        soft, worst = self.problem.A.soft_unknowns(), 0.0
+        if not soft:
+            return worst
+        gained, pushed = self.problem.momentum.gain(v), block_rows.apply_transpose(self.problem.J, lam)
+        for own in soft:
+            g, p = (each[own].reshape(-1, 3).sum(axis=0) for each in (gained, pushed))
+            size = float(length(g) + length(p)) + SPEED_NOISE * float(length(self.N.b[own]))
             worst = max(worst, float(length(g - p)) / size if size > 0.0 else 0.0)
         return worst
 
@@ -345,16 +341,13 @@ def _in_flight(problem: ContactProblem, v: Array) -> Array:
     Iterations bring news from node to node, and a step that is small says little of what all nodes have in common.
     """
     out, A, J = np.array(v, dtype=np.float64), problem.A, problem.J
-    if not isinstance(A, SparseInertia):
-        return out
-    bodies = len(A.rigid.start) - 1
-    touched = np.zeros(bodies + A.pattern.size, dtype=np.bool_)
-    touched[J.entry_column] = True
-    free = [p for p in A.parts if not touched[bodies + p.first : bodies + p.first + p.pattern.size].any()]
+    touched = np.zeros(problem.unknown_count, dtype=np.bool_)
+    touched[J.column_start[J.entry_column]] = True  # the first unknown of each column block
+    parts = zip(A.nodes.parts, A.soft_unknowns(), strict=True)
+    free = [(part, here) for part, here in parts if not touched[here].any()]
     missing = -problem.momentum.gain(v) if free else out
-    for part in free:
-        here = slice(A.rigid_size + part.rows.start, A.rigid_size + part.rows.stop)
-        whole = A.blocks(part).sum(axis=0)
+    for part, here in free:
+        whole = A.nodes.blocks(part).sum(axis=0)
         out[here].reshape(-1, 3)[:] += np.linalg.solve(whole, missing[here].reshape(-1, 3).sum(axis=0))
     return out
 

@@ -14,7 +14,9 @@ from stickslip.contact.participating import given_participating
 from stickslip.contact.problem import ContactProblem
 from stickslip.contact.scale import Scale
 from stickslip.linalg.block_matrix import BlockPattern, block_pattern
-from stickslip.linalg.inertia import BlockDiagonal, GivenInverse, SparseInertia
+from stickslip.linalg.dense_blocks import NOTHING, DenseBlocks
+from stickslip.linalg.inertia import Inertia
+from stickslip.linalg.soft_blocks import SparseBlocks
 
 ADDED = 1e-9
 """Of the mean of diag W, to the diagonal of W."""
@@ -25,13 +27,13 @@ def given_problem_over_nodes(problem: ContactProblem) -> tuple[ContactProblem, A
 
     A DivergenceError where the symmetric part of W is indefinite.
     """
-    assert isinstance(problem.A, GivenInverse)
+    W = problem.A.given
+    assert W is not None
     mobility = float(problem.diagonal.mean()) if problem.row_count else 1.0
-    part = given_participating(problem.J, problem.A, np.full(problem.row_count, ADDED * mobility))
+    part = given_participating(problem.J, W, np.full(problem.row_count, ADDED * mobility))
     q = part.taken(problem.free_constraint_velocity)
     pattern, data = _dense_blocks(part.A)
-    nothing = BlockDiagonal(np.zeros(1, np.int32), np.zeros(1, np.int32), np.zeros(0), np.zeros(0))
-    A = SparseInertia(nothing, (), data, pattern)
+    A = Inertia(NOTHING, SparseBlocks((), data, pattern))
     found = ContactProblem(
         Momentum(A, q), part.J, np.zeros(problem.row_count), problem.laws, problem.step,
         scale=Scale(mobility=problem.diagonal),
@@ -39,7 +41,7 @@ def given_problem_over_nodes(problem: ContactProblem) -> tuple[ContactProblem, A
     return found, q
 
 
-def _dense_blocks(A: BlockDiagonal) -> tuple[BlockPattern, Array]:
+def _dense_blocks(A: DenseBlocks) -> tuple[BlockPattern, Array]:
     """Dense blocks, whose sizes are multiples of three, as blocks of three by three."""
     sizes = np.diff(A.start) // 3
     width = int(sizes.max(initial=1))

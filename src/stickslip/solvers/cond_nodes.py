@@ -30,7 +30,8 @@ from stickslip.contact.problem import ContactProblem
 from stickslip.jit import kernel
 from stickslip.linalg.block_matrix import BlockPattern
 from stickslip.linalg.block_rows import BlockRows, summed
-from stickslip.linalg.inertia import BlockDiagonal, GivenInverse, SparseInertia
+from stickslip.linalg.dense_blocks import DenseBlocks
+from stickslip.tolerances import NODAL_COMPLIANCE
 
 TIED, REAL, EMPTY = range(3)
 ROTATION = 1e-9
@@ -38,14 +39,12 @@ ROTATION = 1e-9
 SOFT_SHARE, BODY_SHARE, SHARE = 0.5, 6.0, 10.0
 """k_v where a node meets a rigid body, which many nodes hold at once: over the diagonal of A at the node at most, and
 times the mobility of both at most. Elsewhere: times that mobility. Stiffer ones are closer, and converge slower."""
-HOLDING = 1e-2
-"""C of rows of joints over their mobility at least; what is missing to less comes from multipliers."""
 
 
 class Nodal(NamedTuple):
     """A problem over real unknowns x[:nv] and virtual nodes x[nv:], contact by contact and row by row."""
 
-    rigid: BlockDiagonal
+    rigid: DenseBlocks
     """Blocks of the first unknowns."""
     pattern: BlockPattern
     soft: Array
@@ -88,7 +87,6 @@ class Nodal(NamedTuple):
 def nodalised(problem: ContactProblem, gain: float | None) -> Nodal:
     """The problem with virtual nodes of this gain k_v [N s/m]; None: as stiff as the nodes they touch."""
     J, laws, A = problem.J, problem.laws, problem.A
-    assert not isinstance(A, GivenInverse)
     contact = np.flatnonzero(laws.law == CONTACT).astype(np.int32)
     row = np.flatnonzero(laws.law != CONTACT).astype(np.int32)
     real = np.zeros(len(J.entry_column), dtype=np.int8)
@@ -99,19 +97,16 @@ def nodalised(problem: ContactProblem, gain: float | None) -> Nodal:
     node_start, tie_start = summed(nodes), summed(rest[rest > 0])
     node, tie = np.empty(int(node_start[-1]), dtype=np.int32), np.empty(int(tie_start[-1]), dtype=np.int32)
     _list(J, contact, real, tied, node_start, tie_start, node, tie)
-    nothing = BlockPattern(np.zeros(1, np.int32), np.zeros(0, np.int32), np.zeros(0, np.int32))
     mobility = problem.diagonal
-    stiffness = 1.0 / np.maximum(np.maximum(laws.compliance, HOLDING * mobility), np.finfo(float).tiny)
+    stiffness = 1.0 / np.maximum(np.maximum(laws.compliance, NODAL_COMPLIANCE * mobility), np.finfo(float).tiny)
     nodal = Nodal(
-        A.rigid if isinstance(A, SparseInertia) else A,
-        A.pattern if isinstance(A, SparseInertia) else nothing,
-        A.data if isinstance(A, SparseInertia) else np.zeros((0, 3, 3)),
+        A.dense, A.nodes.pattern, A.nodes.data,
         -problem.momentum.gain(np.zeros(problem.unknown_count)),
         J, laws, problem.bias, contact, node_start, node, tied, tie_start, tie,
         np.full(len(tie_start) - 1, 0.0 if gain is None else gain * problem.step), row, stiffness,
     )  # fmt: skip
     if gain is None and nodal.virtual:
-        blocks = problem.diagonal_blocks if isinstance(A, SparseInertia) else A
+        blocks = problem.diagonal_blocks.dense
         _own_gains(nodal, blocks.start, blocks.data_start, blocks.data, blocks.inverse, nodal.gain)
     return nodal
 

@@ -17,7 +17,7 @@ from stickslip.arrays import Array
 from stickslip.jit import kernel
 from stickslip.linalg import block_rows
 from stickslip.linalg.block_rows import BlockRows
-from stickslip.linalg.inertia import BlockDiagonal
+from stickslip.linalg.dense_blocks import DenseBlocks
 
 PARTICLE = 3
 """Unknowns of a particle."""
@@ -25,7 +25,7 @@ SMALL = 1e-9
 """Changes of a velocity below this share of the largest one are rounding, and tell nothing of K."""
 
 
-def stiffened(A: BlockDiagonal, J: BlockRows, J_new: BlockRows, lam: Array, dv: Array) -> BlockDiagonal:
+def stiffened(A: DenseBlocks, J: BlockRows, J_new: BlockRows, lam: Array, dv: Array) -> DenseBlocks:
     """H = A - K for particles, from the rows J and J_new at the last two iterates, dv (nv,) apart; else A itself."""
     width = np.diff(A.start)
     particles = np.flatnonzero(width == PARTICLE)
@@ -36,7 +36,7 @@ def stiffened(A: BlockDiagonal, J: BlockRows, J_new: BlockRows, lam: Array, dv: 
     _stiffen(A.start, A.data_start, particles, turned, dv, SMALL * float(np.abs(dv).max()), data)
     where = A.data_start[particles][:, None] + np.arange(PARTICLE * PARTICLE)
     inverse[where] = np.linalg.inv(data[where].reshape(-1, PARTICLE, PARTICLE)).reshape(len(particles), -1)
-    return BlockDiagonal(A.start, A.data_start, data, inverse)
+    return A._replace(data=data, inverse=inverse)
 
 
 @kernel

@@ -6,7 +6,7 @@ A problem is checked once, however often it is solved (contact/checks.py); impul
 from __future__ import annotations
 
 from math import isfinite
-from typing import Any
+from typing import Any, get_args
 
 import numpy as np
 
@@ -15,7 +15,9 @@ from stickslip.contact.laws import BOX_SET, CONTACT, DISC, ELLIPSE, ELLIPSOID, F
 from stickslip.contact.problem import ContactProblem
 from stickslip.errors import InputError
 from stickslip.jit import kernel
-from stickslip.solvers.protocol import ALL_FRICTION_SETS, ALL_LAWS, Relinearise, Solver
+from stickslip.solvers.protocol import ALL_FRICTION_SETS, ALL_LAWS, Relinearise, Solution, Solver, Status
+
+STATUSES = get_args(Status)
 
 
 def known_problem(solver: Solver, problem: ContactProblem) -> ContactProblem:
@@ -44,6 +46,25 @@ def usable_start(solver: Solver, problem: ContactProblem, warm: Any) -> Array | 
 
 def _words(value: object) -> str:
     return f"an array of {value.dtype}" if isinstance(value, np.ndarray) else type(value).__name__
+
+
+def known_solution(solver: Solver, problem: ContactProblem, found: Any) -> Solution:
+    """What a solver returned, or an InputError where nobody could read it: judges look at it with kernels."""
+    if not isinstance(found, Solution):
+        raise InputError(f"solver {solver.name}: it returned {_words(found)}; a Solution is needed")
+    for name, array, size in (("v", found.v, problem.unknown_count), ("lam", found.lam, problem.row_count)):
+        if not (isinstance(array, np.ndarray) and array.dtype == np.float64 and array.shape == (size,)):
+            shape = f" of shape {array.shape}" if isinstance(array, np.ndarray) else ""
+            raise InputError(
+                f"solver {solver.name}: {name} of its solution is {_words(array)}{shape}; an array of float64 of shape "
+                f"({size},) is needed"
+            )
+    if found.status not in STATUSES:
+        raise InputError(
+            f"solver {solver.name}: the status of its solution is {found.status!r}; it must be one of "
+            f"{', '.join(STATUSES)}"
+        )
+    return found
 
 
 def same_structure(solver: Solver, problem: ContactProblem, relinearise: Relinearise) -> Relinearise:

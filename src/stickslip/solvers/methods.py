@@ -17,16 +17,20 @@ from typing import cast
 
 import numpy as np
 
-from stickslip.arrays import Array
+from stickslip.arrays import Array, Bools, Ints
 from stickslip.contact.cushions import cushioned, velocities
+from stickslip.contact.laws import CONTACT
+from stickslip.contact.momentum import Momentum
 from stickslip.contact.potentials import Known, is_held, with_potentials
 from stickslip.contact.problem import ContactProblem
 from stickslip.errors import DivergenceError
-from stickslip.linalg import block_rows, inertia
-from stickslip.linalg.inertia import SparseInertia
+from stickslip.linalg import block_rows
+from stickslip.linalg.inertia import Inertia
+from stickslip.linalg.islands import Islands
 from stickslip.linalg.vectors import inner, length
 from stickslip.solvers.budget import hurried, left, spent, with_options
-from stickslip.solvers.input_checks import check_taken, known_problem, same_structure, usable_start
+from stickslip.solvers.input_checks import check_taken, known_problem, known_solution, same_structure, usable_start
+from stickslip.solvers.island_split import MOST_APART, Part, groups_of, joined, part_of, solve_apart
 from stickslip.solvers.protocol import Relinearise, Solution, Solver, Status, Step, StepsItself
 from stickslip.solvers.verdict import judged, nonlinear_residual
 
@@ -63,11 +67,32 @@ def _solve(
     """The same with input that was checked."""
     takes = solver.takes
     check_taken(solver, problem)
-    if takes.unknowns == "impulses" and isinstance(problem.A, SparseInertia):
+    if takes.unknowns == "impulses" and problem.A.has_soft:
         return _over_impulses(solver, problem, warm)
     if not takes.compliance and problem.contact_compliance is not None:
         return _with_cushions(solver, problem, warm, relinearise)
-    return judged(solver, problem, solver.run(problem, warm, relinearise))
+    if takes.islands == "apart" and relinearise is None and not problem.A.has_soft:
+        count = problem.islands.island_count
+        if 1 < count <= MOST_APART:
+            return _by_islands(solver, problem, warm)
+    return judged(solver, problem, _run(solver, problem, warm, relinearise))
+
+
+def _run(solver: Solver, problem: ContactProblem, warm: Array | None, relinearise: Relinearise | None) -> Solution:
+    """What the solver itself finds: the one place that calls it, and looks at what it gives."""
+    return known_solution(solver, problem, solver.run(problem, warm, relinearise))
+
+
+def _by_islands(solver: Solver, problem: ContactProblem, warm: Array | None) -> Solution:
+    """The solutions of all islands of a problem, each solved as if the others did not exist."""
+    started = time.perf_counter()
+
+    def alone(part: Part, start: Array | None) -> Solution:
+        return _run(hurried(solver, time.perf_counter() - started), part.problem, start, None)
+
+    groups = groups_of(range(problem.islands.island_count))
+    lam, v, found = solve_apart(problem, problem.islands, groups, warm, alone)
+    return judged(solver, problem, joined(lam, v, found))
 
 
 def _over_impulses(solver: Solver, problem: ContactProblem, warm: Array | None) -> Solution:
@@ -97,7 +122,8 @@ def _with_cushions(
         assert relinearise is not None
         return rigid(relinearise(v[: problem.unknown_count], lam))
 
-    found = solver.run(rigid(problem), warm, None if relinearise is None else nearby)
+    hard = rigid(problem)
+    found = _run(solver, hard, warm, None if relinearise is None else nearby)
     last = next((given for cushions, given in made if cushions is found.problem), None)
     found = found.changed(v=velocities(problem, found.v, found.lam), problem=last)
     return judged(solver, problem, found)
@@ -128,6 +154,12 @@ def method_of(solver: Solver, potentials: bool, soft_matrix: bool, moves: bool) 
     return _once
 
 
+def begins_ahead(method: Method) -> bool:
+    """Whether a method of steps without soft bodies is better off with a first problem linearised where the velocities
+    before the step lead: it linearises again anyway, and from there a round less is the rule."""
+    return method is _repeated
+
+
 def _own_steps(solver: Solver, step: Step, problem: ContactProblem, warm: Array | None, known: Known) -> Solution:
     """Bodies are moved by the solver; impulses of the last step are of no use to it."""
     check_taken(solver, problem)
@@ -147,8 +179,66 @@ def _once(solver: Solver, step: Step, problem: ContactProblem, warm: Array | Non
 
 
 def _repeated(solver: Solver, step: Step, problem: ContactProblem, warm: Array | None, known: Known) -> Solution:
-    """Joints and elements hold at position level: solve, linearise where that led, solve again."""
-    return solve_repeatedly(solver, problem, warm, step.joints_at, step.start)
+    """Joints and elements hold at position level: solve, linearise where that led, solve again; each island apart.
+
+    Islands of contacts alone, and bodies that nothing touches, are as they would be without joints elsewhere.
+    """
+    islands = problem.islands
+    if problem.A.has_soft or islands.island_count > MOST_APART:
+        return solve_repeatedly(solver, problem, warm, step.joints_at, step.start)
+    jointed = np.zeros(islands.island_count, dtype=np.bool_)
+    jointed[_island_of_blocks(islands)[problem.laws.law != CONTACT]] = True
+    if jointed.sum() == 1 == islands.island_count and len(islands.column_order) == len(problem.J.column_start) - 1:
+        return solve_repeatedly(solver, problem, warm, step.joints_at, step.start)
+    started = time.perf_counter()
+
+    def alone(part: Part, start: Array | None) -> Solution:
+        hurrying = hurried(solver, time.perf_counter() - started)
+        if not jointed[part.islands[0]]:
+            return _solve(hurrying, part.problem, start)
+
+        def nearby(v: Array, lam: Array | None = None) -> ContactProblem:
+            v_all, lam_all = problem.v_free.copy(), None
+            v_all[part.unknowns] = v
+            if lam is not None:
+                lam_all = np.zeros(problem.row_count)
+                lam_all[part.rows] = lam
+            return part_of(step.joints_at(v_all, lam_all), islands, part.islands).problem
+
+        return solve_repeatedly(hurrying, part.problem, start, nearby)
+
+    lam, v, found = solve_apart(problem, islands, groups_of(np.flatnonzero(jointed)), warm, alone)
+    others = np.flatnonzero(~jointed).tolist()
+    columns = np.zeros(len(problem.J.column_start) - 1, dtype=np.bool_)
+    columns[islands.column_order] = np.repeat(jointed, np.diff(islands.column_start))
+    start = problem if columns.all() else step.at_start()
+    if not columns.all():
+        lam_start, v_start, more = solve_apart(start, islands, [others] if others else [], warm, alone)
+        still = np.repeat(~columns, np.diff(problem.J.column_start))
+        lam, v, found = lam + lam_start, np.where(still, v_start, v), [*found, *more]
+    whole = joined(lam, v, found)
+    return judged(solver, problem, whole.changed(problem=_moved_where(columns, start, step.joints_at(whole.v))))
+
+
+def _island_of_blocks(islands: Islands) -> Ints:
+    """(n,) the island of each block."""
+    found = np.empty(len(islands.order), dtype=np.int32)
+    found[islands.order] = np.repeat(np.arange(islands.island_count, dtype=np.int32), np.diff(islands.start))
+    return found
+
+
+def _moved_where(columns: Bools, start: ContactProblem, end: ContactProblem) -> ContactProblem:
+    """``end`` with the momentum of ``start`` for all column blocks but the marked ones (columns,)."""
+    if columns.all():
+        return end
+    kept = np.repeat(~columns, np.diff(start.J.column_start))
+    first, last = start.A.dense, end.A.dense
+    entries = np.repeat(~columns, np.diff(first.data_start))
+    dense = last._replace(
+        data=np.where(entries, first.data, last.data), inverse=np.where(entries, first.inverse, last.inverse)
+    )
+    momentum = Momentum(Inertia(dense), np.where(kept, start.v_free, end.v_free))
+    return replace(end, momentum=momentum).trusted()
 
 
 def _with_potentials(solver: Solver, step: Step, problem: ContactProblem, warm: Array | None, known: Known) -> Solution:
@@ -177,7 +267,7 @@ def solve_with_potentials(
     compliance = problem.laws.compliance.copy()
     held = recover.stiffness > 0.0
     compliance[recover.held_rows[held]] = 1.0 / recover.stiffness[held]
-    scale = problem.scale._replace(speed=problem.free_speed)
+    scale = problem.with_speed()
     solved = replace(problem, laws=problem.laws._replace(compliance=compliance), scale=scale).trusted()
     status = found.status
     # who finds velocities beside impulses may have left momentum to the stiff springs
@@ -207,14 +297,13 @@ def solve_repeatedly(
     """
     started = time.perf_counter()
     tight = is_dataclass(solver) and np.isfinite(solver.tolerance)
-    finer = with_options(solver, {"tolerance": FINER * solver.tolerance}) if tight else solver
     solution = _solve(solver, problem, warm)
     best, best_value, idle = solution, np.inf, 0
     ended: Status | None = None
     for _ in range(MOST_ROUNDS):
         # the same impulses and velocities, judged where they lead
         v, nearby = solution.v, None
-        if start is not None and isinstance(problem.A, SparseInertia):
+        if start is not None and problem.A.has_soft:
             v, nearby = _shortened(problem, start, solution, relinearise)
         shorter = v is not solution.v
         solution = solution.changed(v=v) if shorter else solution
@@ -228,7 +317,10 @@ def solve_repeatedly(
         problem, start = nearby, None if start is None else v
         # where rounds no longer gain, what each solve leaves may be what the next one sees
         used = solution.iterations, time.perf_counter() - started
-        following = left(solver if idle == 0 else finer, *used)
+        finer = solver
+        if idle > 0 and tight:
+            finer = with_options(solver, {"tolerance": FINER * solver.tolerance})
+        following = left(finer, *used)
         if following is None:
             ended = spent(solver, *used)
             break
@@ -250,7 +342,7 @@ def _shortened(
     start. It is cut shorter while it ends uphill by more than half of that, or with more than twice the error.
     """
     d = solution.v - start
-    error_0 = inertia.apply(problem.A, d)
+    error_0 = problem.A.apply(d)
     slope_0, size_0 = float(inner(d, error_0)), float(length(error_0))
     t = 1.0
     for _ in range(MOST_CUTS):

@@ -28,9 +28,8 @@ import numpy as np
 from stickslip.arrays import Array
 from stickslip.contact.laws import BILATERAL, CONTACT, ELASTIC
 from stickslip.contact.problem import ContactProblem
-from stickslip.linalg import block_rows, inertia
+from stickslip.linalg import block_rows
 from stickslip.linalg.factorisation import shifted_factors
-from stickslip.linalg.inertia import BlockDiagonal, GivenInverse
 from stickslip.linalg.islands import Islands, find_islands
 from stickslip.linalg.linear_solution import LinearSolution
 from stickslip.linalg.linear_solvers import LINEAR_SOLVERS
@@ -204,8 +203,8 @@ class _Iterates:
         if self.relinearise is not None:
             self.problem = self.relinearise(v, lam if self.options.geometric_stiffness else None)
             self.H = self.problem.A
-            if self.options.geometric_stiffness and isinstance(self.H, BlockDiagonal):
-                self.H = stiffened(self.H, last.J, self.problem.J, lam, v - self.v)
+            if self.options.geometric_stiffness and self.H.is_dense:
+                self.H = self.H.with_dense(stiffened(self.H.dense, last.J, self.problem.J, lam, v - self.v))
         self.lam, self.v = lam, v
         if self.relinearise is None:
             self.v_of_lam = self.problem.velocity(lam)
@@ -223,7 +222,7 @@ class _Iterates:
         """One Newton iteration."""
         options, problem = self.options, self.problem
         terms = self._terms(problem, self.lam, self.v)
-        step = self._step if isinstance(problem.A, BlockDiagonal) else self._given_step
+        step = self._step if problem.A.is_dense else self._given_step
         # elastic rows have their own compliance: with more of it they would only creep to where they belong
         C = terms.C + np.where(self.elastic, 0.0, options.regularisation) * problem.diagonal
         dlam, dv, linear = step(problem, C, terms.h, terms.known)
@@ -247,15 +246,15 @@ class _Iterates:
         options = self.options
         # rows whose step is known leave the system; their impulses act on the others through momentum
         J = block_rows.without(problem.J, problem.diagonal * LARGE <= C)
-        g = inertia.apply(problem.A, self.v - problem.v_free) - block_rows.apply_transpose(problem.J, self.lam + known)
+        g = problem.A.apply(self.v - problem.v_free) - block_rows.apply_transpose(problem.J, self.lam + known)
         clock = time.perf_counter()
         system = schur_system(J, self.H, C, self.islands)
-        b = block_rows.apply(J, inertia.solve(self.H, g)) - h
+        b = block_rows.apply(J, self.H.solve(g)) - h
         if not np.isfinite(b).all():  # overflow: no step, so that the solve ends with its best iterate
             b = np.zeros_like(b)
         linear = self.linear(system, b, None, options.linear_iterations, options.linear_tolerance)
         self.linear_seconds += time.perf_counter() - clock
-        return linear.x + known, inertia.solve(self.H, block_rows.apply_transpose(J, linear.x) - g), linear
+        return linear.x + known, self.H.solve(block_rows.apply_transpose(J, linear.x) - g), linear
 
     def _given_step(
         self,
@@ -267,18 +266,17 @@ class _Iterates:
         """The same where only W = A^-1 is given: it is factorised, whatever linear solver was asked for."""
         from scipy.sparse import csr_array, diags_array
 
-        A = problem.A
-        assert isinstance(A, GivenInverse)
+        W = problem.A.given
+        assert W is not None
         clock = time.perf_counter()
         kept = diags_array((problem.diagonal * LARGE > C).astype(np.float64))
-        W = csr_array((A.data, A.indices, A.indptr), shape=(len(h), len(h)))
-        b = kept @ (-h - inertia.solve(A, known))
+        b = kept @ (-h - W.solve(known))
         with one_blas_thread():
-            x = kept @ shifted_factors(csr_array(kept @ W @ kept), np.maximum(C, LEAST), symmetric=False)(b)
+            x = kept @ shifted_factors(csr_array(kept @ W.matrix() @ kept), np.maximum(C, LEAST), symmetric=False)(b)
         self.linear_seconds += time.perf_counter() - clock
         dlam = x + known
         norms = np.array([float(length(b)), 0.0])
-        return dlam, inertia.solve(A, dlam), LinearSolution(x, norms, 1, norms)
+        return dlam, W.solve(dlam), LinearSolution(x, norms, 1, norms)
 
     def _terms(self, problem: ContactProblem, lam: Array, v: Array) -> _Terms:
         """C, h and the errors of all rows at impulses lam and velocities v."""

@@ -14,9 +14,8 @@ from stickslip.arrays import Array, Ints
 from stickslip.contact.problem import ContactProblem
 from stickslip.errors import DivergenceError, InputError
 from stickslip.jit import kernel
-from stickslip.linalg import block_cholesky, inertia
+from stickslip.linalg import block_cholesky
 from stickslip.linalg.elimination import Symbolic
-from stickslip.linalg.inertia import BlockDiagonal, GivenInverse, SparseInertia
 
 Solve = Callable[[Array], Array]
 
@@ -26,9 +25,9 @@ class Penalised:
 
     def __init__(self, problem: ContactProblem) -> None:
         A = problem.A
-        if isinstance(A, GivenInverse):
+        if A.is_given:
             raise InputError("solver admm: splitting is 'nodes', but the problem was given by W; it has no velocities")
-        rigid = A.rigid if isinstance(A, SparseInertia) else A
+        rigid = A.dense
         if (np.diff(rigid.start) != 6).any():
             raise InputError("solver admm: splitting 'nodes' takes rigid bodies of six unknowns and nodes of three")
         self.problem, self.rigid = problem, rigid
@@ -44,22 +43,21 @@ class Penalised:
         """A function that solves with A + J^T R J for right-hand sides (nv,); R (m,) is positive."""
         self.factorisations += 1
         J, A, count = self.problem.J, self.problem.A, len(self.rigid.start) - 1
-        if self.own_pattern is None and isinstance(A, SparseInertia):
-            first = np.arange(-count, A.pattern.size, dtype=np.int32)  # block of each column block; none of rigid ones
-            data = A.data.copy()
-            if _add(J, R, first, A.pattern.indptr, A.pattern.indices, data):
-                stiff = inertia.least_fill(SparseInertia(A.rigid, A.parts, data, A.pattern))
-                for _ in stiff.factors:
-                    pass
-                return lambda b: inertia.solve(stiff, b)
+        nodes, pattern = A.nodes, A.nodes.pattern
+        if self.own_pattern is None and A.has_soft:
+            first = np.arange(-count, pattern.size, dtype=np.int32)  # block of each column block; none of rigid ones
+            data = nodes.data.copy()
+            if _add(J, R, first, pattern.indptr, pattern.indices, data):
+                stiff = A.with_sparse(nodes.with_data(data).least_fill())
+                stiff.factorise()
+                return stiff.solve
         if self.own_pattern is None:
             self.own_pattern = self._joint_pattern()
         indptr, indices, symbolic = self.own_pattern
         first = np.concatenate([2 * np.arange(count), np.arange(2 * count, len(indptr) - 1)]).astype(np.int32)
         data = np.zeros((len(indices), 3, 3))
         _put_rigid(self.rigid.data.reshape(-1, 6, 6), indptr, indices, data)
-        if isinstance(A, SparseInertia):
-            _put_soft(2 * count, A.pattern.indptr, A.pattern.indices, A.data, indptr, indices, data)
+        _put_soft(2 * count, pattern.indptr, pattern.indices, nodes.data, indptr, indices, data)
         _add(J, R, first, indptr, indices, data)
         factor = block_cholesky.factorise(symbolic, data)
         if not factor.positive:
@@ -70,9 +68,8 @@ class Penalised:
         """Blocks of A and of all pairs that a row joins, analysed."""
         from scipy.sparse import coo_array, csr_array
 
-        J, A, count = self.problem.J, self.problem.A, len(self.rigid.start) - 1
-        nodes = A.pattern.size if isinstance(A, SparseInertia) else 0
-        size = 2 * count + nodes
+        J, count, own = self.problem.J, len(self.rigid.start) - 1, self.problem.A.nodes.pattern
+        size = 2 * count + own.size
         width = np.diff(J.column_start)[J.entry_column] // 3
         block = np.where(J.entry_column < count, 2 * J.entry_column, J.entry_column + count)
         owner = np.repeat(np.repeat(np.arange(J.block_count), np.diff(J.entry_start)), width)
@@ -81,10 +78,8 @@ class Penalised:
         body = np.arange(2 * count)
         parts = [rows.T @ rows, coo_array((np.ones(2 * count), (body, body ^ 1)), shape=(size, size))]
         parts.append(coo_array((np.ones(size), (np.arange(size), np.arange(size))), shape=(size, size)))
-        if isinstance(A, SparseInertia):
-            row = np.repeat(np.arange(nodes), np.diff(A.pattern.indptr)) + 2 * count
-            place = row, A.pattern.indices + 2 * count
-            parts.append(coo_array((np.ones(len(row)), place), shape=(size, size)))
+        row = np.repeat(np.arange(own.size), np.diff(own.indptr)) + 2 * count
+        parts.append(coo_array((np.ones(len(row)), (row, own.indices + 2 * count)), shape=(size, size)))
         pattern = csr_array(sum(csr_array(part) for part in parts))
         pattern.sort_indices()
         indptr, indices = pattern.indptr.astype(np.int32), pattern.indices.astype(np.int32)
@@ -93,13 +88,8 @@ class Penalised:
 
 def contact_mass(problem: ContactProblem) -> Array:
     """(n,) [kg] what each constraint block weighs if its bodies and nodes moved one by one."""
-    from stickslip.contact import delassus
-
-    A = problem.A
-    blocks = inertia.diagonal_blocks(A) if isinstance(A, SparseInertia) else A
-    assert isinstance(blocks, BlockDiagonal)
     start = problem.J.row_start
-    mobility = np.add.reduceat(delassus.diagonal(problem.J, blocks), start[:-1]) / np.diff(start)
+    mobility = np.add.reduceat(problem.A.diagonal_blocks().mobility(problem.J), start[:-1]) / np.diff(start)
     moves = mobility > 0.0
     return np.asarray(1.0 / np.where(moves, mobility, mobility[moves].mean() if moves.any() else 1.0))
 

@@ -38,7 +38,6 @@ from stickslip.contact.scale import Scale
 from stickslip.jit import kernel
 from stickslip.linalg import block_rows
 from stickslip.linalg.block_rows import BlockRows
-from stickslip.linalg.inertia import GivenInverse, SparseInertia
 from stickslip.linalg.vectors import length
 from stickslip.solvers.budget import Clock, hurried
 from stickslip.solvers.iterative import Iterative
@@ -107,7 +106,7 @@ class Penalty(Iterative):
             under = rest.under(lam)
             found = hurried(self._joints(), clock.used).solve(under, None if warm is None else warm[rest.rows])
             lam[rest.rows] = found.lam
-            v = problem.velocity(lam) if isinstance(problem.A, GivenInverse) else found.v
+            v = problem.velocity(lam) if problem.A.is_given else found.v
             return found.changed(lam=lam, v=v, problem=None)
         v = problem.velocity(lam) if finite else problem.v_free
         timings = {"prepare": forced - clock.started, "iterate": time.perf_counter() - forced}
@@ -182,18 +181,18 @@ class _Rest:
             laws.law[order], laws.friction_set[order], laws.friction[order], laws.compliance[rows], laws.bound[rows]
         )
         J = _taken(problem.J, order)
-        if isinstance(problem.A, GivenInverse):  # u = W lam + q, J = I
+        if problem.A.given is not None:  # u = W lam + q, J = I
             from scipy.sparse import csr_array
 
-            m = problem.row_count
-            W = csr_array((problem.A.data, problem.A.indices, problem.A.indptr), shape=(m, m))
+            W = problem.A.given.matrix()
             q = problem.constraint_velocity(problem.velocity(lam))[rows]
             part = csr_array(W[rows][:, rows])
             part.sort_indices()
             return given_problem(part, q, own, J.row_start)
         pushed = problem.momentum.pushed(block_rows.apply_transpose(problem.J, lam))
         # joints at rest are not to be measured by rounding
-        scale = Scale(rounding=problem.free_speed, momentum=problem.scale.momentum)
+        least = np.full(len(J.column_start) - 1, problem.free_speed)
+        scale = Scale(rounding=least, momentum=problem.scale.momentum)
         return ContactProblem(pushed, J, problem.bias[rows], own, problem.step, scale=scale).trusted()
 
 
@@ -212,12 +211,8 @@ def _shared_mass(problem: ContactProblem) -> Array:
 
     Nodes of a soft body count together: springs that each node could bear would throw the body up as a whole.
     """
-    J, A = problem.J, problem.A
-    body = np.arange(len(J.column_start) - 1)
-    if isinstance(A, SparseInertia):
-        first = len(A.rigid.start) - 1
-        for part in A.parts:
-            body[first + part.first : first + part.first + part.pattern.size] = first + part.first
+    J = problem.J
+    body = problem.A.bodies(len(J.column_start) - 1)
     owner, touched = np.repeat(np.arange(problem.block_count), np.diff(J.entry_start)), body[J.entry_column]
     once = np.unique(np.column_stack([owner, touched])[(problem.laws.law == CONTACT)[owner]], axis=0)
     busy = np.bincount(once[:, 1], minlength=len(body))

@@ -23,7 +23,6 @@ from stickslip.arrays import Array
 from stickslip.contact.cushions import cushioned, velocities
 from stickslip.contact.laws import BOX_SET, CONTACT
 from stickslip.contact.problem import ContactProblem
-from stickslip.linalg.inertia import SparseInertia
 from stickslip.linalg.vectors import length
 from stickslip.solvers.assembled_pgs import AssembledSweeps, takes
 from stickslip.solvers.budget import Clock, hurried
@@ -93,7 +92,7 @@ class ProjectedGaussSeidel(Iterative):
         if takes(problem) and self.criterion != "step" and not self.record_every:
             sweeps = AssembledSweeps(problem, self.friction == "box", self.relaxation, clock)
             return sweeps.solve(self.as_prox(), by_velocity, warm)
-        if isinstance(problem.A, SparseInertia):
+        if problem.A.has_soft:
             condensed = problem.condensed
             found = hurried(self, clock.used).solve(condensed, warm)
             return found.changed(v=problem.velocity(found.lam), problem=None)

@@ -12,13 +12,11 @@ import numpy as np
 from scipy.linalg.blas import dsymv
 
 from stickslip.arrays import Array
-from stickslip.contact import delassus
 from stickslip.contact.laws import CONTACT
 from stickslip.contact.momentum import Momentum
 from stickslip.contact.problem import ContactProblem
-from stickslip.contact.soft_delassus import assembling, dense_delassus
-from stickslip.linalg import block_rows, inertia
-from stickslip.linalg.inertia import SparseInertia
+from stickslip.linalg import block_rows
+from stickslip.linalg.inertia import Inertia
 from stickslip.linalg.vectors import length
 from stickslip.solvers.velocity_change import VelocityChange
 
@@ -44,7 +42,7 @@ class Products:
     def _delassus(self, impulse: Array) -> Array:
         """W impulse."""
         J, A = self.problem.J, self.problem.A
-        self.moved = inertia.solve(A, block_rows.apply_transpose(J, impulse))
+        self.moved = A.solve(block_rows.apply_transpose(J, impulse))
         return block_rows.apply(J, self.moved)
 
     @property
@@ -101,26 +99,24 @@ def products_of(problem: ContactProblem, factorised: bool, measured: bool) -> Pr
     ``measured``: whether residuals are asked for.
     """
     A = problem.A
-    if not isinstance(A, SparseInertia):
+    if not A.has_soft:
         return Products(problem, problem.diagonal, {}, "products")
     started = time.perf_counter()
     if factorised:
-        free = inertia.least_fill(A)
-        for _ in free.factors:
-            pass
+        free = A.least_fill()
+        free.factorise()
         timings = {"factorise": time.perf_counter() - started}
-        rough = delassus.diagonal(problem.J, inertia.diagonal_blocks(A))
+        rough = A.diagonal_blocks().mobility(problem.J)
         return Products(refactorised(problem, free, measured), rough, timings, "solves")
-    own = assembling(problem.J, A)
-    for _ in own.factors:
-        pass
+    own = A.assembling(problem.J, problem.factorised)
+    own.factorise()
     between = time.perf_counter()
-    W = dense_delassus(problem.J, own)[0]
+    W = own.dense_delassus(problem.J, factorised=True)[0]
     timings = {"factorise": between - started, "assemble": time.perf_counter() - between}
     return DenseProducts(measured_by(problem, own, np.diagonal(W).copy()), W, timings)
 
 
-def refactorised(problem: ContactProblem, A: SparseInertia, measured: bool) -> ContactProblem:
+def refactorised(problem: ContactProblem, A: Inertia, measured: bool) -> ContactProblem:
     """The problem with A in another order of elimination.
 
     ``measured``: with diag W for residuals, where it is not known to be rough; that takes the order that it had.
@@ -133,7 +129,7 @@ def refactorised(problem: ContactProblem, A: SparseInertia, measured: bool) -> C
     return replace(problem, momentum=replace(problem.momentum, A=A), scale=scale).trusted()
 
 
-def measured_by(problem: ContactProblem, A: SparseInertia, diagonal: Array) -> ContactProblem:
+def measured_by(problem: ContactProblem, A: Inertia, diagonal: Array) -> ContactProblem:
     """The problem with A in another order of elimination, and with diag W (m,), which who assembled W knows."""
     solved = Momentum(A, replace(problem.momentum, A=A).free)  # by the factors of A in this order
     return replace(problem, momentum=solved, scale=problem.scale._replace(mobility=diagonal)).trusted()

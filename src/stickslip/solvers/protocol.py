@@ -18,6 +18,7 @@ use, or at non-finite numbers."""
 Unknowns = Literal["impulses", "velocities"]
 Linearise = Literal["once", "until-converged", "inside", "own-steps"]
 Factors = Literal["prepared", "own", "none"]
+Islands = Literal["apart", "own"]
 ALL_LAWS = tuple(LAW_NAMES.values())
 ALL_FRICTION_SETS = tuple(FRICTION_SET_NAMES.values())
 
@@ -49,6 +50,8 @@ class Takes:
     """Names of the laws of constraint blocks that it takes."""
     friction_sets: tuple[str, ...] = ("disc",)
     """Names of the friction sets that it takes. Contacts have four rows where "ellipsoid" is among them, else three."""
+    islands: Islands = "apart"
+    """"apart": it gets islands of bodies one by one, each measured by itself; "own": it keeps them apart by itself."""
     compliance: bool = False
     """Whether it knows the compliance of contacts; else it gets them as rigid ones (contact/cushions.py)."""
 
@@ -141,6 +144,10 @@ class Step(Protocol):
         """Whether the problem depends on where it is linearised, beside its contacts."""
         ...
 
+    def at_start(self, lam: Array | None = None) -> ContactProblem:
+        """The problem linearised at the start of the step."""
+        ...
+
     def at(self, v: Array, lam: Array | None = None) -> ContactProblem:
         """The problem with all rows at the configuration to which v (nv,) leads; see Relinearise."""
         ...
@@ -154,6 +161,16 @@ class Step(Protocol):
 
         Where the time of the clock is up, the rest of the step is one part.
         """
+        ...
+
+
+class SolvesProblems(Protocol):
+    """The least that a solver of one's own has; registry.as_solver makes a Solver of it."""
+
+    def solve(
+        self, problem: ContactProblem, warm: Array | None = None, relinearise: Relinearise | None = None
+    ) -> Solution:
+        """Solve a problem of contacts with friction discs, joints and limits, without soft bodies."""
         ...
 
 

@@ -24,7 +24,6 @@ from typing import Literal, NamedTuple
 import numpy as np
 
 from stickslip.arrays import Array, Ints
-from stickslip.contact import delassus
 from stickslip.contact.laws import BILATERAL, CONTACT, ELASTIC
 from stickslip.contact.problem import ContactProblem
 from stickslip.jit import kernel
@@ -107,7 +106,7 @@ def _power_iteration(problem: ContactProblem, shift: float) -> float:
     x /= float(length(x))
     value = 0.0
     for _ in range(POWER_ITERATIONS):
-        y = delassus.apply(problem.J, problem.A, x)
+        y = problem.A.delassus_product(problem.J, x)
         if shift > 0.0:
             y = shift * x - y
         value = float(length(y))

@@ -16,9 +16,10 @@ Differs from the paper, and how to have the paper's method:
 from __future__ import annotations
 
 import time
+from collections.abc import Callable
 from dataclasses import dataclass, replace
 from functools import cached_property
-from typing import Any, ClassVar
+from typing import Any, ClassVar, NamedTuple
 
 import numpy as np
 
@@ -26,9 +27,10 @@ from stickslip.arrays import Array
 from stickslip.contact.laws import BILATERAL, CONTACT, DISC, ELASTIC
 from stickslip.contact.problem import ContactProblem, reordered
 from stickslip.linalg.block_rows import BlockRows
-from stickslip.linalg.inertia import rigid_inverses
 from stickslip.solvers import prox_iterations as loops
 from stickslip.solvers.budget import Clock, in_chunks
+from stickslip.solvers.first_sweeps import FirstSweeps, first_sweeps
+from stickslip.solvers.island_split import Part, groups_of, joined, solve_apart
 from stickslip.solvers.iterative import MOST_WORSENING
 from stickslip.solvers.protocol import ALL_FRICTION_SETS, Relinearise, Solution, Status, Takes
 from stickslip.solvers.prox import LAST, RELATIVE, ROLLBACKS, Prox, new_progress
@@ -69,39 +71,62 @@ class ProxGaussSeidel(Prox):
     @cached_property
     def takes(self) -> Takes:
         """See protocol.Takes."""
-        return Takes(criterion=self.criterion, friction_sets=ALL_FRICTION_SETS)
+        return Takes(criterion=self.criterion, friction_sets=ALL_FRICTION_SETS, islands="own")
 
     def run(self, problem: ContactProblem, warm: Array | None, relinearise: Relinearise | None) -> Solution:
-        """Solve for the impulses, starting from ``warm`` (m,) or zero."""
+        """Solve for the impulses, starting from ``warm`` (m,) or zero, each island apart."""
+        first = self.first_sweeps(problem, warm)
+        if first is not None and first.solved.all():
+            return first_solution(problem, first)
+        islands = problem.islands
+        if islands.island_count < 2:
+            return self.alone(problem, warm, first)
+        return apart(problem, first, warm, self.alone)
+
+    def first_sweeps(self, problem: ContactProblem, warm: Array | None) -> FirstSweeps | None:
+        """The first sweeps over each island, where a compiled loop does them all; else None."""
+        if self.criterion != "scaled" or self.record_every or not problem.block_count:
+            return None
+        return first_sweeps(self, problem, problem.islands, warm, min(self.patience, self.max_iterations))
+
+    def alone(self, problem: ContactProblem, warm: Array | None, first: FirstSweeps | None = None) -> Solution:
+        """Solve a problem of one island, or of several as if they were one; it goes on after the ``first`` sweeps."""
         contacts, _, inverses = leading_contacts(problem, self) if problem.block_count >= SLAB_BLOCKS else (0, 0, None)
         slabs = slabs_of(problem.J, contacts) if contacts >= SLAB_BLOCKS and inverses is not None else None
         if slabs is None:
-            return self._solve(problem, warm, None)
+            return self._solve(problem, warm, None, first)
         others = np.arange(contacts, problem.block_count, dtype=np.int32)
         inner, rows = reordered(problem, np.concatenate([slabs.order, others]))
         solution = self._solve(inner, None if warm is None else warm[rows], slabs)
-        lam = np.empty_like(solution.lam)
+        lam, u = np.empty_like(solution.lam), None
         lam[rows] = solution.lam
-        return replace(solution, lam=lam)
+        if solution.u is not None:
+            u = np.empty_like(solution.u)
+            u[rows] = solution.u
+        return replace(solution, lam=lam, u=u)
 
-    def _solve(self, problem: ContactProblem, warm: Array | None, slabs: Slabs | None) -> Solution:
+    def _solve(
+        self, problem: ContactProblem, warm: Array | None, slabs: Slabs | None, first: FirstSweeps | None = None
+    ) -> Solution:
         """Solve a problem whose blocks are in the order of the slabs, where there are any."""
         clock = Clock(self.max_seconds)
+        if first is not None:
+            sweeps = Sweeps(self, problem, slabs, clock)
+            sweeps.progress = first.progress[0].copy()
+            start = np.zeros(problem.row_count) if warm is None or first.cold[0] else warm
+            at = Iterate(first.lam, first.v, first.u, float(first.value[0]), int(first.sweeps[0]))
+            return self._by_residual(problem, sweeps, start, float(first.start[0]), at)
         lam, v, best = self.start(problem, warm)
         if problem.block_count == 0:
             return Solution(v, lam, "converged", 0, np.zeros((0, 2)))
         sweeps = Sweeps(self, problem, slabs, clock)
-        prepared = time.perf_counter()
         if self.criterion == "step":
-            status, iterations, history = self._by_step(sweeps, lam, v)
-            v = problem.velocity(lam)
-        else:
-            lam, v, status, iterations, history = self._by_residual(problem, sweeps, lam, v, best)
-        timings = {"prepare": prepared - clock.started, "iterate": time.perf_counter() - prepared}
-        return Solution(v, lam, status, iterations, history, timings, int(sweeps.progress[ROLLBACKS]))
+            return self._by_step(problem, sweeps, lam, v)
+        return self._by_residual(problem, sweeps, lam, best, Iterate(lam.copy(), v, None, best, 0))
 
-    def _by_step(self, sweeps: Sweeps, lam: Array, v: Array) -> tuple[Status, int, Array]:
+    def _by_step(self, problem: ContactProblem, sweeps: Sweeps, lam: Array, v: Array) -> Solution:
         """Iterate until lam changes little, in absolute or relative terms; lam is changed in place."""
+        prepared = time.perf_counter()
         iterations = sweeps.run(self.max_iterations, 0.0, lam, v)
         history = np.column_stack([np.arange(1.0, iterations + 1.0), sweeps.merit[:iterations]])
         status: Status = "max-iterations" if iterations == self.max_iterations else "max-seconds"
@@ -111,40 +136,40 @@ class ProxGaussSeidel(Prox):
             status = "converged"
         if not np.isfinite(lam).all():
             status = "diverged"
-        return status, iterations, history
+        rollbacks = int(sweeps.progress[ROLLBACKS])
+        timings = sweeps.timings(prepared)
+        return Solution(problem.velocity(lam), lam, status, iterations, history, timings, rollbacks)
 
-    def _by_residual(
-        self,
-        problem: ContactProblem,
-        sweeps: Sweeps,
-        lam: Array,
-        v: Array,
-        best: float,
-    ) -> tuple[Array, Array, Status, int, Array]:
-        """Iterate until the residual is below the tolerance, with subspace steps between the sweeps."""
+    def _by_residual(self, problem: ContactProblem, sweeps: Sweeps, start: Array, best: float, at: Iterate) -> Solution:
+        """Iterate until the residual is below the tolerance, with subspace steps between the sweeps.
+
+        ``start`` (m,), ``best``: impulses to fall back on, and their residual; ``at``: where to go on from.
+        """
+        prepared = time.perf_counter()
+        lam, v, u, value, iterations = at
         small = self.subspace > 0 and len(v) <= self.subspace_limit
         history: list[tuple[int, float]] = []
-        joints = bool(np.isin(problem.laws.law, (BILATERAL, ELASTIC)).any())
-        patience = min(self.patience, JOINT_PATIENCE) if joints else self.patience
-        iterations, target = 0, self.tolerance * (problem.free_speed or 1.0)
-        best_lam, best_v = lam.copy(), v.copy()
+        patience = min(self.patience, JOINT_PATIENCE) if has_joints(problem) else self.patience
+        target = self.tolerance * (problem.free_speed or 1.0)
+        best_lam = start
         mark, mark_at = best, 0  # the last residual that was a tenth of progress
         status: Status = "max-iterations"
         while True:
-            budget = min(self.record_every or patience, self.max_iterations - iterations)
-            iterations += sweeps.run(budget, target, lam, v)
-            v = problem.velocity(lam)  # afresh, so that rounding of the updates does not pile up
-            u = problem.constraint_velocity(v)
-            value = self.residual(problem, lam, u)
+            if u is None:
+                budget = min(self.record_every or patience, self.max_iterations - iterations)
+                iterations += sweeps.run(budget, target, lam, v)
+                v = problem.velocity(lam)  # afresh, so that rounding of the updates does not pile up
+                u = problem.constraint_velocity(v)
+                value = self.residual(problem, lam, u)
             if value > self.tolerance and small and np.isfinite(value):
-                lam, v, value, better = self._improve(problem, sweeps.factors, lam, v, u, value)
+                lam, v, u, value, better = self._improve(problem, sweeps.factors, lam, v, u, value)
                 sweeps.progress[LAST] = np.inf
                 patience = self.patience if better else 2 * patience
             history.append((iterations, value))
             if value < 0.9 * mark:
                 mark, mark_at = value, iterations
             if value < best:
-                best, best_lam, best_v = value, lam.copy(), v.copy()
+                best, best_lam = value, lam.copy()
             if not np.isfinite(value):
                 status = "diverged"
             elif value <= self.tolerance:
@@ -157,9 +182,13 @@ class ProxGaussSeidel(Prox):
                 break
             # a sweep's change may underestimate the residual: ask for less of it
             target = min(0.5 * target, 0.5 * target * self.tolerance / value)
+            u = None
         if not value <= MOST_WORSENING * best:
-            lam, v = best_lam, best_v
-        return lam, v, status, iterations, np.array(history)
+            lam, v, u, value = best_lam, problem.velocity(best_lam), None, np.nan
+        rollbacks = int(sweeps.progress[ROLLBACKS])
+        return Solution(
+            v, lam, status, iterations, np.array(history), sweeps.timings(prepared), rollbacks, u=u, residual=value
+        )
 
     def _improve(
         self,
@@ -169,7 +198,7 @@ class ProxGaussSeidel(Prox):
         v: Array,
         u: Array,
         value: float,
-    ) -> tuple[Array, Array, float, bool]:
+    ) -> tuple[Array, Array, Array, float, bool]:
         """Subspace steps while each lowers the residual; impulses, velocities, residual, and whether any did."""
         start = value
         for _ in range(self.subspace):
@@ -183,7 +212,65 @@ class ProxGaussSeidel(Prox):
                     break
             if value <= self.tolerance or not value < before:
                 break
-        return lam, v, value, value < start
+        return lam, v, u, value, value < start
+
+
+class Iterate(NamedTuple):
+    """Where an iteration is."""
+
+    lam: Array
+    v: Array
+    u: Array | None
+    """(m,) constraint velocities; None where sweeps come next."""
+    value: float
+    """Residual."""
+    iterations: int
+
+
+def has_joints(problem: ContactProblem) -> bool:
+    """Whether some rows are those of joints."""
+    law = problem.laws.law
+    return bool(((law == BILATERAL) | (law == ELASTIC)).any())
+
+
+def first_solution(problem: ContactProblem, first: FirstSweeps) -> Solution:
+    """The solution of a problem whose islands were all solved by their first sweeps."""
+    value, made = first.residual(problem, first.value), int(first.sweeps.max())
+    history = np.array([[float(made), value]])
+    return Solution(
+        first.v, first.lam, "converged", made, history, rollbacks=first.rollbacks, u=first.u, residual=value
+    )
+
+
+def apart(
+    problem: ContactProblem,
+    first: FirstSweeps | None,
+    warm: Array | None,
+    solve: Callable[[ContactProblem, Array | None, FirstSweeps | None], Solution],
+) -> Solution:
+    """The solution of a problem of several islands, of which ``solve`` takes those that are left, each alone."""
+    islands = problem.islands
+    solved = np.zeros(islands.island_count, dtype=np.bool_) if first is None else first.solved
+
+    def go_on(part: Part, start: Array | None) -> Solution:
+        known = len(part.islands) == 1 and first is not None
+        begun = first.of_part(part.islands[0], part.rows, part.unknowns) if first is not None and known else None
+        return solve(part.problem, start, begun)
+
+    lam, v, found = solve_apart(problem, islands, groups_of(np.flatnonzero(~solved)), warm, go_on)
+    if first is not None and solved.any():
+        block = np.repeat(solved, np.diff(islands.start))
+        done = np.zeros(problem.block_count, dtype=np.bool_)
+        done[islands.order] = block
+        rows = np.repeat(done, np.diff(problem.J.row_start))
+        lam[rows] = first.lam[rows]
+        moved = np.zeros(len(problem.J.column_start) - 1, dtype=np.bool_)
+        moved[islands.column_order] = np.repeat(solved, np.diff(islands.column_start))
+        unknowns = np.repeat(moved, np.diff(problem.J.column_start))
+        v[unknowns] = first.v[unknowns]
+        quick = Solution(v, lam, "converged", int(first.sweeps[solved].max()), np.zeros((0, 2)))
+        found = [*found, quick]
+    return joined(lam, v, found)
 
 
 class Sweeps:
@@ -191,14 +278,28 @@ class Sweeps:
 
     def __init__(self, options: Prox, problem: ContactProblem, slabs: Slabs | None, clock: Clock) -> None:
         self.problem, self.rule, self.clock = problem, options.rule, clock
-        self.factors = options.starting_factors(problem)
+        self.options, self.parts = options, slabs
         self.progress = new_progress()
         self.merit, self.done = np.zeros(0), False
-        self.room = np.empty(problem.row_count), np.empty(len(problem.v_free))
-        self.slabs = slabs or one_part(problem.block_count)
-        self.iterate: Any = loops.iterate_blocks
+        self.iterate: Any = None
         self.response: Any = None
-        contacts, height, inverses = leading_contacts(problem, options)
+
+    @cached_property
+    def factors(self) -> Factors:
+        """R at the start."""
+        return self.options.starting_factors(self.problem)
+
+    def timings(self, prepared: float) -> dict[str, float]:
+        """Seconds before and since ``prepared``."""
+        return {"prepare": prepared - self.clock.started, "iterate": time.perf_counter() - prepared}
+
+    def _prepare(self) -> None:
+        """Choose the loop, at its first use."""
+        problem, slabs = self.problem, self.parts
+        self.room = np.empty(problem.row_count), np.empty(problem.unknown_count)
+        self.slabs = slabs or one_part(problem.block_count)
+        self.iterate = loops.iterate_blocks
+        contacts, height, inverses = leading_contacts(problem, self.options)
         if inverses is None:
             return
         if contacts < problem.block_count:
@@ -214,6 +315,8 @@ class Sweeps:
     def run(self, budget: int, target: float, lam: Array, v: Array) -> int:
         """Up to ``budget`` sweeps, lam and v in place; returns how many."""
         made = 0
+        if self.iterate is None:
+            self._prepare()
         while made < budget:
             some = min(MOST_SWEEPS, budget - made)
             made += in_chunks(lambda count: self._some(count, target, lam, v), some, self.clock)
@@ -251,7 +354,7 @@ def leading_contacts(problem: ContactProblem, options: Prox) -> tuple[int, int, 
         return 0, rows, None
     fast = (laws.law == CONTACT) & (height == rows) & ((rows == 4) | (laws.friction_set == DISC))
     count = len(fast) if fast.all() else int(np.argmin(fast))
-    inverses = rigid_inverses(problem.A) if count else None
+    inverses = problem.A.rigid_inverses() if count else None
     if rows == 4 and inverses is not None and not _fourth_rows_spin(problem.J, count):
         inverses = None
     return count, rows, inverses

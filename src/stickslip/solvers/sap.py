@@ -43,9 +43,8 @@ from stickslip.contact.problem import ContactProblem
 from stickslip.contact.residual import residual, scaled_residual
 from stickslip.errors import DivergenceError
 from stickslip.jit import kernel
-from stickslip.linalg import block_rows, inertia
+from stickslip.linalg import block_rows
 from stickslip.linalg.block_cholesky import Factor, solve
-from stickslip.linalg.inertia import GivenInverse
 from stickslip.linalg.vectors import inner
 from stickslip.solvers.budget import Clock
 from stickslip.solvers.cones import positive_mobility, project_cones, scaled_cones
@@ -53,6 +52,7 @@ from stickslip.solvers.iterative import Iterative
 from stickslip.solvers.protocol import Relinearise, Solution, Status, Takes
 from stickslip.solvers.sap_hessian import Structure, base_of, factorised, structure_of
 from stickslip.solvers.sap_laws import SapLaws, curvatures, held_curvatures, impulses, line_search, times
+from stickslip.tolerances import CONE_EXCESS, CONVEX_COMPLIANCE
 
 SEARCH = 1e-8
 """Slope at which a line search ends, over the first one."""
@@ -64,14 +64,10 @@ IDLE = 3
 """Iterations that lower neither the function nor the error, after which rounding has the word."""
 LEAST = 1e-14
 """Share of the function by which an iteration should lower it."""
-HOLDING = 1e-8
-"""R of rows of joints over their mobility at least."""
 NEAR = 0.01
 """Error of momentum at which a warm start is taken without a look at what a cold one would be."""
 FAR = 0.6
 """Error of momentum at which impulses of a warm start know better than its velocities who sticks."""
-ROUNDING = 1e-9
-"""Share of the largest impulse by which impulses may be outside of their cones."""
 FLOOR = 1e-9
 """Momentum of an island counts at least as this share of that of all."""
 
@@ -106,9 +102,10 @@ class Sap(Iterative):
         if problem.block_count == 0:
             return Solution(problem.v_free.copy(), np.zeros(0), "converged", 0, np.zeros((0, 2)))
         R = self.regularisation(problem)
-        if isinstance(problem.A, GivenInverse):
+        W = problem.A.given
+        if W is not None:
             try:
-                part, R_own = given_participating(problem.J, problem.A, 0.5 * R), 0.5 * R
+                part, R_own = given_participating(problem.J, W, 0.5 * R), 0.5 * R
             except DivergenceError:  # W is not that of bodies: its symmetric part is indefinite, and nothing convex
                 return Solution(problem.v_free.copy(), np.zeros(problem.row_count), "stalled", 0, np.zeros((0, 2)))
         else:
@@ -155,7 +152,7 @@ class Sap(Iterative):
                 search.step()
         if status != "converged" and judged(np.zeros_like(lam), search.q) < least:
             lam, w = np.zeros_like(lam), np.zeros(part.size)  # a search that led astray is worse than none
-        v = problem.velocity(lam) if isinstance(problem.A, GivenInverse) else part.extended(problem.v_free, w)
+        v = problem.velocity(lam) if W is not None else part.extended(problem.v_free, w)
         timings = {"prepare": prepared - clock.started, "iterate": time.perf_counter() - prepared}
         return Solution(
             v, lam.copy(), status, search.iterations, np.array(search.history).reshape(-1, 2), timings,
@@ -178,7 +175,7 @@ class Sap(Iterative):
         height = np.diff(problem.J.row_start)
         contact = problem.laws.law == CONTACT
         of_contact, mobility = np.repeat(contact, height), positive_mobility(problem)
-        share = np.where(of_contact, self.near_rigid**2 / (4.0 * pi**2), HOLDING)
+        share = np.where(of_contact, self.near_rigid**2 / (4.0 * pi**2), CONVEX_COMPLIANCE)
         R = np.maximum(share * mobility, problem.laws.compliance)
         tangent = of_contact.copy()
         tangent[problem.J.row_start[:-1][contact]] = False
@@ -191,7 +188,7 @@ def _allowed(problem: ContactProblem, lam: Array) -> Array:
     given = np.asarray(lam, np.float64)
     project_cones(scaled_cones(problem, np.ones(len(lam))), given, allowed)
     # what rounding put outside is left as it is: impulses that solve the problem go on solving it
-    outside = np.abs(allowed - given).max(initial=0.0) > ROUNDING * np.abs(given).max(initial=0.0)
+    outside = np.abs(allowed - given).max(initial=0.0) > CONE_EXCESS * np.abs(given).max(initial=0.0)
     return allowed if outside else given
 
 
@@ -210,7 +207,7 @@ class _Search:
         self.part, self.laws, self.q = part, laws, q
         self.structure: Structure = structure_of(part)
         self.D = 1.0 / np.sqrt(_diagonal_of(part.A))
-        self.A_v_free = inertia.apply(part.A, v_free)
+        self.A_v_free = part.A.apply(v_free)
         self.base: Array | None = None
         self.factor: Factor | None = None
         self.iterations, self.idle, self.least = 0, 0, np.inf
@@ -225,7 +222,7 @@ class _Search:
         """
         if warm is not None and np.isfinite(warm).all() and warm.any():
             with np.errstate(over="ignore", invalid="ignore"):  # whatever was given
-                self._arrive(inertia.solve(self.part.A, block_rows.apply_transpose(self.part.J, warm)))
+                self._arrive(self.part.A.solve(block_rows.apply_transpose(self.part.J, warm)))
             if self.error < NEAR:
                 return True
             cost, w = self.cost, self.w
@@ -248,7 +245,7 @@ class _Search:
         if factor is None:
             return
         dw = solve(factor, -self.gradient)
-        A_dw, du = inertia.apply(part.A, dw), block_rows.apply(part.J, dw)
+        A_dw, du = part.A.apply(dw), block_rows.apply(part.J, dw)
         count = structure.island_count
         linear, square, t = np.zeros(count), np.zeros(count), np.zeros(count)
         _island_products(structure.island, dw, self.A_w, A_dw, linear, square)
@@ -281,7 +278,7 @@ class _Search:
 
     def led_to(self) -> tuple[Array, Array]:
         """w (3 p,) and u (m,) that the impulses lead to, momentum being met: A^ w = J^T gamma."""
-        w = inertia.solve(self.part.A, block_rows.apply_transpose(self.part.J, self.gamma))
+        w = self.part.A.solve(block_rows.apply_transpose(self.part.J, self.gamma))
         return w, block_rows.apply(self.part.J, w) + self.q
 
     def polish(self, u: Array, again: bool) -> None:
@@ -327,7 +324,7 @@ class _Search:
     def _arrive(self, w: Array) -> None:
         """Impulses, gradient and error at w (3 p,)."""
         part = self.part
-        self.w, self.A_w = w, inertia.apply(part.A, w)
+        self.w, self.A_w = w, part.A.apply(w)
         self.u = block_rows.apply(part.J, w) + self.q
         self.gamma = np.empty(len(self.q))
         self.cost = float(impulses(self.laws, self.u, self.gamma)) + 0.5 * float(inner(w, self.A_w))

@@ -16,12 +16,11 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from stickslip.arrays import Array
-from stickslip.contact import delassus
 from stickslip.contact.problem import ContactProblem
 from stickslip.linalg.block_rows import BlockRows
 from stickslip.linalg.factorisation import LinearSolve, shifted_factors
-from stickslip.linalg.inertia import BlockDiagonal
-from stickslip.linalg.sparse_blocks import inertia_matrix, to_sparse
+from stickslip.linalg.sparse_blocks import to_sparse
+from stickslip.tolerances import ASYMMETRY
 
 if TYPE_CHECKING:
     from scipy.sparse import csr_array
@@ -29,8 +28,6 @@ if TYPE_CHECKING:
 SMALL_SHIFT = 1e-4
 """Shift below which the velocity form is refined: between ADMM's proximal term, 1e-6, and its usual penalties. Not
 tuned; diag S W S is about 1."""
-ROUNDING = 1e-13
-"""Asymmetry relative to the largest entry that is no more than rounding."""
 
 
 class ShiftedDelassus:
@@ -41,15 +38,13 @@ class ShiftedDelassus:
         self.problem, self.S = problem, S
         self.rows: csr_array | None = None
         """J_S in the velocity form."""
-        if isinstance(A, BlockDiagonal) and J.column_count < J.row_count:
-            self.rows, self.matrix, self.symmetric = _scaled(J, S), inertia_matrix(A), True
+        if A.is_dense and J.column_count < J.row_count:
+            self.rows, self.matrix, self.symmetric = _scaled(J, S), A.dense.matrix(), True
             return
         W = _scaled(problem.delassus, S)
         W.data *= S[W.indices]
         self.matrix = W
-        self.symmetric = isinstance(A, BlockDiagonal) or bool(
-            (abs(W - W.T) > ROUNDING * np.abs(W.data).max(initial=0.0)).nnz == 0
-        )
+        self.symmetric = A.is_dense or bool((abs(W - W.T) > ASYMMETRY * np.abs(W.data).max(initial=0.0)).nnz == 0)
 
     def factorised(self, r: Array) -> LinearSolve:
         """A function that solves with S W S + diag r for right-hand sides (m,); r (m,) is positive."""
@@ -68,7 +63,7 @@ class ShiftedDelassus:
 
         def refined(b: Array) -> Array:
             x, J, A, S = by_velocities(b), self.problem.J, self.problem.A, self.S
-            return x + by_velocities(b - r * x - S * delassus.apply(J, A, S * x))
+            return x + by_velocities(b - r * x - S * A.delassus_product(J, S * x))
 
         return refined if float(r.min()) < SMALL_SHIFT else by_velocities
 

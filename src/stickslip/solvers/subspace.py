@@ -22,8 +22,7 @@ from stickslip.arrays import Array
 from stickslip.contact.laws import BILATERAL, BOUNDED, CONTACT, ELASTIC, LIMIT, project_row, project_scaled
 from stickslip.contact.problem import ContactProblem
 from stickslip.jit import kernel
-from stickslip.linalg import block_rows, inertia
-from stickslip.linalg.inertia import BlockDiagonal
+from stickslip.linalg import block_rows
 from stickslip.solvers.prox_factors import Factors
 from stickslip.solvers.prox_sweeps import friction_step
 from stickslip.solvers.velocity_matrix import can_factorise, factorise
@@ -49,16 +48,15 @@ def subspace_step(
     Where closed rows are redundant the impulses are not unique. The first is the smallest solution, free of the
     self-stress that Gauss-Seidel leaves behind; the second is the one nearest to lam.
     """
-    if not isinstance(problem.A, BlockDiagonal) or not can_factorise(problem):
+    if not can_factorise(problem):
         return
     # while sweeps look for the impulses, torsion is often at its bound where in the end the contact sticks
     for holds in (True, False) if (problem.laws.friction[:, 2] > 0.0).any() else (False,):
-        yield from _solutions(problem, problem.A, factors, lam, u, holds)
+        yield from _solutions(problem, factors, lam, u, holds)
 
 
 def _solutions(
     problem: ContactProblem,
-    A: BlockDiagonal,
     factors: Factors,
     lam: Array,
     u: Array,
@@ -75,7 +73,7 @@ def _solutions(
     active[soft == 0.0] = 0  # nothing moves these rows
     stiffness = np.zeros_like(soft)
     stiffness[active > 0] = 1.0 / soft[active > 0]
-    rhs_free = inertia.apply(A, problem.v_free)
+    rhs_free = problem.A.apply(problem.v_free)
 
     solve = factorise(problem, acting, stiffness)
     if solve is None:

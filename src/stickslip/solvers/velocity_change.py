@@ -19,7 +19,7 @@ import numpy as np
 
 from stickslip.arrays import Array
 from stickslip.contact.problem import ContactProblem
-from stickslip.linalg import block_rows, inertia
+from stickslip.linalg import block_rows
 from stickslip.linalg.vectors import length
 
 
@@ -34,7 +34,7 @@ class VelocityChange:
     def __call__(self, change: Array) -> float:
         """Theta [m/s] of a change (m,) of impulses."""
         started = time.perf_counter()
-        moved = inertia.solve(self.problem.A, block_rows.apply_transpose(self.problem.J, change))
+        moved = self.problem.A.solve(block_rows.apply_transpose(self.problem.J, change))
         self.seconds += time.perf_counter() - started
         self.solves += 1
         return float(length(moved))

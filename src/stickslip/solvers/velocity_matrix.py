@@ -11,7 +11,6 @@ from stickslip.arrays import Array, Ints
 from stickslip.contact.problem import ContactProblem
 from stickslip.jit import kernel
 from stickslip.linalg.factorisation import LinearSolve, sparse_factors
-from stickslip.linalg.inertia import BlockDiagonal
 
 DENSE_LIMIT = 96
 """Unknown velocities up to which a dense factorisation is the faster one."""
@@ -21,7 +20,7 @@ def can_factorise(problem: ContactProblem) -> bool:
     """Whether :func:`factorise` takes the problem."""
     width = np.diff(problem.J.column_start)
     small = problem.J.column_count <= DENSE_LIMIT
-    return isinstance(problem.A, BlockDiagonal) and (small or bool((width == width[0]).all()))
+    return problem.A.is_dense and (small or bool((width == width[0]).all()))
 
 
 def factorise(problem: ContactProblem, acting: Array, stiffness: Array) -> LinearSolve | None:
@@ -29,12 +28,11 @@ def factorise(problem: ContactProblem, acting: Array, stiffness: Array) -> Linea
 
     Needs A by blocks, of one size where there are many (:func:`can_factorise`).
     """
-    A, size = problem.A, problem.J.column_count
-    assert isinstance(A, BlockDiagonal)
+    size = problem.J.column_count
     if size > DENSE_LIMIT:
         return _sparse_factor(problem, acting, stiffness)
     matrix = np.zeros((size, size))
-    _assemble_dense(problem.J, A, acting, stiffness, matrix)
+    _assemble_dense(problem.J, problem.A.dense, acting, stiffness, matrix)
     pivots = np.zeros(size, dtype=np.int32)
     return _DenseSolve(matrix, pivots) if _factorise(matrix, pivots) else None
 
@@ -55,7 +53,7 @@ def _sparse_factor(problem: ContactProblem, acting: Array, stiffness: Array) -> 
     """SuperLU's solve function of A + B^T S J, or None where it is singular."""
     from scipy.sparse import coo_array, csc_array
 
-    J, A = problem.J, problem.A
+    J = problem.J
     counts = np.diff(J.entry_start)
     width = np.diff(J.column_start)
     k = int(width[0])
@@ -63,7 +61,7 @@ def _sparse_factor(problem: ContactProblem, acting: Array, stiffness: Array) -> 
     blocks = len(width)
     row, column = np.empty((pairs + blocks, k, k), np.int32), np.empty((pairs + blocks, k, k), np.int32)
     value = np.zeros((pairs + blocks, k, k))
-    _assemble_triplets(J, A, acting, stiffness, k, row, column, value)
+    _assemble_triplets(J, problem.A.dense, acting, stiffness, k, row, column, value)
     matrix = csc_array(coo_array((value.ravel(), (row.ravel(), column.ravel())), shape=(J.column_count,) * 2))
     factors = sparse_factors(matrix)
     return None if factors is None else factors.solve

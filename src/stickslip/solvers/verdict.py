@@ -16,7 +16,6 @@ from stickslip.contact.momentum_error import momentum_error
 from stickslip.contact.physical import PhysicalResidual, physical_residual
 from stickslip.contact.problem import ContactProblem
 from stickslip.contact.residual import Residual, residual, scaled_residual
-from stickslip.linalg.inertia import GivenInverse
 from stickslip.solvers.protocol import Solution, Solver
 
 
@@ -60,7 +59,7 @@ def judged(solver: Solver, problem: ContactProblem, solution: Solution) -> Solut
     own, takes = solution.residual, solver.takes
     if isnan(own):
         own = solver.residual(at, solution.lam, u)
-        if takes.factors != "prepared" and not isinstance(at.A, GivenInverse):
+        if takes.factors != "prepared" and not at.A.is_given:
             own = max(own, momentum_error(at, solution.lam, solution.v).share)
     if takes.law == "exact" and takes.criterion == "scaled" and takes.factors == "prepared":
         exact = own

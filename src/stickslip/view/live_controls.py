@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from stickslip.simulation import Simulation
-from stickslip.solvers.registry import SOLVERS
+from stickslip.solvers.registry import known_solvers
 from stickslip.view.display_panel import add_key, framed
 from stickslip.view.live_run import LiveRun, LiveSnapshot
 
@@ -86,7 +86,7 @@ class LiveControls:
             self._gravity = gui.add_vector3("Gravity", run.own_gravity, step=0.01, hint="[m/s\N{SUPERSCRIPT TWO}]")
             self._gravity.on_update(self._change_gravity)
         with gui.add_folder("Method", order=3.0):
-            self._solver = gui.add_dropdown("Solver", tuple(SOLVERS), initial_value=sim.solver.name)
+            self._solver = gui.add_dropdown("Solver", tuple(known_solvers()), initial_value=sim.solver.name)
             self._solver.on_update(self._change_solver)
             least, largest = (1e3 * size for size in run.step_sizes)
             self._step_size = gui.add_number(

@@ -384,9 +384,9 @@ def verdict(recording: Recording, warnings: list[RunWarning]) -> str:
 
 def solver_law(recording: Recording) -> str:
     """The law that the solver of a recording obeys."""
-    from stickslip.solvers.registry import SOLVERS, make_solver
+    from stickslip.solvers.registry import known_solvers, make_solver
 
-    if recording.solver not in SOLVERS:
+    if recording.solver not in known_solvers():
         return "exact"
     try:
         return str(make_solver(recording.solver, **recording.solver_options).takes.law)

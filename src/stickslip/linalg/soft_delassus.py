@@ -17,26 +17,31 @@ from stickslip.arrays import Array, Bools, Ints
 from stickslip.jit import kernel
 from stickslip.linalg.block_factors import BlockFactors, Plan
 from stickslip.linalg.block_rows import BlockRows, rows_of, summed
+from stickslip.linalg.dense_blocks import DenseBlocks
 from stickslip.linalg.elimination import Symbolic
-from stickslip.linalg.inertia import GivenInverse, SoftPart, SparseInertia, plan_ending_with
 from stickslip.linalg.inverse_columns import inverse_columns, inverse_columns_work
+from stickslip.linalg.soft_blocks import SoftPart, SparseBlocks, plan_ending_with
 from stickslip.linalg.threads import one_blas_thread
 
 SLOWER = 2.0
 """Time of an operation in a substitution over that in a product of large dense matrices, an estimate: 1 to 2."""
 
 
-def dense_delassus(J: BlockRows, A: SparseInertia) -> tuple[Array, Bools]:
-    """W (m, m), and which pairs of rows (m, m) touch a common body; the others are zero."""
+def dense_delassus(J: BlockRows, dense: DenseBlocks, A: SparseBlocks, factorised: bool = False) -> tuple[Array, Bools]:
+    """W (m, m), and which pairs of rows (m, m) touch a common body; the others are zero.
+
+    ``factorised``: whether somebody factorises A in its own orders anyway, so that this costs nothing here. It is said
+    and not looked up, so that W does not depend on who asked A for something before.
+    """
     count, blocks = J.row_count, J.block_count
     W, meet = np.zeros((count, count)), np.zeros((blocks, blocks), dtype=np.bool_)
     owner = np.repeat(np.arange(blocks, dtype=np.int32), np.diff(J.entry_start))
     order = np.argsort(J.entry_column, kind="stable").astype(np.int32)
     column = J.entry_column[order]
-    rigid = len(A.rigid.start) - 1
+    rigid = dense.block_count
     if rigid and len(column) and column[0] < rigid:
         bounds = np.searchsorted(column, np.arange(rigid + 1)).astype(np.int32)
-        _add_rigid(J, order, owner, bounds, A.rigid.data_start, A.rigid.inverse, W, meet)
+        _add_rigid(J, order, owner, bounds, dense.data_start, dense.inverse, W, meet)
     height = np.diff(J.row_start)
     with one_blas_thread():
         for k, part in enumerate(A.parts):
@@ -51,7 +56,7 @@ def dense_delassus(J: BlockRows, A: SparseInertia) -> tuple[Array, Bools]:
             whole = len(own) == blocks
             nodes = np.zeros(part.pattern.size, dtype=np.bool_)
             nodes[column[low:high] - first] = True
-            plan = _best_plan(A, k, nodes, int(used.sum()))
+            plan = _best_plan(part, nodes, int(used.sum()), factorised)
             factors = _factors(A, k, plan)
             if isinstance(plan, Symbolic) and not len(plan.last):
                 found = inverse_columns(factors.factor, _rows_over(J, np.sort(entries), owner, own, first))
@@ -73,34 +78,35 @@ def dense_delassus(J: BlockRows, A: SparseInertia) -> tuple[Array, Bools]:
     return W, meet[np.ix_(block, block)]
 
 
-def assembling(J: BlockRows, A: SparseInertia) -> SparseInertia:
-    """A in the orders of elimination with which factorising it and assembling W cost least; A itself if they are so."""
-    rigid = len(A.rigid.start) - 1
+def assembling(J: BlockRows, rigid: int, A: SparseBlocks, factorised: bool = False) -> SparseBlocks:
+    """A in the orders of elimination with which factorising it and assembling W cost least; A itself if they are so.
+
+    ``rigid``: number of column blocks before those of A; ``factorised`` as in :func:`dense_delassus`.
+    """
     parts = []
-    for k, part in enumerate(A.parts):
+    for part in A.parts:
         first = rigid + part.first
         inside = (J.entry_column >= first) & (J.entry_column < first + part.pattern.size)
         nodes = np.zeros(part.pattern.size, dtype=np.bool_)
         nodes[J.entry_column[inside] - first] = True
         owner = np.repeat(np.arange(J.block_count), np.diff(J.entry_start))[inside]
         rows = int(np.diff(J.row_start)[np.unique(owner)].sum())
-        parts.append(part._replace(plan=_best_plan(A, k, nodes, rows)))
-    same = all(new.plan is old.plan for new, old in zip(parts, A.parts, strict=True))
-    return A if same else SparseInertia(A.rigid, tuple(parts), A.data, A.pattern)
+        parts.append(part._replace(plan=_best_plan(part, nodes, rows, factorised)))
+    return A.planned(tuple(parts))
 
 
-def _best_plan(A: SparseInertia, k: int, nodes: Bools, rows: int) -> Plan:
-    """The plan of the k-th soft body for so many rows on these ``nodes`` (n,): with them last, or with none.
+def _best_plan(part: SoftPart, nodes: Bools, rows: int, factorised: bool) -> Plan:
+    """The plan of a soft body for so many rows on these ``nodes`` (n,): with them last, or with none.
 
-    What is factorised already costs nothing.
+    ``factorised``: its own one costs nothing.
     """
-    part = A.parts[k]
     free, last = _plan(part, nodes & False), _plan(part, nodes)
     if not isinstance(free, Symbolic) or not isinstance(last, Symbolic):
         return part.plan
-    made, size = A.made(k), 3.0 * len(last.last)
-    substitution = SLOWER * inverse_columns_work(free, rows) + (0.0 if made and part.plan is free else free.operations)
-    products = size * rows * (size + rows) + (0.0 if made and part.plan is last else last.operations)
+    size = 3.0 * len(last.last)
+    by_free, by_last = (0.0 if factorised and part.plan is plan else plan.operations for plan in (free, last))
+    substitution = SLOWER * inverse_columns_work(free, rows) + by_free
+    products = size * rows * (size + rows) + by_last
     return free if substitution < products else last
 
 
@@ -112,7 +118,7 @@ def _plan(part: SoftPart, nodes: Bools) -> Plan:
     return plan_ending_with(part, nodes)
 
 
-def _factors(A: SparseInertia, k: int, plan: Plan) -> BlockFactors:
+def _factors(A: SparseBlocks, k: int, plan: Plan) -> BlockFactors:
     """Factors of the k-th soft body by this plan: those that A keeps, where it is their plan."""
     part = A.parts[k]
     return next(islice(A.factors, k, None)) if part.plan is plan else BlockFactors(plan, A.blocks(part))
@@ -132,30 +138,6 @@ def _rows_over(J: BlockRows, entries: Ints, owner: Ints, own: NDArray[np.intp], 
         data_start,
         J.data[at],
         J.column_start,
-    )
-
-
-def given_inverse(W: Array, used: Bools) -> GivenInverse:
-    """W (m, m) as the given inverse of a condensed problem, with the entries that are ``used``."""
-    count = len(W)
-    if used.all():
-        indices = np.tile(np.arange(count, dtype=np.int32), count)
-        return GivenInverse(W.ravel(), indices, count * np.arange(count + 1, dtype=np.int32))
-    return GivenInverse(W[used], np.nonzero(used)[1].astype(np.int32), summed(used.sum(axis=1)))
-
-
-def full_blocks(W: Array, row_start: Ints) -> BlockRows:
-    """W (m, m) without zeros as block rows, for blocks of three rows."""
-    blocks = len(row_start) - 1
-    data = np.ascontiguousarray(W.reshape(blocks, 3, blocks, 3).swapaxes(1, 2)).ravel()
-    each = np.arange(blocks, dtype=np.int32)
-    return BlockRows(
-        row_start,
-        blocks * np.arange(blocks + 1, dtype=np.int32),
-        np.tile(each, blocks),
-        9 * np.arange(blocks * blocks + 1, dtype=np.int32),
-        data,
-        row_start,
     )
 
 

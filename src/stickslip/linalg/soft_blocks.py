@@ -1,0 +1,142 @@
+"""The sparse part of A: matrices of soft bodies with their stiffness, each of 3x3 blocks, factorised at first use."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from dataclasses import dataclass, field
+from itertools import islice
+from typing import Any, NamedTuple
+
+import numpy as np
+
+from stickslip.arrays import Array, Bools
+from stickslip.linalg import block_matrix
+from stickslip.linalg.block_factors import BlockFactors, Plan, eliminated, ending_with
+from stickslip.linalg.block_matrix import BlockPattern
+
+REMEMBERED = 16
+"""Plans kept of a soft body: while contacts stay, steps have the same one."""
+
+
+class SoftPart(NamedTuple):
+    """Where the matrix of one soft body is: blocks data[first_entry:last_entry] of the whole, by ``pattern``."""
+
+    first: int
+    """First block row, counted from the first soft one."""
+    first_entry: int
+    last_entry: int
+    pattern: BlockPattern
+    plan: Plan
+    """The symbolic half of a factorisation, made once."""
+    plans: dict[bytes, Plan]
+    """The same for other last rows, by their marks: first that for none, which stays, then those of the latest steps.
+    Each is what pattern and marks make it, whichever was made before."""
+
+    @property
+    def rows(self) -> slice:
+        """Its unknowns among those of soft bodies."""
+        return slice(3 * self.first, 3 * (self.first + self.pattern.size))
+
+
+def part_of(pattern: BlockPattern, first: int, last: int) -> SoftPart:
+    """The block rows first:last of a pattern, which no block joins with others, with their order of elimination."""
+    low, high = int(pattern.indptr[first]), int(pattern.indptr[last])
+    own = BlockPattern(
+        pattern.indptr[first : last + 1] - np.int32(low),
+        pattern.indices[low:high] - np.int32(first),
+        pattern.diagonal[first:last] - np.int32(low),
+    )
+    plan = eliminated(own)
+    return SoftPart(first, low, high, own, plan, {np.zeros(own.size, dtype=np.bool_).tobytes(): plan})
+
+
+def parts_ending_with(parts: tuple[SoftPart, ...], touched: Bools) -> tuple[SoftPart, ...]:
+    """The same parts with an order of elimination in which the ``touched`` block rows (nf,) of all come last.
+
+    The factorisation then passes the Schur complement on them ([han2023] sec. VI-B).
+    """
+    return tuple(
+        part._replace(plan=plan_ending_with(part, touched[part.first : part.first + part.pattern.size]))
+        for part in parts
+    )
+
+
+def plan_ending_with(part: SoftPart, touched: Bools) -> Plan:
+    """The plan of a part for these last rows (n,), from memory where they were the last ones not long ago."""
+    key = touched.tobytes()
+    plan = part.plans.get(key)
+    if plan is None:
+        last = np.flatnonzero(touched).astype(np.int32)
+        plan = ending_with(part.plan, part.pattern, last)
+        if len(part.plans) >= REMEMBERED:
+            del part.plans[next(islice(part.plans, 1, None))]
+        part.plans[key] = plan
+    return plan
+
+
+@dataclass(frozen=True, eq=False)
+class SparseBlocks:
+    """Matrices of soft bodies, one after the other."""
+
+    parts: tuple[SoftPart, ...]
+    data: Array
+    """(nnzb, 3, 3) blocks of all soft bodies."""
+    pattern: BlockPattern
+    """Where they are, all bodies together."""
+    made: list[BlockFactors] = field(default_factory=list, init=False, repr=False)
+    """Factorisations of the first soft bodies, up to all, each made at its first use."""
+
+    def __getstate__(self) -> dict[str, Any]:
+        """What copies and pickles hold: no factors, which libraries keep in memory of their own, nor other plans."""
+        parts = tuple(part._replace(plans=dict(islice(part.plans.items(), 1))) for part in self.parts)
+        return {"parts": parts, "data": self.data, "pattern": self.pattern, "made": []}
+
+    @property
+    def size(self) -> int:
+        """Number of unknowns."""
+        return 3 * self.pattern.size
+
+    @property
+    def factors(self) -> Iterator[BlockFactors]:
+        """One factorisation per soft body, each made at its first use."""
+        found = self.made
+        for k, part in enumerate(self.parts):
+            if k == len(found):
+                found.append(BlockFactors(part.plan, self.blocks(part)))
+            yield found[k]
+
+    def blocks(self, part: SoftPart) -> Array:
+        """Blocks of the matrix of one soft body."""
+        return self.data[part.first_entry : part.last_entry]
+
+    def solve(self, f: Array, x_out: Array) -> None:
+        """x_out = A^-1 f; a body's factors are made and used while they are in the cache."""
+        for part, factors in zip(self.parts, self.factors, strict=True):
+            x_out[part.rows] = factors.solve(f[part.rows])
+
+    def apply(self, v: Array) -> Array:
+        """A v."""
+        return block_matrix.product(self.pattern, self.data, v)
+
+    def planned(self, parts: tuple[SoftPart, ...]) -> SparseBlocks:
+        """The same with other orders of elimination; these blocks themselves where they are the same ones."""
+        same = all(new.plan is old.plan for new, old in zip(parts, self.parts, strict=True))
+        return self if same else SparseBlocks(parts, self.data, self.pattern)
+
+    def ending_with(self, touched: Bools) -> SparseBlocks:
+        """The same with an order of elimination in which the ``touched`` block rows (nf,) come last."""
+        return self.planned(parts_ending_with(self.parts, touched))
+
+    def least_fill(self) -> SparseBlocks:
+        """The same in orders of elimination that put no rows last, in which solving is cheapest."""
+        return self.ending_with(np.zeros(self.pattern.size, dtype=np.bool_))
+
+    def with_data(self, data: Array) -> SparseBlocks:
+        """The same with other blocks (nnzb, 3, 3), not factorised."""
+        return SparseBlocks(self.parts, data, self.pattern)
+
+
+NO_NODES = SparseBlocks(
+    (), np.zeros((0, 3, 3)), BlockPattern(np.zeros(1, np.int32), np.zeros(0, np.int32), np.zeros(0, np.int32))
+)
+"""Nothing soft."""

@@ -1,0 +1,186 @@
+"""Problems of joints alone, without a contact: linear but for limits and for drives of bounded strength.
+
+Legend: W = J A^-1 J^T, C compliance, D = diag W, eps the proximal term, a share of D.
+
+Rows of joints and springs obey u + C lam = 0, and so do limits that are reached and drives within their strength, the
+*closed* rows. The others are *open*: their impulses are zero or at the bound. With the closed rows known,
+
+    (W + C + eps D) d = -(u + C lam)      on the closed rows,     lam <- lam + d
+
+is one step; where W is regular it is the solution but for eps, and repeated with the same factors it takes the effect
+of eps out. Redundant joints make W singular: the term makes the matrix regular and holds what the rows do not determine
+where it was. Which rows are closed follows from lam and u as in a semi-smooth Newton method (solvers/semismooth.py).
+
+All of it is one compiled call, with a sparse Cholesky factorisation in an order of little fill: sweeps, sparse
+libraries and the choice between methods would cost a small mechanism ten times as much.
+"""
+
+from __future__ import annotations
+
+import time
+from math import inf
+
+import numpy as np
+
+from stickslip.arrays import Array
+from stickslip.contact.laws import BOUNDED, CONTACT, LIMIT, project_row
+from stickslip.contact.problem import ContactProblem
+from stickslip.contact.residual import row_square
+from stickslip.jit import inner_kernel, kernel
+from stickslip.linalg.mixed_cholesky import assemble, factorise, known_order, make_plan, substitute
+from stickslip.solvers.protocol import Solution
+
+PROXIMAL, LEAST_PROXIMAL, MOST_PROXIMAL = 1e-8, 1e-12, 1e-5
+"""eps of the first factorisation, at least, and at most where a pivot vanishes. Smaller ones save substitutions, but
+the rounding of u, over eps, adds to what redundant rows do not determine."""
+SLOW = 0.1
+"""Ratio of residuals of two steps above which eps is what holds them back."""
+FINER = 0.01
+"""Share of the tolerance that is worth another substitution."""
+UNTOUCHED = 1e-4
+"""Share of the tolerance within which impulses are left as they are; larger errors would pile up from step to step."""
+MOST_STEPS = 30
+MOST_FACTORS = 12
+MOST_WORK = 5e7
+"""Multiplications of a factorisation above which others are better at it, and look at the clock."""
+
+
+def solve_joints(problem: ContactProblem, warm: Array | None, tolerance: float, max_iterations: int) -> Solution | None:
+    """The solution from the impulses ``warm`` (m,) or zero; None where there are contacts or it was not found.
+
+    ``tolerance`` is for the scaled residual.
+    """
+    if not problem.A.is_dense or not problem.block_count or (problem.laws.law == CONTACT).any():
+        return None
+    started = time.perf_counter()
+    J = problem.J
+    q, speed = problem.free_constraint_velocity, problem.free_speed
+    lam = np.zeros(len(q)) if warm is None or not np.isfinite(warm).all() else warm.copy()
+    u, unit = np.empty(len(q)), speed if speed > 0.0 else 1.0
+    steps, before, size = _newton(
+        J, known_order(J), problem.response.data, q, problem.laws, problem.diagonal, problem.law_weight,
+        tolerance * unit, min(max_iterations, MOST_STEPS), lam, u,
+    )  # fmt: skip
+    value = size / unit
+    if not value <= tolerance:
+        return None
+    timings = {"joints": time.perf_counter() - started}
+    history = np.array([[0.0, before / unit], [float(steps), value]])
+    return Solution(
+        problem.velocity(lam), lam, "converged", steps, history, timings, method="joints", u=u, residual=value,
+        exact_residual=value,
+    )  # fmt: skip
+
+
+@kernel
+def _newton(J, order, response, q, laws, mobility, weight, goal, most_steps, lam, u):
+    """Newton steps on lam (m,) with u (m,) = W lam + q, both in place, until the natural map is within ``goal``.
+
+    Returns the steps, and the norm of the natural map before and after them; the last is infinite where none were made.
+    """
+    plan = make_plan(J, order)
+    if plan.work > MOST_WORK:
+        return 0, inf, inf
+    rows = lam.shape[0]
+    data, moved = np.empty(plan.size), np.empty(J.column_start[-1])
+    out, was_out = np.zeros(rows, np.bool_), np.zeros(rows, np.bool_)
+    best, x, shift = lam.copy(), np.empty(rows), np.empty(rows)
+    _velocities(J, response, q, lam, moved, u)
+    first = _norm(J.row_start, laws, weight, lam, u)
+    before, smallest = first, first
+    eps, factors, steps, fresh = PROXIMAL, 0, 0, False
+    # what is there already is left alone: only rounding would be added
+    while steps < most_steps and not (steps == 0 and first <= UNTOUCHED * goal):
+        if _open_rows(J.row_start, laws, mobility, lam, u, out):
+            _velocities(J, response, q, lam, moved, u)
+        for k in range(rows):
+            fresh = fresh and out[k] == was_out[k]
+            was_out[k] = out[k]
+        while not fresh:
+            for k in range(rows):
+                shift[k] = laws.compliance[k] + eps * mobility[k]
+            assemble(plan, J, response, shift, out, data)
+            factors += 1
+            fresh = factorise(plan, data)
+            if not fresh:
+                eps *= 100.0
+                if eps > MOST_PROXIMAL or factors >= MOST_FACTORS:
+                    return steps, first, inf
+        for k in range(rows):
+            x[k] = 0.0 if out[k] else -u[k] - laws.compliance[k] * lam[k]
+        substitute(plan, data, x)
+        for k in range(rows):
+            lam[k] += x[k]
+        steps += 1
+        _velocities(J, response, q, lam, moved, u)
+        size = _norm(J.row_start, laws, weight, lam, u)
+        if not size < inf:
+            break
+        if size < smallest:
+            smallest = size
+            best[:] = lam
+        if size <= FINER * goal:
+            break
+        if size > SLOW * before:
+            if smallest <= goal or factors >= MOST_FACTORS:
+                break
+            if eps > LEAST_PROXIMAL:
+                eps, fresh = max(0.01 * eps, LEAST_PROXIMAL), False
+        before = size
+    lam[:] = best
+    _velocities(J, response, q, lam, moved, u)
+    return steps, first, smallest
+
+
+@inner_kernel
+def _velocities(J, response, q, lam, moved, u_out):
+    """u_out = q + J X^T lam with X = J A^-1, whose data are ``response``; moved (nv,) is scratch."""
+    moved[:] = 0.0
+    for c in range(J.row_start.shape[0] - 1):
+        for e in range(J.entry_start[c], J.entry_start[c + 1]):
+            b, at = J.entry_column[e], J.data_start[e]
+            to, width = J.column_start[b], J.column_start[b + 1] - J.column_start[b]
+            for k in range(J.row_start[c], J.row_start[c + 1]):
+                for j in range(width):
+                    moved[to + j] += response[at + j] * lam[k]
+                at += width
+    for c in range(J.row_start.shape[0] - 1):
+        for k in range(J.row_start[c], J.row_start[c + 1]):
+            u_out[k] = q[k]
+        for e in range(J.entry_start[c], J.entry_start[c + 1]):
+            b, at = J.entry_column[e], J.data_start[e]
+            of, width = J.column_start[b], J.column_start[b + 1] - J.column_start[b]
+            for k in range(J.row_start[c], J.row_start[c + 1]):
+                total = 0.0
+                for j in range(width):
+                    total += J.data[at + j] * moved[of + j]
+                u_out[k] += total
+                at += width
+
+
+@inner_kernel
+def _norm(row_start, laws, weight, lam, u):
+    """|F| of the natural map, as contact/residual.py has it."""
+    total = 0.0
+    for c in range(row_start.shape[0] - 1):
+        for k in range(row_start[c], row_start[c + 1]):
+            total += row_square(laws, lam, u, weight[c], c, k)
+    return np.sqrt(total)
+
+
+@inner_kernel
+def _open_rows(row_start, laws, mobility, lam, u, out):
+    """Mark the open rows, and put their impulses where the law wants them; whether one was elsewhere."""
+    changed = False
+    for c in range(row_start.shape[0] - 1):
+        law = laws.law[c]
+        for k in range(row_start[c], row_start[c + 1]):
+            out[k] = not mobility[k] > 0.0
+            kept = 0.0
+            if mobility[k] > 0.0 and law in (LIMIT, BOUNDED):
+                z = lam[k] - (u[k] + laws.compliance[k] * lam[k]) / mobility[k]
+                out[k] = z <= 0.0 if law == LIMIT else abs(z) >= laws.bound[k]
+                kept = project_row(law, z, laws.bound[k])
+            if out[k] and lam[k] != kept:
+                lam[k], changed = kept, True
+    return changed
