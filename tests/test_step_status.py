@@ -31,9 +31,9 @@ def certified(
     sim: Simulation, before: State, result: StepResult, solution: Solution, after: State | None = None
 ) -> Certificate:
     """Certificate of another solution or end of the same step."""
-    solution = judged(sim.solver, result.problem, solution.changed())
+    tampered = judged(sim.solver, result.problem, solution.changed())
     return certify(
-        sim.model, before, after or sim.state, result.problem, solution, result.contacts.gap, H, solver=sim.solver
+        sim.model, before, after or sim.state, result.problem, tampered, result.contacts.gap, H, solver=sim.solver
     )
 
 

@@ -6,7 +6,7 @@ problem and the solution alone; the energy ledger also looks at the states befor
 
 from __future__ import annotations
 
-from dataclasses import asdict, dataclass, replace
+from dataclasses import asdict, dataclass
 from math import isfinite, sqrt
 
 import numpy as np
@@ -31,6 +31,7 @@ SLIP_FRACTION = 1e-6
 """Slip slower than this share of the free constraint velocity |q| is the solver's noise and has no direction."""
 PUSHING = 1e-9
 """Share of the largest normal impulse above which a contact pushes."""
+NO_JOINTS = np.zeros(0)
 
 
 @dataclass(frozen=True)
@@ -85,7 +86,7 @@ class Certificate:
     @property
     def finite(self) -> bool:
         """Whether every number is finite."""
-        return all(isfinite(x) for x in (*vars(self).values(), *vars(self.energy).values()) if isinstance(x, float))
+        return self.energy.finite and all(isfinite(x) for x in vars(self).values() if isinstance(x, float))
 
     def as_dict(self) -> dict[str, object]:
         """Plain nested dict, for JSON and recordings."""
@@ -115,20 +116,16 @@ def certify(
     """
     ahead = h if horizon is None else horizon
     lam, v = solution.lam, solution.v
-    prescribed = np.zeros(problem.row_count) if problem.prescribed is None else problem.prescribed
-    gap_bias = problem.bias - prescribed  # the part of the bias that is no velocity of a body
     u = solution.u if solution.u is not None else problem.constraint_velocity(v)
-    v_before = before.v[model.dynamic].ravel()
-    if soft is not None:
-        v_before = np.concatenate([v_before, soft.v[model.soft.free].ravel()])
     # where solvers give mean velocities, and others for the end, impulses act over these; else over means of both ends
-    u_before = u if solution.v_end is not None else problem.constraint_velocity(v_before)
+    u_before = u if solution.v_end is not None else _velocity_before(model, before, problem, soft)
     still = SLIP_FRACTION * max(problem.free_speed, 1e-12)
     block_work = np.zeros(problem.block_count)
-    numbers = _contact_errors(
-        problem.J.row_start, problem.laws, lam, u, u_before, gap_bias, problem.weight, still, block_work
-    )
-    violation, cone, angle, feeding, friction_work, normal_work, gliding = (float(x) for x in numbers)
+    violation, cone, angle, feeding, friction_work, normal_work, gliding = _contact_errors(
+        problem.J.row_start, problem.laws, lam, u, u_before, problem.bias, problem.prescribed, problem.weight, still,
+        block_work,
+    )  # fmt: skip
+    deepest, farthest = _extremes(gap, after.q, after.node_position)
 
     islands = problem_islands(problem)
     momentum = momentum_error(problem, lam, v)
@@ -136,33 +133,42 @@ def certify(
     energy = step_energy(
         model, before, after, problem, solution, pushes, islands, gap, h, ahead, soft, filling, springs
     )
-    apart = joints.joint_errors(model, after.q, after.joint_broken) if model.joints.count else np.zeros(0)
-    far = max(float(np.abs(after.q[:, :3]).max(initial=0.0)), float(np.abs(after.node_position).max(initial=0.0)))
-    found = Certificate(
-        momentum_error=momentum.linear,
-        angular_momentum_error=momentum.angular,
-        momentum_relative=momentum.share,
-        penetration=max(0.0, -float(gap.min())) if len(gap) else 0.0,
-        velocity_violation=violation,
-        cone_violation=cone / h,
-        direction_error=angle,
-        wrong_dissipation=feeding / h,
-        natural_residual=solution.exact_residual,
-        worst_residual=island_residual(problem, lam, u, islands, POSITION_ROUNDING * far / ahead),
-        gliding_gap=ahead * gliding,
-        joint_error=float(apart.max(initial=0.0)),
-        turn=float(touching_turns(model, after, problem, lam, h).max(initial=0.0)),
+    apart = joints.joint_errors(model, after.q, after.joint_broken) if model.joints.count else NO_JOINTS
+    errors = {
+        "momentum_error": momentum.linear,
+        "angular_momentum_error": momentum.angular,
+        "momentum_relative": momentum.share,
+        "penetration": deepest,
+        "velocity_violation": violation,
+        "cone_violation": cone / h,
+        "direction_error": angle,
+        "wrong_dissipation": feeding / h,
+        "natural_residual": solution.exact_residual,
+        "worst_residual": island_residual(problem, lam, u, islands, POSITION_ROUNDING * farthest / ahead),
+        "gliding_gap": ahead * gliding,
+        "joint_error": float(apart.max(initial=0.0)) if len(apart) else 0.0,
+        "turn": float(touching_turns(model, after, problem, lam, h).max(initial=0.0)),
+    }
+    status = step_status(
+        solution, all(map(isfinite, errors.values())) and energy.ledger.finite, energy.made,
+        relative_joint_error(model, apart), errors["turn"], max(errors["worst_residual"], momentum.share), solver,
+    )  # fmt: skip
+    return Certificate(
+        **errors,
         contacts=len(gap),
         iterations=solution.iterations,
-        converged=False,
-        status="",
+        converged=status == "converged",
+        status=status,
         energy=energy.ledger,
     )
-    status = step_status(
-        solution, found.finite, energy.made, relative_joint_error(model, apart), found.turn,
-        max(found.worst_residual, momentum.share), solver,
-    )  # fmt: skip
-    return replace(found, status=status, converged=status == "converged")
+
+
+def _velocity_before(model: Model, before: State, problem: ContactProblem, soft: SoftMotion | None) -> Array:
+    """Constraint velocities (m,) [m/s] at the start of the step."""
+    if problem.before is not None:
+        return problem.before
+    v = before.v[model.dynamic].ravel()
+    return problem.constraint_velocity(v if soft is None else np.concatenate([v, soft.v[model.soft.free].ravel()]))
 
 
 @kernel
@@ -172,14 +178,31 @@ def _share(impulse, mu):
 
 
 @kernel
-def _contact_errors(row_start, laws, lam, u, u_before, gap_bias, weight, still, work_out):
+def _extremes(gap, q, x):
+    """Deepest overlap (nc,) and farthest coordinate of a body (nb, 7) or a node (nn, 3), both at least zero [m]."""
+    deepest, farthest = 0.0, 0.0
+    for c in range(gap.shape[0]):
+        if -gap[c] > deepest:
+            deepest = -gap[c]
+    for k in range(3):
+        for i in range(q.shape[0]):
+            farthest = max(farthest, abs(q[i, k]))
+        for i in range(x.shape[0]):
+            farthest = max(farthest, abs(x[i, k]))
+    return deepest, farthest
+
+
+@kernel
+def _contact_errors(row_start, laws, lam, u, u_before, bias, prescribed, weight, still, work_out):
     """Violations and works over all blocks.
 
-    ``still`` [m/s]: slip below it has no direction. work_out (n,): what friction, normals and limits do. Returns the
-    largest forbidden approach, the largest cone violation [N s], the largest direction error [rad], the power-like
-    impulse work with the wrong sign, the work of friction, that of normal impulses of rigid contacts and of limits,
-    and the fastest opening of contacts that push.
+    Work is done over velocities of bodies, without what gaps make of the bias: ``prescribed`` is (m,) the rest of it,
+    or None: nothing. ``still`` [m/s]: slip below it has no direction. work_out (n,): what friction, normals and limits
+    do. Returns the largest forbidden approach, the largest cone violation [N s], the largest direction error [rad], the
+    power-like impulse work with the wrong sign, the work of friction, that of normal impulses of rigid contacts and of
+    limits, and the fastest opening of contacts that push.
     """
+    gap_bias = bias if prescribed is None else bias - prescribed
     largest = 0.0
     for c in range(row_start.shape[0] - 1):
         if laws.law[c] == CONTACT:

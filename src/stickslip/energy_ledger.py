@@ -7,6 +7,7 @@ heavy neighbour has so much energy that what numerics gave a light body is not s
 from __future__ import annotations
 
 from dataclasses import dataclass
+from math import isfinite
 from typing import NamedTuple
 
 import numpy as np
@@ -17,10 +18,10 @@ from stickslip.contact.islands import ProblemIslands
 from stickslip.contact.problem import ContactProblem
 from stickslip.dynamics import joints
 from stickslip.dynamics.contact_springs import spring_energies
-from stickslip.dynamics.energy import body_energies, energies, soft_energies
+from stickslip.dynamics.energy import body_energy, soft_energies
 from stickslip.dynamics.rigid_bodies import scatter
 from stickslip.dynamics.soft_bodies import SoftMotion
-from stickslip.linalg.vectors import inner
+from stickslip.jit import kernel
 from stickslip.model import Model
 from stickslip.solvers.protocol import Solution
 from stickslip.state import State
@@ -56,6 +57,11 @@ class EnergyLedger:
     def total(self) -> float:
         """Mechanical energy after the step [J]."""
         return self.kinetic + self.potential + self.elastic
+
+    @property
+    def finite(self) -> bool:
+        """Whether every number is finite."""
+        return all(map(isfinite, vars(self).values()))
 
 
 class Pushes(NamedTuple):
@@ -98,18 +104,14 @@ def step_energy(
 ) -> StepEnergy:
     """The energy of a step of length h; arguments as those of ``certificate.certify``."""
     lam = solution.lam
-    prescribed = np.zeros(problem.row_count) if problem.prescribed is None else problem.prescribed
-    kinetic_0, potential_0 = energies(model, before.q, before.v)
-    kinetic, potential = energies(model, after.q, after.v)
     # where solvers give mean velocities, and others for the end, impulses act over these; else over means of both ends
     mean = 0.5 * (before.v + after.v) if solution.v_end is None else scatter(model, before.v, solution.v)
     elastic_0, elastic, damping, drive_work, broken = _joint_energies(model, before, after, mean, h)
     # user forces act over the mean velocity of the step; contact impulses do, too (see docs/notation.md)
-    work = h * float(np.sum(before.force[model.dynamic] * mean[model.dynamic]))
-    work += drive_work - float(inner(lam, prescribed))
-    books = _Books(model, islands, problem)
-    books.add_bodies(before, after, mean, h)
-    books.add_blocks(pushes.work, lam * prescribed)
+    books = _Books(model, islands)
+    rigid = books.add_rigid(problem, before, after, mean, lam, pushes.work, h)
+    kinetic_0, potential_0, kinetic, potential = rigid.kinetic_0, rigid.potential_0, rigid.kinetic, rigid.potential
+    work = rigid.user_work + (drive_work - rigid.carried)
     if model.joints.count:
         books.add_joints(before, after, mean, h)
     if soft is not None:
@@ -140,38 +142,52 @@ def step_energy(
     return StepEnergy(ledger, books.made())
 
 
+class RigidEnergies(NamedTuple):
+    """Energies of all rigid bodies over a step [J]."""
+
+    user_work: float
+    """Work of the user's forces."""
+    kinetic_0: float
+    potential_0: float
+    kinetic: float
+    potential: float
+    carried: float
+    """Work of the constraints on bodies with prescribed motion."""
+
+
 class _Books:
     """Energy by island; all that is soft, with what touches it, is one island here."""
 
-    def __init__(self, model: Model, islands: ProblemIslands, problem: ContactProblem) -> None:
+    def __init__(self, model: Model, islands: ProblemIslands) -> None:
         self.model, self.count = model, islands.island_count + 1
+        self.body, self.block = islands.column, islands.block
         bodies = len(model.dynamic)
-        merged = np.arange(islands.island_count)
-        merged[islands.column[bodies:]] = islands.island_count
-        self.body, self.block = merged[islands.column[:bodies]], merged[islands.block]
-        self.block_rows = np.diff(problem.J.row_start)
+        if len(islands.column) > bodies:
+            merged = np.arange(islands.island_count, dtype=np.int32)
+            merged[islands.column[bodies:]] = islands.island_count
+            self.body, self.block = merged[islands.column[:bodies]], merged[islands.block]
         # [J] energy had at the start or given by the user; gained in all; given by what the ledger knows
-        self.known, self.change, self.given = (np.zeros(self.count) for _ in range(3))
+        self.known, self.change, self.given = np.zeros((3, self.count))
 
     def _sum(self, island: NDArray[np.integer], values: Array) -> Array:
         return np.asarray(np.bincount(island, values, self.count), dtype=np.float64)
 
-    def add_bodies(self, before: State, after: State, mean: Array, h: float) -> None:
-        """Kinetic and potential energy, and the user's forces."""
-        kinetic_0, potential_0 = body_energies(self.model, before.q, before.v)
-        kinetic, potential = body_energies(self.model, after.q, after.v)
-        rows = self.model.dynamic
-        work = h * np.sum(before.force[rows] * mean[rows], axis=1)
-        risen = potential - potential_0
-        self.change += self._sum(self.body, kinetic - kinetic_0 + risen)
-        self.given += self._sum(self.body, work)
-        self.known += self._sum(self.body, kinetic_0 + np.abs(risen) + np.abs(work))
+    def add_rigid(
+        self, problem: ContactProblem, before: State, after: State, mean: Array, lam: Array, block_work: Array, h: float
+    ) -> RigidEnergies:
+        """Energies of rigid bodies, the user's forces, and the work (n,) of contacts and limits.
 
-    def add_blocks(self, work: Array, carried: Array) -> None:
-        """Work (n,) of contacts and limits, and that (m,) which bodies with prescribed motion take."""
-        block = np.repeat(self.block, self.block_rows)
-        self.given += self._sum(self.block, work) - self._sum(block, carried)
-        self.known += np.abs(self._sum(block, carried))
+        What bodies with prescribed motion take is lam (m,) times their part of the bias.
+        """
+        model = self.model
+        prescribed = np.zeros(problem.row_count) if problem.prescribed is None else problem.prescribed
+        pushed = np.empty((len(model.dynamic), 6))
+        found = _add_rigid(
+            model.dynamic, model.mass, model.inertia, model.gravity, before.q, before.v, after.q, after.v, mean,
+            before.force, h, self.body, self.block, problem.J.row_start, block_work, lam, prescribed, self.known,
+            self.change, self.given, pushed,
+        )  # fmt: skip
+        return RigidEnergies(h * float(pushed.sum()), *found)
 
     def add_joints(self, before: State, after: State, mean: Array, h: float) -> None:
         """Springs, dampers and drives of joints, and what it takes to close those that were apart."""
@@ -209,9 +225,7 @@ class _Books:
         Impulses act over mean velocities, weights over those at the end: what counts is energy that numerics made and
         that is still there.
         """
-        gained = np.minimum(self.change - self.given, self.change)
-        share = gained / np.maximum(self.known, LEAST_GAIN)
-        return float(share.max(initial=0.0)) if np.isfinite(share).all() else np.inf
+        return float(_made(self.known, self.change, self.given))
 
 
 def _joint_energies(
@@ -233,3 +247,52 @@ def _joint_energies(
         joints.drive_work(model, after.q, mean, after.joint_impulse),
         stored - elastic,
     )
+
+
+@kernel
+def _add_rigid(
+    dynamic, mass, inertia, gravity, q_0, v_0, q, v, mean, force, h, body_island, block_island, row_start, block_work,
+    lam, prescribed, known_out, change_out, given_out, pushed_out,
+):  # fmt: skip
+    """Book bodies and constraint blocks by island, into books that come in zeroed; see ``_Books.add_rigid``.
+
+    pushed_out (nd, 6): powers of the user's forces. Returns all but the first field of RigidEnergies.
+    """
+    kinetic_0, potential_0, kinetic, potential, carried = 0.0, 0.0, 0.0, 0.0, 0.0
+    for b in range(dynamic.shape[0]):
+        i, to = dynamic[b], body_island[b]
+        moving_0, turning_0, height_0 = body_energy(i, mass, inertia, gravity, q_0, v_0)
+        moving, turning, height = body_energy(i, mass, inertia, gravity, q, v)
+        kinetic_0, kinetic = kinetic_0 + moving_0 + turning_0, kinetic + moving + turning
+        potential_0, potential = potential_0 - height_0, potential - height
+        power = 0.0
+        for k in range(6):
+            pushed_out[b, k] = force[i, k] * mean[i, k]
+            power += pushed_out[b, k]
+        risen, work = height_0 - height, h * power
+        change_out[to] += (moving + turning) - (moving_0 + turning_0) + risen
+        given_out[to] += work
+        known_out[to] += (moving_0 + turning_0) + abs(risen) + abs(work)
+    worked, taken = np.zeros(known_out.shape[0]), np.zeros(known_out.shape[0])
+    for c in range(row_start.shape[0] - 1):
+        to = block_island[c]
+        worked[to] += block_work[c]
+        for r in range(row_start[c], row_start[c + 1]):
+            taken[to] += lam[r] * prescribed[r]
+            carried += lam[r] * prescribed[r]
+    for to in range(known_out.shape[0]):
+        given_out[to] += worked[to] - taken[to]
+        known_out[to] += abs(taken[to])
+    return kinetic_0, potential_0, kinetic, potential, carried
+
+
+@kernel
+def _made(known, change, given):
+    """See ``_Books.made``."""
+    most = 0.0
+    for i in range(known.shape[0]):
+        share = min(change[i] - given[i], change[i]) / max(known[i], LEAST_GAIN)
+        if not abs(share) < np.inf:  # not a number, or beyond all numbers
+            return np.inf
+        most = max(most, share)
+    return most

@@ -5,6 +5,8 @@ docs/certificates.md says what each word promises.
 
 from __future__ import annotations
 
+from math import sqrt
+
 import numpy as np
 
 from stickslip.arrays import Array
@@ -12,6 +14,7 @@ from stickslip.contact.laws import CONTACT
 from stickslip.contact.problem import ContactProblem
 from stickslip.geometry import rotation
 from stickslip.geometry.shapes import CAPSULE, CYLINDER
+from stickslip.jit import kernel
 from stickslip.model import Model
 from stickslip.solvers.protocol import Solution, Solver
 from stickslip.state import State
@@ -66,26 +69,24 @@ def touching_turns(model: Model, after: State, problem: ContactProblem, lam: Arr
 
     Balls turn without moving their surface, cylinders and capsules about their axes; these turns do not count.
     """
-    J, bodies = problem.J, len(model.dynamic)
-    pushing = (problem.laws.law == CONTACT) & (lam[J.row_start[:-1]] > 0.0)
-    column = J.entry_column[np.repeat(pushing, np.diff(J.entry_start))]
-    touched = np.zeros(bodies, dtype=np.bool_)
-    touched[column[column < bodies]] = True
-    body = model.dynamic[touched]
-    body = body[model.lever[body] > 0.0]
-    omega = after.v[body, 3:].copy()
-    fast = np.flatnonzero(h * np.linalg.norm(omega, axis=1) > MOST_TURN)
-    for k in fast:  # few, if any
-        axis = _axis(model, int(body[k]), after.q[body[k]])
-        if axis is not None:
-            omega[k] -= (omega[k] @ axis) * axis
+    J = problem.J
     turn = np.zeros(model.body_count)
-    turn[body] = h * np.sqrt((omega * omega).sum(axis=1))
+    most = _touching_turns(
+        J.row_start, J.entry_start, J.entry_column, problem.laws.law, lam, model.dynamic, model.lever, after.v, h, turn
+    )
+    if most > MOST_TURN:
+        for body in np.flatnonzero(turn > MOST_TURN):  # few, if any
+            axis = _axis(model, int(body), after.q[body])
+            if axis is not None:
+                omega = after.v[body, 3:] - (after.v[body, 3:] @ axis) * axis
+                turn[body] = h * np.sqrt((omega * omega).sum())
     return turn
 
 
 def relative_joint_error(model: Model, errors: Array) -> float:
     """Largest of the errors (nj,) [m] of joints over the size of the smaller body that each joins."""
+    if not len(errors):
+        return 0.0
     tables = model.joints
     size = np.full(tables.count, np.inf)
     reach = np.zeros(model.body_count)
@@ -105,3 +106,23 @@ def _axis(model: Model, body: int, q: Array) -> Array | None:
         return None
     own = rotation.matrix(model.shape_rotation[shapes[0]])[:, 2]
     return np.asarray(rotation.matrix(q[3:]) @ own)
+
+
+@kernel
+def _touching_turns(row_start, entry_start, entry_column, law, lam, dynamic, lever, v, h, turn_out):
+    """Turns (nb,) of bodies that contacts push, by all of their angular velocities; turn_out comes in zeroed.
+
+    Returns the largest one. Columns beyond the dynamic bodies are those of nodes.
+    """
+    most = 0.0
+    for c in range(law.shape[0]):
+        if law[c] != CONTACT or not lam[row_start[c]] > 0.0:
+            continue
+        for e in range(entry_start[c], entry_start[c + 1]):
+            if entry_column[e] >= dynamic.shape[0]:
+                continue
+            i = dynamic[entry_column[e]]
+            if lever[i] > 0.0:
+                turn_out[i] = h * sqrt(v[i, 3] * v[i, 3] + v[i, 4] * v[i, 4] + v[i, 5] * v[i, 5])
+                most = max(most, turn_out[i])
+    return most

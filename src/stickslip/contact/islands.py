@@ -11,7 +11,8 @@ import numpy as np
 
 from stickslip.arrays import Ints
 from stickslip.contact.problem import ContactProblem
-from stickslip.linalg.islands import find_islands
+from stickslip.jit import kernel
+from stickslip.linalg.islands import find_islands, label_blocks
 
 
 class ProblemIslands(NamedTuple):
@@ -28,8 +29,10 @@ class ProblemIslands(NamedTuple):
 def judged_together(problem: ContactProblem) -> Ints:
     """(columns,) which column blocks are judged together: those of a soft body, and of what stiff joints join."""
     group = problem.A.bodies(len(problem.J.column_start) - 1)
+    if problem.A.has_soft or problem.J.over_bodies:
+        return group
     particles = np.diff(problem.J.column_start) == 3
-    if problem.A.has_soft or not particles.any():
+    if not particles.any():
         return group
     # elements are rows: a soft body is what they join
     islands = find_islands(problem.J)
@@ -50,16 +53,22 @@ def problem_islands(problem: ContactProblem) -> ProblemIslands:
     if problem.A.is_given:
         one = np.zeros(problem.block_count, dtype=np.int32)
         return ProblemIslands(1, one, np.zeros(columns, dtype=np.int32))
-    group = judged_together(problem)
-    found = find_islands(problem.J._replace(entry_column=group[problem.J.entry_column]))
-    block = np.empty(problem.block_count, dtype=np.int32)
-    block[found.order] = np.repeat(np.arange(found.island_count, dtype=np.int32), np.diff(found.start))
-    column = np.full(columns, -1, dtype=np.int32)
-    column[found.column_order] = np.repeat(np.arange(found.island_count, dtype=np.int32), np.diff(found.column_start))
-    column = column[group]
-    alone = column < 0
-    if alone.any():
-        names, number = np.unique(group[alone], return_inverse=True)
-        column[alone] = found.island_count + number
-        return ProblemIslands(found.island_count + len(names), block, column)
-    return ProblemIslands(found.island_count, block, column)
+    block, column = np.empty(problem.block_count, dtype=np.int32), np.empty(columns, dtype=np.int32)
+    count = _label(problem.J.entry_start, problem.J.entry_column, judged_together(problem), block, column)
+    return ProblemIslands(int(count), block, column)
+
+
+@kernel
+def _label(entry_start, entry_column, group, block_out, column_out):
+    """Islands of blocks, numbered by their first block, then of groups of columns that no block touches, by the first.
+
+    A group (columns,) has the number of its first column. Returns the number of islands.
+    """
+    island = np.empty(group.shape[0], dtype=np.int32)
+    count = label_blocks(entry_start, group[entry_column], block_out, island)
+    for b in range(group.shape[0]):
+        if island[group[b]] < 0:
+            island[group[b]] = count
+            count += 1
+        column_out[b] = island[group[b]]
+    return count

@@ -24,6 +24,8 @@ from stickslip.contact.islands import judged_together
 from stickslip.contact.problem import ContactProblem
 from stickslip.jit import kernel
 from stickslip.linalg import block_rows
+from stickslip.linalg.block_rows import act_contacts
+from stickslip.linalg.dense_blocks import rigid_product
 from stickslip.linalg.vectors import length
 from stickslip.tolerances import SPEED_NOISE
 
@@ -41,32 +43,62 @@ class MomentumError(NamedTuple):
 
 def momentum_error(problem: ContactProblem, lam: Array, v: Array) -> MomentumError:
     """Errors of momentum of impulses lam (m,) and velocities v (nv,)."""
-    impulse = block_rows.apply_transpose(problem.J, lam)
-    A = problem.masses
+    J, momentum, A = problem.J, problem.momentum, problem.masses
+    blocks, entries = A.dense, block_rows.rigid_contacts(J)
+    if entries is not None and A.is_dense and A is momentum.A and momentum.missing is None:
+        found = _worst_of_bodies(  # the common case, in one call
+            J.row_start, J.entry_start, J.entry_column, J.data_start, J.data, J.column_start, entries, lam,
+            lam.reshape(-1, entries.shape[1]), blocks.data, blocks.data_start, blocks.data.reshape(-1, 6, 6),
+            v.reshape(-1, 6), momentum.at.reshape(-1, 6), problem.momentum_size,
+        )  # fmt: skip
+        return MomentumError(*found)
+    impulse = block_rows.apply_transpose(J, lam)
     if A.is_given:
         gained, caused = v - problem.v_free, A.solve(impulse)
         error, size = float(length(gained - caused)), float(length(gained) + length(caused))
         return MomentumError(error, 0.0, error / size if size > 0.0 else 0.0)
-    blocks, group = A.dense, judged_together(problem)
+    group = judged_together(problem)
     pushes = np.zeros(problem.unknown_count)
-    _add_sizes(problem.J, lam, pushes)
+    _add_sizes(J.row_start, J.entry_start, J.entry_column, J.data_start, J.data, J.column_start, lam, pushes)
     found = _worst(
-        problem.J.column_start, group, int(group.max(initial=-1)) + 1, blocks.start, blocks.data_start, blocks.data,
-        problem.momentum.gain(v), impulse, A.apply(v), pushes, problem.momentum_size,
+        J.column_start, group, int(group.max(initial=-1)) + 1, blocks.start, blocks.data_start, blocks.data,
+        momentum.gain(v), impulse, A.apply(v), pushes, problem.momentum_size,
     )  # fmt: skip
-    return MomentumError(*(float(number) for number in found))
+    return MomentumError(*found)
 
 
 @kernel
-def _add_sizes(J, lam, f_out):
+def _worst_of_bodies(
+    row_start, entry_start, entry_column, data_start, data, column_start, entries, lam, lam_of, masses, masses_start,
+    blocks, v, at, inner,
+):  # fmt: skip
+    """What ``_worst`` finds where all rows are contacts of rigid bodies: J by its arrays and as ``entries`` (ne, k, 6).
+
+    lam (m,) and the same as lam_of (n, k); masses (36 nb,) and the same as blocks (nb, 6, 6); v, at (nb, 6).
+    """
+    bodies = blocks.shape[0]
+    impulse, gained, held = np.zeros((bodies, 6)), np.empty((bodies, 6)), np.empty((bodies, 6))
+    pushes = np.zeros(6 * bodies)
+    act_contacts(entry_start, entry_column, entries, lam_of, impulse)
+    rigid_product(blocks, v - at, gained)
+    rigid_product(blocks, v, held)
+    _add_sizes(row_start, entry_start, entry_column, data_start, data, column_start, lam, pushes)
+    return _worst(
+        column_start, np.arange(bodies), bodies, column_start, masses_start, masses, gained.ravel(), impulse.ravel(),
+        held.ravel(), pushes, inner,
+    )  # fmt: skip
+
+
+@kernel
+def _add_sizes(row_start, entry_start, entry_column, data_start, data, column_start, lam, f_out):
     """|J|^T |lam|: impulses that cancel each other at a body count with both."""
-    for c in range(J.row_start.shape[0] - 1):
-        for e in range(J.entry_start[c], J.entry_start[c + 1]):
-            b = J.entry_column[e]
-            first, width, at = J.column_start[b], J.column_start[b + 1] - J.column_start[b], J.data_start[e]
-            for r in range(J.row_start[c], J.row_start[c + 1]):
+    for c in range(row_start.shape[0] - 1):
+        for e in range(entry_start[c], entry_start[c + 1]):
+            b = entry_column[e]
+            first, width, at = column_start[b], column_start[b + 1] - column_start[b], data_start[e]
+            for r in range(row_start[c], row_start[c + 1]):
                 for j in range(width):
-                    f_out[first + j] += abs(J.data[at + j] * lam[r])
+                    f_out[first + j] += abs(data[at + j] * lam[r])
                 at += width
 
 

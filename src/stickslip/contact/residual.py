@@ -81,18 +81,11 @@ def island_residual(problem: ContactProblem, lam: Array, u: Array, islands: Prob
 
     ``noise`` [m/s]: |q| below it is what rounding makes; SPEED_NOISE of an island's free velocities is so, too.
     """
-    squares, free, size = (np.zeros(islands.island_count) for _ in range(3))
-    v = problem.momentum.at
-    np.add.at(size, np.repeat(islands.column, np.diff(problem.J.column_start)), v * v)
-    _island_squares(
+    return _worst_island(
         problem.J.row_start, problem.laws, lam, problem.law_velocity(lam, u), problem.law_weight,
-        problem.torsion_length, problem.measured_velocity, islands.block, squares, free,
+        problem.torsion_length, problem.measured_velocity, islands.island_count, islands.block, islands.column,
+        problem.J.column_start, problem.momentum.at, problem.free_speed, noise,
     )  # fmt: skip
-    if problem.free_speed > float(length(problem.measured_velocity)):  # who made the problem knows more of its rounding
-        noise = max(noise, problem.free_speed)
-    scale = np.maximum(np.maximum(np.sqrt(free), SPEED_NOISE * np.sqrt(size)), noise)
-    share = np.sqrt(squares) / np.where(scale > 0.0, scale, 1.0)
-    return float(share.max(initial=0.0))
 
 
 def _map(problem: ContactProblem, lam: Array, u: Array, weight: Array, law: Law) -> float:
@@ -116,6 +109,28 @@ def _natural_map(row_start, laws, lam, u, weight, torsion_length, opening):
             for k in range(row_start[c], row_start[c + 1]):
                 total += row_square(laws, lam, u, weight[c], c, k)
     return sqrt(total)
+
+
+@kernel
+def _worst_island(
+    row_start, laws, lam, u, weight, torsion_length, q, count, block, column, column_start, v, free_speed, noise
+):  # fmt: skip
+    """Largest |F| over |q| of an island; block (n,) and column (columns,): islands, v (nv,): free velocities."""
+    squares, free, size = np.zeros(count), np.zeros(count), np.zeros(count)
+    _island_squares(row_start, laws, lam, u, weight, torsion_length, q, block, squares, free)
+    for b in range(column.shape[0]):
+        for i in range(column_start[b], column_start[b + 1]):
+            size[column[b]] += v[i] * v[i]
+    if free_speed > length(q):  # who made the problem knows more of its rounding
+        noise = max(noise, free_speed)
+    worst = 0.0
+    for i in range(count):
+        scale = max(sqrt(free[i]), SPEED_NOISE * sqrt(size[i]), noise)
+        share = sqrt(squares[i]) / (scale if scale > 0.0 else 1.0)
+        if np.isnan(share):
+            return share
+        worst = max(worst, share)
+    return worst
 
 
 @kernel

@@ -25,13 +25,6 @@ def energies(model: Model, q: Array, v: Array) -> tuple[float, float]:
     return float(kinetic), float(potential)
 
 
-def body_energies(model: Model, q: Array, v: Array) -> tuple[Array, Array]:
-    """The same (nd,) body by body."""
-    kinetic, potential = np.empty(len(model.dynamic)), np.empty(len(model.dynamic))
-    _body_energies(model.dynamic, model.mass, model.inertia, model.gravity, q, v, kinetic, potential)
-    return kinetic, potential
-
-
 class SoftEnergies(NamedTuple):
     """Energies of soft bodies over a step [J]."""
 
@@ -124,23 +117,26 @@ def _node_energies(free, mass, gravity, x, v):
 
 
 @kernel
-def _body_energies(dynamic, mass, inertia, gravity, q, v, kinetic_out, potential_out):
-    """Energies of each body for itself."""
-    for b in range(dynamic.shape[0]):
-        kinetic_out[b], potential_out[b] = _energies(dynamic[b : b + 1], mass, inertia, gravity, q, v)
-
-
-@kernel
 def _energies(dynamic, mass, inertia, gravity, q, v):
     """Sum of m v^2 / 2 + w . I w / 2, and of -m g . x."""
     kinetic = 0.0
     potential = 0.0
     for b in range(dynamic.shape[0]):
-        i = dynamic[b]
-        m = mass[i]
-        kinetic += 0.5 * m * (v[i, 0] * v[i, 0] + v[i, 1] * v[i, 1] + v[i, 2] * v[i, 2])
-        R = quat_matrix((q[i, 3], q[i, 4], q[i, 5], q[i, 6]))
-        omega = mat_t_vec(R, (v[i, 3], v[i, 4], v[i, 5]))
-        kinetic += 0.5 * dot(omega, mat_vec(load_matrix(inertia, i), omega))
-        potential -= m * (gravity[0] * q[i, 0] + gravity[1] * q[i, 1] + gravity[2] * q[i, 2])
+        moving, turning, height = body_energy(dynamic[b], mass, inertia, gravity, q, v)
+        kinetic += moving
+        kinetic += turning
+        potential -= height
     return kinetic, potential
+
+
+@kernel
+def body_energy(i, mass, inertia, gravity, q, v):
+    """m v^2 / 2, w . I w / 2 and m g . x [J] of body i."""
+    m = mass[i]
+    R = quat_matrix((q[i, 3], q[i, 4], q[i, 5], q[i, 6]))
+    omega = mat_t_vec(R, (v[i, 3], v[i, 4], v[i, 5]))
+    return (
+        0.5 * m * (v[i, 0] * v[i, 0] + v[i, 1] * v[i, 1] + v[i, 2] * v[i, 2]),
+        0.5 * dot(omega, mat_vec(load_matrix(inertia, i), omega)),
+        m * (gravity[0] * q[i, 0] + gravity[1] * q[i, 1] + gravity[2] * q[i, 2]),
+    )

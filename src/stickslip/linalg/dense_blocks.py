@@ -135,7 +135,7 @@ def product(blocks: DenseBlocks, data: Array, x: Array, uniform: int) -> Array:
     """Blocks in ``data`` times x; ``uniform``: unknowns of every block, or 0 where they differ."""
     y = np.zeros(len(x))
     if uniform == BODY and len(x) == BODY * (len(blocks.start) - 1):
-        _rigid_product(data.reshape(-1, 6, 6), x.reshape(-1, 6), y.reshape(-1, 6))
+        rigid_product(data.reshape(-1, 6, 6), x.reshape(-1, 6), y.reshape(-1, 6))
     else:
         _block_product(blocks.start, blocks.data_start, data, x, y)
     return y
@@ -179,7 +179,7 @@ def _rigid_inverses(inverse, compact_out):
 
 
 @kernel
-def _rigid_product(blocks, x, y_out):
+def rigid_product(blocks, x, y_out):
     """y_out = blocks x for blocks (nb, 6, 6)."""
     for b in range(blocks.shape[0]):
         m, f = blocks[b], x[b]

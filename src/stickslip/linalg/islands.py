@@ -39,7 +39,7 @@ def find_islands(J: BlockRows) -> Islands:
     """Islands of the constraint blocks of J, in time linear in its entries."""
     blocks, columns = J.block_count, len(J.column_start) - 1
     label, column_label = np.empty(blocks, dtype=np.int32), np.empty(columns, dtype=np.int32)
-    count = _label(J.entry_start, J.entry_column, label, column_label)
+    count = label_blocks(J.entry_start, J.entry_column, label, column_label)
     islands = Islands(
         np.zeros(count + 1, dtype=np.int32),
         np.empty(blocks, dtype=np.int32),
@@ -63,7 +63,7 @@ def coupled_islands(row_start: Ints, indptr: Ints, indices: Ints) -> Islands:
 
 
 @kernel
-def _label(entry_start, entry_column, label_out, column_label_out):
+def label_blocks(entry_start, entry_column, label_out, column_label_out):
     """Island of every block, and of every column block or -1; returns the number of islands."""
     blocks, columns = label_out.shape[0], column_label_out.shape[0]
     parent = np.arange(columns)
