@@ -76,7 +76,7 @@ def given_blocks(J: BlockRows, A: Inertia) -> BlockRows | None:
     if isinstance(A, BlockDiagonal) or not all_sized(J.row_start, 3):
         return None
     if isinstance(A, GivenInverse) and len(A.data) == J.row_count**2:
-        return full_blocks(A.data.reshape(J.row_count, -1), J.row_start)
+        return full_blocks(A.data.reshape(J.row_count, J.row_count), J.row_start)
     return _in_threes(_sparse_inverse(A, J.column_count), J)
 
 
