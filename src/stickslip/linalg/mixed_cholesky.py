@@ -4,8 +4,9 @@ S is J X^T + diag over constraint blocks, X = J A^-1 with the entries of J, so t
 column block has both. The order is of least degree, which makes no fill in trees of joints; all loops are compiled
 ones over blocks, since blocks of a few rows are too small for BLAS and the pattern too small for a library:
 
-    plan = planned(J)
-    data = np.zeros(plan.size);  assemble(...), factorise(plan, data), substitute(plan, data, x)   # inside kernels
+    plan = make_plan(J, known_order(J))
+    data = np.empty(plan.size)
+    assemble(plan, J, response, shift, out, data);  factorise(plan, data);  substitute(plan, data, x)
 """
 
 from __future__ import annotations
@@ -14,7 +15,7 @@ from typing import NamedTuple
 
 import numpy as np
 
-from stickslip.arrays import Array, Ints, LongInts
+from stickslip.arrays import Ints, LongInts
 from stickslip.jit import inner_kernel, kernel
 from stickslip.linalg.block_rows import BlockRows, movers
 from stickslip.linalg.minimum_degree import minimum_degree
@@ -52,11 +53,6 @@ class MixedPlan(NamedTuple):
     """Numbers of L."""
     work: float
     """Multiplications of a factorisation."""
-
-
-def planned(J: BlockRows) -> MixedPlan:
-    """The plan for S of the constraint blocks of J; it depends on the layout of J alone."""
-    return make_plan(J, known_order(J))
 
 
 def known_order(J: BlockRows) -> Ints:
@@ -320,13 +316,3 @@ def substitute(plan, data, x):
             for c in range(r + 1, width):
                 total -= data[own + c * width + r] * x[first + c]
             x[first + r] = total / data[own + r * width + r]
-
-
-def solved(plan: MixedPlan, J: BlockRows, response: Array, shift: Array, b: Array) -> Array | None:
-    """x (m,) with (J X^T + diag(shift)) x = b, or None where the matrix is not positive definite."""
-    data, x = np.empty(plan.size), b.copy()
-    assemble(plan, J, response, shift, np.zeros(len(b), dtype=np.bool_), data)
-    if not factorise(plan, data):
-        return None
-    substitute(plan, data, x)
-    return x
