@@ -2,92 +2,11 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
-
 import numpy as np
 
 from stickslip.jit import kernel
 from stickslip.linalg import block_rows
 from stickslip.linalg.block_rows import BlockRows
-
-if TYPE_CHECKING:
-<<<<<<< HEAD
-    pass
-=======
-    from scipy.sparse import csr_array
-
-
-def impulse_response(J: BlockRows, A: Inertia) -> BlockRows:
-    """J A^-1 as block rows: what a unit impulse of each row does to the velocities.
-
-    For a block-diagonal A it has the entries of J. For a given inverse every constraint reaches as many
-    column blocks as its column of A^-1 J^T has.
-    """
-    if isinstance(A, BlockDiagonal):
-        data = np.empty_like(J.data)
-        entries = block_rows.rigid_contacts(J)
-        if entries is not None:
-            inverse, answers = A.inverse.reshape(-1, 6, 6), data.reshape(entries.shape)
-            _impulse_response_contacts(J.entry_column, entries, inverse, answers)
-        else:
-            _impulse_response(J, A.data_start, A.inverse, data)
-        return J._replace(data=data)
-    answers = (_sparse_inverse(A, J.column_count) @ to_sparse(J).T).T
-    if not (all_sized(J.row_start, 3) and all_sized(J.column_start, 3)):  # with joints
-        return from_sparse(answers.tocsr(), J.row_start, J.column_start)
-    return _in_threes(answers, J)
-
-
-def diagonal(J: BlockRows, A: Inertia) -> Array:
-    """diag W, shape (m,) [1/kg]."""
-    if isinstance(A, SparseInertia):
-        return np.asarray(assemble(J, A).diagonal(), dtype=np.float64)
-    diagonal_out = np.zeros(J.row_count)
-    if isinstance(A, GivenInverse):
-        if not all_sized(J.row_start, 3):
-            return np.asarray(assemble(J, A).diagonal(), dtype=np.float64)
-        _given_diagonal(A.data, A.indices, A.indptr, diagonal_out)  # J = I
-        return diagonal_out
-    entries = block_rows.rigid_contacts(J)
-    if entries is not None:
-        inverse = A.inverse.reshape(-1, 6, 6)
-        _diagonal_contacts(J.entry_start, J.entry_column, entries, inverse, diagonal_out.reshape(-1, entries.shape[1]))
-    else:
-        _diagonal(J, A.data_start, A.inverse, diagonal_out)
-    return diagonal_out
-
-
-def apply(J: BlockRows, A: Inertia, lam: Array) -> Array:
-    """W lam, shape (m,)."""
-    return block_rows.apply(J, inertia.solve(A, block_rows.apply_transpose(J, lam)))
-
-
-def assemble(J: BlockRows, A: Inertia) -> csr_array:
-    """W as a sparse matrix (m, m)."""
-    if isinstance(A, SparseInertia):
-        return _sparse_inverse(given_inverse(*dense_delassus(J, A)), J.row_count)
-    rows = to_sparse(J)
-    return rows @ _sparse_inverse(A, J.column_count) @ rows.T
-
-
-def given_blocks(J: BlockRows, A: Inertia) -> BlockRows | None:
-    """W as block rows where it was given as it is: J = I, contacts of three rows; else None."""
-    if isinstance(A, BlockDiagonal) or not all_sized(J.row_start, 3):
-        return None
-    if isinstance(A, GivenInverse) and len(A.data) == J.row_count**2:
-        return full_blocks(A.data.reshape(J.row_count, J.row_count), J.row_start)
-    return _in_threes(_sparse_inverse(A, J.column_count), J)
-
-
-def _in_threes(matrix: csr_array, J: BlockRows) -> BlockRows:
-    """A matrix over the rows of contacts of three rows each, as block rows."""
-    blocks = matrix.tobsr((3, 3))
-    blocks.sort_indices()
-    number = np.arange(len(blocks.indices) + 1, dtype=np.int32)
-    start, column = blocks.indptr.astype(np.int32), blocks.indices.astype(np.int32)
-    data = np.ascontiguousarray(blocks.data).ravel()
-    return BlockRows(J.row_start, start, column, 9 * number, data, J.column_start)
->>>>>>> 61185665b84ce7836572f1b3fc487b00274452aa
 
 
 def blocks(J: BlockRows, response: BlockRows) -> BlockRows:
