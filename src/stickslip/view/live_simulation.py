@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
 from dataclasses import replace
 
 import numpy as np
@@ -202,12 +201,9 @@ def with_friction(pairs: PairTables, friction: float) -> PairTables:
 
 
 def _changed(model: Model, pairs: PairTables | None = None, gravity: Array | None = None) -> Model:
-    """The model with other coefficients or gravity; what was computed of its structure is kept."""
-    changed = replace(
+    """The model with other coefficients or gravity."""
+    return replace(
         model,
         pairs=model.pairs if pairs is None else pairs,
         gravity=model.gravity if gravity is None else gravity,
     )
-    kept: Sequence[str] = ("soft_parts", "ignored_at_start")  # depend on nothing that changes
-    changed.__dict__.update({name: model.__dict__[name] for name in kept if name in model.__dict__})
-    return changed
