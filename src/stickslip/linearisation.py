@@ -307,7 +307,7 @@ class Linearisation:
         if self.soft is None and self.layout is None:
             problem = ContactProblem(
                 Momentum(A, v_free), rows.J, rows.bias, self.laws, h, rows.prescribed, v_before=self.start,
-                gap=self.contacts.gap,
+                gap=self.contacts.gap, keys=self.keys,
             )  # fmt: skip
             return (problem.starting_at(rows.before) if isinstance(rows, FirstRows) else problem).trusted()
         part = Part(SoftRows(rows.J, rows.bias, rows.prescribed, np.zeros(len(rows.bias))), self.laws)

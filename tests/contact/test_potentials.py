@@ -7,7 +7,7 @@ import pytest
 
 from stickslip import Drive, InputError, Scene, Simulation, Stepping, elastic
 from stickslip.contact.laws import BILATERAL, BOUNDED, CONTACT, LIMIT
-from stickslip.contact.potentials import is_held
+from stickslip.contact.potentials import is_held, with_potentials
 from stickslip.contact.problem import ContactProblem, from_delassus
 from stickslip.geometry import tet_generators
 from stickslip.linalg.block_rows import apply_transpose, to_dense
@@ -16,7 +16,7 @@ from stickslip.scenes.cable_winding import cable_winding
 from stickslip.solvers.methods import solve, solve_with_potentials
 from stickslip.solvers.protocol import Solution
 from stickslip.solvers.registry import make_solver
-from stickslip.tolerances import POTENTIAL_COMPLIANCE, with_potentials
+from stickslip.tolerances import POTENTIAL_COMPLIANCE
 
 SOLVERS = {
     "auto": (make_solver("auto"), 1e-5),

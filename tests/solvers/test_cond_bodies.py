@@ -56,7 +56,7 @@ def test_the_convex_operator_refuses_ellipses():
     scene.add_box((0.1, 0.1, 0.1), mass=1.0, position=(0, 0, 0.05), friction=(0.5, 0.2))
     problem = Simulation(scene, dt=STEP).step().problem
     assert contact_laws(problem.laws.friction).friction_set.any()
-    with pytest.raises(InputError, match="'proximal' takes discs"):
+    with pytest.raises(InputError, match=r"the friction set 'ellipse'; it takes .* the sets 'disc'"):
         Cond(operator="proximal").solve(problem)
     assert Cond().solve(problem).converged
 

@@ -116,7 +116,7 @@ class Automatic(Iterative):
         """The method that looks at all islands first."""
         return ProxGaussSeidel(
             tolerance=self.tolerance, criterion=self.criterion, max_iterations=self.max_iterations,
-            subspace_limit=self.subspace_limit,
+            max_seconds=self.max_seconds, subspace_limit=self.subspace_limit,
         )  # fmt: skip
 
     def _solver(self, method: type[Iterative], budget: int, clock: Clock) -> Iterative:

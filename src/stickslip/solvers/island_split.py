@@ -119,19 +119,16 @@ def solve_apart(
 
 
 def joined(lam: Array, v: Array, found: Sequence[Solution]) -> Solution:
-    """One solution of parts: the worst status, the iterations and history of the part that took most, all times."""
+    """One solution of parts: the worst status, iterations, history and counts of the part that took most, all times."""
     longest = max(found, key=lambda each: each.iterations)
     timings: dict[str, float] = {}
-    counts: dict[str, int] = {}
     for each in found:
         for name, seconds in each.timings.items():
             timings[name] = timings.get(name, 0.0) + seconds
-        for name, number in each.counts.items():
-            counts[name] = counts.get(name, 0) + number
     status = min((each.status for each in found), key=WORST_FIRST.index)
     return Solution(
         v, lam, status, longest.iterations, longest.history, timings, sum(each.rollbacks for each in found),
-        longest.method, counts, longest.details,
+        longest.method, longest.counts, longest.details,
     )  # fmt: skip
 
 

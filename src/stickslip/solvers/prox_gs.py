@@ -44,6 +44,8 @@ JOINT_PATIENCE = 5
 """Sweeps before the first subspace step where there are joints: the step closes them, and sweeps only crawl there."""
 MOST_SWEEPS = 100_000
 """Sweeps in one call at most: what they keep of each takes room."""
+LEAST_SECONDS = 0.05
+"""[s] of time that a solve must have for its first sweeps to be made without a look at the clock."""
 SLAB_BLOCKS = 5000
 """Contacts from which on sweeps go by slabs: below, starting threads costs more than they save."""
 
@@ -86,6 +88,8 @@ class ProxGaussSeidel(Prox):
     def first_sweeps(self, problem: ContactProblem, warm: Array | None) -> FirstSweeps | None:
         """The first sweeps over each island, where a compiled loop does them all; else None."""
         if self.criterion != "scaled" or self.record_every or not problem.block_count:
+            return None
+        if self.max_seconds < LEAST_SECONDS:  # a compiled loop does not look at the clock
             return None
         return first_sweeps(self, problem, problem.islands, warm, min(self.patience, self.max_iterations))
 
