@@ -109,7 +109,9 @@ class Automatic(Iterative):
             return replace(found, method=sweeps.name, history=history, timings={sweeps.name: clock.used})
         if problem.islands.island_count < 2:
             return self._by_plan(problem, warm, clock, first)
-        return apart(problem, first, warm, lambda part, start, begun: self._by_plan(part, start, clock, begun))
+        return apart(
+            problem, first, warm, lambda part, start, begun: self._by_plan(part, start, clock, begun), sweeps.name
+        )
 
     @cached_property
     def _sweeps(self) -> ProxGaussSeidel:

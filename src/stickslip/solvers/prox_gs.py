@@ -83,7 +83,7 @@ class ProxGaussSeidel(Prox):
         islands = problem.islands
         if islands.island_count < 2:
             return self.alone(problem, warm, first)
-        return apart(problem, first, warm, self.alone)
+        return apart(problem, first, warm, self.alone, "")
 
     def first_sweeps(self, problem: ContactProblem, warm: Array | None) -> FirstSweeps | None:
         """The first sweeps over each island, where a compiled loop does them all; else None."""
@@ -251,8 +251,12 @@ def apart(
     first: FirstSweeps | None,
     warm: Array | None,
     solve: Callable[[ContactProblem, Array | None, FirstSweeps | None], Solution],
+    method: str,
 ) -> Solution:
-    """The solution of a problem of several islands, of which ``solve`` takes those that are left, each alone."""
+    """The solution of a problem of several islands, of which ``solve`` takes those that are left, each alone.
+
+    ``method``: name of that which made the first sweeps, for solvers that choose between several.
+    """
     islands = problem.islands
     solved = np.zeros(islands.island_count, dtype=np.bool_) if first is None else first.solved
 
@@ -272,7 +276,7 @@ def apart(
         moved[islands.column_order] = np.repeat(solved, np.diff(islands.column_start))
         unknowns = np.repeat(moved, np.diff(problem.J.column_start))
         v[unknowns] = first.v[unknowns]
-        quick = Solution(v, lam, "converged", int(first.sweeps[solved].max()), np.zeros((0, 2)))
+        quick = Solution(v, lam, "converged", int(first.sweeps[solved].max()), np.zeros((0, 2)), method=method)
         found = [*found, quick]
     return joined(lam, v, found)
 
