@@ -150,7 +150,7 @@ def with_potentials(
         keys=None if problem.keys is None else problem.keys[kept],
         scale=Scale(
             speed=problem.free_speed,
-            island_speed=problem.island_speed[kept] if problem.islands.island_count > 1 else None,
+            island_speed=problem.island_speed[kept] if problem.has_others else None,
             momentum=recover.new_impulses(size),
             mobility=diagonal.mobility(J_kept),
         ),

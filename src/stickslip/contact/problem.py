@@ -208,17 +208,23 @@ class ContactProblem:
     def island_speed(self) -> Array:
         """(n,) [m/s] ``free_speed`` of the island of each block, as if it were alone."""
         islands = self.islands
-        if islands.island_count < 2:
+        if not self.has_others:
             return np.full(self.block_count, self.free_speed)
         if self.scale.island_speed is not None:
             return self.scale.island_speed
         v, scale = self.momentum.at if self._rough else self.v_free, self.scale
         return island_speeds(self.J, self.laws.law, islands, self.measured_velocity, v, scale.rounding)
 
+    @cached_property
+    def has_others(self) -> bool:
+        """Whether there is more than one island, or beside it bodies that nothing touches."""
+        islands = self.islands
+        alone = self.A.is_dense and len(islands.column_order) < len(self.J.column_start) - 1
+        return islands.island_count > 1 or alone
+
     def with_speed(self) -> Scale:
         """Its scale with the speeds that it has now, for problems that are made of it and measured alike."""
-        several = self.islands.island_count > 1
-        return self.scale._replace(speed=self.free_speed, island_speed=self.island_speed if several else None)
+        return self.scale._replace(speed=self.free_speed, island_speed=self.island_speed if self.has_others else None)
 
     @cached_property
     def measured_velocity(self) -> Array:

@@ -107,7 +107,7 @@ class Automatic(Iterative):
             found = first_solution(problem, first)
             history = np.concatenate([[[0.0, first.residual(problem, first.start)]], found.history])
             return replace(found, method=sweeps.name, history=history, timings={sweeps.name: clock.used})
-        if problem.islands.island_count < 2:
+        if not problem.has_others:
             return self._by_plan(problem, warm, clock, first)
         return apart(
             problem, first, warm, lambda part, start, begun: self._by_plan(part, start, clock, begun), sweeps.name

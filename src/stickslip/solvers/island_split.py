@@ -7,13 +7,15 @@ happens elsewhere in a scene then changes neither the bits nor the iterations of
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
+from dataclasses import replace
 from typing import NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
 
-from stickslip.arrays import Array, Ints
+from stickslip.arrays import Array, Bools, Ints
 from stickslip.contact.block_laws import Laws
+from stickslip.contact.laws import CONTACT
 from stickslip.contact.momentum import Momentum
 from stickslip.contact.problem import ContactProblem
 from stickslip.linalg import block_rows, inertia
@@ -65,7 +67,7 @@ def part_of(problem: ContactProblem, islands: Islands, chosen: Sequence[int]) ->
         taken.row_start, taken.entry_start, place[taken.entry_column], taken.data_start, taken.data,
         summed(np.diff(J.column_start)[columns]),
     )  # fmt: skip
-    contact = np.cumsum(laws.law == 0) - 1  # numbers of contacts among the blocks
+    contact = np.cumsum(laws.law == CONTACT) - 1  # numbers of contacts among the blocks
 
     def of_rows(array: Array | None) -> Array | None:
         return None if array is None else array[rows]
@@ -86,7 +88,7 @@ def part_of(problem: ContactProblem, islands: Islands, chosen: Sequence[int]) ->
         of_rows(problem.prescribed),
         problem.soft,
         of_unknowns(problem.v_before),
-        None if problem.gap is None else problem.gap[contact[blocks[laws.law[blocks] == 0]]],
+        None if problem.gap is None else problem.gap[contact[blocks[laws.law[blocks] == CONTACT]]],
         None if problem.keys is None else problem.keys[blocks],
         scale._replace(
             speed=None if scale.speed is None else _speed(problem, islands, chosen),
@@ -116,6 +118,27 @@ def solve_apart(
         lam[part.rows], v[part.unknowns] = solution.lam, solution.v
         found.append(solution)
     return lam, v, found
+
+
+def island_of_blocks(islands: Islands) -> Ints:
+    """(n,) the island of each block."""
+    found = np.empty(len(islands.order), dtype=np.int32)
+    found[islands.order] = np.repeat(np.arange(islands.island_count, dtype=np.int32), np.diff(islands.start))
+    return found
+
+
+def moved_where(columns: Bools, start: ContactProblem, end: ContactProblem) -> ContactProblem:
+    """``end`` with the momentum of ``start`` for all column blocks but the marked ones (columns,)."""
+    if columns.all():
+        return end
+    kept = np.repeat(~columns, np.diff(start.J.column_start))
+    first, last = start.A.dense, end.A.dense
+    entries = np.repeat(~columns, np.diff(first.data_start))
+    dense = last._replace(
+        data=np.where(entries, first.data, last.data), inverse=np.where(entries, first.inverse, last.inverse)
+    )
+    momentum = Momentum(Inertia(dense), np.where(kept, start.v_free, end.v_free))
+    return replace(end, momentum=momentum).trusted()
 
 
 def joined(lam: Array, v: Array, found: Sequence[Solution]) -> Solution:

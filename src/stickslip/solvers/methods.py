@@ -11,40 +11,45 @@ No other file wraps a solver.
 from __future__ import annotations
 
 import time
-from collections.abc import Callable
+from collections.abc import Callable, Generator, Sequence
 from dataclasses import is_dataclass, replace
 from typing import cast
 
 import numpy as np
 
-from stickslip.arrays import Array, Bools, Ints
+from stickslip.arrays import Array
 from stickslip.contact.cushions import cushioned, velocities
 from stickslip.contact.laws import CONTACT
-from stickslip.contact.momentum import Momentum
 from stickslip.contact.potentials import Known, is_held, with_potentials
 from stickslip.contact.problem import ContactProblem
 from stickslip.errors import DivergenceError
-from stickslip.linalg import block_rows
-from stickslip.linalg.inertia import Inertia
-from stickslip.linalg.islands import Islands
 from stickslip.linalg.threads import one_blas_thread
-from stickslip.linalg.vectors import inner, length
 from stickslip.solvers.budget import hurried, left, spent, with_options
 from stickslip.solvers.input_checks import check_taken, known_problem, known_solution, same_structure, usable_start
-from stickslip.solvers.island_split import MOST_APART, Part, groups_of, joined, part_of, solve_apart
+from stickslip.solvers.island_split import (
+    MOST_APART,
+    Part,
+    groups_of,
+    island_of_blocks,
+    joined,
+    moved_where,
+    part_of,
+    solve_apart,
+)
 from stickslip.solvers.protocol import Relinearise, Solution, Solver, Status, Step, StepsItself
+from stickslip.solvers.rounds import after, shortened
 from stickslip.solvers.verdict import judged, nonlinear_residual
 
 OWN = "stickslip."
 """Modules whose residuals are believed; tests compare them with those that a judge computes."""
+MOST_JOINTED = 8
+"""Islands with joints that are kept apart at most; more of them go through rounds as one, several times as fast."""
 MOST_ROUNDS = 40
 """Linearisations of a step at most, after the first one."""
 MOST_IDLE = 5
 """Rounds without a lower residual after which no more are made."""
 FINER = 0.01
 """Share of the solver's tolerance for the solves of rounds after one that gained nothing."""
-MOST_CUTS = 12
-"""Times that a round is shortened at most."""
 
 # ---- one problem ---------------------------------------------------------------------------------------------
 
@@ -75,8 +80,7 @@ def _solve(
     if not takes.compliance and problem.contact_compliance is not None:
         return _with_cushions(solver, problem, warm, relinearise)
     if takes.islands == "apart" and relinearise is None and not problem.A.has_soft:
-        count = problem.islands.island_count
-        if 1 < count <= MOST_APART:
+        if problem.has_others and 0 < problem.islands.island_count <= MOST_APART:
             return _by_islands(solver, problem, warm)
     return judged(solver, problem, _run(solver, problem, warm, relinearise))
 
@@ -197,61 +201,60 @@ def _repeated(solver: Solver, step: Step, problem: ContactProblem, warm: Array |
     if problem.A.has_soft or islands.island_count > MOST_APART:
         return solve_repeatedly(solver, problem, warm, step.joints_at, step.start)
     jointed = np.zeros(islands.island_count, dtype=np.bool_)
-    jointed[_island_of_blocks(islands)[problem.laws.law != CONTACT]] = True
+    jointed[island_of_blocks(islands)[problem.laws.law != CONTACT]] = True
+    if jointed.sum() > MOST_JOINTED:
+        return solve_repeatedly(solver, problem, warm, step.joints_at, step.start)
     if not jointed.any():  # the last joint broke
         start = step.at_start()
         return judged(solver, start, _solve(solver, start, warm).changed(problem=start))
     if jointed.sum() == 1 == islands.island_count and len(islands.column_order) == len(problem.J.column_start) - 1:
         return solve_repeatedly(solver, problem, warm, step.joints_at, step.start)
-    started = time.perf_counter()
-
-    def alone(part: Part, start: Array | None) -> Solution:
-        hurrying = hurried(solver, time.perf_counter() - started)
-        if not jointed[part.islands[0]]:
-            return _solve(hurrying, part.problem, start)
-
-        def nearby(v: Array, lam: Array | None = None) -> ContactProblem:
-            v_all, lam_all = problem.v_free.copy(), None
-            v_all[part.unknowns] = v
-            if lam is not None:
-                lam_all = np.zeros(problem.row_count)
-                lam_all[part.rows] = lam
-            return part_of(step.joints_at(v_all, lam_all), islands, part.islands).problem
-
-        return solve_repeatedly(hurrying, part.problem, start, nearby)
-
-    lam, v, found = solve_apart(problem, islands, groups_of(np.flatnonzero(jointed)), warm, alone)
+    lam, v, found = _in_step(solver, step, problem, warm, np.flatnonzero(jointed).tolist())
     others = np.flatnonzero(~jointed).tolist()
     columns = np.zeros(len(problem.J.column_start) - 1, dtype=np.bool_)
     columns[islands.column_order] = np.repeat(jointed, np.diff(islands.column_start))
     start = problem if columns.all() else step.at_start()
     if not columns.all():
-        lam_start, v_start, more = solve_apart(start, islands, [others] if others else [], warm, alone)
+
+        def at_once(part: Part, given: Array | None) -> Solution:
+            return _solve(solver, part.problem, given)
+
+        lam_start, v_start, more = solve_apart(start, islands, [others] if others else [], warm, at_once)
         still = np.repeat(~columns, np.diff(problem.J.column_start))
         lam, v, found = lam + lam_start, np.where(still, v_start, v), [*found, *more]
     whole = joined(lam, v, found)
-    return judged(solver, problem, whole.changed(problem=_moved_where(columns, start, step.joints_at(whole.v))))
+    return judged(solver, problem, whole.changed(problem=moved_where(columns, start, step.joints_at(whole.v))))
 
 
-def _island_of_blocks(islands: Islands) -> Ints:
-    """(n,) the island of each block."""
-    found = np.empty(len(islands.order), dtype=np.int32)
-    found[islands.order] = np.repeat(np.arange(islands.island_count, dtype=np.int32), np.diff(islands.start))
-    return found
+def _in_step(
+    solver: Solver, step: Step, problem: ContactProblem, warm: Array | None, chosen: Sequence[int]
+) -> tuple[Array, Array, list[Solution]]:
+    """Impulses (m,), velocities (nv,) and solutions of the chosen islands, each repeated until it holds.
 
-
-def _moved_where(columns: Bools, start: ContactProblem, end: ContactProblem) -> ContactProblem:
-    """``end`` with the momentum of ``start`` for all column blocks but the marked ones (columns,)."""
-    if columns.all():
-        return end
-    kept = np.repeat(~columns, np.diff(start.J.column_start))
-    first, last = start.A.dense, end.A.dense
-    entries = np.repeat(~columns, np.diff(first.data_start))
-    dense = last._replace(
-        data=np.where(entries, first.data, last.data), inverse=np.where(entries, first.inverse, last.inverse)
-    )
-    momentum = Momentum(Inertia(dense), np.where(kept, start.v_free, end.v_free))
-    return replace(end, momentum=momentum).trusted()
+    Islands go round by round together, so that a linearisation serves all of them; each ends by itself.
+    """
+    islands, lam, v = problem.islands, np.zeros(problem.row_count), problem.v_free.copy()
+    parts = [part_of(problem, islands, [i]) for i in chosen]
+    going: list[tuple[Part, Rounds]] = []
+    found: list[Solution] = []
+    for part in parts:
+        given = None if warm is None else np.ascontiguousarray(warm[part.rows])
+        rounds = _rounds(solver, part.problem, given, None)
+        v[part.unknowns], lam[part.rows] = next(rounds)
+        going.append((part, rounds))
+    while going:
+        nearby = step.joints_at(v.copy(), lam.copy())
+        still: list[tuple[Part, Rounds]] = []
+        for part, rounds in going:
+            try:
+                asked = rounds.send(part_of(nearby, islands, part.islands).problem)
+                still.append((part, rounds))
+            except StopIteration as ended:
+                found.append(ended.value)
+                asked = ended.value.v, ended.value.lam
+            v[part.unknowns], lam[part.rows] = asked
+        going = still
+    return lam, v, found
 
 
 def _with_potentials(solver: Solver, step: Step, problem: ContactProblem, warm: Array | None, known: Known) -> Solution:
@@ -308,6 +311,28 @@ def solve_repeatedly(
     it. With ``start`` (nv,), the velocities at which ``problem`` is linearised, rounds
     that would go too far with soft bodies are shortened.
     """
+    rounds = _rounds(solver, problem, warm, start)
+    asked = next(rounds)
+    while True:
+        try:
+            nearby = relinearise(*asked)
+        except DivergenceError as error:
+            asked = rounds.throw(error)
+            continue
+        try:
+            asked = rounds.send(nearby)
+        except StopIteration as ended:
+            best: Solution = ended.value
+            last = relinearise(best.v)
+            return judged(solver, last, best.changed(problem=last))
+
+
+Rounds = Generator[tuple[Array, Array], ContactProblem, Solution]
+"""Asks for the problem linearised at velocities (nv,) and impulses (m,), again and again; returns the best solution."""
+
+
+def _rounds(solver: Solver, problem: ContactProblem, warm: Array | None, start: Array | None) -> Rounds:
+    """The rounds of ``solve_repeatedly``, which ask for linearisations, so that several islands can share them."""
     started = time.perf_counter()
     tight = is_dataclass(solver) and np.isfinite(solver.tolerance)
     solution = _solve(solver, problem, warm)
@@ -317,10 +342,11 @@ def solve_repeatedly(
         # the same impulses and velocities, judged where they lead
         v, nearby = solution.v, None
         if start is not None and problem.A.has_soft:
-            v, nearby = _shortened(problem, start, solution, relinearise)
+            v, nearby = yield from shortened(problem, start, solution)
         shorter = v is not solution.v
         solution = solution.changed(v=v) if shorter else solution
-        nearby = nearby or relinearise(v, solution.lam)
+        if nearby is None:
+            nearby = yield v, solution.lam
         value = nonlinear_residual(solver, nearby, solution.lam, solution.v)
         idle = 0 if value < best_value or shorter else idle + 1
         if value < best_value:
@@ -337,50 +363,8 @@ def solve_repeatedly(
         if following is None:
             ended = spent(solver, *used)
             break
-        solution = _after(solution, _solve(following, nearby, solution.lam))
+        solution = after(solution, _solve(following, nearby, solution.lam))
     status = ended or ("stalled" if best.converged else best.status)
     if best_value <= solver.tolerance:
         status = "converged"
-    last = relinearise(best.v)
-    found = best.changed(status=status, iterations=solution.iterations, problem=last)
-    return judged(solver, last, found)
-
-
-def _shortened(
-    problem: ContactProblem, start: Array, solution: Solution, relinearise: Relinearise
-) -> tuple[Array, ContactProblem]:
-    """Velocities (nv,) between ``start`` and a solution of ``problem``, linearised there; the problem at them.
-
-    With its impulses kept, the change d goes downhill in the potential whose derivative is momentum: by -d . A d at its
-    start. It is cut shorter while it ends uphill by more than half of that, or with more than twice the error.
-    """
-    d = solution.v - start
-    error_0 = problem.A.apply(d)
-    slope_0, size_0 = float(inner(d, error_0)), float(length(error_0))
-    t = 1.0
-    for _ in range(MOST_CUTS):
-        v = start + t * d if t < 1.0 else solution.v
-        slope = size = np.inf
-        try:
-            nearby = relinearise(v, solution.lam)
-            error = nearby.momentum.gain(v) - block_rows.apply_transpose(nearby.J, solution.lam)
-            slope, size = float(inner(d, error)), float(length(error))
-        except DivergenceError:
-            pass
-        if slope <= 0.5 * slope_0 and size <= 2.0 * size_0:
-            return v, nearby
-        # where a parabola through both slopes has its bottom
-        t *= float(np.clip(slope_0 / (slope_0 + slope), 0.1, 0.5)) if 0.0 < slope < np.inf else 0.25
-    return v, relinearise(v, solution.lam)
-
-
-def _after(first: Solution, second: Solution) -> Solution:
-    """The second solution with the work of both."""
-    later = second.history + [[first.iterations, 0.0]] if len(second.history) else np.zeros((0, 2))
-    return replace(
-        second,
-        iterations=first.iterations + second.iterations,
-        history=np.concatenate([first.history.reshape(-1, 2), later]),
-        timings={key: first.timings.get(key, 0.0) + used for key, used in second.timings.items()},
-        rollbacks=first.rollbacks + second.rollbacks,
-    )
+    return best.changed(status=status, iterations=solution.iterations)

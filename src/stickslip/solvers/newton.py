@@ -106,7 +106,10 @@ class NonsmoothNewton(Iterative):
     @cached_property
     def takes(self) -> Takes:
         """See protocol.Takes."""
-        return Takes(criterion=self.criterion, linearise="inside", friction_sets=("disc", "ellipse", "ellipsoid"))
+        return Takes(
+            criterion=self.criterion, linearise="inside", friction_sets=("disc", "ellipse", "ellipsoid"),
+            islands="together",
+        )  # fmt: skip
 
     def run(self, problem: ContactProblem, warm: Array | None, relinearise: Relinearise | None) -> Solution:
         """Solve for impulses and velocities; with ``relinearise`` constraints hold at the end of the step."""

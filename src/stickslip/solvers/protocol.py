@@ -18,7 +18,7 @@ use, or at non-finite numbers."""
 Unknowns = Literal["impulses", "velocities"]
 Linearise = Literal["once", "until-converged", "inside", "own-steps"]
 Factors = Literal["prepared", "own", "none"]
-Islands = Literal["apart", "own"]
+Islands = Literal["apart", "own", "together"]
 ALL_LAWS = tuple(LAW_NAMES.values())
 ALL_FRICTION_SETS = tuple(FRICTION_SET_NAMES.values())
 
@@ -51,7 +51,8 @@ class Takes:
     friction_sets: tuple[str, ...] = ("disc",)
     """Names of the friction sets that it takes. Contacts have four rows where "ellipsoid" is among them, else three."""
     islands: Islands = "apart"
-    """"apart": it gets islands of bodies one by one, each measured by itself; "own": it keeps them apart by itself."""
+    """"apart": it gets islands of bodies one by one, each measured by itself; "own": it keeps them apart by itself;
+    "together": it gets them all, and they share its iterations and its end."""
     compliance: bool = False
     """Whether it knows the compliance of contacts; else it gets them as rigid ones (contact/cushions.py)."""
 
@@ -98,7 +99,8 @@ class Solution:
     """(nv,) velocities that the state keeps, where they differ from ``v``, the mean ones by which positions advance."""
     u: Array | None = None
     """(m,) [m/s] constraint velocities J v + bias of ``judged``, ``problem`` or the problem given; where a solver does
-    not give them and the residuals, whoever runs it adds them (verdict.judged)."""
+    not give them and the residuals, whoever runs it adds them (verdict.judged). What solvers from outside the package
+    say here is not believed."""
     residual: float = np.nan
     """The residual that the solver's tolerance is for, of its law in its criterion."""
     exact_residual: float = np.nan

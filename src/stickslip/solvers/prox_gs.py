@@ -80,8 +80,7 @@ class ProxGaussSeidel(Prox):
         first = self.first_sweeps(problem, warm)
         if first is not None and first.solved.all():
             return first_solution(problem, first)
-        islands = problem.islands
-        if islands.island_count < 2:
+        if not problem.has_others:
             return self.alone(problem, warm, first)
         return apart(problem, first, warm, self.alone, "")
 
