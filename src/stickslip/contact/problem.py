@@ -220,7 +220,7 @@ class ContactProblem:
         """Whether there is more than one island, or beside it bodies that nothing touches."""
         islands = self.islands
         alone = self.A.is_dense and len(islands.column_order) < len(self.J.column_start) - 1
-        return islands.island_count > 1 or alone
+        return islands.island_count > 1 or (alone and islands.island_count == 1)
 
     def with_speed(self) -> Scale:
         """Its scale with the speeds that it has now, for problems that are made of it and measured alike."""
