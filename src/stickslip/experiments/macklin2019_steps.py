@@ -9,11 +9,11 @@ from typing import Any, ClassVar
 
 from stickslip.arrays import Array
 from stickslip.contact.problem import ContactProblem
+from stickslip.experiments.wrapped_solver import Wrapped
 from stickslip.scene import Scene
 from stickslip.scenes.registry import find_scene
 from stickslip.simulation import Simulation, StepResult
-from stickslip.solvers.methods import solve
-from stickslip.solvers.protocol import Relinearise, Solution, Solver, Takes
+from stickslip.solvers.protocol import Relinearise, Solution
 from stickslip.solvers.registry import DEFAULT, make_solver
 from stickslip.stepping import Stepping
 
@@ -45,33 +45,12 @@ class Moment:
 
 
 @dataclass
-class Watched:
+class Watched(Wrapped):
     """A solver whose last problem is kept."""
 
     name: ClassVar[str] = "watched"
 
-    solver: Solver
     moment: Moment | None = field(default=None)
-
-    @property
-    def takes(self) -> Takes:
-        """As the solver."""
-        return self.solver.takes
-
-    @property
-    def tolerance(self) -> float:
-        """Of the solver."""
-        return self.solver.tolerance
-
-    def residual(self, problem: ContactProblem, lam: Vector, u: Vector) -> float:
-        """As the solver measures it."""
-        return self.solver.residual(problem, lam, u)
-
-    def solve(
-        self, problem: ContactProblem, warm: Vector | None = None, relinearise: Relinearise | None = None
-    ) -> Solution:
-        """Solve any problem."""
-        return solve(self, problem, warm, relinearise)
 
     def run(self, problem: ContactProblem, warm: Vector | None, relinearise: Relinearise | None) -> Solution:
         """Solve, and keep what was given."""

@@ -14,10 +14,10 @@ from stickslip import jit
 from stickslip.arrays import Array, Bools, LongInts
 from stickslip.contact.problem import ContactProblem
 from stickslip.errors import DivergenceError
+from stickslip.experiments.wrapped_solver import Wrapped
 from stickslip.scenes.registry import find_scene
 from stickslip.simulation import Simulation
-from stickslip.solvers.methods import solve
-from stickslip.solvers.protocol import Relinearise, Solution, Solver, Takes
+from stickslip.solvers.protocol import Relinearise, Solution
 from stickslip.solvers.registry import make_solver
 from stickslip.stepping import Stepping
 
@@ -112,33 +112,12 @@ class RunRecord:
 
 
 @dataclass
-class _TimedSolver:
+class _TimedSolver(Wrapped):
     """A solver and the seconds of its last solve, without the time that kernels took to compile or load."""
 
     name: ClassVar[str] = "timed"
 
-    solver: Solver
     seconds: float = field(default=0.0)
-
-    @property
-    def takes(self) -> Takes:
-        """As the solver."""
-        return self.solver.takes
-
-    @property
-    def tolerance(self) -> float:
-        """Of the solver."""
-        return self.solver.tolerance
-
-    def residual(self, problem: ContactProblem, lam: Vector, u: Vector) -> float:
-        """As the solver measures it."""
-        return self.solver.residual(problem, lam, u)
-
-    def solve(
-        self, problem: ContactProblem, warm: Vector | None = None, relinearise: Relinearise | None = None
-    ) -> Solution:
-        """Solve any problem."""
-        return solve(self, problem, warm, relinearise)
 
     def run(self, problem: ContactProblem, warm: Vector | None, relinearise: Relinearise | None) -> Solution:
         """Solve; once more where kernels were compiled on the way."""

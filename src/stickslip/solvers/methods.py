@@ -3,7 +3,7 @@
 A solver declares what it takes (protocol.Takes). What it does not take is changed here, in this order:
 
     solve      check input; condense soft bodies to impulses; turn compliant contacts into rigid ones; run; judge
-    method_of  how a step is put to the solver, chosen once for a simulation: METHODS
+    method_of  how a step is put to the solver, chosen once for a simulation
 
 No other file wraps a solver.
 """
