@@ -19,13 +19,13 @@ from functools import partial
 import numpy as np
 from scipy.sparse import bsr_array
 
-from stickslip.dynamics.element_assembly import PARALLEL_ELEMENTS, assemble
+from stickslip.bodies.soft.element_assembly import PARALLEL_ELEMENTS, assemble
 from stickslip.geometry.element_chunks import element_chunks
 from stickslip.geometry.tet_generators import box
 from stickslip.jit import numba
 from stickslip.linalg.block_matrix import BlockPattern, block_pattern, places_of
-from stickslip.soft_description import LAGGED, MODELS, MOONEY_RIVLIN, elastic
-from stickslip.soft_tables import CHUNK, ElementTables
+from stickslip.model.soft_tables import CHUNK, ElementTables
+from stickslip.scene.soft_body import LAGGED, MODELS, MOONEY_RIVLIN, elastic
 
 GROWTH = {
     7_000: (11, 11, 10), 30_000: (17, 17, 17), 100_000: (26, 26, 25), 300_000: (37, 37, 37), 1_000_000: (55, 55, 55),

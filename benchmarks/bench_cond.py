@@ -20,9 +20,9 @@ from stickslip import Scene, Simulation
 from stickslip.arrays import Array
 from stickslip.geometry.tet_generators import box
 from stickslip.jit import numba, parallel_kernel, prange
-from stickslip.soft_description import elastic
-from stickslip.solvers import cond
-from stickslip.solvers.cond import Cond
+from stickslip.scene.soft_body import elastic
+from stickslip.solvers.cond import cond
+from stickslip.solvers.cond.cond import Cond
 
 SIZES = {1_500: (27, 27, 1), 5_000: (40, 40, 2), 33_000: (90, 90, 3), 112_000: (100, 100, 10)}
 """Cells of slabs of about so many nodes."""

@@ -17,12 +17,12 @@ from collections.abc import Callable
 import numpy as np
 
 from stickslip.jit import thread_count
-from stickslip.scene import Scene
+from stickslip.scene.scene import Scene
 from stickslip.scenes.piles import spheres
 from stickslip.simulation import Simulation
-from stickslip.solvers import prox_gs
-from stickslip.solvers.prox_gs import ProxGaussSeidel
-from stickslip.solvers.slabs import slabs_of
+from stickslip.solvers.prox import gauss_seidel as prox_gs
+from stickslip.solvers.prox.gauss_seidel import ProxGaussSeidel
+from stickslip.solvers.prox.slabs import slabs_of
 
 FIRST_STEP = """
 import time

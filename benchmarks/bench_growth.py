@@ -77,7 +77,7 @@ def large_kernels() -> None:
     """Compile the kernels that only large problems use."""
     from stickslip.scenes.piles import spheres
     from stickslip.simulation import Simulation
-    from stickslip.solvers import prox_gs
+    from stickslip.solvers.prox import gauss_seidel as prox_gs
 
     usual, prox_gs.SLAB_BLOCKS = prox_gs.SLAB_BLOCKS, 0
     sim = Simulation(spheres(count=64, across=4), 0.01, prox_gs.ProxGaussSeidel(max_iterations=2))

@@ -19,8 +19,8 @@ import numpy as np
 
 from stickslip import Scene, Simulation, elastic, tet_generators
 from stickslip.geometry.tet_mesh import TetMesh, volumes_of, without_unused
+from stickslip.model.stepping import Stepping
 from stickslip.scenes.closed_forms import hertz_force
-from stickslip.stepping import Stepping
 
 RADIUS, YOUNG = 0.05, 1e5
 CORE = 0.6

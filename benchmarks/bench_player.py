@@ -15,7 +15,7 @@ from pathlib import Path
 from typing import Any
 
 from stickslip.io.recording import read_recording
-from stickslip.view.html_player import write_player
+from stickslip.view.player.html_player import write_player
 
 LOOSE = ("--dt", "0.01", "--set", "solver.tolerance=1e-2", "--set", "solver.max_iterations=20")
 RUNS = {

@@ -45,8 +45,8 @@ from small_twins import Peer
 from stickslip import Scene, Simulation
 from stickslip.files import whole_file
 from stickslip.jit import compiled_count, numba
-from stickslip.joint_description import Drive
-from stickslip.scene import Body
+from stickslip.scene.joint import Drive
+from stickslip.scene.scene import Body
 from stickslip.scenes.running import prepare
 from stickslip.solvers.registry import DEFAULT, SOLVERS, make_solver
 

@@ -25,7 +25,7 @@ from stickslip.contact.momentum import Momentum
 from stickslip.contact.problem import ContactProblem
 from stickslip.geometry import tet_generators
 from stickslip.linalg.threads import one_thread
-from stickslip.soft_description import elastic
+from stickslip.scene.soft_body import elastic
 from stickslip.solvers.methods import solve
 from stickslip.solvers.registry import SOLVERS, make_solver
 

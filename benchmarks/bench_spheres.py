@@ -147,7 +147,7 @@ def run_mujoco(position: Array, setting: str, warm: int, steps: int) -> Result:
 
 def stickslip_pile(position: Array, solver: str, sweeps: int) -> tuple[Any, list[int]]:
     """A stickslip simulation of the pile at rest (0 sweeps: the solver's limit), and its spheres' rows in the state."""
-    from stickslip.scene import Scene
+    from stickslip.scene.scene import Scene
     from stickslip.simulation import Simulation
     from stickslip.solvers.registry import make_solver
 
@@ -165,7 +165,7 @@ def run_stickslip(position: Array, solver: str, sweeps: int, warm: int, steps: i
     sim, rows = stickslip_pile(position, solver, sweeps)
 
     def state() -> tuple[Array, Array]:
-        return sim.state.q[rows, :3], sim.state.v[rows, :3]
+        return sim.state.body_pose[rows, :3], sim.state.body_velocity[rows, :3]
 
     return measure(
         "stickslip", f"{solver}, {f'{sweeps} sweeps' if sweeps else 'default'}", sim.step, state, warm, steps
@@ -225,7 +225,7 @@ def settled(count: int, settler: str, folder: Path) -> Array:
 
         def step() -> tuple[Array, Array]:
             sim.step()
-            return sim.state.q[rows, :3], sim.state.v[rows, :3]
+            return sim.state.body_pose[rows, :3], sim.state.body_velocity[rows, :3]
 
     for k in range(2500):
         position, velocity = step()

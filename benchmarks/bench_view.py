@@ -29,9 +29,9 @@ import numpy as np
 from stickslip import Scene, Simulation
 from stickslip.geometry import tet_generators
 from stickslip.io.recorder import Recorder
-from stickslip.soft_description import elastic
+from stickslip.scene.soft_body import elastic
 from stickslip.solvers.registry import make_solver
-from stickslip.view.playback_page import PlaybackPage, serve_recording
+from stickslip.view.playback.page import PlaybackPage, serve_recording
 
 BAR_MS = 10.0
 DT = 0.005

@@ -46,15 +46,15 @@ import drake_ball
 from drake_bodies import deformable, properties
 from stickslip import Scene, Simulation, TetMesh, elastic, tet_generators
 from stickslip.arrays import Array
-from stickslip.collision.soft_contacts import find_soft_contacts
+from stickslip.collision.surfaces.contacts import find_soft_contacts
 from stickslip.geometry.rotation import matrix
 from stickslip.geometry.tet_files import write_tet_mesh
-from stickslip.model import compile_scene
+from stickslip.model.model import compile_scene
+from stickslip.model.stepping import Stepping
 from stickslip.scenes.soft_chain import MARGIN, ring_mesh, soft_chain, soft_torus
 from stickslip.solvers.protocol import Solver
 from stickslip.solvers.registry import make_solver
-from stickslip.solvers.sap import Sap
-from stickslip.stepping import Stepping
+from stickslip.solvers.sap.sap import Sap
 
 # Drake imports a package named drake, which must not be this file
 sys.path[:] = [folder for folder in sys.path if Path(folder).resolve() != Path(__file__).resolve().parent]

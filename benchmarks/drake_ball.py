@@ -23,7 +23,8 @@ import numpy as np
 from drake_bodies import deformable, properties
 from stickslip import Simulation
 from stickslip.arrays import Array
-from stickslip.scene import Body
+from stickslip.scene.scene import Body
+from stickslip.scene.soft_body import SoftBody
 from stickslip.scenes.ball_grip import (
     ARM_DAMPING,
     ARM_STIFFNESS,
@@ -39,7 +40,6 @@ from stickslip.scenes.ball_grip import (
 )
 from stickslip.scenes.courses import smooth_step
 from stickslip.scenes.running import prepare
-from stickslip.soft_description import SoftBody
 
 RELAXATION = 0.5
 """[s] of each side of a contact in Drake."""

@@ -20,8 +20,8 @@ from stickslip import Scene
 from stickslip.arrays import Array
 from stickslip.geometry.rotation import conjugate, matrix, multiply
 from stickslip.geometry.shapes import Box, Capsule, HalfSpace, Hull, Placed, Sphere
-from stickslip.joint_description import WORLD, JointDescription
-from stickslip.model import DYNAMIC, Model, compile_scene
+from stickslip.model.model import DYNAMIC, Model, compile_scene
+from stickslip.scene.joint import WORLD, JointDescription
 
 HINGES = {"ball": "ball", "revolute": "hinge"}
 """Kinds of joints here, and their names in MJCF."""

@@ -1,7 +1,7 @@
 """A soft body of five thousand nodes is dropped on the ground, by a method that factorises nothing."""
 
 from stickslip import Scene, Simulation, elastic, tet_generators
-from stickslip.solvers.cond import Cond
+from stickslip.solvers.cond.cond import Cond
 
 scene = Scene()
 ground = scene.add_half_space(friction=0.6)

@@ -5,8 +5,8 @@ from pathlib import Path
 
 from stickslip import Scene, Simulation
 from stickslip.io.recording import Recorder, read_recording
-from stickslip.view.report_page import write_report
-from stickslip.view.run_warnings import run_warnings
+from stickslip.view.report.page import write_report
+from stickslip.view.report.warnings import run_warnings
 
 scene = Scene()
 scene.add_half_space(name="ground")

@@ -11,7 +11,7 @@ rod = scene.add_rod(points, radius=0.004, young=50e6, poisson=0.3, density=1100,
 sim = Simulation(scene, dt=0.02, solver="newton")
 sim.set_force(rod.links[-1], (0, 0, -0.05))
 sim.run(60)
-tip = rod.points(sim.state.q)[-1]
+tip = rod.points(sim.state.body_pose)[-1]
 force, torque = sim.joint_force(rod.sections[-1])  # the clamp: the last section, as the first ones lie between links
 print(f"the tip hangs at x = {tip[0]:.3f} m, z = {tip[2]:.3f} m; the clamp holds {force[2]:.3f} N")
 
@@ -23,6 +23,6 @@ spring = scene.add_rod(
 )
 sim = Simulation(scene, dt=0.05, solver="newton")
 sim.run(60)
-ends = spring.points(sim.state.q)
+ends = spring.points(sim.state.body_pose)
 axis = np.array([20.0, 0.0, 6.0]) / np.hypot(20.0, 6.0)
 print(f"the helix advances by {(ends[-1] - ends[0]) @ axis:.4f} m along its axis, of a length of {spring.length:.1f} m")

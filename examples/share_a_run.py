@@ -9,7 +9,7 @@ from pathlib import Path
 
 from stickslip import Scene, Simulation
 from stickslip.io.recording import Recorder, read_recording
-from stickslip.view.html_player import write_player
+from stickslip.view.player.html_player import write_player
 
 scene = Scene()
 scene.add_half_space(friction=0.5)

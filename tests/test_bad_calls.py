@@ -14,6 +14,7 @@ from stickslip import Body, InputError, Scene, Simulation, State, Stepping, TetM
 from stickslip.contact.problem import from_delassus
 from stickslip.io.problem_file import load_problem
 from stickslip.io.recording import Recorder, read_recording
+from stickslip.model.memory import Memory
 from stickslip.scenes.parameters import fitted
 from stickslip.solvers.registry import make_solver
 
@@ -87,13 +88,15 @@ def test_calls_are_refused_in_our_words(call: str, sim: Simulation, tmp_path: Pa
 @pytest.mark.parametrize(
     ("name", "value", "words"),
     [
-        ("contact_key", np.zeros(0), "contact_key is an array of float64; one of int64 is needed"),
+        ("memory", None, "memory is None; that of a state is needed"),
+        ("memory", Memory(np.zeros((0, 2)), np.zeros((0, 4))), "memory_key is an array of float64; one of int64 is"),
+        ("layout", None, "layout is None; that of the model is needed"),
         ("joint_broken", np.zeros(0), "joint_broken is an array of float64; one of bool is needed"),
-        ("q", [[0.0] * 7] * 2, "q is .*; an array of float64 is needed"),
-        ("v", np.zeros((2, 6), dtype=np.float32), "v is an array of float32"),
+        ("q", [0.0] * 14, "q is .*; an array of float64 is needed"),
+        ("v", np.zeros(12, dtype=np.float32), "v is an array of float32"),
         ("time", None, "time is None; it must be a number"),
         ("steps", 1.5, "steps is 1.5; it must be a whole number"),
-        ("v", np.full((2, 6), 1e200), "v has an entry of the size 1e\\+200; it must be at most"),
+        ("v", np.full(12, 1e200), "v has an entry of the size 1e\\+200; it must be at most"),
     ],
 )
 def test_states_are_restored_in_their_types(sim: Simulation, name: str, value: Any, words: str) -> None:
@@ -107,6 +110,6 @@ def test_states_of_another_order_in_memory_are_restored(sim: Simulation) -> None
     before = sim.state
     sim.run(2)
     after = sim.state.digest()
-    sim.restore(replace(before, q=np.asfortranarray(before.q)))
-    assert sim.state.q.flags.c_contiguous
+    sim.restore(before.with_parts(body_pose=np.asfortranarray(before.body_pose)))
+    assert sim.state.body_pose.flags.c_contiguous
     assert sim.run(2).digest() == after

@@ -14,10 +14,10 @@ from stickslip.contact.problem import ContactProblem
 from stickslip.contact.row_by_row import Row, assemble
 from stickslip.linalg import block_rows
 from stickslip.linalg.block_rows import to_dense
+from stickslip.model.stepping import Stepping
 from stickslip.solvers.methods import solve
 from stickslip.solvers.registry import SOLVERS, make_solver
 from stickslip.solvers.verdict import judge_solution
-from stickslip.stepping import Stepping
 
 
 def driven_hinge_and_soft_cube(contact_too: bool = False) -> Scene:
@@ -40,7 +40,7 @@ def test_a_driven_hinge_beside_a_soft_body(name: str) -> None:
         result = sim.step()
         problem = result.problem
         assert np.diff(problem.J.row_start)[:2].tolist() == [5, 1]  # with newton, rows of elements follow
-        assert np.isfinite(sim.state.q).all()
+        assert np.isfinite(sim.state.body_pose).all()
         assert np.isfinite(result.solution.lam).all()
         # the status is true
         if result.solution.converged:

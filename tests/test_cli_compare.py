@@ -13,7 +13,7 @@ from stickslip.experiments.scene_comparison import SceneComparison, SceneRow
 from stickslip.io.problem_file import save_problem
 from stickslip.scenes.running import Tally, prepare
 from stickslip.view.course import course_of_rows, course_row
-from stickslip.view.run_plots import PLOTS
+from stickslip.view.report.plots import PLOTS
 
 ROW_FIELDS = {
     "problem", "solver", "law", "contacts", "status", "solved", "iterations", "seconds", "residual", "residual_scaled",

@@ -7,7 +7,7 @@ from child_process import outputs_on_threads
 LATTICE = """
 import numpy as np
 from stickslip import Scene, Simulation
-from stickslip.solvers.prox_gs import SLAB_BLOCKS, ProxGaussSeidel
+from stickslip.solvers.prox.gauss_seidel import SLAB_BLOCKS, ProxGaussSeidel
 for torsion in (0.0, 0.01):
     scene = Scene(gravity=(0.5, 0.2, -9.81))
     scene.add_half_space(torsion=torsion)

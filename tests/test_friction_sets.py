@@ -7,9 +7,9 @@ import pytest
 from scipy.integrate import solve_ivp
 
 from stickslip import Scene, Simulation, Stepping
+from stickslip.constraints.contact import rows as contact_rows
 from stickslip.contact.block_laws import contact_laws
 from stickslip.contact.problem import ContactProblem
-from stickslip.dynamics import contact_rows
 from stickslip.geometry.rotation import about_axis
 from stickslip.scenes.closed_forms import contensou_stop
 from stickslip.scenes.running import execute, prepare
@@ -207,7 +207,7 @@ def test_tippe_top_turns_over_and_keeps_jelletts_integral() -> None:
     assert metrics["inverted"]
     assert abs(metrics["jellett_change"]) < 0.01  # first order in the step
     # L . a is I w (r cos(tilt) - 0.3 r) at the start and I w' (r + 0.3 r) on the head
-    assert prepared.sim.state.v[1, 5] == pytest.approx(155.0 * (math.cos(0.3) - 0.3) / 1.3, rel=0.02)
+    assert prepared.sim.state.body_velocity[1, 5] == pytest.approx(155.0 * (math.cos(0.3) - 0.3) / 1.3, rel=0.02)
 
 
 # ---- solvers ----------------------------------------------------------------------------------------------------
@@ -245,7 +245,7 @@ def test_contacts_without_torsion_are_the_same_in_three_rows_and_in_four() -> No
     friction = np.tile([0.5, 0.5, 0.0], (len(contacts), 1))
     solutions = []
     for rows in (3, 4):
-        J = contact_rows.contact_jacobian(sim.model, contacts, sim.state.q, rows=rows)
+        J = contact_rows.contact_jacobian(sim.model, contacts, sim.state.body_pose, rows=rows)
         bias = np.zeros((len(contacts), rows))
         bias[:, :3] = problem.bias.reshape(-1, 3)
         given = ContactProblem(problem.momentum, J, bias.ravel(), contact_laws(friction, rows))
@@ -266,7 +266,7 @@ def test_torsion_of_one_pair_leaves_the_others_alone() -> None:
     for sim in (with_torsion, without):
         sim.run(50)
     apart = [3, 4]
-    np.testing.assert_allclose(with_torsion.state.q[apart], without.state.q[apart], atol=1e-8)
-    np.testing.assert_allclose(with_torsion.state.v[apart], without.state.v[apart], atol=1e-6)
-    assert with_torsion.state.v[3, 5] == pytest.approx(9.0, rel=1e-12)  # no torsion: the spin about z stays
-    assert abs(with_torsion.state.v[2, 5]) < abs(without.state.v[2, 5])
+    np.testing.assert_allclose(with_torsion.state.body_pose[apart], without.state.body_pose[apart], atol=1e-8)
+    np.testing.assert_allclose(with_torsion.state.body_velocity[apart], without.state.body_velocity[apart], atol=1e-6)
+    assert with_torsion.state.body_velocity[3, 5] == pytest.approx(9.0, rel=1e-12)  # no torsion: the spin about z stays
+    assert abs(with_torsion.state.body_velocity[2, 5]) < abs(without.state.body_velocity[2, 5])

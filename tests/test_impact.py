@@ -53,7 +53,7 @@ def test_ball_below_the_threshold_stays_on_the_ground() -> None:
     ball = scene.add_sphere(RADIUS, (0, 0, RADIUS + 5e-6), restitution=0.9)
     sim = Simulation(scene, dt=1e-4)
     heights: list[float] = []
-    sim.run(100, lambda result: heights.append(float(result.state.v[ball.index, 2])))
+    sim.run(100, lambda result: heights.append(float(result.state.body_velocity[ball.index, 2])))
     assert max(heights) < 1e-9
     assert sim.position(ball)[2] == pytest.approx(RADIUS, abs=1e-8)
 
@@ -90,11 +90,11 @@ def test_super_ball_turns_its_contact_velocity_around(tangential: float) -> None
     """A solid ball takes the tangential impulse (2/7) m (1 + e_t) u where the cone is wide enough."""
     before, after, sim = bounce(tangential, friction=5.0)
     np.testing.assert_allclose(after, -tangential * before, atol=1e-9)
-    assert sim.state.v[1, 2] == pytest.approx(0.9 * 2.0, abs=1e-12)
+    assert sim.state.body_velocity[1, 2] == pytest.approx(0.9 * 2.0, abs=1e-12)
     push = -(2.0 / 7.0) * (1.0 + tangential) * before
-    np.testing.assert_allclose(sim.state.v[1, :2], np.array([1.0, 0.5]) + push, atol=1e-9)
+    np.testing.assert_allclose(sim.state.body_velocity[1, :2], np.array([1.0, 0.5]) + push, atol=1e-9)
     turn = np.cross([0, 0, -RADIUS], [*push, 0.0]) / (0.4 * RADIUS**2)
-    np.testing.assert_allclose(sim.state.v[1, 3:], np.array([5.0, 30.0, 0.0]) + turn, atol=1e-8)
+    np.testing.assert_allclose(sim.state.body_velocity[1, 3:], np.array([5.0, 30.0, 0.0]) + turn, atol=1e-8)
 
 
 def test_cone_limits_what_a_super_ball_turns_around() -> None:
@@ -103,7 +103,7 @@ def test_cone_limits_what_a_super_ball_turns_around() -> None:
     before, after, sim = bounce(1.0, friction=mu)
     direction = before / np.linalg.norm(before)
     push = -mu * (1.0 + 0.9) * 2.0 * direction
-    np.testing.assert_allclose(sim.state.v[1, :2], np.array([1.0, 0.5]) + push, atol=1e-9)
+    np.testing.assert_allclose(sim.state.body_velocity[1, :2], np.array([1.0, 0.5]) + push, atol=1e-9)
     np.testing.assert_allclose(after, before + 3.5 * push, atol=1e-9)
     assert sim.last.certificate.direction_error < 1e-6
     assert sim.last.certificate.wrong_dissipation < 1e-12
@@ -140,5 +140,5 @@ def test_balls_that_touch_are_hit_at_once() -> None:
     """
     prepared = prepare("cradle", settings={"gap": 0.0})
     execute(prepared, prepared.step_count(duration=0.1))
-    np.testing.assert_allclose(prepared.sim.state.v[1:, 0], [-0.6, 0.4, 0.4, 0.4, 0.4], atol=1e-5)
+    np.testing.assert_allclose(prepared.sim.state.body_velocity[1:, 0], [-0.6, 0.4, 0.4, 0.4, 0.4], atol=1e-5)
     assert prepared.metrics.values()["energy_error"] < 1e-4

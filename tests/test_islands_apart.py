@@ -70,7 +70,11 @@ def run(build, other=None, **options) -> tuple[list[bytes], list[int]]:  # type:
     bits, iterations = [], []
     for _ in range(STEPS):
         result = sim.step()
-        bits.append(b"".join(sim.state.q[b.index].tobytes() + sim.state.v[b.index].tobytes() for b in bodies))
+        bits.append(
+            b"".join(
+                sim.state.body_pose[b.index].tobytes() + sim.state.body_velocity[b.index].tobytes() for b in bodies
+            )
+        )
         iterations.append(result.certificate.iterations)
     return bits, iterations
 

@@ -217,7 +217,7 @@ def test_bounds_are_checked_although_the_cache_has_unchecked_kernels(miniature):
 
 SMALL_SCENE = """
 import json
-from stickslip.scene import Scene
+from stickslip.scene.scene import Scene
 from stickslip.simulation import Simulation
 scene = Scene()
 scene.add_half_space()
@@ -226,7 +226,7 @@ scene.add_sphere(radius=0.1, position=(0.02, 0.0, 0.2999))
 scene.add_capsule(radius=0.05, length=0.2, position=(0.5, 0.0, 0.0499), rotation=(0.5**0.5, 0.0, 0.5**0.5, 0.0))
 sim = Simulation(scene, dt=0.002)
 sim.run(steps=3)
-print(json.dumps({"q": sim.state.q.ravel().tolist(), "v": sim.state.v.ravel().tolist()}))
+print(json.dumps({"q": sim.state.body_pose.ravel().tolist(), "v": sim.state.body_velocity.ravel().tolist()}))
 """
 
 

@@ -6,7 +6,7 @@ import numpy as np
 import pytest
 
 import child_process
-from stickslip import Drive, Scene, Simulation, State, Stepping
+from stickslip import Drive, Scene, Simulation, Stepping
 from stickslip.geometry.rotation import about_axis, matrix
 from stickslip.scenes.chains import chain
 from stickslip.solvers.registry import SOLVERS, make_solver
@@ -68,7 +68,7 @@ def test_the_books_explain_a_driven_damped_mechanism() -> None:
 
 def momenta(sim: Simulation) -> tuple[np.ndarray, np.ndarray]:
     """Linear momentum and angular momentum about the origin."""
-    model, q, v = sim.model, sim.state.q, sim.state.v
+    model, q, v = sim.model, sim.state.body_pose, sim.state.body_velocity
     linear, angular = model.mass @ v[:, :3], np.zeros(3)
     for i in range(model.body_count):
         R = matrix(q[i, 3:])
@@ -146,8 +146,8 @@ def test_every_solver_simulates_the_same_mechanism(name: str, crane_at_rest: Sim
     options = {"max_iterations": 20000} if name not in ("newton", "lcp") else {}
     sim = Simulation(crane(), dt=0.01, solver=make_solver(name, **options))
     sim.run(50)
-    np.testing.assert_allclose(sim.state.q, crane_at_rest.state.q, atol=1e-5)
-    np.testing.assert_allclose(sim.state.v, crane_at_rest.state.v, atol=1e-3)
+    np.testing.assert_allclose(sim.state.body_pose, crane_at_rest.state.body_pose, atol=1e-5)
+    np.testing.assert_allclose(sim.state.body_velocity, crane_at_rest.state.body_velocity, atol=1e-3)
     force, _ = sim.joint_force(crane().joint("rope"))
     expected, _ = crane_at_rest.joint_force(crane().joint("rope"))
     np.testing.assert_allclose(force, expected, atol=0.05)
@@ -177,7 +177,7 @@ def test_links_on_a_fast_wheel_stay_together(solver: str) -> None:
         worst = max(worst, sim.joint_error())
     assert worst < 1e-8
     assert sim.joint_velocity(spinning_chain(30.0).joint("hub"))[0] == pytest.approx(30.0, rel=0.1)
-    assert np.linalg.norm(sim.state.v[:, :3], axis=1).max() < 1.2 * 30.0 * 0.8
+    assert np.linalg.norm(sim.state.body_velocity[:, :3], axis=1).max() < 1.2 * 30.0 * 0.8
 
 
 @pytest.mark.parametrize("solver", ["auto", "newton"])
@@ -198,10 +198,10 @@ def test_a_saved_state_continues_bit_for_bit(solver: str, scheme: str, tmp_path:
     one.set_drive(spinning_chain(15.0).joint("hub"), velocity=12.0)
     one.run(50)
     assert one.state.joint_broken.any()
-    one.state.save(tmp_path / "state.npz")
+    one.save(tmp_path / "state.npz")
     one.run(5)
     other = Simulation(spinning_chain(15.0, snap=2.0), 0.005, solver, Stepping(scheme=scheme))
-    other.restore(State.load(tmp_path / "state.npz"))
+    other.load(tmp_path / "state.npz")
     other.run(5)
     assert other.state.digest() == one.state.digest()
 

@@ -9,11 +9,14 @@ import numpy as np
 import pytest
 
 from stickslip import Scene, Simulation, Stepping
-from stickslip import simulation as simulation_module
+from stickslip import step as step_module
+from stickslip.bodies.rigid import advance as rigid_advance
+from stickslip.bodies.rigid import layout as rigid_layout
+from stickslip.bodies.rigid import momentum as rigid_bodies
+from stickslip.constraints.contact import rows as contact_rows
 from stickslip.contact.islands import problem_islands
 from stickslip.contact.momentum_error import momentum_error
 from stickslip.contact.problem import ContactProblem
-from stickslip.dynamics import contact_rows, rigid_bodies
 from stickslip.linalg import block_rows
 from stickslip.linalg.islands import find_islands
 from stickslip.scenes.running import prepare
@@ -38,7 +41,7 @@ def pile(**material: float) -> Simulation:
 def test_first_rows_are_those_of_separate_functions(scheme: str, material: dict[str, float]) -> None:
     sim = pile(**material)
     contacts = sim.step().contacts
-    model, q, v, options = sim.model, sim.state.q, sim.state.v, Stepping(dt=0.005, scheme=scheme)  # type: ignore[arg-type]
+    model, q, v, options = sim.model, sim.state.body_pose, sim.state.body_velocity, Stepping(dt=0.005, scheme=scheme)  # type: ignore[arg-type]
     unknown = v[model.dynamic].ravel()
     found = contact_rows.first_rows(model, contacts, q, v, unknown, options)
     J = contact_rows.contact_jacobian(model, contacts, q)
@@ -57,15 +60,15 @@ def test_first_rows_are_those_of_separate_functions(scheme: str, material: dict[
 def test_free_motion_and_the_end_of_a_step_are_those_of_separate_functions() -> None:
     sim = pile()
     sim.run(3)
-    model, q, v = sim.model, sim.state.q, sim.state.v
+    model, q, v = sim.model, sim.state.body_pose, sim.state.body_velocity
     force = np.random.default_rng(1).normal(size=v.shape)
-    A, v_free = rigid_bodies.free_motion(model, q, v, force, 0.01)
-    for mine, theirs in zip(A.dense, rigid_bodies.mass_blocks(model, q).dense, strict=True):
+    A, v_free = rigid_bodies.free_blocks(model, q, v, force, 0.01)
+    for mine, theirs in zip(A, rigid_bodies.mass_blocks(model, q).dense, strict=True):
         np.testing.assert_array_equal(mine, theirs)
     np.testing.assert_array_equal(v_free, rigid_bodies.free_velocity(model, q, v, force, 0.01))
-    v_all, q_end = rigid_bodies.moved(model, q, v, v_free, 0.01)
-    np.testing.assert_array_equal(v_all, rigid_bodies.scatter(model, v, v_free))
-    np.testing.assert_array_equal(q_end, rigid_bodies.advance(q, v_all, 0.01))
+    v_all, q_end = rigid_advance.moved(model, q, v, v_free, 0.01)
+    np.testing.assert_array_equal(v_all, rigid_layout.scatter(model, v, v_free))
+    np.testing.assert_array_equal(q_end, rigid_advance.advance(q, v_all, 0.01))
 
 
 @pytest.mark.parametrize("material", [{}, {"torsion": 0.02}])
@@ -73,7 +76,7 @@ def test_errors_of_momentum_are_those_of_the_general_way(material: dict[str, flo
     result = pile(**material).step()
     problem, rng = result.problem, np.random.default_rng(2)
     A = problem.masses
-    general = replace(problem, scale=problem.scale._replace(masses=A.scaled(1.0)))
+    general = replace(problem, scale=problem.scale._replace(masses=replace(A)))
     lam, v = rng.normal(size=problem.row_count), rng.normal(size=problem.unknown_count)
     assert momentum_error(problem, lam, v) == momentum_error(general, lam, v)
 
@@ -103,7 +106,7 @@ def test_copies_of_block_rows_hold_arrays_alone() -> None:
 def test_velocities_of_rows_are_not_computed_again_for_the_certificate(monkeypatch: pytest.MonkeyPatch) -> None:
     """J v of the start is known from assembly, that of the end from the solver."""
     calls, during = Counter[str](), ["step"]
-    product, certify = ContactProblem.constraint_velocity, simulation_module.certify
+    product, certify = ContactProblem.constraint_velocity, step_module.certify
 
     def counted(problem: ContactProblem, v: np.ndarray) -> np.ndarray:
         calls[during[-1]] += 1
@@ -117,7 +120,7 @@ def test_velocities_of_rows_are_not_computed_again_for_the_certificate(monkeypat
             during.pop()
 
     monkeypatch.setattr(ContactProblem, "constraint_velocity", counted)
-    monkeypatch.setattr(simulation_module, "certify", certified)
+    monkeypatch.setattr(step_module, "certify", certified)
     sim = prepare("box-slope").sim
     sim.run(5)
     calls.clear()

@@ -55,9 +55,9 @@ def test_box_neither_sinks_nor_jitters(scheme: str) -> None:
     box = scene.add_box((0.1, 0.2, 0.3), (0, 0, 0.15))
     sim = Simulation(scene, dt=0.005, stepping=Stepping(scheme=scheme))
     heights = []
-    sim.run(400, lambda result: heights.append(result.state.q[box.index, 2]))
+    sim.run(400, lambda result: heights.append(result.state.body_pose[box.index, 2]))
     assert np.ptp(heights) < 2e-9  # the slop: 1 nm to either side
-    assert np.linalg.norm(sim.state.v[box.index]) < 1e-9
+    assert np.linalg.norm(sim.state.body_velocity[box.index]) < 1e-9
 
 
 @pytest.mark.parametrize("scheme", SCHEMES)
@@ -67,7 +67,7 @@ def test_dropped_box_comes_to_rest_on_the_ground(scheme: str) -> None:
     sim = Simulation(scene, dt=0.002, stepping=Stepping(scheme=scheme))
     sim.run(1500)
     assert sim.position(box)[2] == pytest.approx(0.1, abs=1e-6)
-    assert np.linalg.norm(sim.state.v[box.index]) < 1e-6
+    assert np.linalg.norm(sim.state.body_velocity[box.index]) < 1e-6
     report = sim.contacts(box)
     assert len(report) == 4
     assert report.total_force == pytest.approx([0, 0, 1000 * 0.008 * G], rel=1e-6, abs=1e-5)
@@ -88,7 +88,7 @@ def test_bounce_height_follows_restitution() -> None:
     ball = scene.add_sphere(0.1, (0, 0, 1.1), restitution=0.8)
     sim = Simulation(scene, dt=0.0005)
     heights: list[float] = []
-    sim.run(1600, lambda result: heights.append(result.state.q[ball.index, 2] - 0.1))
+    sim.run(1600, lambda result: heights.append(result.state.body_pose[ball.index, 2] - 0.1))
     impact = int(np.argmin(heights[:1200]))
     # the bounce happens up to one step early: an error of impact speed times h in height
     assert max(heights[impact:]) == pytest.approx(0.64, abs=5e-3)
@@ -123,10 +123,13 @@ def test_collision_keeps_linear_and_angular_momentum() -> None:
     def momenta() -> np.ndarray:
         total = np.zeros(6)
         for i in range(2):
-            R = matrix(sim.state.q[i, 3:])
-            p = sim.model.mass[i] * sim.state.v[i, :3]
+            R = matrix(sim.state.body_pose[i, 3:])
+            p = sim.model.mass[i] * sim.state.body_velocity[i, :3]
             total[:3] += p
-            total[3:] += np.cross(sim.state.q[i, :3], p) + R @ sim.model.inertia[i] @ R.T @ sim.state.v[i, 3:]
+            total[3:] += (
+                np.cross(sim.state.body_pose[i, :3], p)
+                + R @ sim.model.inertia[i] @ R.T @ sim.state.body_velocity[i, 3:]
+            )
         return total
 
     before = momenta()
@@ -215,4 +218,4 @@ def test_body_that_is_hit_does_not_run_into_the_next() -> None:
     deepest: list[float] = []
     sim.run(20, lambda result: deepest.append(result.certificate.penetration_mm))
     assert max(deepest) < 1e-3
-    np.testing.assert_allclose(sim.state.v[1:, 0], 5.0, atol=1e-6)
+    np.testing.assert_allclose(sim.state.body_velocity[1:, 0], 5.0, atol=1e-6)

@@ -11,11 +11,11 @@ from stickslip.arrays import Array
 from stickslip.geometry import rotation
 from stickslip.geometry.rotation import about_axis
 from stickslip.geometry.tet_mesh import TetMesh, volumes_of, without_unused
+from stickslip.model.stepping import Stepping
+from stickslip.scene.soft_body import SoftBody
 from stickslip.scenes.closed_forms import hertz_force
 from stickslip.scenes.running import execute, prepare
-from stickslip.soft_description import SoftBody
 from stickslip.solvers.registry import make_solver
-from stickslip.stepping import Stepping
 
 GRAVITY = 9.81
 CUBE = tet_generators.box((0.1, 0.1, 0.1), 2)
@@ -83,10 +83,12 @@ def momenta(sim: Simulation) -> tuple[Array, Array]:
     each = model.soft.mass[:, None] * state.node_velocity
     linear, angular = each.sum(axis=0), np.cross(state.node_position, each).sum(axis=0)
     for i in model.dynamic:
-        push = model.mass[i] * state.v[i, :3]
-        R = rotation.matrix(state.q[i, 3:])
+        push = model.mass[i] * state.body_velocity[i, :3]
+        R = rotation.matrix(state.body_pose[i, 3:])
         linear = linear + push
-        angular = angular + np.cross(state.q[i, :3], push) + R @ model.inertia[i] @ R.T @ state.v[i, 3:]
+        angular = (
+            angular + np.cross(state.body_pose[i, :3], push) + R @ model.inertia[i] @ R.T @ state.body_velocity[i, 3:]
+        )
     return linear, angular
 
 
@@ -286,7 +288,7 @@ def test_solvers_agree_on_a_soft_body_in_contact(solver: str, slid: Array):
 def test_element_rows_move_as_the_stiffness_matrix_does(slid: Array):
     sim, cube = sliding_cube("newton")
     sim.run(SLIDING)
-    assert sim.elastic_rows
+    assert sim.method.as_rows
     assert sim.nodes(cube) == pytest.approx(slid, abs=1e-5)  # of a tolerance of 1e-6
 
 

@@ -6,29 +6,33 @@ Names are loaded at first use, so that ``import stickslip`` is quick and compile
 from importlib import import_module
 from typing import TYPE_CHECKING, Any
 
+from stickslip.moved import install
+
 __version__ = "0.1.0"
+install()
 
 _PLACES = {
-    "Body": "scene",
-    "Certificate": "certificate",
+    "Body": "scene.scene",
+    "Certificate": "certify.certificate",
     "ContactProblem": "contact.problem",
+    "Control": "model.control",
     "DivergenceError": "errors",
-    "Drive": "joint_description",
+    "Drive": "scene.joint",
     "FileError": "errors",
     "InputError": "errors",
-    "Joint": "joint_description",
+    "Joint": "scene.joint",
     "MissingDependencyError": "errors",
-    "Model": "model",
-    "Rod": "rod_description",
-    "Scene": "scene",
+    "Model": "model.model",
+    "Rod": "scene.rod",
+    "Scene": "scene.scene",
     "Simulation": "simulation",
-    "SoftBody": "soft_description",
-    "State": "state",
-    "Stepping": "stepping",
+    "SoftBody": "scene.soft_body",
+    "State": "model.state",
+    "Stepping": "model.stepping",
     "StickslipError": "errors",
     "TetMesh": "geometry.tet_mesh",
-    "compile_scene": "model",
-    "elastic": "soft_description",
+    "compile_scene": "model.model",
+    "elastic": "scene.soft_body",
     "make_solver": "solvers.registry",
     "placed": "geometry.shapes",
     "shapes": "geometry.shapes",
@@ -37,7 +41,7 @@ _PLACES = {
 __all__ = sorted([*_PLACES, "__version__"])
 
 if TYPE_CHECKING:
-    from stickslip.certificate import Certificate as Certificate
+    from stickslip.certify.certificate import Certificate as Certificate
     from stickslip.contact.problem import ContactProblem as ContactProblem
     from stickslip.errors import DivergenceError as DivergenceError
     from stickslip.errors import FileError as FileError
@@ -48,19 +52,20 @@ if TYPE_CHECKING:
     from stickslip.geometry import tet_generators as tet_generators
     from stickslip.geometry.shapes import placed as placed
     from stickslip.geometry.tet_mesh import TetMesh as TetMesh
-    from stickslip.joint_description import Drive as Drive
-    from stickslip.joint_description import Joint as Joint
-    from stickslip.model import Model as Model
-    from stickslip.model import compile_scene as compile_scene
-    from stickslip.rod_description import Rod as Rod
-    from stickslip.scene import Body as Body
-    from stickslip.scene import Scene as Scene
+    from stickslip.model.control import Control as Control
+    from stickslip.model.model import Model as Model
+    from stickslip.model.model import compile_scene as compile_scene
+    from stickslip.model.state import State as State
+    from stickslip.model.stepping import Stepping as Stepping
+    from stickslip.scene.joint import Drive as Drive
+    from stickslip.scene.joint import Joint as Joint
+    from stickslip.scene.rod import Rod as Rod
+    from stickslip.scene.scene import Body as Body
+    from stickslip.scene.scene import Scene as Scene
+    from stickslip.scene.soft_body import SoftBody as SoftBody
+    from stickslip.scene.soft_body import elastic as elastic
     from stickslip.simulation import Simulation as Simulation
-    from stickslip.soft_description import SoftBody as SoftBody
-    from stickslip.soft_description import elastic as elastic
     from stickslip.solvers.registry import make_solver as make_solver
-    from stickslip.state import State as State
-    from stickslip.stepping import Stepping as Stepping
 
 
 def __getattr__(name: str) -> Any:

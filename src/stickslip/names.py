@@ -54,3 +54,10 @@ def shown(value: object) -> str:
     except Exception:  # of an object that somebody else wrote
         return f"a {type(value).__name__} that cannot be shown"
     return visible(" ".join(text.split()))
+
+
+def counted(number: int, one: str, many: str = "") -> str:
+    """A number of things in words: "1 joint", "3 joints"; nothing where there are none."""
+    if not number:
+        return ""
+    return f"{number:,} {one}" if number == 1 else f"{number:,} {many or one + 's'}"

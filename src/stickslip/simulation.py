@@ -1,57 +1,51 @@
-"""The simulation. `Simulation.step` is the whole algorithm of a step; open this file first."""
+"""The simulation: handles, checks of what people give, the state and what is applied; the step is in step.py."""
 
 from __future__ import annotations
 
-import time
+import os
 from collections.abc import Callable
 from contextlib import nullcontext
 from dataclasses import replace
-from math import inf
+from importlib import import_module
 
-import numpy as np
 from numpy.typing import ArrayLike
 
-from stickslip import checks
-from stickslip.arrays import Array, Bools
-from stickslip.body_description import handle_fits
-from stickslip.certificate import certify
-from stickslip.checks import finite, unit_quaternion, vector
-from stickslip.collision.lookahead import contacts_of_step
-from stickslip.collision.matching import remember
-from stickslip.contact.potentials import Known
-from stickslip.contact_report import ContactReport, report_contacts
-from stickslip.divergence import check_finite
-from stickslip.dynamics import joints, prescribed, rigid_bodies
-from stickslip.dynamics.joints import JointLayout
+from stickslip import changing_state, checks, reading_state
+from stickslip.arrays import Array
+from stickslip.certify.contact_report import ContactReport
+from stickslip.certify.step_result import StepResult
+from stickslip.constraints.registry import elements_as_rows, moves
 from stickslip.errors import InputError
-from stickslip.geometry import rotation
-from stickslip.joint_tables import NOTHING
-from stickslip.joints import Joint
 from stickslip.linalg.threads import one_blas_thread
-from stickslip.linearisation import constraints_move
-from stickslip.model import DYNAMIC, KINEMATIC, STATIC, Model, compile_scene
-from stickslip.names import shown
-from stickslip.pieces import excess, take_in_pieces
-from stickslip.scene import KINDS, Body, Scene
-from stickslip.soft_description import SoftBody
-from stickslip.soft_linearisation import elastic_rows, soft_step
-from stickslip.soft_reading import SoftReading
-from stickslip.solvers.methods import begins_ahead, method_of
+from stickslip.model.control import Control, check_control, control_arrays, control_of, initial_control
+from stickslip.model.model import Model, compile_scene
+from stickslip.model.state import (
+    State,
+    check_state,
+    initial_state,
+    load_arrays,
+    save_arrays,
+    state_file_arrays,
+)
+from stickslip.model.stepping import Stepping
+from stickslip.names import shown, visible
+from stickslip.pieces.pieces import excess, take_in_pieces
+from stickslip.reading import reading
+from stickslip.reading_state import ElementReport
+from stickslip.scene.body import Body
+from stickslip.scene.joint import Joint
+from stickslip.scene.scene import Scene
+from stickslip.scene.soft_body import SoftBody
 from stickslip.solvers.protocol import Solver, SolvesProblems
 from stickslip.solvers.registry import DEFAULT, as_solver, make_solver
-from stickslip.stabilisation import stabilise
-from stickslip.state import State, check_state, initial_state
-from stickslip.step_result import StepResult
-from stickslip.stepping import Stepping
-from stickslip.substeps import StepLinearisation
+from stickslip.solvers.step_method import step_method
+from stickslip.step import STAGES, step
+from stickslip.workspace import Workspace
 
-__all__ = ["Simulation", "StepResult"]
-
-STAGES = ("collide", "assemble", "solve", "integrate", "stabilise", "certify")
-"""Of a step, as ``StepResult.timings`` names them."""
+__all__ = ["STAGES", "Simulation", "StepResult"]
 
 
-class Simulation(SoftReading):
+class Simulation:
     """A scene in motion: holds the model, the current state and the result of the last step."""
 
     def __init__(
@@ -80,24 +74,27 @@ class Simulation(SoftReading):
             raise InputError(
                 f"stepping: stabilisation is {self.stepping.stabilisation}, but the scene has soft bodies; it must be 0"
             )
+        if self.model.others and self.stepping.stabilisation:
+            raise InputError(
+                f"stepping: stabilisation is {self.stepping.stabilisation}, but the scene has bodies of the kind "
+                f"{self.model.others[0].name!r}, which it cannot move; it must be 0"
+            )
         if self.model.pairs.compliance[:, :, 0].any() and self.stepping.stabilisation:
             raise InputError(
                 f"stepping: stabilisation is {self.stepping.stabilisation}, but materials of the scene have a "
                 "contact_stiffness, whose springs need overlaps; it must be 0"
             )
-        self.elastic_rows = elastic_rows(self.solver, self.stepping)
-        self.method = method_of(
-            self.solver, self.stepping.joints == "potentials", bool(self.model.soft.count) and not self.elastic_rows,
-            constraints_move(self.model),
-        )  # fmt: skip
-        self.begins_ahead = begins_ahead(self.method) and not self.model.soft.count
-        self.potentials: Known = {}
-        self._layout: tuple[Bools, JointLayout] | None = None
-        """Which joints were broken in the last step, and the layout of the others."""
+        as_rows, model = elements_as_rows(self.solver, self.stepping), self.model
+        potentials = self.stepping.joints == "potentials"
+        self.method = step_method(self.solver, potentials, bool(model.soft.count), as_rows, moves(model))
         # beside solvers, which see to it themselves, only joints and soft bodies need dense algebra
-        dense = self.model.joints.count or self.model.soft.count
+        dense = model.joints.count or model.soft.count
         self.dense_algebra = one_blas_thread if dense else nullcontext
-        self.state = initial_state(self.model)
+        self.workspace = Workspace()
+        """What steps remember; nobody else has it."""
+        self.state = initial_state(model)
+        self.control = initial_control(model)
+        """Forces, targets of drives and efforts of joints, until told otherwise."""
         self.last: StepResult | None = None
 
     def step(self) -> StepResult:
@@ -107,98 +104,22 @@ class Simulation(SoftReading):
 
     def _step(self) -> StepResult:
         self.last = None  # its problem is as large as the one to come
-        result = self._take(self.state, self.stepping, self.solver)
-        too_far = excess(self.model, self.state, result, self.stepping)
-        if too_far.largest > 1.0:
-            result = take_in_pieces(self._take, self.model, self.state, self.stepping, self.solver, result, too_far)
+        model, state, control, options = self.model, self.state, self.control, self.stepping
+        result = self._take(state, control, options, self.solver)
+        too_far = excess(model, state, result, options, self.workspace)
+        if too_far.turn > 1.0 or too_far.crossing > 1.0:
+            result = take_in_pieces(
+                self._take, model, state, control, options, self.solver, result, too_far, self.workspace
+            )
         self.state, self.last = result.state, result
         return result
 
-    def _take(self, state: State, options: Stepping, solver: Solver) -> StepResult:
-        """A step from ``state``: find contacts, assemble the problem, solve it, integrate, stabilise, certify."""
-        model, h = self.model, options.dt
-        clock = [time.perf_counter()]
-
-        # find contacts at the start of the step, or at its middle ([erleben2017] eq. 41)
-        v = prescribed.velocities(model, state, h)
-        at = options.rule.contacts_at
-        q = rigid_bodies.advance(state.q, v, at * h) if at > 0.0 else state.q
-        found = contacts_of_step(model, q, v, options, model.ignored_pairs(state.joint_broken))
-        contacts = found.contacts
-        soft = None
-        if model.soft.count:
-            # what factorises A with joints in it has no use for factors without them
-            unsolved = solver.takes.factors != "prepared" or options.joints == "potentials"
-            soft = soft_step(model, state, q, v, options, self.elastic_rows, unsolved)
-        clock.append(time.perf_counter())
-
-        # the problem of this step
-        layout = self._joint_layout(state)
-        linearisation = StepLinearisation(model, state, contacts, q, v, options, soft, layout)
-        warm = linearisation.remembered() if options.warm_start else None
-        problem = linearisation.ahead(warm) if self.begins_ahead else linearisation.at_start(warm)
-        clock.append(time.perf_counter())
-
-        solution = self.method(solver, linearisation, problem, warm, self.potentials)
-        problem = solution.problem or problem
-        clock.append(time.perf_counter())
-
-        solution = linearisation.with_end(solution)
-        v_mean, q_end = rigid_bodies.moved(model, q, v, solution.v, options.horizon)
-        after = State(
-            time=state.time + h,
-            steps=state.steps + 1,
-            q=prescribed.positions(model, q_end, state.time + h),
-            v=v_mean if solution.v_end is None else rigid_bodies.scatter(model, v, solution.v_end),
-            force=state.force,
-            contact_key=contacts.key,
-            contact_impulse=remember(contacts, solution.lam[: linearisation.rigid_row_count]),
-            joint_impulse=linearisation.joint_impulses(solution.lam),
-            joint_angle=state.joint_angle,
-            joint_target=state.joint_target,
-            joint_broken=state.joint_broken,
-            node_position=state.node_position,
-            node_velocity=state.node_velocity,
-            node_force=state.node_force,
-            soft_key=state.soft_key,
-            soft_impulse=state.soft_impulse,
-            weld_impulse=state.weld_impulse,
-        )
-        if soft is not None:
-            after = linearisation.soft_state(after, solution)
-        after = linearisation.settled(after, problem, solution)
-        if model.joints.count:
-            after = joints.after_step(model, state, after, h)
-        check_finite(model, after, contacts, solution.lam)
-        clock.append(time.perf_counter())
-
-        # overlaps that the step left are removed from the positions alone ([erleben2017] sec. 4.4)
-        if options.stabilisation:
-            after = replace(after, q=stabilise(model, after.q, options))
-        clock.append(time.perf_counter())
-
-        gap, springs, motion, filling = contacts.gap, contacts.compliance, None, 0.0
-        if soft is not None:
-            gap, motion = np.concatenate([gap, soft.contacts.gap]), soft.motion
-            springs = np.concatenate([springs, soft.contacts.compliance])
-            filling = linearisation.filling_work(solution.lam, after)
-        before = state if v is state.v else replace(state, v=v)
-        certificate = certify(
-            model, before, after, solution.judged or problem, solution, gap, h, motion, filling, springs,
-            options.horizon, self.solver,
-        )  # fmt: skip
-        clock.append(time.perf_counter())
-        timings = {stage: clock[k + 1] - clock[k] for k, stage in enumerate(STAGES)}
-        soft_contacts = None if soft is None else soft.contacts
-        return StepResult(after, contacts, problem, solution, certificate, warm, timings, soft_contacts, found)
-
-    def _joint_layout(self, state: State) -> JointLayout | None:
-        """How the rows of joints are stored that are not broken; made anew where one breaks."""
-        if not self.model.joints.count:
-            return None
-        if self._layout is None or not np.array_equal(self._layout[0], state.joint_broken):
-            self._layout = state.joint_broken.copy(), joints.joint_layout(self.model, state.joint_broken)
-        return self._layout[1]
+    def _take(self, state: State, control: Control, options: Stepping, solver: Solver) -> StepResult:
+        """A step or a piece of one, from ``state``; ``solver`` has what is left of the budget of the simulation's."""
+        method = self.method
+        if solver is not method.solver:  # a piece, or the user has put in another one
+            method = method._replace(solver=solver, judge=self.solver)
+        return step(self.model, state, control, method, options, self.workspace)
 
     def run(self, steps: int, callback: Callable[[StepResult], None] | None = None) -> State:
         """Take several steps; ``callback`` sees the result of each."""
@@ -211,86 +132,106 @@ class Simulation(SoftReading):
                 callback(result)
         return self.state
 
-    # ---- reading and changing the state ------------------------------------------------------------------
+    # ---- reading and changing the state: reading_state.py and changing_state.py --------------------------
 
     def position(self, body: Body) -> Array:
         """Position (3,) [m] of the body's frame (not of its centre of mass) in the world."""
-        i = self._index(body)
-        return self.state.q[i, :3] - rotation.matrix(self.state.q[i, 3:]) @ self.model.centre[i]
+        return reading_state.position(self.model, self.state, body)
 
     def rotation(self, body: Body) -> Array:
         """Rotation (w, x, y, z) of the body."""
-        return self.state.q[self._index(body), 3:].copy()
+        return reading_state.orientation(self.model, self.state, body)
 
     def centre_of_mass(self, body: Body) -> Array:
         """Position (3,) [m] of the centre of mass in the world."""
-        return self.state.q[self._index(body), :3].copy()
+        return reading_state.centre_of_mass(self.model, self.state, body)
 
     def velocity(self, body: Body) -> Array:
         """Velocity (3,) [m/s] of the centre of mass in the world."""
-        return self.state.v[self._index(body), :3].copy()
+        return reading_state.velocity(self.model, self.state, body)
 
     def angular_velocity(self, body: Body) -> Array:
         """Angular velocity (3,) [rad/s] in the world."""
-        return self.state.v[self._index(body), 3:].copy()
+        return reading_state.angular_velocity(self.model, self.state, body)
 
     def contacts(self, body: Body | SoftBody | None = None, other: Body | SoftBody | None = None) -> ContactReport:
         """Contacts of the last step: all, those of a body, or those of a pair; forces act on ``body``.
 
         A soft body given twice: its contacts with itself, each of which it sees from both sides.
         """
-        if self.last is None:
-            raise InputError(
-                "contacts: no step was completed since the start, the last restore or the last failure; call step()"
-            )
-        if isinstance(body, Body) and isinstance(other, Body) and body == other:
-            raise InputError(f"contacts: {body.name!r} is given twice; give two bodies, or one")
-        numbers = (None if each is None else self._number(each) for each in (body, other))
-        return report_contacts(self.last, self.stepping.dt, *numbers)
+        return reading_state.contacts(self.model, self.last, self.stepping.dt, body, other)
 
     def joint_position(self, joint: Joint) -> Array:
         """Free coordinates (k,) [m or rad] of a joint, full turns counted: the slide, the angle, the distance."""
-        return self._coordinates(joint)[0]
+        return reading_state.joint_coordinates(self.model, self.state, joint)[0]
 
     def joint_velocity(self, joint: Joint) -> Array:
         """Velocities (k,) [m/s or rad/s] of the free coordinates of a joint."""
-        return self._coordinates(joint)[1]
+        return reading_state.joint_coordinates(self.model, self.state, joint)[1]
 
     def joint_force(self, joint: Joint) -> tuple[Array, Array]:
         """Mean force (3,) [N] and torque (3,) [N m] of the last step that a joint exerts on b, at its point there.
 
         World frame; limits and drives included. On a acts the opposite.
         """
-        j = self._joint_index(joint)
-        force, torque = joints.reactions(self.model, self.state.q, self.state.joint_impulse, self.stepping.dt)
-        return force[j], torque[j]
+        return reading_state.joint_force(self.model, self.state, self.stepping.dt, joint)
 
     def joint_broken(self, joint: Joint) -> bool:
         """Whether the joint has broken."""
-        return bool(self.state.joint_broken[self._joint_index(joint)])
+        return reading_state.joint_broken(self.model, self.state, joint)
 
     def joint_error(self) -> float:
         """Largest distance [m] by which rigid joints that are not broken are apart."""
-        return joints.joint_error(self.model, self.state.q, self.state.joint_broken)
+        return reading_state.joint_error(self.model, self.state)
+
+    def nodes(self, body: SoftBody) -> Array:
+        """Positions (n, 3) [m] of the nodes of a soft body."""
+        return reading_state.node_positions(self.model, self.state, body)
+
+    def node_velocities(self, body: SoftBody) -> Array:
+        """Velocities (n, 3) [m/s] of the nodes of a soft body."""
+        return reading_state.node_velocities(self.model, self.state, body)
+
+    def node_contact_forces(self, body: SoftBody) -> Array:
+        """Contact force (n, 3) [N] on each node of a soft body in the last step, world frame."""
+        return reading_state.node_contact_forces(self.model, self.last, self.stepping.dt, body)
+
+    def elements(self, body: SoftBody) -> ElementReport:
+        """Strain, stress and energy of the elements of a soft body now."""
+        return reading_state.body_element_report(self.model, self.state, self.stepping, body)
+
+    def internal_forces(self, body: SoftBody) -> Array:
+        """Elastic force (n, 3) [N] on each node of a soft body now, damping not included; their sum is zero."""
+        return reading_state.body_internal_forces(self.model, self.state, self.stepping, body)
+
+    def soft_centre(self, body: SoftBody) -> Array:
+        """Centre of mass (3,) [m] of a soft body."""
+        return reading_state.soft_centre(self.model, self.state, body)
+
+    def soft_volume(self, body: SoftBody) -> float:
+        """Volume [m^3] of a soft body now."""
+        return reading_state.soft_volume(self.model, self.state, body)
+
+    def cavity_volume(self, number: int = 0) -> float:
+        """Volume [m^3] of a cavity, by its number in the scene."""
+        return reading_state.cavity_volume(self.model, self.state, number)
+
+    def weld_force(self, body: SoftBody) -> Array:
+        """Sum (3,) [N] of the forces by which welds hold the nodes of a soft body, mean of the last step."""
+        return reading_state.weld_force(self.model, self.state, self.stepping.dt, body)
 
     def set_drive(
         self, joint: Joint, position: float | None = None, velocity: float | None = None, coordinate: int = 0
     ) -> None:
         """Give the drive of a joint's coordinate a new position [m or rad] or velocity [m/s or rad/s] to aim at."""
-        j = self._joint_index(joint)
-        where = f"joint {joint.name!r}"
-        tables = self.model.joints
-        driven = tables.row_coordinate[(tables.row_joint == j) & (tables.row_driven == 1)].tolist()
-        k = checks.whole(where, "coordinate", coordinate)
-        if k not in driven:
-            raise InputError(f"{where}: coordinate {k} has no drive; those that have: {driven or 'none'}")
-        if position is None and velocity is None:
-            raise InputError(f"{where}: neither position nor velocity of its drive is given; give one or both")
-        target = self.state.joint_target.copy()
-        for column, name, value in ((0, "position", position), (1, "velocity", velocity)):
-            if value is not None:
-                target[j, k, column] = finite(where, name, value)
-        self.state = replace(self.state, joint_target=target)
+        self.control = changing_state.with_drive(self.model, self.control, joint, position, velocity, coordinate)
+
+    def set_effort(self, joint: Joint, value: float, coordinate: int = 0) -> None:
+        """Apply a force [N] or torque [N m] along a coordinate of a joint, from now until changed.
+
+        It acts on both bodies, also where the coordinate has a drive; not once the joint is broken.
+        """
+        self.control = changing_state.with_effort(self.model, self.control, joint, value, coordinate)
 
     def set_force(
         self, body: Body, force: ArrayLike = (0, 0, 0), torque: ArrayLike = (0, 0, 0), point: ArrayLike | None = None
@@ -299,74 +240,56 @@ class Simulation(SoftReading):
 
         The force acts at the centre of mass; a world ``point`` (3,) [m] adds its moment as the body stands now.
         """
-        where = f"body {self._name(body)}"
-        push, turn = vector(where, "force", force, largest=inf), vector(where, "torque", torque, largest=inf)
-        if point is not None:
-            turn += np.cross(vector(where, "point", point) - self.centre_of_mass(body), push)
-        self._change("force", body, np.concatenate([push, turn]), (DYNAMIC,))
+        args = body, force, torque, point
+        self.control = changing_state.with_force(self.model, self.state, self.control, *args)
 
     def set_velocity(self, body: Body, velocity: ArrayLike, angular_velocity: ArrayLike = (0, 0, 0)) -> None:
         """Set the velocity [m/s] of the centre of mass and the angular velocity [rad/s]."""
-        where = f"body {self._name(body)}"
-        parts = [vector(where, "velocity", velocity), vector(where, "angular_velocity", angular_velocity)]
-        self._change("v", body, np.concatenate(parts), (DYNAMIC, KINEMATIC))
+        self.state = changing_state.with_velocity(self.model, self.state, body, velocity, angular_velocity)
 
     def set_pose(self, body: Body, position: ArrayLike, orientation: ArrayLike = (1, 0, 0, 0)) -> None:
         """Move the body's frame to a position (3,) [m] and a rotation (w, x, y, z)."""
-        where = f"body {self._name(body)}"
-        quaternion = unit_quaternion(where, orientation, "orientation")
-        centre = rotation.matrix(quaternion) @ self.model.centre[self._index(body)]
-        pose = np.concatenate([vector(where, "position", position) + centre, quaternion])
-        self._change("q", body, pose, (DYNAMIC, KINEMATIC, STATIC))
+        self.state = changing_state.with_pose(self.model, self.state, body, position, orientation)
 
-    def restore(self, state: State) -> None:
-        """Continue from a saved state of the same model."""
+    def set_node_force(self, body: SoftBody, force: ArrayLike, nodes: ArrayLike | None = None) -> None:
+        """Apply forces (3,) or (k, 3) [N] to the given nodes (all where None), from now until changed."""
+        array = changing_state.with_nodes(self.model, self.control.node_force, "node_force", body, force, nodes)
+        self.control = self.control.with_parts(node_force=array)
+
+    def set_node_velocity(self, body: SoftBody, velocity: ArrayLike, nodes: ArrayLike | None = None) -> None:
+        """Set velocities (3,) or (k, 3) [m/s] of the given nodes (all where None)."""
+        array = changing_state.with_nodes(self.model, self.state.node_velocity, "node_velocity", body, velocity, nodes)
+        self.state = self.state.with_parts(node_velocity=array)
+
+    def set_node_position(self, body: SoftBody, position: ArrayLike, nodes: ArrayLike | None = None) -> None:
+        """Move the given nodes (all where None) to positions (k, 3) [m]."""
+        array = changing_state.with_nodes(self.model, self.state.node_position, "node_position", body, position, nodes)
+        self.state = self.state.with_parts(node_position=array)
+
+    def restore(self, state: State, control: Control | None = None) -> None:
+        """Continue from a saved state of the same model, under a saved control, or that which is applied now."""
         check_state(self.model, state)
+        if control is not None:
+            check_control(self.model, control)
+            self.control = control.copy()
         self.state, self.last = state.copy(), None
 
-    def _index(self, body: Body) -> int:
-        """Row of a body in the state's arrays; a handle of another scene raises an InputError."""
-        names = self.model.body_names
-        if not isinstance(body, Body):
-            raise InputError(f"body: {shown(body)} is no handle; give what scene.add_* returned, or scene.body(name)")
-        if not handle_fits(body, names):
-            raise InputError(f"body {shown(body.name)} is not of this simulation, which has {len(names)} bodies")
-        return body.index
+    def save(self, path: str | os.PathLike[str]) -> None:
+        """Write state and control to an ``.npz`` file, whole or not at all; ``load`` continues from it bit for bit."""
+        save_arrays(path, {**state_file_arrays(self.state), **control_arrays(self.control)})
 
-    def _name(self, body: Body) -> str:
-        """Name of a body in messages; a handle of another scene raises an InputError."""
-        return repr(self.model.body_names[self._index(body)])
+    def load(self, path: str | os.PathLike[str]) -> None:
+        """Continue from a file that ``save`` wrote, for the same model; one without a control leaves it as it is."""
+        state, data = load_arrays(path)
+        with reading(checks.path("state file", path), "state file", "a saved state"):
+            control = control_of(data, state.layout)
+        self.restore(state, control)
 
-    def _number(self, body: Body | SoftBody) -> int:
-        """Number of a body in contacts, where soft bodies follow the rigid ones."""
-        if not isinstance(body, SoftBody):
-            return self._index(body)
-        self._nodes_of(body)
-        return self.model.body_count + body.index
+    def __repr__(self) -> str:
+        ended = "" if self.last is None else f", {self.last.certificate.status}"
+        done = f"t = {self.state.time:.6g} s, {self.state.steps} steps{ended}"
+        return f"Simulation({done}, solver {visible(self.solver.name)}, {self.model!r})"
 
-    def _joint_index(self, joint: Joint) -> int:
-        """Row of a joint in the state's arrays; a handle of another scene raises an InputError."""
-        names = self.model.joint_names
-        if not isinstance(joint, Joint):
-            raise InputError(f"joint: {shown(joint)} is no handle; give what scene.add_revolute or the like returned")
-        if not handle_fits(joint, names):
-            raise InputError(f"joint {shown(joint.name)} is not of this simulation, which has {len(names)} joints")
-        return joint.index
-
-    def _coordinates(self, joint: Joint) -> tuple[Array, Array]:
-        """Positions and velocities (k,) of a joint's coordinates."""
-        j, state = self._joint_index(joint), self.state
-        position, velocity = joints.coordinates(self.model, state.q, state.v, state.joint_angle)
-        count = int((self.model.joints.coordinate[j, :, 0] != NOTHING).sum())
-        return position[j, :count], velocity[j, :count]
-
-    def _change(self, name: str, body: Body, row: Array, kinds: tuple[int, ...]) -> None:
-        """Replace a row of the state of a body; one on which that has no effect raises an InputError."""
-        i = self._index(body)
-        kind = int(self.model.body_kind[i])
-        if kind not in kinds or i in self.model.motions:
-            what = "a body with a motion" if i in self.model.motions else f"a {KINDS[kind]} body"
-            raise InputError(f"body {body.name!r}: setting its {name} has no effect, since it is {what}")
-        array = getattr(self.state, name).copy()
-        array[i] = row
-        self.state = replace(self.state, **{name: array})
+    def _repr_html_(self) -> str:
+        """What a notebook shows: where it is, how the last step ended, and a picture where one can be drawn."""
+        return str(import_module("stickslip.view.notebook").simulation_html(self))

@@ -5,7 +5,7 @@ from __future__ import annotations
 import itertools
 import time
 from collections.abc import Callable, Iterator
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from functools import partial
 
 import numpy as np
@@ -16,17 +16,17 @@ from stickslip.contact.problem import from_delassus
 from stickslip.contact.residual import residual
 from stickslip.geometry import tet_generators
 from stickslip.geometry.mesh_shapes import BOX_TRIANGLES
-from stickslip.joint_description import Drive, Joint
 from stickslip.linalg.linear_solution import PARALLEL_ROWS
 from stickslip.linalg.linear_solvers import LINEAR_SOLVERS
 from stickslip.linalg.schur_system import schur_system
-from stickslip.scene import Body, Scene
+from stickslip.model.stepping import Stepping
+from stickslip.scene.joint import Drive, Joint
+from stickslip.scene.scene import Body, Scene
+from stickslip.scene.soft_body import MODELS, ElasticModel, elastic
 from stickslip.simulation import Simulation
-from stickslip.soft_description import MODELS, ElasticModel, elastic
 from stickslip.solvers.proximal_point import ProximalPoint
 from stickslip.solvers.registry import DEFAULT, SOLVERS, make_solver
-from stickslip.stepping import Stepping
-from stickslip.view.picture import render_frame
+from stickslip.view.picture.picture import render_frame
 
 Progress = Callable[[str, int, int], None]
 """Told the name of the stage that begins, its number from 0, and the number of stages."""
@@ -219,6 +219,8 @@ def _step_joints(solver: str, stepping: Stepping | None = None) -> None:
     """Two steps of a scene with every kind of joint, and all that can be read of them."""
     scene = _mechanism()
     simulation = Simulation(scene, DT, solver, stepping)
+    effort = np.full_like(simulation.control.effort, 1e-3)
+    simulation.control = replace(simulation.control, effort=effort)
     simulation.run(steps=2)
     simulation.joint_error()
     for index, name in enumerate(simulation.model.joint_names):
@@ -245,7 +247,9 @@ def _draw(scene: Scene) -> None:
     simulation = Simulation(scene, DT)
     simulation.step()
     nodes = simulation.state.node_position
-    render_frame(simulation.model, simulation.state.q, width=16, height=16, contacts=simulation.contacts(), nodes=nodes)
+    render_frame(
+        simulation.model, simulation.state.body_pose, width=16, height=16, contacts=simulation.contacts(), nodes=nodes
+    )
 
 
 def _cache_counts() -> tuple[int, int]:

@@ -92,7 +92,7 @@ POISON: dict[str, Callable[[], Any]] = {
     "no joint": lambda: Joint(99, "no"), "no soft body": lambda: SoftBody(-1, "soft-0"),
     "true body": lambda: Body(True, "sphere-1"),
     "other scene": lambda: World().scene, "other body": lambda: World().box, "other joint": lambda: World().hinge,
-    "empty state": lambda: State(0.0, 0, *(np.zeros(0) for _ in range(5))), "float16": lambda: np.float16(0.5),
+    "empty state": lambda: State(0.0, 0, *(np.zeros(0) for _ in range(6))), "float16": lambda: np.float16(0.5),
     "uint8": lambda: np.uint8(1), "longdouble": lambda: np.longdouble("0.1"),
     "huge longdouble": lambda: np.longdouble("1e400"),
 }  # fmt: skip

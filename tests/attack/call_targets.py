@@ -10,7 +10,7 @@ import numpy as np
 from call_scenes import body_targets, joint_targets, soft_targets
 from call_world import CORNERS, FACES, Target, World, cube_mesh, files, folder, keep, run_scene, step_on
 
-from stickslip import Simulation, State, Stepping, compile_scene, make_solver, placed
+from stickslip import Control, Simulation, State, Stepping, compile_scene, make_solver, placed
 from stickslip.contact.block_laws import contact_laws
 from stickslip.contact.problem import from_delassus
 from stickslip.geometry import shapes
@@ -36,6 +36,16 @@ def simulation_targets() -> list[Target]:
         sim.restore(made)
         step_on(sim)
 
+    control = {each.name: getattr(sim.control, each.name) for each in fields(Control)}
+
+    def controlled(made: Any) -> None:
+        applied = sim.control
+        try:
+            sim.restore(sim.state, made)
+            step_on(sim)
+        finally:
+            sim.control = applied
+
     return [
         Target("Stepping", Stepping, stepping, lambda made: step_on(Simulation(scene, stepping=made))),
         Target(
@@ -60,7 +70,11 @@ def simulation_targets() -> list[Target]:
             {"body": world.ball, "velocity": (1, 0, 0), "angular_velocity": (0, 0, 1)}, go,
         ),
         Target("set_pose", sim.set_pose, {"body": world.ball, "position": (0, 0, 2), "orientation": (1, 0, 0, 0)}, go),
-        Target("restore", sim.restore, {"state": sim.state}, go),
+        Target("set_effort", sim.set_effort, {"joint": world.hinge, "value": 0.1, "coordinate": 0}, go),
+        Target("restore", sim.restore, {"state": sim.state, "control": sim.control}, go),
+        Target("Control", Control, control, controlled),
+        Target("save", sim.save, {"path": folder() / "run.npz"}, go),
+        Target("load", sim.load, {"path": files()["good.state.npz"]}, go),
         Target("State", State, state, restored),
         Target("State.save", sim.state.save, {"path": folder() / "state.npz"}, go),
         Target("State.load", State.load, {"path": files()["good.state.npz"]}, keep),
@@ -147,14 +161,14 @@ def problem_targets() -> list[Target]:
 
 def view_targets() -> list[Target]:
     """Pictures, pages and scenes by name."""
-    from stickslip.view.camera import frame_camera, look_at
-    from stickslip.view.html_player import write_player
-    from stickslip.view.picture import render_frame, save_picture
-    from stickslip.view.shots import find_body
-    from stickslip.view.video import film_frames
+    from stickslip.view.picture.camera import frame_camera, look_at
+    from stickslip.view.picture.picture import render_frame, save_picture
+    from stickslip.view.picture.shots import find_body
+    from stickslip.view.picture.video import film_frames
+    from stickslip.view.player.html_player import write_player
 
     sim = World().sim
-    model, q = sim.model, sim.state.q
+    model, q = sim.model, sim.state.body_pose
     recording = read_recording(files()["good.h5"])
     look = {"azimuth": -60.0, "elevation": 18.0, "zoom": 1.0}
     sized = {"model": model, "q": q, "width": 16, "height": 16}

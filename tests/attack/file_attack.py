@@ -32,10 +32,10 @@ from stickslip.errors import StickslipError
 from stickslip.geometry.tet_files import read_tet_mesh
 from stickslip.io.problem_file import load_file
 from stickslip.io.recording import read_recording
-from stickslip.model import compile_scene
+from stickslip.model.model import compile_scene
 from stickslip.solvers.registry import make_solver
 from stickslip.view.course import course_of_recording
-from stickslip.view.report_facts import report_facts
+from stickslip.view.report.facts import report_facts
 
 SECONDS, MEGABYTES = 10.0, 1024.0
 """Most time and memory of a case."""

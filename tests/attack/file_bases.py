@@ -16,6 +16,7 @@ from stickslip import Scene, Simulation, State, elastic, tet_generators
 from stickslip.contact.gallery import GALLERY
 from stickslip.io.problem_file import save_delassus, save_problem
 from stickslip.io.recording import Recorder
+from stickslip.model.state import state_file_arrays
 
 CORNERS = np.array([(0, 0, 0), (1, 0, 0), (0, 1, 0), (0, 0, 1), (1, 1, 1)], dtype=np.float64)
 TETS = np.array([(0, 1, 2, 3), (1, 2, 3, 4)])
@@ -72,7 +73,7 @@ def _recordings(folder: Path) -> None:
         sim.state.save(folder / f"state-{name.partition('-')[2]}.npz")
     state = State.load(folder / "state-rigid.npz")
     with open(folder / "state-packed.npz", "wb") as stream:
-        np.savez_compressed(stream, **vars(state))
+        np.savez_compressed(stream, **state_file_arrays(state))
 
 
 def _problems(folder: Path) -> None:

@@ -238,7 +238,7 @@ class Judge:
 
     def energies(self) -> dict[int, tuple[float, float]]:
         """Kinetic and potential energy [J] of each rigid body."""
-        q, v, model = self.sim.state.q, self.sim.state.v, self.model
+        q, v, model = self.sim.state.body_pose, self.sim.state.body_velocity, self.model
         found = {}
         for i in self.moving:
             spin = _matrix(q[i, 3:]).T @ v[i, 3:]
@@ -248,7 +248,7 @@ class Judge:
 
     def apart(self) -> tuple[float, str]:
         """Largest distance of the points of rigid joints over the size of the smaller body, and which joint."""
-        worst, name, model, q = 0.0, "", self.model, self.sim.state.q
+        worst, name, model, q = 0.0, "", self.model, self.sim.state.body_pose
         for k, (a, b, at_a, at_b) in enumerate(self.anchors):
             joint = self.case.scene.joints[k]
             rigid = joint.stiffness is None or np.isinf(joint.stiffness)
@@ -312,7 +312,14 @@ def _finite(result: StepResult) -> bool:
     energy = c.pop("energy")
     assert isinstance(energy, dict)
     numbers = [x for x in (*c.values(), *energy.values()) if isinstance(x, float)]
-    arrays = (state.q, state.v, state.node_position, state.node_velocity, state.contact_impulse, state.joint_impulse)
+    arrays = (
+        state.body_pose,
+        state.body_velocity,
+        state.node_position,
+        state.node_velocity,
+        state.contact_impulse,
+        state.joint_impulse,
+    )
     return bool(np.isfinite(numbers).all()) and all(np.isfinite(each).all() for each in arrays)
 
 

@@ -9,7 +9,9 @@ from dataclasses import dataclass
 import numpy as np
 
 from stickslip.arrays import Array, Ints
-from stickslip.collision.convex import convex_kernel
+from stickslip.collision.arrays import rows_in
+from stickslip.collision.rigid.convex import convex_kernel
+from stickslip.collision.rigid_contacts import flat_of_pairs
 from stickslip.geometry.hull import HullTables, Polyhedron, polyhedron, tables
 from stickslip.geometry.shapes import BOX, CAPSULE, CYLINDER, HULL, SPHERE
 
@@ -51,13 +53,17 @@ def contacts(placing: Placing, reach: float = FAR) -> list[Found]:
     """Run the kernel on all pairs; reach is the total of both shapes."""
     count = len(placing.position) // 2
     pairs = np.arange(2 * count, dtype=np.int32).reshape(count, 2)
-    point, normal, gap = np.full((count, 8, 3), np.nan), np.full((count, 8, 3), np.nan), np.full((count, 8), np.nan)
-    feature, number = np.full((count, 8), -1, np.int32), np.full(count, -1, np.int32)
-    geometry = placing.position, placing.rotation, placing.size, placing.hull_of, placing.tables
-    half = np.full(2 * count, 0.5 * reach)
-    convex_kernel(*placing.types)(pairs, *geometry, half, point, normal, gap, feature, number)
-    assert ((number >= 0) & (number <= 8)).all()
-    return [Found(point[i, :k], normal[i, :k], gap[i, :k], feature[i, :k]) for i, k in enumerate(number)]
+    limits, rank = np.full(count, reach), np.arange(count, dtype=np.int64)
+    half, types = np.full(2 * count, 0.5 * reach), np.tile(np.array(placing.types, dtype=np.int32), count)
+    shapes = types, placing.position, placing.rotation, placing.size, placing.hull_of, placing.tables, half
+    flat = flat_of_pairs(pairs, limits, rank, shapes)
+    end = convex_kernel(*placing.types)(flat, (), 0, count, 0)
+    rows = rows_in(flat)
+    assert end == rows.length[:count].sum()
+    assert ((rows.length[:count] >= 0) & (rows.length[:count] <= 8)).all()
+    parts = [slice(first, first + k) for first, k in zip(rows.start[:count], rows.length[:count], strict=True)]
+    columns = rows.point, rows.normal, rows.gap, rows.feature
+    return [Found(*(column[part].copy() for column in columns)) for part in parts]
 
 
 def finite(found: Found) -> bool:

@@ -8,7 +8,7 @@ import numpy as np
 from scipy.spatial.transform import Rotation
 
 from stickslip.arrays import Array, Ints, LongInts
-from stickslip.collision.narrow_phase import RawContacts, collide
+from stickslip.collision.rigid_contacts import RawContacts, collide
 from stickslip.geometry.hull import HullTables, tables
 from stickslip.geometry.shapes import BOX, CAPSULE, CYLINDER, HALF_SPACE, SPHERE
 

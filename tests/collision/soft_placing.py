@@ -6,9 +6,9 @@ import numpy as np
 
 import stickslip
 from stickslip.arrays import Array
-from stickslip.collision.soft_rigid import SoftRigid, soft_rigid_candidates
+from stickslip.collision.surfaces.soft_rigid import SoftRigid, soft_rigid_candidates
 from stickslip.geometry.tet_mesh import TetMesh
-from stickslip.model import Model, compile_scene
+from stickslip.model.model import Model, compile_scene
 
 RUBBER = stickslip.elastic(1e5, 0.3)
 

@@ -7,7 +7,7 @@ from hypothesis import strategies as st
 from random_pairs import Shapes, coal_distance, deepest, pair, random_pairs
 from scipy.spatial.transform import Rotation
 
-from stickslip.collision.box_box import SNAP_COSINE
+from stickslip.collision.rigid.box_box import SNAP_COSINE
 from stickslip.geometry.shapes import BOX
 
 UNIT = (0.5, 0.5, 0.5)

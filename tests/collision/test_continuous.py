@@ -3,7 +3,7 @@
 import numpy as np
 import pytest
 
-from stickslip.collision.continuous import edge_edge_impact, point_triangle_impact
+from stickslip.collision.surfaces.continuous import edge_edge_impact, point_triangle_impact
 
 SAMPLES = 4001
 

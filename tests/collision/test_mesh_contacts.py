@@ -10,7 +10,7 @@ from stickslip.collision.contacts import Contacts
 from stickslip.collision.rigid_contacts import find_contacts
 from stickslip.geometry.generators import surface_of_revolution
 from stickslip.geometry.mesh_shapes import BOX_TRIANGLES
-from stickslip.model import compile_scene
+from stickslip.model.model import compile_scene
 
 CUBE = 0.1 * np.array([[1.0 if i >> k & 1 else -1.0 for k in range(3)] for i in range(8)])
 GLASS = surface_of_revolution([(0, 0), (0.5, 0), (0.5, 1), (0.47, 1), (0.47, 0.03), (0, 0.03)], 24)
@@ -284,10 +284,10 @@ def test_stack_of_cubes_stands_without_drift() -> None:
     scene.add_mesh(CUBE, BOX_TRIANGLES, (0.03, 0.01, 0.3), friction=0.5)
     scene.add_box((0.2, 0.2, 0.2), (0.03, 0.01, 0.5), friction=0.5)
     sim = Simulation(scene, dt=0.004)
-    start = sim.state.q.copy()
+    start = sim.state.body_pose.copy()
     sim.run(200)
     assert sim.last is not None
-    np.testing.assert_allclose(sim.state.q, start, atol=1e-12)
+    np.testing.assert_allclose(sim.state.body_pose, start, atol=1e-12)
     assert len(sim.last.contacts) == 12
 
 
@@ -300,6 +300,6 @@ def test_runs_are_the_same_bits() -> None:
             scene.add_mesh(0.5 * CUBE, BOX_TRIANGLES, (0.02 * i, 0.01, 0.2 + 0.12 * i), (1.0, 0.2, 0.1 * i, 0.0))
         sim = Simulation(scene, dt=0.004)
         sim.run(60)
-        return sim.state.q
+        return sim.state.body_pose
 
     np.testing.assert_array_equal(run(), run())

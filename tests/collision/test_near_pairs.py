@@ -4,10 +4,9 @@ import numpy as np
 import pytest
 
 from stickslip import Model, Scene, compile_scene
-from stickslip.collision import near_pairs as module
-from stickslip.collision.near_pairs import near_pairs
+from stickslip.collision import rigid_contacts as module
 from stickslip.collision.reach import Approach, common_velocity, relative_speeds, speeds
-from stickslip.collision.rigid_contacts import find_contacts
+from stickslip.collision.rigid_contacts import find_contacts, near_pairs
 
 
 def crowd(seed: int, count: int = 40) -> Model:

@@ -4,11 +4,11 @@ import numpy as np
 import pytest
 
 from stickslip import Scene
-from stickslip.collision.point_shapes import signed_distances
 from stickslip.collision.shape_poses import shape_poses
+from stickslip.collision.surfaces.point_shapes import signed_distances
 from stickslip.geometry.generators import jack
 from stickslip.geometry.hull import polyhedron
-from stickslip.model import compile_scene
+from stickslip.model.model import compile_scene
 
 POSE = {"position": (0.3, -0.2, 0.1), "rotation": (0.5, 0.5, -0.1, 0.7)}
 CORNERS = np.random.default_rng(5).normal(size=(14, 3)) * 0.25

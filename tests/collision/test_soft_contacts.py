@@ -6,11 +6,11 @@ from scipy.interpolate import LinearNDInterpolator
 
 from stickslip import Scene
 from stickslip.collision.contacts import Contacts
-from stickslip.collision.soft_contacts import find_soft_contacts
-from stickslip.collision.soft_keys import EDGE_HITS, KIND_SHIFT, NODE_FACE, NODE_HITS, NODE_SHAPE
+from stickslip.collision.surfaces.contacts import find_soft_contacts
+from stickslip.collision.surfaces.keys import EDGE_HITS, KIND_SHIFT, NODE_FACE, NODE_HITS, NODE_SHAPE
 from stickslip.geometry.tet_generators import box
-from stickslip.model import Model, compile_scene
-from stickslip.soft_description import SoftBody, elastic
+from stickslip.model.model import Model, compile_scene
+from stickslip.scene.soft_body import SoftBody, elastic
 
 RUBBER = elastic(1e5, 0.3)
 STEP = 0.01

@@ -5,9 +5,9 @@ import pytest
 from soft_placing import RUBBER, between, candidates, wedge
 
 from stickslip import Scene
-from stickslip.collision.soft_rigid import soft_rigid_candidates
+from stickslip.collision.surfaces.soft_rigid import soft_rigid_candidates
 from stickslip.geometry import tet_generators
-from stickslip.model import compile_scene
+from stickslip.model.model import compile_scene
 
 UP, DOWN = np.array([0.0, 0.0, 1.0]), np.array([0.0, 0.0, -1.0])
 DIAGONAL = np.ones(3)

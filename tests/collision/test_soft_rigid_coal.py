@@ -6,7 +6,7 @@ from scipy.spatial.transform import Rotation
 from soft_placing import RUBBER, candidates
 
 from stickslip import Scene
-from stickslip.collision import soft_rigid
+from stickslip.collision.surfaces import soft_rigid
 from stickslip.geometry import tet_generators
 from stickslip.geometry.hull import polyhedron
 

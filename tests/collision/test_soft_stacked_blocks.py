@@ -5,12 +5,12 @@ import pytest
 
 from stickslip import Scene, Simulation, elastic, tet_generators
 from stickslip.collision.contacts import Contacts
-from stickslip.collision.soft_contacts import find_soft_contacts
-from stickslip.collision.soft_keys import KIND_SHIFT, NODE_FACE, SOFT_EDGES
+from stickslip.collision.surfaces.contacts import find_soft_contacts
+from stickslip.collision.surfaces.keys import KIND_SHIFT, NODE_FACE, SOFT_EDGES
 from stickslip.geometry.rotation import matrix
-from stickslip.model import compile_scene
-from stickslip.soft_description import SoftBody
-from stickslip.stepping import Stepping
+from stickslip.model.model import compile_scene
+from stickslip.model.stepping import Stepping
+from stickslip.scene.soft_body import SoftBody
 
 STONE = elastic(2e10, 0.3, density=2300.0, beta=0.01)
 TURNS = {

@@ -3,9 +3,9 @@
 import numpy as np
 import pytest
 
-from stickslip.collision.feature_pairs import FeaturePairs
-from stickslip.collision.moving_surfaces import MovingSurfaces, fit_boxes, moving_surfaces, near_items, placed
-from stickslip.collision.soft_surfaces import CORNER, crossing_edges, nodes_on_faces
+from stickslip.collision.surfaces.feature_pairs import FeaturePairs
+from stickslip.collision.surfaces.moving_surfaces import MovingSurfaces, fit_boxes, moving_surfaces, near_items, placed
+from stickslip.collision.surfaces.soft_surfaces import CORNER, crossing_edges, nodes_on_faces
 from stickslip.geometry.tet_generators import box, sphere
 from stickslip.geometry.tet_mesh import TetMesh
 

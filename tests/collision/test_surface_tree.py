@@ -3,7 +3,7 @@
 import numpy as np
 import pytest
 
-from stickslip.collision.surface_tree import Forest, build_forest, overlapping_bodies, overlapping_pairs, refit
+from stickslip.collision.surfaces.tree import Forest, build_forest, overlapping_bodies, overlapping_pairs, refit
 
 
 def soup(rng: np.random.Generator, counts: list[int], nodes: int = 3) -> tuple[np.ndarray, np.ndarray, np.ndarray]:

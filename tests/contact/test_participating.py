@@ -14,7 +14,7 @@ from stickslip.linalg.block_rows import BlockRows, summed, to_dense
 from stickslip.linalg.dense_blocks import DenseBlocks
 from stickslip.linalg.given_inverse import GivenInverse
 from stickslip.linalg.inertia import Inertia
-from stickslip.solvers.sap import Sap
+from stickslip.solvers.sap.sap import Sap
 
 
 def soft_problem(both: bool = True) -> ContactProblem:

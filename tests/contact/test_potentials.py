@@ -7,7 +7,7 @@ import pytest
 
 from stickslip import Drive, InputError, Scene, Simulation, Stepping, elastic
 from stickslip.contact.laws import BILATERAL, BOUNDED, CONTACT, LIMIT
-from stickslip.contact.potentials import is_held, with_potentials
+from stickslip.contact.potentials import STRUCTURES, is_held, with_potentials
 from stickslip.contact.problem import ContactProblem, from_delassus
 from stickslip.geometry import tet_generators
 from stickslip.linalg.block_rows import apply_transpose, to_dense
@@ -160,7 +160,7 @@ def test_problems_without_joints_and_given_by_their_matrix() -> None:
     scene.add_half_space()
     scene.add_sphere(0.1, (0, 0, 0.0999))
     rows, potentials = (Simulation(scene, stepping=Stepping(joints=each)) for each in ("rows", "potentials"))  # type: ignore[arg-type]
-    assert np.array_equal(rows.run(5).q, potentials.run(5).q)
+    assert np.array_equal(rows.run(5).body_pose, potentials.run(5).body_pose)
     with pytest.raises(InputError, match="given by its Delassus matrix W"):
         with_potentials(from_delassus(np.eye(3), np.zeros(3), [0.5]))
     with pytest.raises(InputError, match=r"joints is 'none'.*rows, potentials"):
@@ -175,14 +175,15 @@ def test_structures_are_kept_while_joints_hold() -> None:
         joint = scene.add_ball(a, b, scene.bodies[b.index].position, break_force=50.0 if b is chain[-1] else None)
     sim = Simulation(scene, stepping=Stepping(dt=0.005, joints="potentials"))
     sim.run(5)
-    assert len(sim.potentials) == 1
-    structure = next(iter(sim.potentials.values()))
+    known = sim.workspace.slot(STRUCTURES, dict)
+    assert len(known) == 1
+    structure = next(iter(known.values()))
     assert [part.pattern.size for part in structure.parts] == [8]
     sim.set_force(chain[-1], (200.0, 0, 0))
     sim.run(3)
     assert sim.joint_broken(joint)
-    assert len(sim.potentials) == 2
-    assert sorted(part.pattern.size for part in list(sim.potentials.values())[-1].parts) == [6]
+    assert len(known) == 2
+    assert sorted(part.pattern.size for part in list(known.values())[-1].parts) == [6]
 
 
 @pytest.mark.parametrize("scheme", ["euler", "moreau", "passive"])
@@ -199,11 +200,11 @@ def test_momentum_is_conserved(scheme) -> None:
     scene.add_fixed(b, c, (0.45, 0, 0), stiffness=1e4, damping=1.0, bending_stiffness=50.0)
     sim = Simulation(scene, stepping=Stepping(dt=0.002, scheme=scheme, joints="potentials"))
     mass = np.array([1.0, 2.0, 3.0])
-    before = mass @ sim.state.v[:, :3]
+    before = mass @ sim.state.body_velocity[:, :3]
     for _ in range(50):
         result = sim.step()
         assert result.certificate.converged
-    assert mass @ sim.state.v[:, :3] == pytest.approx(before, abs=1e-9)
+    assert mass @ sim.state.body_velocity[:, :3] == pytest.approx(before, abs=1e-9)
     assert sim.joint_error() < 1e-4
 
 
@@ -214,7 +215,7 @@ def test_motions_are_those_with_rows(make) -> None:
     rows.run(40)
     for _ in range(40):
         assert potentials.step().certificate.converged
-    assert potentials.state.q == pytest.approx(rows.state.q, abs=2e-3)
+    assert potentials.state.body_pose == pytest.approx(rows.state.body_pose, abs=2e-3)
     assert potentials.state.node_position == pytest.approx(rows.state.node_position, abs=2e-3)
     assert potentials.joint_error() < 1e-4
 
@@ -233,7 +234,7 @@ CABLE = {
 
 @pytest.fixture(scope="module")
 def wound_with_rows() -> np.ndarray:
-    return Simulation(cable_winding(links=40), dt=0.01).run(60).q
+    return Simulation(cable_winding(links=40), dt=0.01).run(60).body_pose
 
 
 @pytest.mark.parametrize("name", CABLE)
@@ -243,5 +244,5 @@ def test_the_cable_with_the_methods_of_the_paper(name: str, wound_with_rows: np.
     found: list[Solution] = []
     sim.run(60, lambda result: found.append(result.solution))
     assert all(each.converged for each in found)
-    assert sim.state.q[:, :3] == pytest.approx(wound_with_rows[:, :3], abs=close)
-    assert len(sim.potentials) == 1
+    assert sim.state.body_pose[:, :3] == pytest.approx(wound_with_rows[:, :3], abs=close)
+    assert len(sim.workspace.slot(STRUCTURES, dict)) == 1

@@ -16,11 +16,12 @@ from stickslip.contact.islands import problem_islands
 from stickslip.contact.laws import CONTACT
 from stickslip.contact.momentum_error import momentum_error
 from stickslip.contact.potentials import with_potentials
-from stickslip.contact.problem import KINDS, ContactProblem, from_delassus, reordered
+from stickslip.contact.problem import KINDS, ContactProblem, from_delassus
+from stickslip.contact.reordering import reordered
 from stickslip.contact.residual import island_residual, residual
 from stickslip.errors import FileError, InputError
 from stickslip.io.problem_file import load_problem, save_problem
-from stickslip.solvers.newton import NonsmoothNewton
+from stickslip.solvers.newton.newton import NonsmoothNewton
 from stickslip.solvers.protocol import Relinearise, Solution, Solver
 from stickslip.solvers.registry import make_solver
 from stickslip.solvers.verdict import judge_solution

@@ -10,8 +10,10 @@ import pytest
 
 from stickslip.cli import main
 from stickslip.errors import InputError, MissingDependencyError
-from stickslip.experiments import erleben2017, erleben2017_claims, erleben2017_figures
-from stickslip.experiments.erleben2017_statistics import STRATEGIES, iterations_to, quartiles
+from stickslip.experiments.erleben2017 import claims, fixed_points, runs
+from stickslip.experiments.erleben2017.experiment import EXPERIMENTS
+from stickslip.experiments.erleben2017.figures import FIGURES
+from stickslip.experiments.erleben2017.statistics import METHOD_RUNS, STRATEGIES, iterations_to, quartiles
 from stickslip.experiments.processes import record_runs
 from stickslip.experiments.registry import PAPERS
 from stickslip.experiments.report import Claim, Report, Row, report_text, write_report
@@ -29,14 +31,14 @@ def record(key: tuple[str, str, str], steps: int = STEPS, **fields: object) -> R
     } | fields  # fmt: skip
     curve = values.pop("curve", np.geomspace(1.0, 1e-2, 1000))
     arrays = {name: np.broadcast_to(value, steps).copy() for name, value in values.items()}
-    spec = erleben2017.spec_of(key, quick=False)
+    spec = runs.spec_of(key, quick=False)
     curves = np.broadcast_to(curve, (steps, 1000)).astype(np.float32)
     return RunRecord(replace(spec, steps=STEPS), **arrays, curve=curves, size=0.4, bodies=3)
 
 
 def strategy_runs(**changes: dict[str, object]) -> dict[tuple[str, ...], RunRecord]:
     """Equal Gauss-Seidel runs on all scenes, but for the changes to the fields of a strategy."""
-    keys = [(scene, "prox-gs", factors) for scene in erleben2017.SCENES for factors in STRATEGIES]
+    keys = [(scene, "prox-gs", factors) for scene in runs.SCENES for factors in STRATEGIES]
     return {key: record(key, **changes.get(key[2].replace("global", "global_"), {})) for key in keys}
 
 
@@ -50,11 +52,11 @@ def test_claims_on_strategies_flip_with_the_numbers():
         "global_": {"rollbacks": 1, "outcome": ABSOLUTE, "merit": 1e-3, "iterations": 300},
         "local": {"rollbacks": 3, "iterations": 100},
     }
-    agree = verdicts(erleben2017_claims.strategies("fig4", strategy_runs(**paper)))
+    agree = verdicts(claims.strategies("fig4", strategy_runs(**paper)))
     assert not agree.pop("Local fails to converge slightly less often than global")
     assert all(agree.values())
     swapped = {"global_": paper["local"], "local": paper["global_"], "blocked": {"rollbacks": 0, "outcome": ABSOLUTE}}
-    differ = verdicts(erleben2017_claims.strategies("fig4", strategy_runs(**swapped)))
+    differ = verdicts(claims.strategies("fig4", strategy_runs(**swapped)))
     assert differ.pop("Little drift without stabilisation (global and local)")
     assert not any(differ.values())
 
@@ -62,30 +64,30 @@ def test_claims_on_strategies_flip_with_the_numbers():
 def test_drift_is_judged_by_the_overlap_of_converging_strategies():
     claim = "Little drift without stabilisation (global and local)"
     for factors, agrees in (("global_", False), ("local", False), ("blocked", True)):
-        found = erleben2017_claims.strategies("fig4", strategy_runs(**{factors: {"overlap": 0.1}}))
+        found = claims.strategies("fig4", strategy_runs(**{factors: {"overlap": 0.1}}))
         assert verdicts(found)[claim] == agrees
 
 
 def test_claims_on_time_flip_with_the_numbers():
-    slow = erleben2017_claims.jacks_time("fig5", strategy_runs(blocked={"seconds": 1.1, "outcome": NONE}))
+    slow = claims.jacks_time("fig5", strategy_runs(blocked={"seconds": 1.1, "outcome": NONE}))
     assert all(verdicts(slow).values())
     fast = strategy_runs(blocked={"seconds": 0.01}, local={"seconds": 0.3, "rollbacks": 20})
-    assert not any(verdicts(erleben2017_claims.jacks_time("fig5", fast)).values())
+    assert not any(verdicts(claims.jacks_time("fig5", fast)).values())
     varied = {"seconds": np.linspace(0.02, 0.18, STEPS)}
-    found = erleben2017_claims.spheres_time("fig6", strategy_runs(global_=varied, local={"rollbacks": 9}))
+    found = claims.spheres_time("fig6", strategy_runs(global_=varied, local={"rollbacks": 9}))
     assert all(verdicts(found).values())
-    found = erleben2017_claims.spheres_time("fig6", strategy_runs(local=varied, global_={"seconds": 1.0}))
+    found = claims.spheres_time("fig6", strategy_runs(local=varied, global_={"seconds": 1.0}))
     assert not any(verdicts(found).values())
 
 
 def test_claims_on_energies_flip_with_the_numbers():
     apart = strategy_runs(global_={"kinetic": 5.0})
-    assert all(verdicts(erleben2017_claims.jacks_energy("fig7", apart)).values())
-    assert not any(verdicts(erleben2017_claims.jacks_energy("fig7", strategy_runs())).values())
+    assert all(verdicts(claims.jacks_energy("fig7", apart)).values())
+    assert not any(verdicts(claims.jacks_energy("fig7", strategy_runs())).values())
 
 
 def method_runs(jacobi: dict[str, object]) -> dict[tuple[str, ...], RunRecord]:
-    return {key: record(key, **(jacobi if key[1] == "prox-jacobi" else {})) for key in erleben2017.METHOD_RUNS}
+    return {key: record(key, **(jacobi if key[1] == "prox-jacobi" else {})) for key in METHOD_RUNS}
 
 
 def test_claims_on_methods_flip_with_the_numbers():
@@ -94,15 +96,15 @@ def test_claims_on_methods_flip_with_the_numbers():
     late = np.concatenate([np.ones(100), np.geomspace(1.0, 1e-2, 800), np.full(100, 1e-2)])
     early = np.concatenate([np.geomspace(1.0, 1e-2, 800), np.full(200, 1e-2)])
     runs = {}
-    for key in erleben2017.METHOD_RUNS:
+    for key in METHOD_RUNS:
         jacobi = key[1] == "prox-jacobi"
         runs[key] = record(key, curve=spread * late if jacobi else early, rollbacks=80 if jacobi else 1)
     runs = {k: replace(r, curve=r.curve / np.median(r.curve[:, -1]) * np.float32(1e-2)) for k, r in runs.items()}
-    assert all(verdicts(erleben2017_claims.method_convergence("fig8", runs)).values())
-    assert all(verdicts(erleben2017_claims.method_detections("fig9", runs)).values())
+    assert all(verdicts(claims.method_convergence("fig8", runs)).values())
+    assert all(verdicts(claims.method_detections("fig9", runs)).values())
     equal = method_runs({})
-    assert not any(verdicts(erleben2017_claims.method_convergence("fig8", equal)).values())
-    assert not any(verdicts(erleben2017_claims.method_detections("fig9", equal)).values())
+    assert not any(verdicts(claims.method_convergence("fig8", equal)).values())
+    assert not any(verdicts(claims.method_detections("fig9", equal)).values())
 
 
 def test_steps_lost_count_as_not_converged_and_idle_ones_not_at_all():
@@ -124,21 +126,21 @@ def test_quartiles_and_iterations_to_a_level():
 
 
 def test_solutions_depend_on_blocked_factors():
-    answers = erleben2017.fixed_points()
-    claim = erleben2017_claims.same_fixed_point(answers)
+    answers = fixed_points.measure()
+    claim = claims.same_fixed_point(answers)
     assert not claim.agrees
     assert answers["box-slips-on-slope, blocked"][0] > 1e-4
     assert answers["box-slips-on-slope, local"][0] < 1e-9
     same = {name: (0.0, status) for name, (_, status) in answers.items()}
-    assert erleben2017_claims.same_fixed_point(same).agrees
+    assert claims.same_fixed_point(same).agrees
 
 
 @pytest.fixture
 def tiny(monkeypatch):
     """Two scenes of a few bodies each, three steps: what the command does, in seconds."""
-    monkeypatch.setattr(erleben2017, "SCENES", {"spheres": {"count": 4, "across": 2}, "wall": {"courses": 2}})
-    monkeypatch.setattr(erleben2017, "QUICK_SCALE", {"spheres": 1.0, "wall": 0.5})
-    monkeypatch.setattr(erleben2017, "QUICK_STEPS", 3)
+    monkeypatch.setattr(runs, "SCENES", {"spheres": {"count": 4, "across": 2}, "wall": {"courses": 2}})
+    monkeypatch.setattr(runs, "QUICK_SCALE", {"spheres": 1.0, "wall": 0.5})
+    monkeypatch.setattr(runs, "QUICK_STEPS", 3)
 
 
 def test_a_tiny_run_through_the_command(capsys, tmp_path, tiny):
@@ -169,23 +171,24 @@ def test_a_tiny_run_through_the_command(capsys, tmp_path, tiny):
 
 
 def test_figures_of_every_experiment(tmp_path):
-    runs = strategy_runs() | method_runs({"rollbacks": 5})
-    for experiment, figures in erleben2017_figures.FIGURES.items():
-        for stem, _, draw in figures:
-            draw(runs, tmp_path / f"{stem}.png", tmp_path / f"{stem}.csv")
-            assert (tmp_path / f"{stem}.png").read_bytes().startswith(PNG), experiment
-            assert len((tmp_path / f"{stem}.csv").read_text().splitlines()) > 1, experiment
+    found = strategy_runs() | method_runs({"rollbacks": 5})
+    for experiment, figures in FIGURES.items():
+        for drawing in figures:
+            picture, table = tmp_path / f"{drawing.stem}.png", tmp_path / f"{drawing.stem}.csv"
+            drawing.draw(found, picture, table)
+            assert picture.read_bytes().startswith(PNG), experiment
+            assert len(table.read_text().splitlines()) > 1, experiment
 
 
 def test_every_experiment_is_drawn_or_solved():
-    assert set(PAPERS["erleben2017"].experiments) == {*erleben2017_figures.FIGURES, "fixed-point"}
-    assert set(erleben2017.MEASURED) == set(erleben2017_figures.FIGURES)
+    assert list(PAPERS["erleben2017"].experiments) == list(EXPERIMENTS) == [*FIGURES, "fixed-point"]
+    assert {name for name, experiment in EXPERIMENTS.items() if experiment.drawings} == set(FIGURES)
 
 
 @pytest.mark.slow
 def test_processes_give_what_one_process_gives(tiny):
     keys = [("wall", "prox-gs", "local"), ("wall", "prox-gs", "global"), ("spheres", "prox-jacobi", "local")]
-    specs = [erleben2017.spec_of(key, quick=True) for key in keys]
+    specs = [runs.spec_of(key, quick=True) for key in keys]
     heard = []
     alone = record_runs(specs, lambda *_: None, workers=1)
     apart = record_runs(specs, lambda *told: heard.append(told), workers=2)
@@ -198,7 +201,7 @@ def test_processes_give_what_one_process_gives(tiny):
 
 @pytest.mark.slow
 def test_an_error_in_a_process_is_an_error_here(tiny):
-    spec = erleben2017.spec_of(("wall", "prox-gs", "local"), quick=True)
+    spec = runs.spec_of(("wall", "prox-gs", "local"), quick=True)
     wrong = replace(spec, parameters={"courses": -1})
     with pytest.raises(InputError, match="courses is -1"):
         record_runs([spec, wrong], lambda *_: None, workers=2)
@@ -206,7 +209,7 @@ def test_an_error_in_a_process_is_an_error_here(tiny):
 
 def test_a_run_that_blows_up_says_so_and_keeps_what_it_had(tiny, monkeypatch):
     monkeypatch.setattr("stickslip.experiments.solver_runs.BLOWN_UP", 0.15)
-    spec = replace(erleben2017.spec_of(("spheres", "prox-gs", "local"), quick=True), steps=4)
+    spec = replace(runs.spec_of(("spheres", "prox-gs", "local"), quick=True), steps=4)
     run = record_run(spec)
     assert 0 < len(run.outcome) < 4  # free fall passes 0.15 m/s in the second step
     assert "m/s" in run.failure

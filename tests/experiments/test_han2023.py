@@ -9,19 +9,19 @@ import numpy as np
 import pytest
 
 from stickslip.cli import main
-from stickslip.experiments import han2023, han2023_beam, han2023_press, han2023_scaling, han2023_shares
-from stickslip.experiments import han2023_figures as figures
-from stickslip.experiments import han2023_table as table
-from stickslip.experiments.han2023_beam import LAGGED, POLAR, Beams, Bent
-from stickslip.experiments.han2023_press import Curve
-from stickslip.experiments.han2023_runs import Case, Measured, Runs, measure
-from stickslip.experiments.han2023_shares import Shares
+from stickslip.experiments.han2023 import beam, figures, press, scaling, table
+from stickslip.experiments.han2023 import shares as fig2
+from stickslip.experiments.han2023.beam import LAGGED, POLAR, Beams, Bent
+from stickslip.experiments.han2023.experiment import EXPERIMENTS
+from stickslip.experiments.han2023.press import Curve
+from stickslip.experiments.han2023.runs import Case, Measured, Runs, measure
+from stickslip.experiments.han2023.shares import Shares
 from stickslip.experiments.registry import PAPERS
 from stickslip.experiments.report import Claim
 from stickslip.experiments.stage_clock import NAMES, OTHER, StageClock
 from stickslip.scenes.cylinder_press import FULL_LOAD
 from stickslip.scenes.running import prepare
-from stickslip.solvers import sap
+from stickslip.solvers.sap import sap
 
 PNG = b"\x89PNG\r\n\x1a\n"
 
@@ -45,7 +45,7 @@ def seen(seconds: float = 0.01, **changes: object) -> Measured:
 
 
 def test_every_experiment_is_registered() -> None:
-    assert list(PAPERS["han2023"].experiments) == list(han2023.EXPERIMENTS)
+    assert list(PAPERS["han2023"].experiments) == list(EXPERIMENTS)
 
 
 @pytest.fixture(scope="module")
@@ -100,16 +100,14 @@ def test_claims_of_the_table_follow_the_numbers() -> None:
 
 def test_claims_of_shares_follow_the_numbers() -> None:
     busy = seen()
-    busy = replace(busy, stages={**busy.stages, han2023_shares.FACTORISATIONS: 1.0})
+    busy = replace(busy, stages={**busy.stages, fig2.FACTORISATIONS: 1.0})
     scenes = {name: seen() for name in table.cases(True)} | {table.TEDDY: busy}
     cold = seen(iterations=np.full(4, 30))
-    found = Shares(scenes, {name: (seen(), cold) for name in han2023_shares.CALM})
-    assert all(verdicts(han2023_shares.claims("fig2", found)))
+    found = Shares(scenes, {name: (seen(), cold) for name in fig2.CALM})
+    assert all(verdicts(fig2.claims("fig2", found)))
     sparse = {name: seen(neighbours=0.5, density=0.1) for name in scenes}
-    other = Shares(sparse, {name: (cold, seen()) for name in han2023_shares.CALM})
-    assert not any(
-        verdicts(han2023_shares.claims("fig2", other))[:2] + verdicts(han2023_shares.claims("fig2", other))[3:]
-    )
+    other = Shares(sparse, {name: (cold, seen()) for name in fig2.CALM})
+    assert not any(verdicts(fig2.claims("fig2", other))[:2] + verdicts(fig2.claims("fig2", other))[3:])
 
 
 def curve(error: float) -> Curve:
@@ -122,8 +120,8 @@ def curve(error: float) -> Curve:
 def test_claims_of_the_press_follow_the_numbers() -> None:
     assert curve(0.05).error(FULL_LOAD) == pytest.approx(0.05)
     assert math.isnan(curve(0.0).error(FULL_LOAD._replace(force=2.0 * FULL_LOAD.force)))
-    assert verdicts(han2023_press.claims("fig4", {0: curve(0.05), 1: curve(-0.01)})) == [True, True]
-    assert verdicts(han2023_press.claims("fig4", {0: curve(0.02), 1: curve(0.05)})) == [False, False]
+    assert verdicts(press.claims("fig4", {0: curve(0.05), 1: curve(-0.01)})) == [True, True]
+    assert verdicts(press.claims("fig4", {0: curve(0.02), 1: curve(0.05)})) == [False, False]
 
 
 def beams(apart: tuple[float, ...], reach: float, volume: float) -> Beams:
@@ -137,12 +135,12 @@ def beams(apart: tuple[float, ...], reach: float, volume: float) -> Beams:
 
 
 def test_claims_of_the_beam_follow_the_numbers() -> None:
-    assert all(verdicts(han2023_beam.claims("fig7", beams((0.5, 0.1, 0.01), 40.0, 1.3))))
-    assert verdicts(han2023_beam.claims("fig7", beams((0.5, 0.1, 0.2), 1.0, 1.0))) == [False, True, False, False]
+    assert all(verdicts(beam.claims("fig7", beams((0.5, 0.1, 0.01), 40.0, 1.3))))
+    assert verdicts(beam.claims("fig7", beams((0.5, 0.1, 0.2), 1.0, 1.0))) == [False, True, False, False]
 
 
 def test_lagged_rotations_gain_volume_at_large_steps() -> None:
-    lagged, polar = (han2023_beam.bend(model, 0.5, 0.0) for model in (LAGGED, POLAR))
+    lagged, polar = (beam.bend(model, 0.5, 0.0) for model in (LAGGED, POLAR))
     assert lagged.solved
     assert polar.solved
     assert lagged.volume > 1.02
@@ -151,12 +149,12 @@ def test_lagged_rotations_gain_volume_at_large_steps() -> None:
 
 def test_exponents_and_claims_of_growth() -> None:
     linear = {links: seen(0.002 * links) for links in (1, 2, 5, 10, 25, 100)}
-    assert han2023_scaling.exponent(linear, 10) == pytest.approx(1.0)
-    assert verdicts(han2023_scaling.chain_claims("fig8", linear)) == [True, True]
+    assert scaling.exponent(linear, 10) == pytest.approx(1.0)
+    assert verdicts(scaling.chain_claims("fig8", linear)) == [True, True]
     steep = {size: seen(1e-6 * size**1.5) for size in (900, 3003, 12000)}
-    assert han2023_scaling.exponent(steep) == pytest.approx(1.5)
-    assert verdicts(han2023_scaling.chain_claims("fig8", steep)) == [False, True]
-    assert verdicts(han2023_scaling.torus_claims("fig9", steep)) == [True, False]
+    assert scaling.exponent(steep) == pytest.approx(1.5)
+    assert verdicts(scaling.chain_claims("fig8", steep)) == [False, True]
+    assert verdicts(scaling.torus_claims("fig9", steep)) == [True, False]
 
 
 def test_every_figure_can_be_drawn(tmp_path: Path) -> None:
@@ -181,7 +179,7 @@ def test_every_figure_can_be_drawn(tmp_path: Path) -> None:
 def test_the_command_prints_one_json_object(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
 ) -> None:
-    monkeypatch.setattr(han2023_scaling, "QUICK_LINKS", (1, 2))
+    monkeypatch.setattr(scaling, "QUICK_LINKS", (1, 2))
     monkeypatch.setattr(table, "chain_case", lambda links, quick: Case("soft-chain", 3, (("links", links),)))
     code = main(["reproduce", "han2023", "fig8", "--quick", "--json", "--out", str(tmp_path)])
     captured = capsys.readouterr()

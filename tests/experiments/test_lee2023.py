@@ -10,16 +10,13 @@ import numpy as np
 import pytest
 
 from stickslip.cli import main
-from stickslip.experiments import lee2023
-from stickslip.experiments import lee2023_figures as figures
-from stickslip.experiments import lee2023_growth as growth
-from stickslip.experiments import lee2023_inverse as inverse
-from stickslip.experiments import lee2023_tables as tables
-from stickslip.experiments import lee2023_variants as variants
-from stickslip.experiments.lee2023_cable import METHODS, CableLine, Table8
-from stickslip.experiments.lee2023_inverse import Forces
-from stickslip.experiments.lee2023_tables import APGD, COMPARISONS, COND, PGS
-from stickslip.experiments.lee2023_trials import (
+from stickslip.experiments.lee2023 import cable as table8
+from stickslip.experiments.lee2023 import figures, growth, inverse, tables, variants
+from stickslip.experiments.lee2023.cable import METHODS, CableLine, Table8
+from stickslip.experiments.lee2023.experiment import EXPERIMENTS
+from stickslip.experiments.lee2023.inverse import Forces
+from stickslip.experiments.lee2023.tables import APGD, COMPARISONS, COND, PGS
+from stickslip.experiments.lee2023.trials import (
     FORCE,
     INTERNAL,
     MARKERS,
@@ -65,7 +62,7 @@ def the_other_way_round() -> dict[str, Trials]:
 
 
 def test_every_experiment_is_registered() -> None:
-    assert list(PAPERS["lee2023"].experiments) == list(lee2023.EXPERIMENTS)
+    assert list(PAPERS["lee2023"].experiments) == list(EXPERIMENTS)
 
 
 @pytest.fixture(scope="module")
@@ -202,9 +199,9 @@ def cable(cond: float, pbd: float, times: float) -> Table8:
 
 
 def test_the_cable_says_what_needs_a_robot() -> None:
-    assert all(verdicts(lee2023.cable_claims("table8", cable(0.1, 2.0, 20.0))))
-    assert verdicts(lee2023.cable_claims("table8", cable(2.0, 0.1, 0.5)))[:2] == [False, False]
-    rows = lee2023.cable_rows("table8", cable(0.1, 2.0, 20.0))
+    assert all(verdicts(table8.claims("table8", cable(0.1, 2.0, 20.0))))
+    assert verdicts(table8.claims("table8", cable(2.0, 0.1, 0.5)))[:2] == [False, False]
+    rows = table8.rows("table8", cable(0.1, 2.0, 20.0))
     assert [row.paper for row in rows if row.ours == tables.NOT_HERE] == [0.553, 0.553, 2.654, 1.575, "curves"]
 
 

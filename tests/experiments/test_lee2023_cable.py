@@ -2,7 +2,7 @@
 
 import numpy as np
 
-from stickslip.experiments.lee2023_cable import METHODS, cable_run
+from stickslip.experiments.lee2023.cable import METHODS, cable_run
 
 
 def test_lines_are_those_of_the_paper() -> None:

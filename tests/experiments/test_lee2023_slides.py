@@ -5,8 +5,8 @@ from dataclasses import replace
 import numpy as np
 import pytest
 
-from stickslip.experiments import lee2023_slide_figures as figures
-from stickslip.experiments import lee2023_slides as slides
+from stickslip.experiments.lee2023 import slide_figures as figures
+from stickslip.experiments.lee2023 import slides
 
 
 def sunk(y: float, z: float) -> slides.Slide:

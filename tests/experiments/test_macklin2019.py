@@ -7,14 +7,12 @@ import numpy as np
 import pytest
 
 from stickslip.cli import main
-from stickslip.experiments import macklin2019, macklin2019_course_claims, macklin2019_quartiles, macklin2019_systems
-from stickslip.experiments import macklin2019_figures as figures
-from stickslip.experiments import macklin2019_functions as functions
-from stickslip.experiments import macklin2019_table as table
-from stickslip.experiments.macklin2019_courses import SCALINGS, Course, Panel, course_of
-from stickslip.experiments.macklin2019_limits import DELTA, Limits, limits_of, newton_matrix, row_terms
-from stickslip.experiments.macklin2019_quartiles import Curves
-from stickslip.experiments.macklin2019_steps import Stage
+from stickslip.experiments.macklin2019 import course_claims, figures, functions, quartiles, systems, table
+from stickslip.experiments.macklin2019.courses import SCALINGS, Course, Panel, course_of
+from stickslip.experiments.macklin2019.experiment import EXPERIMENTS
+from stickslip.experiments.macklin2019.limits import DELTA, Limits, limits_of, newton_matrix, row_terms
+from stickslip.experiments.macklin2019.quartiles import Curves
+from stickslip.experiments.macklin2019.steps import Stage
 from stickslip.experiments.registry import PAPERS
 from stickslip.experiments.report import Claim
 
@@ -26,7 +24,7 @@ def verdicts(claims: list[Claim]) -> dict[str, bool]:
 
 
 def test_every_experiment_is_registered() -> None:
-    assert list(PAPERS["macklin2019"].experiments) == list(macklin2019.EXPERIMENTS)
+    assert list(PAPERS["macklin2019"].experiments) == list(EXPERIMENTS)
 
 
 def test_friction_is_zero_at_the_limit_only_with_the_corrected_equation() -> None:
@@ -65,17 +63,17 @@ def test_scaling_claims_follow_the_numbers() -> None:
         "table-pile": panel(identity=good, timestep=good, effective_mass=good),
         "heavy-stack": panel(identity=bad, timestep=slow, effective_mass=good),
     }
-    assert all(verdicts(macklin2019_course_claims.scaling_claims("fig17", as_in_the_paper)).values())
+    assert all(verdicts(course_claims.scaling_claims("fig17", as_in_the_paper)).values())
     other = {scene: panel(identity=good, timestep=bad, effective_mass=bad) for scene in as_in_the_paper}
-    assert not any(verdicts(macklin2019_course_claims.scaling_claims("fig17", other)).values())
+    assert not any(verdicts(course_claims.scaling_claims("fig17", other)).values())
 
 
 def test_rises_and_orders_of_magnitude() -> None:
-    assert macklin2019_course_claims.rise(course(1.0, 0.1, 10.0, 1.0)) == pytest.approx(2.0)
+    assert course_claims.rise(course(1.0, 0.1, 10.0, 1.0)) == pytest.approx(2.0)
     falling, wild = np.array([1.0, 0.1, 0.01]), np.array([1.0, 2.0, 0.05])
-    assert macklin2019_systems.rises(falling) == 0
-    assert macklin2019_systems.rises(wild) == 1
-    assert macklin2019_systems.share_lower(falling, wild) == 0.5
+    assert systems.rises(falling) == 0
+    assert systems.rises(wild) == 1
+    assert systems.share_lower(falling, wild) == 0.5
 
 
 def test_quartiles_and_rates() -> None:
@@ -85,11 +83,8 @@ def test_quartiles_and_rates() -> None:
     np.testing.assert_allclose(damped.quartiles[0], damped.quartiles[2])
     newton = Curves(np.array([[1e-1, 1e-2, 1e-5, 1e-11], [1.0, 1.0, 1.0, 1.0]]))
     assert (newton.superlinear, newton.converged) == (1, 1)
-    found = {
-        name: Curves(np.ones((4, 20))) if name.startswith("identity") else damped
-        for name in macklin2019_quartiles.CASES
-    }
-    assert list(verdicts(macklin2019_quartiles.claims("fig16", found)).values()) == [False, True, True, True, True]
+    found = {name: Curves(np.ones((4, 20))) if name.startswith("identity") else damped for name in quartiles.CASES}
+    assert list(verdicts(quartiles.claims("fig16", found)).values()) == [False, True, True, True, True]
 
 
 def test_a_step_of_the_stack_and_its_limits() -> None:
@@ -129,7 +124,7 @@ def test_times_are_taken_at_the_papers_counts(monkeypatch: pytest.MonkeyPatch) -
 
 def test_pictures_of_solves(tmp_path: Path) -> None:
     solves = {"arch": panel(identity=course(1.0, 1e-30)), "heavy-stack": panel(identity=course(1.0, 0.0))}
-    curves = {name: Curves(np.full((3, 5), 0.1)) for name in macklin2019_quartiles.CASES}
+    curves = {name: Curves(np.full((3, 5), 0.1)) for name in quartiles.CASES}
     for name, draw, found in (("a", figures.draw_courses, solves), ("b", figures.draw_quartiles, curves)):
         draw(found, tmp_path / f"{name}.png", tmp_path / f"{name}.csv")
         assert (tmp_path / f"{name}.png").read_bytes()[:8] == PNG
@@ -140,7 +135,7 @@ def test_pictures_of_solves(tmp_path: Path) -> None:
 def test_the_command_writes_pictures_and_verdicts(
     tmp_path: Path, capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr(macklin2019_systems, "STAGES", {"heavy-stack": Stage("heavy-stack", 1)})
+    monkeypatch.setattr(systems, "STAGES", {"heavy-stack": Stage("heavy-stack", 1)})
     for experiment in ("fig6", "fig9", "fig11"):
         code = main(["reproduce", "macklin2019", experiment, "--quick", "--out", str(tmp_path), "--json"])
         captured = capsys.readouterr()

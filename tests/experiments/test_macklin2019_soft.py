@@ -5,15 +5,15 @@ from pathlib import Path
 import numpy as np
 import pytest
 
-from stickslip.experiments import macklin2019, macklin2019_extension, macklin2019_sheet
-from stickslip.experiments import macklin2019_figures as figures
-from stickslip.experiments import macklin2019_soft_figures as soft_figures
-from stickslip.experiments import macklin2019_table as table
-from stickslip.experiments.macklin2019_extension import Pull, uniform_volume
-from stickslip.experiments.macklin2019_sheet import Look, Sheet, Trace, merit, trace_of
-from stickslip.experiments.macklin2019_steps import STEP, Beside, Moment
+from stickslip.experiments.macklin2019 import extension, figures, soft_figures, table
+from stickslip.experiments.macklin2019 import sheet as fig12
+from stickslip.experiments.macklin2019.experiment import EXPERIMENTS
+from stickslip.experiments.macklin2019.extension import Pull, uniform_volume
+from stickslip.experiments.macklin2019.sheet import Look, Sheet, Trace, merit, trace_of
+from stickslip.experiments.macklin2019.steps import STEP, Beside, Moment
 from stickslip.experiments.report import Claim
-from stickslip.stepping import Stepping
+from stickslip.experiments.reproduction import Asked, Task, perform
+from stickslip.model.stepping import Stepping
 
 PNG = b"\x89PNG\r\n\x1a\n"
 
@@ -63,26 +63,27 @@ def test_overshooting_is_what_turns_back(stretched: tuple[Moment, np.ndarray]) -
     assert (straight.converged, swinging.converged) == (3, None)
     as_in_the_paper = Look(2.2, {True: straight, False: swinging}, np.zeros(2), stretched[0])
     other = Look(2.2, {True: swinging, False: straight}, np.zeros(2), stretched[0])
-    assert verdicts(macklin2019_sheet.claims("fig12", {"sheet": [as_in_the_paper]})) == [True, True]
-    assert verdicts(macklin2019_sheet.claims("fig12", {"sheet": [other]})) == [False, False]
+    assert verdicts(fig12.claims("fig12", {"sheet": [as_in_the_paper]})) == [True, True]
+    assert verdicts(fig12.claims("fig12", {"sheet": [other]})) == [False, False]
     np.testing.assert_allclose(np.abs(as_in_the_paper.along(False)), np.sqrt(2.0))
 
 
 def test_the_sheet_is_measured_and_drawn(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     for name, value in {"QUICK_STEPS": 10, "QUICK_EVERY": 5, "QUICK_ITERATIONS": 6, "QUICK_CELLS": 2}.items():
-        monkeypatch.setattr(macklin2019_sheet, name, value)
-    files = tmp_path / "a.png", tmp_path / "a.csv"
-    rows, claims = macklin2019.EXPERIMENTS["fig12"][0]("fig12", True, *files, lambda *_: None)
+        monkeypatch.setattr(fig12, name, value)
+    files = tmp_path / "fig12.png", tmp_path / "fig12.csv"
+    asked = Asked(("fig12",), True, lambda *_: None)
+    rows, claims, _ = perform(EXPERIMENTS["fig12"], Task("fig12", asked, None), tmp_path)
     assert files[0].read_bytes()[:8] == PNG
-    assert len(claims) == 2 * len(macklin2019_sheet.QUICK_CASES)
+    assert len(claims) == 2 * len(fig12.QUICK_CASES)
     assert {row.experiment for row in rows} == {"fig12"}
-    assert len(files[1].read_text().splitlines()) > 2 * 2 * len(macklin2019_sheet.QUICK_CASES)
+    assert len(files[1].read_text().splitlines()) > 2 * 2 * len(fig12.QUICK_CASES)
 
 
 def test_volume_of_a_bar_with_free_ends() -> None:
     mu, lam = 1.0, 9.0  # nu = 0.45
     stretch = np.array([1.0, 1.001, 2.0])
-    linear, other = (uniform_volume(model, mu, lam, stretch) for model in macklin2019_extension.MODELS)
+    linear, other = (uniform_volume(model, mu, lam, stretch) for model in extension.MODELS)
     assert linear[2] == pytest.approx(2.0 * 0.55**2)
     assert other[2] == pytest.approx(1.05)
     np.testing.assert_allclose(linear[:2], other[:2], rtol=1e-5)  # small strains: 1 - 2 nu
@@ -97,23 +98,23 @@ def pull(volume: float) -> Pull:
 
 def test_extension_claims_follow_the_numbers() -> None:
     kept, lost = pull(1.05), pull(0.6)
-    claims = macklin2019_extension.claims
+    claims = extension.claims
     assert verdicts(claims("fig13", {"corotational": lost, "neo-hookean": kept})) == [True, True]
     assert verdicts(claims("fig13", {"corotational": kept, "neo-hookean": lost})) == [False, False]
 
 
 def test_the_linear_bar_loses_volume(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(macklin2019_extension, "QUICK_RAMP", 0.2)
-    monkeypatch.setattr(macklin2019_extension, "QUICK_DIVISIONS", (4.0, 1.0, 1.0))
-    found = macklin2019_extension.measure(True, lambda *_: None)
-    linear, other = (found[model] for model in macklin2019_extension.MODELS)
+    monkeypatch.setattr(extension, "QUICK_RAMP", 0.2)
+    monkeypatch.setattr(extension, "QUICK_DIVISIONS", (4.0, 1.0, 1.0))
+    found = extension.measure(True, lambda *_: None)
+    linear, other = (found[model] for model in extension.MODELS)
     assert linear.stretch[-1] == other.stretch[-1] == pytest.approx(2.5)
     assert linear.volume[-1] < 0.7 < 0.95 < other.volume[-1]
     assert linear.volume_at(1.0) == 1.0
     assert linear.converged == len(linear.stretch) - 1
     soft_figures.draw_extension(found, tmp_path / "a.png", tmp_path / "a.csv")
     assert (tmp_path / "a.png").read_bytes()[:8] == PNG
-    assert len(macklin2019_extension.rows("fig13", found)) == 2 * (2 * len(macklin2019_extension.LOOKED_AT) + 3)
+    assert len(extension.rows("fig13", found)) == 2 * (2 * len(extension.LOOKED_AT) + 3)
 
 
 def test_the_row_of_the_gripper(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:

@@ -9,11 +9,13 @@ import numpy as np
 import pytest
 
 from stickslip.cli import main
-from stickslip.experiments import todorov2010, todorov2010_drop, todorov2010_solvers, todorov2010_table
 from stickslip.experiments.registry import PAPERS
 from stickslip.experiments.report import Claim
 from stickslip.experiments.solver_runs import ABSOLUTE, NONE, RunRecord, record_run
-from stickslip.experiments.todorov2010_table import BALLS, FRICTIONS, PAPER, Cell, cell_of
+from stickslip.experiments.todorov2010 import drop as drops
+from stickslip.experiments.todorov2010 import runs, solvers, table
+from stickslip.experiments.todorov2010.experiment import EXPERIMENTS
+from stickslip.experiments.todorov2010.table import BALLS, FRICTIONS, PAPER, Cell, cell_of
 from stickslip.solvers.registry import make_solver
 
 PNG = b"\x89PNG\r\n\x1a\n"
@@ -29,7 +31,7 @@ def record(iterations: list[int], contacts: list[int], newton: list[int], **chan
         "residual": np.full(steps, 1e-9), "rollbacks": np.zeros(steps, dtype=int), **zeros,
         "counts": {"newton_points": np.array(newton), "searched_points": searched, "edge_points": 0 * searched},
     } | changes  # fmt: skip
-    spec = replace(todorov2010.specs_of("table1", True)[0], steps=steps)
+    spec = replace(runs.specs_of("table1", True)[0], steps=steps)
     return RunRecord(spec, **values, curve=np.zeros((steps, 1), np.float32), size=0.3)
 
 
@@ -72,7 +74,7 @@ def verdicts(claims: list[Claim]) -> dict[str, bool]:
 def test_the_numbers_of_the_paper_agree_with_its_claims():
     cells = {condition: cell(*numbers) for condition, numbers in PAPER.items()}
     assert len(cells) == len(FRICTIONS) * len(BALLS)
-    found = verdicts(todorov2010_table.claims("table1", cells))
+    found = verdicts(table.claims("table1", cells))
     assert len(found) == 10
     assert all(found.values())
 
@@ -80,49 +82,49 @@ def test_the_numbers_of_the_paper_agree_with_its_claims():
 def test_claims_differ_where_the_numbers_do():
     changes = {"failed": 1, "stalled": 2, "on_edge": 99, "on_newton_leg": 10}
     cells = {(mu, balls): cell(20.0 + balls * mu, 10.0 * mu, **changes) for mu, balls in PAPER}
-    found = verdicts(todorov2010_table.claims("table1", cells))
+    found = verdicts(table.claims("table1", cells))
     assert found.pop("With 15 balls, iterations grow with friction")
     assert not any(found.values())
     one_over = {condition: cell(*numbers) for condition, numbers in PAPER.items()}
     one_over[1.0, 5] = cell(2.9, 90.0)
-    claim = todorov2010_table.claims("table1", one_over)[0]
+    claim = table.claims("table1", one_over)[0]
     assert not claim.agrees
     assert claim.ours == "in 11 of 12 cells; mu = 1, 5 balls: 2.9 against 2.8"
 
 
 def test_claims_on_the_line_search_need_counts():
     cells = {condition: cell(*numbers, searched=0, on_newton_leg=None) for condition, numbers in PAPER.items()}
-    assert not any("Line" in claim.claim or "edge" in claim.claim for claim in todorov2010_table.claims("t", cells))
+    assert not any("Line" in claim.claim or "edge" in claim.claim for claim in table.claims("t", cells))
 
 
 def test_warm_starts_are_judged_beside_cold_ones():
     cold = {condition: cell(*numbers) for condition, numbers in PAPER.items()}
     warm = {condition: replace(value, iterations=value.iterations - 1.0) for condition, value in cold.items()}
-    assert verdicts(todorov2010_table.warm_claims("w", warm, cold)) == {"Warm starts are even better": True}
-    assert verdicts(todorov2010_table.warm_claims("w", cold, warm)) == {"Warm starts are even better": False}
-    assert todorov2010_table.warm_claims("w", warm, {}) == []
+    assert verdicts(table.warm_claims("w", warm, cold)) == {"Warm starts are even better": True}
+    assert verdicts(table.warm_claims("w", cold, warm)) == {"Warm starts are even better": False}
+    assert table.warm_claims("w", warm, {}) == []
 
 
 def test_recoveries_say_what_they_cost_besides_iterations():
     cells = {condition: cell(*numbers, recoveries=50, sweeps=7000) for condition, numbers in PAPER.items()}
-    found = todorov2010_table.recovery_claims("r", cells)
+    found = table.recovery_claims("r", cells)
     assert all(claim.agrees for claim in found)
     assert found[0].ours == "in 12 of 12 cells; besides, 70 Gauss-Seidel sweeps a step"
-    names = {row.name: row.ours for row in todorov2010_table.rows("table1-recovery", cells)}
+    names = {row.name: row.ours for row in table.rows("table1-recovery", cells)}
     assert names["mu = 1, 5 balls: Gauss-Seidel sweeps of recoveries"] == 70.0
     cells[0.1, 5] = cell(3.9, 99.0, failed=1)
-    assert not any(claim.agrees for claim in todorov2010_table.recovery_claims("r", cells))
+    assert not any(claim.agrees for claim in table.recovery_claims("r", cells))
 
 
 def test_the_table_is_measured_with_the_method_of_the_paper():
-    for spec in todorov2010.specs_of("table1", True):
+    for spec in runs.specs_of("table1", True):
         assert (spec.options["recoveries"], spec.options["restarts"], spec.options["correct"]) == (0, 0, False)
-    assert all("recoveries" not in spec.options for spec in todorov2010.specs_of("table1-recovery", True))
+    assert all("recoveries" not in spec.options for spec in runs.specs_of("table1-recovery", True))
 
 
-def drop(speed: list[list[float]], iterations: list[int]) -> todorov2010_drop.Drop:
+def drop(speed: list[list[float]], iterations: list[int]) -> drops.Drop:
     k = len(speed)
-    return todorov2010_drop.Drop(
+    return drops.Drop(
         time=0.01 * np.arange(1, k + 1), height=np.ones((k, 2)), speed=np.array(speed), contacts=np.ones(k, dtype=int),
         iterations=np.array(iterations), converged=np.ones(k, dtype=bool), radius=0.1,
     )  # fmt: skip
@@ -131,15 +133,15 @@ def drop(speed: list[list[float]], iterations: list[int]) -> todorov2010_drop.Dr
 def test_claims_on_the_drop_flip_with_the_numbers():
     one_step = drop([[-1, -1], [-2, -2], [0, 0], [0, 0]], [0, 0, 1, 3])
     assert (one_step.shock, one_step.impact_speed, one_step.shock_steps, one_step.speed_after) == (2, 2.0, 1.0, 0.0)
-    assert all(verdicts(todorov2010_drop.claims("fig6", one_step)).values())
+    assert all(verdicts(drops.claims("fig6", one_step)).values())
     slow = drop([[-1, -1], [-2, -2], [-0.5, -2], [0, 0]], [0, 0, 2, 0])
     assert (slow.shock, slow.shock_steps, slow.speed_after) == (2, 2.0, 2.0)
-    assert not any(verdicts(todorov2010_drop.claims("fig6", slow)).values())
+    assert not any(verdicts(drops.claims("fig6", slow)).values())
 
 
 @pytest.mark.parametrize("solver", ["implicit", "prox-gs"])
 def test_the_shock_passes_in_one_step(solver: str):
-    found = todorov2010_drop.record_drop(make_solver(solver), todorov2010.DROP_STEPPING, 40)
+    found = drops.record_drop(make_solver(solver), runs.DROP_STEPPING, 40)
     assert found.shock == 31  # the height is that of a fall of 31 steps
     assert found.contacts[found.shock] == 5
     assert found.shock_steps == 1.0
@@ -151,7 +153,7 @@ def test_the_shock_passes_in_one_step(solver: str):
 
 
 def test_runs_keep_what_the_solver_counts():
-    spec = replace(todorov2010.specs_of("table1", True)[0], steps=30)
+    spec = replace(runs.specs_of("table1", True)[0], steps=30)
     assert (spec.solver, spec.stepping["warm_start"], spec.parameters["balls"]) == ("implicit", False, 15)
     run = record_run(spec)
     assert run.counts.keys() >= {"newton_points", "searched_points", "edge_points"}
@@ -162,18 +164,22 @@ def test_runs_keep_what_the_solver_counts():
     assert run.counted("nothing") == 0
 
 
+def test_every_experiment_is_registered():
+    assert list(PAPERS["todorov2010"].experiments) == list(EXPERIMENTS)
+
+
 def test_specs_are_the_conditions_of_the_table():
-    specs = todorov2010.specs_of("table1", False)
+    specs = runs.specs_of("table1", False)
     assert len(specs) == 12 * 10
     assert {(spec.parameters["friction"], spec.parameters["balls"]) for spec in specs} == set(PAPER)
     assert {(spec.steps, spec.stepping["dt"]) for spec in specs} == {(200, 0.005)}
-    assert all(spec.stepping["warm_start"] for spec in todorov2010.specs_of("table1-warm", False))
+    assert all(spec.stepping["warm_start"] for spec in runs.specs_of("table1-warm", False))
 
 
 def test_a_tiny_run_through_the_command(capsys, tmp_path: Path, monkeypatch):
-    monkeypatch.setattr(todorov2010, "QUICK_RUNS", 1)
-    monkeypatch.setattr(todorov2010, "QUICK_STEPS", 15)
-    monkeypatch.setattr(todorov2010, "QUICK_STRIDE", 15)
+    monkeypatch.setattr(runs, "QUICK_RUNS", 1)
+    monkeypatch.setattr(runs, "QUICK_STEPS", 15)
+    monkeypatch.setattr(runs, "QUICK_STRIDE", 15)
     out = tmp_path / "here"
     code = main(["reproduce", "todorov2010", "--quick", "--out", str(out), "--workers", "1", "--json"])
     captured = capsys.readouterr()
@@ -195,17 +201,17 @@ def test_a_tiny_run_through_the_command(capsys, tmp_path: Path, monkeypatch):
 
 
 def test_claim_on_the_lcp_flips_with_the_times():
-    def solves(seconds: dict[str, float]) -> list[todorov2010_solvers.Solve]:
+    def solves(seconds: dict[str, float]) -> list[solvers.Solve]:
         return [
-            todorov2010_solvers.Solve(solver, balls, 0.5, 10, 9, 3, seconds.get(solver, 1.0), True, 1e-9)
-            for solver in todorov2010_solvers.COMPARED
+            solvers.Solve(solver, balls, 0.5, 10, 9, 3, seconds.get(solver, 1.0), True, 1e-9)
+            for solver in solvers.COMPARED
             for balls in BALLS
         ]
 
-    faster = todorov2010_solvers.claims("solvers", solves({"lcp": 15.0}))
+    faster = solvers.claims("solvers", solves({"lcp": 15.0}))
     assert faster[0].agrees
     assert "15 times with 15 balls" in faster[0].ours
-    assert not todorov2010_solvers.claims("solvers", solves({"lcp": 5.0}))[0].agrees
+    assert not solvers.claims("solvers", solves({"lcp": 5.0}))[0].agrees
 
 
 def test_one_experiment_makes_only_its_own(tmp_path: Path):

@@ -11,10 +11,10 @@ from rich.console import Console
 from scipy.integrate import solve_ivp
 
 from stickslip.errors import InputError
-from stickslip.experiments import peer_drake, peer_mujoco, peer_pybullet, truth
-from stickslip.experiments.trajectory import empty_trajectory
-from stickslip.experiments.truth_scenes import balls_on_slab, heavy_on_light, pushed_box, surface_friction
-from stickslip.experiments.truth_tests import FAMILIES, truth_tests
+from stickslip.experiments.truth import peer_drake, peer_mujoco, peer_pybullet, truth
+from stickslip.experiments.truth.scenes import balls_on_slab, heavy_on_light, pushed_box, surface_friction
+from stickslip.experiments.truth.tests import FAMILIES, truth_tests
+from stickslip.experiments.truth.trajectory import empty_trajectory
 from stickslip.scenes import closed_forms
 
 G = 9.81

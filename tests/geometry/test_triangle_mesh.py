@@ -12,7 +12,7 @@ from stickslip.geometry.mesh_shapes import BOX_TRIANGLES, shape_meshes
 from stickslip.geometry.mesh_tables import mesh_tables
 from stickslip.geometry.shapes import Box, Mesh
 from stickslip.geometry.triangle_mesh import checked_mesh
-from stickslip.model import compile_scene
+from stickslip.model.model import compile_scene
 
 CUBE = np.array([[1.0 if i >> k & 1 else -1.0 for k in range(3)] for i in range(8)])
 GLASS = surface_of_revolution([(0, 0), (0.5, 0), (0.5, 1), (0.47, 1), (0.47, 0.03), (0, 0.03)], 24)

@@ -8,7 +8,7 @@ from stickslip import Scene, Simulation
 from stickslip.collision.rigid_contacts import find_contacts
 from stickslip.geometry.mesh_shapes import BOX_TRIANGLES
 from stickslip.io.recording import Recorder, read_recording
-from stickslip.view.picture import render_frame
+from stickslip.view.picture.picture import render_frame
 
 CUBE = 0.1 * np.array([[1.0 if i >> k & 1 else -1.0 for k in range(3)] for i in range(8)])
 
@@ -27,15 +27,18 @@ def test_meshes_come_back_and_are_drawn(tmp_path: Path) -> None:
         assert ours.dtype == theirs.dtype
         np.testing.assert_array_equal(ours, theirs)
     reach = np.full(3, 1e-3)
-    found, before = find_contacts(model, sim.state.q, reach), find_contacts(sim.model, sim.state.q, reach)
+    found, before = (
+        find_contacts(model, sim.state.body_pose, reach),
+        find_contacts(sim.model, sim.state.body_pose, reach),
+    )
     np.testing.assert_array_equal(found.key, before.key)
 
-    picture = render_frame(model, sim.state.q, width=40, height=30)
+    picture = render_frame(model, sim.state.body_pose, width=40, height=30)
     boxes = Scene()
     boxes.add_half_space()
     boxes.add_box((0.2, 0.2, 0.2), (0.0, 0.0, 0.1))
     boxes.add_box((0.1, 0.1, 0.1), (0.0, 0.0, 0.25))
     other = Simulation(boxes, dt=0.002)
-    same = render_frame(other.model, sim.state.q, width=40, height=30)
+    same = render_frame(other.model, sim.state.body_pose, width=40, height=30)
     # a box has lighter edges; everywhere else a cube of triangles looks like one
     assert np.mean(np.abs(picture.astype(int) - same) > 24) < 0.06

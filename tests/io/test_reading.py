@@ -71,8 +71,8 @@ def test_noise_is_an_error_of_ours(tmp_path: Path, name: str) -> None:
 
 
 def saved_state(path: Path) -> dict[str, np.ndarray]:
-    from stickslip.model import compile_scene
-    from stickslip.state import initial_state
+    from stickslip.model.model import compile_scene
+    from stickslip.model.state import initial_state
 
     scene = Scene()
     scene.add_sphere(0.1)

@@ -1,17 +1,19 @@
 """Recordings: what comes back is what happened, and a bad file or a failed run leaves nothing behind."""
 
 from dataclasses import fields, is_dataclass
+from operator import attrgetter
 
 import h5py
 import numpy as np
 import pytest
 
 import stickslip
-from stickslip.contact_report import STATUS_NAMES
+from old_files import make_version_2
+from stickslip.certify.contact_report import STATUS_NAMES
 from stickslip.errors import FileError, InputError, RecordingWarning
 from stickslip.io import growing_dataset
 from stickslip.io.recording import Recorder, read_recording
-from stickslip.model import Model
+from stickslip.model.model import Model
 from stickslip.simulation import Simulation
 
 TETRAHEDRON = [(0, 0, 0), (1, 0, 0), (0, 1, 0), (0, 0, 1)]
@@ -41,8 +43,8 @@ def test_a_recording_holds_every_frame_bit_for_bit(tmp_path):
     simulation, results = record(tmp_path / "run.h5")
     recording = read_recording(tmp_path / "run.h5")
     assert len(recording) == 10
-    for name in ("q", "v", "force"):
-        assert np.array_equal(getattr(recording, name), [getattr(result.state, name) for result in results])
+    for name, where in {"q": "state.body_pose", "v": "state.body_velocity", "force": "control.body_force"}.items():
+        assert np.array_equal(getattr(recording, name), [attrgetter(where)(result) for result in results])
     assert recording.time.tolist() == [result.state.time for result in results]
     assert recording.iterations.tolist() == [result.solution.iterations for result in results]
     for frame, result in enumerate(results):
@@ -125,6 +127,33 @@ def test_the_final_state_continues_bit_for_bit(tmp_path):
     assert again.run(5).digest() == simulation.run(5).digest()
 
 
+def test_recordings_of_version_2_open_and_continue_bit_for_bit(tmp_path):
+    simulation, results = record(tmp_path / "run.h5")
+    simulation.set_force(stickslip.Body(1, simulation.model.body_names[1]), (1.0, 2.0, 3.0))
+    make_version_2(tmp_path / "run.h5", simulation)
+    recording = read_recording(tmp_path / "run.h5")
+    assert recording.complete
+    assert np.array_equal(recording.q, [result.state.body_pose for result in results])
+    assert recording.final_state.digest() == simulation.state.digest()
+    again = falling_things()
+    again.restore(recording.final_state, recording.final_control)
+    assert again.control.body_force[1].tolist() == [1.0, 2.0, 3.0, 0.0, 0.0, 0.0]
+    assert again.run(5).digest() == simulation.run(5).digest()
+
+
+def test_the_control_of_the_last_step_is_recorded(tmp_path):
+    simulation = falling_things()
+    with Recorder(tmp_path / "run.h5", simulation) as recorder:
+        simulation.run(2, recorder)
+        simulation.set_force(stickslip.Body(1, simulation.model.body_names[1]), (1.0, 2.0, 3.0))
+        simulation.run(2, recorder)
+    recording = read_recording(tmp_path / "run.h5")
+    again = falling_things()
+    again.restore(recording.final_state, recording.final_control)
+    assert np.array_equal(again.control.force, simulation.control.force)
+    assert again.run(5).digest() == simulation.run(5).digest()
+
+
 def test_every_third_step_and_the_last_are_recorded(tmp_path):
     simulation, results = record(tmp_path / "run.h5", steps=10, every=3)
     recording = read_recording(tmp_path / "run.h5")
@@ -147,7 +176,7 @@ def test_blocks_do_not_change_what_is_written(tmp_path, monkeypatch):
     monkeypatch.setattr("stickslip.io.recorder.COMMIT_SECONDS", 0.0)
     _, results = record(tmp_path / "run.h5", steps=20)
     recording = read_recording(tmp_path / "run.h5")
-    assert np.array_equal(recording.q, [result.state.q for result in results])
+    assert np.array_equal(recording.q, [result.state.body_pose for result in results])
     assert recording.certificate["status"].tolist() == [result.certificate.status for result in results]
     assert np.array_equal(recording.contacts(13).point, results[13].contacts.point)
 
@@ -168,7 +197,7 @@ def test_an_exception_leaves_the_frames_until_then(tmp_path):
     with read_recording(tmp_path / "run.h5.partial") as recording:
         assert not recording.complete
         assert recording.final_state is recording.state_digest is None
-        assert np.array_equal(recording.q, [result.state.q for result in results])
+        assert np.array_equal(recording.q, [result.state.body_pose for result in results])
         assert len(recording.contacts(2)) == len(results[2].contacts)
     with pytest.raises(FileError, match=r"run.h5.partial holds the frames of a run that was interrupted"):
         read_recording(tmp_path / "run.h5")
@@ -225,7 +254,7 @@ def test_files_that_are_no_recordings_are_refused_in_one_line(tmp_path):
         ("empty.h5", "cannot be read: it is empty"),
         ("cut.h5", "is truncated"),
         ("other.h5", "not a recording"),
-        ("later.h5", "version 99; this stickslip reads versions 1 and 2"),
+        ("later.h5", "version 99; this stickslip reads versions 1 to 3"),
         ("hole.h5", "damaged.*'v'"),
         ("short.h5", r"damaged: q has shape \(3, 5, 7\)"),
     ):

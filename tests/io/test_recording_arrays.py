@@ -13,7 +13,7 @@ from stickslip.geometry.tet_generators import box
 from stickslip.io.frame_array import FrameArray
 from stickslip.io.recording import Recorder, read_recording
 from stickslip.io.recording_file import RecordingFile
-from stickslip.soft_description import elastic
+from stickslip.scene.soft_body import elastic
 
 KEYS = (
     0, -1, np.int64(3), slice(None), slice(2, 5), slice(-3, None), slice(None, None, 3), slice(None, None, -1),
@@ -71,13 +71,13 @@ def test_forces_come_back_where_they_change_and_where_they_do_not(tmp_path: Path
     with Recorder(tmp_path / "run.h5", sim) as recorder:
         for step in range(9):
             if step in (3, 6):
-                state = sim.state.copy()
-                state.force[2, 0] = step % 6
-                state.node_force[0] = step
-                sim.restore(state)
+                control = sim.control.copy()
+                control.body_force[2, 0] = step % 6
+                control.node_force[0] = step
+                sim.restore(sim.state, control)
             recorder(sim.step())
-            forces.append(sim.state.force)
-            node_forces.append(sim.state.node_force)
+            forces.append(sim.control.body_force)
+            node_forces.append(sim.control.node_force)
     with read_recording(tmp_path / "run.h5") as recording:
         np.testing.assert_array_equal(recording.force, forces)
         np.testing.assert_array_equal(recording.node_force, node_forces)

@@ -4,6 +4,7 @@ import os
 import signal
 import sys
 import time
+from operator import attrgetter
 from pathlib import Path
 
 import h5py
@@ -11,6 +12,7 @@ import numpy as np
 import pytest
 
 import child_process
+from old_files import old_state
 from stickslip import Scene, Simulation
 from stickslip.cli import main
 from stickslip.errors import FileError, RecordingWarning
@@ -49,11 +51,15 @@ def balls() -> Simulation:
     return names["balls"]()  # type: ignore[operator,no-any-return]
 
 
+ROWS = {"q": "state.body_pose", "v": "state.body_velocity", "force": "control.body_force"}
+"""Where the arrays of a recording are in results of steps."""
+
+
 def assert_frames_are_those_of(recording: Recording, results: list[StepResult]) -> None:
     """Bit for bit, as far as the recording goes."""
     count = len(recording)
-    for name in ("q", "v", "force"):
-        np.testing.assert_array_equal(getattr(recording, name), [getattr(r.state, name) for r in results[:count]])
+    for name, where in ROWS.items():
+        np.testing.assert_array_equal(getattr(recording, name), [attrgetter(where)(r) for r in results[:count]])
     assert recording.time.tolist() == [result.state.time for result in results[:count]]
     assert recording.certificate["contacts"].tolist() == [result.certificate.contacts for result in results[:count]]
     for frame in range(count):
@@ -281,8 +287,8 @@ def write_version_1(path: Path, sim: Simulation, results: list[StepResult]) -> N
         plain = {"parameters": "{}", "solver": "auto", "solver_options": "{}", "stepping": '{"dt": 0.002}', "every": 1}
         file.attrs.update({**attributes, **plain, "state_digest": sim.state.digest(), "gravity": sim.model.gravity})
         write_model(file.create_group("model"), sim.model)
-        for name in ("time", "q", "v", "force"):
-            file[name] = np.array([getattr(result.state, name) for result in results])
+        for name, where in {"time": "state.time", **ROWS}.items():
+            file[name] = np.array([attrgetter(where)(result) for result in results])
         file["iterations"] = np.array([result.solution.iterations for result in results], dtype="i4")
         contacts = file.create_group("contacts")
         contacts["offset"] = np.cumsum([0, *(len(result.contacts) for result in results)])
@@ -299,7 +305,7 @@ def write_version_1(path: Path, sim: Simulation, results: list[StepResult]) -> N
             file[f"certificate/energy/{name}"] = [getattr(result.certificate.energy, name) for result in results]
         for name in TIMINGS[:4]:
             file[f"timings/{name}"] = [result.timings[name] for result in results]
-        for name, value in vars(sim.state).items():
+        for name, value in old_state(sim).items():
             file[f"final_state/{name}"] = value
 
 

@@ -3,39 +3,38 @@
 import numpy as np
 import pytest
 
-from stickslip.linalg import storage
-from stickslip.linalg.storage import LARGE, give_back, take
+from stickslip.linalg.storage import KEPT, LARGE, Storage
 
 
-@pytest.fixture(autouse=True)
-def _nothing_waits(monkeypatch):
-    monkeypatch.setattr(storage, "_waiting", [])
+@pytest.fixture
+def storage():
+    return Storage()
 
 
-def test_what_is_given_back_is_taken_again():
-    held = [take(LARGE)]
+def test_what_is_given_back_is_taken_again(storage):
+    held = [storage.take(LARGE)]
     address = held[0].ctypes.data
-    give_back(held)
-    assert take(LARGE + 100).ctypes.data == address
+    storage.give_back(held)
+    assert storage.take(LARGE + 100).ctypes.data == address
 
 
-def test_what_somebody_still_sees_is_not():
+def test_what_somebody_still_sees_is_not(storage):
     for see in (lambda array: array, lambda array: array[5:9]):
-        held = [take(LARGE)]
+        held = [storage.take(LARGE)]
         seen = see(held[0])
-        give_back(held)
-        assert not np.shares_memory(take(LARGE), seen)
+        storage.give_back(held)
+        assert not np.shares_memory(storage.take(LARGE), seen)
 
 
-def test_small_arrays_and_those_of_other_sizes():
-    held = [take(10), take(5 * LARGE)]
+def test_small_arrays_and_those_of_other_sizes(storage):
+    held = [storage.take(10), storage.take(5 * LARGE)]
     assert len(held[0]) == 10
-    give_back(held)
-    assert len(storage._waiting) == 1
-    assert take(LARGE).base is not storage._waiting[0]
+    storage.give_back(held)
+    assert len(storage.waiting) == 1
+    assert storage.take(LARGE).base is not storage.waiting[0]
 
 
-def test_few_arrays_wait():
-    held = [take(LARGE) for _ in range(storage.KEPT + 3)]
-    give_back(held)
-    assert len(storage._waiting) == storage.KEPT
+def test_few_arrays_wait(storage):
+    held = [storage.take(LARGE) for _ in range(KEPT + 3)]
+    storage.give_back(held)
+    assert len(storage.waiting) == KEPT

@@ -6,11 +6,11 @@ import numpy as np
 import pytest
 
 from stickslip.errors import InputError
-from stickslip.model import compile_scene
-from stickslip.scene import Body
+from stickslip.model.model import compile_scene
+from stickslip.scene.scene import Body
+from stickslip.scene.soft_body import SoftBody
 from stickslip.scenes.ball_grip import LIFT, LIFTED, ball_grip, drawn
 from stickslip.scenes.running import Run, Summary, execute, prepare
-from stickslip.soft_description import SoftBody
 
 COARSE = {"divisions": 3}
 BALL = SoftBody(0, "ball")

@@ -4,10 +4,10 @@ import numpy as np
 import pytest
 
 from stickslip.errors import InputError
-from stickslip.model import compile_scene
+from stickslip.model.model import compile_scene
+from stickslip.model.state import initial_state
 from stickslip.scenes.cube_of_balls import balls_in_cube
 from stickslip.scenes.running import execute, prepare
-from stickslip.state import initial_state
 
 QUICK = {"solver.tolerance": 1e-4, "solver.max_iterations": 200}
 
@@ -15,7 +15,7 @@ QUICK = {"solver.tolerance": 1e-4, "solver.max_iterations": 200}
 @pytest.mark.parametrize("balls", [1, 5, 15])
 def test_balls_differ_and_nothing_touches_at_the_start(balls: int):
     model = compile_scene(balls_in_cube(balls=balls, side=1.2))
-    q, radius = initial_state(model).q[model.dynamic, :3], model.radius[model.dynamic]
+    q, radius = initial_state(model).body_pose[model.dynamic, :3], model.radius[model.dynamic]
     assert len(np.unique(radius)) == balls
     apart = np.linalg.norm(q[:, None] - q[None], axis=2) - radius[:, None] - radius[None]
     assert (apart[~np.eye(balls, dtype=bool)] > 0.0).all()
@@ -25,10 +25,10 @@ def test_balls_differ_and_nothing_touches_at_the_start(balls: int):
 
 def test_places_and_velocities_follow_the_seed():
     states = [initial_state(compile_scene(balls_in_cube(seed=seed))) for seed in (1, 1, 2)]
-    assert np.array_equal(states[0].q, states[1].q)
-    assert np.array_equal(states[0].v, states[1].v)
-    assert not np.isclose(states[0].q, states[2].q)[2:, :3].any()
-    assert not np.isclose(states[0].v, states[2].v)[2:].any()
+    assert np.array_equal(states[0].body_pose, states[1].body_pose)
+    assert np.array_equal(states[0].body_velocity, states[1].body_velocity)
+    assert not np.isclose(states[0].body_pose, states[2].body_pose)[2:, :3].any()
+    assert not np.isclose(states[0].body_velocity, states[2].body_velocity)[2:].any()
 
 
 def test_a_ball_of_middle_size_weighs_a_kilogram():

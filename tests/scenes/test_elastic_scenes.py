@@ -21,7 +21,7 @@ def test_beam_theory_has_the_bending_of_euler_and_bernoulli_and_shear():
 
 @pytest.mark.parametrize("model", ["linear", "lagged-corotational", "neo-hookean"])
 def test_cantilever_comes_to_rest_near_beam_theory(model: str):
-    """Within the error of two elements over the height, which lock in bending; finer: tests/dynamics."""
+    """Within the error of two elements over the height, which lock in bending; finer: tests/bodies."""
     summary = run("cantilever", 6, 10.0, model=model, divisions=(16.0, 1.0, 2.0), size=(1.0, 0.03, 0.125), gravity=0.1)
     assert summary.converged
     assert -0.45 < summary.metrics["deflection_error"] < -0.25

@@ -15,7 +15,7 @@ from stickslip.contact.gallery import GALLERY
 from stickslip.io.problem_file import save_problem
 from stickslip.scenes.registry import BUILDING, SCENES, find_scene
 from stickslip.scenes.running import hints_for, prepare, solver_for
-from stickslip.solvers.prox_gs import ProxGaussSeidel
+from stickslip.solvers.prox.gauss_seidel import ProxGaussSeidel
 
 
 @pytest.mark.parametrize("name", SCENES)

@@ -6,8 +6,8 @@ import numpy as np
 import pytest
 
 from stickslip.errors import InputError
-from stickslip.joint_description import Joint
-from stickslip.model import compile_scene
+from stickslip.model.model import compile_scene
+from stickslip.scene.joint import Joint
 from stickslip.scenes.arch import funicular_stones
 from stickslip.scenes.closed_forms import four_bar_follower
 from stickslip.scenes.registry import SCENES

@@ -4,7 +4,7 @@ import numpy as np
 import pytest
 
 from stickslip.errors import InputError
-from stickslip.model import compile_scene
+from stickslip.model.model import compile_scene
 from stickslip.scenes.registry import SCENES
 from stickslip.scenes.running import execute, prepare
 
@@ -71,7 +71,7 @@ def test_small_versions_run(name: str):
     first = prepared.sim.step().certificate
     assert first.penetration < 1e-9, "nothing overlaps at the start"
     summary = execute(prepared, 30)
-    assert np.isfinite(prepared.sim.state.q).all()
+    assert np.isfinite(prepared.sim.state.body_pose).all()
     assert summary.certificate["penetration_max_mm"] < 20.0
     if "stands" in summary.metrics:
         assert summary.metrics["stands"]
@@ -102,7 +102,7 @@ def test_flow_counts_what_passes_the_outlet():
     for _ in range(flow.window):
         flow.observe(prepared.sim, result)
     assert flow.values()["jammed"]
-    result.state.q[prepared.sim.model.dynamic[:3], 2] = 0.0
+    result.state.body_pose[prepared.sim.model.dynamic[:3], 2] = 0.0
     flow.observe(prepared.sim, result)
     assert flow.values()["passed"] == 3.0
     assert flow.values()["flow_per_s"] == pytest.approx(6.0)

@@ -6,10 +6,10 @@ import numpy as np
 import pytest
 
 from stickslip.errors import InputError
-from stickslip.model import compile_scene
+from stickslip.model.model import compile_scene
+from stickslip.model.stepping import Stepping
 from stickslip.scenes.registry import SCENES, find_scene
 from stickslip.scenes.running import Summary, execute, prepare
-from stickslip.stepping import Stepping
 
 SMALL = {
     "spheres": {"count": 40, "across": 3},
@@ -111,7 +111,7 @@ def test_every_scene_steps_and_measures(name: str):
     assert set(summary.metrics) == METRICS[name]
     assert summary.steps == 3
     assert summary.dofs == 6 * len(prepared.sim.model.dynamic) + 3 * len(prepared.sim.model.soft.free)
-    assert np.isfinite(prepared.sim.state.q).all()
+    assert np.isfinite(prepared.sim.state.body_pose).all()
     assert len(summary.state_hash) == 64
 
 
@@ -169,7 +169,7 @@ def test_slide_error_sees_a_wrong_motion():
     body = prepared.sim.model.dynamic[0]
     for _ in range(5):
         result = prepared.sim.step()
-        result.state.q[body, 1] += 1e-3
+        result.state.body_pose[body, 1] += 1e-3
         prepared.metrics.observe(prepared.sim, result)
     # every step adds another millimetre: 1, 2, ... 5
     assert prepared.metrics.values()["position_error_mm"] == pytest.approx(3.0, rel=1e-6)

@@ -5,8 +5,8 @@ import math
 import numpy as np
 import pytest
 
-from stickslip import schemes
 from stickslip.errors import InputError
+from stickslip.model import schemes
 from stickslip.scenes.running import Summary, execute, prepare
 from stickslip.scenes.slides import continuous_dissipation, stepwise_dissipation
 
@@ -33,7 +33,7 @@ def test_the_box_touches_with_four_corners_and_slides() -> None:
     prepared = prepare("box-slide", "auto")
     result = [prepared.sim.step() for _ in range(20)][-1]
     assert len(result.contacts.gap) == 4
-    assert result.state.v[1, 1] == pytest.approx(0.2 * (2.0 / 0.5 - 0.2 * G), rel=1e-6)
+    assert result.state.body_velocity[1, 1] == pytest.approx(0.2 * (2.0 / 0.5 - 0.2 * G), rel=1e-6)
 
 
 def test_means_of_coordinates_count_the_start() -> None:
@@ -41,9 +41,9 @@ def test_means_of_coordinates_count_the_start() -> None:
     prepared = prepare("box-slide", "auto", {"force": 0.0})
     for k in range(1, 11):
         result = prepared.sim.step()
-        result.state.q[1, 2] = 0.1 - 1e-3 * k
+        result.state.body_pose[1, 2] = 0.1 - 1e-3 * k
         prepared.metrics.observe(prepared.sim, result)
-        prepared.sim.state.q[1, 2] = 0.1
+        prepared.sim.state.body_pose[1, 2] = 0.1
     values = prepared.metrics.values()
     assert values["z_error_mm"] == pytest.approx(5.0, rel=1e-9)
     assert values["position_error_mm"] == pytest.approx(5.5, rel=1e-6)
@@ -69,7 +69,7 @@ def test_friction_against_the_velocity_is_another_way() -> None:
     """Not opposite to the motion: for (0.2, 0.4) the way bends towards x, where friction is little."""
     prepared = prepare("anisotropic-slide", "auto")
     execute(prepared, prepared.step_count())
-    x, y = prepared.sim.state.q[1, :2]
+    x, y = prepared.sim.state.body_pose[1, :2]
     assert x > 1.8 * y
 
 

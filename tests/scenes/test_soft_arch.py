@@ -4,7 +4,7 @@ import numpy as np
 import pytest
 
 from stickslip.errors import InputError
-from stickslip.model import compile_scene
+from stickslip.model.model import compile_scene
 from stickslip.scenes.registry import SCENES
 from stickslip.scenes.running import Summary, execute, prepare
 from stickslip.scenes.soft_arch import catenary_stones

@@ -6,10 +6,10 @@ import numpy as np
 import pytest
 
 from stickslip.errors import InputError
-from stickslip.model import compile_scene
+from stickslip.model.model import compile_scene
+from stickslip.scene.soft_body import SoftBody
 from stickslip.scenes.running import execute, prepare
 from stickslip.scenes.soft_bubble import BULGE, LIFTED, RADIUS, bubble, soft_bubble
-from stickslip.soft_description import SoftBody
 
 COARSE = {"cells": 8, "divisions": 3}
 

@@ -4,11 +4,11 @@ import numpy as np
 import pytest
 
 from stickslip.errors import InputError
-from stickslip.model import compile_scene
+from stickslip.model.model import compile_scene
+from stickslip.scene.soft_body import SoftBody
 from stickslip.scenes.running import execute, prepare
 from stickslip.scenes.soft_chain import COMPACT, DIVISIONS, pitch, ring_mesh, soft_chain, soft_torus
 from stickslip.simulation import Simulation
-from stickslip.soft_description import SoftBody
 
 
 def test_a_link_has_the_nodes_and_elements_of_the_paper():

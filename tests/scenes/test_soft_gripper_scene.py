@@ -6,8 +6,8 @@ import numpy as np
 import pytest
 
 from stickslip.errors import InputError
-from stickslip.model import compile_scene
-from stickslip.scene import Body
+from stickslip.model.model import compile_scene
+from stickslip.scene.scene import Body
 from stickslip.scenes.joint_metrics import joint_named
 from stickslip.scenes.running import execute, prepare
 from stickslip.scenes.soft_gripper import (

@@ -7,11 +7,11 @@ import pytest
 
 from stickslip import Scene, Simulation, elastic, tet_generators
 from stickslip.errors import InputError
-from stickslip.model import compile_scene
-from stickslip.scene import Body
+from stickslip.model.model import compile_scene
+from stickslip.scene.scene import Body
+from stickslip.scene.soft_body import SoftBody
 from stickslip.scenes.running import execute, prepare
 from stickslip.scenes.soft_mat import FOLDED, FRICTION, OPENED, POISSON, YOUNG, drawn, jaw_motion, mat_mesh, soft_mat
-from stickslip.soft_description import SoftBody
 
 COARSE = {"divisions": 20}
 MAT = SoftBody(0, "mat")

@@ -6,12 +6,12 @@ import numpy as np
 import pytest
 
 from stickslip.errors import InputError
-from stickslip.model import compile_scene
+from stickslip.model.model import compile_scene
+from stickslip.scene.soft_body import SoftBody
 from stickslip.scenes.closed_forms import hertz_force
 from stickslip.scenes.pneunet import LENGTH, LEVELS, WIDTH, finger
 from stickslip.scenes.registry import SCENES
 from stickslip.scenes.running import Summary, execute, prepare
-from stickslip.soft_description import SoftBody
 
 
 def run(name: str, duration: float, **settings) -> Summary:

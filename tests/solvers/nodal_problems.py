@@ -16,8 +16,8 @@ from stickslip.linalg.block_matrix import to_csr
 from stickslip.linalg.block_rows import BlockRows, to_dense
 from stickslip.linalg.dense_blocks import DenseBlocks
 from stickslip.linalg.inertia import Inertia
-from stickslip.solvers.cond_nodes import Nodal
-from stickslip.solvers.cond_steps import Steps
+from stickslip.solvers.cond.nodes import Nodal
+from stickslip.solvers.cond.steps import Steps
 
 CUBE = tet_generators.box((0.1, 0.1, 0.1), 2)
 SOFT = elastic(5e4, 0.35, beta=1e-3, model="lagged-corotational")

@@ -10,7 +10,7 @@ from stickslip.contact.laws import CONTACT, DISC
 from stickslip.contact.problem import ContactProblem
 from stickslip.contact.residual import residual
 from stickslip.solvers.admm import ADMM
-from stickslip.solvers.prox_gs import ProxGaussSeidel
+from stickslip.solvers.prox.gauss_seidel import ProxGaussSeidel
 from stickslip.solvers.shifted_delassus import ShiftedDelassus
 
 

@@ -11,7 +11,7 @@ from stickslip.contact.problem import from_delassus
 from stickslip.contact.residual import residual
 from stickslip.io.problem_file import load_problem
 from stickslip.solvers.auto import MOST_NEWTON_ROWS, Automatic, Structure, plan, structure
-from stickslip.solvers.prox_gs import ProxGaussSeidel
+from stickslip.solvers.prox.gauss_seidel import ProxGaussSeidel
 
 ROOT = Path(__file__).parents[2]
 DATA = Path(os.environ.get("STICKSLIP_DATA", ROOT.parent / "shared" / "data")) / "fc3d"

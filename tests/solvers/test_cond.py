@@ -17,13 +17,14 @@ from stickslip.contact.problem import ContactProblem, from_delassus
 from stickslip.linalg import block_rows
 from stickslip.linalg.block_factors import BlockFactors
 from stickslip.linalg.inertia import Inertia
-from stickslip.solvers import cond, cond_levels
 from stickslip.solvers.apgd import APGD
 from stickslip.solvers.auto import Automatic
-from stickslip.solvers.cond import Cond
-from stickslip.solvers.cond_levels import apply_levels, coarse_levels
-from stickslip.solvers.cond_nodes import Nodal, nodalised
-from stickslip.solvers.cond_steps import Steps, frobenius_steps, row_sums
+from stickslip.solvers.cond import cond
+from stickslip.solvers.cond import levels as cond_levels
+from stickslip.solvers.cond.cond import Cond
+from stickslip.solvers.cond.levels import apply_levels, coarse_levels
+from stickslip.solvers.cond.nodes import Nodal, nodalised
+from stickslip.solvers.cond.steps import Steps, frobenius_steps, row_sums
 from stickslip.solvers.registry import make_solver
 from stickslip.solvers.verdict import judge_solution
 

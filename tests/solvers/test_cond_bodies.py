@@ -10,8 +10,8 @@ from stickslip.contact.block_laws import contact_laws
 from stickslip.errors import InputError
 from stickslip.geometry.tet_generators import box
 from stickslip.geometry.tet_mesh import TetMesh
-from stickslip.soft_description import elastic
-from stickslip.solvers.cond import Cond
+from stickslip.scene.soft_body import elastic
+from stickslip.solvers.cond.cond import Cond
 
 SLOPE, FRICTION, STEP = np.radians(40.0), 0.3, 0.005
 

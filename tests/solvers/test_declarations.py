@@ -184,7 +184,7 @@ def test_soft_bodies(way: str, spied: Any, monkeypatch: pytest.MonkeyPatch) -> N
     sim = Simulation(soft_cubes(), dt=0.005, solver=solver)
     result = sim.step()
     assert result.problem.contact_count
-    if sim.elastic_rows:  # elements are rows, and A has no stiffness
+    if sim.method.as_rows:  # elements are rows, and A has no stiffness
         assert takes.linearise == "inside"
         assert seen.runs[0].A.is_dense
         return

@@ -16,9 +16,9 @@ from stickslip.contact.problem import ContactProblem, from_delassus
 from stickslip.contact.residual import residual
 from stickslip.errors import InputError
 from stickslip.io.problem_file import load_problem
-from stickslip.solvers import implicit_maps as maps
-from stickslip.solvers.implicit import ImplicitComplementarity, equation, pseudo_solve
-from stickslip.solvers.implicit_linesearch import find_crossings, sample
+from stickslip.solvers.implicit import maps
+from stickslip.solvers.implicit.implicit import ImplicitComplementarity, equation, pseudo_solve
+from stickslip.solvers.implicit.linesearch import find_crossings, sample
 
 DATA = Path(os.environ.get("STICKSLIP_DATA", Path(__file__).parents[3] / "shared" / "data")) / "fc3d"
 DISCS = [name for name in GALLERY if name not in ("ellipse-slips", "disc-spins", "disc-stops", "disc-with-load")]

@@ -6,7 +6,7 @@ import pytest
 from stickslip import Scene, Simulation
 from stickslip.contact.problem import ContactProblem
 from stickslip.contact.residual import scaled_residual
-from stickslip.joint_description import Drive
+from stickslip.scene.joint import Drive
 from stickslip.scenes.running import prepare
 from stickslip.solvers.joint_newton import solve_joints
 from stickslip.solvers.nsgs import NonsmoothGaussSeidel

@@ -6,13 +6,7 @@ from math import hypot, isfinite, sqrt
 import numpy as np
 import pytest
 
-from stickslip.solvers.ncp import (
-    FISCHER_BURMEISTER,
-    MINIMUM_MAP,
-    friction_compliance,
-    ncp_value,
-    normal_terms,
-)
+from stickslip.solvers.newton.ncp import FISCHER_BURMEISTER, MINIMUM_MAP, friction_compliance, ncp_value, normal_terms
 
 BOTH = [MINIMUM_MAP, FISCHER_BURMEISTER]
 

@@ -12,9 +12,9 @@ from stickslip.contact.residual import scaled_residual
 from stickslip.errors import InputError
 from stickslip.linalg.linear_solvers import LINEAR_SOLVERS
 from stickslip.scenes.running import prepare
-from stickslip.solvers.ncp import NCP_FUNCTIONS
-from stickslip.solvers.newton import SCALINGS, NonsmoothNewton
-from stickslip.solvers.newton_rows import LARGE, row_terms
+from stickslip.solvers.newton.ncp import NCP_FUNCTIONS
+from stickslip.solvers.newton.newton import SCALINGS, NonsmoothNewton
+from stickslip.solvers.newton.rows import LARGE, row_terms
 from stickslip.solvers.registry import make_solver
 
 

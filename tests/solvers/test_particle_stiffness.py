@@ -11,7 +11,7 @@ from stickslip.contact.problem import ContactProblem
 from stickslip.linalg import block_rows
 from stickslip.linalg.block_rows import BlockRows
 from stickslip.linalg.inertia import block_diagonal
-from stickslip.solvers.newton import NonsmoothNewton
+from stickslip.solvers.newton.newton import NonsmoothNewton
 from stickslip.solvers.protocol import Solution
 
 COUNT = 3

@@ -114,7 +114,7 @@ def test_without_gaps_and_velocities_the_bias_says() -> None:
 def test_steps_hand_over_gaps_and_velocities() -> None:
     sim = prepare("box-slide", "penalty").sim
     for _ in range(5):
-        before = sim.state.v[sim.model.dynamic].ravel()
+        before = sim.state.body_velocity[sim.model.dynamic].ravel()
         result = sim.step()
     np.testing.assert_array_equal(result.problem.gap, result.contacts.gap)
     np.testing.assert_array_equal(result.problem.v_before, before)
@@ -140,8 +140,8 @@ def test_one_solve_gives_the_velocities_of_soft_bodies() -> None:
 def test_a_box_rests_at_the_overlap_of_its_springs() -> None:
     sim = prepare("box-slide", "penalty", {"force": 0.0, "solver.stiffness": 500.0, "solver.damping": 8.0}).sim
     sim.run(200)
-    assert sim.state.q[1, 2] - 0.1 == pytest.approx(-0.5 * G / (4 * 500.0), rel=1e-4)
-    assert np.linalg.norm(sim.state.v) < 1e-5
+    assert sim.state.body_pose[1, 2] - 0.1 == pytest.approx(-0.5 * G / (4 * 500.0), rel=1e-4)
+    assert np.linalg.norm(sim.state.body_velocity) < 1e-5
 
 
 @pytest.mark.parametrize(
@@ -166,7 +166,7 @@ def test_gains_beyond_the_step_throw_the_box_up() -> None:
     for dt in (0.01, 0.0005):
         settings = {"force": 0.0, "solver.stiffness": 1e5, "solver.damping": 50.0, "solver.tangential_damping": 10.0}
         sim = prepare("box-slide", "penalty", settings, dt).sim
-        highest[dt] = max(sim.step().state.q[1, 2] for _ in range(round(0.3 / dt)))
+        highest[dt] = max(sim.step().state.body_pose[1, 2] for _ in range(round(0.3 / dt)))
     assert highest[0.01] > 0.12
     assert highest[0.0005] < 0.1001
 
@@ -182,7 +182,7 @@ def test_what_should_stick_creeps() -> None:
     scene = prepare("box-slide").entry.build(force=0.8 * 0.2 * 0.5 * G)
     sim = Simulation(scene, dt=0.002, solver=Penalty(stiffness=500.0, damping=8.0, tangential_damping=10.0))
     sim.run(500)
-    assert sim.state.v[1, 1] == pytest.approx(0.8 * 0.2 * 0.5 * G / 40.0, rel=1e-2)
+    assert sim.state.body_velocity[1, 1] == pytest.approx(0.8 * 0.2 * 0.5 * G / 40.0, rel=1e-2)
     assert sim.last.certificate.natural_residual > 1e-3
 
 

@@ -9,14 +9,15 @@ from stickslip import InputError, Scene, Simulation
 from stickslip.arrays import Array
 from stickslip.contact.gallery import GALLERY
 from stickslip.contact.laws import BOX_SET
-from stickslip.contact.problem import ContactProblem, reordered
+from stickslip.contact.problem import ContactProblem
+from stickslip.contact.reordering import reordered
 from stickslip.contact.residual import residual
-from stickslip.solvers import prox_gs
 from stickslip.solvers.pgs import ProjectedGaussSeidel
-from stickslip.solvers.prox_factors import reciprocal_of_eigenvalues, starting_factors
-from stickslip.solvers.prox_gs import ProxGaussSeidel
-from stickslip.solvers.prox_jacobi import ProxJacobi
-from stickslip.solvers.slabs import slabs_of
+from stickslip.solvers.prox import gauss_seidel as prox_gs
+from stickslip.solvers.prox.factors import reciprocal_of_eigenvalues, starting_factors
+from stickslip.solvers.prox.gauss_seidel import ProxGaussSeidel
+from stickslip.solvers.prox.jacobi import ProxJacobi
+from stickslip.solvers.prox.slabs import slabs_of
 
 SCHEMES = {"gauss-seidel": ProxGaussSeidel, "jacobi": ProxJacobi}
 

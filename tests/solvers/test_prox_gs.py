@@ -8,7 +8,7 @@ from stickslip.contact.gallery import GALLERY
 from stickslip.contact.residual import residual
 from stickslip.scenes.piles import spheres
 from stickslip.scenes.walls import wall
-from stickslip.solvers.prox_gs import MOST_WORSENING, ProxGaussSeidel
+from stickslip.solvers.prox.gauss_seidel import MOST_WORSENING, ProxGaussSeidel
 
 PLAIN = ProxGaussSeidel(subspace=0, growth=1.0, max_iterations=20000)
 

@@ -15,8 +15,8 @@ from stickslip.contact.random_problems import random_problem
 from stickslip.linalg.block_rows import to_dense
 from stickslip.solvers.apgd import APGD
 from stickslip.solvers.auto import Automatic
-from stickslip.solvers.sap import Sap, _Search
-from stickslip.solvers.sap_laws import SapLaws, impulses
+from stickslip.solvers.sap.laws import SapLaws, impulses
+from stickslip.solvers.sap.sap import Sap, _Search
 from stickslip.solvers.verdict import judge_solution
 
 STIFF = {"near_rigid": 1e-4, "friction_share": 1e-8, "tolerance": 1e-9}
@@ -29,7 +29,7 @@ def search_of(problem: ContactProblem, solver: Sap) -> _Search:
     mu = np.ascontiguousarray(laws.friction[:, 0])
     own = SapLaws(problem.J.row_start, laws.law, mu, laws.bound, solver.regularisation(problem))
     part = problem.participating
-    return _Search(part, own, problem.free_constraint_velocity, part.taken(problem.v_free))
+    return _Search(part, own, problem.free_constraint_velocity, part.taken(problem.v_free), problem.workspace)
 
 
 # ---- the minimisation ------------------------------------------------------------------------------------------------

@@ -11,8 +11,9 @@ from stickslip.contact.participating import Participating
 from stickslip.linalg.block_cholesky import solve
 from stickslip.linalg.block_rows import BlockRows, summed, to_dense
 from stickslip.linalg.dense_blocks import DenseBlocks
-from stickslip.solvers.sap_hessian import base_of, factorised, structure_of
-from stickslip.solvers.sap_laws import SapLaws, curvatures, times
+from stickslip.solvers.sap.hessian import base_of, factorised, structure_of
+from stickslip.solvers.sap.laws import SapLaws, curvatures, times
+from stickslip.workspace import Workspace
 
 
 def random_part(seed: int) -> tuple[Participating, SapLaws]:
@@ -54,7 +55,7 @@ def random_part(seed: int) -> tuple[Participating, SapLaws]:
 def test_factors_and_islands_against_dense_algebra(seed: int) -> None:
     part, laws = random_part(seed)
     rng = np.random.default_rng(seed)
-    structure = structure_of(part)
+    structure = structure_of(part, Workspace())
     base = base_of(structure, part)
     J, n = to_dense(part.J), part.size
     A = np.zeros((n, n))
@@ -95,15 +96,16 @@ def test_factors_and_islands_against_dense_algebra(seed: int) -> None:
 
 def test_structures_are_remembered_by_who_touches_whom() -> None:
     part, other = mixed_problem(3).participating, mixed_problem(3).participating
+    known = Workspace()
     assert part is not other
-    assert structure_of(part) is structure_of(other)
+    assert structure_of(part, known) is structure_of(other, known)
     moved = other.J._replace(data=2.0 * other.J.data)
-    assert structure_of(Participating(other.A, moved, other.unknown, ())) is structure_of(part)
+    assert structure_of(Participating(other.A, moved, other.unknown, ()), known) is structure_of(part, known)
     column = other.J.entry_column.copy()
     column[[0, 1]] = column[[1, 0]]
     swapped = Participating(other.A, other.J._replace(entry_column=column), other.unknown, ())
-    assert structure_of(swapped) is not structure_of(part)
+    assert structure_of(swapped, known) is not structure_of(part, known)
     # the same entries over other clusters: two bodies made one
     start = np.delete(other.A.start, 1)
     merged = Participating(other.A._replace(start=start), other.J, other.unknown, ())
-    assert structure_of(merged) is not structure_of(part)
+    assert structure_of(merged, known) is not structure_of(part, known)

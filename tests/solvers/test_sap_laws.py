@@ -5,7 +5,7 @@ import pytest
 from scipy.optimize import minimize
 
 from stickslip.contact.laws import BILATERAL, BOUNDED, CONTACT, ELASTIC, LIMIT
-from stickslip.solvers.sap_laws import LONGEST, SapLaws, curvatures, held_curvatures, impulses, line_search, times
+from stickslip.solvers.sap.laws import LONGEST, SapLaws, curvatures, held_curvatures, impulses, line_search, times
 
 OTHERS = [BILATERAL, LIMIT, ELASTIC, BOUNDED]
 

@@ -12,8 +12,8 @@ from stickslip.contact.problem import ContactProblem
 from stickslip.geometry import tet_generators
 from stickslip.linalg import soft_delassus
 from stickslip.linalg.block_rows import apply, apply_transpose, to_dense
+from stickslip.scene.soft_body import elastic
 from stickslip.scenes.soft_stack import soft_stack
-from stickslip.soft_description import elastic
 from stickslip.solvers.admm import ADMM
 from stickslip.solvers.apgd import APGD
 from stickslip.solvers.auto import Automatic

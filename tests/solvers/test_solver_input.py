@@ -12,7 +12,7 @@ from nodal_problems import soft_cubes
 from stickslip import InputError, Simulation
 from stickslip.contact.problem import ContactProblem
 from stickslip.solvers.methods import solve, solve_with_potentials
-from stickslip.solvers.newton import NonsmoothNewton
+from stickslip.solvers.newton.newton import NonsmoothNewton
 from stickslip.solvers.registry import SOLVERS, make_solver
 
 NAN = float("nan")

@@ -18,7 +18,7 @@ from stickslip.errors import FileError
 from stickslip.io.problem_file import load_problem, save_problem
 from stickslip.linalg.block_rows import to_dense
 from stickslip.linalg.small_inverse import invert_small
-from stickslip.solvers.prox_gs import ProxGaussSeidel
+from stickslip.solvers.prox.gauss_seidel import ProxGaussSeidel
 from stickslip.solvers.registry import SOLVERS, make_solver
 from stickslip.solvers.verdict import judge_solution
 
@@ -213,7 +213,7 @@ def test_slabs_take_joints(monkeypatch: pytest.MonkeyPatch, mu: float) -> None:
     free = np.tile([0.05, 0, -0.1, 0, 0, 0], count) + 0.02 * np.random.default_rng(1).normal(size=6 * count)
     problem = assemble([1.0] * count, [0.01] * count, free, rows + joints)
     plain = ProxGaussSeidel(tolerance=1e-10).solve(problem)
-    monkeypatch.setattr("stickslip.solvers.prox_gs.SLAB_BLOCKS", 10)
+    monkeypatch.setattr("stickslip.solvers.prox.gauss_seidel.SLAB_BLOCKS", 10)
     slabs = ProxGaussSeidel(tolerance=1e-10).solve(problem)
     assert plain.converged
     assert slabs.converged

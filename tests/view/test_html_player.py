@@ -18,13 +18,14 @@ from stickslip import Scene, Simulation, elastic, tet_generators
 from stickslip.errors import FileError, InputError
 from stickslip.geometry.rotation import matrix
 from stickslip.io.recording import RecordedContacts, Recorder, Recording, read_recording
-from stickslip.model import DYNAMIC
-from stickslip.view import html_player, marks
-from stickslip.view.camera import frame_poses
-from stickslip.view.html_player import page_text, player_data, write_player
-from stickslip.view.outlines import body_balls
-from stickslip.view.player_course import thinned
-from stickslip.view.player_data import (
+from stickslip.model.model import DYNAMIC
+from stickslip.view import marks
+from stickslip.view.picture.camera import frame_poses
+from stickslip.view.picture.outlines import body_balls
+from stickslip.view.picture.traced_scene import linear
+from stickslip.view.player import html_player
+from stickslip.view.player.course import thinned
+from stickslip.view.player.data import (
     STEADY,
     continuous_quaternions,
     float_block,
@@ -35,8 +36,8 @@ from stickslip.view.player_data import (
     taken_apart,
     time_block,
 )
-from stickslip.view.player_frames import CONTACT_BUDGET, played_frames
-from stickslip.view.traced_scene import linear
+from stickslip.view.player.frames import CONTACT_BUDGET, played_frames
+from stickslip.view.player.html_player import page_text, player_data, write_player
 
 EVIL = "</script><script>window.hacked = 1</script><b>\"'&"
 

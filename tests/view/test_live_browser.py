@@ -10,9 +10,9 @@ import pytest
 pytest.importorskip("viser", reason="viser is not installed: pip install 'stickslip[view]'")
 
 from stickslip.scenes.running import prepare
-from stickslip.view import live_page
-from stickslip.view.live_page import LivePage
-from stickslip.view.live_run import LiveRun
+from stickslip.view.live import page as live_page
+from stickslip.view.live.page import LivePage
+from stickslip.view.live.run import LiveRun
 
 PATIENCE = 240.0
 """[s] for anything: graphics are computed on the processor, and machines are busy."""

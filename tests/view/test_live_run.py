@@ -13,12 +13,12 @@ from stickslip.errors import DivergenceError, InputError
 from stickslip.geometry import tet_generators
 from stickslip.scenes.running import Run, prepare
 from stickslip.simulation import Simulation
-from stickslip.view.drag_spring import FREQUENCY, SAG, STABLE, WEIGHT, WEIGHTS
-from stickslip.view.live_controls import PATIENCE, status_html
-from stickslip.view.live_plots import rising, thinned
-from stickslip.view.live_run import CATCH_UP, LiveRun
-from stickslip.view.live_simulation import COLUMNS, Courses, LiveSimulation
-from stickslip.view.run_charts import CHARTS, ITERATIONS, QUIET_PREFIX, prefix_of
+from stickslip.view.live.controls import PATIENCE, status_html
+from stickslip.view.live.drag_spring import FREQUENCY, SAG, STABLE, WEIGHT, WEIGHTS
+from stickslip.view.live.plots import rising, thinned
+from stickslip.view.live.run import CATCH_UP, LiveRun
+from stickslip.view.live.simulation import COLUMNS, Courses, LiveSimulation
+from stickslip.view.web.run_charts import CHARTS, ITERATIONS, QUIET_PREFIX, prefix_of
 
 G = 9.81
 
@@ -87,7 +87,7 @@ def test_without_friction_a_box_slides_down_its_slope():
         live.step()
     after = live.sim.state
     slope = math.atan(0.8 * 0.5)
-    speed = float(np.linalg.norm(after.v[box, :3]))
+    speed = float(np.linalg.norm(after.body_velocity[box, :3]))
     assert start.time < after.time
     # symplectic Euler is exact for velocities under constant force
     assert speed == pytest.approx(G * math.sin(slope) * (after.time - start.time), rel=1e-3)
@@ -181,24 +181,24 @@ def test_a_pulled_box_follows_and_hangs_under_the_target_by_its_weight():
         live.step()
     state = live.sim.state
     stiffness = 2.0 * max(FREQUENCY**2, G / (SAG * 0.1 * math.sqrt(3.0)))
-    assert np.allclose(state.q[0, :3], target - (0.0, 0.0, 2.0 * G / stiffness), atol=1e-6)
-    assert np.abs(state.v[0]).max() < 1e-6
+    assert np.allclose(state.body_pose[0, :3], target - (0.0, 0.0, 2.0 * G / stiffness), atol=1e-6)
+    assert np.abs(state.body_velocity[0]).max() < 1e-6
     assert column(live, "work")[-1] > 0.0
 
 
 def test_a_released_box_has_its_old_force_and_falls():
     live = LiveSimulation(run_of(falling_box(force=(0.1, 0.2, 0.3))))
-    own = live.sim.state.force.copy()
+    own = live.sim.control.body_force.copy()
     live.grab(0, (0.05, 0.0, 1.1))
     live.pull((0.0, 0.0, 2.0))
     for _ in range(50):
         live.step()
-        assert np.array_equal(live.sim.state.force, own)
+        assert np.array_equal(live.sim.control.body_force, own)
     live.release()
     before = live.sim.state
     for _ in range(50):
         live.step()
-    fallen = live.sim.state.v[0, :3] - before.v[0, :3]
+    fallen = live.sim.state.body_velocity[0, :3] - before.body_velocity[0, :3]
     assert np.allclose(fallen, 0.1 * (np.array([0.1, 0.2, 0.3]) / 2.0 + (0.0, 0.0, -G)), atol=1e-9)
 
 
@@ -208,7 +208,7 @@ def test_a_box_taken_at_a_corner_hangs_from_it():
     live.grab(0, corner)
     for _ in range(600):
         live.step()
-    centre = live.sim.state.q[0, :3]
+    centre = live.sim.state.body_pose[0, :3]
     # the centre of mass below the corner, half a diagonal away
     assert np.allclose(centre[:2], corner[:2], atol=1e-3)
     assert live.spring is not None
@@ -223,8 +223,8 @@ def test_springs_are_stable_at_every_step_size(dt):
     live.pull((0.0, 0.5, 1.5))
     for _ in range(300):
         live.step()
-    assert np.linalg.norm(live.sim.state.q[0, :3] - (0.0, 0.5, 1.5)) < 2.0
-    assert np.abs(live.sim.state.v).max() < 20.0
+    assert np.linalg.norm(live.sim.state.body_pose[0, :3] - (0.0, 0.5, 1.5)) < 2.0
+    assert np.abs(live.sim.state.body_velocity).max() < 20.0
 
 
 def test_long_pulls_are_limited():
@@ -234,7 +234,7 @@ def test_long_pulls_are_limited():
     live.grab(0, (0.0, 0.0, 1.0))
     live.pull((1e6, 0.0, 1.0))
     live.step()
-    assert live.sim.state.v[0, 0] == pytest.approx(WEIGHTS * WEIGHT * 0.002)
+    assert live.sim.state.body_velocity[0, 0] == pytest.approx(WEIGHTS * WEIGHT * 0.002)
 
 
 def test_a_box_is_pulled_out_of_a_stack():
@@ -249,7 +249,7 @@ def test_a_box_is_pulled_out_of_a_stack():
     for k in range(200):
         live.pull((0.1 + 0.005 * k, 0.0, 0.15))
         live.step()
-    x = live.sim.state.q[:, 0]
+    x = live.sim.state.body_pose[:, 0]
     assert x[2] > 0.5
     assert x[1] < 0.3
 
@@ -276,7 +276,7 @@ def test_what_joints_join_is_pulled_as_one():
     # the spring carries all four, as stiffly as it may at this step size
     sag = 4.0 * G / live.spring.stiffness(0.01)
     assert live.spring.stiffness(0.01) == pytest.approx((STABLE / 0.01) ** 2)
-    assert np.allclose(live.sim.state.q[:, 2], 1.3 - sag - 0.2 * np.arange(4), atol=1e-3)
+    assert np.allclose(live.sim.state.body_pose[:, 2], 1.3 - sag - 0.2 * np.arange(4), atol=1e-3)
 
 
 def test_a_soft_body_is_lifted_by_nodes_near_the_point():
@@ -285,7 +285,7 @@ def test_a_soft_body_is_lifted_by_nodes_near_the_point():
     material = elastic(young=2e5, poisson=0.3, density=500.0, beta=0.005)
     body = scene.add_soft(mesh, material, (0.0, 0.0, 0.5))
     live = LiveSimulation(run_of(scene, dt=0.01))
-    own = live.sim.state.node_force.copy()
+    own = live.sim.control.node_force.copy()
     top = live.sim.nodes(body).max(axis=0)[2]
     live.grab(0, (0.0, 0.0, top))
     live.pull((0.0, 0.0, top + 0.3))
@@ -296,7 +296,7 @@ def test_a_soft_body_is_lifted_by_nodes_near_the_point():
     sag = live.spring.mass * G / live.spring.stiffness(0.01)
     point = live.spring.held_point(live.sim.state)
     assert np.allclose(point, (0.0, 0.0, top + 0.3 - sag), atol=5e-3)
-    assert np.array_equal(live.sim.state.node_force, own)
+    assert np.array_equal(live.sim.control.node_force, own)
 
 
 def test_a_soft_body_of_many_light_nodes_is_lifted_too():

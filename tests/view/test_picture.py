@@ -8,15 +8,15 @@ import numpy as np
 import pytest
 
 import stickslip
-from stickslip.contact_report import SLIP, STICK
+from stickslip.certify.contact_report import SLIP, STICK
 from stickslip.errors import FileError, InputError, MissingDependencyError
 from stickslip.geometry.rotation import about_axis
-from stickslip.view.camera import FIELD_OF_VIEW, frame_camera, landed, look_at, projected
 from stickslip.view.marks import CROWD
-from stickslip.view.picture import render_frame, save_picture
-from stickslip.view.ray_tracer import CONE, KIND, POSITION, ROTATION, SHAPE_COLUMNS, SIZE, enter, local_normal
-from stickslip.view.traced_scene import scene_tables, traced_scene
-from stickslip.view.wall_panes import wall_panes, wall_room
+from stickslip.view.picture.camera import FIELD_OF_VIEW, frame_camera, landed, look_at, projected
+from stickslip.view.picture.picture import render_frame, save_picture
+from stickslip.view.picture.ray_tracer import CONE, KIND, POSITION, ROTATION, SHAPE_COLUMNS, SIZE, enter, local_normal
+from stickslip.view.picture.traced_scene import scene_tables, traced_scene
+from stickslip.view.picture.wall_panes import wall_panes, wall_room
 
 CUBE = np.array([(x, y, z) for x in (-0.5, 0.5) for y in (-0.5, 0.5) for z in (-0.5, 0.5)])
 
@@ -340,5 +340,5 @@ def test_bad_requests_are_refused(tmp_path, monkeypatch):
 
 
 def test_importing_the_function_loads_no_ray_tracer():
-    code = "import sys, stickslip.view.picture; assert 'stickslip.view.ray_tracer' not in sys.modules"
+    code = "import sys, stickslip.view.picture.picture; assert 'stickslip.view.picture.ray_tracer' not in sys.modules"
     subprocess.run([sys.executable, "-c", code], check=True)

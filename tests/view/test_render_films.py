@@ -16,13 +16,13 @@ from stickslip.cli import main
 from stickslip.geometry.tet_generators import box
 from stickslip.io.recorder import Recorder
 from stickslip.io.recording import read_recording
-from stickslip.soft_description import elastic
+from stickslip.scene.soft_body import elastic
 from stickslip.view import marks
-from stickslip.view.camera import body_position, frame_poses, projected
 from stickslip.view.marks import BROKEN_COLOUR, JOINT_COLOUR
-from stickslip.view.see_through import see_through
-from stickslip.view.shots import Look, Shots, find_body
-from stickslip.view.video import MOST_FRAMES, SCALE_COLOURS, film_frames, key_colours, write_gif, write_mp4
+from stickslip.view.picture.camera import body_position, frame_poses, projected
+from stickslip.view.picture.see_through import see_through
+from stickslip.view.picture.shots import Look, Shots, find_body
+from stickslip.view.picture.video import MOST_FRAMES, SCALE_COLOURS, film_frames, key_colours, write_gif, write_mp4
 
 SMALL = ["--width", "48", "--samples", "1"]
 
@@ -382,7 +382,7 @@ def test_walls_before_the_scene_become_glass() -> None:
     assert see_through(model, [pose], front).tolist() == [False, True, False, False, False, False]
     above = frame_poses(model, [pose], 160, 90, azimuth=-90.0, elevation=80.0)
     assert not see_through(model, [pose], above).any()
-    from stickslip.view.picture import render_frame
+    from stickslip.view.picture.picture import render_frame
 
     free = Scene()
     free.add_half_space()

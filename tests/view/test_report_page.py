@@ -15,11 +15,11 @@ import stickslip
 from stickslip.cli import main
 from stickslip.io.recording import Recorder, read_recording
 from stickslip.simulation import Simulation
-from stickslip.solvers.prox_gs import ProxGaussSeidel
+from stickslip.solvers.prox.gauss_seidel import ProxGaussSeidel
 from stickslip.view.course import course_of_recording
-from stickslip.view.report_facts import report_facts
-from stickslip.view.report_page import write_report
-from stickslip.view.run_plots import PLOTS
+from stickslip.view.report.facts import report_facts
+from stickslip.view.report.page import write_report
+from stickslip.view.report.plots import PLOTS
 
 pytest.importorskip("matplotlib")
 pytest.importorskip("PIL")
@@ -204,7 +204,7 @@ def test_the_page_in_a_browser(page, recording, tmp_path):
 
 
 def test_pictures_of_a_strip_differ_and_keep_their_camera(recording):
-    from stickslip.view.picture_strip import picture_strip, strip_frames
+    from stickslip.view.picture.strip import picture_strip, strip_frames
 
     assert strip_frames(12, 6) == [0, 2, 4, 7, 9, 11]
     assert strip_frames(3, 6) == [0, 1, 2]

@@ -8,9 +8,17 @@ import pytest
 import stickslip
 from stickslip.io.recording import Recorder, read_recording
 from stickslip.simulation import Simulation
-from stickslip.solvers.prox_gs import ProxGaussSeidel
+from stickslip.solvers.prox.gauss_seidel import ProxGaussSeidel
 from stickslip.view.course import ENERGIES, ERRORS, Course, course_of_recording, course_of_rows, course_row
-from stickslip.view.run_plots import FLOWS, PLOTS, comparison_figure, legend_figure, run_figure, thinned, usual_stages
+from stickslip.view.report.plots import (
+    FLOWS,
+    PLOTS,
+    comparison_figure,
+    legend_figure,
+    run_figure,
+    thinned,
+    usual_stages,
+)
 
 pytest.importorskip("matplotlib")
 

@@ -12,18 +12,18 @@ import stickslip
 from stickslip.geometry.rotation import about_axis
 from stickslip.geometry.shapes import Sphere
 from stickslip.io.recording import RecordedContacts, Recorder, Recording, read_recording
-from stickslip.model import compile_scene
+from stickslip.model.model import compile_scene
+from stickslip.model.state import initial_state
+from stickslip.model.stepping import Stepping
 from stickslip.simulation import Simulation
-from stickslip.solvers.prox_gs import ProxGaussSeidel
+from stickslip.solvers.prox.gauss_seidel import ProxGaussSeidel
 from stickslip.solvers.registry import make_solver
-from stickslip.state import initial_state
-from stickslip.stepping import Stepping
-from stickslip.view.drag_spring import FREQUENCY, grab
-from stickslip.view.outlines import CORNERS, body_balls
-from stickslip.view.run_warnings import RunWarning, run_warnings, verdict
+from stickslip.view.live.drag_spring import FREQUENCY, grab
+from stickslip.view.picture.outlines import CORNERS, body_balls
+from stickslip.view.report.suspect_contacts import cone_excess, contact_motion, culprit_words, feeding_friction
+from stickslip.view.report.warnings import RunWarning, run_warnings, verdict
 from stickslip.view.scene_scales import scene_scales
 from stickslip.view.solver_law import solver_law
-from stickslip.view.suspect_contacts import cone_excess, contact_motion, culprit_words, feeding_friction
 
 
 def recorded(folder: Path, sim: Simulation, steps: int, every: int = 1) -> Recording:
@@ -147,7 +147,7 @@ def test_the_size_of_a_body_does_not_depend_on_its_origin(tmp_path):
         assert getattr(far_away, name) == pytest.approx(getattr(near, name), rel=1e-9), name
     assert near.length == pytest.approx(0.2 * np.sqrt(3.0))
     state = initial_state(found[0].model), initial_state(found[1].model)
-    springs = [grab(r.model, s, 2, s.q[2, :3]) for r, s in zip(found, state, strict=True)]
+    springs = [grab(r.model, s, 2, s.body_pose[2, :3]) for r, s in zip(found, state, strict=True)]
     assert springs[1].frequency == pytest.approx(springs[0].frequency, rel=1e-9)
     assert springs[0].frequency > FREQUENCY  # so that it is its size that decides
 

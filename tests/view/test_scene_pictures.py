@@ -10,12 +10,12 @@ import pytest
 from numpy.typing import NDArray
 
 from stickslip.arrays import Array
-from stickslip.model import DYNAMIC, Model
+from stickslip.model.model import DYNAMIC, Model
 from stickslip.scenes.registry import SCENES
 from stickslip.scenes.running import prepare
-from stickslip.view.camera import Camera, frame_poses, look_at, projected
-from stickslip.view.picture import render_frame
-from stickslip.view.traced_scene import body_colours
+from stickslip.view.picture.camera import Camera, frame_poses, look_at, projected
+from stickslip.view.picture.picture import render_frame
+from stickslip.view.picture.traced_scene import body_colours
 
 WIDTH, HEIGHT, STEPS = 160, 90, 3
 STRAYS = 0.1
@@ -49,10 +49,10 @@ class Ends(NamedTuple):
 @cache
 def ends(name: str) -> Ends:
     sim = prepare(name, settings=SMALL.get(name, {})).sim
-    first = sim.state.q.copy(), sim.state.node_position.copy()
+    first = sim.state.body_pose.copy(), sim.state.node_position.copy()
     for _ in range(STEPS):
         sim.step()
-    last = sim.state.q.copy(), sim.state.node_position.copy()
+    last = sim.state.body_pose.copy(), sim.state.node_position.copy()
     return Ends(sim.model, [first[0], last[0]], [first[1], last[1]])
 
 

@@ -6,8 +6,8 @@ import pytest
 from stickslip.collision.shape_poses import shape_poses
 from stickslip.geometry.rotation import matrix
 from stickslip.geometry.shapes import HALF_SPACE
-from stickslip.model import compile_scene
-from stickslip.scene import Scene
+from stickslip.model.model import compile_scene
+from stickslip.scene.scene import Scene
 from stickslip.scenes.registry import SCENES
 from stickslip.view import shape_meshes
 from stickslip.view.shape_meshes import half_spaces, shape_instances, shape_poses_wxyz

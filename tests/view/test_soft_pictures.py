@@ -11,11 +11,11 @@ from stickslip.cli import main
 from stickslip.geometry.mesh_shapes import BOX_TRIANGLES
 from stickslip.geometry.tet_generators import box
 from stickslip.io.recording import Recorder
-from stickslip.soft_description import elastic
-from stickslip.view.camera import frame_camera, look_at
-from stickslip.view.picture import render_frame
+from stickslip.scene.soft_body import elastic
+from stickslip.view.picture.camera import frame_camera, look_at
+from stickslip.view.picture.picture import render_frame
+from stickslip.view.picture.soft_surfaces import soft_surfaces
 from stickslip.view.soft_colours import QUANTITIES, element_values
-from stickslip.view.soft_surfaces import soft_surfaces
 
 RUBBER = elastic(1e5, 0.3)
 MESH = box((1, 1, 1), 2)

@@ -14,21 +14,21 @@ pytest.importorskip("viser", reason="viser is not installed: pip install 'sticks
 
 from stickslip import Scene, Simulation
 from stickslip.geometry import tet_generators
-from stickslip.model import compile_scene
-from stickslip.soft_description import elastic
-from stickslip.view.camera import look_at
-from stickslip.view.display_panel import display_panel, with_unit
+from stickslip.model.model import compile_scene
+from stickslip.scene.soft_body import elastic
 from stickslip.view.frame import FrameContacts, live_frame
-from stickslip.view.ground_nodes import VIEW_DISTANCE
-from stickslip.view.guarded_server import guarded_server, stop_server
-from stickslip.view.mark_nodes import ARROW_LENGTH, arrow, ball
 from stickslip.view.marks import turns_from_z
-from stickslip.view.moved_meshes import few_colours, moved_meshes, nearest_triangle, rotation_matrices
-from stickslip.view.picture import round_length
+from stickslip.view.picture.camera import look_at
+from stickslip.view.picture.picture import round_length
 from stickslip.view.shape_meshes import shape_instances, shape_poses_wxyz
 from stickslip.view.soft_colours import largest_principal
-from stickslip.view.soft_nodes import PaintedMesh
-from stickslip.view.viewer_scene import Grab, ViewerScene, lowered
+from stickslip.view.web.display_panel import display_panel, with_unit
+from stickslip.view.web.ground_nodes import VIEW_DISTANCE
+from stickslip.view.web.guarded_server import guarded_server, stop_server
+from stickslip.view.web.mark_nodes import ARROW_LENGTH, arrow, ball
+from stickslip.view.web.moved_meshes import few_colours, moved_meshes, nearest_triangle, rotation_matrices
+from stickslip.view.web.soft_nodes import PaintedMesh
+from stickslip.view.web.viewer_scene import Grab, ViewerScene, lowered
 
 CUBE = np.array([[x, y, z] for x in (-1.0, 1.0) for y in (-1.0, 1.0) for z in (-1.0, 1.0)])
 
@@ -77,7 +77,7 @@ class Sent:
 
 def shown(server: Any, scene: Scene) -> tuple[Simulation, ViewerScene]:
     sim = Simulation(scene, dt=0.005)
-    return sim, ViewerScene(server, sim.model, sim.state.q, sim.state.node_position)
+    return sim, ViewerScene(server, sim.model, sim.state.body_pose, sim.state.node_position)
 
 
 def test_all_shapes_become_few_nodes(server: Any) -> None:
@@ -175,7 +175,7 @@ def test_a_drag_names_the_body_and_speaks_of_metres(server: Any) -> None:
     view._offset = np.array([0.3, 0.0, 0.0])
     model = sim.model
     hull = model.body_names.index(next(n for n in model.body_names if n.startswith("hull")))
-    top = sim.state.q[hull, :3] + [0.0, 0.0, 0.05]
+    top = sim.state.body_pose[hull, :3] + [0.0, 0.0, 0.05]
     handles = server.scene._handle_from_node_name
     balls = handles["/scene/bodies/spheres"]
     event = type("Event", (), {"client_id": 1, "instance_index": 3, "phase": "start"})()

@@ -22,14 +22,14 @@ from stickslip.cli import main
 from stickslip.errors import FileError
 from stickslip.geometry import tet_generators
 from stickslip.io.recording import Recorder
-from stickslip.soft_description import elastic
+from stickslip.scene.soft_body import elastic
 from stickslip.view.course import course_of_recording
 from stickslip.view.frame import spread
-from stickslip.view.playback_clock import SPEEDS, PlaybackClock
-from stickslip.view.playback_page import SCALED, PlaybackPage, serve_recording
-from stickslip.view.playback_plots import grouped, limits, neighbours
-from stickslip.view.run_charts import CHARTS
+from stickslip.view.playback.clock import SPEEDS, PlaybackClock
+from stickslip.view.playback.page import SCALED, PlaybackPage, serve_recording
+from stickslip.view.playback.plots import grouped, limits, neighbours
 from stickslip.view.soft_colours import recorded_values
+from stickslip.view.web.run_charts import CHARTS
 
 CANVAS_COLOURS = """() => {
     const view = document.querySelector('canvas[data-engine]'), small = document.createElement('canvas');

@@ -11,18 +11,18 @@ pytest.importorskip("viser", reason="viser is not installed: pip install 'sticks
 from stickslip import Scene, Simulation
 from stickslip.geometry import tet_generators
 from stickslip.io.recording import Recorder, read_recording
-from stickslip.model import compile_scene
-from stickslip.soft_description import elastic
-from stickslip.view.display_panel import display_panel
-from stickslip.view.following_scale import CALM, SMALL, FollowingScale
+from stickslip.model.model import compile_scene
+from stickslip.scene.soft_body import elastic
 from stickslip.view.frame import FrameContacts, live_frame, spread
-from stickslip.view.guarded_server import guarded_server, stop_server
-from stickslip.view.mark_nodes import ARROW_LENGTH, LONGEST, POINT, ContactNodes
 from stickslip.view.marks import CROWD
-from stickslip.view.playback_page import certificate_text, digits, force_scale, heading
-from stickslip.view.playback_plots import with_mark
+from stickslip.view.playback.page import certificate_text, digits, force_scale, heading
+from stickslip.view.playback.plots import with_mark
 from stickslip.view.soft_colours import QUANTITIES, SCALE, least_range, value_colours, value_limits
-from stickslip.view.viewer_scene import ViewerScene
+from stickslip.view.web.display_panel import display_panel
+from stickslip.view.web.following_scale import CALM, SMALL, FollowingScale
+from stickslip.view.web.guarded_server import guarded_server, stop_server
+from stickslip.view.web.mark_nodes import ARROW_LENGTH, LONGEST, POINT, ContactNodes
+from stickslip.view.web.viewer_scene import ViewerScene
 
 YOUNG = 1e5
 
@@ -75,7 +75,7 @@ def test_rounding_errors_have_the_lowest_colour() -> None:
 
 def test_the_legend_gives_scales_their_words(server: Any) -> None:
     sim = Simulation(soft_cube(), dt=0.005)
-    view = ViewerScene(server, sim.model, sim.state.q, sim.state.node_position)
+    view = ViewerScene(server, sim.model, sim.state.body_pose, sim.state.node_position)
     panel = display_panel(server, view, sim.model, list(QUANTITIES))
     panel.quantity = "von-mises"
     panel.colours("von-mises", np.zeros(sim.model.soft.node_count))
@@ -109,7 +109,7 @@ def test_a_scale_grows_at_once_and_shrinks_when_it_is_calm() -> None:
 
 def test_scales_can_be_chosen_anew(server: Any) -> None:
     sim = Simulation(soft_cube(), dt=0.005)
-    view = ViewerScene(server, sim.model, sim.state.q, sim.state.node_position)
+    view = ViewerScene(server, sim.model, sim.state.body_pose, sim.state.node_position)
     panel = display_panel(server, view, sim.model, list(QUANTITIES))
     panel.quantity = "speed"
     view.show(live_frame(sim)._replace(contacts=pushes(np.array([500.0]))))
@@ -131,7 +131,7 @@ def test_the_legend_says_how_wide_the_grid_is(server: Any) -> None:
         if ground:
             scene.add_half_space()
         sim = Simulation(scene, dt=0.005)
-        view = ViewerScene(server, sim.model, sim.state.q, sim.state.node_position)
+        view = ViewerScene(server, sim.model, sim.state.body_pose, sim.state.node_position)
         text = display_panel(server, view, sim.model, [])._legend_html()
         assert ("grid " in text) == ground
     assert view.grid is not None

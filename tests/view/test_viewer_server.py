@@ -16,8 +16,8 @@ from websockets.exceptions import ConnectionClosed, InvalidStatus
 from websockets.sync.client import connect
 
 from stickslip.errors import InputError
-from stickslip.view import guarded_server as guarded
-from stickslip.view.guarded_server import foreign, guarded_server, own_names, page_url, refusal, stop_server
+from stickslip.view.web import guarded_server as guarded
+from stickslip.view.web.guarded_server import foreign, guarded_server, own_names, page_url, refusal, stop_server
 
 
 @pytest.fixture(scope="module")

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import math
+from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any
 
@@ -11,6 +12,7 @@ import typer
 from stickslip.cli.output import Advance, cell, milliseconds, print_json, progress, say, table_console
 from stickslip.cli.solve import Criterion
 from stickslip.errors import InputError
+from stickslip.fields_as_arguments import fields_as_arguments
 from stickslip.names import visible
 
 if TYPE_CHECKING:
@@ -29,57 +31,61 @@ SOLVE_LIMIT, SIMULATION_LIMIT = 10.0, 60.0
 """[s] that a solve, and a simulation, may take by default."""
 
 
-def compare(
+@dataclass(frozen=True)
+class CompareOptions:
+    """What ``stickslip compare`` is asked for."""
+
     sources: Annotated[
         list[str], typer.Argument(metavar="PROBLEM|FOLDER|SCENE...", help="Files, folders of them, or a scene's name.")
-    ],
-    solvers: Annotated[str | None, typer.Option(help="Solvers, separated by commas; all if left out.")] = None,
+    ]
+    solvers: Annotated[str | None, typer.Option(help="Solvers, separated by commas; all if left out.")] = None
     tolerance: Annotated[
         float | None,
         typer.Option(help="Residual that counts as solved, and at which to stop: 1e-8; with --simulate the scene's."),
-    ] = None,
-    criterion: Annotated[Criterion | None, typer.Option(help="Which residual the tolerance is for: scaled.")] = None,
+    ] = None
+    criterion: Annotated[Criterion | None, typer.Option(help="Which residual the tolerance is for: scaled.")] = None
     max_iterations: Annotated[
         int | None, typer.Option(help="Iterations at most, of every solver; by default each one's own number.")
-    ] = None,
+    ] = None
     max_seconds: Annotated[
         float | None, typer.Option(help="Time after which every solver ends by itself, in seconds; no limit.")
-    ] = None,
+    ] = None
     time_limit: Annotated[
         float | None,
         typer.Option(metavar="SECONDS", help="Time that a solve may take at most: 10; with --simulate a run: 60."),
-    ] = None,
-    cpu: Annotated[
-        bool, typer.Option("--cpu", help="Compare CPU time, not wall time: steadier on a busy machine.")
-    ] = False,
+    ] = None
+    cpu: Annotated[bool, typer.Option("--cpu", help="Compare CPU time, not wall time: steadier on a busy machine.")] = (
+        False
+    )
     own_law: Annotated[
         bool, typer.Option("--own-law", help="Count as solved by the law that a solver obeys, not by the exact one.")
-    ] = False,
+    ] = False
     simulate: Annotated[
         bool, typer.Option("--simulate", help="Let every solver simulate the scenes itself, from their start.")
-    ] = False,
+    ] = False
     steps: Annotated[
         int | None, typer.Option(help="Steps of a scene to simulate: 50; with --simulate the scene's own time.")
-    ] = None,
-    time: Annotated[float | None, typer.Option(help="With --simulate: simulated seconds, instead of steps.")] = None,
-    every: Annotated[int | None, typer.Option(help="Take the problem of every so many steps of a scene: 10.")] = None,
+    ] = None
+    time: Annotated[float | None, typer.Option(help="With --simulate: simulated seconds, instead of steps.")] = None
+    every: Annotated[int | None, typer.Option(help="Take the problem of every so many steps of a scene: 10.")] = None
     set_: Annotated[
         list[str] | None,
         typer.Option("--set", metavar="KEY=VALUE", help="A parameter of the scene, or solver.X, or stepping.X."),
-    ] = None,
+    ] = None
     plot: Annotated[
         Path | None,
         typer.Option(
             metavar="FILE",
             help="Draw the performance profile (.png, .svg, .pdf); with --simulate the courses of runs (also .html).",
         ),
-    ] = None,
-    strict: Annotated[bool, typer.Option("--strict", help="Exit with 1 unless every solver solved all.")] = False,
-    json: Annotated[bool, typer.Option("--json", help="Print one JSON object instead of tables.")] = False,
-    markdown: Annotated[
-        bool, typer.Option("--markdown", help="With --simulate: print the tables as Markdown.")
-    ] = False,
-) -> None:
+    ] = None
+    strict: Annotated[bool, typer.Option("--strict", help="Exit with 1 unless every solver solved all.")] = False
+    json: Annotated[bool, typer.Option("--json", help="Print one JSON object instead of tables.")] = False
+    markdown: Annotated[bool, typer.Option("--markdown", help="With --simulate: print the tables as Markdown.")] = False
+
+
+@fields_as_arguments(CompareOptions)
+def compare(asked: CompareOptions) -> None:
     """Run several solvers on the same problems; print times, residuals and the performance profile.
 
     Solved means that the residual of the exact law, computed outside the solver, is at most the tolerance, within the
@@ -104,58 +110,73 @@ def compare(
 
     stickslip compare arch wall --simulate --time 2 --time-limit 30 --plot solvers.html
     """
-    if json and markdown:
+    if asked.json and asked.markdown:
         raise InputError("both json and markdown are given; give one of them")
-    if simulate:
-        _refuse(
-            {"every": every, "own-law": own_law or None},
-            "does not go with --simulate, where solvers do not solve the same problems",
-        )
-        from stickslip.cli.compare_plots import PLOT_FORMATS, draw_simulations
-        from stickslip.cli.compare_scenes import compare_simulations, print_simulations
-        from stickslip.view.drawing import check_plot
+    if asked.simulate:
+        _compare_simulations(asked)
+    else:
+        _compare_solves(asked)
 
-        if plot is not None:
-            check_plot(plot, PLOT_FORMATS)
-        limit = SIMULATION_LIMIT if time_limit is None else time_limit
-        options = _given(tolerance, criterion, max_iterations, max_seconds)
-        runs = compare_simulations(
-            sources, _names(solvers), options, set_ or [], steps, time, limit, cpu, plot is not None
-        )
-        if plot is not None:
-            draw_simulations(runs, plot)
-        print_simulations(runs, json, markdown)
-        if plot is not None and not (json or markdown):
-            say(f"written to {plot}")
-        _exit_code(runs, strict)
-        return
+
+def _compare_simulations(asked: CompareOptions) -> None:
+    """Every solver simulates the scenes itself."""
     _refuse(
-        {"time": time, "markdown": markdown or None}, "is for --simulate, where every solver simulates scenes itself"
+        {"every": asked.every, "own-law": asked.own_law or None},
+        "does not go with --simulate, where solvers do not solve the same problems",
+    )
+    from stickslip.cli.compare_plots import PLOT_FORMATS, draw_simulations
+    from stickslip.cli.compare_scenes import compare_simulations, print_simulations
+    from stickslip.view.drawing import check_plot
+
+    plot = asked.plot
+    if plot is not None:
+        check_plot(plot, PLOT_FORMATS)
+    limit = SIMULATION_LIMIT if asked.time_limit is None else asked.time_limit
+    runs = compare_simulations(
+        asked.sources, _names(asked.solvers), _given(asked), asked.set_ or [], asked.steps, asked.time, limit,
+        asked.cpu, plot is not None,
+    )  # fmt: skip
+    if plot is not None:
+        draw_simulations(runs, plot)
+    print_simulations(runs, asked.json, asked.markdown)
+    if plot is not None and not (asked.json or asked.markdown):
+        say(f"written to {plot}")
+    _exit_code(runs, asked.strict)
+
+
+def _compare_solves(asked: CompareOptions) -> None:
+    """Every solver solves the same problems."""
+    _refuse(
+        {"time": asked.time, "markdown": asked.markdown or None},
+        "is for --simulate, where every solver simulates scenes itself",
     )
     from stickslip.experiments.comparison import compare as run_comparison
 
+    plot = asked.plot
     if plot is not None:
         from stickslip.view.drawing import check_plot
 
         check_plot(plot)
-    chosen = _solvers(_names(solvers), {**DEFAULTS, **_given(tolerance, criterion, max_iterations, max_seconds)})
+    chosen = _solvers(_names(asked.solvers), {**DEFAULTS, **_given(asked)})
     with progress(1) as advance:
-        problems = _problems(sources, steps, every, set_ or [], advance)
+        problems = _problems(asked.sources, asked.steps, asked.every, asked.set_ or [], advance)
     with progress(len(problems) * len(chosen)) as advance:
-        limit = SOLVE_LIMIT if time_limit is None else time_limit
-        found = run_comparison(problems, chosen, limit, own_law, cpu, lambda done, total, text: advance(done, text))
+        limit = SOLVE_LIMIT if asked.time_limit is None else asked.time_limit
+        found = run_comparison(
+            problems, chosen, limit, asked.own_law, asked.cpu, lambda done, total, text: advance(done, text)
+        )
     if plot is not None:
         from stickslip.experiments.profile_plot import draw_profile
 
         draw_profile(found, plot)
-    if json:
+    if asked.json:
         print_json(found.to_json())
     else:
         _print_rows(table_console(), found)
         _print_profile(table_console(), found)
         if plot is not None:
             say(f"written to {plot}")
-    _exit_code(found, strict)
+    _exit_code(found, asked.strict)
 
 
 def _exit_code(found: Comparison | SceneComparison, strict: bool) -> None:
@@ -171,15 +192,13 @@ def _refuse(given: dict[str, Any], why: str) -> None:
             raise InputError(f"{name}: {why}")
 
 
-def _given(
-    tolerance: float | None, criterion: Criterion | None, max_iterations: int | None, max_seconds: float | None
-) -> dict[str, Any]:
+def _given(asked: CompareOptions) -> dict[str, Any]:
     """Options of solvers that are given."""
     options = {
-        "tolerance": tolerance,
-        "criterion": None if criterion is None else criterion.value,
-        "max_iterations": max_iterations,
-        "max_seconds": max_seconds,
+        "tolerance": asked.tolerance,
+        "criterion": None if asked.criterion is None else asked.criterion.value,
+        "max_iterations": asked.max_iterations,
+        "max_seconds": asked.max_seconds,
     }
     return {name: value for name, value in options.items() if value is not None}
 

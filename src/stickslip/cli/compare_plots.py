@@ -10,7 +10,7 @@ from stickslip.cli.compare_scenes import LEGEND, table_of
 from stickslip.files import whole_file
 from stickslip.view.drawing import FORMATS, save, svg
 from stickslip.view.html_page import figure, html_page, image, section, table
-from stickslip.view.run_plots import PLOTS, comparison_figure, legend_figure, run_figure
+from stickslip.view.report.plots import PLOTS, comparison_figure, legend_figure, run_figure
 
 if TYPE_CHECKING:
     from stickslip.experiments.scene_comparison import SceneComparison

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, fields
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any
 
@@ -11,10 +11,11 @@ import typer
 
 from stickslip.cli.output import progress, say
 from stickslip.errors import InputError
+from stickslip.fields_as_arguments import fields_as_arguments
 
 if TYPE_CHECKING:
     from stickslip.io.recording import Recording
-    from stickslip.view.shots import Look
+    from stickslip.view.picture.shots import Look
 
 Given = Mapping[str, Any]
 """Options that the user gave, by name."""
@@ -25,46 +26,52 @@ CAMERA = ("width", "height", "azimuth", "elevation", "zoom", "follow", "samples"
 PART = ("start", "end", "fps")
 
 
-def render(
-    recording: Annotated[Path, typer.Argument(metavar="FILE.h5", help="A recording: stickslip run ... --out FILE.h5.")],
+@dataclass(frozen=True)
+class RenderOptions:
+    """What ``stickslip render`` is asked for."""
+
+    recording: Annotated[Path, typer.Argument(metavar="FILE.h5", help="A recording: stickslip run ... --out FILE.h5.")]
     out: Annotated[
         Path, typer.Argument(metavar="OUT", help="What to write: a picture .png, a film .gif or .mp4, a page .html.")
-    ],
+    ]
     frame: Annotated[
         int | None, typer.Option(help="PNG: frame from 0; negative ones count from the end. Default: -1.")
-    ] = None,
-    time: Annotated[float | None, typer.Option(help="PNG: time in seconds instead; takes the nearest frame.")] = None,
+    ] = None
+    time: Annotated[float | None, typer.Option(help="PNG: time in seconds instead; takes the nearest frame.")] = None
     wide: Annotated[
         bool, typer.Option("--wide", help="PNG: show all places of the whole run, as films do, not of this frame.")
-    ] = False,
-    start: Annotated[float | None, typer.Option(help="Films: first simulated time in seconds.")] = None,
-    end: Annotated[float | None, typer.Option(help="Films: last simulated time in seconds.")] = None,
-    fps: Annotated[float | None, typer.Option(help="Films: pictures a second; 30, in a GIF 25.")] = None,
-    speed: Annotated[float | None, typer.Option(help="Films: simulated seconds a second; 0.25 is slow motion.")] = None,
-    width: Annotated[int | None, typer.Option(help="Width in pixels; 1280, of GIF 640.")] = None,
-    height: Annotated[int | None, typer.Option(help="Height in pixels; 9/16 of the width.")] = None,
+    ] = False
+    start: Annotated[float | None, typer.Option(help="Films: first simulated time in seconds.")] = None
+    end: Annotated[float | None, typer.Option(help="Films: last simulated time in seconds.")] = None
+    fps: Annotated[float | None, typer.Option(help="Films: pictures a second; 30, in a GIF 25.")] = None
+    speed: Annotated[float | None, typer.Option(help="Films: simulated seconds a second; 0.25 is slow motion.")] = None
+    width: Annotated[int | None, typer.Option(help="Width in pixels; 1280, of GIF 640.")] = None
+    height: Annotated[int | None, typer.Option(help="Height in pixels; 9/16 of the width.")] = None
     colour_by: Annotated[
         str | None, typer.Option(help="Colours of soft bodies show: von-mises, strain, energy or speed.")
-    ] = None,
+    ] = None
     contacts: Annotated[
         bool, typer.Option("--contacts", help="Contact forces on what can move, as arrows: stick blue, slip red.")
-    ] = False,
-    joints: Annotated[bool, typer.Option("--joints", help="Joints as bars between the bodies they hold.")] = False,
-    no_key: Annotated[
-        bool, typer.Option("--no-key", help="No key of colours and forces in the lower left corner.")
-    ] = False,
-    azimuth: Annotated[
-        float | None, typer.Option(help="Direction of the camera from x towards y in degrees; -60.")
-    ] = None,
-    elevation: Annotated[float | None, typer.Option(help="Camera above the horizon in degrees; 18.")] = None,
-    zoom: Annotated[float | None, typer.Option(help="2 is twice as close as what shows all; 1.")] = None,
-    follow: Annotated[
-        str | None, typer.Option(metavar="BODY", help="Keep a body in the middle: name or number.")
-    ] = None,
-    samples: Annotated[
-        int | None, typer.Option(help="Rays per side of a pixel at edges, 1 to 8; 3, of films 2.")
-    ] = None,
-) -> None:
+    ] = False
+    joints: Annotated[bool, typer.Option("--joints", help="Joints as bars between the bodies they hold.")] = False
+    no_key: Annotated[bool, typer.Option("--no-key", help="No key of colours and forces in the lower left corner.")] = (
+        False
+    )
+    azimuth: Annotated[float | None, typer.Option(help="Direction of the camera from x towards y in degrees; -60.")] = (
+        None
+    )
+    elevation: Annotated[float | None, typer.Option(help="Camera above the horizon in degrees; 18.")] = None
+    zoom: Annotated[float | None, typer.Option(help="2 is twice as close as what shows all; 1.")] = None
+    follow: Annotated[str | None, typer.Option(metavar="BODY", help="Keep a body in the middle: name or number.")] = (
+        None
+    )
+    samples: Annotated[int | None, typer.Option(help="Rays per side of a pixel at edges, 1 to 8; 3, of films 2.")] = (
+        None
+    )
+
+
+@fields_as_arguments(RenderOptions)
+def render(asked: RenderOptions) -> None:
     """Draw a recording, without a display: a picture, a film, or a page that plays it.
 
     The camera frames what moves, in films over their whole time. Static walls in front of it are drawn as glass.
@@ -79,13 +86,10 @@ def render(
 
     stickslip render demo.h5 demo.html
     """
-    values = {
-        "frame": frame, "time": time, "wide": wide or None, "start": start, "end": end, "fps": fps, "speed": speed,
-        "width": width, "height": height, "colour-by": colour_by, "contacts": contacts or None,
-        "joints": joints or None, "azimuth": azimuth, "elevation": elevation, "zoom": zoom, "follow": follow,
-        "samples": samples, "no-key": no_key or None,
-    }  # fmt: skip
-    given = {name: value for name, value in values.items() if value is not None}
+    values = {item.name.replace("_", "-"): getattr(asked, item.name) for item in fields(asked)}
+    out = values.pop("out")
+    recording = values.pop("recording")
+    given = {name: value for name, value in values.items() if value is not None and value is not False}
     form = FORMATS.get(out.suffix.lower())
     if form is None:
         endings = ", ".join(FORMATS)
@@ -111,8 +115,8 @@ def _write_picture(recording: Recording, out: Path, given: Given, told: Told) ->
     """One frame as PNG."""
     import numpy as np
 
-    from stickslip.view.picture import save_picture
-    from stickslip.view.shots import Shots
+    from stickslip.view.picture.picture import save_picture
+    from stickslip.view.picture.shots import Shots
 
     if "frame" in given and "time" in given:
         raise InputError("both frame and time are given; give one of them")
@@ -142,8 +146,8 @@ def _nearest(recording: Recording, time: float) -> int:
 
 def _write_gif(recording: Recording, out: Path, given: Given, told: Told) -> None:
     """A film as GIF."""
-    from stickslip.view.shots import Shots
-    from stickslip.view.video import film_frames, write_gif
+    from stickslip.view.picture.shots import Shots
+    from stickslip.view.picture.video import film_frames, write_gif
 
     fps = given.get("fps", 25.0)
     frames = film_frames(recording.time, fps, given.get("speed", 1.0), given.get("start"), given.get("end"))
@@ -152,8 +156,8 @@ def _write_gif(recording: Recording, out: Path, given: Given, told: Told) -> Non
 
 def _write_mp4(recording: Recording, out: Path, given: Given, told: Told) -> None:
     """A film as MP4."""
-    from stickslip.view.shots import Shots
-    from stickslip.view.video import film_frames, write_mp4
+    from stickslip.view.picture.shots import Shots
+    from stickslip.view.picture.video import film_frames, write_mp4
 
     fps = given.get("fps", 30.0)
     frames = film_frames(recording.time, fps, given.get("speed", 1.0), given.get("start"), given.get("end"))
@@ -162,7 +166,7 @@ def _write_mp4(recording: Recording, out: Path, given: Given, told: Told) -> Non
 
 def _write_page(recording: Recording, out: Path, given: Given, told: Told) -> None:
     """A page that plays the recording."""
-    from stickslip.view.html_player import write_player
+    from stickslip.view.player.html_player import write_player
 
     part = {name: given[name] for name in PART if name in given}
     write_player(recording, out, colour_by=given.get("colour-by"), progress=told, **part)
@@ -188,7 +192,7 @@ FORMATS = {
 
 def _look(recording: Recording, given: Given, width: int, samples: int, even: bool = False) -> Look:
     """How the pictures look; sides that nobody asked for become even where they must be."""
-    from stickslip.view.shots import Look, find_body
+    from stickslip.view.picture.shots import Look, find_body
 
     chosen: dict[str, Any] = {name.replace("-", "_"): given[name] for name in CAMERA if name in given}
     chosen["key"] = not chosen.pop("no_key", False)

@@ -44,8 +44,8 @@ def report(
         raise InputError(f"out: {page} ends with {page.suffix!r}; pages end with .html")
     from stickslip.io.recording import read_recording
     from stickslip.view.course import course_of_recording
-    from stickslip.view.report_facts import report_facts
-    from stickslip.view.report_page import write_report
+    from stickslip.view.report.facts import report_facts
+    from stickslip.view.report.page import write_report
 
     with read_recording(recording) as recorded:
         if page is None:

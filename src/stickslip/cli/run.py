@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from contextlib import ExitStack
+from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated
 
@@ -12,42 +13,49 @@ import typer
 from stickslip import __version__
 from stickslip.cli.output import cell, plain_number, print_json, progress, warnings_as_lines
 from stickslip.errors import InputError, RecordingWarning
+from stickslip.fields_as_arguments import fields_as_arguments
 
 if TYPE_CHECKING:
     from stickslip.scenes.running import Summary
     from stickslip.simulation import Simulation, StepResult
 
 
-def run(
-    scene: Annotated[str, typer.Argument(help="Name of a scene; see: stickslip list scenes.")],
+@dataclass(frozen=True)
+class RunOptions:
+    """What ``stickslip run`` is asked for."""
+
+    scene: Annotated[str, typer.Argument(help="Name of a scene; see: stickslip list scenes.")]
     solver: Annotated[
         str | None, typer.Option(help="Name of a solver; see: stickslip list solvers. Default: the scene's own.")
-    ] = None,
+    ] = None
     set_: Annotated[
         list[str] | None,
         typer.Option("--set", metavar="KEY=VALUE", help="A parameter of the scene, or solver.X, or stepping.X."),
-    ] = None,
-    steps: Annotated[int | None, typer.Option(help="Number of steps.")] = None,
-    time: Annotated[float | None, typer.Option(help="Simulated time in seconds, instead of steps.")] = None,
-    dt: Annotated[float | None, typer.Option(help="Step size in seconds, instead of the scene's.")] = None,
+    ] = None
+    steps: Annotated[int | None, typer.Option(help="Number of steps.")] = None
+    time: Annotated[float | None, typer.Option(help="Simulated time in seconds, instead of steps.")] = None
+    dt: Annotated[float | None, typer.Option(help="Step size in seconds, instead of the scene's.")] = None
     max_seconds: Annotated[
         float | None, typer.Option(help="Time that the solver may take for a step at most, in seconds; no limit.")
-    ] = None,
-    out: Annotated[Path | None, typer.Option(metavar="FILE.h5", help="Record the run to this file.")] = None,
-    every: Annotated[int, typer.Option(help="Record every so many steps.")] = 1,
-    elements: Annotated[
-        bool, typer.Option(help="Record strain, stress and energy of the elements of soft bodies.")
-    ] = True,
+    ] = None
+    out: Annotated[Path | None, typer.Option(metavar="FILE.h5", help="Record the run to this file.")] = None
+    every: Annotated[int, typer.Option(help="Record every so many steps.")] = 1
+    elements: Annotated[bool, typer.Option(help="Record strain, stress and energy of the elements of soft bodies.")] = (
+        True
+    )
     dump_problem: Annotated[
         tuple[int, Path] | None,
         typer.Option(
             metavar="STEP FILE",
             help="Save the contact problem of a step (from 1) with its solution: .npz, or .hdf5 for FCLIB.",
         ),
-    ] = None,
-    strict: Annotated[bool, typer.Option("--strict", help="Exit with 1 unless every step converged.")] = False,
-    json: Annotated[bool, typer.Option("--json", help="Print one JSON object instead of a summary.")] = False,
-) -> None:
+    ] = None
+    strict: Annotated[bool, typer.Option("--strict", help="Exit with 1 unless every step converged.")] = False
+    json: Annotated[bool, typer.Option("--json", help="Print one JSON object instead of a summary.")] = False
+
+
+@fields_as_arguments(RunOptions)
+def run(asked: RunOptions) -> None:
     """Simulate a scene; print what it did and the certificate of its worst step.
 
     Examples:
@@ -61,25 +69,26 @@ def run(
     from stickslip.scenes.parameters import parse_assignments
     from stickslip.scenes.running import execute, prepare
 
-    settings = parse_assignments(set_ or [])
-    if max_seconds is not None:
+    settings = parse_assignments(asked.set_ or [])
+    if asked.max_seconds is not None:
         if "solver.max_seconds" in settings:
             raise InputError("max-seconds is given twice, also as --set solver.max_seconds; give one of them")
-        settings["solver.max_seconds"] = max_seconds
-    prepared = prepare(scene, solver, settings, dt)
-    count = prepared.step_count(steps, time)
-    dump = _dump(prepared.sim, scene, count, *dump_problem) if dump_problem is not None else None
+        settings["solver.max_seconds"] = asked.max_seconds
+    prepared = prepare(asked.scene, asked.solver, settings, asked.dt)
+    count = prepared.step_count(asked.steps, asked.time)
+    dump = _dump(prepared.sim, asked.scene, count, *asked.dump_problem) if asked.dump_problem is not None else None
     with ExitStack() as stack:
         recorder = None
-        if out is not None:
+        if asked.out is not None:
             from stickslip.io.recorder import Recorder
 
             with warnings_as_lines(RecordingWarning):
+                kept = dict(prepared.parameters)
                 recorder = stack.enter_context(
-                    Recorder(out, prepared.sim, scene, dict(prepared.parameters), every, elements)
+                    Recorder(asked.out, prepared.sim, asked.scene, kept, asked.every, asked.elements)
                 )
         advance = stack.enter_context(progress(count))
-        advance(0, f"{scene}: first step (compiles if the cache is empty)")
+        advance(0, f"{asked.scene}: first step (compiles if the cache is empty)")
 
         def observe(sim: Simulation, result: StepResult) -> None:
             done = result.state.steps
@@ -87,14 +96,14 @@ def run(
                 recorder(result)
             if dump is not None:
                 dump(result)
-            advance(done, f"{scene}: t = {result.state.time:.2f} s, {result.certificate.contacts} contacts")
+            advance(done, f"{asked.scene}: t = {result.state.time:.2f} s, {result.certificate.contacts} contacts")
 
         summary = execute(prepared, count, observe)
-    if json:
+    if asked.json:
         print_json(summary.to_json())
     else:
-        _print_summary(summary, out)
-    if strict and not summary.converged:
+        _print_summary(summary, asked.out)
+    if asked.strict and not summary.converged:
         raise typer.Exit(1)
 
 

@@ -22,7 +22,7 @@ def truth(
 
     Example: stickslip truth --engines stickslip,mujoco --tests slope,slide --quick
     """
-    from stickslip.experiments.truth import run_truth, truth_table
+    from stickslip.experiments.truth.truth import run_truth, truth_table
     from stickslip.solvers.registry import find_solver
 
     chosen = _names("solvers", solvers)

@@ -18,8 +18,8 @@ from stickslip.cli.output import say
 from stickslip.errors import InputError
 
 if TYPE_CHECKING:
-    from stickslip.view.live_page import LivePage
-    from stickslip.view.playback_page import PlaybackPage
+    from stickslip.view.live.page import LivePage
+    from stickslip.view.playback.page import PlaybackPage
 
 ENDINGS = (".h5", ".hdf5")
 """Ends of the names of finished recordings."""
@@ -65,13 +65,13 @@ def view(
         if given:
             verb = "is" if len(given) == 1 else "are"
             raise InputError(f"{what} is a recording; {' and '.join(given)} {verb} for scenes")
-        from stickslip.view.playback_page import serve_recording
+        from stickslip.view.playback.page import serve_recording
 
         page: PlaybackPage | LivePage = serve_recording(Path(what), host, port or 0)
     else:
         from stickslip.scenes.parameters import parse_assignments
         from stickslip.scenes.running import prepare
-        from stickslip.view.live_page import serve_scene
+        from stickslip.view.live.page import serve_scene
 
         page = serve_scene(prepare(what, solver, parse_assignments(set_ or []), dt), host, port or 0)
     with page, _signals() as ended:

@@ -7,14 +7,17 @@ from typing import NamedTuple
 import numpy as np
 
 from stickslip.arrays import Array, Ints, LongInts
-from stickslip.collision.contacts import Contacts, no_contacts
-from stickslip.collision.reach import APPROACH_SAFETY, Approach, common_velocity, speeds
-from stickslip.collision.rigid_contacts import find_contacts
-from stickslip.geometry.rigid_motion import point_velocity
+from stickslip.collision.arrays import BODY_RADIUS, MASS, look_in, real
+from stickslip.collision.contacts import NONE, Contacts
+from stickslip.collision.reach import APPROACH_SAFETY, Approach
+from stickslip.collision.rigid_contacts import contacts_in
+from stickslip.collision.rigid_space import RigidSpace
 from stickslip.jit import kernel
 from stickslip.linalg.vec3 import dot, load3, sub
-from stickslip.model import Model
-from stickslip.stepping import Stepping
+from stickslip.linalg.vec3_motion import point_velocity
+from stickslip.model.model import Model
+from stickslip.model.stepping import Stepping
+from stickslip.workspace import Workspace
 
 HIT_SHARE = 0.02
 """A body that may be hit looks ahead when it could move by more than this share of its radius in the step."""
@@ -34,34 +37,60 @@ class Found(NamedTuple):
     """(nb,) [m] how far each body looked, as seen from where most bodies rest; None: only what touches was sought."""
 
 
-def contacts_of_step(model: Model, q: Array, v: Array, options: Stepping, ignored: LongInts) -> Found:
+class Meeting(NamedTuple):
+    """What decides which of nc contacts can close, as in Contacts."""
+
+    body_a: Ints
+    body_b: Ints
+    point: Array
+    normal: Array
+    gap: Array
+    restitution: Array
+
+
+def contacts_of_step(
+    model: Model,
+    q: Array,
+    v: Array,
+    options: Stepping,
+    ignored: LongInts,
+    workspace: Workspace | None = None,
+) -> Found:
     """Contacts that can close within the step, but of pairs whose keys are ``ignored``.
 
     Bodies look as far as they move; where one that is slow now may be hit and move on, the search is repeated.
     """
-    if not len(model.dynamic):  # soft bodies find theirs elsewhere
-        return Found(no_contacts(), no_contacts(), None)
-    far = APPROACH_SAFETY * options.dt
-    margin = options.margin_under(model.gravity_norm)
+    if not len(model.moving):  # soft bodies find theirs elsewhere
+        return Found(NONE, NONE, None)
+    memory = Workspace() if workspace is None else workspace
+    space = memory.slot((RigidSpace, model), lambda: RigidSpace(model))
+    if space.options is not options:
+        space.options, space.margin = options, options.margin_under(model.gravity_norm)
+    margin, far = space.margin, APPROACH_SAFETY * options.dt
     if not options.lookahead:
-        touching = find_contacts(model, q, np.full(model.body_count, 0.5 * margin), ignored=ignored)
+        reach = np.full(len(v), 0.5 * margin)
+        touching = contacts_in(space, model, q, reach, None, None, None, ignored)
         return Found(touching, touching, None)
-    speed = speeds(model, v, common_velocity(model, v))
-    gained = np.zeros(model.body_count)
+    reach, gained = np.empty(len(v)), space.still
     contacts, hit = None, None
     for search in range(SEARCHES + 1):
-        reach, approach = far * (speed + gained) + 0.5 * margin, Approach(v, v, gained, far, margin)
-        contacts = find_contacts(model, q, reach, contacts, hit, approach, ignored)
-        near, hit, new = np.empty(len(contacts), np.bool_), np.empty(len(v), np.bool_), np.zeros(len(v))
-        any_hit, all_near = _look(
-            contacts.body_a, contacts.body_b, contacts.point, contacts.normal, contacts.gap, contacts.restitution, q, v,
-            model.mass, model.radius, far, margin, gained, search < SEARCHES, new, hit, near,
-        )  # fmt: skip
+        if search > 0:
+            reach = far * (space.speed + gained) + 0.5 * margin
+        approach = Approach(v, v, gained, far, margin)
+        contacts = contacts_in(space, model, q, reach, contacts, hit, approach, ignored, search == 0)
+        count = len(contacts.key)
+        if space.capacity[2] < count:
+            space.grow(model, *space.capacity[:2], 2 * count)
+        room = space.look
+        meeting = Meeting(
+            contacts.body_a, contacts.body_b, contacts.point, contacts.normal, contacts.gap, contacts.restitution
+        )
+        any_hit, all_near = _look(meeting, space.flat, q, v, far, margin, gained, search < SEARCHES)
         if not any_hit:
             break
-        gained = np.where(hit, new, gained)
+        gained, hit = np.where(room.hit, room.new, gained), room.hit
     assert contacts is not None
-    return Found(contacts if all_near else contacts.take(np.flatnonzero(near)), contacts, reach)
+    return Found(contacts if all_near else contacts.take(np.flatnonzero(room.near[:count])), contacts, reach)
 
 
 def velocity_gains(
@@ -81,8 +110,8 @@ def velocity_gains(
     ``far`` [s] hand on nothing. An impact of relative speed s changes a velocity by (1 + e) s m' / (m + m'), m' the
     other body's mass; rotation, which can make a little more of it, is left to the safety in ``far``.
     """
-    gained = np.zeros(model.body_count)
-    _gains(body_a, body_b, gap, closing, restitution, model.mass, far, margin, gained)
+    gained = np.zeros(len(model.mass))
+    _gains(body_a, body_b, gap, closing, restitution, model.mass, far, margin, np.empty_like(gained), gained)
     return gained
 
 
@@ -129,34 +158,35 @@ def _approach(body_a, body_b, point, normal, q, v, speed_out):
 
 
 @kernel
-def _gains(body_a, body_b, gap, closing, restitution, mass, far, margin, gained_out):
-    """velocity_gains, from zero."""
-    known = np.empty_like(gained_out)
+def _gains(body_a, body_b, gap, closing, restitution, mass, far, margin, known, gained_out):
+    """velocity_gains, from zero; ``known`` (nb,) is room."""
+    for i in range(gained_out.shape[0]):
+        gained_out[i] = 0.0
     for _ in range(SPREAD_ROUNDS):
-        known[:] = gained_out
+        for i in range(gained_out.shape[0]):
+            known[i] = gained_out[i]
         if not _hand_on(body_a, body_b, gap, closing, restitution, mass, far, margin, known, gained_out):
             break
 
 
 @kernel
-def _look(
-    body_a, body_b, point, normal, gap, restitution, q, v, mass, radius, far, margin, gained, hand_on, new_out,
-    hit_out, near_out,
-):  # fmt: skip
+def _look(meeting, flat, q, v, far, margin, gained, hand_on):
     """Who may be hit so that it must look further than with its velocity and what it ``gained``, and what is near.
 
     Returns whether anybody may be hit, and whether all contacts can close within the step.
     """
-    closing = np.empty(body_a.shape[0])
+    body_a, body_b, point, normal, gap, restitution = meeting
+    known, new, hit, closing, near = look_in(flat)
+    mass, radius = real(flat, MASS), real(flat, BODY_RADIUS)
     _approach(body_a, body_b, point, normal, q, v, closing)
     any_hit, all_near = False, True
     if hand_on:
-        _gains(body_a, body_b, gap, closing, restitution, mass, far, margin, new_out)
+        _gains(body_a, body_b, gap, closing, restitution, mass, far, margin, known, new)
         for i in range(mass.shape[0]):
-            hit_out[i] = far * (new_out[i] - gained[i]) > max(margin, HIT_SHARE * radius[i])
-            any_hit = any_hit or hit_out[i]
+            hit[i] = far * (new[i] - gained[i]) > max(margin, HIT_SHARE * radius[i])
+            any_hit = any_hit or hit[i]
     for c in range(body_a.shape[0]):
         more = max(gained[body_a[c]] + gained[body_b[c]] - closing[c], 0.0)
-        near_out[c] = gap[c] <= margin + far * more
-        all_near = all_near and near_out[c]
+        near[c] = gap[c] <= margin + far * more
+        all_near = all_near and near[c]
     return any_hit, all_near

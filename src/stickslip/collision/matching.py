@@ -18,7 +18,7 @@ def match(contacts: Contacts, rows: int, key: LongInts, impulse: Array) -> Array
 
     Contacts of rigid shapes that changed their features take over impulses of their pair; those of nodes do not.
     """
-    lam = np.zeros((len(contacts), rows))
+    lam = np.zeros((len(contacts.key), rows))
     matching = _match if contacts.nodes is None else _match_same
     matching(contacts.key, contacts.normal, contacts.tangent, key, impulse, lam)
     return lam.ravel()
@@ -26,9 +26,9 @@ def match(contacts: Contacts, rows: int, key: LongInts, impulse: Array) -> Array
 
 def remember(contacts: Contacts, lam: Array) -> Array:
     """Impulses (nc, 4), world frame and torsion, of the contacts from impulses (rows nc,) in their frames."""
-    impulse = np.zeros((len(contacts), 4))
-    if len(contacts):
-        _remember(contacts.normal, contacts.tangent, lam.reshape(len(contacts), -1), impulse)
+    impulse = np.zeros((len(contacts.key), 4))
+    if len(contacts.key):
+        _remember(contacts.normal, contacts.tangent, lam.reshape(len(contacts.key), -1), impulse)
     return impulse
 
 

@@ -7,9 +7,10 @@ from typing import NamedTuple
 import numpy as np
 
 from stickslip.arrays import Array, Ints
+from stickslip.collision.pair_search import median_of, speeds_of
 from stickslip.jit import kernel
-from stickslip.linalg.vec3 import load3, norm, sub
-from stickslip.model import Model
+from stickslip.linalg.vec3_motion import relative_speed
+from stickslip.model.model import Model
 
 APPROACH_SAFETY = 1.5
 """How much further than its motion in a step a body or a node looks for contacts."""
@@ -39,7 +40,7 @@ def speeds(model: Model, v: Array, frame: Array | None = None) -> Array:
     two bodies bounds that of their approach.
     """
     speed = np.empty(len(v))
-    _speeds(v, model.lever, STILL if frame is None else frame, speed)
+    speeds_of(v, model.lever, STILL if frame is None else frame, speed)
     return speed
 
 
@@ -55,32 +56,11 @@ def relative_speeds(model: Model, v: Array, v_end: Array, a: Ints, b: Ints) -> A
 
 def common_velocity(model: Model, v: Array) -> Array:
     """Velocity (3,) with which most bodies move: seen from it, those that fall side by side need not look far."""
-    if len(model.dynamic) > FEW:
-        return np.median(v[model.dynamic, :3], axis=0)
+    if len(model.moving) > FEW:
+        return np.median(v[model.moving, :3], axis=0)
     middle = np.empty(3)
-    _median(v, model.dynamic, middle)
+    median_of(v, model.moving, np.empty(FEW), middle)
     return middle
-
-
-@kernel
-def _speeds(v, lever, frame, speed_out):
-    """|v - frame| + lever |omega| of each body."""
-    f = (frame[0], frame[1], frame[2])
-    for i in range(v.shape[0]):
-        turning = lever[i] * norm((v[i, 3], v[i, 4], v[i, 5]))
-        speed_out[i] = norm(sub(load3(v, i), f)) + turning
-
-
-@kernel
-def relative_speed(v, v_end, lever, i, j):
-    """Bound of the speed at which surfaces of bodies i and j approach each other, the larger one of two."""
-    found = 0.0
-    for k in range(2):
-        w = v if k == 0 else v_end
-        own = lever[i] * norm((w[i, 3], w[i, 4], w[i, 5]))
-        other = lever[j] * norm((w[j, 3], w[j, 4], w[j, 5]))
-        found = max(found, norm(sub(load3(w, i), load3(w, j))) + own + other)
-    return found
 
 
 @kernel
@@ -88,19 +68,3 @@ def _relative_speeds(v, v_end, lever, a, b, speed_out):
     """relative_speed of each pair."""
     for c in range(a.shape[0]):
         speed_out[c] = relative_speed(v, v_end, lever, a[c], b[c])
-
-
-@kernel
-def _median(v, dynamic, middle_out):
-    """Median of each component of the velocities of few bodies, by insertion."""
-    count = dynamic.shape[0]
-    x = np.empty(count)
-    for k in range(3):
-        for m in range(count):
-            new, n = v[dynamic[m], k], m
-            while n > 0 and x[n - 1] > new:
-                x[n] = x[n - 1]
-                n -= 1
-            x[n] = new
-        half = count // 2
-        middle_out[k] = x[half] if count % 2 == 1 else (x[half - 1] + x[half]) / 2.0

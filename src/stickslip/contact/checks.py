@@ -10,10 +10,12 @@ from itertools import pairwise
 from typing import Any
 
 import numpy as np
-from numpy.typing import NDArray
+from numpy.typing import ArrayLike, NDArray
+from scipy.sparse import csr_array, issparse
 
+from stickslip import checks
 from stickslip.arrays import Array, Ints, LongInts
-from stickslip.contact.block_laws import Laws
+from stickslip.contact.block_laws import Laws, contact_laws
 from stickslip.contact.laws import CONTACT, ELLIPSOID, FRICTION_SET_NAMES, LAW_NAMES
 from stickslip.contact.momentum import Momentum
 from stickslip.contact.scale import Scale
@@ -304,3 +306,26 @@ def _check_numbers(name: str, array: NDArray[np.generic]) -> None:
         raise InputError(
             f"problem: {name} has the entry {array[wrong][0]}; all must be finite, and at most {LARGEST:g} in size"
         )
+
+
+def checked_delassus(W: object, q: ArrayLike, mu: ArrayLike) -> tuple[csr_array, Array, Laws]:
+    """W (3n, 3n) with sorted indices, q (3n,) and the laws of n contacts, as ``from_delassus`` is given them."""
+    if issparse(W):
+        matrix = csr_array(W)
+        if matrix.dtype.kind not in "iuf":
+            raise InputError(f"problem: W holds {matrix.dtype}; numbers are needed")
+        try:
+            matrix.check_format()  # kernels trust indices without looking
+        except ValueError as error:
+            raise InputError(f"problem: W is no sound sparse matrix: {error}") from None
+    else:
+        matrix = csr_array(checks.array("problem", "W", W, (None, None), largest=LARGEST))
+    matrix.sort_indices()
+    free = checks.array("problem", "q", q, (None,), (None, 1), (1, None), (None, 3), largest=LARGEST).reshape(-1)
+    laws = contact_laws(mu)
+    count = len(laws.law)
+    if len(free) != 3 * count or matrix.shape != (3 * count, 3 * count):
+        raise InputError(
+            f"problem: W has shape {matrix.shape}, q {free.shape}, mu ({count},); needed: (3n, 3n), (3n,), (n,)"
+        )
+    return matrix, free, laws

@@ -1,6 +1,6 @@
 """Compliant contacts as rigid ones between bodies and cushions, for solvers that know only rigid contacts.
 
-The law of a compliant contact is about u_n + C lam_n (dynamics/contact_springs.py). With one more unknown velocity w
+The law of a compliant contact is about u_n + C lam_n (constraints/contact/springs.py). With one more unknown velocity w
 for each, a cushion of the mass 1 / C that nothing else touches, w = C lam_n is its momentum, and
 
     u_n + C lam_n = J_n v + w + bias

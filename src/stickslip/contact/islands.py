@@ -12,7 +12,6 @@ import numpy as np
 from stickslip.arrays import Ints
 from stickslip.contact.problem import ContactProblem
 from stickslip.jit import kernel
-from stickslip.linalg.islands import find_islands, label_blocks
 
 
 class ProblemIslands(NamedTuple):
@@ -28,14 +27,17 @@ class ProblemIslands(NamedTuple):
 
 def judged_together(problem: ContactProblem) -> Ints:
     """(columns,) which column blocks are judged together: those of a soft body, and of what stiff joints join."""
-    group = problem.A.bodies(len(problem.J.column_start) - 1)
-    if problem.A.has_soft or problem.J.over_bodies:
+    A, J = problem.A, problem.J
+    if A.is_dense and J.over_bodies:
+        return np.arange(len(J.column_start) - 1, dtype=np.int32)
+    group = A.bodies(len(J.column_start) - 1)
+    if A.has_soft:
         return group
-    particles = np.diff(problem.J.column_start) == 3
-    if not particles.any():
+    particles = np.diff(J.column_start) == 3
+    if A.is_given or not particles.any():
         return group
     # elements are rows: a soft body is what they join
-    islands = find_islands(problem.J)
+    islands = problem.islands
     island = np.full(len(group), -1, dtype=np.int32)
     size = np.diff(islands.column_start)  # 0 where rows touch nothing
     island[islands.column_order] = np.repeat(np.arange(islands.island_count, dtype=np.int32), size)
@@ -54,18 +56,23 @@ def problem_islands(problem: ContactProblem) -> ProblemIslands:
         one = np.zeros(problem.block_count, dtype=np.int32)
         return ProblemIslands(1, one, np.zeros(columns, dtype=np.int32))
     block, column = np.empty(problem.block_count, dtype=np.int32), np.empty(columns, dtype=np.int32)
-    count = _label(problem.J.entry_start, problem.J.entry_column, judged_together(problem), block, column)
+    count = _label(problem.islands, judged_together(problem), block, column)
     return ProblemIslands(int(count), block, column)
 
 
 @kernel
-def _label(entry_start, entry_column, group, block_out, column_out):
+def _label(islands, group, block_out, column_out):
     """Islands of blocks, numbered by their first block, then of groups of columns that no block touches, by the first.
 
-    A group (columns,) has the number of its first column. Returns the number of islands.
+    A group (columns,) has the number of its first column, which is in the island of all of it. Returns their number.
     """
-    island = np.empty(group.shape[0], dtype=np.int32)
-    count = label_blocks(entry_start, group[entry_column], block_out, island)
+    island = np.full(group.shape[0], -1, dtype=np.int32)
+    count = islands.start.shape[0] - 1
+    for i in range(count):
+        for k in range(islands.start[i], islands.start[i + 1]):
+            block_out[islands.order[k]] = i
+        for k in range(islands.column_start[i], islands.column_start[i + 1]):
+            island[islands.column_order[k]] = i
     for b in range(group.shape[0]):
         if island[group[b]] < 0:
             island[group[b]] = count

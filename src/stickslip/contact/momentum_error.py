@@ -24,7 +24,7 @@ from stickslip.contact.islands import judged_together
 from stickslip.contact.problem import ContactProblem
 from stickslip.jit import kernel
 from stickslip.linalg import block_rows
-from stickslip.linalg.block_rows import act_contacts
+from stickslip.linalg.block_rows import act_bodies, act_contacts
 from stickslip.linalg.dense_blocks import rigid_product
 from stickslip.linalg.vectors import length
 from stickslip.tolerances import SPEED_NOISE
@@ -44,77 +44,71 @@ class MomentumError(NamedTuple):
 def momentum_error(problem: ContactProblem, lam: Array, v: Array) -> MomentumError:
     """Errors of momentum of impulses lam (m,) and velocities v (nv,)."""
     J, momentum, A = problem.J, problem.momentum, problem.masses
-    blocks, entries = A.dense, block_rows.rigid_contacts(J)
-    if entries is not None and A.is_dense and A is momentum.A and momentum.missing is None:
-        found = _worst_of_bodies(  # the common case, in one call
-            J.row_start, J.entry_start, J.entry_column, J.data_start, J.data, J.column_start, entries, lam,
-            lam.reshape(-1, entries.shape[1]), blocks.data, blocks.data_start, blocks.data.reshape(-1, 6, 6),
-            v.reshape(-1, 6), momentum.at.reshape(-1, 6), problem.momentum_size,
-        )  # fmt: skip
-        return MomentumError(*found)
+    if A.is_dense and momentum.A.is_dense and momentum.missing is None and J.over_bodies:  # the common case
+        stiff, inner, height = momentum.A.dense.data, problem.momentum_size, J.contact_height
+        return MomentumError(*_worst_of_bodies(J, A.dense, stiff, height, lam, v, momentum.at, inner))
     impulse = block_rows.apply_transpose(J, lam)
     if A.is_given:
         gained, caused = v - problem.v_free, A.solve(impulse)
         error, size = float(length(gained - caused)), float(length(gained) + length(caused))
         return MomentumError(error, 0.0, error / size if size > 0.0 else 0.0)
     group = judged_together(problem)
+    gained, held = momentum.gain(v), A.apply(v)
     pushes = np.zeros(problem.unknown_count)
-    _add_sizes(J.row_start, J.entry_start, J.entry_column, J.data_start, J.data, J.column_start, lam, pushes)
-    found = _worst(
-        J.column_start, group, int(group.max(initial=-1)) + 1, blocks.start, blocks.data_start, blocks.data,
-        momentum.gain(v), impulse, A.apply(v), pushes, problem.momentum_size,
-    )  # fmt: skip
+    _add_sizes(J, lam, pushes)
+    groups = int(group.max(initial=-1)) + 1
+    found = _worst(J.column_start, group, groups, A.dense, gained, impulse, held, pushes, problem.momentum_size)
     return MomentumError(*found)
 
 
 @kernel
-def _worst_of_bodies(
-    row_start, entry_start, entry_column, data_start, data, column_start, entries, lam, lam_of, masses, masses_start,
-    blocks, v, at, inner,
-):  # fmt: skip
-    """What ``_worst`` finds where all rows are contacts of rigid bodies: J by its arrays and as ``entries`` (ne, k, 6).
+def _worst_of_bodies(J, masses, stiff, height, lam, v, at, inner):
+    """What ``_worst`` finds where all rows are between rigid bodies, of ``height`` rows each, or of any where it is 0.
 
-    lam (m,) and the same as lam_of (n, k); masses (36 nb,) and the same as blocks (nb, 6, 6); v, at (nb, 6).
+    masses: dense blocks; stiff (36 nb,): data of A, which may hold more than masses.
     """
-    bodies = blocks.shape[0]
+    bodies = J.column_start.shape[0] - 1
     impulse, gained, held = np.zeros((bodies, 6)), np.empty((bodies, 6)), np.empty((bodies, 6))
     pushes = np.zeros(6 * bodies)
-    act_contacts(entry_start, entry_column, entries, lam_of, impulse)
-    rigid_product(blocks, v - at, gained)
-    rigid_product(blocks, v, held)
-    _add_sizes(row_start, entry_start, entry_column, data_start, data, column_start, lam, pushes)
-    return _worst(
-        column_start, np.arange(bodies), bodies, column_start, masses_start, masses, gained.ravel(), impulse.ravel(),
-        held.ravel(), pushes, inner,
-    )  # fmt: skip
+    if height > 0:
+        lam_of = lam.reshape(-1, height)
+        act_contacts(J.entry_start, J.entry_column, J.data.reshape(-1, height, 6), lam_of, impulse)
+    else:
+        act_bodies(J, J.data.reshape(-1, 6), lam, impulse)
+    rigid_product(stiff.reshape(-1, 6, 6), (v - at).reshape(-1, 6), gained)
+    rigid_product(masses.data.reshape(-1, 6, 6), v.reshape(-1, 6), held)
+    _add_sizes(J, lam, pushes)
+    group = np.arange(bodies).astype(np.int32)
+    return _worst(J.column_start, group, bodies, masses, gained.ravel(), impulse.ravel(), held.ravel(), pushes, inner)
 
 
 @kernel
-def _add_sizes(row_start, entry_start, entry_column, data_start, data, column_start, lam, f_out):
+def _add_sizes(J, lam, f_out):
     """|J|^T |lam|: impulses that cancel each other at a body count with both."""
-    for c in range(row_start.shape[0] - 1):
-        for e in range(entry_start[c], entry_start[c + 1]):
-            b = entry_column[e]
-            first, width, at = column_start[b], column_start[b + 1] - column_start[b], data_start[e]
-            for r in range(row_start[c], row_start[c + 1]):
+    for c in range(J.row_start.shape[0] - 1):
+        for e in range(J.entry_start[c], J.entry_start[c + 1]):
+            b = J.entry_column[e]
+            first, width, at = J.column_start[b], J.column_start[b + 1] - J.column_start[b], J.data_start[e]
+            for r in range(J.row_start[c], J.row_start[c + 1]):
                 for j in range(width):
-                    f_out[first + j] += abs(data[at + j] * lam[r])
+                    f_out[first + j] += abs(J.data[at + j] * lam[r])
                 at += width
 
 
 @kernel
-def _worst(column_start, group, groups, start, data_start, data, gained, impulse, held, pushes, inner):
+def _worst(column_start, group, groups, masses, gained, impulse, held, pushes, inner):
     """Largest linear and angular error of a group, and its largest share of the size of the same group.
 
-    start, data_start, data: blocks of A of rigid bodies, which come first; held = A v, inner: momentum_size.
+    masses: blocks of A of rigid bodies, which come first; held = A v, inner: momentum_size.
     """
+    data = masses.data
     sums = np.zeros((groups, 6))
     angular = 0.0
     for b in range(column_start.shape[0] - 1):
         first, width = column_start[b], column_start[b + 1] - column_start[b]
         at_radius = 1.0  # 1 / r^2 of a rigid body
-        if width == 6 and b < start.shape[0] - 1:
-            at, mass, moment = data_start[b], 0.0, 0.0
+        if width == 6 and b < masses.start.shape[0] - 1:
+            at, mass, moment = masses.data_start[b], 0.0, 0.0
             for i in range(3):
                 mass += data[at + 7 * i]
                 moment += data[at + 21 + 7 * i]

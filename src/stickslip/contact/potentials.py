@@ -5,7 +5,7 @@ Legend: r rows of the laws BILATERAL and ELASTIC, K = 1 / C their stiffness over
     u_r + C lam_r = 0,  u_r = J_r v + bias_r      is      lam_r = -K (J_r v + bias_r),     so
     A' = A + J_r^T K J_r,      b' = b - J_r^T K bias_r,      A' v = b' + J'^T lam'
 
-Implicit damping is in C already (dynamics/joints.py), geometric stiffness in A (linearisation.py). What is left are
+Implicit damping is in C already (constraints/joint/joints.py), geometric stiffness in A. What is left are
 contacts, limits and drives of limited force. Rigid joints have no finite K; they get one that is 1e6 times as
 stiff as what they join is heavy, and open by 1e-6 of what they hold back (tolerances.py).
 
@@ -37,12 +37,12 @@ from stickslip.linalg.dense_blocks import DenseBlocks
 from stickslip.linalg.inertia import Inertia
 from stickslip.linalg.soft_blocks import SparseBlocks, parts_ending_with
 from stickslip.tolerances import POTENTIAL_COMPLIANCE
+from stickslip.workspace import Workspace
 
 REMEMBERED = 4
 """Structures kept: the same from step to step while no joint breaks."""
-
-Known = dict[bytes, PotentialBlocks]
-"""Structures of the latest problems, by what they were made of."""
+STRUCTURES = "structures of potentials"
+"""Name of their memory in a workspace."""
 
 
 @dataclass(frozen=True, eq=False)
@@ -90,13 +90,12 @@ def is_held(law: Ints) -> Bools:
 def with_potentials(
     problem: ContactProblem,
     lam: Array | None = None,
-    known: Known | None = None,
     prepared: bool = True,
 ) -> tuple[ContactProblem, Recover]:
     """The problem with its BILATERAL and ELASTIC rows in A, and how to recover its solution.
 
-    ``lam`` (m,): about the impulses, by which errors of momentum are measured. ``known`` keeps the structure of A' for
-    later problems. ``prepared``: an order of elimination of A' with the touched unknowns last is made ready.
+    ``lam`` (m,): about the impulses, by which errors of momentum are measured. ``prepared``: an order of
+    elimination of A' with the touched unknowns last is made ready.
     """
     A, J, laws = problem.A, problem.J, problem.laws
     A.require_blocks("nothing can be added to A = W^-1")
@@ -109,14 +108,14 @@ def with_potentials(
     C = np.maximum(laws.compliance[held_rows], POTENTIAL_COMPLIANCE * diagonal.mobility(J_held))
     K = np.divide(1.0, C, out=np.zeros_like(C), where=C > 0.0)  # rows that move nothing hold nothing
 
-    to = _structure(J_held, blocks, nodes.pattern, {} if known is None else known)
+    to = _structure(J_held, blocks, nodes.pattern, problem.workspace)
     here = cut_columns(J_kept, to.first, to.pieces, to.column_start)
     parts = to.parts
     if prepared:
         touched = np.zeros(to.pattern.size, dtype=np.bool_)
         row = here.entry_column - len(to.free)
         touched[row[row >= 0]] = True
-        parts = parts_ending_with(parts, touched)
+        parts = parts_ending_with(parts, touched, problem.workspace)
     data = np.zeros((len(to.pattern.indices), 3, 3))
     _put_bodies(to.own, blocks.start, blocks.data_start, blocks.data, to.body_place, data)
     data[to.node_place] += nodes.data
@@ -128,7 +127,7 @@ def with_potentials(
     data *= (of_nodes[block_row] * of_nodes[to.pattern.indices])[:, None, None]
     here = here._replace(data=here.data * np.repeat(unit[here.entry_column], np.diff(here.data_start)))
     recover = Recover(rows, held_rows, J_held, bias, K, to.unknown, np.repeat(unit, np.diff(to.column_start)))
-    stiff = Inertia(blocks.chosen(to.free), SparseBlocks(parts, data, to.pattern))
+    stiff = Inertia(blocks.chosen(to.free), SparseBlocks(parts, data, to.pattern, problem.workspace))
 
     v, missing = problem.momentum.at, problem.momentum.missing
     pulled = (0.0 if missing is None else missing) + block_rows.apply_transpose(J_held, recover.impulses(v))
@@ -154,21 +153,16 @@ def with_potentials(
             momentum=recover.new_impulses(size),
             mobility=diagonal.mobility(J_kept),
         ),
+        workspace=problem.workspace,
     )
     return found.trusted(), recover
 
 
-def _structure(held: BlockRows, blocks: DenseBlocks, nodes: BlockPattern, known: Known) -> PotentialBlocks:
+def _structure(held: BlockRows, blocks: DenseBlocks, nodes: BlockPattern, workspace: Workspace) -> PotentialBlocks:
     """The structure for these rows, from memory where it was the same not long ago."""
     made_of = [held.entry_start, held.entry_column, held.column_start, blocks.start, nodes.indptr, nodes.indices]
     key = b"".join(len(each).to_bytes(8) + each.tobytes() for each in made_of)
-    found = known.get(key)
-    if found is None:
-        found = potential_blocks(held, blocks, nodes)
-        if len(known) >= REMEMBERED:
-            del known[next(iter(known))]
-        known[key] = found
-    return found
+    return workspace.recall(STRUCTURES, key, lambda: potential_blocks(held, blocks, nodes), REMEMBERED)
 
 
 def _units(to: PotentialBlocks, blocks: DenseBlocks, data: Array) -> Array:

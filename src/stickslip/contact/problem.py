@@ -7,42 +7,33 @@ u_c, lam_c  obey  law_c             per constraint block; where it has complianc
 
 from __future__ import annotations
 
-from dataclasses import dataclass, field, fields
+from dataclasses import dataclass, field, fields, replace
 from functools import cached_property
+from importlib import import_module
 from typing import Any
 
 import numpy as np
-from numpy.typing import ArrayLike, NDArray
-from scipy.sparse import csr_array, issparse
+from numpy.typing import ArrayLike
+from scipy.sparse import csr_array
 
 from stickslip.arrays import Array, Ints, LongInts
-from stickslip.checks import array
+from stickslip.constraint_kinds import KINDS as KINDS  # noqa: PLC0414
 from stickslip.contact import delassus
-from stickslip.contact.block_laws import Laws, contact_laws
-from stickslip.contact.checks import LARGEST, check_equations, check_knowledge
-from stickslip.contact.laws import CONTACT, LIMIT
+from stickslip.contact.block_laws import Laws
+from stickslip.contact.checks import check_equations, check_knowledge, checked_delassus
+from stickslip.contact.laws import CONTACT
+from stickslip.contact.measures import Measured, block_weights, counted_rows, has_compliant_contact, least_speed
+from stickslip.contact.measures import measured as measured_at_once
 from stickslip.contact.momentum import Momentum
 from stickslip.contact.participating import Participating, participating
-from stickslip.contact.scale import (
-    AS_IT_IS,
-    Scale,
-    block_weight,
-    counts_otherwise,
-    has_compliant_contact,
-    island_speeds,
-    torsion_lengths,
-)
-from stickslip.errors import InputError
+from stickslip.contact.scale import AS_IT_IS, Scale, island_speeds
 from stickslip.linalg import block_rows, given_inverse, inertia
 from stickslip.linalg.block_rows import BlockRows
 from stickslip.linalg.dense_blocks import NOTHING
 from stickslip.linalg.inertia import Inertia
 from stickslip.linalg.islands import Islands, coupled_islands, find_islands
 from stickslip.linalg.vectors import length
-from stickslip.tolerances import SPEED_NOISE
-
-KINDS = ("contact", "soft contact", "joint", "weld", "cavity", "element")
-"""Kinds of constraints, by the numbers that keys of blocks begin with."""
+from stickslip.workspace import Workspace
 
 
 @dataclass(frozen=True, eq=False)
@@ -64,16 +55,27 @@ class ContactProblem:
     gap: Array | None = None
     """(nc,) [m] gaps of the contacts where they were found, which the bias holds capped; None where it is not known."""
     keys: LongInts | None = None
-    """(n, 2) which kind of constraint each block is (KINDS) and its number among them, the same from step to step; None
-    where they are not known."""
+    """(n, 2) which kind of constraint each block is (constraint_kinds.KINDS) and its number among them, the same from
+    step to step; None where they are not known."""
     scale: Scale = AS_IT_IS
     """What its errors are measured by, where its own numbers do not tell."""
+    workspace: Workspace = field(default_factory=Workspace, repr=False)
+    """What whoever solves it may remember for later problems; that of a simulation, or one that is forgotten with it.
+    It is no part of the problem: files and copies do not have it."""
     _sound: bool = field(default=False, init=False, repr=False)
     """Whether it is known that its tables fit together (contact/checks.py)."""
 
     def __getstate__(self) -> dict[str, Any]:
         """What copies and pickles hold: the fields, not what was computed from them."""
         return {item.name: getattr(self, item.name) for item in fields(self)}
+
+    def __repr__(self) -> str:
+        blocks = f"{self.contact_count} contacts, {self.block_count - self.contact_count} other blocks"
+        return f"ContactProblem({blocks}, {self.row_count} rows, {self.unknown_count} velocities, {self.step:g} s)"
+
+    def _repr_html_(self) -> str:
+        """What a notebook shows."""
+        return str(import_module("stickslip.view.notebook").problem_html(self))
 
     def checked(self) -> ContactProblem:
         """The problem itself, or an InputError that names what is not finite, negative or of the wrong type or shape.
@@ -88,25 +90,35 @@ class ContactProblem:
 
     def trusted(self) -> ContactProblem:
         """The problem itself, marked as sound: its arrays were made here, or come from a problem that was checked."""
-        object.__setattr__(self, "_sound", True)
+        known, momentum, J = self.__dict__, self.momentum, self.J  # plain attributes cost solvers nothing
+        known["_sound"], known["A"] = True, momentum.A
+        known["block_count"] = len(J.row_start) - 1
+        known["row_count"], known["unknown_count"] = int(J.row_start[-1]), int(J.column_start[-1])
+        scale = self.scale
+        known["masses"] = scale.masses or momentum.A
+        known["momentum_size"] = np.zeros(known["unknown_count"]) if scale.momentum is None else scale.momentum
+        if momentum.missing is None:
+            known["v_free"] = momentum.at
+        if scale.speed is not None:
+            known["free_speed"] = scale.speed
         return self
 
-    @property
+    @cached_property
     def A(self) -> Inertia:
         """The matrix of the momentum equation."""
         return self.momentum.A
 
-    @property
+    @cached_property
     def v_free(self) -> Array:
         """(nv,) velocities without constraints; solved for at their first use."""
         return self.momentum.free
 
-    @property
+    @cached_property
     def unknown_count(self) -> int:
         """Number of velocities nv."""
         return self.J.column_count
 
-    @property
+    @cached_property
     def block_count(self) -> int:
         """Number of constraint blocks (contacts, joints, limits)."""
         return self.J.block_count
@@ -116,18 +128,22 @@ class ContactProblem:
         """Number of contacts: blocks that are neither joints nor limits."""
         return int((self.laws.law == CONTACT).sum())
 
-    @property
+    @cached_property
     def row_count(self) -> int:
         """Number of impulses m."""
         return self.J.row_count
 
     def velocity(self, lam: Array) -> Array:
         """v = v_free + A^-1 J^T lam."""
-        return self.momentum.moved(block_rows.apply_transpose(self.J, lam))
+        momentum, A, J = self.momentum, self.A, self.J
+        impulse = lam + 0.0 if J.is_identity else block_rows.apply_transpose(J, lam)
+        if momentum.missing is not None or A.has_soft:
+            return momentum.moved(impulse)
+        return momentum.at + (A.dense.solve(impulse) if A.given is None else A.given.solve(impulse))
 
     def constraint_velocity(self, v: Array) -> Array:
         """u = J v + bias."""
-        return block_rows.apply(self.J, v) + self.bias
+        return (v + 0.0 if self.J.is_identity else block_rows.apply(self.J, v)) + self.bias
 
     def law_velocity(self, lam: Array, u: Array) -> Array:
         """u (m,) with compliance lam added on the normals of contacts: the velocity that their law is about."""
@@ -138,12 +154,32 @@ class ContactProblem:
         pressed[normal] += C * lam[normal]
         return pressed
 
+    def with_momentum(self, momentum: Momentum, scale: Scale) -> ContactProblem:
+        """The same rows with another A of the same structure and another v_free, measured by ``scale``."""
+        found = replace(self, momentum=momentum, scale=scale).trusted()
+        return found._knowing(self, "islands", "has_others", "before")
+
+    def measured_like(self, condensed: ContactProblem) -> ContactProblem:
+        """The same problem measured by diag W of its ``condensed`` form."""
+        found = replace(self, scale=self.scale._replace(mobility=condensed.diagonal)).trusted()
+        found._knowing(self, "islands", "has_others", "before", "free_constraint_velocity", "contact_compliance")
+        if self.measured_velocity is self.free_constraint_velocity:  # no row counts by the diagonal
+            found._knowing(self, "measured_velocity", "free_speed")
+        return found._knowing(condensed, "weight", "torsion_length", "law_weight")
+
+    def _knowing(self, other: ContactProblem, *names: str) -> ContactProblem:
+        """The problem itself, with what is known of another one that is the same in this respect."""
+        known = other.__dict__
+        self.__dict__.update((name, known[name]) for name in names if name in known)
+        return self
+
     # derived quantities that a solver and the judge both need; computed once, at first use
 
     @cached_property
     def free_constraint_velocity(self) -> Array:
         """q = J v_free + bias (m,) [m/s]: the constraint velocity without impulses."""
-        return self.constraint_velocity(self.v_free)
+        found = self._measured
+        return self.constraint_velocity(self.v_free) if found is None else found.q
 
     @cached_property
     def before(self) -> Array | None:
@@ -184,14 +220,29 @@ class ContactProblem:
         Limits count where they would be passed: far from them q is the way to go over the step, and says nothing. Where
         joints move together, q is rounding; it counts at least as SPEED_NOISE of the free velocities.
         """
-        if self.scale.speed is not None:
-            return self.scale.speed
+        scale, found = self.scale, self._measured
+        if scale.speed is not None:
+            return scale.speed
+        if found is not None:
+            return least_speed(found.size, found.moved, found.joined, scale.rounding)
         joined = bool((self.laws.law != CONTACT).any())
-        v = self.momentum.at if self._rough else self.v_free
-        rounding = self.scale.rounding
-        least = 0.0 if rounding is None or not joined else float(rounding.max(initial=0.0))
-        least = max(least, SPEED_NOISE * float(length(v)) if joined else 0.0)
-        return max(float(length(self.measured_velocity)), least)
+        moved = float(length(self.momentum.at if self._rough else self.v_free)) if joined else 0.0
+        return least_speed(float(length(self.measured_velocity)), moved, joined, scale.rounding)
+
+    @cached_property
+    def _measured(self) -> Measured | None:
+        """All that residuals are measured by, found in one call; None where rows are not between rigid bodies."""
+        momentum, J, scale, known = self.momentum, self.J, self.scale, self.__dict__
+        if not momentum.A.is_dense or momentum.missing is not None or not J.over_bodies:
+            return None
+        found = measured_at_once(momentum, J, self.bias, self.laws, scale.mobility, J.contact_height)
+        known["free_constraint_velocity"], known["measured_velocity"] = found.q, found.velocity
+        known["diagonal"], known["weight"], known["torsion_length"] = found.diagonal, found.weight, found.radius
+        if not found.compliant:
+            known["contact_compliance"], known["law_weight"] = None, found.weight
+        if scale.speed is None:
+            known["free_speed"] = least_speed(found.size, found.moved, found.joined, self.scale.rounding)
+        return found
 
     @cached_property
     def islands(self) -> Islands:
@@ -219,8 +270,9 @@ class ContactProblem:
     def has_others(self) -> bool:
         """Whether there is more than one island, or beside it bodies that nothing touches."""
         islands = self.islands
+        count = len(islands.start) - 1
         alone = self.A.is_dense and len(islands.column_order) < len(self.J.column_start) - 1
-        return islands.island_count > 1 or (alone and islands.island_count == 1)
+        return count > 1 or (alone and count == 1)
 
     def with_speed(self) -> Scale:
         """Its scale with the speeds that it has now, for problems that are made of it and measured alike."""
@@ -229,18 +281,13 @@ class ContactProblem:
     @cached_property
     def measured_velocity(self) -> Array:
         """(m,) [m/s] the rows of q as they count in ``free_speed``."""
+        found = self._measured
+        if found is not None:
+            return found.velocity
         q = self._rough_constraint_velocity if self._rough else self.free_constraint_velocity
-        if not counts_otherwise(self.J.row_start, self.laws.law):
-            return q  # the common case: contacts without torsion, joints without limits
-        limited = np.repeat(self.laws.law == LIMIT, np.diff(self.J.row_start))
-        q = np.where(limited, np.minimum(q, 0.0), q)
-        turning = np.flatnonzero((self.laws.law == CONTACT) & (np.diff(self.J.row_start) > 3))
-        if len(turning):
-            resisted = self.laws.friction[turning, 2] > 0.0
-            q[self.J.row_start[turning] + 3] *= np.where(resisted, self.torsion_length[turning], 0.0)
-        return q
+        return counted_rows(self.J.row_start, self.laws, q, lambda: self.torsion_length)
 
-    @property
+    @cached_property
     def masses(self) -> Inertia:
         """A by which errors of momentum are measured: without what the turning of forces adds to it."""
         return self.A if self.scale.masses is None else self.scale.masses
@@ -264,14 +311,18 @@ class ContactProblem:
         """
         if not self.A.has_soft:
             return self
-        W, used = self.A.dense_delassus(self.J, self.factorised)
-        q = self.free_constraint_velocity
+        W, used = self.A.dense_delassus(self.J, self.momentum.missing is None)
+        q, scale, islands, _ = self.free_constraint_velocity, self.with_speed(), self.islands, self.contact_compliance
+        J = block_rows.identity(self.J.row_start)
         A = Inertia(NOTHING, given=given_inverse.from_dense(W, used))
-        return ContactProblem(
-            Momentum(A, q), block_rows.identity(self.J.row_start), np.zeros(len(q)), self.laws,
-            self.step, soft=True, keys=self.keys,
-            scale=self.with_speed()._replace(momentum=None, masses=None, rounding=None, mobility=np.diagonal(W).copy()),
+        scale = scale._replace(momentum=None, masses=None, rounding=None, mobility=np.diagonal(W).copy())
+        found = ContactProblem(
+            Momentum(A, q), J, np.zeros(len(q)), self.laws, self.step, soft=True, keys=self.keys, scale=scale,
+            workspace=self.workspace,
         ).trusted()  # fmt: skip
+        if np.diff(self.J.entry_start).all():  # columns are blocks, and what bodies join is coupled in W
+            found.__dict__["islands"] = islands._replace(column_start=islands.start, column_order=islands.order)
+        return found._knowing(self, "contact_compliance")
 
     @cached_property
     def participating(self) -> Participating:
@@ -289,6 +340,9 @@ class ContactProblem:
     @cached_property
     def diagonal(self) -> Array:
         """diag W (m,) [1/kg]; where nobody solves with A, by the diagonal blocks of A alone, which is less."""
+        found = self._measured
+        if found is not None:
+            return found.diagonal
         if self.scale.mobility is not None:
             return self.scale.mobility
         if self._rough:
@@ -298,16 +352,23 @@ class ContactProblem:
     @cached_property
     def weight(self) -> Array:
         """(n,) [1/kg] mean of diag W over the first three rows of each block: turns an impulse into a velocity."""
-        weight = np.empty(self.block_count)
-        block_weight(self.J.row_start, self.diagonal, weight)
-        return weight
+        found = self._measured
+        return self._weigh()[0] if found is None else found.weight
+
+    def _weigh(self) -> tuple[Array, Array]:
+        """``weight`` and ``torsion_length``, which are known from now on."""
+        weight, radius = np.empty(self.block_count), np.empty(self.block_count)
+        block_weights(self.J.row_start, self.laws.law, self.diagonal, weight, radius)
+        self.__dict__["weight"], self.__dict__["torsion_length"] = weight, radius
+        return weight, radius
 
     @cached_property
     def contact_compliance(self) -> Array | None:
         """(n,) [1/kg] compliance of each contact along its normal, zero for rigid ones; None where all are rigid."""
-        if not has_compliant_contact(self.J.row_start, self.laws.law, self.laws.compliance):
+        found, law = self._measured, self.laws.law
+        if not (found.compliant if found else has_compliant_contact(self.J.row_start, law, self.laws.compliance)):
             return None
-        return np.where(self.laws.law == CONTACT, self.laws.compliance[self.J.row_start[:-1]], 0.0)
+        return np.where(law == CONTACT, self.laws.compliance[self.J.row_start[:-1]], 0.0)
 
     @cached_property
     def law_weight(self) -> Array:
@@ -321,56 +382,14 @@ class ContactProblem:
 
         Measured at it, the torsional row is in the units of the others, which projections onto friction sets need.
         """
-        length_out = np.ones(self.block_count)
-        torsion_lengths(self.J.row_start, self.laws.law, self.diagonal, length_out)
-        return length_out
-
-
-def reordered(problem: ContactProblem, order: Ints) -> tuple[ContactProblem, NDArray[np.intp]]:
-    """The same problem with its blocks in the given order (n,), and the old number (m,) of each of its rows."""
-    rows = block_rows.rows_of(problem.J, order)
-    laws = problem.laws
-    taken = Laws(
-        laws.law[order], laws.friction_set[order], laws.friction[order], laws.compliance[rows], laws.bound[rows]
-    )
-    J = block_rows.reordered(problem.J, order)
-    inner = ContactProblem(
-        problem.momentum, J, problem.bias[rows], taken, problem.step,
-        keys=None if problem.keys is None else problem.keys[order],
-        scale=_reordered_scale(problem, order, rows),
-    )  # fmt: skip
-    return inner.trusted(), rows
-
-
-def _reordered_scale(problem: ContactProblem, order: Ints, rows: NDArray[np.intp]) -> Scale:
-    """The scale of a problem whose blocks are put into another order."""
-    speeds = problem.scale.island_speed
-    return problem.scale._replace(
-        mobility=problem.diagonal[rows], island_speed=None if speeds is None else speeds[order]
-    )
+        found = self._measured
+        return self._weigh()[1] if found is None else found.radius
 
 
 def from_delassus(W: object, q: ArrayLike, mu: ArrayLike) -> ContactProblem:
     """Problem u = W lam + q with Coulomb friction mu; W (3n, 3n) dense or sparse, rows (normal, t1, t2)."""
-    if issparse(W):
-        matrix = csr_array(W)
-        if matrix.dtype.kind not in "iuf":
-            raise InputError(f"problem: W holds {matrix.dtype}; numbers are needed")
-        try:
-            matrix.check_format()  # kernels trust indices without looking
-        except ValueError as error:
-            raise InputError(f"problem: W is no sound sparse matrix: {error}") from None
-    else:
-        matrix = csr_array(array("problem", "W", W, (None, None), largest=LARGEST))
-    matrix.sort_indices()
-    free = array("problem", "q", q, (None,), (None, 1), (1, None), (None, 3), largest=LARGEST).reshape(-1)
-    laws = contact_laws(mu)
-    count = len(laws.law)
-    if len(free) != 3 * count or matrix.shape != (3 * count, 3 * count):
-        raise InputError(
-            f"problem: W has shape {matrix.shape}, q {free.shape}, mu ({count},); needed: (3n, 3n), (3n,), (n,)"
-        )
-    return given_problem(matrix, free, laws, 3 * np.arange(count + 1, dtype=np.int32))
+    matrix, free, laws = checked_delassus(W, q, mu)
+    return given_problem(matrix, free, laws, 3 * np.arange(len(laws.law) + 1, dtype=np.int32))
 
 
 def given_problem(W: csr_array, q: Array, laws: Laws, row_start: Ints) -> ContactProblem:

@@ -20,17 +20,7 @@ import numpy as np
 
 from stickslip.arrays import Array
 from stickslip.contact.islands import ProblemIslands
-from stickslip.contact.laws import (
-    BOUNDED,
-    BOX_SET,
-    CONTACT,
-    DISC,
-    LIMIT,
-    Law,
-    project_cone,
-    project_friction,
-    project_row,
-)
+from stickslip.contact.laws import BOX_SET, CONTACT, Law, contact_square, row_square
 from stickslip.contact.problem import ContactProblem
 from stickslip.jit import kernel
 from stickslip.linalg.vectors import length
@@ -67,7 +57,9 @@ def residual(problem: ContactProblem, lam: Array, u: Array | None = None, law: L
 
 def scaled_map(problem: ContactProblem, lam: Array, u: Array, law: Law = "exact") -> float:
     """|F| [m/s] with rho_c = 1 / mean(diag W_cc)."""
-    return _map(problem, lam, problem.law_velocity(lam, u), problem.law_weight, law)
+    if problem.contact_compliance is not None:
+        u = problem.law_velocity(lam, u)
+    return _map(problem, lam, u, problem.law_weight, law)
 
 
 def scaled_residual(problem: ContactProblem, lam: Array, u: Array, law: Law = "exact") -> float:
@@ -81,10 +73,14 @@ def island_residual(problem: ContactProblem, lam: Array, u: Array, islands: Prob
 
     ``noise`` [m/s]: |q| below it is what rounding makes; SPEED_NOISE of an island's free velocities is so, too.
     """
+    if problem.contact_compliance is not None:
+        u = problem.law_velocity(lam, u)
+    q, speed = problem.measured_velocity, problem.free_speed
+    if speed > length(q):  # who made the problem knows more of its rounding
+        noise = max(noise, speed)
     return _worst_island(
-        problem.J.row_start, problem.laws, lam, problem.law_velocity(lam, u), problem.law_weight,
-        problem.torsion_length, problem.measured_velocity, islands.island_count, islands.block, islands.column,
-        problem.J.column_start, problem.momentum.at, problem.free_speed, noise,
+        problem.J, problem.laws, lam, u, problem.law_weight, problem.torsion_length, q, islands, problem.momentum.at,
+        noise,
     )  # fmt: skip
 
 
@@ -112,17 +108,14 @@ def _natural_map(row_start, laws, lam, u, weight, torsion_length, opening):
 
 
 @kernel
-def _worst_island(
-    row_start, laws, lam, u, weight, torsion_length, q, count, block, column, column_start, v, free_speed, noise
-):  # fmt: skip
-    """Largest |F| over |q| of an island; block (n,) and column (columns,): islands, v (nv,): free velocities."""
+def _worst_island(J, laws, lam, u, weight, torsion_length, q, islands, v, noise):
+    """Largest |F| over |q| of an island; v (nv,): free velocities."""
+    count, column = islands.island_count, islands.column
     squares, free, size = np.zeros(count), np.zeros(count), np.zeros(count)
-    _island_squares(row_start, laws, lam, u, weight, torsion_length, q, block, squares, free)
+    _island_squares(J.row_start, laws, lam, u, weight, torsion_length, q, islands.block, squares, free)
     for b in range(column.shape[0]):
-        for i in range(column_start[b], column_start[b + 1]):
+        for i in range(J.column_start[b], J.column_start[b + 1]):
             size[column[b]] += v[i] * v[i]
-    if free_speed > length(q):  # who made the problem knows more of its rounding
-        noise = max(noise, free_speed)
     worst = 0.0
     for i in range(count):
         scale = max(sqrt(free[i]), SPEED_NOISE * sqrt(size[i]), noise)
@@ -144,38 +137,3 @@ def _island_squares(row_start, laws, lam, u, weight, torsion_length, q, island, 
                 map_out[i] += row_square(laws, lam, u, weight[c], c, k)
         if laws.law[c] == CONTACT:
             map_out[i] += contact_square(row_start, laws, lam, u, weight, torsion_length, 1.0, c)
-
-
-@kernel
-def contact_square(row_start, laws, lam, u, weight, torsion_length, opening, c):
-    """Square of the natural map of a contact."""
-    i = row_start[c]
-    w = weight[c]
-    if laws.friction_set[c] == DISC:
-        mu = laws.friction[c, 0]
-        slip = sqrt(u[i + 1] * u[i + 1] + u[i + 2] * u[i + 2])
-        sn, sx, sy = w * lam[i], w * lam[i + 1], w * lam[i + 2]
-        pn, px, py = project_cone(sn - u[i] - opening * mu * slip, sx - u[i + 1], sy - u[i + 2], mu)
-        square = (sn - pn) ** 2 + (sx - px) ** 2 + (sy - py) ** 2
-        if row_start[c + 1] - i > 3:  # a disc resists no spin: its torsional row has no impulse
-            square += (w * lam[i + 3] / torsion_length[c]) ** 2
-        return square
-    sn, sx, sy = w * lam[i], w * lam[i + 1], w * lam[i + 2]
-    mu1, mu2, mu3 = laws.friction[c, 0], laws.friction[c, 1], laws.friction[c, 2]
-    sz, uz = 0.0, 0.0
-    if row_start[c + 1] - i > 3:  # the torsional row measured at a radius: an impulse and a velocity like the others
-        sz, uz, mu3 = w * lam[i + 3] / torsion_length[c], torsion_length[c] * u[i + 3], mu3 / torsion_length[c]
-    pn = max(0.0, sn - u[i])
-    px, py, pz = project_friction(
-        laws.friction_set[c], sx - u[i + 1], sy - u[i + 2], sz - uz, max(sn, 0.0), mu1, mu2, mu3
-    )
-    return (sn - pn) ** 2 + (sx - px) ** 2 + (sy - py) ** 2 + (sz - pz) ** 2
-
-
-@kernel
-def row_square(laws, lam, u, w, c, k):
-    """Square of the natural map of row k of a joint, limit or drive, block c."""
-    gap = u[k] + laws.compliance[k] * lam[k]
-    if laws.law[c] == LIMIT or laws.law[c] == BOUNDED:
-        gap = w * lam[k] - project_row(laws.law[c], w * lam[k] - gap, w * laws.bound[k])
-    return gap * gap

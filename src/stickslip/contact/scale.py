@@ -13,7 +13,7 @@ from typing import NamedTuple
 import numpy as np
 
 from stickslip.arrays import Array, Ints
-from stickslip.contact.laws import CONTACT, LIMIT
+from stickslip.contact.laws import CONTACT
 from stickslip.jit import kernel
 from stickslip.linalg.block_rows import BlockRows
 from stickslip.linalg.inertia import Inertia
@@ -71,42 +71,3 @@ def _island_sizes(row_start, order, start, q, size_out):
             for r in range(row_start[order[k]], row_start[order[k] + 1]):
                 total += q[r] * q[r]
         size_out[i] = sqrt(total)
-
-
-@kernel
-def block_weight(row_start, diagonal, weight_out):
-    """Mean of diag W over the first three rows of each block; the torsional row has other units."""
-    for c in range(row_start.shape[0] - 1):
-        first = row_start[c]
-        count = min(row_start[c + 1] - first, 3)
-        total = 0.0
-        for i in range(count):
-            total += diagonal[first + i]
-        weight_out[c] = total / count
-
-
-@kernel
-def torsion_lengths(row_start, law, diagonal, length_out):
-    """sqrt(mean W_tt / W_zz) of contacts with a torsional row."""
-    for c in range(row_start.shape[0] - 1):
-        i = row_start[c]
-        if law[c] == CONTACT and row_start[c + 1] - i > 3 and diagonal[i + 3] > 0.0:
-            length_out[c] = sqrt(0.5 * (diagonal[i + 1] + diagonal[i + 2]) / diagonal[i + 3])
-
-
-@kernel
-def counts_otherwise(row_start, law):
-    """Whether a block has rows that count in another way than others: limits, and contacts with a torsional row."""
-    for c in range(law.shape[0]):
-        if law[c] == LIMIT or (law[c] == CONTACT and row_start[c + 1] - row_start[c] > 3):
-            return True
-    return False
-
-
-@kernel
-def has_compliant_contact(row_start, law, compliance):
-    """Whether a contact has compliance along its normal."""
-    for c in range(law.shape[0]):  # noqa: SIM110  (kernels have no generators)
-        if law[c] == CONTACT and compliance[row_start[c]] != 0.0:
-            return True
-    return False

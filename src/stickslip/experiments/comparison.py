@@ -15,7 +15,7 @@ Every solver has solved small problems in that process before it is timed, so no
 from __future__ import annotations
 
 import math
-from collections.abc import Callable, Iterable, Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import asdict, dataclass
 from typing import Any
 
@@ -26,6 +26,7 @@ from stickslip.contact.gallery import GALLERY
 from stickslip.contact.problem import ContactProblem
 from stickslip.errors import InputError
 from stickslip.experiments.limited_worker import LimitedWorker, TimeUp, WorkerEnded, check_sendable
+from stickslip.experiments.progress import Progress
 from stickslip.experiments.solver_timing import load_kernels, timed_solve
 from stickslip.solvers.protocol import Solver, SolvesProblems
 from stickslip.solvers.registry import as_solver
@@ -39,8 +40,6 @@ WARM_UP = ("stack-of-five", "box-slips-on-slope", "wedge-jams", "delassus-only",
 """Problems of the gallery that a solver has solved before it is timed: rigid bodies, W alone, joints and limits."""
 FAILED = ("diverged", "crashed")
 """Ends after which a comparison is not a success."""
-
-Progress = Callable[[int, int, str], None]
 
 
 @dataclass(frozen=True)

@@ -6,7 +6,7 @@ import multiprocessing
 import os
 import signal
 import threading
-from collections.abc import Callable, Sequence
+from collections.abc import Sequence
 from concurrent.futures import FIRST_EXCEPTION, ProcessPoolExecutor, wait
 from concurrent.futures.process import BrokenProcessPool
 from multiprocessing.connection import wait as wait_for
@@ -14,12 +14,11 @@ from typing import Any
 
 from stickslip import jit
 from stickslip.errors import StickslipError
+from stickslip.experiments.progress import Progress
 from stickslip.experiments.solver_runs import RunRecord, RunSpec, record_run
 
 POLL = 0.3
 """[s] between looks at how far the processes are."""
-
-Progress = Callable[[int, int, str], None]
 
 _shared: dict[str, Any] = {}
 """In a worker: the counter of steps done and the sign to stop."""

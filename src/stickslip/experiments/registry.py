@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from importlib import import_module
 from pathlib import Path
@@ -10,12 +10,10 @@ from types import MappingProxyType
 from typing import TYPE_CHECKING
 
 from stickslip.errors import InputError
+from stickslip.experiments.progress import Progress
 
 if TYPE_CHECKING:
     from stickslip.experiments.report import Report
-
-Progress = Callable[[int, int, str], None]
-"""Told how many steps are done, of how many, and what is under way."""
 
 
 @dataclass(frozen=True)
@@ -49,7 +47,7 @@ _PAPERS = (
     Paper(
         "erleben2017",
         "Rigid Body Contact Problems using Proximal Operators: r-factor strategies, Gauss-Seidel against Jacobi",
-        "stickslip.experiments.erleben2017",
+        "stickslip.experiments.erleben2017.experiment",
         MappingProxyType(
             {
                 "fig4": "convergence and outcomes of blocked, global and local r-factors on five scenes",
@@ -65,7 +63,7 @@ _PAPERS = (
     Paper(
         "han2023",
         "A Convex Formulation of Frictional Contact between Rigid and Deformable Bodies: SAP on soft bodies",
-        "stickslip.experiments.han2023",
+        "stickslip.experiments.han2023.experiment",
         MappingProxyType(
             {
                 "table1": "unknowns, realtime rate and constraints of arch, press, gripper, chain and ring",
@@ -80,7 +78,7 @@ _PAPERS = (
     Paper(
         "lee2023",
         "Large-Dimensional Multibody Dynamics Simulation Using Contact Nodalization and Diagonalization: COND",
-        "stickslip.experiments.lee2023",
+        "stickslip.experiments.lee2023.experiment",
         MappingProxyType(
             {
                 "table1": "a pushed box on virtual nodes and on springs: errors against the closed form",
@@ -102,7 +100,7 @@ _PAPERS = (
     Paper(
         "macklin2019",
         "Non-Smooth Newton Methods for Deformable Multi-Body Dynamics: scaling, solvers, soft bodies, accuracy, time",
-        "stickslip.experiments.macklin2019",
+        "stickslip.experiments.macklin2019.experiment",
         MappingProxyType(
             {
                 "fig6": "compliance W and error of friction over the force, for both NCP functions",
@@ -120,7 +118,7 @@ _PAPERS = (
     Paper(
         "todorov2010",
         "Implicit nonlinear complementarity: iterations on balls in a cube, shock propagation",
-        "stickslip.experiments.todorov2010",
+        "stickslip.experiments.todorov2010.experiment",
         MappingProxyType(
             {
                 "table1": "iterations and accepted Newton points, friction 0.1 to 2, 5 to 15 balls, cold starts",

@@ -127,6 +127,11 @@ def report_text(report: Report) -> str:
     return "\n".join(lines) + "\n"
 
 
+def listed(options: Mapping[str, Any]) -> str:
+    """Options as words for settings."""
+    return ", ".join(f"{name}={value}" for name, value in options.items())
+
+
 def _table(header: Sequence[str], rows: Iterable[Sequence[Any]]) -> list[str]:
     """Lines of a Markdown table; None becomes a dash."""
     lines = ["| " + " | ".join(header) + " |", "|" + "---|" * len(header)]

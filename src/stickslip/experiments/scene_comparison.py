@@ -21,6 +21,7 @@ from typing import Any, NamedTuple
 from stickslip.errors import DivergenceError, InputError, StickslipError
 from stickslip.experiments.comparison import COMPILING, FAILED, warm_up
 from stickslip.experiments.limited_worker import LimitedWorker, TimeUp, check_sendable
+from stickslip.experiments.progress import Progress
 from stickslip.experiments.solver_timing import shortened
 from stickslip.scenes.parameters import Value
 from stickslip.scenes.registry import find_scene
@@ -36,9 +37,6 @@ OWN_FORMS = ("summary", "course")
 """Fields of a row that JSON shows in another form, or not at all."""
 PREFIX = "solver."
 """Of settings that are for solvers."""
-
-Progress = Callable[[int, int, str], None]
-"""Told how many steps are done, of how many, and what is under way."""
 
 
 @dataclass(frozen=True)

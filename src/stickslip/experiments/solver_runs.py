@@ -15,11 +15,11 @@ from stickslip.arrays import Array, Bools, LongInts
 from stickslip.contact.problem import ContactProblem
 from stickslip.errors import DivergenceError
 from stickslip.experiments.wrapped_solver import Wrapped
+from stickslip.model.stepping import Stepping
 from stickslip.scenes.registry import find_scene
 from stickslip.simulation import Simulation
 from stickslip.solvers.protocol import Relinearise, Solution
 from stickslip.solvers.registry import make_solver
-from stickslip.stepping import Stepping
 
 Vector = Array
 
@@ -146,7 +146,7 @@ def record_run(spec: RunSpec, tell: Callable[[int], None] = lambda steps: None) 
             failure, done = str(error), done - 1
             break
         solution, certificate = result.solution, result.certificate
-        fastest = float(np.abs(result.state.v).max(initial=0.0))
+        fastest = float(np.abs(result.state.body_velocity).max(initial=0.0))
         if fastest > BLOWN_UP:
             failure, done = f"step {done}: a body moves at {fastest:.1e} m/s or rad/s", done - 1
             break

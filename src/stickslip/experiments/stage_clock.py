@@ -15,23 +15,26 @@ from typing import Any
 
 OTHER = "other"
 STAGES: Mapping[str, tuple[str, ...]] = {
-    "geometry": ("stickslip.simulation:contacts_of_step", "stickslip.soft_linearisation:find_soft_contacts"),
-    "elements": ("stickslip.dynamics.soft_bodies:momentum",),
+    "geometry": (
+        "stickslip.constraints.registry:contacts_of_step",
+        "stickslip.constraints.registry:find_soft_contacts",
+    ),
+    "elements": ("stickslip.bodies.soft.momentum:momentum",),
     "Cholesky and Schur": (
-        "stickslip.soft_linearisation:parts_ending_with",
+        "stickslip.bodies.soft.kind:parts_ending_with",
         "stickslip.linalg.block_factors:BlockFactors.__init__",
         "stickslip.linalg.block_factors:BlockFactors.solve",
         "stickslip.contact.problem:participating",
         "stickslip.contact.participating:Participating.extended",
     ),
     "SAP, factorisations": (
-        "stickslip.solvers.sap:structure_of",
-        "stickslip.solvers.sap:base_of",
-        "stickslip.solvers.sap:factorised",
-        "stickslip.solvers.sap:solve",
+        "stickslip.solvers.sap.sap:structure_of",
+        "stickslip.solvers.sap.sap:base_of",
+        "stickslip.solvers.sap.sap:factorised",
+        "stickslip.solvers.sap.sap:solve",
     ),
-    "SAP, all else": ("stickslip.solvers.sap:Sap.solve",),
-    "certificate": ("stickslip.simulation:certify",),
+    "SAP, all else": ("stickslip.solvers.sap.sap:Sap.solve",),
+    "certificate": ("stickslip.step:certify",),
 }
 """Functions by stage, as module:name where they are looked up. Elements: forces, stiffness and their sum A. Cholesky
 and Schur: orders of elimination, factors of A, free motion (eq. 10), A^ with its inverse (eq. 16), and eq. 15."""

@@ -6,7 +6,8 @@ import numpy as np
 
 from stickslip.arrays import Array
 from stickslip.jit import kernel
-from stickslip.linalg.vec3 import cross, load3, quat_integrate, sub
+from stickslip.linalg.vec3 import load3, quat_integrate
+from stickslip.linalg.vec3_motion import point_velocity as point_velocity  # noqa: PLC0414  (beside the poses)
 
 
 def advance(q: Array, v: Array, h: float) -> Array:
@@ -14,14 +15,6 @@ def advance(q: Array, v: Array, h: float) -> Array:
     q_out = np.empty_like(q)
     advance_all(q, v, h, q_out)
     return q_out
-
-
-@kernel
-def point_velocity(q, v, i, point):
-    """Velocity of a world point that moves with body i."""
-    arm = sub(point, load3(q, i))
-    turn = cross((v[i, 3], v[i, 4], v[i, 5]), arm)
-    return v[i, 0] + turn[0], v[i, 1] + turn[1], v[i, 2] + turn[2]
 
 
 @kernel

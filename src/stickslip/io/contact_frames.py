@@ -19,10 +19,10 @@ import numpy as np
 from numpy.typing import NDArray
 
 from stickslip.arrays import Array, Ints, LongInts
-from stickslip.contact_report import contacts_of
+from stickslip.certify.contact_report import contacts_of
 from stickslip.io.growing_dataset import GrowingDataset
 from stickslip.io.recording_file import RecordingFile
-from stickslip.model import Model
+from stickslip.model.model import Model
 from stickslip.simulation import StepResult
 
 GROUP = "contacts"

@@ -28,6 +28,7 @@ from stickslip.linalg.given_inverse import GivenInverse
 from stickslip.linalg.inertia import Inertia
 from stickslip.linalg.soft_blocks import SoftPart, SparseBlocks, part_of, plan_ending_with
 from stickslip.reading import ROOM, SHARE
+from stickslip.workspace import Workspace
 
 WHOLE = ("start", "data_start", "indices", "indptr", "diagonal")
 """Fields of whole numbers."""
@@ -77,10 +78,10 @@ def _read_sparse(data: dict[str, NDArray[Any]], name: str) -> SparseBlocks:
     check_pattern(name, pattern, start)
     if (np.diff(start) == 0).any():
         raise InputError(f"{name}.part_start has a part without nodes")
-    parts, factors = [], 0
+    parts, factors, workspace = [], 0, Workspace()
     for k, last in enumerate(_last_nodes(data, name, start)):
         part = part_of(pattern, int(start[k]), int(start[k + 1]))
-        parts.append(part._replace(plan=plan_ending_with(part, last)))
+        parts.append(part._replace(plan=plan_ending_with(part, last, workspace)))
         factors += _factor_bytes(parts[-1])
     held = sum(array.nbytes for array in data.values())
     if factors > ROOM + SHARE * held:
@@ -88,7 +89,7 @@ def _read_sparse(data: dict[str, NDArray[Any]], name: str) -> SparseBlocks:
             f"{name} would take {factors / 2**20:.0f} MB once it is factorised; a problem of its size may take "
             f"{(ROOM + SHARE * held) / 2**20:.0f} MB"
         )
-    return SparseBlocks(tuple(parts), numbers(data, f"{name}.data"), pattern)
+    return SparseBlocks(tuple(parts), numbers(data, f"{name}.data"), pattern, workspace)
 
 
 def check_inertia(name: str, A: Inertia) -> list[str]:

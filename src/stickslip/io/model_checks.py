@@ -13,7 +13,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from stickslip.arrays import Bools
-from stickslip.model import Model
+from stickslip.model.model import Model
 
 Length = int | str
 """A length: a number, a letter that is the same wherever it stands, or a letter and one more ("h+1")."""
@@ -21,7 +21,7 @@ Rule = tuple[str, tuple[Length, ...], tuple[Length, Length] | None]
 """Type; shape; lowest and first too high value, where it has such."""
 
 MODEL: dict[str, Rule] = {
-    "body_kind": ("i4", ("b",), (0, 3)),
+    "body_kind": ("i4", ("b",), (0, 4)),
     "mass": ("f8", ("b",), None),
     "inertia": ("f8", ("b", 3, 3), None),
     "centre": ("f8", ("b", 3), None),

@@ -2,22 +2,24 @@
 
 from __future__ import annotations
 
-from dataclasses import fields, is_dataclass
+from dataclasses import fields, is_dataclass, replace
 from typing import Any
 
 import h5py
 import numpy as np
 
 from stickslip.arrays import Bools
+from stickslip.bodies.registry import frame_poses, frame_velocities
 from stickslip.geometry.hull import HullTables
 from stickslip.geometry.mesh_tables import MeshTables
 from stickslip.io.model_checks import check_model
-from stickslip.joint_tables import JointTables, no_joints
 from stickslip.linalg.block_matrix import BlockPattern
-from stickslip.materials import PairTables
-from stickslip.model import Model
-from stickslip.soft_description import Cavity, HeldNodes
-from stickslip.soft_tables import ElementTables, SoftTables, SurfaceTables, soft_tables
+from stickslip.model.joint_tables import JointTables, no_joints
+from stickslip.model.model import FRAME, Model
+from stickslip.model.soft_tables import ElementTables, SoftTables, SurfaceTables, soft_tables
+from stickslip.model.state import initial_state
+from stickslip.scene.materials import PairTables
+from stickslip.scene.soft_body import Cavity, HeldNodes
 
 TABLES: dict[str, Any] = {
     "hulls": HullTables, "meshes": MeshTables, "pairs": PairTables, "joints": JointTables,
@@ -33,14 +35,36 @@ HAS_MOTION = "has_motion"
 
 
 def write_model(group: h5py.Group, model: Model) -> None:
-    """Write every field of a model into an empty group; ``soft`` is absent where it has no soft bodies."""
+    """Write every field of a model into an empty group; ``soft`` is absent where it has no soft bodies.
+
+    Kinds from outside the package cannot be stored: their frames are, as bodies that stand still unless a frame of the
+    recording says otherwise.
+    """
+    model = _with_all_frames(model)
     for item in fields(Model):
         value = getattr(model, item.name)
+        if item.name == "others":
+            continue
         if item.name == "motions":
             bodies = range(model.body_count)
             group.create_dataset(HAS_MOTION, data=np.array([body in value for body in bodies], dtype=bool))
         elif item.name != "soft" or model.soft.count:
             _write(group, item.name, value)
+
+
+def _with_all_frames(model: Model) -> Model:
+    """The model with poses, velocities and forces at time zero of all frames, not of rigid bodies alone."""
+    if not model.others:
+        return model
+    state = initial_state(model)
+    frames = np.zeros((model.body_count - model.rigid_count, 6))
+    return replace(
+        model,
+        block=np.where(model.body_kind == FRAME, -1, model.block).astype(np.int32),
+        q_start=frame_poses(model, state),
+        v_start=frame_velocities(model, state),
+        force_start=np.concatenate([model.force_start, frames]),
+    )
 
 
 def read_model(group: h5py.Group) -> tuple[Model, Bools]:
@@ -56,6 +80,8 @@ def read_model(group: h5py.Group) -> tuple[Model, Bools]:
         elif item.name == "motions":
             has_motion = group[HAS_MOTION][()]
             values[item.name] = {}
+        elif item.name == "others":
+            continue
         elif item.name == "soft" and "soft" not in group:
             values[item.name] = soft_tables((), np.zeros((0, 7)))
         else:

@@ -9,8 +9,8 @@ import h5py
 import numpy as np
 from numpy.typing import DTypeLike, NDArray
 
-from stickslip.certificate import Certificate
-from stickslip.energy_ledger import EnergyLedger
+from stickslip.certify.certificate import Certificate
+from stickslip.certify.energy_ledger import EnergyLedger
 from stickslip.io.growing_dataset import GrowingDataset
 
 CERTIFICATE = tuple(item.name for item in fields(Certificate) if item.name != "energy")

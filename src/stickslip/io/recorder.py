@@ -1,6 +1,6 @@
 """Writing recordings: what a run did, in one HDF5 file that can be read while it grows and after a kill.
 
-Layout of version 2 (n frames, nb bodies, nj joints):
+Layout of version 3 (n frames, nb bodies, nj joints):
 
     attributes            format, version, stickslip_version, scene, parameters, solver, solver_options, stepping
                           (the last four but the name as JSON), gravity, every
@@ -9,17 +9,18 @@ Layout of version 2 (n frames, nb bodies, nj joints):
     model/                every field of Model; has_motion in the place of the motions, which are functions
     time, iterations      (n,)
     loaded                (n,) whether kernels were compiled or loaded during the step, which its timings then include
-    q, v                  (n, nb, 7), (n, nb, 6) as in State, after each recorded step
-    force, force_row      (m, nb, 6), (n,) the force of frame f is force[force_row[f]]
+    q, v                  (n, nb, 7), (n, nb, 6) State.body_pose and body_velocity, after each recorded step
+    force, force_row      (m, nb, 6), (n,) Control.body_force in frame f is force[force_row[f]]
     joint_broken, joint_impulse                 (n, nj), (n, rows) where there are joints
     certificate, energy, timings                (n,) records with a field for each number
     contacts/...          io/contact_frames.py
     soft/...              nodes and elements of soft bodies: io/soft_frames.py
-    final_state/...       every field of State, so that a run can go on bit for bit
+    final_state/...       every array of State and, as control_..., of Control, so that a run can go on bit for bit
     state_digest
 
-Version 1 had a force for every frame, a dataset for each number, friction and torsion for every contact, no joints, and
-could not be read before it was whole.
+Version 2 had the arrays of State in final_state by the names of their parts, with q (nb, 7) and v (nb, 6), and what is
+in Control now among them. Version 1 had a force for every frame, a dataset for each number, friction and torsion for
+every contact, no joints, and could not be read before it was whole.
 
 A file is written as FILE.partial, in HDF5's single-writer-multiple-readers mode, in which its structure is sound at all
 times. About every second all that waits is written and flushed, and only then the mark says so: whatever a kill leaves
@@ -31,7 +32,7 @@ from __future__ import annotations
 import json
 import os
 import time
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from contextlib import ExitStack, contextmanager
 from dataclasses import fields, is_dataclass
 from operator import attrgetter
@@ -40,10 +41,12 @@ from typing import Any
 
 import h5py
 import numpy as np
+from numpy.typing import NDArray
 
 import stickslip
 from stickslip import checks, jit
 from stickslip.arrays import Array
+from stickslip.bodies.registry import frame_poses, frame_velocities
 from stickslip.errors import FileError, InputError
 from stickslip.files import PARTIAL
 from stickslip.io import commit_mark
@@ -54,15 +57,21 @@ from stickslip.io.number_table import CERTIFICATE, ENERGY, TIMINGS, NumberTable,
 from stickslip.io.partial_file import partial_file
 from stickslip.io.soft_frames import SoftFrames
 from stickslip.io.state_group import create_state, write_state
+from stickslip.model.model import Model
+from stickslip.model.state import DTYPES, State
 from stickslip.simulation import Simulation, StepResult
-from stickslip.state import DTYPES
 
-FORMAT, VERSION = "stickslip-recording", 2
+FORMAT, VERSION = "stickslip-recording", 3
 TABLES: dict[str, Any] = {
     "time": "f8", "iterations": "i4", "force_row": "i8", "certificate": record_type(CERTIFICATE),
     "energy": record_type(ENERGY), "timings": record_type(TIMINGS), "loaded": "?",
 }  # fmt: skip
 """Numbers of every frame and their types."""
+ROWS: dict[str, Callable[[Model, State], NDArray[Any]]] = {
+    "q": frame_poses, "v": frame_velocities, "joint_broken": lambda _, state: state.joint_broken,
+    "joint_impulse": lambda _, state: state.joint_impulse,
+}  # fmt: skip
+"""Which rows of a state each array of frames has."""
 _CERTIFICATE_ROW, _ENERGY_ROW = attrgetter(*CERTIFICATE), attrgetter(*ENERGY)
 COMMIT_SECONDS = 1.0
 """Most time [s] that a frame waits to be safe from a kill, as long as steps are shorter."""
@@ -186,20 +195,25 @@ class Recorder:
         self._soft = None
         if model.soft.count:
             self._soft = SoftFrames(file, model, self.simulation.stepping, self.elements)
-        create_state(file, self.simulation.state)
+        create_state(file, self.simulation.state, self.simulation.control)
+
+    def _frame_forces(self, result: StepResult) -> Array:
+        """Forces (nb, 6) of the user on frames; those on frames of other kinds are not told by frame."""
+        force, model = result.control.body_force, self.simulation.model
+        return np.concatenate([force, np.zeros((model.body_count - len(force), 6))]) if model.others else force
 
     def _record(self, result: StepResult) -> None:
         """Append one frame."""
         state, certificate, timings = result.state, result.certificate, result.timings
         for name, dataset in self._states.items():
-            dataset.append(getattr(state, name)[None])
+            dataset.append(ROWS[name](self.simulation.model, state)[None])
         self._contacts.append(result)
         if self._soft is not None:
-            self._soft.append(state)
+            self._soft.append(state, result.control.node_force)
         rows = (
             state.time,
             result.solution.iterations,
-            self._force.append_changed(state.force),
+            self._force.append_changed(self._frame_forces(result)),
             _CERTIFICATE_ROW(certificate),
             _ENERGY_ROW(certificate.energy),
             tuple(timings.get(name, np.nan) for name in TIMINGS),
@@ -225,7 +239,8 @@ class Recorder:
         if self._last is not None and self._steps % self.every:
             self._record(self._last)
         self._commit()
-        write_state(self._file, self.simulation.state if self._last is None else self._last.state)
+        end = self.simulation if self._last is None else self._last
+        write_state(self._file, end.state, end.control)
         self._file.flush()
         self._complete[()] = True
 

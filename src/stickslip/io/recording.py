@@ -17,7 +17,6 @@ from numpy.typing import NDArray
 
 from stickslip import checks
 from stickslip.arrays import Array, Bools, Ints, LongInts
-from stickslip.body_description import handle_fits
 from stickslip.errors import FileError, InputError
 from stickslip.io.contact_frames import ContactReader
 from stickslip.io.contact_frames import RecordedContacts as RecordedContacts  # noqa: PLC0414
@@ -29,13 +28,15 @@ from stickslip.io.recorder import Recorder as Recorder  # noqa: PLC0414  (both e
 from stickslip.io.recording_file import RecordingFile
 from stickslip.io.soft_frames import ELEMENT_FIELDS, SOFT, read_elements
 from stickslip.io.state_group import read_state
-from stickslip.model import Model
+from stickslip.model.control import Control
+from stickslip.model.model import Model
+from stickslip.model.state import State
 from stickslip.names import shown, visible
-from stickslip.soft_description import SoftBody
-from stickslip.soft_reading import ElementReport, body_elements
-from stickslip.state import State
+from stickslip.reading_state import ElementReport, body_elements
+from stickslip.scene.body import handle_fits
+from stickslip.scene.soft_body import SoftBody
 
-VERSIONS = (1, VERSION)
+VERSIONS = (1, 2, VERSION)
 """Versions that can be read."""
 KINDS = {"time": "f", "iterations": "iu", "loaded": "b"}
 """Kinds of numbers that a frame has one of."""
@@ -62,7 +63,7 @@ class Recording:
     every: int
     """Steps from one frame to the next."""
     state_digest: str | None
-    """Digest of ``final_state``."""
+    """Digest of ``final_state``, as the stickslip that wrote the file computed it."""
     model: Model
     """The model without its prescribed motions, which are functions."""
     has_motion: Bools
@@ -70,9 +71,9 @@ class Recording:
     time: Array
     """(n,) [s]"""
     q: FrameArray
-    """(n, nb, 7) [m] and (w, x, y, z)."""
+    """(n, nb, 7) [m] and (w, x, y, z): State.body_pose."""
     v: FrameArray
-    """(n, nb, 6) [m/s] and [rad/s]."""
+    """(n, nb, 6) [m/s] and [rad/s]: State.body_velocity."""
     force: FrameArray
     """(n, nb, 6) [N] and [N m] of the user."""
     node_position: FrameArray
@@ -100,6 +101,8 @@ class Recording:
     False in files from before it was recorded."""
     final_state: State | None
     """With which the run can go on bit for bit; None unless the recording is complete."""
+    final_control: Control | None
+    """What the user applied in the last step; ``sim.restore(recording.final_state, recording.final_control)``."""
     file: RecordingFile
     contact_reader: ContactReader
 
@@ -186,7 +189,7 @@ def _check_format(file: h5py.File, path: Path) -> int:
         )
     version = _whole(file.attrs, "version")
     if version not in VERSIONS:
-        known = " and ".join(map(str, VERSIONS))
+        known = f"{VERSIONS[0]} to {VERSIONS[-1]}"
         raise FileError(f"recording {path} has version {version}; this stickslip reads versions {known}")
     return version
 
@@ -258,7 +261,7 @@ def _read(file: h5py.File, recording_file: RecordingFile, complete: bool, frames
     _plausible(path, "time", numbers("time"))
     bodies, nodes, joints = model.body_count, model.soft.node_count, model.joints
     none = None if SOFT in file else np.broadcast_to(0.0, (frames, 0, 3))
-    state, digest = read_state(file) if complete else (None, None)
+    state, control, digest = read_state(file, model.layout) if complete else (None, None, None)
     stepping, every = _options(attributes, "stepping"), _whole(attributes, "every")
     dt = stepping["dt"]
     if not isinstance(dt, int | float) or not 0.0 < dt < np.inf or every < 1:
@@ -294,6 +297,7 @@ def _read(file: h5py.File, recording_file: RecordingFile, complete: bool, frames
         timings=read_numbers(file["timings"], TIMINGS, frames),
         loaded=numbers("loaded") if "loaded" in file else np.zeros(frames, dtype=bool),
         final_state=state,
+        final_control=control,
         file=recording_file,
         contact_reader=contacts,
     )

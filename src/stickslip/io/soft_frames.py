@@ -22,10 +22,10 @@ from numpy.typing import NDArray
 from stickslip.arrays import Array
 from stickslip.io.growing_dataset import GrowingDataset
 from stickslip.io.number_table import NumberTable
-from stickslip.model import Model
-from stickslip.soft_reading import ElementReport, element_report
-from stickslip.state import State
-from stickslip.stepping import Stepping
+from stickslip.model.model import Model
+from stickslip.model.state import State
+from stickslip.model.stepping import Stepping
+from stickslip.reading_state import ElementReport, element_report
 
 SOFT = "soft"
 NODE_FIELDS = ("node_position", "node_velocity", "node_force")
@@ -49,11 +49,11 @@ class SoftFrames:
                 name: GrowingDataset(inner, name, (count, *shape), "f4") for name, shape in ELEMENT_FIELDS.items()
             }
 
-    def append(self, state: State) -> None:
-        """Add one frame."""
+    def append(self, state: State, node_force: Array) -> None:
+        """Add one frame, in which the user applied node_force (nn, 3) [N]."""
         self._nodes["node_position"].append(state.node_position[None])
         self._nodes["node_velocity"].append(state.node_velocity[None])
-        self._force_row.append(self._nodes["node_force"].append_changed(state.node_force))
+        self._force_row.append(self._nodes["node_force"].append_changed(node_force))
         if self._elements:
             report = element_report(self._model, state, self._stepping)
             for name, dataset in self._elements.items():

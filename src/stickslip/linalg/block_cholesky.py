@@ -24,7 +24,7 @@ from stickslip.errors import DivergenceError, InputError
 from stickslip.linalg.elimination import Symbolic, analyse, with_last
 from stickslip.linalg.lapack import routines
 from stickslip.linalg.multifrontal import CACHED, SQUARED, factorise_panels
-from stickslip.linalg.storage import give_back, take
+from stickslip.linalg.storage import Storage
 from stickslip.linalg.threads import one_blas_thread
 from stickslip.linalg.triangular import extend_upwards, gather_squares, solve_lower, solve_upper
 
@@ -42,10 +42,12 @@ class Factor:
     """squares of panels before they were factorised, for the Schur complement"""
     failed: int = -1
     """the node at whose pivot the matrix turned out not to be positive definite, or -1"""
+    storage: Storage | None = None
+    """where the panels came from and go to"""
 
     def __del__(self) -> None:
-        if "values" in self.__dict__ and sys is not None and not sys.is_finalizing():
-            give_back([self.__dict__.pop("values")])
+        if self.__dict__.get("storage") is not None and sys is not None and not sys.is_finalizing():
+            self.__dict__["storage"].give_back([self.__dict__.pop("values")])
 
     @property
     def positive(self) -> bool:
@@ -53,23 +55,27 @@ class Factor:
         return self.failed < 0
 
 
-def factorise(symbolic: Symbolic, data: Array, reuse: Factor | None = None) -> Factor:
+def factorise(symbolic: Symbolic, data: Array, reuse: Factor | None = None, storage: Storage | None = None) -> Factor:
     """L of the matrix with the blocks ``data`` (nnzb, 3, 3), symmetric, in the order of the pattern.
 
     ``reuse``: a factor of the same pattern that is needed no longer; its storage is overwritten and returned, which
-    saves the time of the operating system for fresh memory. ``Factor.positive`` is False where a pivot is not positive.
+    saves the time of the operating system for fresh memory; ``storage`` does so for factors of any pattern.
+    ``Factor.positive`` is False where a pivot is not positive.
     """
     if data.shape != (symbolic.entry_count, 3, 3):
         raise InputError(f"data has the shape {data.shape}; the pattern needs {(symbolic.entry_count, 3, 3)}")
     if reuse is not None and reuse.symbolic is not symbolic:
         raise InputError("reuse is a factor of another pattern")
-    factor = reuse or Factor(symbolic, take(symbolic.value_count), np.empty(symbolic.sizes.kept))
+    from_where = storage or Storage()
+    factor = reuse or Factor(
+        symbolic, from_where.take(symbolic.value_count), np.empty(symbolic.sizes.kept), storage=storage
+    )
     flat = np.ascontiguousarray(data, np.float64).reshape(-1)
-    work = [take(symbolic.sizes.work)]
+    work = [from_where.take(symbolic.sizes.work)]
     sizes = symbolic.sizes
     with _blas(sizes.largest_panel > CACHED or sizes.largest_below > SQUARED):
         column = factorise_panels(symbolic.panels, flat, routines(), work[0], factor.kept, factor.values)
-    give_back(work)
+    from_where.give_back(work)
     factor.failed = int(symbolic.order[column]) if column >= 0 else -1
     return factor
 

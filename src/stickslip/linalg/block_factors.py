@@ -18,6 +18,7 @@ from stickslip.linalg import block_cholesky, pardiso
 from stickslip.linalg.block_matrix import BlockPattern
 from stickslip.linalg.elimination import Symbolic
 from stickslip.linalg.pardiso import PardisoSymbolic
+from stickslip.linalg.storage import Storage
 
 BACKENDS: dict[str, ModuleType] = {"own": block_cholesky, "mkl": pardiso}
 """Who factorises: modules with analyse, with_last, factorise, solve, schur, extended."""
@@ -40,9 +41,9 @@ def choose_backend(name: str) -> None:
 class BlockFactors:
     """A factorised matrix of n block rows."""
 
-    def __init__(self, plan: Plan, data: Array) -> None:
+    def __init__(self, plan: Plan, data: Array, storage: Storage | None = None) -> None:
         self.backend = _backend_of(plan)
-        self.factor = self.backend.factorise(plan, data)
+        self.factor = self.backend.factorise(plan, data, None, storage)
         if not self.factor.positive:
             raise DivergenceError(
                 f"soft body: the matrix of a step is not positive definite at free node {self.factor.failed}; a "

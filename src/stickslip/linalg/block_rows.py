@@ -48,17 +48,22 @@ class BlockRows(_Arrays):
         """Whether every column block has six unknowns: contacts and joints of rigid bodies."""
         return bool(all_sized(self.column_start, 6))
 
-    @property
+    @cached_property
+    def is_identity(self) -> bool:
+        """Whether it is known that J = I."""
+        return False
+
+    @cached_property
     def block_count(self) -> int:
         """Number of constraint blocks n."""
         return len(self.row_start) - 1
 
-    @property
+    @cached_property
     def row_count(self) -> int:
         """Number of rows m."""
         return int(self.row_start[-1])
 
-    @property
+    @cached_property
     def column_count(self) -> int:
         """Number of unknown velocities."""
         return int(self.column_start[-1])
@@ -76,12 +81,13 @@ def rigid_contacts(rows: BlockRows) -> Array | None:
 
 def apply(rows: BlockRows, v: Array) -> Array:
     """J v, shape (m,)."""
-    u = np.zeros(rows.row_count)
-    entries = rigid_contacts(rows)
-    if entries is not None:
-        apply_contacts(rows.entry_start, rows.entry_column, entries, v.reshape(-1, 6), u.reshape(-1, entries.shape[1]))
+    u = np.zeros(int(rows.row_start[-1]))
+    height = rows.contact_height
+    if height:
+        entries = rows.data.reshape(-1, height, 6)
+        apply_contacts(rows.entry_start, rows.entry_column, entries, v.reshape(-1, 6), u.reshape(-1, height))
     elif rows.over_bodies:
-        _apply_bodies(rows, rows.data.reshape(-1, 6), v.reshape(-1, 6), u)
+        apply_bodies(rows, rows.data.reshape(-1, 6), v.reshape(-1, 6), u)
     else:
         _apply(rows, v, u)
     return u
@@ -89,13 +95,13 @@ def apply(rows: BlockRows, v: Array) -> Array:
 
 def apply_transpose(rows: BlockRows, lam: Array) -> Array:
     """J^T lam, shape (number of unknowns,)."""
-    f = np.zeros(rows.column_count)
-    entries = rigid_contacts(rows)
-    if entries is not None:
-        lam_of = lam.reshape(-1, entries.shape[1])
-        act_contacts(rows.entry_start, rows.entry_column, entries, lam_of, f.reshape(-1, 6))
+    f = np.zeros(int(rows.column_start[-1]))
+    height = rows.contact_height
+    if height:
+        entries = rows.data.reshape(-1, height, 6)
+        act_contacts(rows.entry_start, rows.entry_column, entries, lam.reshape(-1, height), f.reshape(-1, 6))
     elif rows.over_bodies:
-        _act_bodies(rows, rows.data.reshape(-1, 6), lam, f.reshape(-1, 6))
+        act_bodies(rows, rows.data.reshape(-1, 6), lam, f.reshape(-1, 6))
     else:
         _apply_transpose(rows, lam, f)
     return f
@@ -157,7 +163,9 @@ def identity(row_start: Ints) -> BlockRows:
     ones = np.zeros(int(data_start[-1]))
     inside = np.arange(int(row_start[-1])) - np.repeat(row_start[:-1], height)
     ones[np.repeat(data_start[:-1], height) + inside * (np.repeat(height, height) + 1)] = 1.0
-    return BlockRows(row_start, each, each[:-1].copy(), data_start, ones, row_start)
+    rows = BlockRows(row_start, each, each[:-1].copy(), data_start, ones, row_start)
+    rows.__dict__["is_identity"] = True
+    return rows
 
 
 def to_dense(rows: BlockRows) -> Array:
@@ -273,7 +281,7 @@ def act_contacts(entry_start, entry_column, entries, lam, f_out):
 
 
 @kernel
-def _apply_bodies(rows, data, v, u_out):
+def apply_bodies(rows, data, v, u_out):
     """u_out += J v for blocks of any height between rigid bodies; data (rows of all entries, 6), v (nb, 6)."""
     for c in range(rows.row_start.shape[0] - 1):
         for e in range(rows.entry_start[c], rows.entry_start[c + 1]):
@@ -287,7 +295,7 @@ def _apply_bodies(rows, data, v, u_out):
 
 
 @kernel
-def _act_bodies(rows, data, lam, f_out):
+def act_bodies(rows, data, lam, f_out):
     """f_out += J^T lam for blocks of any height between rigid bodies; f_out (nb, 6)."""
     for c in range(rows.row_start.shape[0] - 1):
         for e in range(rows.entry_start[c], rows.entry_start[c + 1]):

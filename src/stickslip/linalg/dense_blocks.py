@@ -8,7 +8,6 @@ import numpy as np
 
 from stickslip.arrays import Array, Ints
 from stickslip.jit import kernel
-from stickslip.linalg import block_rows
 from stickslip.linalg.block_rows import BlockRows, all_sized, summed
 from stickslip.linalg.small_inverse import invert_small
 from stickslip.linalg.sparse_blocks import to_sparse
@@ -45,11 +44,11 @@ class DenseBlocks(NamedTuple):
 
     def solve(self, f: Array) -> Array:
         """A^-1 f."""
-        return product(self, self.inverse, f, self.uniform)
+        return product(self, self.inverse, f)
 
     def apply(self, v: Array) -> Array:
         """A v."""
-        return product(self, self.data, v, self.uniform)
+        return product(self, self.data, v)
 
     def matrix(self) -> csr_array:
         """A as a sparse matrix (unknowns, unknowns)."""
@@ -93,23 +92,23 @@ class DenseBlocks(NamedTuple):
     def response(self, J: BlockRows) -> BlockRows:
         """J A^-1, which has the entries of J."""
         data = np.empty_like(J.data)
-        entries = block_rows.rigid_contacts(J)
-        if entries is not None:
-            inverse, answers = self.inverse.reshape(-1, 6, 6), data.reshape(entries.shape)
-            _response_contacts(J.entry_column, entries, inverse, answers)
+        height = J.contact_height
+        if height:
+            inverse, shape = self.inverse.reshape(-1, 6, 6), (-1, height, 6)
+            _response_contacts(J.entry_column, J.data.reshape(shape), inverse, data.reshape(shape))
         else:
             _response(J, self.data_start, self.inverse, data)
         return J._replace(data=data)
 
     def mobility(self, J: BlockRows) -> Array:
         """diag J A^-1 J^T (m,)."""
-        found = np.zeros(J.row_count)
-        entries = block_rows.rigid_contacts(J)
-        if entries is not None:
-            inverse = self.inverse.reshape(-1, 6, 6)
-            _mobility_contacts(J.entry_start, J.entry_column, entries, inverse, found.reshape(-1, entries.shape[1]))
+        found = np.zeros(int(J.row_start[-1]))
+        height = J.contact_height
+        if height:
+            inverse, entries = self.inverse.reshape(-1, 6, 6), J.data.reshape(-1, height, 6)
+            contact_mobility(J.entry_start, J.entry_column, entries, inverse, found.reshape(-1, height))
         else:
-            _mobility(J, self.data_start, self.inverse, found)
+            block_mobility(J, self.data_start, self.inverse, found)
         return found
 
 
@@ -131,10 +130,11 @@ def node_blocks(blocks: Array) -> DenseBlocks:
     return equal_blocks(blocks, inverse.reshape(blocks.shape))
 
 
-def product(blocks: DenseBlocks, data: Array, x: Array, uniform: int) -> Array:
-    """Blocks in ``data`` times x; ``uniform``: unknowns of every block, or 0 where they differ."""
-    y = np.zeros(len(x))
-    if uniform == BODY and len(x) == BODY * (len(blocks.start) - 1):
+def product(blocks: DenseBlocks, data: Array, x: Array) -> Array:
+    """Blocks in ``data`` times x."""
+    y, count = np.zeros(len(x)), len(blocks.start) - 1
+    # blocks whose sizes add up to 6 n, and their squares to 36 n, are all of six
+    if len(x) == BODY * count and len(data) == BODY * BODY * count:
         rigid_product(data.reshape(-1, 6, 6), x.reshape(-1, 6), y.reshape(-1, 6))
     else:
         _block_product(blocks.start, blocks.data_start, data, x, y)
@@ -144,7 +144,7 @@ def product(blocks: DenseBlocks, data: Array, x: Array, uniform: int) -> Array:
 def rigid_inverses(blocks: DenseBlocks) -> Array | None:
     """A^-1 (nb, 7) of blocks of six that are those of free rigid bodies, see ``Inertia.rigid_inverses``; else None."""
     compact = np.empty((blocks.block_count, 7))
-    return compact if _rigid_inverses(blocks.inverse.reshape(-1, 6, 6), compact) else None
+    return compact if compact_inverses(blocks.inverse.reshape(-1, 6, 6), compact) else None
 
 
 @kernel
@@ -163,7 +163,7 @@ def _invert_blocks(blocks_out):
 
 
 @kernel
-def _rigid_inverses(inverse, compact_out):
+def compact_inverses(inverse, compact_out):
     """Copy the entries that a rigid body has; False where a block has others."""
     for b in range(inverse.shape[0]):
         m, out = inverse[b], compact_out[b]
@@ -234,7 +234,7 @@ def _response(rows, block_start, inverse, response_out):
 
 
 @kernel
-def _mobility_contacts(entry_start, entry_column, entries, inverse, diagonal_out):
+def contact_mobility(entry_start, entry_column, entries, inverse, diagonal_out):
     """diagonal_out = diag(J A^-1 J^T) for contacts between rigid bodies; diagonal_out (n, k)."""
     for c in range(entry_start.shape[0] - 1):
         for e in range(entry_start[c], entry_start[c + 1]):
@@ -251,7 +251,7 @@ def _mobility_contacts(entry_start, entry_column, entries, inverse, diagonal_out
 
 
 @kernel
-def _mobility(rows, block_start, inverse, diagonal_out):
+def block_mobility(rows, block_start, inverse, diagonal_out):
     """diagonal_out = diag(J A^-1 J^T), for constraints whose entries touch different column blocks."""
     for c in range(rows.row_start.shape[0] - 1):
         first = rows.row_start[c]

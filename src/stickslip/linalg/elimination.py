@@ -6,7 +6,7 @@ Neighbours in the tree are joined where a model of the time says that larger pan
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from typing import Literal
 
 import numpy as np
@@ -41,28 +41,26 @@ class Symbolic:
     base: Ints
     """(n,) the order that :func:`with_last` starts from"""
 
-    @property
-    def size(self) -> int:
-        """Unknowns, three a node."""
-        return 3 * len(self.order)
+    size: int = field(init=False)
+    """unknowns, three a node"""
+    value_count: int = field(init=False)
+    """numbers in all panels"""
+    factor_entries: int = field(init=False)
+    """entries of L, zeros within panels among them, without those above the diagonal"""
+    operations: float = field(init=False)
+    """multiplications and additions of one factorisation"""
 
-    @property
-    def value_count(self) -> int:
-        """Numbers in all panels."""
-        return int(self.panels.panel_start[-1])
-
-    @property
-    def factor_entries(self) -> int:
-        """Entries of L, zeros within panels among them, without those above the diagonal."""
+    def __post_init__(self) -> None:
         width = 3 * np.diff(self.panels.column_start).astype(np.int64)
-        return int(self.value_count - (width * (width - 1) // 2).sum())
-
-    @property
-    def operations(self) -> float:
-        """Multiplications and additions of one factorisation."""
-        width = 3.0 * np.diff(self.panels.column_start)
-        below = 3.0 * np.diff(self.panels.row_start) - width
-        return float((width**3 / 3.0 + width**2 * below + width * below**2).sum())
+        values = int(self.panels.panel_start[-1])
+        wide, below = width.astype(np.float64), 3.0 * np.diff(self.panels.row_start) - width
+        operations = (wide**3 / 3.0 + wide**2 * below + wide * below**2).sum()
+        self.__dict__.update(
+            size=3 * len(self.order),
+            value_count=values,
+            factor_entries=int(values - (width * (width - 1) // 2).sum()),
+            operations=float(operations),
+        )
 
 
 def analyse(

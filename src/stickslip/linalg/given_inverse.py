@@ -74,10 +74,13 @@ class GivenInverse(NamedTuple):
 
     def blocks(self, J: BlockRows) -> BlockRows | None:
         """A^-1 as block rows where it is W itself, J = I, and contacts have three rows; else None."""
-        if not all_sized(J.row_start, 3):
+        count, blocks = int(J.row_start[-1]), len(J.row_start) - 1
+        # heights of J = I that add up to 3 n, and their squares to 9 n, are all three
+        threes = count == 3 * blocks and len(J.data) == 9 * blocks if J.is_identity else all_sized(J.row_start, 3)
+        if not threes:
             return None
-        if len(self.data) == J.row_count**2:
-            return _full_blocks(self.data.reshape(J.row_count, J.row_count), J.row_start)
+        if len(self.data) == count**2:
+            return _full_blocks(self.data.reshape(count, count), J.row_start)
         return _in_threes(self.matrix(), J)
 
 

@@ -37,21 +37,26 @@ class Inertia:
     """Of soft bodies; None where there are none, or where their elements are rows of the problem."""
     given: GivenInverse | None = None
 
+    def __post_init__(self) -> None:
+        known = self.__dict__  # plain attributes, which everybody asks for
+        known["is_given"], known["has_soft"] = self.given is not None, self.sparse is not None
+        known["is_dense"] = self.sparse is None and self.given is None
+
     def __getstate__(self) -> dict[str, Any]:
         """What copies and pickles hold: the fields, not what was computed from them."""
         return {item.name: getattr(self, item.name) for item in fields(self)}
 
-    @property
+    @cached_property
     def is_given(self) -> bool:
         """Whether only A^-1 is known."""
         return self.given is not None
 
-    @property
+    @cached_property
     def has_soft(self) -> bool:
         """Whether it has a sparse part, whose inverse is full and takes a factorisation."""
         return self.sparse is not None
 
-    @property
+    @cached_property
     def is_dense(self) -> bool:
         """Whether it is dense blocks and nothing else, with their inverses."""
         return self.sparse is None and self.given is None
@@ -78,9 +83,10 @@ class Inertia:
             return self.given.solve(f)
         dense = self.dense
         if self.sparse is None:
-            return product(dense, dense.inverse, f, self.uniform)
-        x, n = np.empty(len(f)), dense.size
-        x[:n] = product(dense, dense.inverse, f[:n], self.uniform)
+            return product(dense, dense.inverse, f)
+        x, n = np.empty(len(f)), int(dense.start[-1])
+        if n:
+            x[:n] = product(dense, dense.inverse, f[:n])
         self.sparse.solve(f[n:], x[n:])
         return x
 
@@ -90,9 +96,10 @@ class Inertia:
             self.require_blocks("products with A = W^-1 do not exist")
         dense = self.dense
         if self.sparse is None:
-            return product(dense, dense.data, v, self.uniform)
-        f, n = np.empty(len(v)), dense.size
-        f[:n] = product(dense, dense.data, v[:n], self.uniform)
+            return product(dense, dense.data, v)
+        f, n = np.empty(len(v)), int(dense.start[-1])
+        if n:
+            f[:n] = product(dense, dense.data, v[:n])
         f[n:] = self.sparse.apply(v[n:])
         return f
 
@@ -158,11 +165,6 @@ class Inertia:
         """The same with other numbers in the first dense blocks; factors of soft bodies are shared."""
         return replace(self, dense=self.dense.beginning_with(first))
 
-    def scaled(self, factor: float) -> Inertia:
-        """``factor`` times A, of dense blocks."""
-        dense = self.dense
-        return Inertia(dense._replace(data=factor * dense.data, inverse=dense.inverse / factor))
-
     def with_sparse(self, sparse: SparseBlocks) -> Inertia:
         """The same with another sparse part; A itself where it is the same one."""
         return self if sparse is self.nodes else replace(self, sparse=sparse)
@@ -190,8 +192,8 @@ class Inertia:
         body: Ints = np.arange(columns, dtype=np.int32)
         if self.sparse is not None:
             for part in self.sparse.parts:
-                head = self.dense.block_count + part.first
-                body[head : head + part.pattern.size] = head
+                head = len(self.dense.start) - 1 + part.first
+                body[head : head + len(part.pattern.diagonal)] = head
         return body
 
     def soft_unknowns(self) -> list[slice]:

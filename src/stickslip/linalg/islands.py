@@ -37,20 +37,7 @@ class Islands(NamedTuple):
 
 def find_islands(J: BlockRows) -> Islands:
     """Islands of the constraint blocks of J, in time linear in its entries."""
-    blocks, columns = J.block_count, len(J.column_start) - 1
-    label, column_label = np.empty(blocks, dtype=np.int32), np.empty(columns, dtype=np.int32)
-    count = label_blocks(J.entry_start, J.entry_column, label, column_label)
-    islands = Islands(
-        np.zeros(count + 1, dtype=np.int32),
-        np.empty(blocks, dtype=np.int32),
-        np.zeros(count + 1, dtype=np.int32),
-        np.empty(int((column_label >= 0).sum()), dtype=np.int32),
-        np.zeros(count + 1, dtype=np.int32),
-    )
-    _sort(label, islands.start, islands.order)
-    _sort(column_label, islands.column_start, islands.column_order)
-    _count_rows(J.row_start, islands.start, islands.order, islands.row_start)
-    return islands
+    return Islands(*_found(J.row_start, J.entry_start, J.entry_column, len(J.column_start) - 1))
 
 
 def coupled_islands(row_start: Ints, indptr: Ints, indices: Ints) -> Islands:
@@ -60,6 +47,24 @@ def coupled_islands(row_start: Ints, indptr: Ints, indices: Ints) -> Islands:
     columns = np.arange(len(row_start), dtype=np.int32)
     coupled = BlockRows(row_start, entry_start, owner[indices], np.zeros(0, np.int32), np.zeros(0), columns)
     return find_islands(coupled)
+
+
+@kernel
+def _found(row_start, entry_start, entry_column, columns):
+    """The arrays of the islands."""
+    blocks = row_start.shape[0] - 1
+    label, column_label = np.empty(blocks, np.int32), np.empty(columns, np.int32)
+    count = label_blocks(entry_start, entry_column, label, column_label)
+    touched = 0
+    for b in range(columns):
+        touched += column_label[b] >= 0
+    start, order = np.zeros(count + 1, np.int32), np.empty(blocks, np.int32)
+    column_start, column_order = np.zeros(count + 1, np.int32), np.empty(touched, np.int32)
+    island_row_start = np.zeros(count + 1, np.int32)
+    _sort(label, start, order)
+    _sort(column_label, column_start, column_order)
+    _count_rows(row_start, start, order, island_row_start)
+    return start, order, column_start, column_order, island_row_start
 
 
 @kernel

@@ -57,10 +57,11 @@ class MixedPlan(NamedTuple):
 
 def known_order(J: BlockRows) -> Ints:
     """Order of elimination (n,) for make_plan; empty where it finds one by itself, as there are few blocks."""
-    if J.block_count <= FEW:
+    count = len(J.row_start) - 1
+    if count <= FEW:
         return np.empty(0, dtype=np.int32)
     indptr, indices = _neighbours(J, *movers(J)[:2])
-    return minimum_degree(indptr, indices, np.zeros(J.block_count, dtype=np.int32))
+    return minimum_degree(indptr, indices, np.zeros(count, dtype=np.int32))
 
 
 @kernel

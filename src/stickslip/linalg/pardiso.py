@@ -19,6 +19,7 @@ import numpy as np
 from stickslip.arrays import Array, Ints, LongInts
 from stickslip.errors import DivergenceError, InputError, MissingDependencyError
 from stickslip.jit import kernel
+from stickslip.linalg.storage import Storage
 
 ANALYSE, FACTORISE, SOLVE, FORWARD, BACKWARD, RELEASE = 11, 22, 33, 331, 333, -1
 """Phases."""
@@ -119,8 +120,13 @@ def with_last(symbolic: PardisoSymbolic, indptr: Ints, indices: Ints, last: Ints
     return symbolic if np.array_equal(last, symbolic.last) else analyse(indptr, indices, last)
 
 
-def factorise(symbolic: PardisoSymbolic, data: Array, reuse: PardisoFactor | None = None) -> PardisoFactor:
-    """The factor of the matrix with the blocks ``data`` (nnzb, 3, 3); ``reuse`` is overwritten and returned."""
+def factorise(
+    symbolic: PardisoSymbolic, data: Array, reuse: PardisoFactor | None = None, storage: Storage | None = None
+) -> PardisoFactor:
+    """The factor of the matrix with the blocks ``data`` (nnzb, 3, 3); ``reuse`` is overwritten and returned.
+
+    ``storage`` is of no use here: PARDISO keeps its factors itself.
+    """
     if data.shape != (symbolic.entry_count, 3, 3):
         raise InputError(f"data has the shape {data.shape}; the pattern needs {(symbolic.entry_count, 3, 3)}")
     if reuse is not None and reuse.symbolic is not symbolic:

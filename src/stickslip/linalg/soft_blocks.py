@@ -3,8 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
-from dataclasses import dataclass, field
-from itertools import islice
+from dataclasses import dataclass, field, fields
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -13,9 +12,11 @@ from stickslip.arrays import Array, Bools
 from stickslip.linalg import block_matrix
 from stickslip.linalg.block_factors import BlockFactors, Plan, eliminated, ending_with
 from stickslip.linalg.block_matrix import BlockPattern
+from stickslip.linalg.storage import storage_of
+from stickslip.workspace import Same, Workspace
 
 REMEMBERED = 16
-"""Plans kept of a soft body: while contacts stay, steps have the same one."""
+"""Plans kept for each soft body: while contacts stay, steps have the same one."""
 
 
 class SoftPart(NamedTuple):
@@ -27,15 +28,14 @@ class SoftPart(NamedTuple):
     last_entry: int
     pattern: BlockPattern
     plan: Plan
-    """The symbolic half of a factorisation, made once."""
-    plans: dict[bytes, Plan]
-    """The same for other last rows, by their marks: first that for none, which stays, then those of the latest steps.
-    Each is what pattern and marks make it, whichever was made before."""
+    """The symbolic half of a factorisation."""
+    free: Plan
+    """The same with no rows last, made once; those for other last rows are made of it."""
 
     @property
     def rows(self) -> slice:
         """Its unknowns among those of soft bodies."""
-        return slice(3 * self.first, 3 * (self.first + self.pattern.size))
+        return slice(3 * self.first, 3 * (self.first + len(self.pattern.diagonal)))
 
 
 def part_of(pattern: BlockPattern, first: int, last: int) -> SoftPart:
@@ -47,31 +47,35 @@ def part_of(pattern: BlockPattern, first: int, last: int) -> SoftPart:
         pattern.diagonal[first:last] - np.int32(low),
     )
     plan = eliminated(own)
-    return SoftPart(first, low, high, own, plan, {np.zeros(own.size, dtype=np.bool_).tobytes(): plan})
+    return SoftPart(first, low, high, own, plan, plan)
 
 
-def parts_ending_with(parts: tuple[SoftPart, ...], touched: Bools) -> tuple[SoftPart, ...]:
+def parts_ending_with(
+    parts: tuple[SoftPart, ...], touched: Bools, workspace: Workspace | None = None
+) -> tuple[SoftPart, ...]:
     """The same parts with an order of elimination in which the ``touched`` block rows (nf,) of all come last.
 
     The factorisation then passes the Schur complement on them ([han2023] sec. VI-B).
     """
+    known, most = workspace or Workspace(), REMEMBERED * len(parts)
     return tuple(
-        part._replace(plan=plan_ending_with(part, touched[part.first : part.first + part.pattern.size]))
+        part._replace(plan=plan_ending_with(part, touched[part.first : part.first + part.pattern.size], known, most))
         for part in parts
     )
 
 
-def plan_ending_with(part: SoftPart, touched: Bools) -> Plan:
-    """The plan of a part for these last rows (n,), from memory where they were the last ones not long ago."""
-    key = touched.tobytes()
-    plan = part.plans.get(key)
-    if plan is None:
-        last = np.flatnonzero(touched).astype(np.int32)
-        plan = ending_with(part.plan, part.pattern, last)
-        if len(part.plans) >= REMEMBERED:
-            del part.plans[next(islice(part.plans, 1, None))]
-        part.plans[key] = plan
-    return plan
+def plan_ending_with(part: SoftPart, touched: Bools, workspace: Workspace, most: int = REMEMBERED) -> Plan:
+    """The plan of a part for these last rows (n,), from memory where they were the last ones not long ago.
+
+    It is what pattern and rows make it, whichever was made before. The ``most`` latest ones are kept.
+    """
+    if not touched.any():
+        return part.free
+    free, pattern, last = part.free, part.pattern, np.flatnonzero(touched).astype(np.int32)
+    if np.array_equal(last, part.plan.last):
+        return part.plan
+    key = Same(free), touched.tobytes()
+    return workspace.recall("plans of elimination", key, lambda: ending_with(free, pattern, last), most)
 
 
 @dataclass(frozen=True, eq=False)
@@ -83,13 +87,14 @@ class SparseBlocks:
     """(nnzb, 3, 3) blocks of all soft bodies."""
     pattern: BlockPattern
     """Where they are, all bodies together."""
+    workspace: Workspace = field(default_factory=Workspace, repr=False)
+    """Where plans are remembered, and storage of factors waits: that of whoever solves with it."""
     made: list[BlockFactors] = field(default_factory=list, init=False, repr=False)
     """Factorisations of the first soft bodies, up to all, each made at its first use."""
 
     def __getstate__(self) -> dict[str, Any]:
-        """What copies and pickles hold: no factors, which libraries keep in memory of their own, nor other plans."""
-        parts = tuple(part._replace(plans=dict(islice(part.plans.items(), 1))) for part in self.parts)
-        return {"parts": parts, "data": self.data, "pattern": self.pattern, "made": []}
+        """What copies and pickles hold: no factors, which libraries keep in memory of their own."""
+        return {item.name: getattr(self, item.name) for item in fields(self)} | {"made": []}
 
     @property
     def size(self) -> int:
@@ -102,8 +107,16 @@ class SparseBlocks:
         found = self.made
         for k, part in enumerate(self.parts):
             if k == len(found):
-                found.append(BlockFactors(part.plan, self.blocks(part)))
+                found.append(self.factorised(part, part.plan))
             yield found[k]
+
+    def factorised(self, part: SoftPart, plan: Plan) -> BlockFactors:
+        """The factorisation of one soft body by a plan, made anew."""
+        return BlockFactors(plan, self.blocks(part), storage_of(self.workspace))
+
+    def plan_ending_with(self, part: SoftPart, touched: Bools) -> Plan:
+        """The plan of a part for these last rows (n,)."""
+        return plan_ending_with(part, touched, self.workspace, REMEMBERED * len(self.parts))
 
     def blocks(self, part: SoftPart) -> Array:
         """Blocks of the matrix of one soft body."""
@@ -121,11 +134,11 @@ class SparseBlocks:
     def planned(self, parts: tuple[SoftPart, ...]) -> SparseBlocks:
         """The same with other orders of elimination; these blocks themselves where they are the same ones."""
         same = all(new.plan is old.plan for new, old in zip(parts, self.parts, strict=True))
-        return self if same else SparseBlocks(parts, self.data, self.pattern)
+        return self if same else SparseBlocks(parts, self.data, self.pattern, self.workspace)
 
     def ending_with(self, touched: Bools) -> SparseBlocks:
         """The same with an order of elimination in which the ``touched`` block rows (nf,) come last."""
-        return self.planned(parts_ending_with(self.parts, touched))
+        return self.planned(parts_ending_with(self.parts, touched, self.workspace))
 
     def least_fill(self) -> SparseBlocks:
         """The same in orders of elimination that put no rows last, in which solving is cheapest."""
@@ -133,7 +146,7 @@ class SparseBlocks:
 
     def with_data(self, data: Array) -> SparseBlocks:
         """The same with other blocks (nnzb, 3, 3), not factorised."""
-        return SparseBlocks(self.parts, data, self.pattern)
+        return SparseBlocks(self.parts, data, self.pattern, self.workspace)
 
 
 NO_NODES = SparseBlocks(

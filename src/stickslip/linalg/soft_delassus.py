@@ -20,7 +20,7 @@ from stickslip.linalg.block_rows import BlockRows, rows_of, summed
 from stickslip.linalg.dense_blocks import DenseBlocks
 from stickslip.linalg.elimination import Symbolic
 from stickslip.linalg.inverse_columns import inverse_columns, inverse_columns_work
-from stickslip.linalg.soft_blocks import SoftPart, SparseBlocks, plan_ending_with
+from stickslip.linalg.soft_blocks import SoftPart, SparseBlocks
 from stickslip.linalg.threads import one_blas_thread
 
 SLOWER = 2.0
@@ -33,20 +33,20 @@ def dense_delassus(J: BlockRows, dense: DenseBlocks, A: SparseBlocks, factorised
     ``factorised``: whether somebody factorises A in its own orders anyway, so that this costs nothing here. It is said
     and not looked up, so that W does not depend on who asked A for something before.
     """
-    count, blocks = J.row_count, J.block_count
+    count, blocks = int(J.row_start[-1]), len(J.row_start) - 1
     W, meet = np.zeros((count, count)), np.zeros((blocks, blocks), dtype=np.bool_)
     owner = np.repeat(np.arange(blocks, dtype=np.int32), np.diff(J.entry_start))
     order = np.argsort(J.entry_column, kind="stable").astype(np.int32)
     column = J.entry_column[order]
-    rigid = dense.block_count
+    rigid = len(dense.start) - 1
     if rigid and len(column) and column[0] < rigid:
         bounds = np.searchsorted(column, np.arange(rigid + 1)).astype(np.int32)
         _add_rigid(J, order, owner, bounds, dense.data_start, dense.inverse, W, meet)
     height = np.diff(J.row_start)
     with one_blas_thread():
         for k, part in enumerate(A.parts):
-            first = rigid + part.first
-            low, high = np.searchsorted(column, (first, first + part.pattern.size))
+            first, size = rigid + part.first, len(part.pattern.diagonal)
+            low, high = np.searchsorted(column, (first, first + size))
             if low == high:
                 continue
             entries = order[low:high]
@@ -54,15 +54,15 @@ def dense_delassus(J: BlockRows, dense: DenseBlocks, A: SparseBlocks, factorised
             touched[owner[entries]] = True
             own, used = np.flatnonzero(touched), touched * height
             whole = len(own) == blocks
-            nodes = np.zeros(part.pattern.size, dtype=np.bool_)
+            nodes = np.zeros(size, dtype=np.bool_)
             nodes[column[low:high] - first] = True
-            plan = _best_plan(part, nodes, int(used.sum()), factorised)
+            plan = _best_plan(A, part, nodes, int(used.sum()), factorised)
             factors = _factors(A, k, plan)
             if isinstance(plan, Symbolic) and not len(plan.last):
                 found = inverse_columns(factors.factor, _rows_over(J, np.sort(entries), owner, own, first))
             else:
                 place: Ints = (np.cumsum(used) - used).astype(np.int32)
-                B = np.zeros((3 * part.pattern.size, int(used.sum())))
+                B = np.zeros((3 * size, int(used.sum())))
                 _columns_of(J, entries, owner, place, first, B)
                 found = factors.inverse_product(B)
             if whole:
@@ -91,37 +91,38 @@ def assembling(J: BlockRows, rigid: int, A: SparseBlocks, factorised: bool = Fal
         nodes[J.entry_column[inside] - first] = True
         owner = np.repeat(np.arange(J.block_count), np.diff(J.entry_start))[inside]
         rows = int(np.diff(J.row_start)[np.unique(owner)].sum())
-        parts.append(part._replace(plan=_best_plan(part, nodes, rows, factorised)))
+        parts.append(part._replace(plan=_best_plan(A, part, nodes, rows, factorised)))
     return A.planned(tuple(parts))
 
 
-def _best_plan(part: SoftPart, nodes: Bools, rows: int, factorised: bool) -> Plan:
+def _best_plan(A: SparseBlocks, part: SoftPart, nodes: Bools, rows: int, factorised: bool) -> Plan:
     """The plan of a soft body for so many rows on these ``nodes`` (n,): with them last, or with none.
 
     ``factorised``: its own one costs nothing.
     """
-    free, last = _plan(part, nodes & False), _plan(part, nodes)
+    free, last = part.free, _plan(A, part, nodes)
     if not isinstance(free, Symbolic) or not isinstance(last, Symbolic):
         return part.plan
     size = 3.0 * len(last.last)
-    by_free, by_last = (0.0 if factorised and part.plan is plan else plan.operations for plan in (free, last))
+    by_free = 0.0 if factorised and part.plan is free else free.operations
+    by_last = 0.0 if factorised and part.plan is last else last.operations
     substitution = SLOWER * inverse_columns_work(free, rows) + by_free
     products = size * rows * (size + rows) + by_last
     return free if substitution < products else last
 
 
-def _plan(part: SoftPart, nodes: Bools) -> Plan:
-    """The plan of a part with these nodes (n,) last: its own, where they are among the last already."""
+def _plan(A: SparseBlocks, part: SoftPart, nodes: Bools) -> Plan:
+    """The plan of a part of A with these nodes (n,) last: its own, where they are among the last already."""
     own = part.plan
     if not isinstance(own, Symbolic) or (nodes.any() and nodes[own.last].sum() == nodes.sum()):
         return own
-    return plan_ending_with(part, nodes)
+    return A.plan_ending_with(part, nodes)
 
 
 def _factors(A: SparseBlocks, k: int, plan: Plan) -> BlockFactors:
     """Factors of the k-th soft body by this plan: those that A keeps, where it is their plan."""
     part = A.parts[k]
-    return next(islice(A.factors, k, None)) if part.plan is plan else BlockFactors(plan, A.blocks(part))
+    return next(islice(A.factors, k, None)) if part.plan is plan else A.factorised(part, plan)
 
 
 def _rows_over(J: BlockRows, entries: Ints, owner: Ints, own: NDArray[np.intp], first: int) -> BlockRows:

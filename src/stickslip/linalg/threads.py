@@ -5,28 +5,35 @@ from __future__ import annotations
 from collections.abc import Iterator
 from contextlib import contextmanager
 from functools import cache
+from threading import Lock
+from typing import Any
 
 from threadpoolctl import ThreadpoolController
 
 from stickslip import jit
 
-_depth = 0
-"""Contexts that are open: only the outermost one talks to the libraries, which takes 20 us."""
+_guard = Lock()
+_open = 0
+"""Contexts that are open, of all threads: the first one talks to the libraries, which takes 20 us, and the last one."""
+_limit: Any = None
+"""What gives the libraries their threads back."""
 
 
 @contextmanager
 def one_blas_thread() -> Iterator[None]:
     """A context, or a decorator, in which NumPy's and SciPy's dense algebra runs on one thread."""
-    global _depth  # noqa: PLW0603  (what it counts is of the whole process, too)
-    if _depth:
+    global _open, _limit  # noqa: PLW0603  (what they tell is of the whole process, too)
+    with _guard:
+        if not _open:
+            _limit = _controller().limit(limits=1, user_api="blas")
+        _open += 1
+    try:
         yield
-        return
-    with _controller().limit(limits=1, user_api="blas"):
-        _depth += 1
-        try:
-            yield
-        finally:
-            _depth -= 1
+    finally:
+        with _guard:
+            _open -= 1
+            if not _open:
+                _limit.restore_original_limits()
 
 
 @contextmanager

@@ -11,7 +11,7 @@ import numpy as np
 from stickslip.arrays import Array
 from stickslip.checks import positive
 from stickslip.errors import InputError
-from stickslip.scene import Scene
+from stickslip.scene.scene import Scene
 from stickslip.scenes.metrics import Standing
 from stickslip.scenes.parameters import whole_number
 from stickslip.simulation import Simulation

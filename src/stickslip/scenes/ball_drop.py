@@ -9,7 +9,7 @@ from typing import Any
 import numpy as np
 
 from stickslip.checks import positive
-from stickslip.scene import Scene
+from stickslip.scene.scene import Scene
 from stickslip.scenes.metrics import Values
 from stickslip.scenes.parameters import whole_number
 from stickslip.simulation import Simulation, StepResult
@@ -55,7 +55,7 @@ class Shock:
 
     def observe(self, sim: Simulation, result: StepResult) -> None:
         """Watch vertical speeds."""
-        speed = result.state.v[self.balls, 2]
+        speed = result.state.body_velocity[self.balls, 2]
         if math.isnan(self.impact):
             if speed[0] <= self.fall:
                 self.fall = float(speed[0])

@@ -13,13 +13,13 @@ from stickslip.arrays import Array
 from stickslip.checks import positive
 from stickslip.errors import InputError
 from stickslip.geometry import tet_generators
-from stickslip.joint_description import Drive
-from stickslip.scene import Body, Motion, Scene
+from stickslip.scene.joint import Drive
+from stickslip.scene.scene import Body, Motion, Scene
+from stickslip.scene.soft_body import SoftBody, elastic
 from stickslip.scenes.courses import smooth_step
 from stickslip.scenes.metrics import Values
 from stickslip.scenes.parameters import whole_number
 from stickslip.simulation import Simulation, StepResult
-from stickslip.soft_description import SoftBody, elastic
 
 LIFT, LIFTED = 0.5, 1.0
 """[s] when the gripper has closed and begins to lift, and when it has lifted."""

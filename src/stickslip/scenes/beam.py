@@ -12,8 +12,8 @@ from stickslip.checks import positive
 from stickslip.errors import InputError
 from stickslip.geometry.rotation import conjugate, multiply, rotation_vector
 from stickslip.geometry.shapes import Box, Hull, Placed, placed
-from stickslip.joint_description import Drive
-from stickslip.scene import Body, Scene
+from stickslip.scene.joint import Drive
+from stickslip.scene.scene import Body, Scene
 from stickslip.scenes.joint_metrics import JointError
 from stickslip.scenes.metrics import Values
 from stickslip.scenes.parameters import whole_number
@@ -138,7 +138,7 @@ class Insertion(JointError):
     def observe(self, sim: Simulation, result: StepResult) -> None:
         """Take note of depth, angles and contacts."""
         super().observe(sim, result)
-        q = result.state.q[self.segments]
+        q = result.state.body_pose[self.segments]
         # the tip's face is half a segment before its centre, along its own x
         y, z = q[-1, 5:]
         self.depth = float(q[-1, 0] + self.half * (1.0 - 2.0 * (y * y + z * z)))

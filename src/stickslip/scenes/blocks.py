@@ -11,7 +11,7 @@ import numpy as np
 from stickslip.checks import positive
 from stickslip.errors import InputError
 from stickslip.geometry.rotation import about_axis
-from stickslip.scene import Scene
+from stickslip.scene.scene import Scene
 from stickslip.scenes.metrics import DRIFT_START, Values, after
 from stickslip.simulation import Simulation, StepResult
 
@@ -45,7 +45,7 @@ class Creep:
     def observe(self, sim: Simulation, result: StepResult) -> None:
         """Take note of the displacement since the box has settled."""
         if after(result, sim.stepping.dt, SETTLE):
-            place = result.state.q[self.body, :3]
+            place = result.state.body_pose[self.body, :3]
             if math.isnan(self.since):
                 self.place, self.since = place, result.state.time
             self.way = float(np.linalg.norm(place - self.place))
@@ -93,14 +93,14 @@ class StackHeight:
 
     def __init__(self, sim: Simulation, parameters: Mapping[str, Any]) -> None:
         self.bodies = sim.model.dynamic
-        self.start = sim.state.q[self.bodies, :3].copy()
+        self.start = sim.state.body_pose[self.bodies, :3].copy()
         self.end = self.start
         self.edge = parameters["edge"]
         self.error, self.overlap = math.nan, 0.0
 
     def observe(self, sim: Simulation, result: StepResult) -> None:
         """Take note of heights and overlaps."""
-        self.end = result.state.q[self.bodies, :3]
+        self.end = result.state.body_pose[self.bodies, :3]
         self.overlap = max(self.overlap, result.certificate.penetration_mm)
         if after(result, sim.stepping.dt, DRIFT_START):
             error = float(self.end[-1, 2] - self.start[-1, 2])

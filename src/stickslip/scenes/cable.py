@@ -12,11 +12,11 @@ from scipy.optimize import brentq
 
 from stickslip.arrays import Array
 from stickslip.checks import positive
-from stickslip.dynamics.joints import reactions
+from stickslip.constraints.joint.joints import reactions
 from stickslip.errors import InputError
 from stickslip.geometry.rotation import about_axis, matrix
-from stickslip.rods import Rod
-from stickslip.scene import Scene
+from stickslip.scene.rods import Rod
+from stickslip.scene.scene import Scene
 from stickslip.scenes.metrics import Values
 from stickslip.scenes.parameters import whole_number
 from stickslip.simulation import Simulation, StepResult
@@ -150,7 +150,7 @@ class Cable:
         """By mode; see the class."""
         if self.last is None:
             return {}
-        q = self.last.state.q
+        q = self.last.state.body_pose
         if self.given["mode"] == "hanging":
             half = 0.5 * self.given["length"] / self.given["links"]
             down = np.array([matrix(pose[3:])[2, 2] for pose in q[self.links]])

@@ -14,8 +14,8 @@ from stickslip.checks import positive
 from stickslip.errors import InputError
 from stickslip.geometry.rotation import about_axis, matrix, multiply
 from stickslip.geometry.shapes import Box, placed
-from stickslip.joints import Joint
-from stickslip.scene import Scene
+from stickslip.scene.joints import Joint
+from stickslip.scene.scene import Scene
 from stickslip.scenes.courses import smooth_step
 from stickslip.scenes.metrics import Values
 from stickslip.scenes.parameters import whole_number
@@ -163,14 +163,14 @@ class Winding:
         self.overlaps: list[float] = []
         self.forces: list[Array] = []
         self.converged: list[bool] = []
-        self.q = sim.state.q
+        self.q = sim.state.body_pose
 
     def observe(self, sim: Simulation, result: StepResult) -> None:
         """Take note of overlaps, of the force on the hand, and of the state."""
         self.overlaps.append(result.certificate.penetration_mm)
         self.forces.append(sim.joint_force(self.hold)[0])
         self.converged.append(result.certificate.converged)
-        self.q = result.state.q
+        self.q = result.state.body_pose
 
     def values(self) -> Values:
         """The values above."""

@@ -11,11 +11,11 @@ import numpy as np
 from stickslip.checks import finite, positive
 from stickslip.errors import InputError
 from stickslip.geometry.tet_generators import box
-from stickslip.scene import Scene
+from stickslip.scene.scene import Scene
+from stickslip.scene.soft_body import SoftBody, elastic
 from stickslip.scenes.metrics import Values
 from stickslip.scenes.parameters import whole_number
 from stickslip.simulation import Simulation, StepResult
-from stickslip.soft_description import SoftBody, elastic
 
 BEAM = (0.90, 0.55, 0.25)
 

@@ -12,7 +12,7 @@ from stickslip.arrays import Array
 from stickslip.checks import positive
 from stickslip.errors import InputError
 from stickslip.geometry.rotation import between
-from stickslip.scene import Body, Scene
+from stickslip.scene.scene import Body, Scene
 from stickslip.scenes.joint_metrics import JointError
 from stickslip.scenes.metrics import Values
 from stickslip.scenes.parameters import whole_number
@@ -70,8 +70,8 @@ class Chain(JointError):
     def __init__(self, sim: Simulation, parameters: Mapping[str, Any]) -> None:
         super().__init__(sim)
         self.ball = int(sim.model.dynamic[-1])
-        first, links = sim.state.q[sim.model.dynamic[0]], int(parameters["links"])
-        ball = sim.state.q[self.ball, :3]
+        first, links = sim.state.body_pose[sim.model.dynamic[0]], int(parameters["links"])
+        ball = sim.state.body_pose[self.ball, :3]
         self.length = links * parameters["link_length"] + float(sim.model.radius[self.ball])
         # it starts straight: the hook is half a link before the first link's centre
         self.hook = first[:3] - 0.5 * parameters["link_length"] * (ball - first[:3]) / np.linalg.norm(ball - first[:3])
@@ -80,7 +80,7 @@ class Chain(JointError):
     def observe(self, sim: Simulation, result: StepResult) -> None:
         """Take note of errors and of the ball's distance."""
         super().observe(sim, result)
-        distance = float(np.linalg.norm(result.state.q[self.ball, :3] - self.hook))
+        distance = float(np.linalg.norm(result.state.body_pose[self.ball, :3] - self.hook))
         self.stretch = max(self.stretch, distance - self.length)
 
     def values(self) -> Values:
@@ -196,13 +196,13 @@ class RopeBridge(JointError):
         names = sim.model.body_names
         self.planks = np.array([i for i, name in enumerate(names) if name.startswith("plank-")])
         self.loads = np.array([i for i, name in enumerate(names) if name.startswith("load-")], dtype=int)
-        self.start = sim.state.q[self.planks, 2].copy()
-        self.q = sim.state.q
+        self.start = sim.state.body_pose[self.planks, 2].copy()
+        self.q = sim.state.body_pose
 
     def observe(self, sim: Simulation, result: StepResult) -> None:
         """Take note of errors and places."""
         super().observe(sim, result)
-        self.q = result.state.q
+        self.q = result.state.body_pose
 
     def values(self) -> Values:
         """``joint_error_max_m``, ``sag_m``, ``loads_on_bridge``."""

@@ -12,7 +12,7 @@ from stickslip.arrays import Array
 from stickslip.errors import InputError
 from stickslip.geometry import generators
 from stickslip.geometry.rotation import about_axis, matrix
-from stickslip.scene import Scene
+from stickslip.scene.scene import Scene
 from stickslip.scenes.arch import STONES
 from stickslip.scenes.lattice import scaled
 from stickslip.scenes.metrics import Standing

@@ -8,7 +8,7 @@ import numpy as np
 
 from stickslip.geometry.generators import convex_corners
 from stickslip.geometry.shapes import Box, Hull, Placed, placed
-from stickslip.scene import Scene
+from stickslip.scene.scene import Scene
 
 GREY = (0.55, 0.57, 0.60)
 

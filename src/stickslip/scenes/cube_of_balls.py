@@ -13,7 +13,7 @@ from stickslip.checks import positive
 from stickslip.errors import InputError
 from stickslip.geometry.rotation import between
 from stickslip.geometry.shapes import Capsule, HalfSpace, Placed, placed
-from stickslip.scene import Scene
+from stickslip.scene.scene import Scene
 from stickslip.scenes.containers import GREY
 from stickslip.scenes.lattice import colour
 from stickslip.scenes.metrics import Values
@@ -134,11 +134,13 @@ class CubeOfBalls:
         """The five values above."""
         if self.result is None:
             return {}
-        centres = self.result.state.q[self.balls, :3] - [0.0, 0.0, 0.5 * self.side]
+        centres = self.result.state.body_pose[self.balls, :3] - [0.0, 0.0, 0.5 * self.side]
         return {
             "contacts_mean": self.contacts / self.steps,
             "kinetic_energy_J": self.result.certificate.energy.kinetic,
-            "rms_speed_m_per_s": float(np.sqrt((self.result.state.v[self.balls, :3] ** 2).sum(axis=1).mean())),
+            "rms_speed_m_per_s": float(
+                np.sqrt((self.result.state.body_velocity[self.balls, :3] ** 2).sum(axis=1).mean())
+            ),
             "overlap_max_mm": 1e3 * self.overlap,
             "escaped": int((np.abs(centres).max(axis=1) > 0.5 * self.side).sum()),
         }

@@ -25,13 +25,13 @@ from stickslip.arrays import Array
 from stickslip.checks import positive
 from stickslip.errors import InputError
 from stickslip.geometry.plane_meshes import crossed_disc
-from stickslip.scene import Body, Scene
+from stickslip.model.stepping import Stepping
+from stickslip.scene.scene import Body, Scene
+from stickslip.scene.soft_body import elastic
 from stickslip.scenes.metrics import Values
 from stickslip.scenes.parameters import whole_number
 from stickslip.simulation import Simulation, StepResult
-from stickslip.soft_description import elastic
 from stickslip.solvers.registry import make_solver
-from stickslip.stepping import Stepping
 
 DIVISIONS = (5, 9, 13, 17)
 """Of the four meshes (geometry/plane_meshes.py). Odd ones stand on an edge."""

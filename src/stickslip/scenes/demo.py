@@ -14,7 +14,7 @@ from numpy.typing import ArrayLike
 
 from stickslip.geometry.rotation import about_axis
 from stickslip.geometry.shapes import Capsule, Sphere, placed
-from stickslip.scene import Motion, Scene
+from stickslip.scene.scene import Motion, Scene
 from stickslip.scenes.metrics import Values
 from stickslip.scenes.walls import add_tower
 from stickslip.simulation import Simulation, StepResult
@@ -113,7 +113,7 @@ class DemoMetrics:
         names = sim.model.body_names
         self.bricks = [i for i, name in enumerate(names) if name.startswith("brick-")]
         self.dominoes = [i for i, name in enumerate(names) if name.startswith("domino-")]
-        self.start = sim.state.q[:, :3].copy()
+        self.start = sim.state.body_pose[:, :3].copy()
         self.result: StepResult | None = None
 
     def observe(self, sim: Simulation, result: StepResult) -> None:
@@ -124,7 +124,7 @@ class DemoMetrics:
         """The three values above."""
         if self.result is None:
             return {}
-        way = self.result.state.q[:, :3] - self.start
+        way = self.result.state.body_pose[:, :3] - self.start
         return {
             "bricks_moved": int((np.linalg.norm(way[self.bricks], axis=1) > FALLEN).sum()),
             "dominoes_fallen": int((way[self.dominoes, 2] < -FALLEN).sum()),

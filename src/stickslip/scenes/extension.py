@@ -9,11 +9,11 @@ from typing import Any
 from stickslip.checks import positive
 from stickslip.errors import InputError
 from stickslip.geometry.tet_generators import box
-from stickslip.scene import Scene
+from stickslip.scene.scene import Scene
+from stickslip.scene.soft_body import SoftBody, elastic
 from stickslip.scenes.metrics import Values
 from stickslip.scenes.parameters import whole_number
 from stickslip.simulation import Simulation, StepResult
-from stickslip.soft_description import SoftBody, elastic
 
 BAR = {"neo-hookean": (0.35, 0.60, 0.85), "corotational": (0.88, 0.45, 0.35)}
 

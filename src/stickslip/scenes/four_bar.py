@@ -11,8 +11,8 @@ import numpy as np
 from stickslip.checks import positive
 from stickslip.errors import InputError
 from stickslip.geometry.rotation import about_axis
-from stickslip.joint_description import Drive
-from stickslip.scene import Body, Scene
+from stickslip.scene.joint import Drive
+from stickslip.scene.scene import Body, Scene
 from stickslip.scenes.closed_forms import four_bar_follower
 from stickslip.scenes.joint_metrics import JointError, joint_named
 from stickslip.scenes.metrics import Values

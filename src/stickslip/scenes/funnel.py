@@ -9,7 +9,7 @@ from typing import Any
 import numpy as np
 
 from stickslip.errors import InputError
-from stickslip.scene import Scene
+from stickslip.scene.scene import Scene
 from stickslip.scenes.containers import GREY, bounding_radius, staves
 from stickslip.scenes.jacks import jack_mesh
 from stickslip.scenes.lattice import SPACING, colour, jitter, random_rotations, round_cells, scaled
@@ -100,7 +100,7 @@ class Flow:
     def __init__(self, sim: Simulation, parameters: Mapping[str, Any]) -> None:
         self.bodies = sim.model.dynamic
         self.outlet = outlet_height(len(self.bodies), parameters["reach"], parameters["outlet"])
-        self.passed: list[int] = [self._below(sim.state.q)]
+        self.passed: list[int] = [self._below(sim.state.body_pose)]
         self.window = max(1, round(JAM_TIME / sim.stepping.dt))
         self.speed = math.nan
 
@@ -109,8 +109,8 @@ class Flow:
 
     def observe(self, sim: Simulation, result: StepResult) -> None:
         """Count what is below the outlet."""
-        self.passed.append(self._below(result.state.q))
-        self.speed = float(np.sqrt((result.state.v[self.bodies, :3] ** 2).sum(axis=1).mean()))
+        self.passed.append(self._below(result.state.body_pose))
+        self.speed = float(np.sqrt((result.state.body_velocity[self.bodies, :3] ** 2).sum(axis=1).mean()))
 
     def values(self) -> Values:
         """The four values above; flow and jam are unknown (NaN, false) before half a second."""

@@ -10,7 +10,7 @@ import numpy as np
 
 from stickslip.checks import positive
 from stickslip.errors import InputError
-from stickslip.scene import Scene
+from stickslip.scene.scene import Scene
 from stickslip.scenes.closed_forms import bounce_rest_time
 from stickslip.scenes.metrics import Values
 from stickslip.simulation import Simulation, StepResult
@@ -56,8 +56,8 @@ class Rebounds:
 
     def observe(self, sim: Simulation, result: StepResult) -> None:
         """Watch the sign of the velocity."""
-        speed = float(result.state.v[self.ball, 2])
-        height = float(result.state.q[self.ball, 2]) - self.ground
+        speed = float(result.state.body_velocity[self.ball, 2])
+        height = float(result.state.body_pose[self.ball, 2]) - self.ground
         if self.speed < -STILL and speed > STILL:
             # the bounce is in the step, at the place where it began
             self.times.append(result.state.time - 0.5 * sim.stepping.dt)
@@ -129,12 +129,12 @@ class CradleSpeeds:
     def __init__(self, sim: Simulation, parameters: Mapping[str, Any]) -> None:
         self.balls = sim.model.dynamic
         self.speed = parameters["speed"]
-        self.start = sim.state.v[self.balls, 0].copy()
+        self.start = sim.state.body_velocity[self.balls, 0].copy()
         self.end = self.start
 
     def observe(self, sim: Simulation, result: StepResult) -> None:
         """Keep the velocities."""
-        self.end = result.state.v[self.balls, 0]
+        self.end = result.state.body_velocity[self.balls, 0]
 
     def values(self) -> Values:
         """``balls_out``, ``speed_error``, ``energy_error``, ``momentum_error``."""

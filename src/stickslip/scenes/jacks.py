@@ -5,7 +5,7 @@ from __future__ import annotations
 import numpy as np
 
 from stickslip.geometry.generators import Mesh, jack
-from stickslip.scene import Scene
+from stickslip.scene.scene import Scene
 from stickslip.scenes.containers import add_tray, bounding_radius
 from stickslip.scenes.lattice import SPACING, cells, colour, jitter, random_rotations, scaled
 from stickslip.scenes.parameters import whole_number

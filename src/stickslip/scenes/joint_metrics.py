@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from stickslip.errors import InputError
-from stickslip.joint_description import Joint
+from stickslip.scene.joint import Joint
 from stickslip.scenes.metrics import Values
 from stickslip.simulation import Simulation, StepResult
 

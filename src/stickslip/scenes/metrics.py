@@ -45,7 +45,7 @@ class Standing:
 
     def __init__(self, sim: Simulation, tolerance: float) -> None:
         self.bodies = sim.model.dynamic
-        self.start = sim.state.q[self.bodies, :3].copy()
+        self.start = sim.state.body_pose[self.bodies, :3].copy()
         self.end = self.start
         self.settled = np.full_like(self.start, np.nan)
         self.tolerance = tolerance
@@ -53,7 +53,7 @@ class Standing:
 
     def observe(self, sim: Simulation, result: StepResult) -> None:
         """Take note of the positions."""
-        self.end = result.state.q[self.bodies, :3]
+        self.end = result.state.body_pose[self.bodies, :3]
         if after(result, sim.stepping.dt, DRIFT_START):
             if np.isnan(self.drift):
                 self.settled, self.drift = self.end, 0.0

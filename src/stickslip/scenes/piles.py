@@ -11,7 +11,7 @@ import numpy as np
 from stickslip.errors import InputError
 from stickslip.geometry.rotation import between
 from stickslip.geometry.shapes import HalfSpace, placed
-from stickslip.scene import Scene
+from stickslip.scene.scene import Scene
 from stickslip.scenes.lattice import cells, scaled
 from stickslip.scenes.metrics import Values
 from stickslip.scenes.parameters import whole_number
@@ -86,7 +86,7 @@ class Pile:
             return {}
         depth = np.maximum(0.0, -self.result.contacts.gap)
         overlapping = depth[depth > 0.0]
-        speed = float(np.sqrt((self.result.state.v[self.bodies, :3] ** 2).sum(axis=1).mean()))
+        speed = float(np.sqrt((self.result.state.body_velocity[self.bodies, :3] ** 2).sum(axis=1).mean()))
         return {
             "kinetic_energy_J": self.result.certificate.energy.kinetic,
             "rms_speed_m_per_s": speed,

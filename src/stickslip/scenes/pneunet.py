@@ -16,12 +16,12 @@ from stickslip.geometry import tet_generators
 from stickslip.geometry.rotation import about_axis, multiply
 from stickslip.geometry.shapes import Box, Cylinder, Placed, placed
 from stickslip.geometry.tet_mesh import TetMesh, without_unused
-from stickslip.scene import Body, Scene
+from stickslip.scene.scene import Body, Scene
+from stickslip.scene.soft_body import elastic
 from stickslip.scenes.courses import smooth_step
 from stickslip.scenes.metrics import Values
 from stickslip.scenes.parameters import whole_number
 from stickslip.simulation import Simulation, StepResult
-from stickslip.soft_description import elastic
 
 INFLATED, LIFT, LIFTED = 1.0, 1.2, 2.2
 """[s] when the fingers have their full stress, when lifting begins, and when it ends."""

@@ -9,7 +9,7 @@ from types import MappingProxyType
 
 from stickslip.errors import InputError
 from stickslip.names import shown
-from stickslip.scene import Scene
+from stickslip.scene.scene import Scene
 from stickslip.scenes import (
     arch,
     ball_drop,

@@ -9,7 +9,7 @@ from typing import Any
 import numpy as np
 
 from stickslip.errors import InputError
-from stickslip.scene import Scene
+from stickslip.scene.scene import Scene
 from stickslip.scenes.closed_forms import balls_on_slab_accelerations, slab_on_balls_accelerations
 from stickslip.scenes.metrics import Values
 from stickslip.simulation import Simulation, StepResult
@@ -82,7 +82,7 @@ class VelocityError:
         self.count += 1
         time = self.count * sim.stepping.dt
         for body, acceleration in zip((self.slab, self.ball), self.accelerations, strict=True):
-            error = result.state.v[body, :3] - acceleration * time
+            error = result.state.body_velocity[body, :3] - acceleration * time
             self.sum += float(error @ error)
 
     def values(self) -> Values:

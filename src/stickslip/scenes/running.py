@@ -13,6 +13,7 @@ from typing import Any
 from stickslip import jit
 from stickslip.checks import whole
 from stickslip.errors import InputError
+from stickslip.model.stepping import Stepping
 from stickslip.names import shown
 from stickslip.scenes.metrics import Metrics
 from stickslip.scenes.parameters import Value, fitted
@@ -20,7 +21,6 @@ from stickslip.scenes.registry import SceneEntry, find_scene
 from stickslip.simulation import Simulation, StepResult
 from stickslip.solvers.protocol import Solver
 from stickslip.solvers.registry import DEFAULT, make_solver, option_defaults
-from stickslip.stepping import Stepping
 
 Observer = Callable[[Simulation, StepResult], None]
 """Sees every step, after the metrics: progress bars, recordings, dumps."""

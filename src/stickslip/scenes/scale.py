@@ -14,11 +14,11 @@ from stickslip.errors import InputError
 from stickslip.geometry import tet_generators
 from stickslip.geometry.rotation import about_axis, between
 from stickslip.geometry.shapes import Box, Cylinder, Placed, placed
-from stickslip.scene import Scene
+from stickslip.scene.scene import Scene
+from stickslip.scene.soft_body import elastic
 from stickslip.scenes.joint_metrics import JointError, joint_named
 from stickslip.scenes.metrics import Values
 from stickslip.simulation import Simulation, StepResult
-from stickslip.soft_description import elastic
 
 LOADS = ("rigid", "soft")
 DENSITY = 1000.0

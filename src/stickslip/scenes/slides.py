@@ -14,10 +14,10 @@ import numpy as np
 from stickslip.arrays import Array
 from stickslip.checks import positive
 from stickslip.errors import InputError
-from stickslip.scene import Scene
+from stickslip.model.schemes import SCHEMES, SchemeRule
+from stickslip.scene.scene import Scene
 from stickslip.scenes.closed_forms import Scheme, positions_under_constant_acceleration, pushed_block_acceleration
 from stickslip.scenes.metrics import Values
-from stickslip.schemes import SCHEMES, SchemeRule
 from stickslip.simulation import Simulation, StepResult
 
 COLOUR = (0.85, 0.75, 0.45)
@@ -54,7 +54,7 @@ class SlideError:
 
     def __init__(self, sim: Simulation, parameters: Mapping[str, Any]) -> None:
         self.body = int(sim.model.dynamic[0])
-        self.start = sim.state.q[self.body, :3].copy()
+        self.start = sim.state.body_pose[self.body, :3].copy()
         gravity = float(np.linalg.norm(sim.model.gravity))
         mu, force, mass = parameters["friction"], parameters["force"], parameters["mass"]
         self.acceleration = math.copysign(pushed_block_acceleration(abs(force), mass, mu, gravity), force)
@@ -64,7 +64,7 @@ class SlideError:
 
     def observe(self, sim: Simulation, result: StepResult) -> None:
         """Keep the position."""
-        self.moved.append(result.state.q[self.body, :3] - self.start)
+        self.moved.append(result.state.body_pose[self.body, :3] - self.start)
 
     def errors(self) -> Array:
         """Errors (steps + 1, 3) [m] of all states, the first one zero."""
@@ -195,7 +195,7 @@ class DissipationError:
 
     def __init__(self, sim: Simulation, parameters: Mapping[str, Any]) -> None:
         self.body = int(sim.model.dynamic[0])
-        self.start = sim.state.q[self.body, :2].copy()
+        self.start = sim.state.body_pose[self.body, :2].copy()
         self.gravity = float(np.linalg.norm(sim.model.gravity))
         mu_1, mu_2 = parameters["friction"]
         v_x, v_y = parameters["speed"]
@@ -206,7 +206,7 @@ class DissipationError:
 
     def observe(self, sim: Simulation, result: StepResult) -> None:
         """Keep the position and the angle."""
-        pose = result.state.q[self.body]
+        pose = result.state.body_pose[self.body]
         self.way.append(pose[:2] - self.start)
         self.turn = max(self.turn, 2.0 * math.asin(min(1.0, float(np.linalg.norm(pose[4:])))))
 

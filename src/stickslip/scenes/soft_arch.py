@@ -14,12 +14,12 @@ from stickslip.checks import positive
 from stickslip.errors import InputError
 from stickslip.geometry.tet_generators import KUHN
 from stickslip.geometry.tet_mesh import TetMesh, volumes_of
-from stickslip.scene import Scene
+from stickslip.scene.scene import Scene
+from stickslip.scene.soft_body import elastic
 from stickslip.scenes.arch import STONES
 from stickslip.scenes.metrics import DRIFT_START, Values, after
 from stickslip.scenes.parameters import whole_number
 from stickslip.simulation import Simulation, StepResult
-from stickslip.soft_description import elastic
 
 STEEPEST = 1000.0
 """Rise over span at most: beyond, a catenary is two walls."""

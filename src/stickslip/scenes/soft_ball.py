@@ -14,13 +14,13 @@ from stickslip.checks import positive
 from stickslip.errors import InputError
 from stickslip.geometry import tet_generators
 from stickslip.geometry.rotation import between
-from stickslip.scene import Body, Motion, Scene
+from stickslip.scene.scene import Body, Motion, Scene
+from stickslip.scene.soft_body import elastic
 from stickslip.scenes.closed_forms import hertz_force
 from stickslip.scenes.courses import smooth_step
 from stickslip.scenes.metrics import Values
 from stickslip.scenes.parameters import whole_number
 from stickslip.simulation import Simulation, StepResult
-from stickslip.soft_description import elastic
 
 MODES = ("drop", "squeeze", "grasp")
 CLOSED, FREE, SHAKEN, FULL, STEADY = 0.4, 0.7, 1.0, 1.5, 5.0

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Mapping
+from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
@@ -12,18 +13,19 @@ from numpy.typing import ArrayLike
 from stickslip.arrays import Array
 from stickslip.checks import positive
 from stickslip.errors import InputError
+from stickslip.fields_as_arguments import fields_as_arguments
 from stickslip.geometry import tet_generators
 from stickslip.geometry.rotation import about_axis, matrix
 from stickslip.geometry.shapes import Box, Cylinder, Placed, placed
 from stickslip.geometry.tet_mesh import TetMesh, without_unused
-from stickslip.joint_description import Drive
-from stickslip.scene import Body, Motion, Scene
+from stickslip.scene.joint import Drive
+from stickslip.scene.scene import Body, Motion, Scene
+from stickslip.scene.soft_body import SoftBody, elastic
 from stickslip.scenes.courses import smooth_step
 from stickslip.scenes.metrics import Values
 from stickslip.scenes.parameters import whole_number
 from stickslip.scenes.teddy import HALF_WIDTH, teddy
 from stickslip.simulation import Simulation, StepResult
-from stickslip.soft_description import SoftBody, elastic
 
 CLOSE, CLOSED, LIFT, LIFTED = 0.2, 0.8, 1.0, 1.8
 """[s] when the gripper begins to close, and has closed; when it begins to lift, and has lifted."""
@@ -48,22 +50,28 @@ BEAR, BUBBLE, FINGER, STEEL, TABLE = (
 STILL = (1.0, 0.0, 0.0, 0.0)
 
 
-def soft_bubble(
-    height: float = 0.15,
-    bear_young: float = 1e4,
-    bear_poisson: float = 0.4,
-    bear_density: float = 300.0,
-    young: float = 5e4,
-    poisson: float = 0.3,
-    density: float = 300.0,
-    damping: float = 0.01,
-    friction: float = 0.8,
-    squeeze: float = 0.014,
-    lift: float = 0.12,
-    shake: float = 0.012,
-    cells: int = 10,
-    divisions: int = 4,
-) -> Scene:
+@dataclass(frozen=True)
+class BubbleSettings:
+    """The bear, the bubbles, and what the gripper does."""
+
+    height: float = 0.15
+    bear_young: float = 1e4
+    bear_poisson: float = 0.4
+    bear_density: float = 300.0
+    young: float = 5e4
+    poisson: float = 0.3
+    density: float = 300.0
+    damping: float = 0.01
+    friction: float = 0.8
+    squeeze: float = 0.014
+    lift: float = 0.12
+    shake: float = 0.012
+    cells: int = 10
+    divisions: int = 4
+
+
+@fields_as_arguments(BubbleSettings)
+def soft_bubble(given: BubbleSettings) -> Scene:
     """A bear of ``height`` [m] sits on a table; two fingers with bubbles take it by its flanks.
 
     From the paper: young [Pa] and poisson of the bear and of the bubbles, damping [s] by stiffness, bubbles as solid
@@ -72,28 +80,29 @@ def soft_bubble(
     takes each bubble to touch; aims and gripper rise by ``lift`` [m], shake with an amplitude of ``shake`` [m] up and
     down and to and fro, go down and open. cells: lattice cubes on the bear's height; divisions: of a bubble's radius.
     """
-    for name, value in (("height", height), ("squeeze", squeeze), ("lift", lift)):
+    for name, value in (("height", given.height), ("squeeze", given.squeeze), ("lift", given.lift)):
         positive("soft-bubble", name, value)
-    if not shake >= 0.0:
-        raise InputError(f"soft-bubble: shake is {shake} m; it must be zero or positive")
-    whole_number("soft-bubble", "cells", cells, 8)
-    whole_number("soft-bubble", "divisions", divisions, 1)
+    if not given.shake >= 0.0:
+        raise InputError(f"soft-bubble: shake is {given.shake} m; it must be zero or positive")
+    whole_number("soft-bubble", "cells", given.cells, 8)
+    whole_number("soft-bubble", "divisions", given.divisions, 1)
     scene = Scene()
-    surface = scene.add_material("plush and rubber", friction)
+    surface = scene.add_material("plush and rubber", given.friction)
     scene.add_half_space(material=surface, colour=TABLE, name="table")
-    plush = elastic(bear_young, bear_poisson, density=bear_density, beta=damping)
-    rubber = elastic(young, poisson, density=density, beta=damping)
-    bear = teddy(height, cells)
+    plush = elastic(given.bear_young, given.bear_poisson, density=given.bear_density, beta=given.damping)
+    rubber = elastic(given.young, given.poisson, density=given.density, beta=given.damping)
+    bear = teddy(given.height, given.cells)
     scene.add_soft(bear, plush, (0.0, 0.0, -bear.nodes[:, 2].min()), material=surface, colour=BEAR, name="teddy")
-    grip = np.array([0.0, 0.02 * height, 0.27 * height])
+    grip = np.array([0.0, 0.02 * given.height, 0.27 * given.height])
     if not grip[2] > RADIUS + 0.002:
-        raise InputError(f"soft-bubble: height is {height} m; it must be above {(RADIUS + 0.002) / 0.27:.3f} m")
-    apart = HALF_WIDTH * height + CLEARANCE + BULGE
+        least = (RADIUS + 0.002) / 0.27
+        raise InputError(f"soft-bubble: height is {given.height} m; it must be above {least:.3f} m")
+    apart = HALF_WIDTH * given.height + CLEARANCE + BULGE
     gripper = scene.add_compound(
-        _gripper_parts(apart), grip, kind="kinematic", motion=_motion(grip, 0.0, lift, shake),
+        _gripper_parts(apart), grip, kind="kinematic", motion=_motion(grip, 0.0, given.lift, given.shake),
         material=surface, colour=STEEL, name="gripper",
     )  # fmt: skip
-    mesh = bubble(divisions)
+    mesh = bubble(given.divisions)
     for side, label in ((-1.0, "left"), (1.0, "right")):
         place = grip + [side * apart, 0.0, 0.0]
         inwards = about_axis((0, 1, 0), -side * 0.5 * math.pi)
@@ -103,10 +112,10 @@ def soft_bubble(
         dome = scene.add_soft(mesh, rubber, place, inwards, material=surface, colour=BUBBLE, name=f"bubble-{label}")
         scene.weld_nodes(dome, mesh.nodes_on_plane("z", 0.0), finger)
         # what the drive aims at is a body of its own, out of the way: the slide from it to the finger is the error
-        way = -side * (CLEARANCE + squeeze)
+        way = -side * (CLEARANCE + given.squeeze)
         behind = place + [0.0, RAIL, 0.0]
         aim = scene.add_box(
-            (0.012, 0.012, 0.03), behind, kind="kinematic", motion=_motion(behind, way, lift, shake),
+            (0.012, 0.012, 0.03), behind, kind="kinematic", motion=_motion(behind, way, given.lift, given.shake),
             material=surface, colour=STEEL, name=f"aim-{label}",
         )  # fmt: skip
         scene.add_prismatic(aim, finger, (1, 0, 0), drive=DRIVE, name=f"slide-{label}")
@@ -220,6 +229,6 @@ def weld_error(sim: Simulation) -> float:
     worst = 0.0
     for body in np.unique(soft.weld_body).tolist():
         chosen = soft.weld_body == body
-        place = state.q[body, :3] + soft.weld_point[chosen] @ matrix(state.q[body, 3:]).T
+        place = state.body_pose[body, :3] + soft.weld_point[chosen] @ matrix(state.body_pose[body, 3:]).T
         worst = max(worst, float(np.linalg.norm(state.node_position[soft.weld_node[chosen]] - place, axis=1).max()))
     return worst

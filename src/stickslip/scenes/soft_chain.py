@@ -14,11 +14,11 @@ from stickslip.checks import positive
 from stickslip.errors import InputError
 from stickslip.geometry import tet_generators
 from stickslip.geometry.tet_mesh import TetMesh
-from stickslip.scene import Scene
+from stickslip.scene.scene import Scene
+from stickslip.scene.soft_body import elastic
 from stickslip.scenes.metrics import Values, after
 from stickslip.scenes.parameters import whole_number
 from stickslip.simulation import Simulation, StepResult
-from stickslip.soft_description import elastic
 
 MAJOR, MINOR = 0.1, 0.025
 """[m] radii of a ring; [han2023] does not say its size."""

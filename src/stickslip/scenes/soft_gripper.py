@@ -15,13 +15,13 @@ from stickslip.errors import InputError
 from stickslip.geometry import tet_generators
 from stickslip.geometry.rotation import about_axis
 from stickslip.geometry.tet_mesh import TetMesh
-from stickslip.scene import Body, Motion, Scene
+from stickslip.scene.scene import Body, Motion, Scene
+from stickslip.scene.soft_body import SoftBody, elastic
 from stickslip.scenes.courses import smooth_step
 from stickslip.scenes.joint_metrics import joint_named
 from stickslip.scenes.metrics import Values
 from stickslip.scenes.parameters import whole_number
 from stickslip.simulation import Simulation, StepResult
-from stickslip.soft_description import SoftBody, elastic
 
 YOUNG, POISSON, FRICTION = 83e3, 0.42, 2.1
 """[Pa], 1, 1: Ecoflex 0050 on PLA, as the paper has them."""

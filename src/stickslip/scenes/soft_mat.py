@@ -15,12 +15,12 @@ from stickslip.errors import InputError
 from stickslip.geometry import tet_generators
 from stickslip.geometry.rotation import about_axis, matrix
 from stickslip.geometry.tet_mesh import TetMesh
-from stickslip.scene import Motion, Scene
+from stickslip.scene.scene import Motion, Scene
+from stickslip.scene.soft_body import SoftBody, elastic
 from stickslip.scenes.courses import smooth_step
 from stickslip.scenes.metrics import Values
 from stickslip.scenes.parameters import whole_number
 from stickslip.simulation import Simulation, StepResult
-from stickslip.soft_description import SoftBody, elastic
 
 YOUNG, POISSON, FRICTION = (50e3, 100e3), (0.3, 0.4), (0.1, 0.5)
 """Ranges from which seeds draw, [Pa], 1 and 1, those of the paper."""

@@ -11,11 +11,11 @@ import numpy as np
 from stickslip.arrays import Array
 from stickslip.checks import positive
 from stickslip.geometry import tet_generators
-from stickslip.scene import Scene
+from stickslip.scene.scene import Scene
+from stickslip.scene.soft_body import elastic
 from stickslip.scenes.metrics import DRIFT_START, Values, after
 from stickslip.scenes.parameters import whole_number
 from stickslip.simulation import Simulation, StepResult
-from stickslip.soft_description import elastic
 
 WIDER = 1.2
 """Width of rigid boxes over that of soft ones."""
@@ -72,7 +72,7 @@ class SoftStack:
     def __init__(self, sim: Simulation, parameters: Mapping[str, Any]) -> None:
         self.edge = parameters["edge"]
         self.rigid = sim.model.dynamic
-        self.start = self.centres(sim, sim.state.q, sim.state.node_position)
+        self.start = self.centres(sim, sim.state.body_pose, sim.state.node_position)
         self.end = self.start
         self.settled: Array | None = None
         self.drift, self.penetration = math.nan, 0.0
@@ -88,7 +88,7 @@ class SoftStack:
 
     def observe(self, sim: Simulation, result: StepResult) -> None:
         """Take note of the centres."""
-        self.end = self.centres(sim, result.state.q, result.state.node_position)
+        self.end = self.centres(sim, result.state.body_pose, result.state.node_position)
         self.penetration = max(self.penetration, result.certificate.penetration_mm)
         if after(result, sim.stepping.dt, DRIFT_START):
             if self.settled is None:

@@ -11,11 +11,11 @@ import numpy as np
 from stickslip.checks import positive
 from stickslip.geometry.rotation import about_axis, matrix
 from stickslip.geometry.shapes import Sphere, placed
-from stickslip.scene import Scene
+from stickslip.model.state import State
+from stickslip.scene.scene import Scene
 from stickslip.scenes.closed_forms import contensou_stop
 from stickslip.scenes.metrics import Values
 from stickslip.simulation import Simulation, StepResult
-from stickslip.state import State
 
 STOPPED = 1e-6
 """Share of the starting spin (or speed) below which the puck counts as stopped."""
@@ -59,7 +59,7 @@ class SpinDown:
 
     def __init__(self, sim: Simulation, parameters: Mapping[str, Any]) -> None:
         self.puck = int(sim.model.dynamic[0])
-        self.start = sim.state.q[self.puck, :3].copy()
+        self.start = sim.state.body_pose[self.puck, :3].copy()
         self.bounds = STOPPED * parameters["speed"], STOPPED * parameters["spin"]
         gravity = float(np.linalg.norm(sim.model.gravity))
         self.expected = contensou_stop(
@@ -70,13 +70,13 @@ class SpinDown:
 
     def observe(self, sim: Simulation, result: StepResult) -> None:
         """Watch for the stop."""
-        v = result.state.v[self.puck]
+        v = result.state.body_velocity[self.puck]
         moves = np.linalg.norm(v[:2]) > self.bounds[0] + STOPPED or abs(v[5]) > abs(self.bounds[1])
         if moves:
             self.time = math.nan
         elif math.isnan(self.time):
             self.time = result.state.time
-            self.way = float(np.linalg.norm(result.state.q[self.puck, :3] - self.start))
+            self.way = float(np.linalg.norm(result.state.body_pose[self.puck, :3] - self.start))
 
     def values(self) -> Values:
         """``spin_down_error`` and ``way_error``."""
@@ -124,8 +124,8 @@ class Inversion:
 
     def _axis_and_integral(self, state: State) -> tuple[float, float]:
         """Vertical component of the axis, and Jellett's integral [kg m^3/s]."""
-        turn = matrix(state.q[self.top, 3:])
-        momentum = turn @ self.inertia @ turn.T @ state.v[self.top, 3:]
+        turn = matrix(state.body_pose[self.top, 3:])
+        momentum = turn @ self.inertia @ turn.T @ state.body_velocity[self.top, 3:]
         return float(turn[2, 2]), float(momentum @ (turn @ self.centre + [0.0, 0.0, TOP_RADIUS]))
 
     def observe(self, sim: Simulation, result: StepResult) -> None:

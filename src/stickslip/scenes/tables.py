@@ -13,7 +13,7 @@ from stickslip.checks import positive
 from stickslip.errors import InputError
 from stickslip.geometry.rotation import about_axis, multiply
 from stickslip.geometry.shapes import Box, Placed, placed
-from stickslip.scene import Scene
+from stickslip.scene.scene import Scene
 from stickslip.scenes.lattice import SPACING, cells, colour
 from stickslip.scenes.metrics import DRIFT_START, Values, after
 from stickslip.scenes.parameters import whole_number
@@ -115,8 +115,8 @@ class TablePile:
 
     def observe(self, sim: Simulation, result: StepResult) -> None:
         """Take note of places, speeds and contacts."""
-        place = result.state.q[self.bodies, :3]
-        self.speed = float(np.linalg.norm(result.state.v[self.bodies, :3], axis=1).max())
+        place = result.state.body_pose[self.bodies, :3]
+        self.speed = float(np.linalg.norm(result.state.body_velocity[self.bodies, :3], axis=1).max())
         self.contacts = len(result.contacts)
         self.overlap = max(self.overlap, result.certificate.penetration_mm)
         # before they have fallen on something, tables are slow as well

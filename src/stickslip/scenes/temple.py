@@ -9,7 +9,7 @@ from typing import Any
 import numpy as np
 
 from stickslip.geometry.generators import trapezoid_prism
-from stickslip.scene import Scene
+from stickslip.scene.scene import Scene
 from stickslip.scenes.arch import STONES
 from stickslip.scenes.lattice import scaled
 from stickslip.scenes.metrics import Standing

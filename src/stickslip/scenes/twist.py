@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Mapping
+from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
@@ -11,55 +12,63 @@ from numpy.typing import ArrayLike
 
 from stickslip.checks import positive
 from stickslip.errors import InputError
+from stickslip.fields_as_arguments import fields_as_arguments
 from stickslip.geometry import tet_generators
 from stickslip.geometry.rotation import about_axis
 from stickslip.geometry.tet_mesh import volumes_of
-from stickslip.scene import Scene
+from stickslip.scene.scene import Scene
+from stickslip.scene.soft_body import NodeMotion, elastic
 from stickslip.scenes.courses import smooth_step
 from stickslip.scenes.metrics import Values
 from stickslip.scenes.parameters import whole_number
 from stickslip.simulation import Simulation, StepResult
-from stickslip.soft_description import NodeMotion, elastic
 
 BAR = (0.30, 0.52, 0.70)
 
 
-def twist(
-    turns: float = 2.0,
-    time: float = 2.0,
-    length: float = 0.4,
-    side: float = 0.03,
-    shorter: float = 0.4,
-    young: float = 1e5,
-    poisson: float = 0.4,
-    density: float = 1000.0,
-    damping: float = 0.005,
-    friction: float = 0.3,
-    cells: int = 27,
-    across: int = 2,
-    model: str = "neo-hookean",
-) -> Scene:
+@dataclass(frozen=True)
+class TwistSettings:
+    """The bar, and what is done to it."""
+
+    turns: float = 2.0
+    time: float = 2.0
+    length: float = 0.4
+    side: float = 0.03
+    shorter: float = 0.4
+    young: float = 1e5
+    poisson: float = 0.4
+    density: float = 1000.0
+    damping: float = 0.005
+    friction: float = 0.3
+    cells: int = 27
+    across: int = 2
+    model: str = "neo-hookean"
+
+
+@fields_as_arguments(TwistSettings)
+def twist(given: TwistSettings) -> Scene:
     """A square bar whose ends are held; one of them turns by ``turns`` within ``time`` [s], while they come closer.
 
     length and side [m]; shorter: share of the length by which the ends come closer, so that the bar can writhe into a
     loop, as a twisted rope does, and touch itself. cells along the bar and across it. No gravity.
     """
-    positive("twist", "time", time)
-    if not 0.0 <= shorter < 1.0:
-        raise InputError(f"twist: shorter is {shorter}; it must be at least 0 and below 1")
+    positive("twist", "time", given.time)
+    if not 0.0 <= given.shorter < 1.0:
+        raise InputError(f"twist: shorter is {given.shorter}; it must be at least 0 and below 1")
     scene = Scene(gravity=(0.0, 0.0, 0.0))
-    rubber = elastic(young, poisson, model=model, density=density, beta=damping)  # type: ignore[arg-type]
+    rubber = elastic(
+        given.young, given.poisson, model=given.model, density=given.density, beta=given.damping,  # type: ignore[arg-type]
+    )  # fmt: skip
     mesh = tet_generators.box(
-        (length, side, side),
-        (whole_number("twist", "cells", cells, 1), *(whole_number("twist", "across", across, 1),) * 2),
+        (given.length, given.side, given.side),
+        (whole_number("twist", "cells", given.cells, 1), *(whole_number("twist", "across", given.across, 1),) * 2),
         "mirrored",
     )
-    bar = scene.add_soft(mesh, rubber, friction=friction, self_contact=True, colour=BAR, name="bar")
+    bar = scene.add_soft(mesh, rubber, friction=given.friction, self_contact=True, colour=BAR, name="bar")
     for end in (-1.0, 1.0):
-        scene.hold_nodes(
-            bar, mesh.nodes_on_plane("x", 0.5 * end * length),
-            _end_motion(end, math.pi * turns, -0.5 * end * shorter * length, time), (0.5 * end * length, 0.0, 0.0),
-        )  # fmt: skip
+        at, way = 0.5 * end * given.length, -0.5 * end * given.shorter * given.length
+        motion = _end_motion(end, math.pi * given.turns, way, given.time)
+        scene.hold_nodes(bar, mesh.nodes_on_plane("x", at), motion, (at, 0.0, 0.0))
     return scene
 
 

@@ -9,7 +9,7 @@ import numpy as np
 from stickslip.geometry.generators import Mesh, surface_of_revolution
 from stickslip.geometry.shapes import Cylinder, placed
 from stickslip.geometry.triangle_mesh import mass_of
-from stickslip.scene import Scene
+from stickslip.scene.scene import Scene
 from stickslip.scenes.containers import GREY, add_tray, bounding_radius, staves
 from stickslip.scenes.lattice import SPACING, cells, colour, jitter, random_rotations, round_cells, scaled
 from stickslip.scenes.parameters import whole_number

@@ -8,7 +8,7 @@ from typing import Any
 
 from stickslip.errors import InputError
 from stickslip.geometry.rotation import about_axis
-from stickslip.scene import Scene
+from stickslip.scene.scene import Scene
 from stickslip.scenes.lattice import scaled
 from stickslip.scenes.metrics import Standing
 from stickslip.scenes.parameters import whole_number

@@ -8,9 +8,10 @@ not, the next method of the plan takes over. ``Solution.method`` says who did th
 
 from __future__ import annotations
 
-from dataclasses import dataclass, replace
+import time
+from dataclasses import dataclass
 from functools import cached_property
-from math import log
+from math import inf, log
 from typing import ClassVar, NamedTuple
 
 import numpy as np
@@ -20,13 +21,13 @@ from stickslip.contact.laws import BILATERAL, CONTACT, DISC, ELASTIC
 from stickslip.contact.problem import ContactProblem
 from stickslip.solvers.admm import ADMM
 from stickslip.solvers.budget import Clock
-from stickslip.solvers.first_sweeps import FirstSweeps
-from stickslip.solvers.implicit import ImplicitComplementarity
+from stickslip.solvers.implicit.implicit import ImplicitComplementarity
 from stickslip.solvers.iterative import MOST_WORSENING, Iterative
 from stickslip.solvers.joint_newton import solve_joints
 from stickslip.solvers.nsgs import NonsmoothGaussSeidel
 from stickslip.solvers.protocol import ALL_FRICTION_SETS, Relinearise, Solution, Status, Takes
-from stickslip.solvers.prox_gs import ProxGaussSeidel, apart, first_solution
+from stickslip.solvers.prox.first_sweeps import FirstSweeps
+from stickslip.solvers.prox.gauss_seidel import ProxGaussSeidel, apart
 from stickslip.solvers.proximal_point import ProximalPoint
 from stickslip.solvers.verdict import judged
 
@@ -98,15 +99,14 @@ class Automatic(Iterative):
 
     def run(self, problem: ContactProblem, warm: Array | None, relinearise: Relinearise | None) -> Solution:
         """Solve for the impulses, starting from ``warm`` (m,) or zero, each island by a plan of its own."""
-        clock = Clock(self.max_seconds)
+        started = time.perf_counter()
         if not problem.block_count:
             return Solution(problem.v_free.copy(), np.zeros(0), "converged", 0, np.zeros((0, 2)))
         sweeps = self._sweeps
         first = sweeps.first_sweeps(problem, warm)
-        if first is not None and first.solved.all():
-            found = first_solution(problem, first)
-            history = np.concatenate([[[0.0, first.residual(problem, first.start)]], found.history])
-            return replace(found, method=sweeps.name, history=history, timings={sweeps.name: clock.used})
+        if first is not None and first.all_solved:
+            return first.solution(problem, sweeps.name, started)
+        clock = Clock(self.max_seconds, started)
         if not problem.has_others:
             return self._by_plan(problem, warm, clock, first)
         return apart(
@@ -124,8 +124,9 @@ class Automatic(Iterative):
     def _solver(self, method: type[Iterative], budget: int, clock: Clock) -> Iterative:
         """A method of the plan with so many iterations at most."""
         own = {"subspace_limit": self.subspace_limit} if method is ProxGaussSeidel else {}
+        seconds = inf if clock.limit == inf else clock.left
         return method(
-            tolerance=self.tolerance, criterion=self.criterion, max_iterations=budget, max_seconds=clock.left, **own
+            tolerance=self.tolerance, criterion=self.criterion, max_iterations=budget, max_seconds=seconds, **own
         )
 
     def _by_plan(
@@ -135,7 +136,7 @@ class Automatic(Iterative):
 
         Sweeps go on after the ``first`` ones.
         """
-        if first is None and self.criterion == "scaled":
+        if first is None and self.criterion == "scaled" and problem.A.is_dense:
             joints_alone = solve_joints(problem, warm, self.tolerance, self.max_iterations)
             if joints_alone is not None:
                 return joints_alone
@@ -154,16 +155,19 @@ class Automatic(Iterative):
             on_track = True
             # even impulses that are good enough get one iteration: small errors would pile up from step to step
             while (best > self.tolerance or not methods) and on_track and iterations < self.max_iterations:
-                if clock.is_up:
+                if clock.limit < inf and clock.is_up:
                     break
                 solver = self._solver(method, min(budget, self.max_iterations - iterations), clock)
                 start = None if afresh else lam
                 # what sweeps begin with was looked at island by island before
                 if isinstance(solver, ProxGaussSeidel):
                     found = solver.alone(problem, start, None if methods else first)
+                elif isinstance(solver, NonsmoothGaussSeidel) and not methods and first is None:
+                    found = solver.from_start(problem, lam.copy(), best, clock)
                 else:
                     found = solver.run(problem, start, None)
-                found = judged(solver, problem, found)
+                if not found.is_judged:
+                    found = judged(solver, problem, found)
                 reached = found.residual
                 on_track = _arrives(found.history, self.tolerance)
                 if not methods or methods[-1] != method.name:
@@ -177,7 +181,7 @@ class Automatic(Iterative):
                 if reached <= (MOST_WORSENING if len(methods) == 1 else 1.0) * best:
                     lam, v, u, best = found.lam, found.v, found.u, reached
                 budget *= 2
-            if best <= self.tolerance or iterations >= self.max_iterations or clock.is_up:
+            if best <= self.tolerance or iterations >= self.max_iterations or (clock.limit < inf and clock.is_up):
                 break
         if best <= self.tolerance:
             status = "converged"
@@ -192,6 +196,7 @@ class Automatic(Iterative):
         return Solution(
             v, lam, status, iterations, joined, timings, rollbacks, " > ".join(methods),
             u=u, residual=best if u is not None else np.nan,
+            exact_residual=best if u is not None and self.criterion == "scaled" else np.nan,
         )  # fmt: skip
 
 
@@ -214,7 +219,8 @@ def structure(problem: ContactProblem) -> Structure:
     joint = (laws.law == BILATERAL) | (laws.law == ELASTIC)
     joint_rows = int(np.diff(J.row_start)[joint].sum())
     if not problem.A.is_dense:
-        stored = problem.A.stored / 9.0
+        given = problem.A.given
+        stored = (problem.A.stored if given is None else len(given.data)) / 9.0
         if problem.soft:  # contacts of a soft body do not determine each other
             return Structure(problem.row_count, joint_rows, isotropic, False, stored / count, 0.0)
         # contacts of the same two bodies touch the same others: their rows of W have one pattern

@@ -59,9 +59,9 @@ def hurried(solver: S, seconds: float) -> S:
 class Clock:
     """Says whether the time of a solve is up; one without a limit never looks."""
 
-    def __init__(self, seconds: float) -> None:
-        """Start with so many seconds."""
-        self.started = time.perf_counter()
+    def __init__(self, seconds: float, started: float | None = None) -> None:
+        """Start with so many seconds, now or at an earlier time of ``time.perf_counter``."""
+        self.started = time.perf_counter() if started is None else started
         self.limit = seconds
 
     @property
@@ -112,7 +112,7 @@ def _limited_seconds(solver: object) -> float:
 
 
 def with_options(solver: S, options: dict[str, Any]) -> S:
-    """The solver with other options, and with what it remembers between steps."""
+    """The solver with other options, and with what one from outside the package may remember between steps."""
     if not options:
         return solver
     other = replace(cast(Any, solver), **options)

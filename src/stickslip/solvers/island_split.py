@@ -98,6 +98,7 @@ def part_of(problem: ContactProblem, islands: Islands, chosen: Sequence[int]) ->
             mobility=of_rows(scale.mobility),
             masses=None if masses is None else _taken(masses, columns, rows),
         ),
+        problem.workspace,
     )
     return Part(part.trusted(), rows, unknowns, tuple(chosen))
 

@@ -25,6 +25,10 @@ MOST_WORSENING = 10.0
 brought impulses to where they belong before the residual shows it, and piles sink where that work is thrown away."""
 
 
+PLAIN = Takes()
+"""What most solvers take."""
+
+
 @dataclass(frozen=True)
 class Iterative:
     """Options of every iterative solver; the tolerance is for the residual of the law that the solver obeys."""
@@ -42,10 +46,14 @@ class Iterative:
     """The residual of contact/residual.py that the tolerance is for: "scaled" or "siconos"."""
 
     def __post_init__(self) -> None:
-        self._check_whole("max_iterations", 1)
-        self._check_range("tolerance", 0.0, np.inf)
-        check_seconds(self.name, self.max_seconds)
-        self._check_choice("criterion", self.criteria)
+        where, known = f"solver {self.name}", self.__dict__
+        known["max_iterations"] = checks.whole(where, "max_iterations", self.max_iterations, 1)
+        known["tolerance"] = checks.any_number(where, "tolerance", self.tolerance)
+        seconds = checks.any_number(where, "max_seconds", self.max_seconds)
+        checks.choice(where, "criterion", self.criterion, self.criteria)
+        if not (0.0 < known["tolerance"] < np.inf and seconds > 0.0):
+            self._check_range("tolerance", 0.0, np.inf)
+            check_seconds(self.name, self.max_seconds)
 
     def _check_whole(self, name: str, least: int) -> None:
         object.__setattr__(self, name, checks.whole(f"solver {self.name}", name, getattr(self, name), least))
@@ -65,7 +73,7 @@ class Iterative:
     @cached_property
     def takes(self) -> Takes:
         """What it solves for and which problems it takes; solvers say more than these defaults."""
-        return Takes(criterion=self.criterion)
+        return PLAIN if self.criterion == PLAIN.criterion else Takes(criterion=self.criterion)
 
     @property
     def law(self) -> Law:
@@ -124,13 +132,15 @@ class ConvergenceMonitor:
         self.best_lam = lam.copy()
         self.history: list[tuple[int, float]] = []
         self.status: Status = "max-iterations"
+        self.looked: tuple[Array | None, Array | None, float] = None, None, np.nan
+        """Velocities (nv,), constraint velocities (m,) and residual of the last impulses that were looked at."""
         self._mark, self._mark_at = value, 0
 
     def goes_on(self, iterations: int) -> bool:
         """Whether another iteration is to follow after so many; where time is up, the status says so."""
         if self.status != "max-iterations" or iterations >= self.solver.max_iterations:
             return False
-        if self.clock.is_up:
+        if self.clock.limit < np.inf and self.clock.is_up:
             self.status = "max-seconds"
             return False
         return True
@@ -141,8 +151,10 @@ class ConvergenceMonitor:
 
     def look(self, lam: Array, iterations: int) -> None:
         """Take the residual of lam (m,) after so many iterations."""
-        u = self.problem.constraint_velocity(self.problem.velocity(lam))
-        self.note(lam, self.solver.residual(self.problem, lam, u), iterations)
+        v = self.problem.velocity(lam)
+        u = self.problem.constraint_velocity(v)
+        self.looked = v, u, self.solver.residual(self.problem, lam, u)
+        self.note(lam, self.looked[2], iterations)
 
     def note(self, lam: Array, value: float, iterations: int) -> None:
         """Take note of lam (m,) with this residual after so many iterations."""
@@ -159,6 +171,11 @@ class ConvergenceMonitor:
         elif iterations - self._mark_at >= self.stall:
             self.status = "stalled"
 
+    @property
+    def is_good(self) -> bool:
+        """Whether the last impulses are not much worse than the best ones."""
+        return self.value <= MOST_WORSENING * self.best
+
     def settled(self, lam: Array) -> Array:
         """The last impulses lam (m,), or the best ones where lam is much worse."""
-        return lam if self.value <= MOST_WORSENING * self.best else self.best_lam
+        return lam if self.is_good else self.best_lam

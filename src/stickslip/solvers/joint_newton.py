@@ -23,9 +23,8 @@ from math import inf
 import numpy as np
 
 from stickslip.arrays import Array
-from stickslip.contact.laws import BOUNDED, CONTACT, LIMIT, project_row
+from stickslip.contact.laws import BOUNDED, CONTACT, LIMIT, project_row, row_square
 from stickslip.contact.problem import ContactProblem
-from stickslip.contact.residual import row_square
 from stickslip.jit import inner_kernel, kernel
 from stickslip.linalg.mixed_cholesky import assemble, factorise, known_order, make_plan, substitute
 from stickslip.solvers.protocol import Solution

@@ -20,7 +20,7 @@ import numpy as np
 from stickslip.arrays import Array
 from stickslip.contact.cushions import cushioned, velocities
 from stickslip.contact.laws import CONTACT
-from stickslip.contact.potentials import Known, is_held, with_potentials
+from stickslip.contact.potentials import is_held, with_potentials
 from stickslip.contact.problem import ContactProblem
 from stickslip.errors import DivergenceError
 from stickslip.linalg.threads import one_blas_thread
@@ -36,7 +36,16 @@ from stickslip.solvers.island_split import (
     part_of,
     solve_apart,
 )
-from stickslip.solvers.protocol import Relinearise, Solution, Solver, Status, Step, StepsItself
+from stickslip.solvers.protocol import (
+    ALL_FRICTION_SETS,
+    ALL_LAWS,
+    Relinearise,
+    Solution,
+    Solver,
+    Status,
+    Step,
+    StepsItself,
+)
 from stickslip.solvers.rounds import after, shortened
 from stickslip.solvers.verdict import judged, nonlinear_residual
 
@@ -74,7 +83,8 @@ def _solve(
 ) -> Solution:
     """The same with input that was checked."""
     takes = solver.takes
-    check_taken(solver, problem)
+    if takes.laws is not ALL_LAWS or takes.friction_sets is not ALL_FRICTION_SETS:
+        check_taken(solver, problem)
     if takes.unknowns == "impulses" and problem.A.has_soft:
         return _over_impulses(solver, problem, warm)
     if not takes.compliance and problem.contact_compliance is not None:
@@ -82,13 +92,15 @@ def _solve(
     if takes.islands == "apart" and relinearise is None and not problem.A.has_soft:
         if problem.has_others and 0 < problem.islands.island_count <= MOST_APART:
             return _by_islands(solver, problem, warm)
-    return judged(solver, problem, _run(solver, problem, warm, relinearise))
+    ours = type(solver).__module__.startswith(OWN)
+    found = solver.run(problem, warm, relinearise) if ours else _run(solver, problem, warm, relinearise)
+    return found if found.is_judged else judged(solver, problem, found)
 
 
 def _run(solver: Solver, problem: ContactProblem, warm: Array | None, relinearise: Relinearise | None) -> Solution:
-    """What the solver itself finds: the one place that calls it, and looks at what it gives."""
+    """What the solver itself finds; what one from outside the package gives is looked at."""
     if type(solver).__module__.startswith(OWN):
-        return known_solution(solver, problem, solver.run(problem, warm, relinearise))
+        return solver.run(problem, warm, relinearise)
     with one_blas_thread():  # solvers of ours see to it where they use dense algebra
         found = known_solution(solver, problem, solver.run(problem, warm, relinearise))
     return found.changed()  # certificates measure what comes from outside themselves, whatever it says of itself
@@ -116,7 +128,7 @@ def _over_impulses(solver: Solver, problem: ContactProblem, warm: Array | None) 
     timings = {"assemble": time.perf_counter() - started}
     found = _solve(hurried(solver, timings["assemble"]), condensed, warm)
     # diag W is known now, and the solution was measured by it
-    measured = replace(problem, scale=problem.scale._replace(mobility=condensed.diagonal)).trusted()
+    measured = problem.measured_like(condensed)
     v = problem.velocity(found.lam)
     found = found.changed(v=v, problem=measured, timings=timings | found.timings)
     return judged(solver, problem, found)
@@ -146,8 +158,8 @@ def _with_cushions(
 # ---- one step ------------------------------------------------------------------------------------------------
 
 
-Method = Callable[[Solver, Step, ContactProblem, Array | None, Known], Solution]
-"""Takes a step: its problem, linearised at its start, the impulses to start from, and what is known of structures."""
+Method = Callable[[Solver, Step, ContactProblem, Array | None], Solution]
+"""Takes a step: its problem, linearised at its start, and the impulses to start from."""
 
 
 def method_of(solver: Solver, potentials: bool, soft_matrix: bool, moves: bool) -> Method:
@@ -174,41 +186,41 @@ def begins_ahead(method: Method) -> bool:
     return method is _repeated
 
 
-def _own_steps(solver: Solver, step: Step, problem: ContactProblem, warm: Array | None, known: Known) -> Solution:
+def _own_steps(solver: Solver, step: Step, problem: ContactProblem, warm: Array | None) -> Solution:
     """Bodies are moved by the solver; impulses of the last step are of no use to it."""
     check_taken(solver, problem)
     return judged(solver, problem, cast(StepsItself, solver).advance(step, problem))
 
 
-def _linearised_inside(
-    solver: Solver, step: Step, problem: ContactProblem, warm: Array | None, known: Known
-) -> Solution:
+def _linearised_inside(solver: Solver, step: Step, problem: ContactProblem, warm: Array | None) -> Solution:
     """The solver linearises again at its iterates."""
     return _solve(solver, problem, warm, step.at)
 
 
-def _once(solver: Solver, step: Step, problem: ContactProblem, warm: Array | None, known: Known) -> Solution:
+def _once(solver: Solver, step: Step, problem: ContactProblem, warm: Array | None) -> Solution:
     """The problem as it is at the start of the step."""
     return _solve(solver, problem, warm)
 
 
-def _repeated(solver: Solver, step: Step, problem: ContactProblem, warm: Array | None, known: Known) -> Solution:
+def _repeated(solver: Solver, step: Step, problem: ContactProblem, warm: Array | None) -> Solution:
     """Joints and elements hold at position level: solve, linearise where that led, solve again; each island apart.
 
     Islands of contacts alone, and bodies that nothing touches, are as they would be without joints elsewhere.
     """
     islands = problem.islands
-    if problem.A.has_soft or islands.island_count > MOST_APART:
-        return solve_repeatedly(solver, problem, warm, step.joints_at, step.start)
-    jointed = np.zeros(islands.island_count, dtype=np.bool_)
+    count = len(islands.start) - 1
+    if problem.A.has_soft or count > MOST_APART:
+        return solve_repeatedly(solver, problem, warm, step.held_at, step.start)
+    if count == 1 and len(islands.column_order) == len(problem.J.column_start) - 1:  # the common case
+        if (problem.laws.law != CONTACT).any():
+            return solve_repeatedly(solver, problem, warm, step.held_at, step.start)
+    jointed = np.zeros(count, dtype=np.bool_)
     jointed[island_of_blocks(islands)[problem.laws.law != CONTACT]] = True
     if jointed.sum() > MOST_JOINTED:
-        return solve_repeatedly(solver, problem, warm, step.joints_at, step.start)
+        return solve_repeatedly(solver, problem, warm, step.held_at, step.start)
     if not jointed.any():  # the last joint broke
         start = step.at_start()
         return judged(solver, start, _solve(solver, start, warm).changed(problem=start))
-    if jointed.sum() == 1 == islands.island_count and len(islands.column_order) == len(problem.J.column_start) - 1:
-        return solve_repeatedly(solver, problem, warm, step.joints_at, step.start)
     lam, v, found = _in_step(solver, step, problem, warm, np.flatnonzero(jointed).tolist())
     others = np.flatnonzero(~jointed).tolist()
     columns = np.zeros(len(problem.J.column_start) - 1, dtype=np.bool_)
@@ -223,7 +235,7 @@ def _repeated(solver: Solver, step: Step, problem: ContactProblem, warm: Array |
         still = np.repeat(~columns, np.diff(problem.J.column_start))
         lam, v, found = lam + lam_start, np.where(still, v_start, v), [*found, *more]
     whole = joined(lam, v, found)
-    return judged(solver, problem, whole.changed(problem=moved_where(columns, start, step.joints_at(whole.v))))
+    return judged(solver, problem, whole.changed(problem=moved_where(columns, start, step.held_at(whole.v))))
 
 
 def _in_step(
@@ -243,7 +255,7 @@ def _in_step(
         v[part.unknowns], lam[part.rows] = next(rounds)
         going.append((part, rounds))
     while going:
-        nearby = step.joints_at(v.copy(), lam.copy())
+        nearby = step.held_at(v.copy(), lam.copy())
         still: list[tuple[Part, Rounds]] = []
         for part, rounds in going:
             try:
@@ -257,22 +269,20 @@ def _in_step(
     return lam, v, found
 
 
-def _with_potentials(solver: Solver, step: Step, problem: ContactProblem, warm: Array | None, known: Known) -> Solution:
-    """Joints become potentials in A; ``known`` is kept for later steps."""
-    return solve_with_potentials(solver, problem, warm, known)
+def _with_potentials(solver: Solver, step: Step, problem: ContactProblem, warm: Array | None) -> Solution:
+    """Joints become potentials in A."""
+    return solve_with_potentials(solver, problem, warm)
 
 
-def solve_with_potentials(
-    solver: Solver, problem: ContactProblem, warm: Array | None = None, known: Known | None = None
-) -> Solution:
-    """The solver's solution of a problem whose joints become potentials in A; ``known`` is kept for later steps."""
+def solve_with_potentials(solver: Solver, problem: ContactProblem, warm: Array | None = None) -> Solution:
+    """The solver's solution of a problem whose joints become potentials in A."""
     if not is_held(known_problem(solver, problem).laws.law).any():
         return _solve(solver, problem, warm)
     if warm is not None:
         warm = usable_start(solver, problem, warm)
     started = time.perf_counter()
     prepared = solver.takes.factors == "prepared"
-    stiff, recover = with_potentials(problem, warm, known, prepared)
+    stiff, recover = with_potentials(problem, warm, prepared)
     timings = {"stiffen": time.perf_counter() - started}
     faster = hurried(solver, timings["stiffen"])
     found = _solve(faster, stiff, None if warm is None else warm[recover.rows])

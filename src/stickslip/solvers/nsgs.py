@@ -14,7 +14,6 @@ from __future__ import annotations
 
 import time
 from dataclasses import dataclass
-from functools import cached_property
 from math import sqrt
 from typing import ClassVar
 
@@ -29,7 +28,7 @@ from stickslip.linalg.small_inverse import invert_small
 from stickslip.solvers.budget import Clock, in_chunks
 from stickslip.solvers.cones import row_mobility
 from stickslip.solvers.iterative import ConvergenceMonitor, Iterative
-from stickslip.solvers.protocol import Relinearise, Solution, Takes
+from stickslip.solvers.protocol import Relinearise, Solution
 
 CHECK_SWEEPS = 25
 """Sweeps between residuals, which cost about as much as a sweep."""
@@ -50,15 +49,15 @@ class NonsmoothGaussSeidel(Iterative):
     max_iterations: int = 10000
     """Sweeps at most."""
 
-    @cached_property
-    def takes(self) -> Takes:
-        """See protocol.Takes."""
-        return Takes(criterion=self.criterion)
-
     def run(self, problem: ContactProblem, warm: Array | None, relinearise: Relinearise | None) -> Solution:
         """Solve for the impulses, starting from ``warm`` (m,) or zero."""
         clock = Clock(self.max_seconds)
         lam, _, value = self.start(problem, warm)
+        return self.from_start(problem, lam, value, clock)
+
+    def from_start(self, problem: ContactProblem, lam: Array, value: float, clock: Clock) -> Solution:
+        """Solve from impulses lam (m,), changed in place, whose residual is known, while the clock runs."""
+        started = time.perf_counter()
         sweeps, watch = Sweeps(problem), ConvergenceMonitor(self, problem, lam, value, STALL_SWEEPS, clock)
         prepared = time.perf_counter()
         iterations = 0
@@ -67,9 +66,13 @@ class NonsmoothGaussSeidel(Iterative):
             count = min(CHECK_SWEEPS, self.max_iterations - iterations)
             iterations += in_chunks(lambda some: (sweeps.run(some, lam), False), count, clock)
             watch.look(lam, iterations)
+        v, u, found = watch.looked if watch.is_good else (None, None, np.nan)
         lam = watch.settled(lam)
-        timings = {"prepare": prepared - clock.started, "iterate": time.perf_counter() - prepared}
-        return Solution(problem.velocity(lam), lam, watch.status, iterations, np.array(watch.history), timings)
+        timings = {"prepare": prepared - started, "iterate": time.perf_counter() - prepared}
+        return Solution(
+            problem.velocity(lam) if v is None else v, lam, watch.status, iterations, np.array(watch.history), timings,
+            u=u, residual=found, exact_residual=found if self.criterion == "scaled" else np.nan,
+        )  # fmt: skip
 
 
 class Sweeps:
@@ -83,7 +86,7 @@ class Sweeps:
         self.room = np.zeros(9), np.zeros(max(3, int(height.max(initial=0))))
         law, self.mobility = problem.laws.law, row_mobility(problem)
         linear = ((law == BILATERAL) | (law == ELASTIC)) & (self.diagonal_block >= 0)
-        self.joint_start = summed(np.where(linear, height**2, 0))
+        self.joint_start = summed(np.where(linear, height**2, 0)) if linear.any() else np.zeros(len(law) + 1, np.int32)
         self.joint, self.proximal = np.zeros(int(self.joint_start[-1])), -1.0
 
     def run(
@@ -98,9 +101,10 @@ class Sweeps:
         if len(self.joint) and proximal != self.proximal:
             own, room, self.proximal = self.diagonal_block, self.room[1], proximal
             _invert_joints(self.W, own, p.laws, self.mobility, proximal, self.joint_start, self.joint, room)
+        joints = self.joint_start, self.joint
         _sweeps(
-            self.W, self.diagonal_block, p.free_constraint_velocity, p.laws, self.mobility, self.joint_start,
-            self.joint, count, proximal, lam if centre is None else centre, lam, *self.room,
+            self.W, self.diagonal_block, p.free_constraint_velocity, p.laws, self.mobility, joints, count, proximal,
+            lam if centre is None else centre, lam, *self.room,
         )  # fmt: skip
         return count
 
@@ -108,8 +112,9 @@ class Sweeps:
 def diagonal_blocks(problem: ContactProblem) -> Ints:
     """Number (n,) of the entry of each block on the diagonal of W, or -1 where a block of W is empty."""
     W = problem.delassus
-    block = np.repeat(np.arange(W.block_count, dtype=np.int32), np.diff(W.entry_start))
-    found = np.full(W.block_count, -1, dtype=np.int32)
+    count = len(W.row_start) - 1
+    block = np.repeat(np.arange(count, dtype=np.int32), np.diff(W.entry_start))
+    found = np.full(count, -1, dtype=np.int32)
     own = np.flatnonzero(W.entry_column == block)
     found[block[own]] = own
     return found
@@ -132,8 +137,12 @@ def _invert_joints(W, diagonal_block, laws, mobility, proximal, start, joint_out
 
 
 @kernel
-def _sweeps(W, diagonal_block, q, laws, mobility, joint_start, joint, count, proximal, centre, lam, w, u):
-    """``count`` sweeps over all blocks; w (9,) and u (largest block,) are scratch."""
+def _sweeps(W, diagonal_block, q, laws, mobility, joints, count, proximal, centre, lam, w, u):
+    """``count`` sweeps over all blocks; w (9,) and u (largest block,) are scratch.
+
+    joints: where the inverses of joints start, and these.
+    """
+    joint_start, joint = joints
     for _ in range(count):
         for c in range(W.row_start.shape[0] - 1):
             own = diagonal_block[c]

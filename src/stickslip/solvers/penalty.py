@@ -42,7 +42,7 @@ from stickslip.linalg.vectors import length
 from stickslip.solvers.budget import Clock, hurried
 from stickslip.solvers.iterative import Iterative
 from stickslip.solvers.protocol import ALL_FRICTION_SETS, Relinearise, Solution, Takes
-from stickslip.solvers.sap import Sap
+from stickslip.solvers.sap.sap import Sap
 
 PENALTY_1: dict[str, float] = {"stiffness": 100.0, "damping": 0.7, "tangential_damping": 10.0}
 """Gains "Penalty 1" of [lee2023] Table I [N/m, N s/m, N s/m]. The paper gives none; stiffness and damping follow from
@@ -193,7 +193,9 @@ class _Rest:
         # joints at rest are not to be measured by rounding
         least = np.full(len(J.column_start) - 1, problem.free_speed)
         scale = Scale(rounding=least, momentum=problem.scale.momentum)
-        return ContactProblem(pushed, J, problem.bias[rows], own, problem.step, scale=scale).trusted()
+        return ContactProblem(
+            pushed, J, problem.bias[rows], own, problem.step, scale=scale, workspace=problem.workspace
+        ).trusted()
 
 
 def _taken(J: BlockRows, order: Ints) -> BlockRows:

@@ -28,7 +28,7 @@ from stickslip.solvers.assembled_pgs import AssembledSweeps, takes
 from stickslip.solvers.budget import Clock, hurried
 from stickslip.solvers.iterative import Iterative
 from stickslip.solvers.protocol import ALL_FRICTION_SETS, Relinearise, Solution, Status, Takes
-from stickslip.solvers.prox_gs import ProxGaussSeidel, Sweeps
+from stickslip.solvers.prox.gauss_seidel import ProxGaussSeidel, Sweeps
 
 Friction = Literal["box", "disc"]
 

@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 from dataclasses import dataclass, field, replace
+from importlib import import_module
+from math import isnan
 from typing import Any, Literal, NamedTuple, Protocol, runtime_checkable
 
 import numpy as np
@@ -111,9 +113,22 @@ class Solution:
         """Whether the residual asked for was reached."""
         return self.status == "converged"
 
+    @property
+    def is_judged(self) -> bool:
+        """Whether constraint velocities and residuals are known."""
+        return self.u is not None and not isnan(self.residual) and not isnan(self.exact_residual)
+
     def changed(self, **fields: Any) -> Solution:
         """The solution with other fields, of which nobody has computed residuals yet."""
         return replace(self, **{"u": None, "residual": np.nan, "exact_residual": np.nan, **fields})
+
+    def __repr__(self) -> str:
+        ended = f"{self.status}, {self.iterations} iterations, residual {self.residual:.2e}"
+        return f"Solution({ended}; {len(self.lam)} impulses, {len(self.v)} velocities)"
+
+    def _repr_html_(self) -> str:
+        """What a notebook shows."""
+        return str(import_module("stickslip.view.notebook").solution_html(self))
 
 
 class SubstepResult(NamedTuple):
@@ -141,11 +156,6 @@ class Step(Protocol):
         """Velocities (nv,) at which the problem of the start is linearised."""
         ...
 
-    @property
-    def moves(self) -> bool:
-        """Whether the problem depends on where it is linearised, beside its contacts."""
-        ...
-
     def at_start(self, lam: Array | None = None) -> ContactProblem:
         """The problem linearised at the start of the step."""
         ...
@@ -154,7 +164,7 @@ class Step(Protocol):
         """The problem with all rows at the configuration to which v (nv,) leads; see Relinearise."""
         ...
 
-    def joints_at(self, v: Array, lam: Array | None = None) -> ContactProblem:
+    def held_at(self, v: Array, lam: Array | None = None) -> ContactProblem:
         """The same with contacts as they were found."""
         ...
 

@@ -17,12 +17,13 @@ from stickslip.names import hidden_characters, shown
 from stickslip.solvers.admm import ADMM
 from stickslip.solvers.apgd import APGD
 from stickslip.solvers.auto import Automatic
-from stickslip.solvers.cond import Cond
-from stickslip.solvers.implicit import ImplicitComplementarity
+from stickslip.solvers.cond.cond import Cond
+from stickslip.solvers.implicit.implicit import ImplicitComplementarity
+from stickslip.solvers.input_checks import known_solution
 from stickslip.solvers.iterative import Iterative
 from stickslip.solvers.lcp import LCP
 from stickslip.solvers.methods import solve
-from stickslip.solvers.newton import NonsmoothNewton
+from stickslip.solvers.newton.newton import NonsmoothNewton
 from stickslip.solvers.nsgs import NonsmoothGaussSeidel
 from stickslip.solvers.penalty import Penalty
 from stickslip.solvers.pgs import ProjectedGaussSeidel
@@ -39,10 +40,10 @@ from stickslip.solvers.protocol import (
     Takes,
     Unknowns,
 )
-from stickslip.solvers.prox_gs import ProxGaussSeidel
-from stickslip.solvers.prox_jacobi import ProxJacobi
+from stickslip.solvers.prox.gauss_seidel import ProxGaussSeidel
+from stickslip.solvers.prox.jacobi import ProxJacobi
 from stickslip.solvers.proximal_point import ProximalPoint
-from stickslip.solvers.sap import Sap
+from stickslip.solvers.sap.sap import Sap
 from stickslip.solvers.xpbd import Xpbd
 
 if TYPE_CHECKING:
@@ -196,7 +197,7 @@ class Adapted:
     def run(self, problem: ContactProblem, warm: Array | None, relinearise: Relinearise | None) -> Solution:
         """Let it solve a problem that it takes; what it says of its residuals is not read."""
         found: Solution = self.given.solve(problem, warm, relinearise)
-        return found.changed() if isinstance(found, Solution) else found
+        return known_solution(self, problem, found).changed()
 
     def solve(
         self, problem: ContactProblem, warm: Array | None = None, relinearise: Relinearise | None = None

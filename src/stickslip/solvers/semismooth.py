@@ -83,10 +83,8 @@ class NewtonSteps:
         _count(W, self.place, start)
         column, data = np.empty(start[-1], dtype=np.int32), np.empty(start[-1])
         rhs = np.empty(closed)
-        _assemble(
-            W, self.diagonal_block, p.laws, self.mobility, proximal, self.F, self.by_lam, self.by_u, self.place,
-            caused, start, column, data, rhs,
-        )  # fmt: skip
+        rows = self.F, self.by_lam, self.by_u, self.place
+        _assemble(W, self.diagonal_block, p.laws, self.mobility, proximal, rows, caused, start, column, data, rhs)
         found = _solve(start, column, data, rhs)
         if found is None:
             return None
@@ -199,10 +197,12 @@ def _count(W, place, start_out):
 
 
 @kernel
-def _assemble(
-    W, diagonal_block, laws, mobility, proximal, F, by_lam, by_u, place, caused, start, column_out, data_out, rhs_out
-):  # fmt: skip
-    """Rows of F_lam + F_u (W + eps) over the closed rows, and -F less what the steps of open rows cause."""
+def _assemble(W, diagonal_block, laws, mobility, proximal, rows, caused, start, column_out, data_out, rhs_out):
+    """Rows of F_lam + F_u (W + eps) over the closed rows, and -F less what the steps of open rows cause.
+
+    rows: F, its derivatives, and the place of each row among the closed ones.
+    """
+    F, by_lam, by_u, place = rows
     for c in range(W.row_start.shape[0] - 1):
         i, end = W.row_start[c], W.row_start[c + 1]
         contact = laws.law[c] == CONTACT

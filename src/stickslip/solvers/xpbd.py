@@ -1,7 +1,7 @@
 """Position-based dynamics with compliance and small steps, the baseline of [lee2023] sec. V-E-2 (its ref. 68).
 
 A step of h is taken in ``substeps`` parts, each with one nonlinear Gauss-Seidel pass over all constraints at the
-current positions ([macklin2016], [macklin2019small]); dynamics/xpbd_*.py are the kernels. What it finds is not the
+current positions ([macklin2016], [macklin2019small]); the kernels are in xpbd/. What it finds is not the
 solution of the step's problem: the smaller the parts, the nearer are joints, elements and contacts to their laws, and
 the time discretisation is finer than that of all other methods. Its status says how well the problem of the whole step
 is met where it ends, with mean velocities and summed impulses: "converged" within ``tolerance``, else "max-iterations".
@@ -24,7 +24,7 @@ from stickslip.contact.problem import ContactProblem
 from stickslip.solvers.budget import Clock
 from stickslip.solvers.iterative import Iterative
 from stickslip.solvers.protocol import Relinearise, Solution, Status, Step, Takes
-from stickslip.solvers.prox_gs import ProxGaussSeidel
+from stickslip.solvers.prox.gauss_seidel import ProxGaussSeidel
 from stickslip.solvers.verdict import nonlinear_residual
 
 

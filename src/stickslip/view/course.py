@@ -10,7 +10,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from stickslip.arrays import Array, Bools, LongInts
-from stickslip.energy_ledger import EnergyLedger
+from stickslip.certify.energy_ledger import EnergyLedger
 
 if TYPE_CHECKING:
     from stickslip.io.recording import Recording

@@ -7,12 +7,13 @@ from typing import TYPE_CHECKING, NamedTuple
 import numpy as np
 
 from stickslip.arrays import Array, Bools, Ints
-from stickslip.model import DYNAMIC, Model
+from stickslip.bodies.registry import frame_poses
+from stickslip.model.model import DYNAMIC, Model
 
 if TYPE_CHECKING:
+    from stickslip.certify.step_result import StepContacts
     from stickslip.io.recording import RecordedContacts, Recording
     from stickslip.simulation import Simulation
-    from stickslip.step_result import StepContacts
 
 
 class FrameContacts(NamedTuple):
@@ -81,12 +82,12 @@ def live_frame(sim: Simulation) -> Frame:
     state = sim.state
     contacts = NO_CONTACTS
     if sim.last is not None:
-        from stickslip.contact_report import contacts_of  # holds kernels
+        from stickslip.certify.contact_report import contacts_of  # holds kernels
 
         found = contacts_of(sim.last)
         contacts = contacts_on_moving(sim.model, found, found.impulse[:, :3] / sim.stepping.dt)
     speed = np.linalg.norm(state.node_velocity, axis=1)
-    return Frame(state.time, state.q, state.node_position, speed, contacts, state.joint_broken)
+    return Frame(state.time, frame_poses(sim.model, state), state.node_position, speed, contacts, state.joint_broken)
 
 
 def contacts_on_moving(model: Model, found: StepContacts | RecordedContacts, force: Array) -> FrameContacts:

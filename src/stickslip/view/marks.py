@@ -7,9 +7,9 @@ from typing import NamedTuple
 import numpy as np
 
 from stickslip.arrays import Array, Ints
-from stickslip.contact_report import OPEN, SLIP, STICK
-from stickslip.joint_description import WORLD
-from stickslip.model import Model
+from stickslip.certify.contact_report import OPEN, SLIP, STICK
+from stickslip.model.model import Model
+from stickslip.scene.joint import WORLD
 from stickslip.view.frame import FrameContacts
 
 STATUS_COLOURS = {OPEN: (0.55, 0.55, 0.55), STICK: (0.10, 0.45, 0.85), SLIP: (0.93, 0.25, 0.12)}

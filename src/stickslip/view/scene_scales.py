@@ -9,9 +9,9 @@ import numpy as np
 
 from stickslip.arrays import Array, Bools
 from stickslip.geometry.rotation import matrix
-from stickslip.model import DYNAMIC, Model
+from stickslip.model.model import DYNAMIC, Model
 from stickslip.names import visible
-from stickslip.view.outlines import body_balls
+from stickslip.view.picture.outlines import body_balls
 
 if TYPE_CHECKING:
     from stickslip.io.recording import Recording

@@ -9,7 +9,7 @@ import numpy as np
 
 from stickslip.arrays import Array, Ints, LongInts
 from stickslip.geometry.shapes import BOX, CAPSULE, CYLINDER, HALF_SPACE, HULL, MESH, SPHERE
-from stickslip.model import Model
+from stickslip.model.model import Model
 
 AROUND, RINGS = 24, 12
 """Segments of circles, and rings of a sphere from pole to pole."""

@@ -9,13 +9,13 @@ import numpy as np
 
 from stickslip.arrays import Array
 from stickslip.errors import InputError
-from stickslip.soft_tables import SoftTables
+from stickslip.model.soft_tables import SoftTables
 
 if TYPE_CHECKING:
     from scipy.sparse import csr_array
 
     from stickslip.io.recording import Recording
-    from stickslip.soft_reading import ElementReport
+    from stickslip.reading_state import ElementReport
 
 QUANTITIES = {"von-mises": "Pa", "strain": "1", "energy": "J/m\N{SUPERSCRIPT THREE}", "speed": "m/s"}
 """What colours can show, and its unit; all but the speed belong to elements."""

@@ -1,0 +1,1 @@
+"""Who owns unknowns: one folder a kind of body."""

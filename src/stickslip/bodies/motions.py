@@ -1,0 +1,257 @@
+"""All kinds of bodies within one step: where unknown velocities lead, and rows over twists as rows over unknowns.
+
+Columns of rows that constraints write: six for each frame that moves, rigid bodies first, then frames of other kinds,
+then three for each free node. Unknowns come in the same order, but a frame of another kind is moved by a block of its
+kind's unknowns, of any width: twist = S v, so an entry E over the twist is E S over the block.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import replace
+from functools import cached_property
+
+import numpy as np
+
+from stickslip.arrays import Array, Ints
+from stickslip.bodies.protocol import Bodies, FramedBodies, KindMomentum, Motion, Place
+from stickslip.jit import kernel
+from stickslip.linalg.block_rows import BlockRows, summed
+from stickslip.linalg.dense_blocks import DenseBlocks
+from stickslip.model.control import Control
+from stickslip.model.layout import NODE
+from stickslip.model.model import Model
+from stickslip.model.state import State
+from stickslip.model.stepping import Stepping
+
+
+class Motions:
+    """The kinds of bodies of a model within one step: rigid ones first, those with nodes last."""
+
+    def __init__(
+        self, model: Model, kinds: Sequence[Bodies], state: State, control: Control, options: Stepping
+    ) -> None:
+        """At the start of a step from ``state``."""
+        self.model, self.kinds, self.state = model, kinds, state
+        self.motions: list[Motion] = [kind.begin(state, control, options) for kind in kinds]
+        starts = [motion.start for motion in self.motions]
+        self.start = starts[0] if len(starts) == 1 else np.concatenate(starts)
+        """(nv,) unknown velocities at the start of the step."""
+        self.place = self._placed([motion.placed for motion in self.motions], None)
+        """Where contacts are found."""
+
+    def of(self, name: str) -> Motion:
+        """The motion of the kind of this name."""
+        return next(motion for kind, motion in zip(self.kinds, self.motions, strict=True) if kind.name == name)
+
+    @cached_property
+    def parts(self) -> list[slice]:
+        """Where the unknowns of each kind are."""
+        last = np.cumsum([len(motion.start) for motion in self.motions]).tolist()
+        return [slice(first, end) for first, end in zip([0, *last], last)]
+
+    def end(self, v: Array) -> Place:
+        """Where unknown velocities v (nv,) lead by the end of the step."""
+        if len(self.motions) == 1:
+            pose, velocity = self.motions[0].end(v)
+            return self.place._replace(pose=pose, velocity=velocity, unknown=v)
+        return self._placed([motion.end(v[part]) for motion, part in self._each()], v)
+
+    def _each(self) -> list[tuple[Motion, slice]]:
+        return list(zip(self.motions, self.parts, strict=True))
+
+    def _placed(self, where: Sequence[tuple[Array, Array]], v: Array | None) -> Place:
+        """All frames and nodes of kinds at coordinates and velocities (q, v) each."""
+        pose, velocity = where[0]
+        node, node_velocity = np.zeros((0, 3)), np.zeros((0, 3))
+        twists: list[Array] = []
+        poses, velocities = [pose], [velocity]
+        for kind, (q, own) in zip(self.kinds[1:], where[1:], strict=True):
+            if kind.name == NODE:
+                node, node_velocity = q, own
+                continue
+            framed = _framed(kind)
+            S = framed.frame_rows(q)
+            twists += S
+            poses.append(framed.poses(q))
+            velocities.append(frame_twists(framed, S, own))
+        if len(poses) > 1:
+            pose, velocity = np.concatenate(poses), np.concatenate(velocities)
+        return Place(pose, velocity, node, node_velocity, v, tuple(twists))
+
+    # ---- rows ------------------------------------------------------------------------------------------------
+
+    def over_unknowns(self, J: BlockRows, place: Place) -> BlockRows:
+        """Rows over the twists of frames and over nodes as rows over unknowns."""
+        if not place.twists:
+            return J if J.column_start is self.model.columns else J._replace(column_start=self.model.columns)
+        width = np.array([S.shape[1] for S in place.twists], dtype=np.int32)
+        return mapped_rows(
+            J, len(self.model.dynamic), self.frame_column, summed(6 * width.astype(np.int64)),
+            np.concatenate([S.ravel() for S in place.twists]), self.unknown_columns,
+        )  # fmt: skip
+
+    @cached_property
+    def unknown_columns(self) -> Ints:
+        """Where the unknowns of each column block start, and where the last ones end."""
+        return summed(np.concatenate([kind.widths for kind in self.kinds]).astype(np.int64))
+
+    @cached_property
+    def frame_column(self) -> Ints:
+        """(k,) column block of the unknowns that moves each frame of another kind."""
+        found, first = [], len(self.model.dynamic)
+        for kind in self.kinds[1:]:
+            if kind.name != NODE:
+                found.append(first + _framed(kind).frame_block)
+            first += len(kind.widths)
+        return np.concatenate(found).astype(np.int32)
+
+    # ---- momentum and coordinates ----------------------------------------------------------------------------
+
+    def momentum(self, place: Place) -> list[KindMomentum]:
+        """The momentum of each kind, linearised at a place."""
+        v = place.unknown
+        if len(self.motions) == 1:
+            return [self.motions[0].momentum(place, v)]
+        return [motion.momentum(place, None if v is None else v[part]) for motion, part in self._each()]
+
+    def rounding(self, place: Place) -> Array:
+        """[m/s] what rounding of positions makes of velocities, by column block."""
+        parts = [motion.rounding(place) for motion in self.motions]
+        return parts[0] if len(parts) == 1 else np.concatenate(parts)
+
+    def closing(self, v: Array, v_end: Array) -> Array:
+        """v_end (nv,) at the end of a step whose mean velocities are v (nv,)."""
+        return np.concatenate([motion.closing(v[part], v_end[part]) for motion, part in self._each()])
+
+    def coordinates(self, v: Array, v_end: Array | None) -> tuple[Array, Array]:
+        """q and v of the state at the end of a step with unknown velocities v (nv,), or v_end there."""
+        layout = self.state.layout
+        if len(self.motions) == 1:
+            q, velocity_end = self.motions[0].end(v)
+            own = velocity_end if v_end is None else self.motions[0].velocities(v_end)
+            return q.reshape(-1), own.reshape(-1)
+        where = {kind.name: motion.end(v[part]) for kind, (motion, part) in zip(self.kinds, self._each(), strict=True)}
+        velocity = {name: own for name, (_, own) in where.items()}
+        if v_end is not None:
+            velocity = {
+                kind.name: motion.velocities(v_end[part])
+                for kind, (motion, part) in zip(self.kinds, self._each(), strict=True)
+            }
+        return layout.q_of({name: q for name, (q, _) in where.items()}), layout.v_of(velocity)
+
+    def rigid_velocity(self, v: Array) -> Array:
+        """(nb, 6) velocities of rigid bodies that unknown ones v (nv,) give."""
+        return self.motions[0].velocities(v[self.parts[0]])
+
+    def unknowns(self, after: State) -> Array:
+        """Unknown velocities (nv,) among those of a state."""
+        parts = [kind.unknowns(after) for kind in self.kinds]
+        return parts[0] if len(parts) == 1 else np.concatenate(parts)
+
+    def with_unknowns(self, after: State, v: Array) -> State:
+        """The state with other unknown velocities (nv,)."""
+        parts = {
+            kind.name: kind.scattered(after.part_v(kind.name), v[part])
+            for kind, part in zip(self.kinds, self.parts, strict=True)
+        }
+        return replace(after, v=after.layout.v_of(parts))
+
+    def masses(self, after: State) -> DenseBlocks:
+        """Blocks of the kinetic energy at the state after a step."""
+        blocks = [motion.masses(after) for motion in self.motions]
+        found = blocks[0]
+        for more in blocks[1:]:
+            found = found.followed_by(more)
+        return found
+
+
+def _framed(kind: Bodies) -> FramedBodies:
+    assert isinstance(kind, FramedBodies)
+    return kind
+
+
+def frame_twists(kind: FramedBodies, S: Sequence[Array], v: Array) -> Array:
+    """Velocities (k, 6) of the frames of a kind, whose S (6, w) are given, at its velocities v."""
+    blocks = np.split(v.reshape(-1), np.cumsum(kind.widths)[:-1])
+    return np.array([S[k] @ blocks[kind.frame_block[k]] for k in range(kind.frame_count)])
+
+
+def mapped_rows(
+    J: BlockRows, rigid: int, frame_column: Ints, twist_start: Ints, twists: Array, columns: Ints
+) -> BlockRows:
+    """Rows over twists as rows over unknowns.
+
+    rigid: columns of rigid bodies, which stay; frame_column (k,): the block that moves each frame of another kind, with
+    S (6, w) in ``twists`` from ``twist_start`` (k + 1,) on; nodes follow the frames. columns: starts of the unknowns.
+    """
+    entry_start = np.zeros_like(J.entry_start)
+    column, size = np.empty_like(J.entry_column), np.empty(len(J.entry_column), dtype=np.int64)
+    nodes = len(columns) - 1 - (int(frame_column.max(initial=rigid - 1)) + 1)
+    shift = nodes - (len(J.column_start) - 1 - rigid - len(frame_column))
+    assert shift == 0, "columns of frames and nodes are those of the model"
+    first_node = len(columns) - 1 - nodes
+    entries = _mapped_columns(
+        J.row_start, J.entry_start, J.entry_column, rigid, frame_column, first_node, columns, entry_start, column, size
+    )
+    data_start = summed(size[:entries])
+    data = np.zeros(int(data_start[-1]))
+    _map_data(J, rigid, frame_column, first_node, twist_start, twists, entry_start, column, data_start, data)
+    return BlockRows(J.row_start, entry_start, column[:entries], data_start, data, columns)
+
+
+@kernel
+def _real_column(c, rigid, frame_column, first_node):
+    """Column block of the unknowns for a column block of twists and nodes."""
+    if c < rigid:
+        return c
+    if c < rigid + frame_column.shape[0]:
+        return frame_column[c - rigid]
+    return first_node + c - rigid - frame_column.shape[0]
+
+
+@kernel
+def _mapped_columns(
+    row_start, entry_start, entry_column, rigid, frame_column, first_node, columns, start_out, column_out, size_out
+):
+    """Entries of each block, each column once; returns how many there are."""
+    e = 0
+    for c in range(row_start.shape[0] - 1):
+        first = e
+        for k in range(entry_start[c], entry_start[c + 1]):
+            real = _real_column(entry_column[k], rigid, frame_column, first_node)
+            known = False
+            for other in range(first, e):
+                known = known or column_out[other] == real
+            if not known:
+                column_out[e] = real
+                size_out[e] = (row_start[c + 1] - row_start[c]) * (columns[real + 1] - columns[real])
+                e += 1
+        start_out[c + 1] = e
+    return e
+
+
+@kernel
+def _map_data(J, rigid, frame_column, first_node, twist_start, twists, start, column, data_start, data_out):
+    """Add each entry to that of its column; data_out comes in zeroed."""
+    for c in range(J.row_start.shape[0] - 1):
+        rows = J.row_start[c + 1] - J.row_start[c]
+        for k in range(J.entry_start[c], J.entry_start[c + 1]):
+            old = J.entry_column[k]
+            real = _real_column(old, rigid, frame_column, first_node)
+            e = start[c]
+            while column[e] != real:
+                e += 1
+            width = (data_start[e + 1] - data_start[e]) // rows
+            from_width = (J.data_start[k + 1] - J.data_start[k]) // rows
+            framed = rigid <= old < rigid + frame_column.shape[0]
+            for r in range(rows):
+                for j in range(width):
+                    total = 0.0
+                    if framed:
+                        at = twist_start[old - rigid]
+                        for t in range(6):
+                            total += J.data[J.data_start[k] + r * 6 + t] * twists[at + t * width + j]
+                    else:
+                        total = J.data[J.data_start[k] + r * from_width + j]
+                    data_out[data_start[e] + r * width + j] += total

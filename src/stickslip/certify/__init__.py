@@ -1,0 +1,1 @@
+"""How wrong a step is, and what a person reads of it."""

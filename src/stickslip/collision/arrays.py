@@ -1,0 +1,267 @@
+"""Flat arrays of the search for contacts of rigid bodies, and their parts as kernels see them.
+
+Tables of the model and all rooms are parts of four flat arrays: to hand an array to a kernel costs more than what a
+kernel does with few shapes, to cut one into parts inside it costs nothing. Rooms have capacities. A kernel that has no
+room says so; who called it makes room for twice as much and calls again. Nothing in them outlives the step.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import Any, NamedTuple
+
+import numpy as np
+from numpy.typing import NDArray
+
+from stickslip.arrays import Array, Bools, Ints, LongInts
+from stickslip.geometry.hull import HullTables
+from stickslip.jit import kernel
+
+KINDS = 64
+"""Pairs of types, 8 type[a] + type[b]."""
+FULL = -1
+"""What a kernel of the narrow phase returns that has no room for its points."""
+(
+    POSITION, ROTATION, SIZE, RADIUS, LEVER, MASS, BODY_RADIUS, VERTICES, PLANES, PLACED, TURN, REACH, LOWER, UPPER,
+    SORTING, MEDIAN, SPEED, KNOWN, NEW, LIMITS, SOME, POINT, NORMAL, GAP, CLOSING, FRICTION, RESTITUTION, COMPLIANCE,
+    AXIS,
+) = range(29)  # fmt: skip
+"""Parts of ``reals``."""
+(
+    TYPE, BODY, HULL_OF, MESH_OF, MOVERS, VERTEX_START, FACE_START, LOOP_START, LOOP, EDGE_START, EDGES, PAIRS, LENGTH,
+    FEATURE, SHAPE_MATERIAL, SOFT_MATERIAL, AXIS_OF,
+) = range(17)  # fmt: skip
+"""Parts of ``ints``."""
+BOUNDED, ENDLESS, KEY, RANK, FIRST, START, GROUPS, KIND_START = range(8)
+"""Parts of ``longs``."""
+DYNAMIC, HIT, NEAR = range(3)
+"""Parts of ``bools``."""
+
+
+class Flat(NamedTuple):
+    """Four flat arrays and where their parts are."""
+
+    layout: LongInts
+    """(4, 30) first element of each part of each array, and the one after the last."""
+    reals: Array
+    ints: Ints
+    longs: LongInts
+    bools: Bools
+
+
+class ShapeTables(NamedTuple):
+    """ns shapes of nb bodies, as in Model: what the search for pairs reads."""
+
+    type: Ints
+    body: Ints
+    dynamic: Bools
+    """(nb,) whether a body is."""
+    position: Array
+    rotation: Array
+    size: Array
+    radius: Array
+    hull_of: Ints
+    hulls: HullTables
+    bounded: LongInts
+    """Numbers of the shapes that are no half-spaces."""
+    endless: LongInts
+    """Numbers of those that are."""
+
+
+class PlacedShapes(NamedTuple):
+    """ns shapes in the world."""
+
+    position: Array
+    """(ns, 3) [m]"""
+    rotation: Array
+    """(ns, 3, 3)"""
+    reach: Array
+    """(ns,) [m]"""
+    lower: Array
+    """(ns, 3) [m] bounds, inflated by the reach."""
+    upper: Array
+    size: Array
+    """(ns, 3) [m], as hull_of and mesh_of from the model"""
+    hull_of: Ints
+    mesh_of: Ints
+
+
+class PairRoom(NamedTuple):
+    """Room for pairs of shapes with type[a] <= type[b]."""
+
+    key: LongInts
+    """(n,) a * 2**32 + b"""
+    pairs: Ints
+    """(n, 2) shapes; those of one kind are together, and sorted."""
+    limits: Array
+    """(n,) [m] gap up to which each pair can matter."""
+    rank: LongInts
+    """(n,) place of each among all, sorted by their shapes."""
+    groups: LongInts
+    """(KINDS, 3) per kind that occurs, in order: its code, its first pair and the one after its last."""
+    kind_start: LongInts
+    """(KINDS + 1,) where the pairs of each kind start, while they are counted."""
+    some: Array
+    """(n,) limits before they are in order."""
+    first: LongInts
+    """(n,) where the contacts of each pair start among all."""
+
+
+class PointRows(NamedTuple):
+    """Room for contact points as the kernels of the narrow phase find them, those of a pair in a row."""
+
+    start: LongInts
+    """(np,) row of the first point of each pair."""
+    length: Ints
+    """(np,) points of each pair."""
+    point: Array
+    """(n, 3) world, midway between the surfaces [m]"""
+    normal: Array
+    """(n, 3) unit, from a to b"""
+    gap: Array
+    """(n,) [m]"""
+    feature: Ints
+    """(n,) below 65536, unique in its pair"""
+
+
+class LookRoom(NamedTuple):
+    """Room for who may be hit, nb bodies, and for which contacts are near."""
+
+    known: Array
+    """(nb,) [m/s] gains of velocity that the last round knew."""
+    new: Array
+    """(nb,) [m/s] those that this search knows."""
+    hit: Bools
+    """(nb,) who must look further."""
+    closing: Array
+    """(n,) [m/s] relative normal velocity of contacts."""
+    near: Bools
+    """(n,) which contacts can close within the step."""
+
+
+def flat_of(
+    reals: Sequence[NDArray[Any] | int],
+    ints: Sequence[NDArray[Any] | int],
+    longs: Sequence[NDArray[Any] | int],
+    bools: Sequence[NDArray[Any] | int],
+) -> Flat:
+    """Flat arrays of parts in their order: arrays are copied, a number is room for so many elements."""
+    layout, joined = np.zeros((4, 30), np.int64), []
+    for k, (parts, kind) in enumerate(zip((reals, ints, longs, bools), (float, np.int32, np.int64, bool), strict=True)):
+        sizes = [part if isinstance(part, int) else part.size for part in parts]
+        layout[k, 1 : len(sizes) + 1] = np.cumsum(sizes)
+        whole = np.zeros(sum(sizes), kind)
+        for part, start in zip(parts, layout[k], strict=False):
+            if not isinstance(part, int):
+                whole[start : start + part.size] = part.ravel()
+        joined.append(whole)
+    return Flat(layout, *joined)
+
+
+def seen(view: Any) -> Any:
+    """One of the functions below, to be called from Python: compiled ones would box what they return."""
+    return getattr(view, "py_func", view)
+
+
+@kernel
+def real(flat, k):
+    """Part k of the reals."""
+    return flat.reals[flat.layout[0, k] : flat.layout[0, k + 1]]
+
+
+@kernel
+def rows3(flat, k):
+    """Part k of the reals as rows (n, 3)."""
+    part = flat.reals[flat.layout[0, k] : flat.layout[0, k + 1]]
+    return part.reshape((part.shape[0] // 3, 3))
+
+
+@kernel
+def rows4(flat, k):
+    """Part k of the reals as rows (n, 4)."""
+    part = flat.reals[flat.layout[0, k] : flat.layout[0, k + 1]]
+    return part.reshape((part.shape[0] // 4, 4))
+
+
+@kernel
+def whole(flat, k):
+    """Part k of the integers."""
+    return flat.ints[flat.layout[1, k] : flat.layout[1, k + 1]]
+
+
+@kernel
+def rows2(flat, k):
+    """Part k of the integers as rows (n, 2)."""
+    part = flat.ints[flat.layout[1, k] : flat.layout[1, k + 1]]
+    return part.reshape((part.shape[0] // 2, 2))
+
+
+@kernel
+def long(flat, k):
+    """Part k of the long integers."""
+    return flat.longs[flat.layout[2, k] : flat.layout[2, k + 1]]
+
+
+@kernel
+def mark(flat, k):
+    """Part k of the marks."""
+    return flat.bools[flat.layout[3, k] : flat.layout[3, k + 1]]
+
+
+@kernel
+def hulls_in(flat):
+    """The hulls."""
+    return HullTables(
+        whole(flat, VERTEX_START), rows3(flat, VERTICES), whole(flat, FACE_START), rows4(flat, PLANES),
+        whole(flat, LOOP_START), whole(flat, LOOP), whole(flat, EDGE_START), rows2(flat, EDGES),
+    )  # fmt: skip
+
+
+@kernel
+def shapes_in(flat):
+    """The tables of shapes."""
+    return ShapeTables(
+        whole(flat, TYPE), whole(flat, BODY), mark(flat, DYNAMIC), rows3(flat, POSITION), rows4(flat, ROTATION),
+        rows3(flat, SIZE), real(flat, RADIUS), whole(flat, HULL_OF), hulls_in(flat), long(flat, BOUNDED),
+        long(flat, ENDLESS),
+    )  # fmt: skip
+
+
+@kernel
+def placed_in(flat):
+    """Shapes in the world."""
+    turn = real(flat, TURN)
+    return PlacedShapes(
+        rows3(flat, PLACED), turn.reshape((turn.shape[0] // 9, 3, 3)), real(flat, REACH), rows3(flat, LOWER),
+        rows3(flat, UPPER), rows3(flat, SIZE), whole(flat, HULL_OF), whole(flat, MESH_OF),
+    )  # fmt: skip
+
+
+@kernel
+def pairs_in(flat):
+    """Room for pairs."""
+    return PairRoom(
+        long(flat, KEY), rows2(flat, PAIRS), real(flat, LIMITS), long(flat, RANK),
+        long(flat, GROUPS).reshape((KINDS, 3)), long(flat, KIND_START), real(flat, SOME), long(flat, FIRST),
+    )  # fmt: skip
+
+
+@kernel
+def rows_in(flat):
+    """Room for contact points."""
+    return PointRows(
+        long(flat, START), whole(flat, LENGTH), rows3(flat, POINT), rows3(flat, NORMAL), real(flat, GAP),
+        whole(flat, FEATURE),
+    )  # fmt: skip
+
+
+@kernel
+def narrow_in(flat):
+    """What kernels of the narrow phase take: pairs, their limits, shapes, and room for points."""
+    return rows2(flat, PAIRS), real(flat, LIMITS), placed_in(flat), rows_in(flat)
+
+
+@kernel
+def look_in(flat):
+    """Room for who may be hit."""
+    return LookRoom(real(flat, KNOWN), real(flat, NEW), mark(flat, HIT), real(flat, CLOSING), mark(flat, NEAR))

@@ -1,0 +1,1 @@
+"""Contacts of two rigid shapes, one file a pair or an algorithm."""

@@ -1,0 +1,1 @@
+"""Contacts of surfaces whose nodes move."""

@@ -1,0 +1,1 @@
+"""Who owns rows: contacts, joints, welds, cavities, elements."""

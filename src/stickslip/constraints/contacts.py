@@ -1,0 +1,121 @@
+"""Contacts as constraints: those between frames, and those of nodes; laws are those of contact/laws.py.
+
+Contacts between frames can be carried along within the step ([macklin2019] eq. 9, contact/motion.py); those of nodes
+keep the point and the directions that they have where they were found.
+"""
+
+from __future__ import annotations
+
+import numpy as np
+
+from stickslip.arrays import Array, LongInts
+from stickslip.bodies.protocol import Place
+from stickslip.collision.contacts import Contacts
+from stickslip.collision.matching import match, remember
+from stickslip.constraints.contact import motion, rows
+from stickslip.constraints.contact.springs import normal_compliance, spring_energies
+from stickslip.constraints.protocol import Constraint, Holding, Rows, StepWork
+from stickslip.constraints.settling import sticking_rows
+from stickslip.contact.block_laws import friction_laws
+from stickslip.contact.problem import ContactProblem
+from stickslip.linalg import block_rows
+from stickslip.model.model import Model
+from stickslip.model.state import State
+from stickslip.model.stepping import Stepping
+
+
+class FrameContacts(Constraint):
+    """Contacts between frames: rigid bodies, links, whatever has a pose."""
+
+    kind = "contact"
+    at_positions = False
+
+    def __init__(self, model: Model, contacts: Contacts, start: Place, options: Stepping) -> None:
+        """Contacts found at the start of a step."""
+        self.model, self.contacts, self.start, self.options = model, contacts, start, options
+        self.numbers, self.gap, self.springs = contacts.key, contacts.gap, contacts.compliance
+        compliance = np.zeros(model.contact_rows * len(contacts.key))
+        if model.compliant:
+            compliance = normal_compliance(contacts.compliance, options, model.contact_rows)
+        laws = friction_laws(contacts.friction, compliance)
+        moving = start.velocity[model.moving]
+        first = rows.first_rows(model, contacts, start.pose, start.velocity, moving, options)
+        self.gap_bias = first.gap_bias
+        self.first = Rows(first.J, first.bias, first.prescribed, laws, first.before)
+        self.radii: Array | None = None
+
+    def rows(self, place: Place, contacts_move: bool) -> Rows:
+        """As they were found; or where they have moved by then, with the growth of gaps for normal velocities."""
+        if place.unknown is None or not contacts_move or not len(self.numbers):
+            return self.first
+        if self.radii is None:
+            self.radii = motion.core_radii(self.model, self.contacts, self.start.pose)
+        point, growth = motion.moved_contacts(self.contacts, self.radii, self.start.pose, place.pose)
+        J, carried = self.first.J, self.first.prescribed
+        if self.options.rule.forces_at != "found":
+            where = self.model, self.contacts, place.pose
+            J = rows.contact_jacobian(*where, point)
+            carried = rows.contact_velocities(*where, self.start.velocity, prescribed_only=True, point=point)
+        bias = carried + self.gap_bias
+        normal = slice(0, None, self.model.contact_rows)
+        moved = block_rows.apply(J, place.velocity[self.model.moving].ravel())
+        bias[normal] = self.gap_bias[normal] + growth / self.options.horizon - moved[normal]
+        return Rows(J, bias, carried, self.first.laws)
+
+    def recall(self, state: State) -> Array:
+        """Matched by pair and feature."""
+        return match(self.contacts, self.model.contact_rows, *state.memory.of(self.kind))
+
+    def remembered(self, lam: Array) -> tuple[LongInts, Array]:
+        """In the world frame."""
+        return self.numbers, remember(self.contacts, lam)
+
+    def holding(self, after: State, problem: ContactProblem, lam: Array, v: Array) -> Holding | None:
+        """Contacts of all kinds that have closed and stick."""
+        return sticking_rows(problem, lam, v)
+
+
+class NodeContacts(Constraint):
+    """Contacts of nodes with frames, with each other and with themselves; without torsion."""
+
+    kind = "soft contact"
+    at_positions = False
+
+    def __init__(self, model: Model, contacts: Contacts, start: Place, options: Stepping) -> None:
+        """Contacts found at the start of a step."""
+        self.model, self.contacts = model, contacts
+        self.numbers, self.gap, self.springs = contacts.key, contacts.gap, contacts.compliance
+        where = model, contacts, start.pose, start.velocity, start.node_velocity
+        J = rows.contact_jacobian(model, contacts, start.pose)
+        carried = rows.contact_velocities(*where, prescribed_only=True)
+        before = rows.contact_velocities(*where, prescribed_only=False)
+        gaps = rows.gap_bias(contacts.gap, contacts.restitution, before, options, contacts.compliance)
+        compliance = normal_compliance(contacts.compliance, options)
+        self.first = Rows(J, carried + gaps, carried, friction_laws(contacts.friction, compliance))
+
+    def rows(self, place: Place, contacts_move: bool) -> Rows:
+        """As they were found."""
+        return self.first
+
+    def recall(self, state: State) -> Array:
+        """By key."""
+        return match(self.contacts, 3, *state.memory.of(self.kind))
+
+    def remembered(self, lam: Array) -> tuple[LongInts, Array]:
+        """In the world frame."""
+        return self.numbers, remember(self.contacts, lam)
+
+
+def spring_work(
+    problem: ContactProblem, gap: Array, springs: Array, u_before: Array, u: Array, lam: Array, ahead: float
+) -> StepWork:
+    """Energies of the springs of all nc contacts, which come first in a problem; some of them are compliant.
+
+    gap (nc,), springs (nc, 2), u_before and u, lam (m,); ``ahead`` [s] from where contacts were found to the end.
+    """
+    normal = problem.J.row_start[: len(gap)]
+    before, after, damping = spring_energies(
+        gap, springs, u_before[normal], u[normal], lam[normal], problem.step, ahead
+    )
+    totals = float(before.sum()), float(after.sum()), float(damping.sum()), 0.0, 0.0
+    return StepWork(*totals, np.arange(len(gap), dtype=np.int32), after - before, -damping, before, of_blocks=True)

@@ -1,0 +1,1 @@
+"""Rows of joints, their limits and drives."""

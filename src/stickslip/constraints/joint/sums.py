@@ -1,0 +1,88 @@
+"""Sums over the rows of joints at one configuration: energies, works, and by how much joints are apart.
+
+A row has the value c = sign (measure - offset); drives, whose offset is in the state, store nothing here.
+"""
+
+from __future__ import annotations
+
+import numpy as np
+
+from stickslip.constraints.joint.rows import measured_at, row_rates
+from stickslip.jit import kernel
+from stickslip.law_codes import LIMIT
+from stickslip.model.joint_tables import DISTANCE, POINT
+
+
+@kernel
+def _signed(tables, measure, k):
+    """Value of row k, where it is no drive, of what it measures."""
+    return tables.row_sign[k] * (measure[k] - tables.row_offset[k])
+
+
+@kernel
+def _holds(tables, broken, k):
+    """Whether row k holds something fast: no spring, limit or drive, and no row of a broken joint."""
+    return np.isinf(tables.row_stiffness[k]) and tables.row_coordinate[k] < 0 and not broken[tables.row_joint[k]]
+
+
+@kernel
+def _gives(tables, c, k, value, broken):
+    """Whether row k of block c, with this value, stores or dissipates energy."""
+    if np.isinf(tables.row_stiffness[k]) or tables.row_driven[k] == 1 or broken[tables.row_joint[k]]:
+        return False
+    return tables.block_law[c] != LIMIT or value < 0.0
+
+
+@kernel
+def elastic_energy(tables, q, broken):
+    """Sum of s c^2 / 2 over compliant rows."""
+    measure, _ = measured_at(tables, q)
+    total = 0.0
+    for c in range(tables.block_law.shape[0]):
+        for k in range(tables.block_start[c], tables.block_start[c + 1]):
+            value = _signed(tables, measure, k)
+            if _gives(tables, c, k, value, broken):
+                total += tables.row_stiffness[k] * value * value
+    return 0.5 * total
+
+
+@kernel
+def step_energies(tables, q_before, q, broken_before, broken, impulse, mean, h, energy_out):
+    """Add the rows of every joint to its energies, in the order of ``joint_energies``; returns those of all joints.
+
+    These are sums over rows, in their order, not over joints.
+    """
+    measure_before, _ = measured_at(tables, q_before)
+    measure, J = measured_at(tables, q)
+    speed = row_rates(tables, J, mean)
+    elastic_before, stored, elastic, damping, given = 0.0, 0.0, 0.0, 0.0, 0.0
+    for c in range(tables.block_law.shape[0]):
+        for k in range(tables.block_start[c], tables.block_start[c + 1]):
+            m = tables.row_joint[k]
+            value_before, value = _signed(tables, measure_before, k), _signed(tables, measure, k)
+            if _gives(tables, c, k, value_before, broken_before):
+                energy_out[0, m] += 0.5 * tables.row_stiffness[k] * value_before * value_before
+                elastic_before += tables.row_stiffness[k] * value_before * value_before
+            if _gives(tables, c, k, value, broken_before):
+                energy = 0.5 * tables.row_stiffness[k] * value * value
+                energy_out[4 if broken[m] else 1, m] += energy
+                energy_out[2, m] += h * tables.row_damping[k] * speed[k] * speed[k]
+                stored += tables.row_stiffness[k] * value * value
+                damping += tables.row_damping[k] * speed[k] * speed[k]
+            if _gives(tables, c, k, value, broken):
+                elastic += tables.row_stiffness[k] * value * value
+            if tables.row_driven[k] == 1:
+                energy_out[3, m] += impulse[k] * speed[k]
+                given += impulse[k] * speed[k]
+            if _holds(tables, broken_before, k):
+                energy_out[5, m] += abs(impulse[k] * value_before) / h
+    return 0.5 * elastic_before, 0.5 * elastic, h * damping, given, 0.5 * stored - 0.5 * elastic
+
+
+@kernel
+def add_errors(tables, q, broken, square_out):
+    """Add the squares of the distances that rigid rows leave to their joints."""
+    measure, _ = measured_at(tables, q)
+    for k in range(measure.shape[0]):
+        if _holds(tables, broken, k) and tables.row_measure[k, 0] in (POINT, DISTANCE):
+            square_out[tables.row_joint[k]] += _signed(tables, measure, k) ** 2

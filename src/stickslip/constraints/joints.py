@@ -1,0 +1,162 @@
+"""Joints as a constraint: what holds two frames together, with their limits, drives, springs and dampers.
+
+They hold at the end of the step, at position level: rows are linearised again where a step leads. The rows themselves
+are in joint/rows.py and joint/joints.py, how their forces turn with the bodies in joint/stiffness.py.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Set
+
+import numpy as np
+
+from stickslip.arrays import Array, Bools, Ints, LongInts
+from stickslip.bodies.protocol import Place
+from stickslip.bodies.rigid.advance import advance
+from stickslip.constraints.joint import joints
+from stickslip.constraints.joint.projection import rigid_rows, tangent_velocity
+from stickslip.constraints.joint.stiffness import geometric_stiffness, stiffened_masses
+from stickslip.constraints.protocol import Constraint, Holding, Rows, StepWork
+from stickslip.contact.block_laws import Laws
+from stickslip.contact.momentum import Momentum
+from stickslip.contact.problem import ContactProblem
+from stickslip.linalg.dense_blocks import equal_blocks
+from stickslip.model.control import Control
+from stickslip.model.model import Model
+from stickslip.model.state import State
+from stickslip.model.stepping import Stepping
+
+JOINTS_APART = 1e-2
+"""Distance by which a rigid joint may be apart after a step, over the size of the smaller body that it joins."""
+STIFFEST = 1e8
+"""Geometric stiffness at most, over the largest entry of a mass block."""
+
+
+class JointMemory:
+    """The layout of the rows of joints that are not broken; made anew where one breaks. Owned by who steps."""
+
+    def __init__(self) -> None:
+        self.known: tuple[Bools, joints.JointLayout] | None = None
+
+    def layout(self, model: Model, broken: Bools) -> joints.JointLayout:
+        """How the rows of all joints but the ``broken`` (nj,) ones are stored."""
+        if self.known is None or not np.array_equal(self.known[0], broken):
+            self.known = broken.copy(), joints.joint_layout(model, broken)
+        return self.known[1]
+
+
+class Joints(Constraint):
+    """The joints of a step that are not broken."""
+
+    kind = "joint"
+
+    def __init__(
+        self, model: Model, state: State, control: Control, start: Place, options: Stepping, memory: JointMemory
+    ) -> None:
+        """At the start of a step, whose place is ``start``."""
+        self.model, self.state, self.control, self.start, self.options = model, state, control, start, options
+        self.layout = memory.layout(model, state.joint_broken)
+        self.numbers: LongInts = self.layout.row[self.layout.row_start[:-1]]
+        self.forces_at, self.means = options.rule.forces_at, options.rule.mean_velocities
+
+    def rows(self, place: Place, contacts_move: bool) -> Rows:
+        """At a place; forces act along rows where the scheme says."""
+        options, layout = self.options, self.layout
+        q_force = self.start.pose if self.forces_at == "found" else None
+        if self.forces_at == "halfway":
+            q_force = self._halfway(place.velocity)
+        found = joints.joint_part(
+            self.model, layout, self.state.joint_angle, self.control.target, place.pose, place.velocity, options.dt,
+            options.horizon, place.unknown is not None, q_force, self.start.velocity if self.means else None,
+        )  # fmt: skip
+        blocks = len(found.law)
+        laws = Laws(found.law, np.zeros(blocks, np.int32), np.zeros((blocks, 3)), found.compliance, found.bound)
+        return Rows(found.J, found.bias, found.prescribed, laws)
+
+    def _halfway(self, v: Array) -> Array:
+        """Poses (nb, 7) half a step from its start with v (nb, 6)."""
+        return advance(self.start.pose, v, 0.5 * self.options.dt)
+
+    def recall(self, state: State) -> Array:
+        """Row by row."""
+        return state.joint_impulse[self.layout.row]
+
+    def stored(self, lam: Array) -> Array:
+        """Impulses (k,) of all rows of the model's joints, of those (m,) of its rows; zero where one is broken."""
+        return joints.stored_impulses(self.model, self.layout, lam)
+
+    def remembered(self, lam: Array) -> tuple[LongInts, Array]:
+        """Row by row of the model."""
+        impulse = np.zeros((len(self.model.joints.row_joint), 4))
+        impulse[self.layout.row, 0] = lam
+        return np.arange(len(impulse), dtype=np.int64), impulse
+
+    def turned(self, problem: ContactProblem, place: Place, lam: Array) -> ContactProblem:
+        """With the turning of joint forces in the blocks of rigid bodies ([macklin2019] sec. 8.3)."""
+        v = place.unknown
+        if v is None:  # where the rows are, as if nothing moved; mean velocities lead from where they were
+            assert problem.v_before is not None
+            v = problem.v_before if self.means else np.zeros(problem.unknown_count)
+        q_force, tau = place.pose, self.options.horizon
+        if self.forces_at == "halfway":
+            velocity = self.start.velocity.copy()
+            own = self.model.dynamic
+            velocity[own] = v[: 6 * len(own)].reshape(-1, 6)
+            q_force, tau = self._halfway(velocity), 0.5 * tau
+        summed = self.options.geometric == "column-sums"
+        K = geometric_stiffness(self.model, q_force, self.stored(lam), tau, summed)
+        return _stiffened(problem, K, v)
+
+    def after(self, before: State, after: State, h: float) -> State:
+        """Angles brought forward, and joints broken that had to."""
+        return joints.after_step(self.model, before, after, h)
+
+    def tangent(self, after: State) -> State:
+        """Along rigid joints (RATTLE, joint/projection.py)."""
+        v = tangent_velocity(self.model, self.layout, after.body_pose, after.body_velocity)
+        return after.with_parts(body_velocity=v)
+
+    def holding(self, after: State, problem: ContactProblem, lam: Array, v: Array) -> Holding | None:
+        """Rigid joints at the end of the step."""
+        J, speed, rigid = rigid_rows(self.model, self.layout, after.body_pose, after.body_velocity)
+        J = J._replace(column_start=problem.J.column_start)
+        return Holding(J, speed, np.where(rigid, 0.0, 1.0))
+
+    def errors(self, after: State) -> tuple[Mapping[str, float], Set[str]]:
+        """Largest distance by which rigid joints are apart [m]; too large by the size of the smaller body joined."""
+        apart = joints.joint_errors(self.model, after.body_pose, after.joint_broken)
+        words = {"joints-apart"} if joints.relative_error(self.model, apart) > JOINTS_APART else set[str]()
+        return {"joint_error": float(apart.max(initial=0.0))}, words
+
+    def work(self, before: State, after: State, mean: Array, lam: Array, h: float) -> StepWork | None:
+        """Springs, dampers and drives, and what it takes to close those that were apart."""
+        totals, by_joint = joints.joint_energies(self.model, before, after, mean, h)
+        elastic_0, elastic, damping, drive, broken, closing = by_joint
+        tables = self.model.joints
+        of_body = np.append(self.model.block, -1)  # the world is body -1
+        column: Ints = np.maximum(of_body[tables.body_a], of_body[tables.body_b])
+        return StepWork(
+            *totals, column, elastic - elastic_0, drive - damping - broken, elastic_0 + np.abs(drive) + closing
+        )
+
+
+def _stiffened(problem: ContactProblem, K: Array, v: Array) -> ContactProblem:
+    """The problem with stiffness K (nd, 6, 6) in the first blocks of its A, and the same momentum at v (nv,)."""
+    masses = problem.A.dense.data[: 36 * len(K)].reshape(-1, 6, 6)
+    blocks, inverses = stiffened_masses(masses, K, STIFFEST)
+    # bodies on which no turning force acts are as they would be in a scene without joints
+    idle: Bools = np.logical_not(K.any(axis=(1, 2)))
+    dense = problem.A.dense
+    if idle.any():
+        blocks[idle], inverses[idle] = masses[idle], dense.inverse[: 36 * len(K)].reshape(-1, 6, 6)[idle]
+    H = problem.A.with_dense(equal_blocks(blocks, inverses))
+    # H (v' - v_free') - J^T lam' = A (v - v_free) + H (v' - v) - J^T lam'
+    missing = -problem.momentum.gain(v)
+    solved = problem.momentum.missing is None
+    momentum = Momentum(H, v + H.solve(missing)) if solved else Momentum(H, v, missing)
+    if solved and idle.any():
+        kept = np.zeros(len(v), dtype=np.bool_)
+        kept[: 6 * len(K)] = np.repeat(idle, 6)
+        momentum = Momentum(H, np.where(kept, problem.v_free, momentum.at))
+    scale = problem.with_speed()._replace(masses=problem.masses)  # the same measures
+    return problem.with_momentum(momentum, scale)

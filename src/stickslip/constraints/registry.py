@@ -1,0 +1,126 @@
+"""The constraints of a step, in the order of their rows, and the search for contacts that comes before them."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import NamedTuple
+
+import numpy as np
+
+from stickslip.arrays import Bools
+from stickslip.bodies.motions import Motions
+from stickslip.bodies.soft.kind import SoftMotionOfStep
+from stickslip.collision.contacts import Contacts
+from stickslip.collision.lookahead import Found, contacts_of_step
+from stickslip.collision.surfaces.contacts import find_soft_contacts
+from stickslip.constraints.cavities import Cavities
+from stickslip.constraints.contacts import FrameContacts, NodeContacts
+from stickslip.constraints.elements import Elements
+from stickslip.constraints.joint.efforts import with_efforts
+from stickslip.constraints.joints import JointMemory, Joints
+from stickslip.constraints.protocol import Constraint
+from stickslip.constraints.welds import Welds
+from stickslip.errors import InputError
+from stickslip.model.control import Control
+from stickslip.model.layout import NODE
+from stickslip.model.model import Model
+from stickslip.model.state import State
+from stickslip.model.stepping import Stepping
+from stickslip.solvers.protocol import Solver
+from stickslip.workspace import Workspace
+
+NEAR = 0.005
+"""Share of the edges of surfaces up to which gaps of soft bodies at rest are seen, unless the user says otherwise."""
+
+
+class Search(NamedTuple):
+    """Contacts of a step."""
+
+    found: Found
+    """Those between frames, and where they were sought."""
+    nodes: Contacts | None
+    """Those of nodes; None where there are no nodes."""
+
+
+def elements_as_rows(solver: Solver, options: Stepping) -> bool:
+    """Whether elements are rows: where the solver is nonlinear in positions, unless the user says otherwise.
+
+    Not where joints are potentials, which enter A with the elements.
+    """
+    chosen = options.elasticity
+    able = options.rule.theta > 0.0 and not options.rule.mean_velocities
+    wanted = solver.takes.linearise == "inside" and options.joints == "rows"
+    as_rows = chosen == "rows" or (chosen == "auto" and wanted and able)
+    if as_rows and not able:
+        raise InputError(
+            f"stepping: elasticity is 'rows', scheme {options.scheme!r}; rows need implicit forces and velocities at "
+            "the end of a step: 'euler' or 'moreau'"
+        )
+    return as_rows
+
+
+def moves(model: Model) -> bool:
+    """Whether problems of the model depend on where they are linearised, beside their contacts."""
+    soft = model.soft
+    return bool(model.joints.count or (soft.count and not (soft.linear and not len(soft.weld_node))))
+
+
+def applied(model: Model, state: State, control: Control) -> Control:
+    """The control as forces: efforts along joints act on the bodies that they join."""
+    return with_efforts(model, state, control)
+
+
+def search_contacts(model: Model, state: State, motions: Motions, options: Stepping, workspace: Workspace) -> Search:
+    """Contacts that can matter within a step."""
+    place = motions.place
+    ignored = model.ignored_pairs(state.joint_broken) if model.joint_names else model.ignored_at_start
+    found = contacts_of_step(model, place.pose, place.velocity, options, ignored, workspace)
+    if not model.soft.names:
+        return Search(found, None)
+    margin = options.margin_under(model.gravity_norm)
+    if options.margin is None:  # what pushes a soft body may be anything; gravity says little
+        margin = max(margin, NEAR * model.soft.edge_length)
+    ahead = options.horizon if options.lookahead or options.continuous else 0.0
+    ahead *= options.rule.acts_ahead
+    nodes = find_soft_contacts(
+        model, place.pose, place.node, place.velocity, place.node_velocity, ahead, margin, options.continuous,
+        workspace=workspace,
+    )  # fmt: skip
+    return Search(found, nodes)
+
+
+def constraints_of(
+    model: Model, state: State, control: Control, motions: Motions, search: Search, options: Stepping,
+    workspace: Workspace,
+) -> Sequence[Constraint]:  # fmt: skip
+    """The constraints of a step, contacts first."""
+    start = motions.place
+    found: list[Constraint] = [FrameContacts(model, search.found.contacts, start, options)]
+    if search.nodes is not None:
+        found.append(NodeContacts(model, search.nodes, start, options))
+    if model.joint_names:
+        memory = workspace.slot("joints", JointMemory)
+        found.append(Joints(model, state, control, start, options, memory))
+    if search.nodes is None:
+        return found
+    motion = motions.of(NODE)
+    assert isinstance(motion, SoftMotionOfStep)
+    motion.prepare(_touched(model, search.nodes))
+    if len(model.soft.weld_node):
+        found.append(Welds(model, start, options))
+    if any(cavity.volume is not None for cavity in model.soft.cavities):
+        found.append(Cavities(model, motion, options))
+    if motion.as_rows:
+        found.append(Elements(model, motion))
+    return found
+
+
+def _touched(model: Model, contacts: Contacts) -> Bools:
+    """Which free nodes (nf,) rows can touch: those of contacts, welds and cavities whose volume is given."""
+    soft = model.soft
+    filled = [each.triangles.ravel() for each in soft.cavities if each.volume is not None]
+    nodes = np.concatenate([contacts.node_a.ravel(), contacts.node_b.ravel(), soft.weld_node, *filled])
+    block = soft.block[nodes[nodes >= 0]]
+    touched = np.zeros(len(soft.free), dtype=np.bool_)
+    touched[block[block >= 0]] = True
+    return touched

@@ -1,0 +1,96 @@
+"""How time advances and how gaps enter the problem of a step."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import dataclass
+from functools import cached_property
+from typing import Literal
+
+from stickslip.checks import boolean, choice, fraction, not_negative, positive, whole
+from stickslip.model.schemes import SCHEMES, Scheme, SchemeRule
+
+Geometric = Literal["projected", "column-sums"]
+GEOMETRIC: tuple[Geometric, ...] = ("projected", "column-sums")
+Elasticity = Literal["auto", "matrix", "rows"]
+ELASTICITIES: tuple[Elasticity, ...] = ("auto", "matrix", "rows")
+Holding = Literal["rows", "potentials"]
+HOLDINGS: tuple[Holding, ...] = ("rows", "potentials")
+
+
+@dataclass(frozen=True)
+class Stepping:
+    """Options of time stepping; the defaults are good for most scenes."""
+
+    dt: float = 0.002
+    """[s] step size h."""
+    scheme: Scheme = "euler"
+    """"euler": semi-implicit for rigid bodies, backward Euler for soft ones. "symplectic": the same with explicit
+    forces of soft bodies. "moreau": the midpoint rule, contacts at the midpoint ([erleben2017] eq. 41-42). "passive":
+    the midpoint rule for the mean velocity of the step, contacts at its start ([lee2023] eq. 4-9)."""
+    margin: float | None = None
+    """[m] gap up to which resting contacts are seen; None: what gravity closes in two steps, at least 1 um; for soft
+    bodies half a percent of their edges."""
+    slop: float = 1e-9
+    """[m] gaps and overlaps up to this count as touching."""
+    recovery: float = 0.2
+    """Share of an overlap removed per step."""
+    recovery_speed: float = 0.5
+    """[m/s] cap of the speed at which overlaps are pushed apart."""
+    restitution_speed: float = 0.01
+    """[m/s] approach speed below which contacts do not bounce."""
+    stabilisation: int = 0
+    """Passes of post-stabilisation after each step ([erleben2017] sec. 4.4): overlaps are removed by moving bodies,
+    which changes no velocity; in place of ``recovery``."""
+    lookahead: bool = True
+    """Find contacts that will close within the step; without it only those that touch, and fast bodies overlap before
+    they are stopped (the paper's discrete detection)."""
+    warm_start: bool = True
+    """Start the solver from the impulses of the last step."""
+    continuous: bool = False
+    """Find contacts of soft bodies along the whole way of the step, so that thin fast sheets do not pass through."""
+    elasticity: Elasticity = "auto"
+    """How soft bodies enter: "matrix", their stiffness is in A; "rows", each element has compliant rows ([macklin2019]
+    sec. 9); "auto": as the solver wants it."""
+    geometric: Geometric = "projected"
+    """How A stays definite where forces turn with bodies: "projected", negative eigenvalues of each element and body
+    are left out; "column-sums", the turning enters as a diagonal of absolute column sums ([lee2023] sec. II-A)."""
+
+    joints: Holding = "rows"
+    """How joints, rods and welds enter: "rows", beside the contacts, at position level; "potentials", their stiffness
+    is in A and a step is linearised once ([lee2023] eq. 7-9, contact/potentials.py)."""
+
+    def __post_init__(self) -> None:
+        for name, known in (
+            ("scheme", SCHEMES), ("elasticity", ELASTICITIES), ("geometric", GEOMETRIC), ("joints", HOLDINGS)
+        ):  # fmt: skip
+            choice("stepping", name, getattr(self, name), known)
+        checks: dict[str, Callable[[str, str, object], object]] = {
+            "dt": positive,
+            "slop": not_negative,
+            "recovery": fraction,
+            "recovery_speed": not_negative,
+            "restitution_speed": not_negative,
+            "stabilisation": whole,
+            "lookahead": boolean,
+            "warm_start": boolean,
+            "continuous": boolean,
+        }
+        if self.margin is not None:
+            checks["margin"] = not_negative
+        for name, check in checks.items():
+            object.__setattr__(self, name, check("stepping", name, getattr(self, name)))
+
+    @cached_property
+    def rule(self) -> SchemeRule:
+        """The properties of the scheme."""
+        return SCHEMES[self.scheme]
+
+    @cached_property
+    def horizon(self) -> float:
+        """[s] time from where contacts are found to the end of the step."""
+        return (1.0 - self.rule.contacts_at) * self.dt
+
+    def margin_under(self, gravity: float) -> float:
+        """[m] gap up to which contacts at rest take part in a step, under ``gravity`` [m/s^2]."""
+        return max(1e-6, 2.0 * gravity * self.dt**2) if self.margin is None else self.margin

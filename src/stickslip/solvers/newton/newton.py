@@ -1,0 +1,341 @@
+"""Non-smooth Newton, [macklin2019]: contacts, friction and joints are one system of equations for Newton's method.
+
+Legend, in velocities and impulses (the paper has forces: its lam is our lam / h, its C_n our h u_n): v velocities, lam
+impulses, J constraint rows, A mass matrix, u = J v + bias constraint velocities, which are exact at the iterate where
+the problem was linearised, H = A - K mass with geometric stiffness, E compliance.
+
+    g = A (v - v_free) - J^T lam                                   momentum                          eq. (57)
+    h_b = u + E lam                                                joints                            eq. (58)
+    h_n = phi(u_n, r lam_n),  h_f = u_f + W lam_f                  contacts                          eq. (93)-(105)
+    [J H^-1 J^T + C] dlam = J H^-1 g - h                           compliance form                   eq. (59)
+    dv = H^-1 (J^T dlam - g),   lam += t dlam,   v += t dv                                           eq. (60)-(62)
+
+The rows of normals are divided by d phi / d u, which keeps the matrix symmetric: C_n = (d phi / d lam) / (d phi / d u).
+W is held fixed in each step, so sliding converges linearly. Friction sets other than the disc are scaled to balls:
+with f_k = lam_k / mu_k and s_k = mu_k u_k the conditions are those of a disc with mu = 1.
+"""
+
+from __future__ import annotations
+
+import time
+from dataclasses import dataclass, replace
+from functools import cached_property
+from math import sqrt
+from typing import ClassVar, NamedTuple
+
+import numpy as np
+
+from stickslip.arrays import Array
+from stickslip.contact.laws import BILATERAL, CONTACT, ELASTIC
+from stickslip.contact.problem import ContactProblem
+from stickslip.linalg import block_rows
+from stickslip.linalg.factorisation import shifted_factors
+from stickslip.linalg.islands import Islands, find_islands
+from stickslip.linalg.linear_solution import LinearSolution
+from stickslip.linalg.linear_solvers import LINEAR_SOLVERS
+from stickslip.linalg.schur_system import schur_system
+from stickslip.linalg.threads import one_blas_thread
+from stickslip.linalg.vectors import length
+from stickslip.solvers.budget import Clock
+from stickslip.solvers.iterative import MOST_WORSENING, Iterative
+from stickslip.solvers.newton.geometric_stiffness import stiffened
+from stickslip.solvers.newton.ncp import NCP_FUNCTIONS
+from stickslip.solvers.newton.rows import LARGE, row_terms
+from stickslip.solvers.protocol import Relinearise, Solution, Status, Takes
+from stickslip.solvers.verdict import nonlinear_residual
+
+SCALINGS = ("effective-mass", "timestep", "identity")
+HALVINGS = 10
+"""Step lengths that a line search tries."""
+LEAST = 1e-300
+"""In the place of a shift of zero in rows that are all zero."""
+
+
+@dataclass(frozen=True)
+class NonsmoothNewton(Iterative):
+    """Non-smooth Newton on complementarity functions, contacts and joints at once (macklin2019)."""
+
+    name: ClassVar[str] = "newton"
+
+    max_iterations: int = 100
+    """Newton iterations at most."""
+    function: str = "fischer-burmeister"
+    """NCP function: "fischer-burmeister" or "minimum-map" (sec. 4)."""
+    scaling: str = "effective-mass"
+    """Complementarity preconditioner r (sec. 7): "effective-mass" (eq. 66), "timestep" (h^2) or "identity" (1)."""
+    friction_share: float = 0.1
+    """Share of r that friction rows take; 1 is the paper's. W of a sliding contact is stable only for r below about
+    twice its response with all other rows held, which is often far below the diagonal: of the problems of
+    beam-insertion 15 of 15 are solved with 0.1 and 7 with 1, of those in files 32 and 28 of 37."""
+    linear: str = "auto"
+    """Linear solver: "pcr", "pcg", "jacobi", "gauss-seidel" or "direct"; "auto" is direct where there are joints, whose
+    chains are too stiff for a few iterations, and pcr elsewhere, as in the paper. W alone is always factorised."""
+    linear_iterations: int = 50
+    """Iterations of the linear solver at most, in each Newton iteration."""
+    linear_tolerance: float = 1e-4
+    """Relative residual at which the linear solver stops; 0 always takes all iterations."""
+    damping: float = 0.75
+    """Share t of each Newton step that is taken (sec. 8.1); joints alone are smooth, and take whole steps."""
+    start_from: str = "warm"
+    """"warm": impulses of the last step; "zero": no impulses and no velocity (eq. 67-68)."""
+    regularisation: float = 1e-6
+    """Shift of the matrix (sec. 8.4), as a share of the diagonal of J H^-1 J^T. Where joints are redundant it keeps
+    their inner stresses small: with a hundredth of it they grow from step to step, and momentum no longer converges."""
+    line_search: bool = False
+    """Halve steps until the error falls (sec. 8.1); stalls often where there is friction, as the paper says."""
+    geometric_stiffness: bool = True
+    """Take the turning of forces into H (sec. 8.3): that of joints as they say, that of particles by differences."""
+    patience: int = 30
+    """Iterations without a residual a tenth lower after which it gives up."""
+
+    def __post_init__(self) -> None:
+        super().__post_init__()
+        self._check_choice("function", tuple(NCP_FUNCTIONS))
+        self._check_choice("scaling", SCALINGS)
+        self._check_choice("linear", ("auto", *LINEAR_SOLVERS))
+        self._check_choice("start_from", ("warm", "zero"))
+        self._check_whole("linear_iterations", 1)
+        self._check_whole("patience", 1)
+        self._check_range("friction_share", 0.0, 10.0)
+        self._check_range("damping", 0.0, 1.0 + 1e-12)
+        for name in ("linear_tolerance", "regularisation"):
+            self._check_range(name, -1e-300, 1.0)
+        for name in ("line_search", "geometric_stiffness"):
+            self._check_flag(name)
+
+    @cached_property
+    def takes(self) -> Takes:
+        """See protocol.Takes."""
+        return Takes(
+            criterion=self.criterion, linearise="inside", friction_sets=("disc", "ellipse", "ellipsoid"),
+            islands="together",
+        )  # fmt: skip
+
+    def run(self, problem: ContactProblem, warm: Array | None, relinearise: Relinearise | None) -> Solution:
+        """Solve for impulses and velocities; with ``relinearise`` constraints hold at the end of the step."""
+        clock = Clock(self.max_seconds)
+        found = self._solve(problem, warm, relinearise, clock, self.max_iterations)
+        most = self.max_iterations - found.iterations
+        if found.converged or warm is None or not warm.any() or self.start_from == "zero" or not most or clock.is_up:
+            return found
+        # impulses of the last step may have led astray: once more without them, with what is left of the budget
+        again = self._solve(problem, None, relinearise, clock, most)
+        better = again if again.history[:, 1].min() < found.history[:, 1].min() else found
+        return replace(better, iterations=found.iterations + again.iterations)
+
+    def _solve(
+        self,
+        problem: ContactProblem,
+        warm: Array | None,
+        relinearise: Relinearise | None,
+        clock: Clock,
+        most: int,
+    ) -> Solution:
+        """One solve of at most so many iterations, from ``warm`` (m,) or zero."""
+        started = time.perf_counter()
+        search = _Iterates(self, problem, warm, relinearise)
+        status: Status = "max-iterations"
+        for iteration in range(most + 1):
+            # even impulses that are good enough get one iteration: small errors would pile up from step to step
+            if (iteration > 0 or problem.row_count == 0) and search.value <= self.tolerance:
+                status = "converged"
+                break
+            if not np.isfinite(search.value):
+                status = "diverged"
+                break
+            if search.idle >= self.patience:
+                status = "stalled"
+                break
+            if iteration < most:
+                if clock.is_up:
+                    status = "max-seconds"
+                    break
+                search.advance()
+        total = time.perf_counter() - started
+        timings = {"linear": search.linear_seconds, "assemble": total - search.linear_seconds}
+        return search.solution(status, iteration, timings)
+
+
+class _Terms(NamedTuple):
+    """The rows at an iterate; see rows.py."""
+
+    C: Array
+    h: Array
+    known: Array
+    error: Array
+    largest: tuple[float, float, float]
+    """Largest error of normals, friction and joints [m/s]."""
+
+
+class _Iterates:
+    """Where the iteration is: impulses, velocities, and the problem linearised there."""
+
+    def __init__(
+        self,
+        options: NonsmoothNewton,
+        problem: ContactProblem,
+        warm: Array | None,
+        relinearise: Relinearise | None,
+    ) -> None:
+        self.options, self.relinearise = options, relinearise
+        self.lam, self.v, _ = options.start(problem, warm if options.start_from == "warm" else None)
+        if options.start_from == "zero":
+            self.v = np.zeros_like(self.v)
+        self.islands: Islands = find_islands(problem.J)
+        self.function = NCP_FUNCTIONS[options.function]
+        held = np.isin(problem.laws.law, (BILATERAL, ELASTIC))
+        self.damping = 1.0 if held.all() else options.damping
+        chosen = ("direct" if held.any() else "pcr") if options.linear == "auto" else options.linear
+        self.linear = LINEAR_SOLVERS[chosen]
+        self.elastic = np.repeat(problem.laws.law == ELASTIC, np.diff(problem.J.row_start))
+        self.problem = problem
+        self.H = problem.A
+        self.contacts_only = bool((problem.laws.law == CONTACT).all())
+        self.steps: list[tuple[float, ...]] = []
+        self.history: list[tuple[int, float]] = []
+        self.linear_seconds = 0.0
+        self.linear_iterations = 0
+        self.best = self.mark = np.inf
+        self.idle = 0
+        self.best_at = self.lam, self.v
+        self._move(self.lam, self.v)
+
+    def _move(self, lam: Array, v: Array) -> None:
+        """Go to impulses lam (m,) and velocities v (nv,)."""
+        last = self.problem
+        if self.relinearise is not None:
+            self.problem = self.relinearise(v, lam if self.options.geometric_stiffness else None)
+            self.H = self.problem.A
+            if self.options.geometric_stiffness and self.H.is_dense:
+                self.H = self.H.with_dense(stiffened(self.H.dense, last.J, self.problem.J, lam, v - self.v))
+        self.lam, self.v = lam, v
+        if self.relinearise is None:
+            self.v_of_lam = self.problem.velocity(lam)
+            self.value = self.options.residual(self.problem, lam, self.problem.constraint_velocity(self.v_of_lam))
+        else:
+            self.value = nonlinear_residual(self.options, self.problem, lam, v)
+        self.history.append((len(self.steps), self.value))
+        self.idle += 1
+        if self.value < 0.9 * self.mark:
+            self.mark, self.idle = self.value, 0
+        if self.value < self.best:
+            self.best, self.best_at = self.value, (lam, v if self.relinearise is not None else self.v_of_lam)
+
+    def advance(self) -> None:
+        """One Newton iteration."""
+        options, problem = self.options, self.problem
+        terms = self._terms(problem, self.lam, self.v)
+        step = self._step if problem.A.is_dense else self._given_step
+        # elastic rows have their own compliance: with more of it they would only creep to where they belong
+        C = terms.C + np.where(self.elastic, 0.0, options.regularisation) * problem.diagonal
+        dlam, dv, linear = step(problem, C, terms.h, terms.known)
+        self.linear_iterations += linear.iterations
+        t = self._step_length(dlam, dv) if options.line_search else self.damping
+        normal, friction, joint = terms.largest
+        self.steps.append(
+            (float(np.abs(dlam).max(initial=0.0)), float(np.abs(dv).max(initial=0.0)), problem.step * normal, friction,
+             problem.step * joint, float(linear.residuals[0]), float(linear.residuals[-1]), float(linear.iterations))
+        )  # fmt: skip
+        self._move(self.lam + t * dlam, self.v + t * dv)
+
+    def _step(
+        self,
+        problem: ContactProblem,
+        C: Array,
+        h: Array,
+        known: Array,
+    ) -> tuple[Array, Array, LinearSolution]:
+        """dlam (m,) and dv (nv,) of eq. (59)-(60), and what the linear solver did."""
+        options = self.options
+        # rows whose step is known leave the system; their impulses act on the others through momentum
+        J = block_rows.without(problem.J, problem.diagonal * LARGE <= C)
+        g = problem.A.apply(self.v - problem.v_free) - block_rows.apply_transpose(problem.J, self.lam + known)
+        clock = time.perf_counter()
+        system = schur_system(J, self.H, C, self.islands)
+        b = block_rows.apply(J, self.H.solve(g)) - h
+        if not np.isfinite(b).all():  # overflow: no step, so that the solve ends with its best iterate
+            b = np.zeros_like(b)
+        linear = self.linear(system, b, None, options.linear_iterations, options.linear_tolerance)
+        self.linear_seconds += time.perf_counter() - clock
+        return linear.x + known, self.H.solve(block_rows.apply_transpose(J, linear.x) - g), linear
+
+    def _given_step(
+        self,
+        problem: ContactProblem,
+        C: Array,
+        h: Array,
+        known: Array,
+    ) -> tuple[Array, Array, LinearSolution]:
+        """The same where only W = A^-1 is given: it is factorised, whatever linear solver was asked for."""
+        from scipy.sparse import csr_array, diags_array
+
+        W = problem.A.given
+        assert W is not None
+        clock = time.perf_counter()
+        kept = diags_array((problem.diagonal * LARGE > C).astype(np.float64))
+        b = kept @ (-h - W.solve(known))
+        with one_blas_thread():
+            x = kept @ shifted_factors(csr_array(kept @ W.matrix() @ kept), np.maximum(C, LEAST), symmetric=False)(b)
+        self.linear_seconds += time.perf_counter() - clock
+        dlam = x + known
+        norms = np.array([float(length(b)), 0.0])
+        return dlam, W.solve(dlam), LinearSolution(x, norms, 1, norms)
+
+    def _terms(self, problem: ContactProblem, lam: Array, v: Array) -> _Terms:
+        """C, h and the errors of all rows at impulses lam and velocities v."""
+        arrays = [np.empty(problem.row_count) for _ in range(4)]
+        r_normal, r_friction = self._scales(problem)
+        largest = row_terms(
+            problem.J.row_start, problem.laws, lam, problem.constraint_velocity(v), problem.diagonal, self.function,
+            r_normal, r_friction, self.options.friction_share, *arrays,
+        )  # fmt: skip
+        C, h, known, error = arrays
+        return _Terms(C, h, known, error, largest)
+
+    def _scales(self, problem: ContactProblem) -> tuple[float, float]:
+        """r of normal and friction rows (sec. 7), or zero where each row has its own (eq. 66)."""
+        h = problem.step
+        return {"effective-mass": (0.0, 0.0), "timestep": (1.0, 1.0), "identity": (1.0 / h**2, 1.0 / h)}[
+            self.options.scaling
+        ]
+
+    def _step_length(self, dlam: Array, dv: Array) -> float:
+        """The longest t = 1, 1/2, ... that lowers the error, or the shortest one tried."""
+        now, t = self._merit(self.problem, self.lam, self.v), 1.0
+        for _ in range(HALVINGS):
+            v = self.v + t * dv
+            there = self.problem if self.relinearise is None else self.relinearise(v)
+            if self._merit(there, self.lam + t * dlam, v) < now:
+                break
+            t *= 0.5
+        return t
+
+    def _merit(self, problem: ContactProblem, lam: Array, v: Array) -> float:
+        """Norm of the errors of constraints and momentum, both as velocities [m/s]."""
+        error = self._terms(problem, lam, v).error
+        return sqrt(float(length(error)) ** 2 + float(length(v - problem.velocity(lam))) ** 2)
+
+    def solution(self, status: Status, iterations: int, timings: dict[str, float]) -> Solution:
+        """The last iterate, or the best one where the last is much worse."""
+        lam, v = self.lam, self.v if self.relinearise is not None else self.v_of_lam
+        if not self.value <= MOST_WORSENING * self.best:
+            lam, v = self.best_at
+        problem = self.problem
+        if self.relinearise is not None and not (v is self.v and self.contacts_only):
+            problem = self.relinearise(v)  # with the masses alone
+        names = (
+            "step_impulse", "step_velocity", "normal_error", "friction_error", "joint_error",
+            "linear_start", "linear_residual", "linear_iterations",
+        )  # fmt: skip
+        table = np.array(self.steps).reshape(-1, len(names))
+        return Solution(
+            v,
+            lam,
+            status,
+            iterations,
+            np.array(self.history),
+            timings,
+            counts={"linear_iterations": self.linear_iterations},
+            details={name: table[:, k] for k, name in enumerate(names)},
+            problem=problem,
+        )

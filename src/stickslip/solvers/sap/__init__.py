@@ -1,0 +1,5 @@
+"""SAP, [castro2022] and [han2023]."""
+
+from stickslip.moved import names_of
+
+__getattr__ = names_of("stickslip.solvers.sap.sap")

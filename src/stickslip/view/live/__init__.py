@@ -1,0 +1,1 @@
+"""A running simulation in a web page."""

@@ -1,0 +1,1 @@
+"""Position-based substeps: what solvers/xpbd.py asks of a step."""
