@@ -213,6 +213,56 @@ def test_bounds_are_checked_although_the_cache_has_unchecked_kernels(miniature):
     assert run_python(READ_BEYOND, **places) is False
 
 
+CALL_BY_KERNELS = """
+import json
+from stickslip.caller import third, sums
+from stickslip.jit import KERNELS
+result = [sums(2, 5.0), third(7.0, 2), third(7.0, 0)]
+count = {kernel.py_func.__name__: sum(len(k.overloads) for k in KERNELS if k.py_func is kernel.py_func)
+         for kernel in (third, sums)}
+print(json.dumps({"result": result, "count": count}))
+"""
+CONSTANTS = """
+import numpy as np
+from stickslip.jit import kernel
+
+@kernel
+def third(x, k):
+    return x / 3.0 + k
+
+@kernel
+def sums(k, x):
+    return third(x, 0) + third(x, 1) + third(x, k) + third(x, np.int32(k))
+"""
+
+
+def test_a_kernel_is_compiled_once_for_kernels_and_once_for_python_whatever_numbers_it_is_given(miniature):
+    package, cache, _ = miniature
+    (package / "caller.py").write_text(CONSTANTS)
+    places = {"PYTHONPATH": search_path(package), "STICKSLIP_CACHE_DIR": str(cache)}
+    for _ in range(2):  # compiled, then from the cache
+        found = run_python(CALL_BY_KERNELS, **places)
+        assert found["result"] == [4.0 * (5.0 / 3.0) + 5.0, 7.0 / 3.0 + 2.0, 7.0 / 3.0]
+        assert found["count"]["third"] <= 2
+
+
+COLLECT = """
+import gc, json
+from stickslip.bystander import half
+seen = []
+for switch, number in ((gc.enable, 1.0), (gc.disable, 1)):
+    switch()
+    half(number)
+    seen.append(gc.isenabled())
+print(json.dumps([seen, len(half.overloads)]))
+"""
+
+
+def test_the_garbage_collector_is_as_before_after_compiling(miniature):
+    package, cache, _ = miniature
+    assert run_python(COLLECT, PYTHONPATH=search_path(package), STICKSLIP_CACHE_DIR=str(cache)) == [[True, False], 2]
+
+
 # Kernels as plain Python, and with bounds checked
 
 SMALL_SCENE = """

@@ -14,6 +14,7 @@ from __future__ import annotations
 import atexit
 import ctypes
 import functools
+import gc
 import hashlib
 import os
 import platform
@@ -32,8 +33,8 @@ os.environ.setdefault("GOMP_SPINCOUNT", "1000")
 
 import numba
 from numba import prange as prange  # noqa: PLC0414  (re-exported for kernels)
-from numba.core import cgutils, types
-from numba.extending import intrinsic
+from numba.core import cgutils, event, types
+from numba.extending import intrinsic, register_jitable
 
 F = TypeVar("F", bound=Callable[..., Any])
 
@@ -44,7 +45,7 @@ IMPORT = re.compile(r"^(?:from|import) +(stickslip[\w.]*)(?: +import +(\([^)]*\)
 INTRINSICS = ("call_fortran", "subtract_tile")
 """Functions of this file that are compiled into kernels of others."""
 KERNELS: list[Any] = []
-"""Every kernel decorated so far, in order; ``stickslip warmup`` and the tests read it."""
+"""Every kernel decorated so far, in order, and its version for other kernels; ``stickslip warmup`` reads it."""
 _OVERLOADS: list[Any] = []
 """What each of them has been compiled for: every step of a recorded run asks how many there are."""
 
@@ -162,6 +163,34 @@ def _prepared_folder(module: str) -> str:
     return ""
 
 
+def is_cold(module: str) -> bool:
+    """Whether no kernel of a module is in the cache."""
+    folder = _prepared_folder(module)
+    return bool(folder) and not numba.config.DISABLE_JIT and next(Path(folder).rglob("*.nbc"), None) is None
+
+
+class _WithoutCollector(event.Listener):  # type: ignore[misc]
+    """Stops the garbage collector while Numba compiles: it takes an eighth of the time and finds next to nothing."""
+
+    depth, was_on = 0, False
+
+    def on_start(self, event: event.Event) -> None:
+        """A kernel is compiled, perhaps for another one that waits for it."""
+        if self.depth == 0:
+            self.was_on = gc.isenabled()
+            gc.disable()
+        self.depth += 1
+
+    def on_end(self, event: event.Event) -> None:
+        """It is compiled, or has failed."""
+        self.depth -= 1
+        if self.depth == 0 and self.was_on:
+            gc.enable()
+
+
+event.register("numba:compile", _WithoutCollector())
+
+
 def kernel(function: F) -> F:
     """Compile a function at its first call, keep the result on disk, divide as NumPy does (no exception)."""
     return _compiled(function)
@@ -172,6 +201,11 @@ def inner_kernel(function: F) -> F:
     return _compiled(function, no_cpython_wrapper=True)
 
 
+def plain_kernel(function: F) -> F:
+    """Compile a function into kernels that call it; Python runs it as it is, for what would take long to hand over."""
+    return cast(F, register_jitable(error_model="numpy")(function))
+
+
 def parallel_kernel(function: F) -> F:
     """Like :func:`kernel`, with ``prange`` over threads; each output is written by one iteration only."""
     return _compiled(function, parallel=True)
@@ -179,12 +213,47 @@ def parallel_kernel(function: F) -> F:
 
 def _compiled(function: F, **options: bool) -> F:
     """A lazily compiled function whose cache lives in the folder of its module."""
-    folder = _prepared_folder(function.__module__)
+    compiled = _dispatcher(function, _prepared_folder(function.__module__), **options)
+    if hasattr(compiled, "get_call_template"):  # not where the compiler is off
+        _serve_kernels(compiled, bool(options))
+    return cast(F, compiled)
+
+
+def _dispatcher(function: Callable[..., Any], folder: str, **options: bool) -> Any:
     numba.config.CACHE_DIR = folder
     compiled = numba.njit(cache=bool(folder), error_model="numpy", no_cfunc_wrapper=True, **options)(function)
     KERNELS.append(compiled)
     _OVERLOADS.append(getattr(compiled, "overloads", ()))  # plain functions without the compiler
-    return cast(F, compiled)
+    return compiled
+
+
+def _serve_kernels(compiled: Any, itself: bool) -> None:
+    """Have a kernel that other kernels call compiled in a shorter time than one that Python calls.
+
+    What they call is a second version without a wrapper for Python, unless the kernel serves them ``itself``: to unpack
+    tuples of arrays takes longer to compile than most kernels. Its numbers are int64; Numba would compile it anew for
+    each constant, and for int32.
+    """
+
+    @functools.cache
+    def served() -> Any:
+        if itself:
+            return compiled
+        folder = _prepared_folder(compiled.py_func.__module__)
+        return _dispatcher(compiled.py_func, os.path.join(folder, "called") if folder else "", no_cpython_wrapper=True)
+
+    def call_template(arguments: tuple[Any, ...], keywords: dict[str, Any]) -> Any:
+        wide = {name: _widened(kind) for name, kind in keywords.items()}
+        return type(compiled).get_call_template(served(), tuple(map(_widened, arguments)), wide)
+
+    compiled.get_call_template = call_template
+    compiled.get_overload = lambda signature: type(compiled).get_overload(served(), signature)
+
+
+def _widened(kind: Any) -> Any:
+    """The type of an argument as kernels for kernels take it."""
+    plain = types.unliteral(kind)  # type: ignore[attr-defined]
+    return types.int64 if plain == types.int32 else plain
 
 
 def compiled_count() -> int:

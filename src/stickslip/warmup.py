@@ -98,21 +98,21 @@ def warmup(progress: Progress | None = None) -> WarmupReport:
 def _stages() -> Iterator[tuple[str, Callable[[], None]]]:
     """Names and actions of the stages; the first one compiles what every scene needs."""
     for name in SHAPES:
-        yield f"{name} on half-space", partial(_step, _stack(name))
+        yield f"{name} on half-space", partial(_step, stacked(name))
     for lower, upper in itertools.combinations_with_replacement(SHAPES, 2):
-        yield f"{lower} and {upper}", partial(_step, _stack(lower, upper))
-    yield "scheme moreau", partial(_step, _stack("box", "sphere"), stepping=Stepping(scheme="moreau"))
-    yield "post-stabilisation", partial(_step, _stack("box", "sphere"), stepping=Stepping(stabilisation=1))
+        yield f"{lower} and {upper}", partial(_step, stacked(lower, upper))
+    yield "scheme moreau", partial(_step, stacked("box", "sphere"), stepping=Stepping(scheme="moreau"))
+    yield "post-stabilisation", partial(_step, stacked("box", "sphere"), stepping=Stepping(stabilisation=1))
     for solver in SOLVERS:
-        yield f"solver {solver}", partial(_step, _stack("box", "sphere"), solver=solver)
+        yield f"solver {solver}", partial(_step, stacked("box", "sphere"), solver=solver)
         if "ellipsoid" in make_solver(solver).takes.friction_sets:
-            yield f"solver {solver}, torsion", partial(_step, _stack("box", "sphere", torsion=0.01), solver=solver)
+            yield f"solver {solver}, torsion", partial(_step, stacked("box", "sphere", torsion=0.01), solver=solver)
         yield f"solver {solver}, given W and q", partial(_solve_given, solver)
     yield "Newton steps", _newton
     yield "joints", partial(_step_joints, DEFAULT)
     yield "joints, solver newton", partial(_step_joints, "newton")
     yield "joints, scheme moreau", partial(_step_joints, DEFAULT, Stepping(scheme="moreau"))
-    yield "scheme passive", partial(_step, _stack("box", "sphere"), stepping=Stepping(scheme="passive"))
+    yield "scheme passive", partial(_step, stacked("box", "sphere"), stepping=Stepping(scheme="passive"))
     yield "linear solvers", _linear_solvers
     for name in SHAPES:
         yield f"soft box on {name}", partial(_step, _soft_stack(name))
@@ -126,7 +126,7 @@ def _stages() -> Iterator[tuple[str, Callable[[], None]]]:
     yield "soft body, picture", partial(_draw, _soft_stack())
     for torsion in (0.0, 0.01):
         yield f"many contacts, torsion {torsion:g}", partial(_step, _lattice(torsion))
-    yield "picture", partial(_draw, _behind_a_wall(_stack("box", "sphere")))
+    yield "picture", partial(_draw, _behind_a_wall(stacked("box", "sphere")))
 
 
 def _lattice(torsion: float) -> Scene:
@@ -138,7 +138,7 @@ def _lattice(torsion: float) -> Scene:
     return scene
 
 
-def _stack(*names: str, torsion: float = 0.0) -> Scene:
+def stacked(*names: str, torsion: float = 0.0) -> Scene:
     """Shapes on top of each other on a half-space, each overlapping what is below by 0.1 mm."""
     scene = Scene()
     scene.add_half_space(torsion=torsion)
@@ -157,7 +157,7 @@ def _behind_a_wall(scene: Scene) -> Scene:
 
 def _soft_stack(name: str | None = None, model: ElasticModel = MODELS[2], twice: bool = False) -> Scene:
     """A soft box on a half-space or on a shape, touching it, and welded to a ball; or two that can touch themselves."""
-    scene = _stack(*([] if name is None else [name]))
+    scene = stacked(*([] if name is None else [name]))
     top = EDGE - 1e-4 if name else 0.0
     mesh, material = tet_generators.box((EDGE, EDGE, EDGE), (2, 2, 2)), elastic(1e5, 0.3, model=model, beta=0.01)
     soft = scene.add_soft(mesh, material, (0.0, 0.0, top + 0.5 * EDGE), self_contact=twice)
@@ -235,7 +235,7 @@ def _linear_solvers() -> None:
     scattered.add_half_space()
     for k in range(PARALLEL_ROWS // 3 + 1):
         scattered.add_sphere(0.1, (k, 0.0, 0.1))
-    for scene in (_stack("box", "sphere"), _mechanism(), scattered):
+    for scene in (stacked("box", "sphere"), _mechanism(), scattered):
         problem = Simulation(scene, DT).step().problem
         system = schur_system(problem.J, problem.A, np.full(problem.row_count, 1e-3))
         for solve in LINEAR_SOLVERS.values():

@@ -66,6 +66,7 @@ def run(asked: RunOptions) -> None:
 
     stickslip run box-slide --set stepping.scheme=moreau --set solver.tolerance=1e-10
     """
+    from stickslip.cold_start import compiled_beside
     from stickslip.scenes.parameters import parse_assignments
     from stickslip.scenes.running import execute, prepare
 
@@ -98,7 +99,8 @@ def run(asked: RunOptions) -> None:
                 dump(result)
             advance(done, f"{asked.scene}: t = {result.state.time:.2f} s, {result.certificate.contacts} contacts")
 
-        summary = execute(prepared, count, observe)
+        with compiled_beside():
+            summary = execute(prepared, count, observe)
     if asked.json:
         print_json(summary.to_json())
     else:

@@ -15,7 +15,7 @@ from numpy.typing import NDArray
 
 from stickslip.arrays import Array, Bools, Ints, LongInts
 from stickslip.geometry.hull import HullTables
-from stickslip.jit import kernel
+from stickslip.jit import plain_kernel
 
 KINDS = 64
 """Pairs of types, 8 type[a] + type[b]."""
@@ -158,57 +158,52 @@ def flat_of(
     return Flat(layout, *joined)
 
 
-def seen(view: Any) -> Any:
-    """One of the functions below, to be called from Python: compiled ones would box what they return."""
-    return getattr(view, "py_func", view)
-
-
-@kernel
+@plain_kernel
 def real(flat, k):
     """Part k of the reals."""
     return flat.reals[flat.layout[0, k] : flat.layout[0, k + 1]]
 
 
-@kernel
+@plain_kernel
 def rows3(flat, k):
     """Part k of the reals as rows (n, 3)."""
     part = flat.reals[flat.layout[0, k] : flat.layout[0, k + 1]]
     return part.reshape((part.shape[0] // 3, 3))
 
 
-@kernel
+@plain_kernel
 def rows4(flat, k):
     """Part k of the reals as rows (n, 4)."""
     part = flat.reals[flat.layout[0, k] : flat.layout[0, k + 1]]
     return part.reshape((part.shape[0] // 4, 4))
 
 
-@kernel
+@plain_kernel
 def whole(flat, k):
     """Part k of the integers."""
     return flat.ints[flat.layout[1, k] : flat.layout[1, k + 1]]
 
 
-@kernel
+@plain_kernel
 def rows2(flat, k):
     """Part k of the integers as rows (n, 2)."""
     part = flat.ints[flat.layout[1, k] : flat.layout[1, k + 1]]
     return part.reshape((part.shape[0] // 2, 2))
 
 
-@kernel
+@plain_kernel
 def long(flat, k):
     """Part k of the long integers."""
     return flat.longs[flat.layout[2, k] : flat.layout[2, k + 1]]
 
 
-@kernel
+@plain_kernel
 def mark(flat, k):
     """Part k of the marks."""
     return flat.bools[flat.layout[3, k] : flat.layout[3, k + 1]]
 
 
-@kernel
+@plain_kernel
 def hulls_in(flat):
     """The hulls."""
     return HullTables(
@@ -217,7 +212,7 @@ def hulls_in(flat):
     )  # fmt: skip
 
 
-@kernel
+@plain_kernel
 def shapes_in(flat):
     """The tables of shapes."""
     return ShapeTables(
@@ -227,7 +222,7 @@ def shapes_in(flat):
     )  # fmt: skip
 
 
-@kernel
+@plain_kernel
 def placed_in(flat):
     """Shapes in the world."""
     turn = real(flat, TURN)
@@ -237,7 +232,7 @@ def placed_in(flat):
     )  # fmt: skip
 
 
-@kernel
+@plain_kernel
 def pairs_in(flat):
     """Room for pairs."""
     return PairRoom(
@@ -246,7 +241,7 @@ def pairs_in(flat):
     )  # fmt: skip
 
 
-@kernel
+@plain_kernel
 def rows_in(flat):
     """Room for contact points."""
     return PointRows(
@@ -255,13 +250,13 @@ def rows_in(flat):
     )  # fmt: skip
 
 
-@kernel
+@plain_kernel
 def narrow_in(flat):
     """What kernels of the narrow phase take: pairs, their limits, shapes, and room for points."""
     return rows2(flat, PAIRS), real(flat, LIMITS), placed_in(flat), rows_in(flat)
 
 
-@kernel
+@plain_kernel
 def look_in(flat):
     """Room for who may be hit."""
     return LookRoom(real(flat, KNOWN), real(flat, NEW), mark(flat, HIT), real(flat, CLOSING), mark(flat, NEAR))

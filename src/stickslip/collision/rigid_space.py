@@ -8,7 +8,7 @@ import numpy as np
 
 from stickslip.arrays import Array, Ints, LongInts
 from stickslip.collision import arrays
-from stickslip.collision.arrays import KINDS, Flat, flat_of, seen
+from stickslip.collision.arrays import KINDS, Flat, flat_of
 from stickslip.collision.reach import FEW as FEW_BODIES
 from stickslip.model.model import Model
 from stickslip.model.stepping import Stepping
@@ -52,10 +52,10 @@ class RigidSpace:
         speed = self.speed
         self.capacity = pairs, points, contacts
         self.flat = rigid_flat(model, pairs, points, contacts)
-        self.shapes, self.placed = seen(arrays.shapes_in)(self.flat), seen(arrays.placed_in)(self.flat)
-        self.pairs, self.look = seen(arrays.pairs_in)(self.flat), seen(arrays.look_in)(self.flat)
+        self.shapes, self.placed = arrays.shapes_in(self.flat), arrays.placed_in(self.flat)
+        self.pairs, self.look = arrays.pairs_in(self.flat), arrays.look_in(self.flat)
         self.groups = self.pairs.groups
-        self.speed = seen(arrays.real)(self.flat, arrays.SPEED)
+        self.speed = arrays.real(self.flat, arrays.SPEED)
         self.speed[:] = speed  # later searches of a step need those of its first
 
 
