@@ -95,3 +95,10 @@ def test_bodies_of_other_scenes_and_bad_courses_are_refused():
     scene.hold_nodes(body, [0], lambda time: 3)
     with pytest.raises(InputError, match=r"held nodes, motion at t = 0\.01 s: it gave 3"):
         Simulation(scene, dt=0.01).step()
+
+
+def test_a_rigid_body_does_not_take_the_name_of_a_soft_one():
+    scene = Scene()
+    scene.add_soft(MESH, elastic(1e5, 0.3), name="cube")
+    with pytest.raises(InputError, match="body 'cube' exists already"):
+        scene.add_sphere(0.1, name="cube")

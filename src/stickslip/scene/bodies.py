@@ -19,7 +19,7 @@ from stickslip.names import shown, visible
 from stickslip.scene.body import KINDS, Body, BodyDescription, Kind, Motion, Start, body_index
 from stickslip.scene.body_mass import mass_properties
 from stickslip.scene.materials import Surface, body_material
-from stickslip.scene.other_bodies import OtherBodies, OtherDescription, checked_description, refuse_taken
+from stickslip.scene.other_bodies import OtherBodies, OtherDescription, checked_description
 from stickslip.scene.records import SceneRecords
 from stickslip.scene.soft_bodies import described_soft
 from stickslip.scene.soft_body import SoftBody
@@ -60,9 +60,7 @@ def add_body(
     given = "" if name is None else checks.name("body", name)
     label = given or f"{'compound' if len(parts) > 1 else first}-{len(records.bodies)}"
     where = f"body {label!r}"
-    if label in records.names:
-        raise InputError(f"{where} exists already; choose another name")
-    refuse_taken(where, label, records.others)
+    records.refuse_taken(where, label)
     checks.choice(where, "kind", kind, KINDS)
     if motion is not None and kind != "kinematic":
         raise InputError(f"{where}: a motion is given, but kind is {kind!r}; it must be 'kinematic'")
@@ -125,10 +123,7 @@ def body_named(records: SceneRecords, name: str) -> Body:
 def add_others(records: SceneRecords, description: OtherDescription) -> OtherBodies:
     """Add bodies whose kind is from outside the package."""
     name = checked_description(description)
-    where = f"bodies {name!r}"
-    if name in records.names or any(body.name == name for body in records.soft_bodies):
-        raise InputError(f"{where}: a body of this name exists already; choose another name")
-    refuse_taken(where, name, records.others)
+    records.refuse_taken(f"bodies {name!r}: a body of this name", name)
     records.others.append(description)
     return OtherBodies(len(records.others) - 1, name)
 

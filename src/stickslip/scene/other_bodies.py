@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Any, NamedTuple, Protocol
 
@@ -71,9 +70,3 @@ def checked_description(description: OtherDescription) -> str:
     if not callable(getattr(description, "compile", None)):
         raise InputError(f"bodies {name!r}: a {kind} has no method compile(context), which makes their kind")
     return name
-
-
-def refuse_taken(where: str, name: str, others: Sequence[OtherDescription]) -> None:
-    """Raise an InputError where bodies from outside the package have the name."""
-    if any(known.name == name for known in others):
-        raise InputError(f"{where} exists already; choose another name")

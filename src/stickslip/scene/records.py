@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from dataclasses import dataclass, field
 
+from stickslip.errors import InputError
 from stickslip.scene.body import BodyDescription
 from stickslip.scene.joint import JointDescription
 from stickslip.scene.materials import Material, PairRule
@@ -30,3 +31,8 @@ class SceneRecords:
     soft_bodies: list[SoftDescription] = field(default_factory=list)
     others: list[OtherDescription] = field(default_factory=list)
     """Bodies whose kind is from outside the package."""
+
+    def refuse_taken(self, where: str, name: str) -> None:
+        """Raise an InputError where a body of any kind has the name."""
+        if name in self.names or any(known.name == name for known in (*self.soft_bodies, *self.others)):
+            raise InputError(f"{where} exists already; choose another name")

@@ -21,7 +21,6 @@ from stickslip.geometry.triangle_mesh import mass_of
 from stickslip.names import shown
 from stickslip.scene.body import Body, Start, body_index, handle_fits
 from stickslip.scene.materials import Surface, body_material
-from stickslip.scene.other_bodies import refuse_taken
 from stickslip.scene.records import SceneRecords
 from stickslip.scene.soft_body import (
     Activation,
@@ -53,9 +52,7 @@ def add_soft(
     checks.instance("soft body", "mesh", mesh, TetMesh, "a stickslip.TetMesh is needed")
     label = ("" if name is None else checks.name("soft body", name)) or f"soft-{len(records.soft_bodies)}"
     where = f"soft body {label!r}"
-    if label in records.names or any(body.name == label for body in records.soft_bodies):
-        raise InputError(f"{where} exists already; choose another name")
-    refuse_taken(where, label, records.others)
+    records.refuse_taken(where, label)
     several = elastic if isinstance(elastic, list | tuple) else (elastic,)
     materials = tuple(cast("Sequence[Elastic]", several))
     if not materials or not all(isinstance(each, Elastic) for each in materials):
