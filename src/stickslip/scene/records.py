@@ -34,5 +34,6 @@ class SceneRecords:
 
     def refuse_taken(self, where: str, name: str) -> None:
         """Raise an InputError where a body of any kind has the name."""
-        if name in self.names or any(known.name == name for known in (*self.soft_bodies, *self.others)):
+        others = {body.name for body in self.soft_bodies} | {bodies.name for bodies in self.others}
+        if name in self.names or name in others:
             raise InputError(f"{where} exists already; choose another name")
