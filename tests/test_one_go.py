@@ -66,7 +66,7 @@ def test_free_motion_and_the_end_of_a_step_are_those_of_separate_functions() -> 
     for mine, theirs in zip(A, rigid_bodies.mass_blocks(model, q).dense, strict=True):
         np.testing.assert_array_equal(mine, theirs)
     np.testing.assert_array_equal(v_free, rigid_bodies.free_velocity(model, q, v, force, 0.01))
-    v_all, q_end = rigid_advance.moved(model, q, v, v_free, 0.01)
+    v_all, q_end = rigid_advance.moved(model.block, q, v, v_free, 0.01)
     np.testing.assert_array_equal(v_all, rigid_layout.scatter(model, v, v_free))
     np.testing.assert_array_equal(q_end, rigid_advance.advance(q, v_all, 0.01))
 

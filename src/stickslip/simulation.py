@@ -87,8 +87,9 @@ class Simulation:
         as_rows, model = elements_as_rows(self.solver, self.stepping), self.model
         potentials = self.stepping.joints == "potentials"
         self.method = step_method(self.solver, potentials, bool(model.soft.count), as_rows, moves(model))
-        # beside solvers, which see to it themselves, only joints and soft bodies need dense algebra
-        dense = model.joints.count or model.soft.count
+        # beside solvers, which see to it themselves, only these need dense algebra
+        projected = potentials or self.stepping.rule.settles != "nothing"
+        dense = model.soft.count or (model.joints.count and projected)
         self.dense_algebra = one_blas_thread if dense else nullcontext
         self.workspace = Workspace()
         """What steps remember; nobody else has it."""

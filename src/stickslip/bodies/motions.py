@@ -15,14 +15,20 @@ import numpy as np
 
 from stickslip.arrays import Array, Ints
 from stickslip.bodies.protocol import Bodies, FramedBodies, KindMomentum, Motion, Place
+from stickslip.contact.momentum import Momentum
+from stickslip.contact.scale import Scale
 from stickslip.jit import kernel
 from stickslip.linalg.block_rows import BlockRows, summed
 from stickslip.linalg.dense_blocks import DenseBlocks
+from stickslip.linalg.inertia import Inertia
 from stickslip.model.control import Control
 from stickslip.model.layout import NODE
 from stickslip.model.model import Model
 from stickslip.model.state import State
 from stickslip.model.stepping import Stepping
+
+NO_NODES = np.zeros((0, 3))
+"""Positions and velocities where there are no nodes."""
 
 
 class Motions:
@@ -33,12 +39,16 @@ class Motions:
     ) -> None:
         """At the start of a step from ``state``."""
         self.model, self.kinds, self.state = model, kinds, state
-        self.motions: list[Motion] = [kind.begin(state, control, options) for kind in kinds]
-        starts = [motion.start for motion in self.motions]
-        self.start = starts[0] if len(starts) == 1 else np.concatenate(starts)
+        first = kinds[0].begin(state, control, options)
+        self.motions: list[Motion] = [first]
+        self.start = first.start
         """(nv,) unknown velocities at the start of the step."""
-        self.place = self._placed([motion.placed for motion in self.motions], None)
+        self.place = Place(*first.placed, NO_NODES, NO_NODES)
         """Where contacts are found."""
+        if len(kinds) > 1:
+            self.motions += [kind.begin(state, control, options) for kind in kinds[1:]]
+            self.start = np.concatenate([motion.start for motion in self.motions])
+            self.place = self._placed([motion.placed for motion in self.motions], None)
 
     def of(self, name: str) -> Motion:
         """The motion of the kind of this name."""
@@ -63,7 +73,7 @@ class Motions:
     def _placed(self, where: Sequence[tuple[Array, Array]], v: Array | None) -> Place:
         """All frames and nodes of kinds at coordinates and velocities (q, v) each."""
         pose, velocity = where[0]
-        node, node_velocity = np.zeros((0, 3)), np.zeros((0, 3))
+        node, node_velocity = NO_NODES, NO_NODES
         twists: list[Array] = []
         poses, velocities = [pose], [velocity]
         for kind, (q, own) in zip(self.kinds[1:], where[1:], strict=True):
@@ -108,17 +118,21 @@ class Motions:
 
     # ---- momentum and coordinates ----------------------------------------------------------------------------
 
-    def momentum(self, place: Place) -> list[KindMomentum]:
-        """The momentum of each kind, linearised at a place."""
-        v = place.unknown
-        if len(self.motions) == 1:
-            return [self.motions[0].momentum(place, v)]
-        return [motion.momentum(place, None if v is None else v[part]) for motion, part in self._each()]
+    def momentum(self, place: Place, rounded: bool) -> tuple[Momentum, Scale]:
+        """The momentum of all unknowns, linearised at a place, and what errors are measured by there.
 
-    def rounding(self, place: Place) -> Array:
-        """[m/s] what rounding of positions makes of velocities, by column block."""
-        parts = [motion.rounding(place) for motion in self.motions]
-        return parts[0] if len(parts) == 1 else np.concatenate(parts)
+        ``rounded``: that has the rounding of positions, too, which is all that is left of what needs no force.
+        """
+        v, only = place.unknown, self.motions[0]
+        if len(self.motions) == 1:
+            rounding = only.rounding(place) if rounded else None
+            part = only.momentum(place, v)
+            assert part.dense is not None
+            return Momentum(Inertia(part.dense), part.at, part.missing), Scale(rounding=rounding, momentum=part.size)
+        parts = [motion.momentum(place, None if v is None else v[part]) for motion, part in self._each()]
+        momentum, size = _joined_momentum(parts)
+        rounding = np.concatenate([motion.rounding(place) for motion in self.motions]) if rounded else None
+        return momentum, Scale(rounding=rounding, momentum=size)
 
     def closing(self, v: Array, v_end: Array) -> Array:
         """v_end (nv,) at the end of a step whose mean velocities are v (nv,)."""
@@ -164,6 +178,29 @@ class Motions:
         for more in blocks[1:]:
             found = found.followed_by(more)
         return found
+
+
+def _joined_momentum(parts: Sequence[KindMomentum]) -> tuple[Momentum, Array | None]:
+    """Momentum of all kinds; their unknowns one after the other. Rigid bodies, the first, may be none but are there.
+
+    Also what its errors are measured by beside J^T lam.
+    """
+    dense = [part.dense for part in parts if part.dense is not None]
+    blocks = dense[0]
+    for more in dense[1:]:
+        blocks = blocks.followed_by(more)
+    A = Inertia(blocks, next((part.sparse for part in parts if part.sparse is not None), None))
+    missing = _filled([part.missing for part in parts], parts)
+    return Momentum(A, np.concatenate([part.at for part in parts]), missing), _filled([p.size for p in parts], parts)
+
+
+def _filled(some: Sequence[Array | None], parts: Sequence[KindMomentum]) -> Array | None:
+    """All of them, zero where a kind has none; None where no kind has any."""
+    if all(each is None for each in some):
+        return None
+    return np.concatenate(
+        [np.zeros(len(part.at)) if each is None else each for each, part in zip(some, parts, strict=True)]
+    )
 
 
 def _framed(kind: Bodies) -> FramedBodies:

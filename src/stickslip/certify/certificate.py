@@ -13,7 +13,7 @@ import numpy as np
 from stickslip.certify.energy_ledger import Pushes, step_energy
 from stickslip.certify.record import UNTOLD
 from stickslip.certify.record import Certificate as Certificate  # noqa: PLC0414  (its home for callers)
-from stickslip.certify.status import step_status, touching_turns
+from stickslip.certify.status import largest_turn, step_status
 from stickslip.constraints.system import StepSystem
 from stickslip.contact.islands import problem_islands
 from stickslip.contact.laws import contact_errors
@@ -74,7 +74,7 @@ def certify(
         "gliding_gap": ahead * gliding,
     } | own
     finite = all(map(isfinite, [*errors.values(), *vars(energy.ledger).values()]))
-    errors["turn"] = float(touching_turns(system.model, after, problem, lam, h).max(initial=0.0))
+    errors["turn"] = largest_turn(system.model, after, problem, lam, h)
     worst = max(errors["worst_residual"], momentum.share)
     status = step_status(solution, finite, energy.made, words, errors["turn"], worst, solver)
     return Certificate(

@@ -105,7 +105,7 @@ def step_energy(
     parts = [motion.energy(system.state, after, system.control, mean, books) for motion in motions.motions]
     prescribed = np.zeros(problem.row_count) if problem.prescribed is None else problem.prescribed
     carried = _add_rows(block, problem.J.row_start, pushes.work, lam, prescribed, *books[1:])
-    works = [each.work(system.state, after, mean, system.rows_of(k, lam), h) for k, each in system.held]
+    works = [each.work(system.state, after, mean, lam[system.rows[k]], h) for k, each in system.held]
     springs = None
     if problem.contact_compliance is not None:
         ahead = system.options.horizon

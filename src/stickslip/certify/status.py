@@ -62,11 +62,23 @@ def _measured_alike(solver: Solver) -> bool:
     return solver.takes.law == "exact" and solver.takes.criterion == "scaled"
 
 
+def largest_turn(model: Model, after: State, problem: ContactProblem, lam: Array, h: float) -> float:
+    """The largest of ``touching_turns`` [rad]."""
+    turn, most = _turns(model, after, problem, lam, h)
+    return most if most <= MOST_TURN else float(_without_axes(model, after, turn, h).max(initial=0.0))
+
+
 def touching_turns(model: Model, after: State, problem: ContactProblem, lam: Array, h: float) -> Array:
     """Angles (nb,) [rad] by which rigid bodies that a contact pushes turn in a step of h [s], 0 for all others.
 
     Balls turn without moving their surface, cylinders and capsules about their axes; these turns do not count.
     """
+    turn, most = _turns(model, after, problem, lam, h)
+    return turn if most <= MOST_TURN else _without_axes(model, after, turn, h)
+
+
+def _turns(model: Model, after: State, problem: ContactProblem, lam: Array, h: float) -> tuple[Array, float]:
+    """The same with turns about axes, and the largest one."""
     J = problem.J
     turn = np.zeros(len(model.body_names))
     most = _touching_turns(
@@ -81,12 +93,16 @@ def touching_turns(model: Model, after: State, problem: ContactProblem, lam: Arr
         h,
         turn,
     )
-    if most > MOST_TURN:
-        for body in np.flatnonzero(turn > MOST_TURN):  # few, if any
-            axis = _axis(model, int(body), after.body_pose[body])
-            if axis is not None:
-                omega = after.body_velocity[body, 3:] - (after.body_velocity[body, 3:] @ axis) * axis
-                turn[body] = h * np.sqrt((omega * omega).sum())
+    return turn, float(most)
+
+
+def _without_axes(model: Model, after: State, turn: Array, h: float) -> Array:
+    """The turns (nb,), in place, without those of cylinders and capsules about their axes, where they are too far."""
+    for body in np.flatnonzero(turn > MOST_TURN):  # few, if any
+        axis = _axis(model, int(body), after.body_pose[body])
+        if axis is not None:
+            omega = after.body_velocity[body, 3:] - (after.body_velocity[body, 3:] @ axis) * axis
+            turn[body] = h * np.sqrt((omega * omega).sum())
     return turn
 
 

@@ -6,6 +6,8 @@ keep the point and the directions that they have where they were found.
 
 from __future__ import annotations
 
+from functools import cached_property
+
 import numpy as np
 
 from stickslip.arrays import Array, LongInts
@@ -34,33 +36,38 @@ class FrameContacts(Constraint):
         """Contacts found at the start of a step."""
         self.model, self.contacts, self.start, self.options = model, contacts, start, options
         self.numbers, self.gap, self.springs = contacts.key, contacts.gap, contacts.compliance
+        self.radii: Array | None = None
+
+    @cached_property
+    def found(self) -> tuple[Rows, Array]:
+        """The rows of contacts where they were found, and the part (m,) of their bias that is about gaps."""
+        model, contacts, start, options = self.model, self.contacts, self.start, self.options
         compliance = np.zeros(model.contact_rows * len(contacts.key))
         if model.compliant:
             compliance = normal_compliance(contacts.compliance, options, model.contact_rows)
         laws = friction_laws(contacts.friction, compliance)
         moving = start.velocity[model.moving]
         first = rows.first_rows(model, contacts, start.pose, start.velocity, moving, options)
-        self.gap_bias = first.gap_bias
-        self.first = Rows(first.J, first.bias, first.prescribed, laws, first.before)
-        self.radii: Array | None = None
+        return Rows(first.J, first.bias, first.prescribed, laws, first.before), first.gap_bias
 
     def rows(self, place: Place, contacts_move: bool) -> Rows:
         """As they were found; or where they have moved by then, with the growth of gaps for normal velocities."""
+        first, gap_bias = self.found
         if place.unknown is None or not contacts_move or not len(self.numbers):
-            return self.first
+            return first
         if self.radii is None:
             self.radii = motion.core_radii(self.model, self.contacts, self.start.pose)
         point, growth = motion.moved_contacts(self.contacts, self.radii, self.start.pose, place.pose)
-        J, carried = self.first.J, self.first.prescribed
+        J, carried = first.J, first.prescribed
         if self.options.rule.forces_at != "found":
             where = self.model, self.contacts, place.pose
             J = rows.contact_jacobian(*where, point)
             carried = rows.contact_velocities(*where, self.start.velocity, prescribed_only=True, point=point)
-        bias = carried + self.gap_bias
+        bias = carried + gap_bias
         normal = slice(0, None, self.model.contact_rows)
         moved = block_rows.apply(J, place.velocity[self.model.moving].ravel())
-        bias[normal] = self.gap_bias[normal] + growth / self.options.horizon - moved[normal]
-        return Rows(J, bias, carried, self.first.laws)
+        bias[normal] = gap_bias[normal] + growth / self.options.horizon - moved[normal]
+        return Rows(J, bias, carried, first.laws)
 
     def recall(self, state: State) -> Array:
         """Matched by pair and feature."""
@@ -68,7 +75,7 @@ class FrameContacts(Constraint):
 
     def remembered(self, lam: Array) -> tuple[LongInts, Array]:
         """In the world frame."""
-        return self.numbers, remember(self.contacts, lam)
+        return self.numbers, remember(self.contacts, lam) if len(self.numbers) else np.zeros((0, 4))
 
     def holding(self, after: State, problem: ContactProblem, lam: Array, v: Array) -> Holding | None:
         """Contacts of all kinds that have closed and stick."""

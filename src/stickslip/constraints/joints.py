@@ -15,12 +15,11 @@ from stickslip.bodies.protocol import Place
 from stickslip.bodies.rigid.advance import advance
 from stickslip.constraints.joint import joints
 from stickslip.constraints.joint.projection import rigid_rows, tangent_velocity
-from stickslip.constraints.joint.stiffness import geometric_stiffness, stiffened_masses
+from stickslip.constraints.joint.stiffness import directions, stiffened
+from stickslip.constraints.joint.sums import step_energies
 from stickslip.constraints.protocol import Constraint, Holding, Rows, StepWork
 from stickslip.contact.block_laws import Laws
-from stickslip.contact.momentum import Momentum
 from stickslip.contact.problem import ContactProblem
-from stickslip.linalg.dense_blocks import equal_blocks
 from stickslip.model.control import Control
 from stickslip.model.model import Model
 from stickslip.model.state import State
@@ -28,21 +27,35 @@ from stickslip.model.stepping import Stepping
 
 JOINTS_APART = 1e-2
 """Distance by which a rigid joint may be apart after a step, over the size of the smaller body that it joins."""
-STIFFEST = 1e8
-"""Geometric stiffness at most, over the largest entry of a mass block."""
 
 
 class JointMemory:
-    """The layout of the rows of joints that are not broken; made anew where one breaks. Owned by who steps."""
+    """What steps of a model know of its joints: sizes, and the layout of the rows of those that are not broken, made
+    anew where one breaks. Owned by who steps."""
 
     def __init__(self) -> None:
         self.known: tuple[Bools, joints.JointLayout] | None = None
+        self.size: Array | None = None
+        self.column: Ints | None = None
 
     def layout(self, model: Model, broken: Bools) -> joints.JointLayout:
         """How the rows of all joints but the ``broken`` (nj,) ones are stored."""
         if self.known is None or not np.array_equal(self.known[0], broken):
             self.known = broken.copy(), joints.joint_layout(model, broken)
         return self.known[1]
+
+    def sizes(self, model: Model) -> Array:
+        """(nj,) [m] of the smaller body that each joint joins."""
+        if self.size is None:
+            self.size = joints.joined_sizes(model)
+        return self.size
+
+    def columns(self, model: Model) -> Ints:
+        """(nj,) column block of a body that each joint acts on."""
+        if self.column is None:
+            of_body = np.append(model.block, -1)  # the world is body -1
+            self.column = np.maximum(of_body[model.joints.body_a], of_body[model.joints.body_b])
+        return self.column
 
 
 class Joints(Constraint):
@@ -55,9 +68,13 @@ class Joints(Constraint):
     ) -> None:
         """At the start of a step, whose place is ``start``."""
         self.model, self.state, self.control, self.start, self.options = model, state, control, start, options
-        self.layout = memory.layout(model, state.joint_broken)
+        self.memory, self.layout = memory, memory.layout(model, state.joint_broken)
         self.numbers: LongInts = self.layout.row[self.layout.row_start[:-1]]
         self.forces_at, self.means = options.rule.forces_at, options.rule.mean_velocities
+        self.latest: tuple[Place | None, Array] = None, np.zeros((0, 2, 6))
+        """Where rows were asked for last, and the directions (k, 2, 6) along which those of the model act there."""
+        self.apart: tuple[Array | None, Array] = None, np.zeros(0)
+        """Poses (nb, 7) at which ``work`` has measured by how much joints are apart (nj,) [m], and that."""
 
     def rows(self, place: Place, contacts_move: bool) -> Rows:
         """At a place; forces act along rows where the scheme says."""
@@ -70,6 +87,7 @@ class Joints(Constraint):
             options.horizon, place.unknown is not None, q_force, self.start.velocity if self.means else None,
         )  # fmt: skip
         blocks = len(found.law)
+        self.latest = place, found.directions
         laws = Laws(found.law, np.zeros(blocks, np.int32), np.zeros((blocks, 3)), found.compliance, found.bound)
         return Rows(found.J, found.bias, found.prescribed, laws)
 
@@ -80,10 +98,6 @@ class Joints(Constraint):
     def recall(self, state: State) -> Array:
         """Row by row."""
         return state.joint_impulse[self.layout.row]
-
-    def stored(self, lam: Array) -> Array:
-        """Impulses (k,) of all rows of the model's joints, of those (m,) of its rows; zero where one is broken."""
-        return joints.stored_impulses(self.model, self.layout, lam)
 
     def remembered(self, lam: Array) -> tuple[LongInts, Array]:
         """Row by row of the model."""
@@ -103,9 +117,15 @@ class Joints(Constraint):
             own = self.model.dynamic
             velocity[own] = v[: 6 * len(own)].reshape(-1, 6)
             q_force, tau = self._halfway(velocity), 0.5 * tau
+        at, J = self.latest
+        if at is not place or (self.forces_at == "halfway" and place.unknown is None):
+            J = directions(self.model.joints, q_force)
+        impulse = np.zeros(len(J))
+        impulse[self.layout.row] = lam
         summed = self.options.geometric == "column-sums"
-        K = geometric_stiffness(self.model, q_force, self.stored(lam), tau, summed)
-        return _stiffened(problem, K, v)
+        momentum = stiffened(self.model, (q_force, J), impulse, tau, summed, problem.momentum, v)
+        scale = problem.with_speed()._replace(masses=problem.masses)  # the same measures
+        return problem.with_momentum(momentum, scale)
 
     def after(self, before: State, after: State, h: float) -> State:
         """Angles brought forward, and joints broken that had to."""
@@ -124,39 +144,24 @@ class Joints(Constraint):
 
     def errors(self, after: State) -> tuple[Mapping[str, float], Set[str]]:
         """Largest distance by which rigid joints are apart [m]; too large by the size of the smaller body joined."""
-        apart = joints.joint_errors(self.model, after.body_pose, after.joint_broken)
-        words = {"joints-apart"} if joints.relative_error(self.model, apart) > JOINTS_APART else set[str]()
+        at, apart = self.apart
+        if at is not after.body_pose:
+            apart = joints.joint_errors(self.model, after.body_pose, after.joint_broken)
+        words = {"joints-apart"} if (apart / self.memory.sizes(self.model) > JOINTS_APART).any() else set[str]()
         return {"joint_error": float(apart.max(initial=0.0))}, words
 
     def work(self, before: State, after: State, mean: Array, lam: Array, h: float) -> StepWork | None:
         """Springs, dampers and drives, and what it takes to close those that were apart."""
-        totals, by_joint = joints.joint_energies(self.model, before, after, mean, h)
+        impulse = np.zeros(len(self.model.joints.row_joint))
+        impulse[self.layout.row] = lam
+        count, column = len(self.model.joint_names), self.memory.columns(self.model)
+        by_joint, apart = np.zeros((6, count)), np.zeros(count)
+        totals = joints.JointTotals(*step_energies(
+            self.model.joints, before.body_pose, after.body_pose, before.joint_broken, after.joint_broken, impulse,
+            mean, h, by_joint, apart,
+        ))  # fmt: skip
+        self.apart = after.body_pose, np.sqrt(apart)
         elastic_0, elastic, damping, drive, broken, closing = by_joint
-        tables = self.model.joints
-        of_body = np.append(self.model.block, -1)  # the world is body -1
-        column: Ints = np.maximum(of_body[tables.body_a], of_body[tables.body_b])
         return StepWork(
             *totals, column, elastic - elastic_0, drive - damping - broken, elastic_0 + np.abs(drive) + closing
         )
-
-
-def _stiffened(problem: ContactProblem, K: Array, v: Array) -> ContactProblem:
-    """The problem with stiffness K (nd, 6, 6) in the first blocks of its A, and the same momentum at v (nv,)."""
-    masses = problem.A.dense.data[: 36 * len(K)].reshape(-1, 6, 6)
-    blocks, inverses = stiffened_masses(masses, K, STIFFEST)
-    # bodies on which no turning force acts are as they would be in a scene without joints
-    idle: Bools = np.logical_not(K.any(axis=(1, 2)))
-    dense = problem.A.dense
-    if idle.any():
-        blocks[idle], inverses[idle] = masses[idle], dense.inverse[: 36 * len(K)].reshape(-1, 6, 6)[idle]
-    H = problem.A.with_dense(equal_blocks(blocks, inverses))
-    # H (v' - v_free') - J^T lam' = A (v - v_free) + H (v' - v) - J^T lam'
-    missing = -problem.momentum.gain(v)
-    solved = problem.momentum.missing is None
-    momentum = Momentum(H, v + H.solve(missing)) if solved else Momentum(H, v, missing)
-    if solved and idle.any():
-        kept = np.zeros(len(v), dtype=np.bool_)
-        kept[: 6 * len(K)] = np.repeat(idle, 6)
-        momentum = Momentum(H, np.where(kept, problem.v_free, momentum.at))
-    scale = problem.with_speed()._replace(masses=problem.masses)  # the same measures
-    return problem.with_momentum(momentum, scale)

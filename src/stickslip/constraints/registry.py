@@ -73,7 +73,8 @@ def applied(model: Model, state: State, control: Control) -> Control:
 def search_contacts(model: Model, state: State, motions: Motions, options: Stepping, workspace: Workspace) -> Search:
     """Contacts that can matter within a step."""
     place = motions.place
-    ignored = model.ignored_pairs(state.joint_broken) if model.joint_names else model.ignored_at_start
+    broken = state.joint_broken
+    ignored = model.ignored_pairs(broken) if len(broken) and broken.any() else model.ignored_at_start
     found = contacts_of_step(model, place.pose, place.velocity, options, ignored, workspace)
     if not model.soft.names:
         return Search(found, None)

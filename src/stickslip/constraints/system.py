@@ -20,13 +20,11 @@ import numpy as np
 
 from stickslip.arrays import Array, LongInts
 from stickslip.bodies.motions import Motions
-from stickslip.bodies.protocol import KindMomentum, Place
+from stickslip.bodies.protocol import Place
 from stickslip.constraint_kinds import KIND
-from stickslip.constraints.protocol import Constraint, joined_rows
+from stickslip.constraints.protocol import Constraint, Rows, joined_rows
 from stickslip.constraints.settling import settled_velocities
-from stickslip.contact.momentum import Momentum
 from stickslip.contact.problem import ContactProblem
-from stickslip.contact.scale import AS_IT_IS
 from stickslip.linalg.inertia import Inertia
 from stickslip.model.control import Control
 from stickslip.model.memory import memory_of_parts
@@ -65,15 +63,20 @@ class StepSystem:
         again without the turning of forces."""
         self.held = [(k, each) for k, each in enumerate(constraints) if each.at_positions]
         """Constraints beside contacts, with their numbers."""
-        self.row_start = np.zeros(len(constraints) + 1, dtype=np.intp)
-        """Where the rows of each constraint start in the problem, of the last linearisation: all have as many."""
+        self.asked = [True] * len(constraints)
+        """Which constraints are asked for rows: those that have some, one at least; all, where one measures by them."""
+        if len(constraints) > 1 and not any(each.measures for each in constraints):
+            self.asked = [len(each.numbers) > 0 for each in constraints]
+            self.asked[0] = self.asked[0] or not any(self.asked)
+        self.rows = [slice(0, 0)] * len(constraints)
+        """The rows of each constraint in the problem, of the last linearisation: all have as many."""
 
     # ---- the problem -----------------------------------------------------------------------------------------
 
     def at_start(self, lam: Array | None = None) -> ContactProblem:
         """The problem with its rows where contacts were found; with lam (m,), forces of about that size turn."""
         problem = self._problem(self.motions.place, False)
-        return self._turned(problem, self.motions.place, lam) if self.held else problem
+        return problem if lam is None else self._turned(problem, self.motions.place, lam)
 
     def ahead(self, lam: Array | None = None) -> ContactProblem:
         """The problem with its rows where the velocities before the step would lead; contacts stay as they were found.
@@ -86,7 +89,8 @@ class StepSystem:
     def at(self, v: Array, lam: Array | None = None) -> ContactProblem:
         """The problem with all rows at the configuration to which v (nv,) leads; see protocol.Relinearise."""
         place = self.motions.end(v)
-        return self._turned(self._problem(place, True), place, lam)
+        problem = self._problem(place, True)
+        return problem if lam is None else self._turned(problem, place, lam)
 
     def held_at(self, v: Array, lam: Array | None = None) -> ContactProblem:
         """The same with contacts as they were found."""
@@ -94,41 +98,43 @@ class StepSystem:
             place = self.motions.end(v)
             self.latest = v, place, self._problem(place, False)
         _, place, problem = self.latest
-        return self._turned(problem, place, lam)
+        return problem if lam is None else self._turned(problem, place, lam)
 
     def _problem(self, place: Place, contacts_move: bool) -> ContactProblem:
         """The problem linearised at a place."""
-        parts = [each.rows(place, contacts_move) for each in self.constraints]
-        self.row_start[1:] = np.cumsum([len(part.bias) for part in parts])
+        gap, keys = self.gap, self.keys
+        parts: list[Rows] = []
+        count = 0
+        for k, each in enumerate(self.constraints):
+            if self.asked[k]:
+                parts.append(each.rows(place, contacts_move))
+                self.rows[k] = slice(count, count + len(parts[-1].bias))
+                count += len(parts[-1].bias)
         found = parts[0] if len(parts) == 1 else joined_rows(parts)
-        momentum, size = self._momentum(place)
-        scale = AS_IT_IS if size is None else AS_IT_IS._replace(momentum=size)
+        # what needs no force leaves the rounding of positions; residuals are not measured by that
+        momentum, scale = self.motions.momentum(place, bool(self.held))
         for _, each in self.held:
             if each.measures:
                 scale = each.measured(scale, momentum, parts, place)
-        if self.held:
-            # what needs no force leaves the rounding of positions; residuals are not measured by that
-            scale = scale._replace(rounding=self.motions.rounding(place))
         as_they_are = found.J.column_start is self.model.columns and not place.twists
         J = found.J if as_they_are else self.motions.over_unknowns(found.J, place)
         problem = ContactProblem(
             momentum, J, found.bias, found.laws, self.options.dt,
-            found.prescribed, v_before=self.start, gap=self.gap, keys=self.keys, scale=scale,
+            found.prescribed, v_before=self.start, gap=gap, keys=keys, scale=scale,
             workspace=self.workspace,
         )  # fmt: skip
-        return (problem if found.before is None else problem.starting_at(found.before)).trusted()
+        if found.before is not None:
+            problem.starting_at(found.before)
+        if self.latest is not None:  # rows are the same ones at all linearisations
+            problem.shaped_like(self.latest[2])
+        return problem.trusted()
 
-    def _momentum(self, place: Place) -> tuple[Momentum, Array | None]:
-        """Momentum of all unknowns, and what its errors are measured by beside J^T lam."""
-        parts = self.motions.momentum(place)
-        return joined_momentum(parts)
-
-    def _turned(self, problem: ContactProblem, place: Place, lam: Array | None) -> ContactProblem:
+    def _turned(self, problem: ContactProblem, place: Place, lam: Array) -> ContactProblem:
         """The problem with the turning of forces in its A, about lam (m,)."""
-        if lam is None or not self.held or self.options.rule.forces_at == "found" or not np.isfinite(lam).all():
+        if not self.held or self.options.rule.forces_at == "found" or not np.isfinite(lam).all():
             return problem
         for k, each in self.held:
-            problem = each.turned(problem, place, self.rows_of(k, lam))
+            problem = each.turned(problem, place, lam[self.rows[k]])
         return problem
 
     @cached_property
@@ -154,17 +160,14 @@ class StepSystem:
 
     def recall(self) -> Array:
         """Impulses (m,) of the last step, matched to the rows of this one."""
-        return _joined([each.recall(self.state) for each in self.constraints])
+        parts = [each.recall(self.state) for each, asked in zip(self.constraints, self.asked, strict=True) if asked]
+        return _joined(parts)
 
     def substeps(self, count: int, clock: Clock) -> SubstepResult:
         """Take it in ``count`` parts; see protocol.Step."""
         return self.take_substeps(self, count, clock)
 
     # ---- what it leads to ------------------------------------------------------------------------------------
-
-    def rows_of(self, k: int, lam: Array) -> Array:
-        """Those of lam (m,) that are of constraint k."""
-        return lam[self.row_start[k] : self.row_start[k + 1]]
 
     def advance(self, problem: ContactProblem, solution: Solution) -> tuple[Solution, State]:
         """The solution, with the velocities at the end of the step, and the state to which it leads."""
@@ -173,51 +176,29 @@ class StepSystem:
             v_end = self.start + rule.gain * (solution.v - self.start)
             solution = replace(solution, v_end=self.motions.closing(solution.v, v_end))
         q, v = self.motions.coordinates(solution.v, solution.v_end)
-        lam, rows = solution.lam, self.row_start
-        kept = [(each.kind, *each.remembered(lam[rows[k] : rows[k + 1]])) for k, each in enumerate(self.constraints)]
+        kept = []
+        for k, each in enumerate(self.constraints):
+            if self.asked[k] or each.at_positions:
+                kept.append((each.kind, *each.remembered(solution.lam[self.rows[k]])))
         after = state.following(self.options.dt, q, v, memory_of_parts(kept))
-        settles = self.held or rule.settles != "nothing"
-        return solution, self._settled(after, problem, solution) if settles else after
+        if rule.settles != "nothing":
+            after = self._settled(after, problem, solution)
+        for _, each in self.held:
+            after = each.after(state, after, self.options.dt)
+        return solution, after
 
     def _settled(self, after: State, problem: ContactProblem, solution: Solution) -> State:
-        """The state at the end of a step, with velocities along which holds what the scheme says, and with all that
-        constraints keep in it."""
-        settles = self.options.rule.settles
-        if settles == "all":
+        """The state at the end of a step, with velocities along which holds what the scheme says."""
+        if self.options.rule.settles == "all":
             v = self.motions.unknowns(after)
             held = [each.holding(after, problem, solution.lam, v) for each in self.constraints]
             M = Inertia(self.motions.masses(after))
             settled = settled_velocities([each for each in held if each is not None], M, v, problem.step)
             after = after if settled is v else self.motions.with_unknowns(after, settled)
-        elif settles != "nothing":
+        else:
             for _, each in self.held:
                 after = each.tangent(after)
-        for _, each in self.held:
-            after = each.after(self.state, after, self.options.dt)
         return after
-
-
-def joined_momentum(parts: Sequence[KindMomentum]) -> tuple[Momentum, Array | None]:
-    """Momentum of all kinds; their unknowns one after the other. Rigid bodies, the first, may be none but are there."""
-    first = parts[0].dense
-    if len(parts) == 1 and first is not None:
-        return Momentum(Inertia(first), parts[0].at, parts[0].missing), parts[0].size
-    dense = [part.dense for part in parts if part.dense is not None]
-    blocks = dense[0]
-    for more in dense[1:]:
-        blocks = blocks.followed_by(more)
-    A = Inertia(blocks, next((part.sparse for part in parts if part.sparse is not None), None))
-    missing = _filled([part.missing for part in parts], parts)
-    return Momentum(A, np.concatenate([part.at for part in parts]), missing), _filled([p.size for p in parts], parts)
-
-
-def _filled(some: Sequence[Array | None], parts: Sequence[KindMomentum]) -> Array | None:
-    """All of them, zero where a kind has none; None where no kind has any."""
-    if all(each is None for each in some):
-        return None
-    return np.concatenate(
-        [np.zeros(len(part.at)) if each is None else each for each, part in zip(some, parts, strict=True)]
-    )
 
 
 def _joined(parts: Sequence[Array]) -> Array:

@@ -15,10 +15,9 @@ import numpy as np
 from stickslip.arrays import Array, Ints
 from stickslip.contact.block_laws import Laws
 from stickslip.contact.momentum import Momentum
-from stickslip.jit import kernel
+from stickslip.jit import inner_kernel, kernel
 from stickslip.law_codes import CONTACT, LIMIT
-from stickslip.linalg.block_rows import BlockRows, apply_bodies, apply_contacts
-from stickslip.linalg.dense_blocks import block_mobility, contact_mobility
+from stickslip.linalg.block_rows import BlockRows
 from stickslip.tolerances import SPEED_NOISE
 
 
@@ -50,43 +49,55 @@ def measured(
 
     ``mobility`` (m,) stands for diag W where it is given.
     """
-    n, m, known = len(J.row_start) - 1, int(J.row_start[-1]), mobility is not None
+    n, m = len(J.row_start) - 1, int(J.row_start[-1])
     q, velocity, weight, radius = np.zeros(m), np.empty(m), np.empty(n), np.empty(n)
-    diagonal = np.zeros(m) if mobility is None else mobility
-    of, to = (J, momentum.A.dense, momentum.at, bias, laws), (known, q, velocity, diagonal, weight, radius)
-    found = _contacts(*of, height, *to) if height else _bodies(*of, *to)
-    return Measured(q, velocity, diagonal, weight, radius, *found)
+    known, diagonal = (False, np.zeros(m)) if mobility is None else (True, mobility)
+    of, to = (J, momentum.A.dense, momentum.at, bias, laws), (q, velocity, diagonal, weight, radius)
+    return Measured(q, velocity, diagonal, weight, radius, *_bodies(*of, known, height > 0, *to))
 
 
 @kernel
-def _contacts(J, blocks, v, bias, laws, height, known, q, measured_out, diagonal, weight_out, length_out):
-    """Measures of blocks of ``height`` rows each between rigid bodies; q (m,) and the diagonal come in as zero.
+def _bodies(J, blocks, v, bias, laws, known, even, q, measured_out, diagonal, weight_out, length_out):
+    """Measures of blocks between rigid bodies; q (m,) and the diagonal come in as zero.
 
-    blocks: A by its dense blocks; v (nv,): free velocities. ``known``: whether the diagonal is given. Returns what
-    ``_speeds`` does.
+    blocks: A by its dense blocks; v (nv,): free velocities. ``known``: whether the diagonal is given; ``even``: whether
+    all blocks have as many rows, three or four. Returns what ``_speeds`` does.
     """
-    n = J.row_start.shape[0] - 1
-    entries = J.data.reshape(-1, height, 6)
-    apply_contacts(J.entry_start, J.entry_column, entries, v.reshape(-1, 6), q.reshape(n, height))
-    if not known:
-        inverse = blocks.inverse.reshape(-1, 6, 6)
-        contact_mobility(J.entry_start, J.entry_column, entries, inverse, diagonal.reshape(n, height))
+    data, inverse, of = J.data.reshape(-1, 6), blocks.inverse.reshape(-1, 6, 6), v.reshape(-1, 6)
+    for c in range(J.row_start.shape[0] - 1):
+        for e in range(J.entry_start[c], J.entry_start[c + 1]):
+            x, m, at = of[J.entry_column[e]], inverse[J.entry_column[e]], J.data_start[e] // 6
+            x0, x1, x2, x3, x4, x5 = x[0], x[1], x[2], x[3], x[4], x[5]
+            for k in range(J.row_start[c], J.row_start[c + 1]):
+                d = data[at]
+                q[k] += d[0] * x0 + d[1] * x1 + d[2] * x2 + d[3] * x3 + d[4] * x4 + d[5] * x5
+                if not known:
+                    diagonal[k] += _contact_mobility(d, m) if even else _mobility(d, m)
+                at += 1
     for k in range(q.shape[0]):
         q[k] += bias[k]
     block_weights(J.row_start, laws.law, diagonal, weight_out, length_out)
     return _speeds(J.row_start, laws, q, length_out, v, measured_out)
 
 
-@kernel
-def _bodies(J, blocks, v, bias, laws, known, q, measured_out, diagonal, weight_out, length_out):
-    """The same for blocks of any height between rigid bodies."""
-    apply_bodies(J, J.data.reshape(-1, 6), v.reshape(-1, 6), q)
-    if not known:
-        block_mobility(J, blocks.data_start, blocks.inverse, diagonal)
-    for k in range(q.shape[0]):
-        q[k] += bias[k]
-    block_weights(J.row_start, laws.law, diagonal, weight_out, length_out)
-    return _speeds(J.row_start, laws, q, length_out, v, measured_out)
+@inner_kernel
+def _contact_mobility(d, m):
+    """d . m d, summed as linalg/dense_blocks.contact_mobility does."""
+    total = 0.0
+    for j in range(6):
+        a = m[j]
+        total += d[j] * (a[0] * d[0] + a[1] * d[1] + a[2] * d[2] + a[3] * d[3] + a[4] * d[4] + a[5] * d[5])
+    return total
+
+
+@inner_kernel
+def _mobility(d, m):
+    """The same as block_mobility there does."""
+    total = 0.0
+    for j in range(6):
+        for k in range(6):
+            total += d[j] * m[j, k] * d[k]
+    return total
 
 
 @kernel

@@ -24,8 +24,6 @@ from stickslip.contact.islands import judged_together
 from stickslip.contact.problem import ContactProblem
 from stickslip.jit import kernel
 from stickslip.linalg import block_rows
-from stickslip.linalg.block_rows import act_bodies, act_contacts
-from stickslip.linalg.dense_blocks import rigid_product
 from stickslip.linalg.vectors import length
 from stickslip.tolerances import SPEED_NOISE
 
@@ -68,18 +66,37 @@ def _worst_of_bodies(J, masses, stiff, height, lam, v, at, inner):
     masses: dense blocks; stiff (36 nb,): data of A, which may hold more than masses.
     """
     bodies = J.column_start.shape[0] - 1
-    impulse, gained, held = np.zeros((bodies, 6)), np.empty((bodies, 6)), np.empty((bodies, 6))
-    pushes = np.zeros(6 * bodies)
-    if height > 0:
-        lam_of = lam.reshape(-1, height)
-        act_contacts(J.entry_start, J.entry_column, J.data.reshape(-1, height, 6), lam_of, impulse)
-    else:
-        act_bodies(J, J.data.reshape(-1, 6), lam, impulse)
-    rigid_product(stiff.reshape(-1, 6, 6), (v - at).reshape(-1, 6), gained)
-    rigid_product(masses.data.reshape(-1, 6, 6), v.reshape(-1, 6), held)
+    impulse, gained, held = np.zeros(6 * bodies), np.empty(6 * bodies), np.empty(6 * bodies)
+    pushes, change = np.zeros(6 * bodies), v - at
+    _add_impulses(J, height, lam, impulse)
     _add_sizes(J, lam, pushes)
+    for b in range(bodies):
+        A, M, first = stiff[36 * b : 36 * b + 36], masses.data[36 * b : 36 * b + 36], 6 * b
+        x, d = v[first : first + 6], change[first : first + 6]
+        for i in range(6):
+            a, m = A[6 * i : 6 * i + 6], M[6 * i : 6 * i + 6]
+            gained[first + i] = a[0] * d[0] + a[1] * d[1] + a[2] * d[2] + a[3] * d[3] + a[4] * d[4] + a[5] * d[5]
+            held[first + i] = m[0] * x[0] + m[1] * x[1] + m[2] * x[2] + m[3] * x[3] + m[4] * x[4] + m[5] * x[5]
     group = np.arange(bodies).astype(np.int32)
-    return _worst(J.column_start, group, bodies, masses, gained.ravel(), impulse.ravel(), held.ravel(), pushes, inner)
+    return _worst(J.column_start, group, bodies, masses, gained, impulse, held, pushes, inner)
+
+
+@kernel
+def _add_impulses(J, height, lam, f_out):
+    """J^T lam over rigid bodies, summed as linalg/block_rows.apply_transpose does."""
+    data = J.data.reshape(-1, 6)
+    for c in range(J.row_start.shape[0] - 1):
+        k = J.row_start[c]
+        for e in range(J.entry_start[c], J.entry_start[c + 1]):
+            f, at = f_out[6 * J.entry_column[e] : 6 * J.entry_column[e] + 6], J.data_start[e] // 6
+            first = k
+            if height > 0:
+                for j in range(6):
+                    f[j] += data[at, j] * lam[k] + data[at + 1, j] * lam[k + 1] + data[at + 2, j] * lam[k + 2]
+                first = k + 3
+            for i in range(first, J.row_start[c + 1]):
+                for j in range(6):
+                    f[j] += data[at + i - k, j] * lam[i]
 
 
 @kernel

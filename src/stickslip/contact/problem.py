@@ -157,7 +157,7 @@ class ContactProblem:
     def with_momentum(self, momentum: Momentum, scale: Scale) -> ContactProblem:
         """The same rows with another A of the same structure and another v_free, measured by ``scale``."""
         found = replace(self, momentum=momentum, scale=scale).trusted()
-        return found._knowing(self, "islands", "has_others", "before")
+        return found._knowing(self, "islands", "has_others", "before", "contact_compliance")
 
     def measured_like(self, condensed: ContactProblem) -> ContactProblem:
         """The same problem measured by diag W of its ``condensed`` form."""
@@ -166,6 +166,11 @@ class ContactProblem:
         if self.measured_velocity is self.free_constraint_velocity:  # no row counts by the diagonal
             found._knowing(self, "measured_velocity", "free_speed")
         return found._knowing(condensed, "weight", "torsion_length", "law_weight")
+
+    def shaped_like(self, other: ContactProblem) -> ContactProblem:
+        """The problem itself, with what is known of the structure that it shares with another one."""
+        self.J.__dict__.update(other.J.__dict__)
+        return self._knowing(other, "islands", "has_others")
 
     def _knowing(self, other: ContactProblem, *names: str) -> ContactProblem:
         """The problem itself, with what is known of another one that is the same in this respect."""

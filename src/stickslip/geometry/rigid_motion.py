@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import numpy as np
 
-from stickslip.arrays import Array
+from stickslip.arrays import Array, Ints
 from stickslip.jit import kernel
 from stickslip.linalg.vec3 import load3, quat_integrate
 from stickslip.linalg.vec3_motion import point_velocity as point_velocity  # noqa: PLC0414  (beside the poses)
@@ -15,6 +15,25 @@ def advance(q: Array, v: Array, h: float) -> Array:
     q_out = np.empty_like(q)
     advance_all(q, v, h, q_out)
     return q_out
+
+
+def moved(block: Ints, q: Array, v: Array, own: Array, h: float) -> tuple[Array, Array]:
+    """Velocities (nb, 6) and the configuration (nb, 7) to which they lead from q within h.
+
+    They are v (nb, 6), but where ``block`` (nb,) is not below zero its six numbers of ``own``.
+    """
+    v_out, q_out = np.empty_like(v), np.empty_like(q)
+    _moved(block, q, v, own, h, v_out, q_out)
+    return v_out, q_out
+
+
+@kernel
+def _moved(block, q, v, own, h, v_out, q_out):
+    """v_out = v with the velocities of ``own``, q_out = q moved by it."""
+    for i in range(v.shape[0]):
+        for k in range(6):
+            v_out[i, k] = v[i, k] if block[i] < 0 else own[6 * block[i] + k]
+    advance_all(q, v_out, h, q_out)
 
 
 @kernel

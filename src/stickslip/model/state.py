@@ -155,6 +155,11 @@ class State:
         made = State(self.time, self.steps, layout, q, v, self.joint_angle, self.joint_broken, self.memory)
         return made._with_views()
 
+    def with_joints(self, angle: Array, broken: Bools) -> State:
+        """The state with other angles (nj, 2) of joints, and others of them broken (nj,)."""
+        made = State(self.time, self.steps, self.layout, self.q, self.v, angle, broken, self.memory)
+        return made._with_views()
+
     def following(self, h: float, q: Array, v: Array, memory: Memory) -> State:
         """The state a step of h [s] later, with flat q and v, and the impulses of that step."""
         made = State(self.time + h, self.steps + 1, self.layout, q, v, self.joint_angle, self.joint_broken, memory)

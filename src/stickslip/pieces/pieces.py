@@ -74,6 +74,10 @@ class Excess(NamedTuple):
         return max(self.turn, self.crossing)
 
 
+FINE = Excess(0.0, 0.0, np.zeros(0, dtype=np.intp), np.zeros(0, dtype=np.int32))
+"""Of a step in which all bodies are slow."""
+
+
 class TakePiece(Protocol):
     """Takes one piece."""
 
@@ -87,12 +91,15 @@ def excess(
 ) -> Excess:
     """By what factor a step from ``before`` went too far."""
     after = result.state
-    through = soft_crossing.crossed(model, before, after) if model.soft.names else np.zeros(0, dtype=bool)
-    carrier = np.full(model.body_count, NOBODY, dtype=np.int32)
     v, v_end = before.body_velocity, after.body_velocity
     if model.others:
         v, v_end = frame_velocities(model, before), frame_velocities(model, after)
-    if is_slow(model, v, v_end, options.dt):
+    slow = is_slow(model, v, v_end, options.dt)
+    if slow and not model.soft.names:
+        return FINE
+    through = soft_crossing.crossed(model, before, after) if model.soft.names else np.zeros(0, dtype=bool)
+    carrier = np.full(model.body_count, NOBODY, dtype=np.int32)
+    if slow:
         return Excess(0.0, np.inf if through.any() else 0.0, np.flatnonzero(through), carrier)
     way, way_end, q = options.dt * v, options.dt * v_end, frame_poses(model, before)
     turn = touching_turns(model, after, result.problem, result.solution.lam, options.dt) / MOST_TURN

@@ -57,7 +57,7 @@ def solve_joints(problem: ContactProblem, warm: Array | None, tolerance: float, 
     lam = np.zeros(len(q)) if warm is None or not np.isfinite(warm).all() else warm.copy()
     u, unit = np.empty(len(q)), speed if speed > 0.0 else 1.0
     steps, before, size = _newton(
-        J, known_order(J), problem.response.data, q, problem.laws, problem.diagonal, problem.law_weight,
+        J, known_order(J), problem.A.dense, q, problem.laws, problem.diagonal, problem.law_weight,
         tolerance * unit, min(max_iterations, MOST_STEPS), lam, u,
     )  # fmt: skip
     value = size / unit
@@ -72,16 +72,18 @@ def solve_joints(problem: ContactProblem, warm: Array | None, tolerance: float, 
 
 
 @kernel
-def _newton(J, order, response, q, laws, mobility, weight, goal, most_steps, lam, u):
+def _newton(J, order, blocks, q, laws, mobility, weight, goal, most_steps, lam, u):
     """Newton steps on lam (m,) with u (m,) = W lam + q, both in place, until the natural map is within ``goal``.
 
-    Returns the steps, and the norm of the natural map before and after them; the last is infinite where none were made.
+    blocks: A by its dense blocks. Returns the steps, and the norm of the natural map before and after them; the last is
+    infinite where none were made.
     """
     plan = make_plan(J, order)
     if plan.work > MOST_WORK:
         return 0, inf, inf
     rows = lam.shape[0]
-    data, moved = np.empty(plan.size), np.empty(J.column_start[-1])
+    data, moved, response = np.empty(plan.size), np.empty(J.column_start[-1]), np.empty(J.data.shape[0])
+    _respond(J, blocks, response)
     out, was_out = np.zeros(rows, np.bool_), np.zeros(rows, np.bool_)
     best, x, shift = lam.copy(), np.empty(rows), np.empty(rows)
     _velocities(J, response, q, lam, moved, u)
@@ -129,6 +131,22 @@ def _newton(J, order, response, q, laws, mobility, weight, goal, most_steps, lam
     lam[:] = best
     _velocities(J, response, q, lam, moved, u)
     return steps, first, smallest
+
+
+@inner_kernel
+def _respond(J, blocks, response_out):
+    """Data of J A^-1, which has the entries of J."""
+    for c in range(J.row_start.shape[0] - 1):
+        for e in range(J.entry_start[c], J.entry_start[c + 1]):
+            b, at = J.entry_column[e], J.data_start[e]
+            first, width = blocks.data_start[b], J.column_start[b + 1] - J.column_start[b]
+            for _ in range(J.row_start[c], J.row_start[c + 1]):
+                for j in range(width):
+                    total = 0.0
+                    for k in range(width):
+                        total += blocks.inverse[first + j * width + k] * J.data[at + k]
+                    response_out[at + j] = total
+                at += width
 
 
 @inner_kernel

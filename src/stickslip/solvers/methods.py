@@ -46,8 +46,8 @@ from stickslip.solvers.protocol import (
     Step,
     StepsItself,
 )
-from stickslip.solvers.rounds import after, shortened
-from stickslip.solvers.verdict import judged, nonlinear_residual
+from stickslip.solvers.rounds import Asked, after, shortened
+from stickslip.solvers.verdict import judged, judged_where_it_led, nonlinear_residual
 
 OWN = "stickslip."
 """Modules whose residuals are believed; tests compare them with those that a judge computes."""
@@ -252,20 +252,26 @@ def _in_step(
     for part in parts:
         given = None if warm is None else np.ascontiguousarray(warm[part.rows])
         rounds = _rounds(solver, part.problem, given, None)
-        v[part.unknowns], lam[part.rows] = next(rounds)
+        v[part.unknowns], _ = next(rounds)
         going.append((part, rounds))
     while going:
-        nearby = step.held_at(v.copy(), lam.copy())
-        still: list[tuple[Part, Rounds]] = []
-        for part, rounds in going:
-            try:
-                asked = rounds.send(part_of(nearby, islands, part.islands).problem)
-                still.append((part, rounds))
-            except StopIteration as ended:
-                found.append(ended.value)
-                asked = ended.value.v, ended.value.lam
-            v[part.unknowns], lam[part.rows] = asked
-        going = still
+        at = v.copy()
+        for turning in (False, True):  # who goes on asks for the same with forces that turn
+            if not going:
+                break
+            nearby = step.held_at(at, lam.copy() if turning else None)
+            still: list[tuple[Part, Rounds]] = []
+            for part, rounds in going:
+                try:
+                    asked = rounds.send(part_of(nearby, islands, part.islands).problem)
+                    still.append((part, rounds))
+                except StopIteration as ended:
+                    found.append(ended.value)
+                    asked = Asked(ended.value.v, ended.value.lam)
+                v[part.unknowns] = asked.v
+                if asked.lam is not None:
+                    lam[part.rows] = asked.lam
+            going = still
     return lam, v, found
 
 
@@ -322,31 +328,36 @@ def solve_repeatedly(
     that would go too far with soft bodies are shortened.
     """
     rounds = _rounds(solver, problem, warm, start)
-    asked = next(rounds)
+    v, lam = next(rounds)
     while True:
         try:
-            nearby = relinearise(*asked)
+            nearby = relinearise(v, lam)
         except DivergenceError as error:
-            asked = rounds.throw(error)
+            v, lam = rounds.throw(error)
             continue
         try:
-            asked = rounds.send(nearby)
+            v, lam = rounds.send(nearby)
         except StopIteration as ended:
             best: Solution = ended.value
-            last = relinearise(best.v)
-            return judged(solver, last, best.changed(problem=last))
+            return best
 
 
-Rounds = Generator[tuple[Array, Array], ContactProblem, Solution]
-"""Asks for the problem linearised at velocities (nv,) and impulses (m,), again and again; returns the best solution."""
+Rounds = Generator[Asked, ContactProblem, Solution]
+"""Asks for linearisations again and again; returns the best solution, judged where it led."""
 
 
 def _rounds(solver: Solver, problem: ContactProblem, warm: Array | None, start: Array | None) -> Rounds:
-    """The rounds of ``solve_repeatedly``, which ask for linearisations, so that several islands can share them."""
+    """The rounds of ``solve_repeatedly``, which ask for linearisations, so that several islands can share them.
+
+    Each asks for the problem where its solution led, by which that is judged. Where it does not hold there, it asks for
+    the same with forces that turn about its impulses, which the next round solves: its A is larger, residuals are
+    smaller by it, and who solved as well as it can be solved is within the tolerance by that alone.
+    """
     started = time.perf_counter()
     tight = is_dataclass(solver) and np.isfinite(solver.tolerance)
     solution = _solve(solver, problem, warm)
-    best, best_value, idle = solution, np.inf, 0
+    best: Solution | None = None
+    best_value, idle = np.inf, 0
     ended: Status | None = None
     for _ in range(MOST_ROUNDS):
         # the same impulses and velocities, judged where they lead
@@ -356,14 +367,19 @@ def _rounds(solver: Solver, problem: ContactProblem, warm: Array | None, start: 
         shorter = v is not solution.v
         solution = solution.changed(v=v) if shorter else solution
         if nearby is None:
-            nearby = yield v, solution.lam
-        value = nonlinear_residual(solver, nearby, solution.lam, solution.v)
+            nearby = yield Asked(v, None)
+        found, value = judged_where_it_led(solver, nearby, solution)
+        turning = nearby
+        if not value <= solver.tolerance:
+            turning = yield Asked(v, solution.lam)
+        if turning is not nearby:
+            value = nonlinear_residual(solver, turning, solution.lam, v)
         idle = 0 if value < best_value or shorter else idle + 1
+        best = best or found
         if value < best_value:
-            best, best_value = solution, value
+            best, best_value = found, value
         if value <= solver.tolerance or idle == MOST_IDLE:
             break
-        problem, start = nearby, None if start is None else v
         # where rounds no longer gain, what each solve leaves may be what the next one sees
         used = solution.iterations, time.perf_counter() - started
         finer = solver
@@ -373,8 +389,10 @@ def _rounds(solver: Solver, problem: ContactProblem, warm: Array | None, start: 
         if following is None:
             ended = spent(solver, *used)
             break
-        solution = after(solution, _solve(following, nearby, solution.lam))
+        problem, start = turning, None if start is None else v
+        solution = after(solution, _solve(following, problem, solution.lam))
+    assert best is not None
     status = ended or ("stalled" if best.converged else best.status)
     if best_value <= solver.tolerance:
         status = "converged"
-    return best.changed(status=status, iterations=solution.iterations)
+    return replace(best, status=status, iterations=solution.iterations)

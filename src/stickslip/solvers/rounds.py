@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Generator
 from dataclasses import replace
+from typing import NamedTuple
 
 import numpy as np
 
@@ -18,9 +19,18 @@ MOST_CUTS = 12
 """Times that a round is shortened at most."""
 
 
+class Asked(NamedTuple):
+    """What rounds ask for: the problem linearised at velocities."""
+
+    v: Array
+    """(nv,)"""
+    lam: Array | None
+    """(m,) impulses about which forces turn; None: they do not."""
+
+
 def shortened(
     problem: ContactProblem, start: Array, solution: Solution
-) -> Generator[tuple[Array, Array], ContactProblem, tuple[Array, ContactProblem]]:
+) -> Generator[Asked, ContactProblem, tuple[Array, ContactProblem]]:
     """Velocities (nv,) between ``start`` and a solution of ``problem``, linearised there; the problem at them.
 
     With its impulses kept, the change d goes downhill in the potential whose derivative is momentum: by -d . A d at its
@@ -34,7 +44,7 @@ def shortened(
         v = start + t * d if t < 1.0 else solution.v
         slope = size = np.inf
         try:
-            nearby = yield v, solution.lam
+            nearby = yield Asked(v, None)
             error = nearby.momentum.gain(v) - block_rows.apply_transpose(nearby.J, solution.lam)
             slope, size = float(inner(d, error)), float(length(error))
         except DivergenceError:
@@ -43,7 +53,7 @@ def shortened(
             return v, nearby
         # where a parabola through both slopes has its bottom
         t *= float(np.clip(slope_0 / (slope_0 + slope), 0.1, 0.5)) if 0.0 < slope < np.inf else 0.25
-    nearby = yield v, solution.lam
+    nearby = yield Asked(v, None)
     return v, nearby
 
 

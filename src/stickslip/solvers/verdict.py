@@ -16,7 +16,7 @@ from stickslip.contact.momentum_error import momentum_error
 from stickslip.contact.physical import PhysicalResidual, physical_residual
 from stickslip.contact.problem import ContactProblem
 from stickslip.contact.residual import Residual, residual, scaled_residual
-from stickslip.solvers.protocol import Solution, Solver
+from stickslip.solvers.protocol import Solution, Solver, Takes
 
 
 @dataclass(frozen=True)
@@ -61,11 +61,25 @@ def judged(solver: Solver, problem: ContactProblem, solution: Solution) -> Solut
         own = solver.residual(at, solution.lam, u)
         if takes.factors != "prepared" and not at.A.is_given:
             own = max(own, momentum_error(at, solution.lam, solution.v).share)
-    if takes.law == "exact" and takes.criterion == "scaled" and takes.factors == "prepared":
-        exact = own
-    else:
-        exact = scaled_residual(at, solution.lam, u)
+    exact = own if _is_exact(takes) else scaled_residual(at, solution.lam, u)
     return replace(solution, u=u, residual=own, exact_residual=exact)
+
+
+def _is_exact(takes: Takes) -> bool:
+    """Whether the residual that a solver's tolerance is for is the scaled one of the exact law."""
+    return takes.law == "exact" and takes.criterion == "scaled" and takes.factors == "prepared"
+
+
+def judged_where_it_led(solver: Solver, problem: ContactProblem, solution: Solution) -> tuple[Solution, float]:
+    """The solution as one of ``problem``, which is linearised at its velocities, and its ``nonlinear_residual``."""
+    lam, v, takes = solution.lam, solution.v, solver.takes
+    is_exact = _is_exact(takes)
+    lost, u = momentum_error(problem, lam, v).share, problem.constraint_velocity(v)
+    own = solver.residual(problem, lam, u)
+    if takes.factors != "prepared" and not problem.A.is_given:
+        own = max(own, lost)
+    exact = own if is_exact else scaled_residual(problem, lam, u)
+    return replace(solution, problem=problem, u=u, residual=own, exact_residual=exact), max(own, lost)
 
 
 def nonlinear_residual(solver: Solver, problem: ContactProblem, lam: Array, v: Array) -> float:

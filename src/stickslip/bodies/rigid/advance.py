@@ -5,13 +5,10 @@ Static bodies rest, kinematic ones follow a function of time or their velocity.
 
 from __future__ import annotations
 
-import numpy as np
-
 from stickslip.arrays import Array
 from stickslip.geometry.rigid_motion import advance as advance  # noqa: PLC0414  (belongs here for callers)
-from stickslip.geometry.rigid_motion import advance_all
+from stickslip.geometry.rigid_motion import moved as moved  # noqa: PLC0414
 from stickslip.geometry.rotation import conjugate, multiply, rotation_vector
-from stickslip.jit import kernel
 from stickslip.model.model import Model, motion_pose
 from stickslip.model.state import State
 
@@ -37,19 +34,3 @@ def prescribed_positions(model: Model, q: Array, time: float) -> Array:
     for i, motion in model.motions.items():
         q[i] = motion_pose(model.body_names[i], motion, time)
     return q
-
-
-def moved(model: Model, q: Array, v: Array, blocks: Array, h: float) -> tuple[Array, Array]:
-    """Velocities (nb, 6) as by ``scatter``, and the configuration (nb, 7) to which they lead from q within h."""
-    v_out, q_out = np.empty_like(v), np.empty_like(q)
-    _moved(model.block, q, v, blocks, h, v_out, q_out)
-    return v_out, q_out
-
-
-@kernel
-def _moved(block, q, v, blocks, h, v_out, q_out):
-    """v_out = v with the velocities of ``blocks``, q_out = q moved by it."""
-    for i in range(v.shape[0]):
-        for k in range(6):
-            v_out[i, k] = v[i, k] if block[i] < 0 else blocks[6 * block[i] + k]
-    advance_all(q, v_out, h, q_out)

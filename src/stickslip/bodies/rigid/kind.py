@@ -66,16 +66,14 @@ class RigidMotion(Motion):
         if own is not None and forces_at == "halfway":
             v_free = momentum.spun(self.model, A, v_free, own, self.h)
         elif own is not None and forces_at == "end":
-            pose = place.pose[: len(self.q)]
-            v_free = momentum.carried_along(self.model, self.q, pose, v_free)
-            A = momentum.mass_blocks(self.model, pose).dense
+            A, v_free = momentum.moved_blocks(self.model, self.q, place.pose[: len(self.q)], v_free)
         return KindMomentum(A, None, v_free)
 
     def end(self, own: Array) -> tuple[Array, Array]:
         """Poses (nb, 7) at the end of the step, and velocities (nb, 6) that lead there."""
         if self.latest is not None and self.latest[0] is own:
             return self.latest[1]
-        v, q = advance.moved(self.model, self.q, self.v, own, self.options.horizon)
+        v, q = advance.moved(self.model.block, self.q, self.v, own, self.options.horizon)
         if self.model.motions:
             q = advance.prescribed_positions(self.model, q, self.time)
         self.latest = own, (q, v)

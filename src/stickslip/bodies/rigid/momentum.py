@@ -66,6 +66,17 @@ def carried_along(model: Model, q: Array, q_end: Array, v_free: Array) -> Array:
     return out
 
 
+def moved_blocks(model: Model, q: Array, q_end: Array, v_free: Array) -> tuple[DenseBlocks, Array]:
+    """Blocks of A as by ``mass_blocks`` at q_end (nb, 7), and v_free (6 nd,) ``carried_along`` there, in one go."""
+    data, inverse = np.zeros(model.rigid_blocks[-1]), np.zeros(model.rigid_blocks[-1])
+    out = v_free.copy()
+    _moved_motion(
+        model.dynamic, model.mass, model.inertia, q, q_end, v_free, data.reshape(-1, 6, 6), inverse.reshape(-1, 6, 6),
+        out,
+    )  # fmt: skip
+    return DenseBlocks(model.rigid_columns, model.rigid_blocks, data, inverse), out
+
+
 def spun(model: Model, A: DenseBlocks, v_free: Array, v: Array, h: float) -> Array:
     """v_free (6 nd,) with the gyroscopic term of the mean velocities v (nv,) of a step of h in the place of its own.
 
@@ -189,6 +200,13 @@ def _free_motion(dynamic, mass, inertia, gravity, q, v, force, h, blocks_out, in
     """Mass blocks, their inverses and v_free."""
     _mass_blocks(dynamic, mass, inertia, q, blocks_out, inverses_out)
     _free_velocity(dynamic, mass, inertia, gravity, q, v, force, h, v_out)
+
+
+@kernel
+def _moved_motion(dynamic, mass, inertia, q, q_end, v_free, blocks_out, inverses_out, v_out):
+    """Mass blocks at q_end, their inverses, and v_free carried there."""
+    _mass_blocks(dynamic, mass, inertia, q_end, blocks_out, inverses_out)
+    _carry(dynamic, q, q_end, v_free, v_out)
 
 
 @kernel

@@ -15,7 +15,6 @@ stop as contacts do (constraints/contact/mean_velocity.py).
 
 from __future__ import annotations
 
-from dataclasses import replace
 from typing import NamedTuple
 
 import numpy as np
@@ -78,6 +77,8 @@ class JointPart(NamedTuple):
     """(m,)"""
     bound: Array
     """(m,) [N s or N m s]"""
+    directions: Array
+    """(k, 2, 6) along which all k rows of the model act on their bodies a and b."""
 
 
 class JointTotals(NamedTuple):
@@ -139,14 +140,15 @@ def joint_part(
     start of the step, where the unknowns are mean velocities.
     """
     own = len(layout.row)
-    data = np.empty((len(layout.data_row), 6))
+    data, J = np.empty((len(layout.data_row), 6)), np.zeros((len(model.joints.row_joint), 2, 6))
     bias, prescribed, compliance, bound = np.empty(own), np.empty(own), np.empty(own), np.empty(own)
     first, mean = (v, False) if v_before is None else (v_before, True)
     _part(
         model.joints, model.block, layout.row, layout.data_row, layout.data_side, angle, target, q, v, h, tau, ahead,
-        q_force is not None, q if q_force is None else q_force, first, mean, data, bias, prescribed, compliance, bound,
+        q_force is not None, q if q_force is None else q_force, first, mean, J, data, bias, prescribed, compliance,
+        bound,
     )  # fmt: skip
-    return JointPart(layout.over(data), bias, prescribed, layout.law, compliance, bound)
+    return JointPart(layout.over(data), bias, prescribed, layout.law, compliance, bound, J)
 
 
 def stored_impulses(model: Model, layout: JointLayout, lam: Array) -> Array:
@@ -173,11 +175,10 @@ def angles_after(model: Model, q: Array, v: Array, angle: Array, passed: float) 
 
 def after_step(model: Model, before: State, after: State, h: float) -> State:
     """The state ``after`` a step of h with the angles of joints brought forward, and joints broken that had to."""
-    return replace(
-        after,
-        joint_angle=angles_after(model, after.body_pose, after.body_velocity, before.joint_angle, h),
-        joint_broken=newly_broken(model, after.body_pose, after.joint_impulse, h, before.joint_broken),
-    )
+    broken = before.joint_broken
+    if not (np.isinf(model.joints.break_force).all() and np.isinf(model.joints.break_torque).all()):
+        broken = newly_broken(model, after.body_pose, after.joint_impulse, h, broken)
+    return after.with_joints(angles_after(model, after.body_pose, after.body_velocity, before.joint_angle, h), broken)
 
 
 def reactions(model: Model, q: Array, impulse: Array, h: float) -> tuple[Array, Array]:
@@ -194,8 +195,6 @@ def reactions(model: Model, q: Array, impulse: Array, h: float) -> tuple[Array, 
 def newly_broken(model: Model, q: Array, impulse: Array, h: float, broken: Bools) -> Bools:
     """Joints (nj,) that are broken after a step: those before it, and those whose force or torque was too large."""
     tables = model.joints
-    if np.isinf(tables.break_force).all() and np.isinf(tables.break_torque).all():
-        return broken
     force, torque = reactions(model, q, impulse, h)
     over = np.linalg.norm(force, axis=1) > tables.break_force
     return broken | over | (np.linalg.norm(torque, axis=1) > tables.break_torque)
@@ -215,7 +214,7 @@ def joint_energies(model: Model, before: State, after: State, mean: Array, h: fl
     energy = np.zeros((6, len(model.joint_names)))
     totals = joint_sums.step_energies(
         model.joints, before.body_pose, after.body_pose, before.joint_broken, after.joint_broken, after.joint_impulse,
-        mean, h, energy,
+        mean, h, energy, np.zeros(energy.shape[1]),
     )  # fmt: skip
     return JointTotals(*totals), energy
 
@@ -232,12 +231,10 @@ def joint_error(model: Model, q: Array, broken: Bools) -> float:
     return float(joint_errors(model, q, broken).max(initial=0.0))
 
 
-def relative_error(model: Model, errors: Array) -> float:
-    """Largest of the errors (nj,) [m] of joints over the size of the smaller body that each joins."""
-    if not len(errors):
-        return 0.0
+def joined_sizes(model: Model) -> Array:
+    """(nj,) [m] size of the smaller body that each joint joins; infinite where it joins none that moves."""
     tables = model.joints
-    size = np.full(len(errors), np.inf)
+    size = np.full(tables.count, np.inf)
     reach = np.zeros(model.body_count)
     moved = model.dynamic
     gyration = np.sqrt(np.trace(model.inertia[moved], axis1=1, axis2=2) / model.mass[moved])
@@ -245,17 +242,20 @@ def relative_error(model: Model, errors: Array) -> float:
     for body in (tables.body_a, tables.body_b):
         dynamic = (body >= 0) & (model.block[body] >= 0)
         size[dynamic] = np.minimum(size[dynamic], reach[body[dynamic]])
-    return float((errors / size).max(initial=0.0))
+    return size
 
 
 @kernel
 def _part(
     tables, block, row, data_row, data_side, angle, target, q, v, h, tau, ahead, elsewhere, q_force, v_before, mean,
-    data_out, bias_out, prescribed_out, compliance_out, bound_out,
+    J, data_out, bias_out, prescribed_out, compliance_out, bound_out,
 ):  # fmt: skip
-    """The joints' part of a problem: rows of the model that take part (row, data_row, data_side: JointLayout)."""
+    """The joints' part of a problem: rows of the model that take part (row, data_row, data_side: JointLayout).
+
+    J (k, 2, 6): of all rows of the model, comes in as zero.
+    """
     rows = tables.row_joint.shape[0]
-    value, J = np.zeros(rows), np.zeros((rows, 2, 6))
+    value = np.zeros(rows)
     joint, measure, coordinate = tables.row_joint, tables.row_measure, tables.row_coordinate
     passed = h if ahead else h - tau
     measure_all(tables, joint, measure, coordinate, q, v, angle, passed, value, J)

@@ -23,14 +23,54 @@ import numpy as np
 
 from stickslip.arrays import Array
 from stickslip.constraints.joint.rows import measured_at
+from stickslip.contact.momentum import Momentum
 from stickslip.jit import inner_kernel, kernel
+from stickslip.linalg.dense_blocks import equal_blocks
+from stickslip.linalg.inertia import Inertia
 from stickslip.linalg.svd3 import symmetric_eigen3
+from stickslip.linalg.threads import one_blas_thread
 from stickslip.linalg.vec3 import add, cross, dot, load3, mat_vec, norm, quat_matrix, scale, sub
 from stickslip.model.joint_tables import DISTANCE
 from stickslip.model.model import Model
 
+STIFFEST = 1e8
+"""Geometric stiffness at most, over the largest entry of a mass block."""
 LARGEST = 1e50
 """[kg m^2] no geometric stiffness of a step is as large: a solver diverges, and its residual will say so."""
+
+
+def stiffened(
+    model: Model, where: tuple[Array, Array], impulse: Array, tau: float, column_sums: bool, momentum: Momentum,
+    v: Array,
+) -> Momentum:  # fmt: skip
+    """The same momentum at v (nv,), with what ``geometric_stiffness`` adds in the blocks of the nd dynamic bodies.
+
+    where: poses (nb, 7), and the directions (k, 2, 6) of all rows of joints there. The stiffness is at most STIFFEST
+    times the masses; bodies on which no turning force acts are as they would be in a scene without joints.
+    """
+    count, A, solved = len(model.dynamic), momentum.A, momentum.missing is None
+    data, inverse = A.dense.data[: 36 * count], A.dense.inverse[: 36 * count]
+    blocks_out, inverses_out = np.empty((count, 6, 6)), np.empty((count, 6, 6))
+    idle, free = np.empty(count, np.bool_), np.empty(6 * count)
+    sound = _stiffened_bodies(
+        model.joints, model.block, len(model.moving), *where, impulse, tau, column_sums, data.reshape(-1, 6, 6),
+        inverse.reshape(-1, 6, 6), momentum.at, v, blocks_out, inverses_out, idle, free,
+    )  # fmt: skip
+    if sound and solved and A.is_dense and len(A.dense.data) == 36 * count:  # the common case
+        return Momentum(Inertia(A.dense._replace(data=blocks_out.ravel(), inverse=inverses_out.ravel())), free)
+    if not sound:
+        with one_blas_thread():
+            general = np.linalg.inv(blocks_out)
+        inverses_out = np.asarray(0.5 * (general + np.swapaxes(general, 1, 2)))
+        inverses_out[idle] = inverse.reshape(-1, 6, 6)[idle]
+    H = A.with_dense(equal_blocks(blocks_out, inverses_out))
+    # H (v' - v_free') - J^T lam' = A (v - v_free) + H (v' - v) - J^T lam'
+    missing = -momentum.gain(v)
+    if not solved:
+        return Momentum(H, v, missing)
+    kept = np.zeros(len(v), dtype=np.bool_)
+    kept[: 6 * count] = np.repeat(idle, 6)
+    return Momentum(H, np.where(kept, momentum.free, v + H.solve(missing)))
 
 
 def geometric_stiffness(model: Model, q: Array, impulse: Array, tau: float, column_sums: bool = False) -> Array:
@@ -48,17 +88,50 @@ def stiffness_parts(model: Model, q: Array, impulse: Array, tau: float) -> tuple
     """Stiffness across rods (nd, 6, 6), positive semidefinite, and that of turning arms (nd, 3, 3), as it is."""
     blocks = np.zeros((len(model.moving), 6, 6))
     turning = np.zeros((len(model.moving), 3, 3))
-    _stiffness(model.joints, model.block, q, impulse, tau, turning, blocks)
+    _stiffness(model.joints, model.block, q, directions(model.joints, q), impulse, tau, turning, blocks)
     return blocks, turning
 
 
-def stiffened_masses(masses: Array, K: Array, most: float) -> tuple[Array, Array]:
-    """Mass blocks with the stiffness K, both (nd, 6, 6), and their inverses; K at most ``most`` times the masses."""
-    blocks, inverses = np.empty_like(K), np.empty_like(K)
-    if not _stiffened(masses, K, most, blocks, inverses):
-        general = np.linalg.inv(blocks)
-        inverses = np.asarray(0.5 * (general + np.swapaxes(general, 1, 2)))
-    return blocks, inverses
+@kernel
+def directions(tables, q):
+    """(k, 2, 6) along which all rows of joints act on their bodies a and b at q (nb, 7)."""
+    _, J = measured_at(tables, q)
+    for k in range(J.shape[0]):
+        J[k] *= tables.row_sign[k]
+    return J
+
+
+@kernel
+def _stiffened_bodies(
+    tables, block, moving, q, J, impulse, tau, column_sums, masses, inverses, v_free, v, blocks_out, inverses_out,
+    idle_out, free_out,
+):  # fmt: skip
+    """Blocks and inverses of A with the stiffness, bodies without any (idle), and free velocities with which momentum
+    is the same at v; False where a pivot is not positive."""
+    turning, K = np.zeros((moving, 3, 3)), np.zeros((moving, 6, 6))
+    _stiffness(tables, block, q, J, impulse, tau, turning, K)
+    _add_turning(turning, column_sums, K)
+    sound = _stiffened(masses, K, STIFFEST, blocks_out, inverses_out)
+    missing = np.empty(6)
+    for b in range(masses.shape[0]):
+        idle_out[b] = not K[b].any()
+        if idle_out[b]:
+            blocks_out[b], inverses_out[b] = masses[b], inverses[b]
+            free_out[6 * b : 6 * b + 6] = v_free[6 * b : 6 * b + 6]
+            continue
+        # H (v' - v_free') - J^T lam' = A (v - v_free) + H (v' - v) - J^T lam'
+        at = 6 * b
+        for i in range(6):
+            total = masses[b, i, 0] * (v[at] - v_free[at])
+            for j in range(1, 6):
+                total += masses[b, i, j] * (v[at + j] - v_free[at + j])
+            missing[i] = -total
+        for i in range(6):
+            total = inverses_out[b, i, 0] * missing[0]
+            for j in range(1, 6):
+                total += inverses_out[b, i, j] * missing[j]
+            free_out[at + i] = v[at + i] + total
+    return sound
 
 
 @kernel
@@ -104,7 +177,7 @@ def _stiffened(masses, K, most, blocks_out, inverses_out):
     """Blocks and their inverses by L L^T; False where a pivot is not positive."""
     L = np.zeros((6, 6))
     sound = True
-    for b in range(K.shape[0]):
+    for b in range(masses.shape[0]):
         # a solver that diverges must not lose the masses in rounding
         size, limit = _largest(K[b]), most * _largest(masses[b])
         share = limit / size if size > limit else 1.0
@@ -156,13 +229,12 @@ def _arm(tables, m, side, i, q):
 
 
 @kernel
-def _stiffness(tables, block, q, impulse, tau, turning_out, blocks_out):
-    """Add both parts of every joint with the impulses (k,) of its rows."""
+def _stiffness(tables, block, q, J, impulse, tau, turning_out, blocks_out):
+    """Add both parts of every joint with the impulses (k,) of its rows, along J (k, 2, 6)."""
     force = np.zeros((tables.body_a.shape[0], 3))  # on b, its opposite on a
-    _, J = measured_at(tables, q)
     for k in range(impulse.shape[0]):
         for t in range(3):
-            force[tables.row_joint[k], t] += tables.row_sign[k] * impulse[k] * J[k, 1, t]
+            force[tables.row_joint[k], t] += impulse[k] * J[k, 1, t]
     for m in range(force.shape[0]):
         a, b = tables.body_a[m], tables.body_b[m]
         f = load3(force, m)

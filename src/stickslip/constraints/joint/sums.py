@@ -47,10 +47,10 @@ def elastic_energy(tables, q, broken):
 
 
 @kernel
-def step_energies(tables, q_before, q, broken_before, broken, impulse, mean, h, energy_out):
+def step_energies(tables, q_before, q, broken_before, broken, impulse, mean, h, energy_out, square_out):
     """Add the rows of every joint to its energies, in the order of ``joint_energies``; returns those of all joints.
 
-    These are sums over rows, in their order, not over joints.
+    These are sums over rows, in their order, not over joints. square_out (nj,): as ``add_errors`` at q.
     """
     measure_before, _ = measured_at(tables, q_before)
     measure, J = measured_at(tables, q)
@@ -76,6 +76,7 @@ def step_energies(tables, q_before, q, broken_before, broken, impulse, mean, h, 
                 given += impulse[k] * speed[k]
             if _holds(tables, broken_before, k):
                 energy_out[5, m] += abs(impulse[k] * value_before) / h
+    _add_squares(tables, measure, broken, square_out)
     return 0.5 * elastic_before, 0.5 * elastic, h * damping, given, 0.5 * stored - 0.5 * elastic
 
 
@@ -83,6 +84,12 @@ def step_energies(tables, q_before, q, broken_before, broken, impulse, mean, h, 
 def add_errors(tables, q, broken, square_out):
     """Add the squares of the distances that rigid rows leave to their joints."""
     measure, _ = measured_at(tables, q)
+    _add_squares(tables, measure, broken, square_out)
+
+
+@kernel
+def _add_squares(tables, measure, broken, square_out):
+    """The same of what rows measure (k,)."""
     for k in range(measure.shape[0]):
         if _holds(tables, broken, k) and tables.row_measure[k, 0] in (POINT, DISTANCE):
             square_out[tables.row_joint[k]] += _signed(tables, measure, k) ** 2
