@@ -148,9 +148,11 @@ def momentum(soft: SoftTables, motion: SoftMotion, v: Array, convex: float = 1.0
         sharp = np.zeros_like(matrix)
         assemble(*where, False, np.zeros_like(force), sharp, turn)
         matrix += (1.0 - convex) * (sharp - matrix)
-    cavities.add_forces(soft, x_theta, motion.force_time, force)
-    plane_strain.project_forces(soft, force)
-    plane_strain.project_stiffness(soft, matrix)
+    if soft.cavities:
+        cavities.add_forces(soft, x_theta, motion.force_time, force)
+    if len(soft.plane_nodes):
+        plane_strain.project_forces(soft, force)
+        plane_strain.project_stiffness(soft, matrix)
     mass = soft.mass[:, None]
     residual = gain * mass * (v - motion.v) - h * (force - soft.alpha[:, None] * mass * v_theta)
     inner = force - motion.external
