@@ -131,14 +131,13 @@ class Motions:
             q, velocity_end = self.motions[0].end(v)
             own = velocity_end if v_end is None else self.motions[0].velocities(v_end)
             return q.reshape(-1), own.reshape(-1)
-        where = {kind.name: motion.end(v[part]) for kind, (motion, part) in zip(self.kinds, self._each(), strict=True)}
-        velocity = {name: own for name, (_, own) in where.items()}
-        if v_end is not None:
-            velocity = {
-                kind.name: motion.velocities(v_end[part])
-                for kind, (motion, part) in zip(self.kinds, self._each(), strict=True)
-            }
-        return layout.q_of({name: q for name, (q, _) in where.items()}), layout.v_of(velocity)
+        where: dict[str, Array] = {}
+        velocity: dict[str, Array] = {}
+        for kind, (motion, part) in zip(self.kinds, self._each(), strict=True):
+            where[kind.name], velocity[kind.name] = motion.end(v[part])
+            if v_end is not None:
+                velocity[kind.name] = motion.velocities(v_end[part])
+        return layout.q_of(where), layout.v_of(velocity)
 
     def rigid_velocity(self, v: Array) -> Array:
         """(nb, 6) velocities of rigid bodies that unknown ones v (nv,) give."""

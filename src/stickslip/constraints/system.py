@@ -101,6 +101,7 @@ class StepSystem:
         parts = [each.rows(place, contacts_move) for each in self.constraints]
         self.row_start[1:] = np.cumsum([len(part.bias) for part in parts])
         found = parts[0] if len(parts) == 1 else joined_rows(parts)
+        gap, keys = self.gap, self.keys
         momentum, size = self._momentum(place)
         scale = AS_IT_IS if size is None else AS_IT_IS._replace(momentum=size)
         for _, each in self.held:
@@ -113,7 +114,7 @@ class StepSystem:
         J = found.J if as_they_are else self.motions.over_unknowns(found.J, place)
         problem = ContactProblem(
             momentum, J, found.bias, found.laws, self.options.dt,
-            found.prescribed, v_before=self.start, gap=self.gap, keys=self.keys, scale=scale,
+            found.prescribed, v_before=self.start, gap=gap, keys=keys, scale=scale,
             workspace=self.workspace,
         )  # fmt: skip
         return (problem if found.before is None else problem.starting_at(found.before)).trusted()
@@ -172,9 +173,9 @@ class StepSystem:
         if rule.mean_velocities and solution.v_end is None:
             v_end = self.start + rule.gain * (solution.v - self.start)
             solution = replace(solution, v_end=self.motions.closing(solution.v, v_end))
-        q, v = self.motions.coordinates(solution.v, solution.v_end)
         lam, rows = solution.lam, self.row_start
         kept = [(each.kind, *each.remembered(lam[rows[k] : rows[k + 1]])) for k, each in enumerate(self.constraints)]
+        q, v = self.motions.coordinates(solution.v, solution.v_end)
         after = state.following(self.options.dt, q, v, memory_of_parts(kept))
         settles = self.held or rule.settles != "nothing"
         return solution, self._settled(after, problem, solution) if settles else after
@@ -206,9 +207,10 @@ def joined_momentum(parts: Sequence[KindMomentum]) -> tuple[Momentum, Array | No
     blocks = dense[0]
     for more in dense[1:]:
         blocks = blocks.followed_by(more)
-    A = Inertia(blocks, next((part.sparse for part in parts if part.sparse is not None), None))
-    missing = _filled([part.missing for part in parts], parts)
-    return Momentum(A, np.concatenate([part.at for part in parts]), missing), _filled([p.size for p in parts], parts)
+    sparse = next((part.sparse for part in parts if part.sparse is not None), None)
+    missing, size = _filled([part.missing for part in parts], parts), _filled([part.size for part in parts], parts)
+    at = np.concatenate([part.at for part in parts])
+    return Momentum(Inertia(blocks, sparse), at, missing), size
 
 
 def _filled(some: Sequence[Array | None], parts: Sequence[KindMomentum]) -> Array | None:

@@ -115,7 +115,7 @@ def soft_motion(
     end = state.time + h
     pressure = element_pressure(soft, state.time, options)
     rule, theta = options.rule, options.rule.theta
-    v = held_velocities(soft, state, h)
+    v = held_velocities(soft, state, h) if soft.held else state.node_velocity.copy()
     summed = options.geometric == "column-sums"
     return SoftMotion(
         state.node_position, v, external, pressure, end, h, theta, rule.theta_vq, rule.gain, summed,

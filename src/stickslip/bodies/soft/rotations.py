@@ -23,7 +23,10 @@ class RotationMemory:
     def at(self, soft: SoftTables, x: Array) -> Array:
         """Rotations (nt, 9) that lagged elements measure their strain by, with nodes at x (nn, 3)."""
         turn = self._known(x)
-        return self._kept(x, rotations(soft.elements, x)) if turn is None else turn
+        if turn is None:
+            turn = rotations(soft.elements, x)
+            self.known[:] = [(x.copy(), turn), *self.known[:1]]
+        return turn
 
     def stored(self, soft: SoftTables, x: Array) -> float:
         """Elastic energy [J] with nodes at x (nn, 3).
@@ -34,7 +37,8 @@ class RotationMemory:
             turn, elements = self._known(x), soft.elements
             F = gradients(elements, x)  # one for rotations and energies
             if turn is None:
-                turn = self._kept(x, gradient_rotations(elements, F))
+                turn = gradient_rotations(elements, F)
+                self.known[:] = [(x.copy(), turn), *self.known[:1]]
             energy = gradient_energies(elements, F, turn, np.zeros(len(F))).sum()
             self.latest = x.copy(), float(energy)
         return self.latest[1]
@@ -42,8 +46,3 @@ class RotationMemory:
     def _known(self, x: Array) -> Array | None:
         """Rotations at x that are remembered."""
         return next((turn for at, turn in self.known if at is x or np.array_equal(at, x)), None)
-
-    def _kept(self, x: Array, turn: Array) -> Array:
-        """Rotations at x, remembered from now on."""
-        self.known[:] = [(x.copy(), turn), *self.known[:1]]
-        return turn

@@ -9,7 +9,6 @@ import numpy as np
 from stickslip.arrays import Array, Ints
 from stickslip.bodies.rigid.points import body_rows
 from stickslip.bodies.soft.plane_strain import project_rows
-from stickslip.bodies.soft.points import node_rows
 from stickslip.collision.contacts import Contacts
 from stickslip.constraints.contact.mean_velocity import mean_gap_bias
 from stickslip.constraints.contact.springs import closing_speed
@@ -85,7 +84,7 @@ def contact_jacobian(
         data=data[: data_start[entries]],
         column_start=model.frame_columns if contacts.nodes is None else model.columns,
     )
-    return J if contacts.nodes is None else project_rows(model, J)
+    return project_rows(model, J) if contacts.nodes is not None and len(model.soft.plane_nodes) else J
 
 
 def contact_height(model: Model, contacts: Contacts) -> int:
@@ -248,7 +247,7 @@ def _contact_jacobian(
                 if own[c, 0] >= 0:
                     for k in range(3):
                         if own[c, k] >= 0 and node_block[own[c, k]] >= 0:
-                            at = node_rows(data_out, at, sign * weight[c, k], frame)
+                            at = _node_rows(data_out, at, sign * weight[c, k], frame)
                             column_out[e] = rigid + node_block[own[c, k]]
                             e += 1
                             data_start_out[e] = at
@@ -260,6 +259,16 @@ def _contact_jacobian(
                 data_start_out[e] = at
         entry_start_out[c + 1] = e
     return e
+
+
+@kernel
+def _node_rows(data_out, at, weight, frame):
+    """Rows of a node: weight d for d = n, t1, t2. Returns where the next entry starts."""
+    for k in range(3):
+        d = frame[k]
+        for j in range(3):
+            data_out[at + 3 * k + j] = weight * d[j]
+    return at + 9
 
 
 @kernel
