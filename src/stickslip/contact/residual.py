@@ -75,12 +75,9 @@ def island_residual(problem: ContactProblem, lam: Array, u: Array, islands: Prob
     """
     if problem.contact_compliance is not None:
         u = problem.law_velocity(lam, u)
-    q, speed = problem.measured_velocity, problem.free_speed
-    if speed > length(q):  # who made the problem knows more of its rounding
-        noise = max(noise, speed)
     return _worst_island(
-        problem.J, problem.laws, lam, u, problem.law_weight, problem.torsion_length, q, islands, problem.momentum.at,
-        noise,
+        problem.J, problem.laws, lam, u, problem.law_weight, problem.torsion_length, problem.measured_velocity, islands,
+        problem.momentum.at, problem.free_speed, noise,
     )  # fmt: skip
 
 
@@ -108,8 +105,13 @@ def _natural_map(row_start, laws, lam, u, weight, torsion_length, opening):
 
 
 @kernel
-def _worst_island(J, laws, lam, u, weight, torsion_length, q, islands, v, noise):
-    """Largest |F| over |q| of an island; v (nv,): free velocities."""
+def _worst_island(J, laws, lam, u, weight, torsion_length, q, islands, v, speed, noise):
+    """Largest |F| over |q| of an island; v (nv,): free velocities; a ``speed`` above |q| is noise, too."""
+    total = 0.0
+    for k in range(q.shape[0]):
+        total += q[k] * q[k]
+    if speed > sqrt(total):  # who made the problem knows more of its rounding
+        noise = max(noise, speed)
     count, column = islands.island_count, islands.column
     squares, free, size = np.zeros(count), np.zeros(count), np.zeros(count)
     _island_squares(J.row_start, laws, lam, u, weight, torsion_length, q, islands.block, squares, free)
