@@ -3,14 +3,8 @@
 import numpy as np
 import pytest
 
-from stickslip.bodies.soft.elastic_models import (
-    SMALL_VOLUME,
-    energy_density,
-    hessian,
-    hessian_product,
-    is_isotropic,
-    stress,
-)
+from stickslip.bodies.soft.elastic_models import energy_density, hessian, hessian_product, is_isotropic, stress
+from stickslip.bodies.soft.isotropic_models import SMALL_VOLUME
 from stickslip.scene.soft_body import COROTATIONAL, LAGGED, LINEAR, MODELS, MOONEY_RIVLIN, NEO_HOOKEAN, elastic
 
 SEEDS = range(40)

@@ -46,7 +46,8 @@ class Motions:
         self.place = Place(*first.placed, NO_NODES, NO_NODES)
         """Where contacts are found."""
         if len(kinds) > 1:
-            self.motions += [kind.begin(state, control, options) for kind in kinds[1:]]
+            for kind in kinds[1:]:
+                self.motions.append(kind.begin(state, control, options))
             self.start = np.concatenate([motion.start for motion in self.motions])
             self.place = self._placed([motion.placed for motion in self.motions], None)
 
@@ -145,14 +146,13 @@ class Motions:
             q, velocity_end = self.motions[0].end(v)
             own = velocity_end if v_end is None else self.motions[0].velocities(v_end)
             return q.reshape(-1), own.reshape(-1)
-        where = {kind.name: motion.end(v[part]) for kind, (motion, part) in zip(self.kinds, self._each(), strict=True)}
-        velocity = {name: own for name, (_, own) in where.items()}
-        if v_end is not None:
-            velocity = {
-                kind.name: motion.velocities(v_end[part])
-                for kind, (motion, part) in zip(self.kinds, self._each(), strict=True)
-            }
-        return layout.q_of({name: q for name, (q, _) in where.items()}), layout.v_of(velocity)
+        where: dict[str, Array] = {}
+        velocity: dict[str, Array] = {}
+        for kind, (motion, part) in zip(self.kinds, self._each(), strict=True):
+            where[kind.name], velocity[kind.name] = motion.end(v[part])
+            if v_end is not None:
+                velocity[kind.name] = motion.velocities(v_end[part])
+        return layout.q_of(where), layout.v_of(velocity)
 
     def rigid_velocity(self, v: Array) -> Array:
         """(nb, 6) velocities of rigid bodies that unknown ones v (nv,) give."""
@@ -189,9 +189,10 @@ def _joined_momentum(parts: Sequence[KindMomentum]) -> tuple[Momentum, Array | N
     blocks = dense[0]
     for more in dense[1:]:
         blocks = blocks.followed_by(more)
-    A = Inertia(blocks, next((part.sparse for part in parts if part.sparse is not None), None))
-    missing = _filled([part.missing for part in parts], parts)
-    return Momentum(A, np.concatenate([part.at for part in parts]), missing), _filled([p.size for p in parts], parts)
+    sparse = next((part.sparse for part in parts if part.sparse is not None), None)
+    missing, size = _filled([part.missing for part in parts], parts), _filled([part.size for part in parts], parts)
+    at = np.concatenate([part.at for part in parts])
+    return Momentum(Inertia(blocks, sparse), at, missing), size
 
 
 def _filled(some: Sequence[Array | None], parts: Sequence[KindMomentum]) -> Array | None:

@@ -15,7 +15,7 @@ from stickslip.certify.record import UNTOLD
 from stickslip.certify.record import Certificate as Certificate  # noqa: PLC0414  (its home for callers)
 from stickslip.certify.status import largest_turn, step_status
 from stickslip.constraints.system import StepSystem
-from stickslip.contact.islands import problem_islands
+from stickslip.contact.islands import judged_together, problem_islands
 from stickslip.contact.laws import contact_errors
 from stickslip.contact.momentum_error import momentum_error
 from stickslip.contact.problem import ContactProblem
@@ -51,8 +51,9 @@ def certify(
         block_work,
     )  # fmt: skip
 
-    islands = problem_islands(problem)
-    momentum = momentum_error(problem, lam, v)
+    group = judged_together(problem)
+    islands = problem_islands(problem, group)
+    momentum = momentum_error(problem, lam, v, group)
     pushes = Pushes(friction_work, normal_work, block_work, u, u_before)
     energy = step_energy(system, problem, solution, after, pushes, islands)
     own, words = dict(UNTOLD), set[str]()

@@ -37,6 +37,10 @@ class Found(NamedTuple):
     """(nb,) [m] how far each body looked, as seen from where most bodies rest; None: only what touches was sought."""
 
 
+NOTHING_FOUND = Found(NONE, NONE, None)
+"""Where no frame moves; soft bodies find theirs elsewhere."""
+
+
 class Meeting(NamedTuple):
     """What decides which of nc contacts can close, as in Contacts."""
 
@@ -60,8 +64,6 @@ def contacts_of_step(
 
     Bodies look as far as they move; where one that is slow now may be hit and move on, the search is repeated.
     """
-    if not len(model.moving):  # soft bodies find theirs elsewhere
-        return Found(NONE, NONE, None)
     memory = Workspace() if workspace is None else workspace
     space = memory.slot((RigidSpace, model), lambda: RigidSpace(model))
     if space.options is not options:

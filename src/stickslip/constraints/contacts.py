@@ -88,16 +88,16 @@ class NodeContacts(Constraint):
     kind = "soft contact"
     at_positions = False
 
-    def __init__(self, model: Model, contacts: Contacts, start: Place, options: Stepping) -> None:
-        """Contacts found at the start of a step."""
-        self.model, self.contacts = model, contacts
+    def __init__(self, model: Model, contacts: Contacts, start: Place, options: Stepping, first: bool) -> None:
+        """Contacts found at the start of a step; ``first``: there are none between frames before them."""
+        self.model, self.contacts, self.is_first = model, contacts, first
         self.numbers, self.gap, self.springs = contacts.key, contacts.gap, contacts.compliance
         where = model, contacts, start.pose, start.velocity, start.node_velocity
-        J = rows.contact_jacobian(model, contacts, start.pose)
         carried = rows.contact_velocities(*where, prescribed_only=True)
         before = rows.contact_velocities(*where, prescribed_only=False)
         gaps = rows.gap_bias(contacts.gap, contacts.restitution, before, options, contacts.compliance)
-        compliance = normal_compliance(contacts.compliance, options)
+        J = rows.contact_jacobian(model, contacts, start.pose)
+        compliance = normal_compliance(contacts.compliance, options) if model.compliant else np.zeros(len(gaps))
         self.first = Rows(J, carried + gaps, carried, friction_laws(contacts.friction, compliance))
 
     def rows(self, place: Place, contacts_move: bool) -> Rows:
@@ -111,6 +111,10 @@ class NodeContacts(Constraint):
     def remembered(self, lam: Array) -> tuple[LongInts, Array]:
         """In the world frame."""
         return self.numbers, remember(self.contacts, lam)
+
+    def holding(self, after: State, problem: ContactProblem, lam: Array, v: Array) -> Holding | None:
+        """Contacts of all kinds that have closed and stick, unless those between frames tell."""
+        return sticking_rows(problem, lam, v) if self.is_first else None
 
 
 def spring_work(

@@ -22,24 +22,23 @@ from typing import NamedTuple
 import numpy as np
 
 from stickslip.arrays import Array, Ints
-from stickslip.bodies.soft.elastic_models import (
+from stickslip.bodies.soft.element_assembly import (
+    add_blocks,
+    deformation_gradient,
+    element_parameters,
+    principal_block,
+    strain_rotation,
+)
+from stickslip.bodies.soft.isotropic_models import (
     SMALL_VOLUME,
     flips_and_twists,
     invariant_derivatives,
     principal_stiffness,
     principal_stress,
 )
-from stickslip.bodies.soft.element_assembly import (
-    add_blocks,
-    deformation_gradient,
-    element_parameters,
-    principal_block,
-    store9,
-    strain_rotation,
-)
 from stickslip.bodies.soft.plane_strain import project_gradients
 from stickslip.jit import inner_kernel, kernel
-from stickslip.linalg.mat3 import cofactors, determinant, mat_mat, mat_mat_t, mat_t_mat
+from stickslip.linalg.mat3 import cofactors, determinant, mat_mat, mat_mat_t, mat_t_mat, store_mat
 from stickslip.linalg.svd3 import svd3, symmetric_eigen3
 from stickslip.linalg.vec3 import load3, mat_t_vec, mat_vec, scale
 from stickslip.model.soft_tables import ElementTables
@@ -151,7 +150,7 @@ def _contract(a, b):
 def _activation(model, f, q, pressure):
     """Derivative of the activation's energy by the strain, with its sign turned: pressure I, or pressure J C^-1.
 
-    What keeps St. Venant and Kirchhoff's elements from turning over is a pressure as well (elastic_models.py).
+    What keeps St. Venant and Kirchhoff's elements from turning over is a pressure as well (isotropic_models.py).
     """
     if model != ST_VENANT_KIRCHHOFF:
         return pressure, 0.0, 0.0, pressure, 0.0, pressure
@@ -235,10 +234,10 @@ def _geometric_stiffness(elements, x, pressure, factor, A_out):
         )
         g = elements.gradient[e]
         a, b, c = mat_t_vec(V, load3(g, 0)), mat_t_vec(V, load3(g, 1)), mat_t_vec(V, load3(g, 2))
-        store9(K, 0, principal_block(U, H, a, a))
-        store9(K, 1, principal_block(U, H, a, b))
-        store9(K, 2, principal_block(U, H, a, c))
-        store9(K, 3, principal_block(U, H, b, b))
-        store9(K, 4, principal_block(U, H, b, c))
-        store9(K, 5, principal_block(U, H, c, c))
+        store_mat(K, 0, principal_block(U, H, a, a))
+        store_mat(K, 1, principal_block(U, H, a, b))
+        store_mat(K, 2, principal_block(U, H, a, c))
+        store_mat(K, 3, principal_block(U, H, b, b))
+        store_mat(K, 4, principal_block(U, H, b, c))
+        store_mat(K, 5, principal_block(U, H, c, c))
         add_blocks(elements.place, e, K, A_out)

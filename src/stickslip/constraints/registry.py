@@ -11,7 +11,7 @@ from stickslip.arrays import Bools
 from stickslip.bodies.motions import Motions
 from stickslip.bodies.soft.kind import SoftMotionOfStep
 from stickslip.collision.contacts import Contacts
-from stickslip.collision.lookahead import Found, contacts_of_step
+from stickslip.collision.lookahead import NOTHING_FOUND, Found, contacts_of_step
 from stickslip.collision.surfaces.contacts import find_soft_contacts
 from stickslip.constraints.cavities import Cavities
 from stickslip.constraints.contacts import FrameContacts, NodeContacts
@@ -22,7 +22,6 @@ from stickslip.constraints.protocol import Constraint
 from stickslip.constraints.welds import Welds
 from stickslip.errors import InputError
 from stickslip.model.control import Control
-from stickslip.model.layout import NODE
 from stickslip.model.model import Model
 from stickslip.model.state import State
 from stickslip.model.stepping import Stepping
@@ -75,7 +74,9 @@ def search_contacts(model: Model, state: State, motions: Motions, options: Stepp
     place = motions.place
     broken = state.joint_broken
     ignored = model.ignored_pairs(broken) if len(broken) and broken.any() else model.ignored_at_start
-    found = contacts_of_step(model, place.pose, place.velocity, options, ignored, workspace)
+    found = NOTHING_FOUND
+    if len(model.moving):
+        found = contacts_of_step(model, place.pose, place.velocity, options, ignored, workspace)
     if not model.soft.names:
         return Search(found, None)
     margin = options.margin_under(model.gravity_norm)
@@ -95,21 +96,22 @@ def constraints_of(
     workspace: Workspace,
 ) -> Sequence[Constraint]:  # fmt: skip
     """The constraints of a step, contacts first."""
-    start = motions.place
-    found: list[Constraint] = [FrameContacts(model, search.found.contacts, start, options)]
+    start, motion = motions.place, motions.motions[-1]
+    found: list[Constraint] = []
+    if search.nodes is None or len(search.found.contacts.key):
+        found.append(FrameContacts(model, search.found.contacts, start, options))
     if search.nodes is not None:
-        found.append(NodeContacts(model, search.nodes, start, options))
+        assert isinstance(motion, SoftMotionOfStep)
+        motion.prepare(_touched(model, search.nodes))
+        found.append(NodeContacts(model, search.nodes, start, options, not found))
     if model.joint_names:
         memory = workspace.slot("joints", JointMemory)
         found.append(Joints(model, state, control, start, options, memory))
-    if search.nodes is None:
+    if not isinstance(motion, SoftMotionOfStep):
         return found
-    motion = motions.of(NODE)
-    assert isinstance(motion, SoftMotionOfStep)
-    motion.prepare(_touched(model, search.nodes))
     if len(model.soft.weld_node):
         found.append(Welds(model, start, options))
-    if any(cavity.volume is not None for cavity in model.soft.cavities):
+    if model.soft.cavities and any(cavity.volume is not None for cavity in model.soft.cavities):
         found.append(Cavities(model, motion, options))
     if motion.as_rows:
         found.append(Elements(model, motion))
@@ -120,7 +122,8 @@ def _touched(model: Model, contacts: Contacts) -> Bools:
     """Which free nodes (nf,) rows can touch: those of contacts, welds and cavities whose volume is given."""
     soft = model.soft
     filled = [each.triangles.ravel() for each in soft.cavities if each.volume is not None]
-    nodes = np.concatenate([contacts.node_a.ravel(), contacts.node_b.ravel(), soft.weld_node, *filled])
+    sides = [] if contacts.nodes is None else [contacts.nodes.node_a.ravel(), contacts.nodes.node_b.ravel()]
+    nodes = np.concatenate([*sides, soft.weld_node, *filled])
     block = soft.block[nodes[nodes >= 0]]
     touched = np.zeros(len(soft.free), dtype=np.bool_)
     touched[block[block >= 0]] = True

@@ -76,7 +76,7 @@ class StepSystem:
     def at_start(self, lam: Array | None = None) -> ContactProblem:
         """The problem with its rows where contacts were found; with lam (m,), forces of about that size turn."""
         problem = self._problem(self.motions.place, False)
-        return problem if lam is None else self._turned(problem, self.motions.place, lam)
+        return problem if lam is None or not self.held else self._turned(problem, self.motions.place, lam)
 
     def ahead(self, lam: Array | None = None) -> ContactProblem:
         """The problem with its rows where the velocities before the step would lead; contacts stay as they were found.
@@ -90,7 +90,7 @@ class StepSystem:
         """The problem with all rows at the configuration to which v (nv,) leads; see protocol.Relinearise."""
         place = self.motions.end(v)
         problem = self._problem(place, True)
-        return problem if lam is None else self._turned(problem, place, lam)
+        return problem if lam is None or not self.held else self._turned(problem, place, lam)
 
     def held_at(self, v: Array, lam: Array | None = None) -> ContactProblem:
         """The same with contacts as they were found."""
@@ -98,7 +98,7 @@ class StepSystem:
             place = self.motions.end(v)
             self.latest = v, place, self._problem(place, False)
         _, place, problem = self.latest
-        return problem if lam is None else self._turned(problem, place, lam)
+        return problem if lam is None or not self.held else self._turned(problem, place, lam)
 
     def _problem(self, place: Place, contacts_move: bool) -> ContactProblem:
         """The problem linearised at a place."""
@@ -175,11 +175,11 @@ class StepSystem:
         if rule.mean_velocities and solution.v_end is None:
             v_end = self.start + rule.gain * (solution.v - self.start)
             solution = replace(solution, v_end=self.motions.closing(solution.v, v_end))
-        q, v = self.motions.coordinates(solution.v, solution.v_end)
         kept = []
         for k, each in enumerate(self.constraints):
             if self.asked[k] or each.at_positions:
                 kept.append((each.kind, *each.remembered(solution.lam[self.rows[k]])))
+        q, v = self.motions.coordinates(solution.v, solution.v_end)
         after = state.following(self.options.dt, q, v, memory_of_parts(kept))
         if rule.settles != "nothing":
             after = self._settled(after, problem, solution)

@@ -30,7 +30,7 @@ def judged_together(problem: ContactProblem) -> Ints:
     A, J = problem.A, problem.J
     if A.is_dense and J.over_bodies:
         return np.arange(len(J.column_start) - 1, dtype=np.int32)
-    group = A.bodies(len(J.column_start) - 1)
+    group = problem.column_body
     if A.has_soft:
         return group
     particles = np.diff(J.column_start) == 3
@@ -42,21 +42,24 @@ def judged_together(problem: ContactProblem) -> Ints:
     size = np.diff(islands.column_start)  # 0 where rows touch nothing
     island[islands.column_order] = np.repeat(np.arange(islands.island_count, dtype=np.int32), size)
     # named by their first particle: a rigid body that they touch is judged apart
-    joined = np.flatnonzero(particles & (island >= 0))
+    group, joined = group.copy(), np.flatnonzero(particles & (island >= 0))
     first = np.full(islands.island_count, len(group), dtype=np.int32)
     np.minimum.at(first, island[joined], group[joined])
     group[joined] = first[island[joined]]
     return group
 
 
-def problem_islands(problem: ContactProblem) -> ProblemIslands:
-    """The islands of a problem; where only A^-1 is given, which may couple anything, one of all."""
+def problem_islands(problem: ContactProblem, group: Ints | None = None) -> ProblemIslands:
+    """The islands of a problem; where only A^-1 is given, which may couple anything, one of all.
+
+    ``group``: what ``judged_together`` says, where it is known.
+    """
     columns = len(problem.J.column_start) - 1
     if problem.A.is_given:
         one = np.zeros(problem.block_count, dtype=np.int32)
         return ProblemIslands(1, one, np.zeros(columns, dtype=np.int32))
     block, column = np.empty(problem.block_count, dtype=np.int32), np.empty(columns, dtype=np.int32)
-    count = _label(problem.islands, judged_together(problem), block, column)
+    count = _label(problem.islands, judged_together(problem) if group is None else group, block, column)
     return ProblemIslands(int(count), block, column)
 
 

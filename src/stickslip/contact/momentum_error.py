@@ -19,7 +19,7 @@ from typing import NamedTuple
 
 import numpy as np
 
-from stickslip.arrays import Array
+from stickslip.arrays import Array, Ints
 from stickslip.contact.islands import judged_together
 from stickslip.contact.problem import ContactProblem
 from stickslip.jit import kernel
@@ -39,8 +39,11 @@ class MomentumError(NamedTuple):
     """Largest error over the impulses on the same body, dimensionless."""
 
 
-def momentum_error(problem: ContactProblem, lam: Array, v: Array) -> MomentumError:
-    """Errors of momentum of impulses lam (m,) and velocities v (nv,)."""
+def momentum_error(problem: ContactProblem, lam: Array, v: Array, group: Ints | None = None) -> MomentumError:
+    """Errors of momentum of impulses lam (m,) and velocities v (nv,).
+
+    ``group``: what ``judged_together`` says, where it is known.
+    """
     J, momentum, A = problem.J, problem.momentum, problem.masses
     if A.is_dense and momentum.A.is_dense and momentum.missing is None and J.over_bodies:  # the common case
         stiff, inner, height = momentum.A.dense.data, problem.momentum_size, J.contact_height
@@ -50,8 +53,11 @@ def momentum_error(problem: ContactProblem, lam: Array, v: Array) -> MomentumErr
         gained, caused = v - problem.v_free, A.solve(impulse)
         error, size = float(length(gained - caused)), float(length(gained) + length(caused))
         return MomentumError(error, 0.0, error / size if size > 0.0 else 0.0)
-    group = judged_together(problem)
-    gained, held = momentum.gain(v), A.apply(v)
+    group = judged_together(problem) if group is None else group
+    if A is momentum.A and A.has_soft and momentum.missing is None:  # one walk through the matrix
+        gained, held = A.apply(np.stack([v - momentum.at, v]))
+    else:
+        gained, held = momentum.gain(v), A.apply(v)
     pushes = np.zeros(problem.unknown_count)
     _add_sizes(J, lam, pushes)
     groups = int(group.max(initial=-1)) + 1

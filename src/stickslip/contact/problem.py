@@ -32,6 +32,7 @@ from stickslip.linalg.block_rows import BlockRows
 from stickslip.linalg.dense_blocks import NOTHING
 from stickslip.linalg.inertia import Inertia
 from stickslip.linalg.islands import Islands, coupled_islands, find_islands
+from stickslip.linalg.soft_delassus import dense_delassus
 from stickslip.linalg.vectors import length
 from stickslip.workspace import Workspace
 
@@ -137,13 +138,22 @@ class ContactProblem:
         """v = v_free + A^-1 J^T lam."""
         momentum, A, J = self.momentum, self.A, self.J
         impulse = lam + 0.0 if J.is_identity else block_rows.apply_transpose(J, lam)
-        if momentum.missing is not None or A.has_soft:
+        if momentum.missing is not None:
             return momentum.moved(impulse)
+        if A.has_soft:
+            return momentum.at + A.solve(impulse)
         return momentum.at + (A.dense.solve(impulse) if A.given is None else A.given.solve(impulse))
 
     def constraint_velocity(self, v: Array) -> Array:
         """u = J v + bias."""
         return (v + 0.0 if self.J.is_identity else block_rows.apply(self.J, v)) + self.bias
+
+    def velocities(self, lam: Array) -> tuple[Array, Array]:
+        """v and u = J v + bias of impulses lam (m,)."""
+        v = self.velocity(lam)
+        if self.J.is_identity:
+            return v, (v + 0.0) + self.bias
+        return v, self.constraint_velocity(v)
 
     def law_velocity(self, lam: Array, u: Array) -> Array:
         """u (m,) with compliance lam added on the normals of contacts: the velocity that their law is about."""
@@ -162,7 +172,8 @@ class ContactProblem:
     def measured_like(self, condensed: ContactProblem) -> ContactProblem:
         """The same problem measured by diag W of its ``condensed`` form."""
         found = replace(self, scale=self.scale._replace(mobility=condensed.diagonal)).trusted()
-        found._knowing(self, "islands", "has_others", "before", "free_constraint_velocity", "contact_compliance")
+        found._knowing(self, "islands", "column_body", "has_others", "before", "free_constraint_velocity")
+        found._knowing(self, "contact_compliance")
         if self.measured_velocity is self.free_constraint_velocity:  # no row counts by the diagonal
             found._knowing(self, "measured_velocity", "free_speed")
         return found._knowing(condensed, "weight", "torsion_length", "law_weight")
@@ -230,9 +241,10 @@ class ContactProblem:
             return scale.speed
         if found is not None:
             return least_speed(found.size, found.moved, found.joined, scale.rounding)
-        joined = bool((self.laws.law != CONTACT).any())
-        moved = float(length(self.momentum.at if self._rough else self.v_free)) if joined else 0.0
-        return least_speed(float(length(self.measured_velocity)), moved, joined, scale.rounding)
+        size = float(length(self.measured_velocity))
+        if not (self.laws.law != CONTACT).any():
+            return size
+        return least_speed(size, float(length(self.momentum.at if self._rough else self.v_free)), True, scale.rounding)
 
     @cached_property
     def _measured(self) -> Measured | None:
@@ -256,9 +268,13 @@ class ContactProblem:
         if A.given is not None:
             return coupled_islands(J.row_start, A.given.indptr, A.given.indices)
         if A.has_soft:  # a soft body joins what touches its nodes
-            body = A.bodies(len(J.column_start) - 1)
-            return find_islands(J._replace(entry_column=body[J.entry_column]))
+            return find_islands(J._replace(entry_column=self.column_body[J.entry_column]))
         return find_islands(J)
+
+    @cached_property
+    def column_body(self) -> Ints:
+        """(columns,) column blocks of one soft body have the number of its first one, others their own."""
+        return self.A.bodies(len(self.J.column_start) - 1)
 
     @cached_property
     def island_speed(self) -> Array:
@@ -314,20 +330,27 @@ class ContactProblem:
 
         Only unknowns that rows touch take part ([han2023] sec. VI-A), and every solver can take it.
         """
-        if not self.A.has_soft:
+        A = self.A
+        if A.sparse is None:
             return self
-        W, used = self.A.dense_delassus(self.J, self.momentum.missing is None)
-        q, scale, islands, _ = self.free_constraint_velocity, self.with_speed(), self.islands, self.contact_compliance
-        J = block_rows.identity(self.J.row_start)
+        C = self.contact_compliance
+        W, used = dense_delassus(self.J, A.dense, A.sparse, self.momentum.missing is None)
+        q, J = self.free_constraint_velocity, block_rows.identity(self.J.row_start)
+        scale, islands = self.with_speed(), self.islands
         A = Inertia(NOTHING, given=given_inverse.from_dense(W, used))
         scale = scale._replace(momentum=None, masses=None, rounding=None, mobility=np.diagonal(W).copy())
         found = ContactProblem(
             Momentum(A, q), J, np.zeros(len(q)), self.laws, self.step, soft=True, keys=self.keys, scale=scale,
             workspace=self.workspace,
         ).trusted()  # fmt: skip
+        known = found.__dict__
         if np.diff(self.J.entry_start).all():  # columns are blocks, and what bodies join is coupled in W
-            found.__dict__["islands"] = islands._replace(column_start=islands.start, column_order=islands.order)
-        return found._knowing(self, "contact_compliance")
+            known["islands"] = islands._replace(column_start=islands.start, column_order=islands.order)
+            known["has_others"] = len(islands.start) > 2
+        # what everybody who solves it asks for first
+        known["contact_compliance"], known["free_constraint_velocity"] = C, q + 0.0
+        known["law_weight"] = found.weight if C is None else found.weight + C / 3.0
+        return found
 
     @cached_property
     def participating(self) -> Participating:

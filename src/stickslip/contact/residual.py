@@ -75,10 +75,9 @@ def island_residual(problem: ContactProblem, lam: Array, u: Array, islands: Prob
     """
     if problem.contact_compliance is not None:
         u = problem.law_velocity(lam, u)
-    q, speed = problem.measured_velocity, problem.free_speed
     return _worst_island(
-        problem.J, problem.laws, lam, u, problem.law_weight, problem.torsion_length, q, islands, problem.momentum.at,
-        speed, noise,
+        problem.J, problem.laws, lam, u, problem.law_weight, problem.torsion_length, problem.measured_velocity, islands,
+        problem.momentum.at, problem.free_speed, noise,
     )  # fmt: skip
 
 

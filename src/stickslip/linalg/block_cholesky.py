@@ -24,11 +24,12 @@ from stickslip.errors import DivergenceError, InputError
 from stickslip.linalg.elimination import Symbolic, analyse, with_last
 from stickslip.linalg.lapack import routines
 from stickslip.linalg.multifrontal import CACHED, SQUARED, factorise_panels
-from stickslip.linalg.storage import Storage
+from stickslip.linalg.storage import LARGE, Storage, storage_of
 from stickslip.linalg.threads import one_blas_thread
 from stickslip.linalg.triangular import extend_upwards, gather_squares, solve_lower, solve_upper
+from stickslip.workspace import Workspace
 
-__all__ = ["Factor", "analyse", "extended", "factorise", "forward", "schur", "solve", "with_last"]
+__all__ = ["Factor", "analyse", "extended", "factorise", "forward", "inverse_product", "schur", "solve", "with_last"]
 
 
 @dataclass(eq=False)
@@ -42,6 +43,14 @@ class Factor:
     """squares of panels before they were factorised, for the Schur complement"""
     failed: int = -1
     """the node at whose pivot the matrix turned out not to be positive definite, or -1"""
+    positive: bool = True
+    """whether the matrix was positive definite"""
+
+
+@dataclass(eq=False)
+class StoredFactor(Factor):
+    """L of a large matrix."""
+
     storage: Storage | None = None
     """where the panels came from and go to"""
 
@@ -49,34 +58,39 @@ class Factor:
         if self.__dict__.get("storage") is not None and sys is not None and not sys.is_finalizing():
             self.__dict__["storage"].give_back([self.__dict__.pop("values")])
 
-    @property
-    def positive(self) -> bool:
-        """Whether the matrix was positive definite."""
-        return self.failed < 0
 
-
-def factorise(symbolic: Symbolic, data: Array, reuse: Factor | None = None, storage: Storage | None = None) -> Factor:
+def factorise(
+    symbolic: Symbolic, data: Array, reuse: Factor | None = None, workspace: Workspace | None = None
+) -> Factor:
     """L of the matrix with the blocks ``data`` (nnzb, 3, 3), symmetric, in the order of the pattern.
 
     ``reuse``: a factor of the same pattern that is needed no longer; its storage is overwritten and returned, which
-    saves the time of the operating system for fresh memory; ``storage`` does so for factors of any pattern.
+    saves the time of the operating system for fresh memory; what waits in a ``workspace`` does so for large factors of
+    any pattern.
     ``Factor.positive`` is False where a pivot is not positive.
     """
     if data.shape != (symbolic.entry_count, 3, 3):
         raise InputError(f"data has the shape {data.shape}; the pattern needs {(symbolic.entry_count, 3, 3)}")
     if reuse is not None and reuse.symbolic is not symbolic:
         raise InputError("reuse is a factor of another pattern")
-    from_where = storage or Storage()
-    factor = reuse or Factor(
-        symbolic, from_where.take(symbolic.value_count), np.empty(symbolic.sizes.kept), storage=storage
-    )
+    sizes, values = symbolic.sizes, symbolic.value_count
+    storage = None
+    if workspace is not None and max(values, sizes.work) >= LARGE:
+        storage = storage_of(workspace)
+    if reuse is not None:
+        factor = reuse
+    elif storage is None:
+        factor = Factor(symbolic, np.empty(values), np.empty(sizes.kept))
+    else:
+        factor = StoredFactor(symbolic, storage.take(values), np.empty(sizes.kept), storage=storage)
     flat = np.ascontiguousarray(data, np.float64).reshape(-1)
-    work = [from_where.take(symbolic.sizes.work)]
-    sizes = symbolic.sizes
+    work = [np.empty(sizes.work) if storage is None else storage.take(sizes.work)]
     with _blas(sizes.largest_panel > CACHED or sizes.largest_below > SQUARED):
         column = factorise_panels(symbolic.panels, flat, routines(), work[0], factor.kept, factor.values)
-    from_where.give_back(work)
-    factor.failed = int(symbolic.order[column]) if column >= 0 else -1
+    if storage is not None:
+        storage.give_back(work)
+    factor.positive = bool(column < 0)
+    factor.failed = -1 if factor.positive else int(symbolic.order[column])
     return factor
 
 
@@ -104,6 +118,17 @@ def forward(factor: Factor, b: Array) -> Array:
     with _blas(columns > 1):
         solve_lower(factor.symbolic.panels, factor.values, routines(), columns, work, x)
     return x.reshape(b.shape)
+
+
+def inverse_product(factor: Factor, B: Array) -> Array:
+    """B^T A^-1 B (k, k) for B (3 n, k): Y^T Y with Y as of :func:`forward`."""
+    x, columns = _permuted(factor, B)
+    work = np.empty(columns * factor.symbolic.sizes.rows_below)
+    with one_blas_thread():
+        if B.size:
+            solve_lower(factor.symbolic.panels, factor.values, routines(), columns, work, x)
+        Y = x.reshape(B.shape)
+        return np.asarray(Y.T @ Y)
 
 
 def schur(factor: Factor) -> Array:

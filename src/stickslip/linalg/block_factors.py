@@ -5,7 +5,8 @@ Two libraries make them: ours (``own``) and MKL PARDISO (``mkl``, the extra of t
 
 from __future__ import annotations
 
-from functools import cached_property
+from collections.abc import Callable
+from functools import cached_property, partial
 from types import ModuleType
 
 import numpy as np
@@ -18,10 +19,10 @@ from stickslip.linalg import block_cholesky, pardiso
 from stickslip.linalg.block_matrix import BlockPattern
 from stickslip.linalg.elimination import Symbolic
 from stickslip.linalg.pardiso import PardisoSymbolic
-from stickslip.linalg.storage import Storage
+from stickslip.workspace import Workspace
 
 BACKENDS: dict[str, ModuleType] = {"own": block_cholesky, "mkl": pardiso}
-"""Who factorises: modules with analyse, with_last, factorise, solve, schur, extended."""
+"""Who factorises: modules with analyse, with_last, factorise, solve, inverse_product, schur, extended."""
 Plan = Symbolic | PardisoSymbolic
 """The half of a factorisation that depends on the pattern alone."""
 
@@ -41,25 +42,18 @@ def choose_backend(name: str) -> None:
 class BlockFactors:
     """A factorised matrix of n block rows."""
 
-    def __init__(self, plan: Plan, data: Array, storage: Storage | None = None) -> None:
+    def __init__(self, plan: Plan, data: Array, workspace: Workspace | None = None) -> None:
         self.backend = _backend_of(plan)
-        self.factor = self.backend.factorise(plan, data, None, storage)
+        self.factor = self.backend.factorise(plan, data, None, workspace)
         if not self.factor.positive:
             raise DivergenceError(
                 f"soft body: the matrix of a step is not positive definite at free node {self.factor.failed}; a "
                 "shorter step would help; or is a force, a pressure or a stiffness without bound?"
             )
-
-    def solve(self, b: Array) -> Array:
+        self.solve: Callable[[Array], Array] = partial(self.backend.solve, self.factor)
         """x with matrix x = b; b (3 n,) or (3 n, k)."""
-        return self.backend.solve(self.factor, b)
-
-    def inverse_product(self, B: Array) -> Array:
-        """B^T matrix^-1 B (k, k) for B (3 n, k): Y^T Y with Y = L^-1 P B, where L can be had."""
-        if self.backend is not block_cholesky:
-            return np.asarray(B.T @ self.solve(B))
-        Y = block_cholesky.forward(self.factor, B)
-        return np.asarray(Y.T @ Y)
+        self.inverse_product: Callable[[Array], Array] = partial(self.backend.inverse_product, self.factor)
+        """B^T matrix^-1 B (k, k) for B (3 n, k)."""
 
     @cached_property
     def schur(self) -> Array:

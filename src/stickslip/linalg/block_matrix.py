@@ -59,13 +59,6 @@ def places_of(pattern: BlockPattern, groups: NDArray[np.integer]) -> Ints:
     return places
 
 
-def product(pattern: BlockPattern, data: Array, x: Array) -> Array:
-    """Matrix (blocks data (nnzb, 3, 3)) times x (3 n,)."""
-    y = np.empty_like(x)
-    _product(pattern.indptr, pattern.indices, data, x.reshape(-1, 3), y.reshape(-1, 3))
-    return y
-
-
 def to_csr(pattern: BlockPattern, data: Array) -> csr_array:
     """The matrix (3 n, 3 n) for SciPy."""
     from scipy.sparse import bsr_array, csr_array
@@ -94,16 +87,3 @@ def _places(indptr, indices, groups, places_out):
                             high = middle
                     place = low
                 places_out[e, width * i + j] = place
-
-
-@kernel
-def _product(indptr, indices, data, x, y_out):
-    """y_out = matrix x over block rows."""
-    for i in range(indptr.shape[0] - 1):
-        a, b, c = 0.0, 0.0, 0.0
-        for k in range(indptr[i], indptr[i + 1]):
-            m, f = data[k], x[indices[k]]
-            a += m[0, 0] * f[0] + m[0, 1] * f[1] + m[0, 2] * f[2]
-            b += m[1, 0] * f[0] + m[1, 1] * f[1] + m[1, 2] * f[2]
-            c += m[2, 0] * f[0] + m[2, 1] * f[1] + m[2, 2] * f[2]
-        y_out[i, 0], y_out[i, 1], y_out[i, 2] = a, b, c

@@ -91,16 +91,17 @@ class Inertia:
         return x
 
     def apply(self, v: Array) -> Array:
-        """A v; an InputError where only the inverse is known."""
+        """A v; an InputError where only the inverse is known. With soft bodies v may be rows (k, nv)."""
         if self.given is not None:
             self.require_blocks("products with A = W^-1 do not exist")
         dense = self.dense
         if self.sparse is None:
             return product(dense, dense.data, v)
-        f, n = np.empty(len(v)), int(dense.start[-1])
+        f, n = np.empty(v.shape), int(dense.start[-1])
         if n:
-            f[:n] = product(dense, dense.data, v[:n])
-        f[n:] = self.sparse.apply(v[n:])
+            for row, to in zip(np.atleast_2d(v), np.atleast_2d(f), strict=True):
+                to[:n] = product(dense, dense.data, row[:n])
+        f[..., n:] = self.sparse.apply(v[..., n:])
         return f
 
     def require_blocks(self, otherwise: str) -> None:

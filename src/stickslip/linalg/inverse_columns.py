@@ -13,7 +13,6 @@ from stickslip.arrays import Array
 from stickslip.jit import kernel
 from stickslip.linalg.block_cholesky import Factor
 from stickslip.linalg.block_rows import BlockRows, summed
-from stickslip.linalg.elimination import Symbolic
 from stickslip.linalg.lapack import routines
 from stickslip.linalg.threads import one_blas_thread
 from stickslip.linalg.triangular import solve_lower, solve_upper
@@ -23,11 +22,6 @@ GROUP = 128
 
 TILE = 32
 """Rows and columns of the tiles in which W is mirrored."""
-
-
-def inverse_columns_work(symbolic: Symbolic, columns: int) -> float:
-    """Multiplications and additions, about, for so many columns."""
-    return 2.0 * symbolic.factor_entries * columns
 
 
 def inverse_columns(factor: Factor, B: BlockRows) -> Array:

@@ -84,3 +84,18 @@ def determinant(a):
 def matrix_of_columns(a, b, c):
     """The matrix with columns a, b, c."""
     return a[0], b[0], c[0], a[1], b[1], c[1], a[2], b[2], c[2]
+
+
+@inner_kernel
+def load_mat(a, i):
+    """Row i of an (n, 9) array."""
+    r = a[i]
+    return r[0], r[1], r[2], r[3], r[4], r[5], r[6], r[7], r[8]
+
+
+@inner_kernel
+def store_mat(a_out, i, m):
+    """Write m into row i of an (n, 9) array."""
+    a_out[i, 0], a_out[i, 1], a_out[i, 2] = m[0], m[1], m[2]
+    a_out[i, 3], a_out[i, 4], a_out[i, 5] = m[3], m[4], m[5]
+    a_out[i, 6], a_out[i, 7], a_out[i, 8] = m[6], m[7], m[8]

@@ -19,7 +19,8 @@ import numpy as np
 from stickslip.arrays import Array, Ints, LongInts
 from stickslip.errors import DivergenceError, InputError, MissingDependencyError
 from stickslip.jit import kernel
-from stickslip.linalg.storage import Storage
+from stickslip.linalg.threads import one_blas_thread
+from stickslip.workspace import Workspace
 
 ANALYSE, FACTORISE, SOLVE, FORWARD, BACKWARD, RELEASE = 11, 22, 33, 331, 333, -1
 """Phases."""
@@ -121,11 +122,11 @@ def with_last(symbolic: PardisoSymbolic, indptr: Ints, indices: Ints, last: Ints
 
 
 def factorise(
-    symbolic: PardisoSymbolic, data: Array, reuse: PardisoFactor | None = None, storage: Storage | None = None
+    symbolic: PardisoSymbolic, data: Array, reuse: PardisoFactor | None = None, workspace: Workspace | None = None
 ) -> PardisoFactor:
     """The factor of the matrix with the blocks ``data`` (nnzb, 3, 3); ``reuse`` is overwritten and returned.
 
-    ``storage`` is of no use here: PARDISO keeps its factors itself.
+    ``workspace`` is of no use here: PARDISO keeps its factors itself.
     """
     if data.shape != (symbolic.entry_count, 3, 3):
         raise InputError(f"data has the shape {data.shape}; the pattern needs {(symbolic.entry_count, 3, 3)}")
@@ -159,6 +160,12 @@ def solve(factor: PardisoFactor, b: Array) -> Array:
     middle[..., unknowns] = cho_solve((np.linalg.cholesky(factor.complement), True), x[..., unknowns].T).T
     _check(symbolic.call(BACKWARD, factor.values, middle, x))
     return x.T
+
+
+def inverse_product(factor: PardisoFactor, B: Array) -> Array:
+    """B^T A^-1 B (k, k) for B (3 n, k)."""
+    with one_blas_thread():
+        return np.asarray(B.T @ solve(factor, B))
 
 
 def schur(factor: PardisoFactor) -> Array:

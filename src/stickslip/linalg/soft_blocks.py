@@ -9,10 +9,9 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from stickslip.arrays import Array, Bools
-from stickslip.linalg import block_matrix
+from stickslip.jit import kernel
 from stickslip.linalg.block_factors import BlockFactors, Plan, eliminated, ending_with
 from stickslip.linalg.block_matrix import BlockPattern
-from stickslip.linalg.storage import storage_of
 from stickslip.workspace import Same, Workspace
 
 REMEMBERED = 16
@@ -57,11 +56,11 @@ def parts_ending_with(
 
     The factorisation then passes the Schur complement on them ([han2023] sec. VI-B).
     """
-    known, most = workspace or Workspace(), REMEMBERED * len(parts)
-    return tuple(
-        part._replace(plan=plan_ending_with(part, touched[part.first : part.first + part.pattern.size], known, most))
-        for part in parts
-    )
+    known, most, found = workspace or Workspace(), REMEMBERED * len(parts), []
+    for part in parts:
+        own = touched[part.first : part.first + len(part.pattern.diagonal)]
+        found.append(part._replace(plan=plan_ending_with(part, own, known, most)))
+    return tuple(found)
 
 
 def plan_ending_with(part: SoftPart, touched: Bools, workspace: Workspace, most: int = REMEMBERED) -> Plan:
@@ -112,7 +111,7 @@ class SparseBlocks:
 
     def factorised(self, part: SoftPart, plan: Plan) -> BlockFactors:
         """The factorisation of one soft body by a plan, made anew."""
-        return BlockFactors(plan, self.blocks(part), storage_of(self.workspace))
+        return BlockFactors(plan, self.blocks(part), self.workspace)
 
     def plan_ending_with(self, part: SoftPart, touched: Bools) -> Plan:
         """The plan of a part for these last rows (n,)."""
@@ -124,12 +123,18 @@ class SparseBlocks:
 
     def solve(self, f: Array, x_out: Array) -> None:
         """x_out = A^-1 f; a body's factors are made and used while they are in the cache."""
-        for part, factors in zip(self.parts, self.factors, strict=True):
-            x_out[part.rows] = factors.solve(f[part.rows])
+        made = self.made
+        for k, part in enumerate(self.parts):
+            rows = part.rows
+            if k == len(made):
+                made.append(self.factorised(part, part.plan))
+            x_out[rows] = made[k].solve(f[rows])
 
     def apply(self, v: Array) -> Array:
-        """A v."""
-        return block_matrix.product(self.pattern, self.data, v)
+        """A v, for v (3 nf,) or for each row of v (k, 3 nf)."""
+        f, shape = np.empty(v.shape), (1 if v.ndim == 1 else len(v), len(self.pattern.diagonal), 3)
+        _product(self.pattern.indptr, self.pattern.indices, self.data, v.reshape(shape), f.reshape(shape))
+        return f
 
     def planned(self, parts: tuple[SoftPart, ...]) -> SparseBlocks:
         """The same with other orders of elimination; these blocks themselves where they are the same ones."""
@@ -153,3 +158,17 @@ NO_NODES = SparseBlocks(
     (), np.zeros((0, 3, 3)), BlockPattern(np.zeros(1, np.int32), np.zeros(0, np.int32), np.zeros(0, np.int32))
 )
 """Nothing soft."""
+
+
+@kernel
+def _product(indptr, indices, data, x, y_out):
+    """y_out = matrix x over block rows, for all vectors (k, n, 3) in one walk through the matrix."""
+    for i in range(indptr.shape[0] - 1):
+        for r in range(x.shape[0]):
+            a, b, c = 0.0, 0.0, 0.0
+            for k in range(indptr[i], indptr[i + 1]):
+                m, f = data[k], x[r, indices[k]]
+                a += m[0, 0] * f[0] + m[0, 1] * f[1] + m[0, 2] * f[2]
+                b += m[1, 0] * f[0] + m[1, 1] * f[1] + m[1, 2] * f[2]
+                c += m[2, 0] * f[0] + m[2, 1] * f[1] + m[2, 2] * f[2]
+            y_out[r, i, 0], y_out[r, i, 1], y_out[r, i, 2] = a, b, c

@@ -19,9 +19,8 @@ from stickslip.linalg.block_factors import BlockFactors, Plan
 from stickslip.linalg.block_rows import BlockRows, rows_of, summed
 from stickslip.linalg.dense_blocks import DenseBlocks
 from stickslip.linalg.elimination import Symbolic
-from stickslip.linalg.inverse_columns import inverse_columns, inverse_columns_work
+from stickslip.linalg.inverse_columns import inverse_columns
 from stickslip.linalg.soft_blocks import SoftPart, SparseBlocks
-from stickslip.linalg.threads import one_blas_thread
 
 SLOWER = 2.0
 """Time of an operation in a substitution over that in a product of large dense matrices, an estimate: 1 to 2."""
@@ -43,35 +42,34 @@ def dense_delassus(J: BlockRows, dense: DenseBlocks, A: SparseBlocks, factorised
         bounds = np.searchsorted(column, np.arange(rigid + 1)).astype(np.int32)
         _add_rigid(J, order, owner, bounds, dense.data_start, dense.inverse, W, meet)
     height = np.diff(J.row_start)
-    with one_blas_thread():
-        for k, part in enumerate(A.parts):
-            first, size = rigid + part.first, len(part.pattern.diagonal)
-            low, high = np.searchsorted(column, (first, first + size))
-            if low == high:
-                continue
-            entries = order[low:high]
-            touched = np.zeros(blocks, dtype=np.bool_)
-            touched[owner[entries]] = True
-            own, used = np.flatnonzero(touched), touched * height
-            whole = len(own) == blocks
-            nodes = np.zeros(size, dtype=np.bool_)
-            nodes[column[low:high] - first] = True
-            plan = _best_plan(A, part, nodes, int(used.sum()), factorised)
-            factors = _factors(A, k, plan)
-            if isinstance(plan, Symbolic) and not len(plan.last):
-                found = inverse_columns(factors.factor, _rows_over(J, np.sort(entries), owner, own, first))
-            else:
-                place: Ints = (np.cumsum(used) - used).astype(np.int32)
-                B = np.zeros((3 * size, int(used.sum())))
-                _columns_of(J, entries, owner, place, first, B)
-                found = factors.inverse_product(B)
-            if whole:
-                W += found
-                meet[:] = True
-            else:
-                rows = rows_of(J, own.astype(np.int32))
-                W[np.ix_(rows, rows)] += found
-                meet[np.ix_(own, own)] = True
+    for k, part in enumerate(A.parts):
+        first, size = rigid + part.first, len(part.pattern.diagonal)
+        low, high = np.searchsorted(column, (first, first + size))
+        if low == high:
+            continue
+        entries = order[low:high]
+        touched = np.zeros(blocks, dtype=np.bool_)
+        touched[owner[entries]] = True
+        own, used = np.flatnonzero(touched), touched * height
+        whole = len(own) == blocks
+        nodes = np.zeros(size, dtype=np.bool_)
+        nodes[column[low:high] - first] = True
+        plan = _best_plan(A, part, nodes, int(used.sum()), factorised)
+        factors = _factors(A, k, plan)
+        if isinstance(plan, Symbolic) and not len(plan.last):
+            found = inverse_columns(factors.factor, _rows_over(J, np.sort(entries), owner, own, first))
+        else:
+            place: Ints = (np.cumsum(used) - used).astype(np.int32)
+            B = np.zeros((3 * size, int(used.sum())))
+            _columns_of(J, entries, owner, place, first, B)
+            found = factors.inverse_product(B)
+        if whole:
+            W += found
+            meet[:] = True
+        else:
+            rows = rows_of(J, own.astype(np.int32))
+            W[np.ix_(rows, rows)] += found
+            meet[np.ix_(own, own)] = True
     if meet.all():
         return W, np.ones((count, count), dtype=np.bool_)
     block = np.repeat(np.arange(blocks), height)
@@ -106,7 +104,8 @@ def _best_plan(A: SparseBlocks, part: SoftPart, nodes: Bools, rows: int, factori
     size = 3.0 * len(last.last)
     by_free = 0.0 if factorised and part.plan is free else free.operations
     by_last = 0.0 if factorised and part.plan is last else last.operations
-    substitution = SLOWER * inverse_columns_work(free, rows) + by_free
+    # each column goes through all entries of the factor, upwards and down again
+    substitution = SLOWER * 2.0 * free.factor_entries * rows + by_free
     products = size * rows * (size + rows) + by_last
     return free if substitution < products else last
 
@@ -121,8 +120,9 @@ def _plan(A: SparseBlocks, part: SoftPart, nodes: Bools) -> Plan:
 
 def _factors(A: SparseBlocks, k: int, plan: Plan) -> BlockFactors:
     """Factors of the k-th soft body by this plan: those that A keeps, where it is their plan."""
-    part = A.parts[k]
-    return next(islice(A.factors, k, None)) if part.plan is plan else A.factorised(part, plan)
+    if A.parts[k].plan is not plan:
+        return A.factorised(A.parts[k], plan)
+    return A.made[k] if k < len(A.made) else next(islice(A.factors, k, None))
 
 
 def _rows_over(J: BlockRows, entries: Ints, owner: Ints, own: NDArray[np.intp], first: int) -> BlockRows:

@@ -7,7 +7,7 @@ polar rotation R = U V^T is a rotation for inverted matrices too, and F = R S wi
 from math import sqrt
 
 from stickslip.jit import inner_kernel, kernel
-from stickslip.linalg.mat3 import IDENTITY, cofactors, mat_dot, mat_mat_t, matrix_of_columns
+from stickslip.linalg.mat3 import IDENTITY, cofactors, load_mat, mat_dot, mat_mat_t, matrix_of_columns, store_mat
 from stickslip.linalg.vec3 import axpy, cross, dot, mat_vec, neg, norm, scale, tangents
 from stickslip.tolerances import ORTHOGONAL_SQUARED
 
@@ -113,6 +113,14 @@ def polar_rotation(f):
         a = 0.5
         b = 0.5 / (x[0] * c[0] + x[1] * c[1] + x[2] * c[2])
     return x
+
+
+@kernel
+def polar_rotations(F, wanted, R_out):
+    """Rotations (n, 9) nearest to the matrices F (n, 9), where they are wanted (n,); other rows are not written."""
+    for i in range(F.shape[0]):
+        if wanted[i]:
+            store_mat(R_out, i, polar_rotation(load_mat(F, i)))
 
 
 @kernel

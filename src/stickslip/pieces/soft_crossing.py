@@ -27,7 +27,7 @@ def crossed(model: Model, before: State, after: State) -> Bools:
     What it was in already at the start is allowed.
     """
     tables, soft = model.shape_points, model.soft
-    found = np.zeros(model.body_count + soft.count, dtype=bool)
+    found = np.zeros(model.body_count + len(soft.names), dtype=bool)
     nodes = soft.surface.nodes
     start, end = before.node_position[nodes], after.node_position[nodes]
     if not len(model.shape_body) or _longest(model, start, end, before, after) <= SHARE * tables.thinnest:

@@ -76,6 +76,16 @@ class Stage(NamedTuple):
     """Whether it starts from zero: the impulses so far may have led astray."""
 
 
+TRIALS = (50, 100)
+"""Sweeps of the first trial: with many redundant rows, and without."""
+BEGINNINGS = (
+    Stage(ProxGaussSeidel, 2000),
+    Stage(ProximalPoint, CHAIN_TRIAL),
+    *(Stage(sweeps, trial) for sweeps in (ProxGaussSeidel, NonsmoothGaussSeidel) for trial in (*TRIALS, JOINT_TRIAL)),
+)
+"""The stages that plans begin with."""
+
+
 @dataclass(frozen=True)
 class Automatic(Iterative):
     """Chooses a method by structure and switches when it stalls."""
@@ -103,14 +113,13 @@ class Automatic(Iterative):
         if not problem.block_count:
             return Solution(problem.v_free.copy(), np.zeros(0), "converged", 0, np.zeros((0, 2)))
         sweeps = self._sweeps
-        first = sweeps.first_sweeps(problem, warm)
+        first = sweeps.first_sweeps(problem, warm) if problem.A.is_dense else None
         if first is not None and first.all_solved:
             return first.solution(problem, sweeps.name, started)
-        clock = Clock(self.max_seconds, started)
         if not problem.has_others:
-            return self._by_plan(problem, warm, clock, first)
+            return self._by_plan(problem, warm, started, first)
         return apart(
-            problem, first, warm, lambda part, start, begun: self._by_plan(part, start, clock, begun), sweeps.name
+            problem, first, warm, lambda part, start, begun: self._by_plan(part, start, started, begun), sweeps.name
         )
 
     @cached_property
@@ -129,13 +138,22 @@ class Automatic(Iterative):
             tolerance=self.tolerance, criterion=self.criterion, max_iterations=budget, max_seconds=seconds, **own
         )
 
+    @cached_property
+    def _beginnings(self) -> dict[Stage, Iterative]:
+        """The methods that plans begin with, where time is not limited: made once, not in every step."""
+        endless = Clock(inf)
+        return {
+            stage: self._solver(stage.method, min(stage.budget, self.max_iterations), endless) for stage in BEGINNINGS
+        }
+
     def _by_plan(
-        self, problem: ContactProblem, warm: Array | None, clock: Clock, first: FirstSweeps | None
+        self, problem: ContactProblem, warm: Array | None, started: float, first: FirstSweeps | None
     ) -> Solution:
         """Solve a problem of one island, or of several as if they were one, by the methods of a plan in turn.
 
-        Sweeps go on after the ``first`` ones.
+        Time runs since ``started``; sweeps go on after the ``first`` ones.
         """
+        clock = Clock(self.max_seconds, started)
         if first is None and self.criterion == "scaled" and problem.A.is_dense:
             joints_alone = solve_joints(problem, warm, self.tolerance, self.max_iterations)
             if joints_alone is not None:
@@ -151,13 +169,15 @@ class Automatic(Iterative):
         methods: list[str] = []
         iterations, rollbacks = 0, 0
         status: Status = "converged" if best <= self.tolerance else "max-iterations"
-        for method, budget, afresh in plan(structure(problem)) if problem.block_count else ():
-            on_track = True
+        for stage in plan(structure(problem)) if problem.block_count else ():
+            (method, budget, afresh), on_track = stage, True
             # even impulses that are good enough get one iteration: small errors would pile up from step to step
             while (best > self.tolerance or not methods) and on_track and iterations < self.max_iterations:
                 if clock.limit < inf and clock.is_up:
                     break
-                solver = self._solver(method, min(budget, self.max_iterations - iterations), clock)
+                solver = self._beginnings.get(stage) if not methods and clock.limit == inf else None
+                if solver is None:
+                    solver = self._solver(method, min(budget, self.max_iterations - iterations), clock)
                 start = None if afresh else lam
                 # what sweeps begin with was looked at island by island before
                 if isinstance(solver, ProxGaussSeidel):
@@ -169,7 +189,7 @@ class Automatic(Iterative):
                 if not found.is_judged:
                     found = judged(solver, problem, found)
                 reached = found.residual
-                on_track = _arrives(found.history, self.tolerance)
+                on_track = reached > self.tolerance and _arrives(found.history, self.tolerance)
                 if not methods or methods[-1] != method.name:
                     methods.append(method.name)
                 history.append(found.history + [[iterations, 0.0]] if len(found.history) else np.zeros((0, 2)))
@@ -191,7 +211,7 @@ class Automatic(Iterative):
             status = "max-seconds"
         if u is None and first is not None:
             v = problem.velocity(lam)
-        timings["choose"] = clock.used - sum(timings.values())
+        timings["choose"] = time.perf_counter() - started - sum(timings.values())
         joined = np.concatenate(history)
         return Solution(
             v, lam, status, iterations, joined, timings, rollbacks, " > ".join(methods),
@@ -244,8 +264,8 @@ def plan(found: Structure) -> tuple[Stage, ...]:
     # W that is given is there already, however full it is
     dense = found.rigid and found.delassus_blocks > MOST_DELASSUS_BLOCKS
     if not found.isotropic or dense or found.rows > most_rows:
-        return (Stage(ProxGaussSeidel, 2000),)
-    trial = 50 if found.redundant >= HYPERSTATIC else 100
+        return BEGINNINGS[:1]
+    trial = TRIALS[0] if found.redundant >= HYPERSTATIC else TRIALS[1]
     if found.joint_rows:
         trial = JOINT_TRIAL
     sweeps: type[Iterative] = ProxGaussSeidel if found.rigid else NonsmoothGaussSeidel

@@ -95,8 +95,8 @@ class Iterative:
         lam, v = np.zeros(problem.row_count), problem.v_free.copy()
         value = self.residual(problem, lam, problem.free_constraint_velocity)
         if warm is not None and np.isfinite(warm).all():
-            v_warm = problem.velocity(warm)
-            value_warm = self.residual(problem, warm, problem.constraint_velocity(v_warm))
+            v_warm, u_warm = problem.velocities(warm)
+            value_warm = self.residual(problem, warm, u_warm)
             if value_warm <= MOST_WORSENING * value:
                 return np.array(warm, dtype=np.float64), v_warm, value_warm
         return lam, v, value
@@ -151,8 +151,7 @@ class ConvergenceMonitor:
 
     def look(self, lam: Array, iterations: int) -> None:
         """Take the residual of lam (m,) after so many iterations."""
-        v = self.problem.velocity(lam)
-        u = self.problem.constraint_velocity(v)
+        v, u = self.problem.velocities(lam)
         self.looked = v, u, self.solver.residual(self.problem, lam, u)
         self.note(lam, self.looked[2], iterations)
 

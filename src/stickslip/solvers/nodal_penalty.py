@@ -16,7 +16,6 @@ from stickslip.errors import DivergenceError, InputError
 from stickslip.jit import kernel
 from stickslip.linalg import block_cholesky
 from stickslip.linalg.elimination import Symbolic
-from stickslip.linalg.storage import storage_of
 
 Solve = Callable[[Array], Array]
 
@@ -60,7 +59,7 @@ class Penalised:
         _put_rigid(self.rigid.data.reshape(-1, 6, 6), indptr, indices, data)
         _put_soft(2 * count, pattern.indptr, pattern.indices, nodes.data, indptr, indices, data)
         _add(J, R, first, indptr, indices, data)
-        factor = block_cholesky.factorise(symbolic, data, None, storage_of(self.problem.workspace))
+        factor = block_cholesky.factorise(symbolic, data, None, self.problem.workspace)
         if not factor.positive:
             raise DivergenceError("solver admm: A + J^T R J is not positive definite; a shorter step would help")
         return lambda b: block_cholesky.solve(factor, b)

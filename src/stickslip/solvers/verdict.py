@@ -57,11 +57,12 @@ def judged(solver: Solver, problem: ContactProblem, solution: Solution) -> Solut
         return solution
     u = at.constraint_velocity(solution.v) if solution.u is None else solution.u
     own, takes = solution.residual, solver.takes
+    is_exact = _is_exact(takes)
     if isnan(own):
         own = solver.residual(at, solution.lam, u)
         if takes.factors != "prepared" and not at.A.is_given:
             own = max(own, momentum_error(at, solution.lam, solution.v).share)
-    exact = own if _is_exact(takes) else scaled_residual(at, solution.lam, u)
+    exact = own if is_exact else scaled_residual(at, solution.lam, u)
     return replace(solution, u=u, residual=own, exact_residual=exact)
 
 

@@ -18,7 +18,7 @@ from stickslip.bodies.rigid.advance import advance
 from stickslip.bodies.rigid.layout import scatter
 from stickslip.bodies.rigid.momentum import mass_blocks
 from stickslip.bodies.soft.kind import SoftMotionOfStep
-from stickslip.collision.contacts import Contacts
+from stickslip.collision.contacts import NONE, Contacts
 from stickslip.constraints.contacts import FrameContacts, NodeContacts
 from stickslip.constraints.joints import Joints
 from stickslip.constraints.system import StepSystem
@@ -100,11 +100,11 @@ def take_substeps(system: StepSystem, count: int, clock: Clock) -> SubstepResult
 def _parts_of(system: StepSystem) -> Substepped:
     """The parts of a step by what they are."""
     found = {type(each): each for each in system.constraints}
-    first, nodes, joints = found[FrameContacts], found.get(NodeContacts), found.get(Joints)
-    assert isinstance(first, FrameContacts)
+    frames, nodes, joints = found.get(FrameContacts), found.get(NodeContacts), found.get(Joints)
     soft = system.motions.of(NODE) if system.model.soft.count else None
     return Substepped(
-        system, system.motions.place, first.contacts, joints if isinstance(joints, Joints) else None,
+        system, system.motions.place, frames.contacts if isinstance(frames, FrameContacts) else NONE,
+        joints if isinstance(joints, Joints) else None,
         soft if isinstance(soft, SoftMotionOfStep) else None,
         nodes.contacts if isinstance(nodes, NodeContacts) else None,
     )  # fmt: skip

@@ -5,7 +5,7 @@ With the gradient g_i [1/m] of the shape function of node i, F = sum x_i g_i^T, 
     f_i = -V P g_i,   K_ij = V g_i : d^2 Psi/dF^2 : g_j.
 
 No 9x9 tensor is formed. In the principal frame, with g turned by V^T and the nodes by U^T, the Hessian has 15 entries
-(bodies/soft/elastic_models.py); with a given rotation R, and g turned by R,
+(bodies/soft/isotropic_models.py); with a given rotation R, and g turned by R,
 
     K_ij = V (lam g_i g_j^T + mu g_j g_i^T + mu (g_i . g_j) I)                           ([han2023] eq. 7 and appendix).
 
@@ -18,18 +18,17 @@ from __future__ import annotations
 import numpy as np
 
 from stickslip.arrays import Array
-from stickslip.bodies.soft.elastic_models import (
-    NO_TWIST,
-    corotational_twist,
+from stickslip.bodies.soft.isotropic_models import (
+    corotational,
+    flips_and_twists,
     invariant_derivatives,
     principal_hessian,
     principal_product,
     principal_stress,
-    rotated_linear,
 )
 from stickslip.jit import inner_kernel, kernel, parallel_kernel, prange, thread_count
-from stickslip.linalg.mat3 import IDENTITY, mat_axpy, mat_mat, mat_mat_t, mat_scale, mat_t_mat
-from stickslip.linalg.svd3 import polar_rotation, svd3
+from stickslip.linalg.mat3 import IDENTITY, load_mat, mat_axpy, mat_mat, mat_mat_t, mat_scale, mat_t_mat, store_mat
+from stickslip.linalg.svd3 import polar_rotation, polar_rotations, svd3
 from stickslip.linalg.vec3 import load3, mat_t_vec, mat_vec, scale
 from stickslip.model.soft_tables import ElementTables
 from stickslip.scene.soft_body import COROTATIONAL, LAGGED
@@ -39,6 +38,8 @@ PARALLEL_ELEMENTS = 2000
 THERE = np.array([5, 6, 7, 10, 11, 15, 1, 2, 3, 0])
 BACK = np.array([5, 9, 13, 10, 14, 15, 4, 8, 12, 0])
 """Columns of ``place`` with the ten blocks of an element that are not transposed ones of others, and with those."""
+NO_TWIST = (0.0, 0.0, 0.0, 0.0, 0.0, 0.0)
+NO_ROTATIONS = np.empty((0, 9))
 
 
 def assemble(
@@ -71,9 +72,23 @@ def rotations(elements: ElementTables, x: Array) -> Array:
 
     Rows of other elements are not written; without lagged ones there are none.
     """
-    turn = np.empty((len(elements.nodes) if (elements.model == LAGGED).any() else 0, 9))
-    if len(turn):
-        _rotations(elements, x, turn)
+    return gradient_rotations(elements, gradients(elements, x)) if (elements.model == LAGGED).any() else NO_ROTATIONS
+
+
+def gradients(elements: ElementTables, x: Array) -> Array:
+    """Deformation gradients F (nt, 9) of all elements with nodes at x (nn, 3)."""
+    F = np.empty((len(elements.nodes), 9))
+    _gradients(elements.nodes, elements.gradient, elements.normal, x, F)
+    return F
+
+
+def gradient_rotations(elements: ElementTables, F: Array) -> Array:
+    """The same rotations (nt, 9) of elements with deformation gradients F (nt, 9)."""
+    lagged = elements.model == LAGGED
+    if not lagged.any():
+        return NO_ROTATIONS
+    turn = np.empty_like(F)
+    polar_rotations(F, lagged, turn)
     return turn
 
 
@@ -117,20 +132,14 @@ def strain_rotation(nodes, gradient, normal, model, x0, e):
 @inner_kernel
 def given_rotation(turn, model, e):
     """The same where rotations (nt, 9) are known."""
-    if model == LAGGED:
-        r = turn[e]
-        return r[0], r[1], r[2], r[3], r[4], r[5], r[6], r[7], r[8]
-    return IDENTITY
+    return load_mat(turn, e) if model == LAGGED else IDENTITY
 
 
 @kernel
-def _rotations(elements, x, turn_out):
-    """Rotations of lagged elements."""
-    for e in range(len(elements.nodes)):
-        if elements.model[e] == LAGGED:
-            R = polar_rotation(deformation_gradient(elements.nodes, elements.gradient, elements.normal, x, e))
-            for k in range(9):
-                turn_out[e, k] = R[k]
+def _gradients(nodes, gradient, normal, x, F_out):
+    """Deformation gradients of all elements."""
+    for e in range(nodes.shape[0]):
+        store_mat(F_out, e, deformation_gradient(nodes, gradient, normal, x, e))
 
 
 @inner_kernel
@@ -185,12 +194,12 @@ def _assemble_range(
             if w != 0.0:
                 a, b, c = mat_t_vec(V, ga), mat_t_vec(V, gb), mat_t_vec(V, gc)
                 H = scaled_hessian(w, H)
-                store9(K, 0, principal_block(U, H, a, a))
-                store9(K, 1, principal_block(U, H, a, b))
-                store9(K, 2, principal_block(U, H, a, c))
-                store9(K, 3, principal_block(U, H, b, b))
-                store9(K, 4, principal_block(U, H, b, c))
-                store9(K, 5, principal_block(U, H, c, c))
+                store_mat(K, 0, principal_block(U, H, a, a))
+                store_mat(K, 1, principal_block(U, H, a, b))
+                store_mat(K, 2, principal_block(U, H, a, c))
+                store_mat(K, 3, principal_block(U, H, b, b))
+                store_mat(K, 4, principal_block(U, H, b, c))
+                store_mat(K, 5, principal_block(U, H, c, c))
         else:
             T = NO_TWIST
             if model[e] == COROTATIONAL:
@@ -203,21 +212,21 @@ def _assemble_range(
                 a, b, c = mat_vec(R, ga), mat_vec(R, gb), mat_vec(R, gc)
                 mu, lam = w * q[0], w * q[1]
                 if model[e] != COROTATIONAL:
-                    store9(K, 0, _linear_block(mu, lam, a, a))
-                    store9(K, 1, _linear_block(mu, lam, a, b))
-                    store9(K, 2, _linear_block(mu, lam, a, c))
-                    store9(K, 3, _linear_block(mu, lam, b, b))
-                    store9(K, 4, _linear_block(mu, lam, b, c))
-                    store9(K, 5, _linear_block(mu, lam, c, c))
+                    store_mat(K, 0, _linear_block(mu, lam, a, a))
+                    store_mat(K, 1, _linear_block(mu, lam, a, b))
+                    store_mat(K, 2, _linear_block(mu, lam, a, c))
+                    store_mat(K, 3, _linear_block(mu, lam, b, b))
+                    store_mat(K, 4, _linear_block(mu, lam, b, c))
+                    store_mat(K, 5, _linear_block(mu, lam, c, c))
                 else:
                     w *= 0.5
                     T = (w * T[0], w * T[1], w * T[2], w * T[3], w * T[4], w * T[5])
-                    store9(K, 0, _twisted_block(mu, lam, T, a, a))
-                    store9(K, 1, _twisted_block(mu, lam, T, a, b))
-                    store9(K, 2, _twisted_block(mu, lam, T, a, c))
-                    store9(K, 3, _twisted_block(mu, lam, T, b, b))
-                    store9(K, 4, _twisted_block(mu, lam, T, b, c))
-                    store9(K, 5, _twisted_block(mu, lam, T, c, c))
+                    store_mat(K, 0, _twisted_block(mu, lam, T, a, a))
+                    store_mat(K, 1, _twisted_block(mu, lam, T, a, b))
+                    store_mat(K, 2, _twisted_block(mu, lam, T, a, c))
+                    store_mat(K, 3, _twisted_block(mu, lam, T, b, b))
+                    store_mat(K, 4, _twisted_block(mu, lam, T, b, c))
+                    store_mat(K, 5, _twisted_block(mu, lam, T, c, c))
         P = mat_scale(volume[e], P)
         fa, fb, fc = mat_vec(P, ga), mat_vec(P, gb), mat_vec(P, gc)
         for k in range(3):
@@ -230,18 +239,48 @@ def _assemble_range(
 
 
 @inner_kernel
-def store9(K_out, m, b):
-    """Write a 9-tuple into row m."""
-    K_out[m, 0], K_out[m, 1], K_out[m, 2] = b[0], b[1], b[2]
-    K_out[m, 3], K_out[m, 4], K_out[m, 5] = b[3], b[4], b[5]
-    K_out[m, 6], K_out[m, 7], K_out[m, 8] = b[6], b[7], b[8]
-
-
-@inner_kernel
 def scaled_hessian(w, H):
     """w H"""
     h, same, swapped = H
     return (w * h[0], w * h[1], w * h[2], w * h[3], w * h[4], w * h[5]), scale(w, same), scale(w, swapped)
+
+
+@inner_kernel
+def rotated_linear(R, T, d, mu, lam):
+    """(2 mu sym(w) + lam tr(w) + [T a] / 2) R, w = d R^T, a its axial vector: the stress of d = F - R.
+
+    T (6,) is zero where R does not depend on F, see :func:`corotational_twist`.
+    """
+    w = mat_mat_t(d, R)
+    t = lam * (w[0] + w[4] + w[8])
+    xy, xz, yz = mu * (w[1] + w[3]), mu * (w[2] + w[6]), mu * (w[5] + w[7])
+    a, b, c = 0.5 * (w[7] - w[5]), 0.5 * (w[2] - w[6]), 0.5 * (w[3] - w[1])
+    x, y, z = T[0] * a + T[1] * b + T[2] * c, T[1] * a + T[3] * b + T[4] * c, T[2] * a + T[4] * b + T[5] * c
+    return mat_mat(
+        (2.0 * mu * w[0] + t, xy - z, xz + y, xy + z, 2.0 * mu * w[4] + t, yz - x, xz - y, yz + x, 2.0 * mu * w[8] + t),
+        R,
+    )
+
+
+@inner_kernel
+def corotational_twist(f, q, pressure, project):
+    """The rotation R of F, and the symmetric T (6,) by which the corotational Hessian differs from that with a fixed R.
+
+    d : H : d = d : H_fixed : d + a . T a / 2 with a the axial vector of d R^T: T holds the twists about axes U.
+    """
+    U, s, V = svd3(f)
+    first = corotational(s, q, pressure)[1]
+    _, twist = flips_and_twists(s, first)
+    if project:
+        twist = (max(twist[0], 0.0), max(twist[1], 0.0), max(twist[2], 0.0))
+    x, y, z = twist[2], twist[1], twist[0]  # about an axis turn the two others
+    a, b, c = (x * U[0], y * U[1], z * U[2]), (x * U[3], y * U[4], z * U[5]), (x * U[6], y * U[7], z * U[8])
+    T = (
+        a[0] * U[0] + a[1] * U[1] + a[2] * U[2], a[0] * U[3] + a[1] * U[4] + a[2] * U[5],
+        a[0] * U[6] + a[1] * U[7] + a[2] * U[8], b[0] * U[3] + b[1] * U[4] + b[2] * U[5],
+        b[0] * U[6] + b[1] * U[7] + b[2] * U[8], c[0] * U[6] + c[1] * U[7] + c[2] * U[8],
+    )  # fmt: skip
+    return mat_mat_t(U, V), T
 
 
 @inner_kernel

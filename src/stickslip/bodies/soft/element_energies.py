@@ -5,12 +5,13 @@ from __future__ import annotations
 import numpy as np
 
 from stickslip.arrays import Array
-from stickslip.bodies.soft.elastic_models import energy_density, stress
+from stickslip.bodies.soft.elastic_models import gradient_energies, stress
 from stickslip.bodies.soft.element_assembly import (
     deformation_gradient,
     element_parameters,
     given_rotation,
     gradient_rate,
+    gradients,
     rotations,
     strain_rotation,
 )
@@ -20,14 +21,9 @@ from stickslip.model.soft_tables import ElementTables
 from stickslip.scene.soft_body import LINEAR
 
 
-def strain_energies(
-    elements: ElementTables, x: Array, x0: Array, pressure: Array,
-    turn: Array | None = None,
-) -> Array:  # fmt: skip
+def strain_energies(elements: ElementTables, x: Array, x0: Array, pressure: Array) -> Array:
     """Energy (nt,) [J] of every element, that of its activation included (zeros (nt,) leave it out)."""
-    energy = np.empty(len(elements.nodes))
-    _energies(elements, x, rotations(elements, x0) if turn is None else turn, pressure, energy)
-    return energy
+    return gradient_energies(elements, gradients(elements, x), rotations(elements, x0), pressure)
 
 
 def damping_work(elements: ElementTables, turn: Array, v: Array, way: Array) -> float:
@@ -47,16 +43,6 @@ def strains_and_stresses(elements: ElementTables, x: Array, pressure: Array) -> 
     strain, cauchy, mises = np.empty((count, 3, 3)), np.empty((count, 3, 3)), np.empty(count)
     _strains(elements, x, pressure, strain, cauchy, mises)
     return strain, cauchy, mises
-
-
-@kernel
-def _energies(elements, x, turn, pressure, energy_out):
-    """V Psi of every element."""
-    for e in range(len(elements.nodes)):
-        f = deformation_gradient(elements.nodes, elements.gradient, elements.normal, x, e)
-        R = given_rotation(turn, elements.model[e], e)
-        q = element_parameters(elements.parameter, e)
-        energy_out[e] = elements.volume[e] * energy_density(elements.model[e], f, R, q, pressure[e])
 
 
 @kernel

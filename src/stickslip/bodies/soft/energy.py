@@ -25,10 +25,6 @@ def soft_energies(
     free = soft.free
     way = after.node_position - before.node_position
 
-    def of_state(state: State) -> tuple[float, float, float]:
-        kinetic, potential = _node_energies(free, soft.mass, gravity, state.node_position, state.node_velocity)
-        return float(kinetic), float(potential), motion.rotations.stored(soft, state.node_position)
-
     x = motion.theta * after.node_position + (1.0 - motion.theta) * before.node_position
     v = motion.theta * after.node_velocity + (1.0 - motion.theta) * motion.v
 
@@ -43,12 +39,10 @@ def soft_energies(
 
     # as the step had them; what is not there is not computed, since a certificate must stay cheap
     still, pressure = np.zeros_like(v), motion.pressure
-    damped, active, held = bool(soft.elements.beta.any()), bool(pressure.any()), len(free) < soft.node_count
+    damped, active, held = bool(soft.elements.beta.any()), bool(pressure.any()), len(free) < len(soft.mass)
     simple = soft.linear  # the work of dampers then needs no forces
     plain = forces(still, pressure) if active or (damped and not simple) or (held and not damped) else still
     all_forces = forces(v, pressure) if damped and (held or not simple) else plain
-    filling = np.zeros_like(x)
-    cavities.add_forces(soft, x, motion.force_time, filling)
     damping = 0.0
     if damped:
         damping = (
@@ -58,15 +52,22 @@ def soft_energies(
         )
     if soft.alpha.any():
         damping += float(np.vdot((soft.alpha * soft.mass)[:, None] * v, way))
-    work = float(np.vdot(force + filling, way))
+    if soft.cavities:
+        filling = np.zeros_like(x)
+        cavities.add_forces(soft, x, motion.force_time, filling)
+        force = force + filling
+    work = float(np.vdot(force, way))
     if active:
         work += float(np.sum((plain - forces(still, np.zeros_like(pressure))) * way))
     if held:  # what it takes to move held nodes against their elements
-        away = np.ones(soft.node_count, dtype=bool)
+        away = np.ones(len(soft.mass), dtype=bool)
         away[free] = False
         work -= float(np.sum((all_forces * way)[away]))
-    first, last = of_state(before), of_state(after)
-    return KindEnergy((first[0], last[0]), (first[1], last[1]), (first[2], last[2]), work, damping)
+    masses, stored = (free, soft.mass, gravity), motion.rotations.stored
+    first = _node_energies(*masses, before.node_position, before.node_velocity)
+    last = _node_energies(*masses, after.node_position, after.node_velocity)
+    elastic = stored(soft, before.node_position), stored(soft, after.node_position)
+    return KindEnergy((first[0], last[0]), (first[1], last[1]), elastic, work, damping)
 
 
 @kernel

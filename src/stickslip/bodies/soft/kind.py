@@ -17,7 +17,7 @@ from stickslip.bodies.soft.rotations import RotationMemory
 from stickslip.errors import DivergenceError
 from stickslip.linalg.dense_blocks import DenseBlocks
 from stickslip.linalg.inertia import Inertia
-from stickslip.linalg.soft_blocks import SparseBlocks, parts_ending_with
+from stickslip.linalg.soft_blocks import SoftPart, SparseBlocks, parts_ending_with
 from stickslip.model.control import Control
 from stickslip.model.model import Model
 from stickslip.model.state import State
@@ -40,6 +40,8 @@ class SoftBodies(Bodies):
         self.model, self.as_rows, self.unsolved, self.workspace = model, as_rows, unsolved, workspace
         self.widths: Ints = np.full(len(model.soft.free), 3, dtype=np.int32)
         self.rotations = RotationMemory()
+        self.touched: tuple[Bools, tuple[SoftPart, ...]] | None = None
+        """Nodes that rows touched in the last step, and the parts in which they are eliminated last."""
 
     def begin(self, state: State, control: Control, options: Stepping) -> SoftMotionOfStep:
         """The nodes at the start of a step."""
@@ -59,7 +61,7 @@ class SoftMotionOfStep(Motion):
 
     def __init__(self, kind: SoftBodies, state: State, control: Control, options: Stepping) -> None:
         self.model, self.soft, self.as_rows, self.unsolved = kind.model, kind.model.soft, kind.as_rows, kind.unsolved
-        self.workspace = kind.workspace
+        self.kind, self.workspace = kind, kind.workspace
         self.motion = momentum.soft_motion(kind.model, state, control, options, kind.rotations)
         self.x = state.node_position + (options.dt - options.horizon) * self.motion.v
         """(nn, 3) [m] where contacts are found."""
@@ -75,8 +77,12 @@ class SoftMotionOfStep(Motion):
 
     def prepare(self, touched: Bools) -> None:
         """Let the unknowns of free nodes (nf,) that rows touch be eliminated last."""
-        if not self.unsolved:
-            self.parts = parts_ending_with(self.model.soft_parts, touched, self.workspace)
+        if self.unsolved:
+            return
+        known = self.kind.touched
+        if known is None or not np.array_equal(known[0], touched):
+            known = self.kind.touched = touched, parts_ending_with(self.model.soft_parts, touched, self.workspace)
+        self.parts = known[1]
 
     def momentum(self, place: Place, own: Array | None) -> KindMomentum:
         """Linearised at the velocities of nodes that led to the place."""
@@ -117,7 +123,8 @@ class SoftMotionOfStep(Motion):
     def end(self, own: Array) -> tuple[Array, Array]:
         """Positions (nn, 3) of all nodes at the end of the step, and the velocities (nn, 3) that lead there."""
         nodes = self.velocities(own)
-        return advance.put_held(self.soft, self.motion.positions(nodes), self.motion.time), nodes
+        x = self.motion.positions(nodes)
+        return advance.put_held(self.soft, x, self.motion.time) if self.soft.held else x, nodes
 
     def closing(self, own: Array, v_end: Array) -> Array:
         """As it is: nodes do not turn."""

@@ -115,7 +115,7 @@ def soft_motion(
     end = state.time + h
     pressure = element_pressure(soft, state.time, options)
     rule, theta = options.rule, options.rule.theta
-    v = held_velocities(soft, state, h)
+    v = held_velocities(soft, state, h) if soft.held else state.node_velocity.copy()
     summed = options.geometric == "column-sums"
     return SoftMotion(
         state.node_position, v, external, pressure, end, h, theta, rule.theta_vq, rule.gain, summed,
@@ -148,9 +148,11 @@ def momentum(soft: SoftTables, motion: SoftMotion, v: Array, convex: float = 1.0
         sharp = np.zeros_like(matrix)
         assemble(*where, False, np.zeros_like(force), sharp, turn)
         matrix += (1.0 - convex) * (sharp - matrix)
-    cavities.add_forces(soft, x_theta, motion.force_time, force)
-    plane_strain.project_forces(soft, force)
-    plane_strain.project_stiffness(soft, matrix)
+    if soft.cavities:
+        cavities.add_forces(soft, x_theta, motion.force_time, force)
+    if len(soft.plane_nodes):
+        plane_strain.project_forces(soft, force)
+        plane_strain.project_stiffness(soft, matrix)
     mass = soft.mass[:, None]
     residual = gain * mass * (v - motion.v) - h * (force - soft.alpha[:, None] * mass * v_theta)
     inner = force - motion.external

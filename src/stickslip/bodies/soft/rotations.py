@@ -5,8 +5,8 @@ from __future__ import annotations
 import numpy as np
 
 from stickslip.arrays import Array
-from stickslip.bodies.soft.element_assembly import rotations
-from stickslip.bodies.soft.element_energies import strain_energies
+from stickslip.bodies.soft.elastic_models import gradient_energies
+from stickslip.bodies.soft.element_assembly import gradient_rotations, gradients, rotations
 from stickslip.model.soft_tables import SoftTables
 
 
@@ -22,11 +22,10 @@ class RotationMemory:
 
     def at(self, soft: SoftTables, x: Array) -> Array:
         """Rotations (nt, 9) that lagged elements measure their strain by, with nodes at x (nn, 3)."""
-        for at, turn in self.known:
-            if at is x or np.array_equal(at, x):
-                return turn
-        turn = rotations(soft.elements, x)
-        self.known[:] = [(x.copy(), turn), *self.known[:1]]
+        turn = self._known(x)
+        if turn is None:
+            turn = rotations(soft.elements, x)
+            self.known[:] = [(x.copy(), turn), *self.known[:1]]
         return turn
 
     def stored(self, soft: SoftTables, x: Array) -> float:
@@ -35,7 +34,15 @@ class RotationMemory:
         With the rotations at x: what lagged elements gain or lose by theirs is of the numerics.
         """
         if self.latest is None or not np.array_equal(self.latest[0], x):
-            inactive = np.zeros(len(soft.elements.volume))
-            energy = strain_energies(soft.elements, x, x, inactive, self.at(soft, x)).sum()
+            turn, elements = self._known(x), soft.elements
+            F = gradients(elements, x)  # one for rotations and energies
+            if turn is None:
+                turn = gradient_rotations(elements, F)
+                self.known[:] = [(x.copy(), turn), *self.known[:1]]
+            energy = gradient_energies(elements, F, turn, np.zeros(len(F))).sum()
             self.latest = x.copy(), float(energy)
         return self.latest[1]
+
+    def _known(self, x: Array) -> Array | None:
+        """Rotations at x that are remembered."""
+        return next((turn for at, turn in self.known if at is x or np.array_equal(at, x)), None)

@@ -126,13 +126,14 @@ def candidates_near(
     reaches = Reaches(model.shape_body, model.body_dynamic, body_reach, weld, soft.block, node_reach)
     now = _Instant(model, placed, x, reaches, outward)
     pairs = _near_pairs(now)
-    groups = [_nodes_on_shapes(now, pairs)]
+    nodes = _nodes_on_shapes(now, pairs)
     # above a plane no place is lower than the nodes around it
     bounded = pairs[model.shape_type[pairs[:, 0]] != HALF_SPACE]
-    if len(bounded) and (places := _between_nodes(now, bounded, workspace)):
-        between = _joined(places)
-        groups.append(between.take(_nearer_than_nodes(now, between)))
-    found = _joined(groups)
+    places = _between_nodes(now, bounded, workspace) if len(bounded) else []
+    if not places:
+        return _joined([nodes])
+    between = _joined(places)
+    found = _joined([nodes, between.take(_nearer_than_nodes(now, between))])
     kept = np.empty(len(found.gap), np.bool_)
     ways_out(found.shape, soft.node_body[found.node[:, 0]], found.kind, found.point, found.normal, found.gap, kept)
     return found.take(kept)

@@ -85,7 +85,7 @@ def contact_jacobian(
         data=data[: data_start[entries]],
         column_start=model.frame_columns if contacts.nodes is None else model.columns,
     )
-    return J if contacts.nodes is None else project_rows(model, J)
+    return project_rows(model, J) if contacts.nodes is not None and len(model.soft.plane_nodes) else J
 
 
 def contact_height(model: Model, contacts: Contacts) -> int:

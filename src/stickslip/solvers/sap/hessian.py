@@ -19,7 +19,6 @@ from stickslip.linalg.block_cholesky import Factor, factorise
 from stickslip.linalg.block_rows import summed
 from stickslip.linalg.elimination import Symbolic, ordered
 from stickslip.linalg.minimum_degree import minimum_degree
-from stickslip.linalg.storage import Storage
 from stickslip.solvers.sap.laws import SapLaws
 from stickslip.workspace import Workspace
 
@@ -110,12 +109,12 @@ def factorised(
     laws: SapLaws,
     G: Array,
     reuse: Factor | None,
-    storage: Storage | None = None,
+    workspace: Workspace | None = None,
 ) -> Factor:
     """Factors of H = A^ + J^T G J."""
     data = base.copy()
     _add_constraints(part.J, laws.law, G, structure.pair_start, structure.pair_place, data)
-    return factorise(structure.symbolic, data, reuse, storage)
+    return factorise(structure.symbolic, data, reuse, workspace)
 
 
 @kernel

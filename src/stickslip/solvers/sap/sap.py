@@ -45,7 +45,6 @@ from stickslip.errors import DivergenceError
 from stickslip.jit import kernel
 from stickslip.linalg import block_rows
 from stickslip.linalg.block_cholesky import Factor, solve
-from stickslip.linalg.storage import storage_of
 from stickslip.linalg.vectors import inner
 from stickslip.solvers.budget import Clock
 from stickslip.solvers.cones import positive_mobility, project_cones, scaled_cones
@@ -208,7 +207,7 @@ class _Search:
         """Participating unknowns, laws, q (m,) constraint velocities without impulses, v* (3 p,)."""
         self.part, self.laws, self.q = part, laws, q
         self.structure: Structure = structure_of(part, workspace)
-        self.storage = storage_of(workspace)
+        self.workspace = workspace
         self.D = 1.0 / np.sqrt(_diagonal_of(part.A))
         self.A_v_free = part.A.apply(v_free)
         self.base: Array | None = None
@@ -319,7 +318,7 @@ class _Search:
             curvatures(self.laws, u, self.G)
         else:
             held_curvatures(self.laws, warm, u, self.G, left_out)
-        self.factor = factorised(self.structure, self.part, self.base, self.laws, self.G, self.factor, self.storage)
+        self.factor = factorised(self.structure, self.part, self.base, self.laws, self.G, self.factor, self.workspace)
         if not self.factor.positive:
             self.factor, self.idle = None, IDLE
         return self.factor
