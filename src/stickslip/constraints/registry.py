@@ -107,8 +107,9 @@ def constraints_of(
     if model.joint_names:
         memory = workspace.slot("joints", JointMemory)
         found.append(Joints(model, state, control, start, options, memory))
-    if not isinstance(motion, SoftMotionOfStep):
+    if search.nodes is None:
         return found
+    assert isinstance(motion, SoftMotionOfStep)
     if len(model.soft.weld_node):
         found.append(Welds(model, start, options))
     if model.soft.cavities and any(cavity.volume is not None for cavity in model.soft.cavities):

@@ -23,7 +23,7 @@ STAGES: Mapping[str, tuple[str, ...]] = {
     "Cholesky and Schur": (
         "stickslip.bodies.soft.kind:parts_ending_with",
         "stickslip.linalg.block_factors:BlockFactors.__init__",
-        "stickslip.linalg.block_factors:BlockFactors.solve",
+        "stickslip.linalg.soft_blocks:SparseBlocks.solve",
         "stickslip.contact.problem:participating",
         "stickslip.contact.participating:Participating.extended",
     ),
@@ -51,6 +51,7 @@ class StageClock:
         self._put_back: list[tuple[Any, str, Any]] = []
 
     def __enter__(self) -> StageClock:
+        found = []  # all of them before the first is wrapped: one that is missing leaves nothing behind
         for stage, places in STAGES.items():
             for place in places:
                 module, _, path = place.partition(":")
@@ -58,10 +59,11 @@ class StageClock:
                 owner: Any = import_module(module)
                 for part in within:
                     owner = getattr(owner, part)
-                original = getattr(owner, name)
-                self._put_back.append((owner, name, original))
-                setattr(owner, name, self._timed(original, stage))
+                found.append((owner, name, getattr(owner, name), stage))
         self.reset()
+        for owner, name, original, stage in found:
+            self._put_back.append((owner, name, original))
+            setattr(owner, name, self._timed(original, stage))
         return self
 
     def __exit__(
