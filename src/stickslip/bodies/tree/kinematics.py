@@ -21,9 +21,9 @@ from stickslip.bodies.tree.layout import (
     PARENT,
     PITCH,
     POSITION,
+    PRISMATIC,
     ROTATION,
     SCREW,
-    SLIDE,
     TREE,
     ZERO,
 )
@@ -56,7 +56,7 @@ def put_motion(motion, k, angular, linear):
 
 @kernel
 def place_links(tree, q, work):
-    """Poses of all links at coordinates q (nq,), and the motion of each degree of freedom about the first link's origin.
+    """Poses of all links at coordinates q (nq,), and motions of degrees of freedom about the origin of a first link.
 
     Writes pose, turn, centre and motion.
     """
@@ -92,7 +92,7 @@ def place_links(tree, q, work):
                 continue
             own = (joints[j, AXIS], joints[j, AXIS + 1], joints[j, AXIS + 2])
             axis, moved = mat_vec(R, own), q[at] - joints[j, ZERO]
-            if kind == SLIDE:
+            if kind == PRISMATIC:
                 x = axpy(moved, axis, x)
                 put_motion(motion, k, (0.0, 0.0, 0.0), axis)
                 continue
@@ -128,7 +128,7 @@ def _about_the_centre(tree, i, work):
                 e = (1.0 if c == 0 else 0.0, 1.0 if c == 1 else 0.0, 1.0 if c == 2 else 0.0)
                 put_motion(motion, k + c, (0.0, 0.0, 0.0), e)
                 put_motion(motion, k + 3 + c, e, cross(e, arm))
-        elif kind != SLIDE:
+        elif kind != PRISMATIC:
             for m in range(k, k + (3 if kind == BALL else 1)):
                 axis = (motion[m, 0], motion[m, 1], motion[m, 2])
                 linear = cross(axis, sub(centre, (motion[m, 3], motion[m, 4], motion[m, 5])))

@@ -8,8 +8,8 @@ joints is fixed to its parent.
 |---|---|---|
 | free | position [m] and rotation (w, x, y, z) of the link in the world | linear and angular velocity, world frame |
 | ball | rotation (w, x, y, z) | angular velocity relative to the parent, in the frame of the link |
-| hinge | angle [rad] about an axis | its rate |
-| slide | displacement [m] along an axis | its rate |
+| revolute | angle [rad] about an axis | its rate |
+| prismatic | displacement [m] along an axis | its rate |
 | screw | angle [rad] about an axis, along which it moves by pitch [m/rad] | its rate |
 
 Tables have one row for a link, joint or degree of freedom: to hand an array to a kernel costs more than what a kernel
@@ -22,7 +22,7 @@ from typing import NamedTuple
 
 from stickslip.arrays import Array, Ints
 
-FREE, BALL, HINGE, SLIDE, SCREW = range(5)
+FREE, BALL, REVOLUTE, PRISMATIC, SCREW = range(5)
 """Kinds of joints."""
 COORDINATES = (7, 4, 1, 1, 1)
 VELOCITIES = (6, 3, 1, 1, 1)
@@ -43,11 +43,11 @@ DOF_LINK, ROW, ROW_END, DOF_INTS = range(4)
 
 
 class TreeTables(NamedTuple):
-    """nl links, nj joints, nv degrees of freedom of nt trees, whose links, joints and degrees of freedom are together."""
+    """nl links, nj joints, nv degrees of freedom of nt trees; those of a tree are together."""
 
     links: Array
-    """(nl, LINK_REALS) position [m] and rotation (w, x, y, z) in the parent, mass [kg], centre of mass [m], inertia about
-    it [kg m^2] (xx, yy, zz, xy, xz, yz), both in the link's frame."""
+    """(nl, LINK_REALS) position [m] and rotation (w, x, y, z) in the parent, mass [kg], centre of mass [m], inertia
+    about it [kg m^2] (xx, yy, zz, xy, xz, yz), both in the link's frame."""
     link_index: Ints
     """(nl, LINK_INTS) parent or -1 for the world, first joint, the one after the last, the last degree of freedom that
     moves the link or -1, and the tree that it is of."""
@@ -87,8 +87,8 @@ class TreeWork(NamedTuple):
     motion: Array
     """(nv, 6) motion subspace: velocity that a degree of freedom of rate one gives to all links that it moves."""
     inertia: Array
-    """(nl, 10) mass, first moment (3), and moments about that point (xx, yy, zz, xy, xz, yz), of links, then of all that
-    hangs on them."""
+    """(nl, 10) mass, first moment (3), and moments about that point (xx, yy, zz, xy, xz, yz), of links, then of all
+    that hangs on them."""
     velocity: Array
     """(nl, 6)"""
     acceleration: Array

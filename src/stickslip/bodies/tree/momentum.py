@@ -97,7 +97,7 @@ def compose_mass(tree, work):
 
 @kernel
 def factorise(tree, matrix, factor_out):
-    """L and D with A = L^T D L ([featherstone2008] table 6.3), in the rows of A; False where A is not positive definite."""
+    """L and D with A = L^T D L ([featherstone2008] table 6.3), in the rows of A; False where D is not positive."""
     path, good = tree.path, True
     for e in range(path.shape[0]):
         factor_out[e] = matrix[e]
@@ -177,7 +177,7 @@ def fill_matrix(tree, rows, matrix_out):
 
 @kernel
 def move_links(tree, v, work):
-    """Velocities of links, and the accelerations that velocities and gravity give them ([featherstone2008] table 5.1)."""
+    """Velocities of links, and accelerations that these and gravity give them ([featherstone2008] table 5.1)."""
     motion, velocity, acceleration = work.motion, work.velocity, work.acceleration
     for i in range(tree.links.shape[0]):
         parent = tree.link_index[i, PARENT]
@@ -217,7 +217,7 @@ def move_links(tree, v, work):
 
 @kernel
 def bias_forces(tree, work):
-    """Forces on links by their accelerations and velocities, and their sums along joints; uses inertias of single links."""
+    """Forces on links by their accelerations and velocities, and their sums along joints; inertias are of links."""
     inertia, motion, velocity, acceleration, force = (
         work.inertia, work.motion, work.velocity, work.acceleration, work.force
     )  # fmt: skip
