@@ -1,0 +1,1 @@
+"""Trees of links in joint coordinates."""

@@ -1,0 +1,27 @@
+"""Where trees go: coordinates that advance with velocities."""
+
+from __future__ import annotations
+
+from stickslip.bodies.tree.kinematics import unit4
+from stickslip.bodies.tree.layout import BALL, FIRST_Q, FIRST_V, FREE, KIND
+from stickslip.jit import kernel
+from stickslip.linalg.vec3 import mat_vec, quat_integrate, quat_matrix
+
+
+@kernel
+def advance_tree(tree, q, v, h, q_out):
+    """q_out = q (nq,) moved by v (nv,) for a time h, rotations by the exponential map."""
+    for j in range(tree.joint_index.shape[0]):
+        kind, at, k = tree.joint_index[j, KIND], tree.joint_index[j, FIRST_Q], tree.joint_index[j, FIRST_V]
+        if kind == FREE:
+            for c in range(3):
+                q_out[at + c] = q[at + c] + h * v[k + c]
+            r = quat_integrate(unit4(q, at + 3), (v[k + 3], v[k + 4], v[k + 5]), h)
+            q_out[at + 3], q_out[at + 4], q_out[at + 5], q_out[at + 6] = r
+        elif kind == BALL:
+            r = unit4(q, at)
+            turning = mat_vec(quat_matrix(r), (v[k], v[k + 1], v[k + 2]))
+            r = quat_integrate(r, turning, h)
+            q_out[at], q_out[at + 1], q_out[at + 2], q_out[at + 3] = r
+        else:
+            q_out[at] = q[at] + h * v[k]
