@@ -104,7 +104,7 @@ def test_controls(page, served):
     size.fill("")
     size.press_sequentially("0.5", delay=150)  # every key tells the page; only the whole number counts
     until(lambda: run.snapshot().dt == pytest.approx(5e-4), "another step size, typed key by key")
-    assert size.input_value() == "0.5"
+    until(lambda: size.input_value() == "0.5", "it stays in its field, though the page is told of the size before it")
     size.fill("2")
     size.press("Enter")
     until(lambda: run.snapshot().dt == pytest.approx(2e-3), "the old one again")
