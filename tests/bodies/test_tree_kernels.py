@@ -8,7 +8,7 @@ from stickslip.bodies.tree.advance import advance_tree
 from stickslip.bodies.tree.kinematics import place_links
 from stickslip.bodies.tree.tables import tree_tables, tree_work
 from stickslip.geometry.rotation import matrix
-from stickslip.scene.tree import TREE_JOINT_KINDS, TreeJoint, TreeLink, inertia_of
+from stickslip.scene.tree import TREE_JOINT_KINDS, TreeJoint, TreeLink
 
 GRAVITY = np.array([0.3, -0.2, -9.81])
 STEP = 1e-4
@@ -145,7 +145,7 @@ def test_factors_solve_and_invert(seed):
 
 
 def test_what_is_not_positive_definite_is_said():
-    link = TreeLink("rod", -1, (TreeJoint("hinge", "revolute"),), 0.0, inertia_of(0.0, 0.0, 0.0))
+    link = TreeLink("rod", -1, (TreeJoint("hinge", "revolute"),), 0.0, np.zeros((3, 3)))
     tree = tree_tables([link], GRAVITY)
     work = placed(tree, np.zeros(1))
     assert not momentum.linearise(tree, np.zeros(1), work)

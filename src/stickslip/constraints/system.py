@@ -131,7 +131,7 @@ class StepSystem:
 
     def _turned(self, problem: ContactProblem, place: Place, lam: Array) -> ContactProblem:
         """The problem with the turning of forces in its A, about lam (m,)."""
-        if not self.held or self.options.rule.forces_at == "found" or not np.isfinite(lam).all():
+        if self.options.rule.forces_at == "found" or not np.isfinite(lam).all():
             return problem
         for k, each in self.held:
             problem = each.turned(problem, place, lam[self.rows[k]])

@@ -5,8 +5,6 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import Literal
 
-import numpy as np
-
 from stickslip.arrays import Array
 
 TreeJointKind = Literal["free", "ball", "revolute", "prismatic", "screw"]
@@ -60,8 +58,3 @@ class TreeLink:
     """[m] in the parent's frame."""
     rotation: tuple[float, float, float, float] = (1.0, 0.0, 0.0, 0.0)
     """(w, x, y, z) in the parent's frame."""
-
-
-def inertia_of(xx: float, yy: float, zz: float, xy: float = 0.0, xz: float = 0.0, yz: float = 0.0) -> Array:
-    """The matrix (3, 3) [kg m^2] with these moments and products."""
-    return np.array([[xx, xy, xz], [xy, yy, yz], [xz, yz, zz]])
