@@ -13,6 +13,7 @@ from stickslip import step as step_module
 from stickslip.bodies.rigid import advance as rigid_advance
 from stickslip.bodies.rigid import layout as rigid_layout
 from stickslip.bodies.rigid import momentum as rigid_bodies
+from stickslip.bodies.rigid.arrays import rigid_tables
 from stickslip.constraints.contact import rows as contact_rows
 from stickslip.contact.islands import problem_islands
 from stickslip.contact.momentum_error import momentum_error
@@ -43,7 +44,7 @@ def test_first_rows_are_those_of_separate_functions(scheme: str, material: dict[
     contacts = sim.step().contacts
     model, q, v, options = sim.model, sim.state.body_pose, sim.state.body_velocity, Stepping(dt=0.005, scheme=scheme)  # type: ignore[arg-type]
     unknown = v[model.dynamic].ravel()
-    found = contact_rows.first_rows(model, contacts, q, v, unknown, options)
+    found = contact_rows.first_rows(model, contacts, q, v, options)
     J = contact_rows.contact_jacobian(model, contacts, q)
     carried = contact_rows.contact_velocities(model, contacts, q, v, prescribed_only=True)
     moved = block_rows.apply(J, unknown)
@@ -62,7 +63,7 @@ def test_free_motion_and_the_end_of_a_step_are_those_of_separate_functions() -> 
     sim.run(3)
     model, q, v = sim.model, sim.state.body_pose, sim.state.body_velocity
     force = np.random.default_rng(1).normal(size=v.shape)
-    A, v_free = rigid_bodies.free_blocks(model, q, v, force, 0.01)
+    A, v_free = rigid_bodies.free_blocks(model, rigid_tables(model), q, v, force, 0.01)
     for mine, theirs in zip(A, rigid_bodies.mass_blocks(model, q).dense, strict=True):
         np.testing.assert_array_equal(mine, theirs)
     np.testing.assert_array_equal(v_free, rigid_bodies.free_velocity(model, q, v, force, 0.01))

@@ -133,3 +133,19 @@ def test_tables_of_no_hull_are_empty() -> None:
     assert table.face_plane.shape == (0, 4)
     assert table.edges.shape == (0, 2)
     assert [list(s) for s in (table.vertex_start, table.face_start, table.loop_start, table.edge_start)] == [[0]] * 4
+
+
+@pytest.mark.parametrize("seed", range(6))
+def test_every_edge_belongs_to_two_faces_whatever_slivers_there_are(seed):
+    """Corners as mesh files have them: many points of each face, in single precision."""
+    rng = np.random.default_rng(seed)
+    turn = 2.0 * np.pi * rng.random(60)
+    rim = np.column_stack([np.cos(turn), np.sin(turn), rng.choice([-0.5, 0.5], 60)])
+    side = np.column_stack([np.cos(turn), np.sin(turn), rng.uniform(-0.5, 0.5, 60)])
+    points = np.concatenate([rim, side, 0.999 * rim]) @ np.linalg.qr(rng.normal(size=(3, 3)))[0]
+    hull = polyhedron(points.astype(np.float32).astype(np.float64))
+    directed = [(int(i), int(j)) for loop in hull.loops for i, j in zip(loop, np.roll(loop, -1), strict=True)]
+    assert len(set(directed)) == len(directed)
+    assert all((j, i) in set(directed) for i, j in directed)
+    used = {i for i, _ in directed}
+    assert len(used) - len(hull.edges) + len(hull.loops) == 2

@@ -10,17 +10,18 @@ from math import isfinite
 
 import numpy as np
 
+from stickslip.arrays import Array
 from stickslip.certify.energy_ledger import Pushes, step_energy
+from stickslip.certify.measurements import Measurements, measured_rigid
 from stickslip.certify.record import UNTOLD
 from stickslip.certify.record import Certificate as Certificate  # noqa: PLC0414  (its home for callers)
-from stickslip.certify.status import largest_turn, step_status
+from stickslip.certify.status import MOST_TURN, largest_turn, step_status
 from stickslip.constraints.system import StepSystem
 from stickslip.contact.islands import judged_together, problem_islands
 from stickslip.contact.laws import contact_errors
 from stickslip.contact.momentum_error import momentum_error
 from stickslip.contact.problem import ContactProblem
-from stickslip.contact.residual import island_residual
-from stickslip.jit import kernel
+from stickslip.contact.residual import extremes, island_residual
 from stickslip.model.state import State
 from stickslip.solvers.protocol import Solution, Solver
 from stickslip.tolerances import POSITION_ROUNDING
@@ -36,51 +37,39 @@ def certify(
 
     solver: whose tolerance the worst island is measured by, where its "converged" is to be judged.
     """
-    h, ahead, gap = system.options.dt, system.options.horizon, system.gap
-    lam, v = solution.lam, solution.v
-    deepest, farthest = _extremes(gap, after.body_pose, after.node_position)
-    u = solution.u if solution.u is not None else problem.constraint_velocity(v)
-    # where solvers give mean velocities, and others for the end, impulses act over these; else over means of both ends
-    u_before = u if solution.v_end is not None else problem.before
-    if u_before is None:
-        u_before = problem.constraint_velocity(system.start)
-    still = SLIP_FRACTION * max(problem.free_speed, 1e-12)
-    block_work = np.zeros(problem.block_count)
-    violation, cone, angle, feeding, friction_work, normal_work, gliding = contact_errors(
-        problem.J.row_start, problem.laws, lam, u, u_before, problem.bias, problem.prescribed, problem.weight, still,
-        block_work,
-    )  # fmt: skip
-
-    group = judged_together(problem)
-    islands = problem_islands(problem, group)
-    momentum = momentum_error(problem, lam, v, group)
-    pushes = Pushes(friction_work, normal_work, block_work, u, u_before)
-    energy = step_energy(system, problem, solution, after, pushes, islands)
+    h = system.options.dt
+    if _is_rigid(system, problem, solution):
+        found = measured_rigid(system, problem, solution, after, *_velocities(system, problem, solution))
+    else:
+        found = _by_parts(system, problem, solution, after)
+    energy = found.energy
     own, words = dict(UNTOLD), set[str]()
     for _, each in system.held:
         told, more = each.errors(after)
         own |= told
         words |= more
     errors = {
-        "momentum_error": momentum.linear,
-        "angular_momentum_error": momentum.angular,
-        "momentum_relative": momentum.share,
-        "penetration": deepest,
-        "velocity_violation": violation,
-        "cone_violation": cone / h,
-        "direction_error": angle,
-        "wrong_dissipation": feeding / h,
+        "momentum_error": found.linear,
+        "angular_momentum_error": found.angular,
+        "momentum_relative": found.share,
+        "penetration": found.deepest,
+        "velocity_violation": found.violation,
+        "cone_violation": found.cone / h,
+        "direction_error": found.angle,
+        "wrong_dissipation": found.feeding / h,
         "natural_residual": solution.exact_residual,
-        "worst_residual": island_residual(problem, lam, u, islands, POSITION_ROUNDING * farthest / ahead),
-        "gliding_gap": ahead * gliding,
+        "worst_residual": found.worst,
+        "gliding_gap": system.options.horizon * found.gliding,
     } | own
     finite = all(map(isfinite, [*errors.values(), *vars(energy.ledger).values()]))
-    errors["turn"] = largest_turn(system.model, after, problem, lam, h)
-    worst = max(errors["worst_residual"], momentum.share)
+    errors["turn"] = found.turn
+    if found.turn > MOST_TURN:
+        errors["turn"] = largest_turn(system.model, after, problem, solution.lam, h)
+    worst = max(found.worst, found.share)
     status = step_status(solution, finite, energy.made, words, errors["turn"], worst, solver)
     return Certificate(
         **errors,
-        contacts=len(gap),
+        contacts=len(system.gap),
         iterations=solution.iterations,
         converged=status == "converged",
         status=status,
@@ -88,16 +77,40 @@ def certify(
     )
 
 
-@kernel
-def _extremes(gap, q, x):
-    """Deepest overlap (nc,) and farthest coordinate of a body (nb, 7) or a node (nn, 3), both at least zero [m]."""
-    deepest, farthest = 0.0, 0.0
-    for c in range(gap.shape[0]):
-        if -gap[c] > deepest:
-            deepest = -gap[c]
-    for k in range(3):
-        for i in range(q.shape[0]):
-            farthest = max(farthest, abs(q[i, k]))
-        for i in range(x.shape[0]):
-            farthest = max(farthest, abs(x[i, k]))
-    return deepest, farthest
+def _is_rigid(system: StepSystem, problem: ContactProblem, solution: Solution) -> bool:
+    """Whether there are rigid bodies in rigid contact and nothing else, with velocities at the end for unknowns."""
+    momentum, masses = problem.momentum, problem.masses
+    return (
+        len(system.motions.motions) == 1 and not system.held and solution.v_end is None and problem.J.over_bodies
+        and momentum.A.is_dense and masses.is_dense and momentum.missing is None and problem.prescribed is not None
+        and problem.contact_compliance is None
+    )  # fmt: skip
+
+
+def _velocities(system: StepSystem, problem: ContactProblem, solution: Solution) -> tuple[tuple[Array, Array], float]:
+    """Velocities (m,) of rows at the end of a step and before it, and the slip [m/s] that has no direction."""
+    u = solution.u if solution.u is not None else problem.constraint_velocity(solution.v)
+    # where solvers give mean velocities, and others for the end, impulses act over these; else over means of both ends
+    u_before = u if solution.v_end is not None else problem.before
+    if u_before is None:
+        u_before = problem.constraint_velocity(system.start)
+    return (u, u_before), SLIP_FRACTION * max(problem.free_speed, 1e-12)
+
+
+def _by_parts(system: StepSystem, problem: ContactProblem, solution: Solution, after: State) -> Measurements:
+    """What ``measured_rigid`` measures, of any kinds of bodies and constraints."""
+    (u, u_before), still = _velocities(system, problem, solution)
+    lam, options = solution.lam, system.options
+    block_work = np.zeros(problem.block_count)
+    violation, cone, angle, feeding, friction_work, normal_work, gliding = contact_errors(
+        problem.J.row_start, problem.laws, lam, u, u_before, problem.bias, problem.prescribed, problem.weight, still,
+        block_work,
+    )  # fmt: skip
+    group = judged_together(problem)
+    islands = problem_islands(problem, group)
+    momentum = momentum_error(problem, lam, solution.v, group)
+    pushes = Pushes(friction_work, normal_work, block_work, u, u_before)
+    energy = step_energy(system, problem, solution, after, pushes, islands)
+    deepest, farthest = extremes(system.gap, after.body_pose, after.node_position)
+    worst = island_residual(problem, lam, u, islands, POSITION_ROUNDING * farthest / options.horizon)
+    return Measurements(deepest, violation, cone, angle, feeding, gliding, *momentum, worst, np.inf, energy)

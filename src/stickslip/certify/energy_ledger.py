@@ -104,7 +104,8 @@ def step_energy(
     books = IslandBooks(column, *np.zeros((3, islands.island_count + 1)))
     parts = [motion.energy(system.state, after, system.control, mean, books) for motion in motions.motions]
     prescribed = np.zeros(problem.row_count) if problem.prescribed is None else problem.prescribed
-    carried = _add_rows(block, problem.J.row_start, pushes.work, lam, prescribed, *books[1:])
+    room = np.empty((2, len(books.known)))
+    carried = add_rows(block, problem.J.row_start, pushes.work, lam, prescribed, room, *books[1:])
     works = [each.work(system.state, after, mean, lam[system.rows[k]], h) for k, each in system.held]
     springs = None
     if problem.contact_compliance is not None:
@@ -128,18 +129,35 @@ def step_energy(
         elastic_0, elastic = elastic_0 + springs.elastic_before, elastic + springs.elastic
         damping += springs.damping
         _book(books, block, springs)
-    change = kinetic + potential + elastic - kinetic_0 - potential_0 - elastic_0
-    ledger = EnergyLedger(
-        kinetic=kinetic,
-        potential=potential,
-        elastic=elastic,
+    ledger = balanced(
+        (kinetic_0, kinetic), (potential_0, potential), (elastic_0, elastic), work, pushes.friction, pushes.normal,
+        damping, broken,
+    )  # fmt: skip
+    return StepEnergy(ledger, float(energy_made(books.known, books.change, books.given)))
+
+
+def balanced(
+    kinetic: tuple[float, float],
+    potential: tuple[float, float],
+    elastic: tuple[float, float],
+    work: float,
+    friction: float,
+    normal: float,
+    damping: float,
+    broken: float,
+) -> EnergyLedger:
+    """The ledger of energies before and after a step, and of what forces, friction and normal impulses did [J]."""
+    change = kinetic[1] + potential[1] + elastic[1] - kinetic[0] - potential[0] - elastic[0]
+    return EnergyLedger(
+        kinetic=kinetic[1],
+        potential=potential[1],
+        elastic=elastic[1],
         work=work,
-        friction=-pushes.friction,
+        friction=-friction,
         damping=damping,
-        impact=broken - pushes.normal,
-        numerical=change - work - pushes.friction - pushes.normal + damping + broken,
+        impact=broken - normal,
+        numerical=change - work - friction - normal + damping + broken,
     )
-    return StepEnergy(ledger, float(_made(books.known, books.change, books.given)))
 
 
 def _islands(system: StepSystem, islands: ProblemIslands) -> tuple[Ints, Ints]:
@@ -161,11 +179,13 @@ def _book(books: IslandBooks, block: Ints, work: StepWork) -> None:
 
 
 @kernel
-def _add_rows(block_island, row_start, block_work, lam, prescribed, known_out, change_out, given_out):
+def add_rows(block_island, row_start, block_work, lam, prescribed, room, known_out, change_out, given_out):
     """Book the work (n,) of contacts and limits, and what bodies with prescribed motion take: lam times their part of
-    the bias. Returns the latter of all islands [J]."""
+    the bias. Returns the latter of all islands [J]; room: (2, islands + 1)."""
     carried = 0.0
-    worked, taken = np.zeros(known_out.shape[0]), np.zeros(known_out.shape[0])
+    worked, taken = room[0], room[1]
+    worked[:] = 0.0
+    taken[:] = 0.0
     for c in range(row_start.shape[0] - 1):
         to = block_island[c]
         worked[to] += block_work[c]
@@ -179,7 +199,7 @@ def _add_rows(block_island, row_start, block_work, lam, prescribed, known_out, c
 
 
 @kernel
-def _made(known, change, given):
+def energy_made(known, change, given):
     """See ``StepEnergy.made``."""
     most = 0.0
     for i in range(known.shape[0]):

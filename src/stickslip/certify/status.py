@@ -79,20 +79,8 @@ def touching_turns(model: Model, after: State, problem: ContactProblem, lam: Arr
 
 def _turns(model: Model, after: State, problem: ContactProblem, lam: Array, h: float) -> tuple[Array, float]:
     """The same with turns about axes, and the largest one."""
-    J = problem.J
     turn = np.zeros(len(model.body_names))
-    most = _touching_turns(
-        J.row_start,
-        J.entry_start,
-        J.entry_column,
-        problem.laws.law,
-        lam,
-        model.dynamic,
-        model.lever,
-        after.body_velocity,
-        h,
-        turn,
-    )
+    most = push_turns(problem.J, problem.laws.law, lam, model.dynamic, model.lever, after.body_velocity, h, turn)
     return turn, float(most)
 
 
@@ -116,19 +104,19 @@ def _axis(model: Model, body: int, q: Array) -> Array | None:
 
 
 @kernel
-def _touching_turns(row_start, entry_start, entry_column, law, lam, dynamic, lever, v, h, turn_out):
+def push_turns(J, law, lam, dynamic, lever, v, h, turn_out):
     """Turns (nb,) of bodies that contacts push, by all of their angular velocities; turn_out comes in zeroed.
 
     Returns the largest one. Columns beyond the dynamic bodies are those of nodes.
     """
     most = 0.0
     for c in range(law.shape[0]):
-        if law[c] != CONTACT or not lam[row_start[c]] > 0.0:
+        if law[c] != CONTACT or not lam[J.row_start[c]] > 0.0:
             continue
-        for e in range(entry_start[c], entry_start[c + 1]):
-            if entry_column[e] >= dynamic.shape[0]:
+        for e in range(J.entry_start[c], J.entry_start[c + 1]):
+            if J.entry_column[e] >= dynamic.shape[0]:
                 continue
-            i = dynamic[entry_column[e]]
+            i = dynamic[J.entry_column[e]]
             if lever[i] > 0.0:
                 turn_out[i] = h * sqrt(v[i, 3] * v[i, 3] + v[i, 4] * v[i, 4] + v[i, 5] * v[i, 5])
                 most = max(most, turn_out[i])

@@ -260,3 +260,21 @@ def narrow_in(flat):
 def look_in(flat):
     """Room for who may be hit."""
     return LookRoom(real(flat, KNOWN), real(flat, NEW), mark(flat, HIT), real(flat, CLOSING), mark(flat, NEAR))
+
+
+@plain_kernel
+def three_in(numbers, n):
+    """(4, nc, 3) points, normals, tangents and friction among the numbers (17 nc,) of Contacts.flat."""
+    return numbers[: 12 * n].reshape((4, n, 3))
+
+
+@plain_kernel
+def two_in(numbers, n):
+    """(2, nc, 2) restitution and compliance."""
+    return numbers[12 * n : 16 * n].reshape((2, n, 2))
+
+
+@plain_kernel
+def gap_in(numbers, n):
+    """(nc,) gaps."""
+    return numbers[16 * n : 17 * n]

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass
+from functools import cached_property
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -20,10 +21,13 @@ from stickslip.collision.arrays import (
     SHAPE_MATERIAL,
     SOFT_MATERIAL,
     Flat,
+    gap_in,
     pairs_in,
     real,
     rows3,
     rows_in,
+    three_in,
+    two_in,
     whole,
 )
 from stickslip.jit import kernel
@@ -75,6 +79,13 @@ class Contacts:
 
     def __len__(self) -> int:
         return len(self.key)
+
+    @cached_property
+    def flat(self) -> tuple[Ints, Array]:
+        """(4, nc) shapes and bodies of a and b; (17 nc,) numbers, which ``three_in``, ``two_in``, ``gap_in`` cut."""
+        index = np.stack([self.shape_a, self.shape_b, self.body_a, self.body_b])
+        parts = self.point, self.normal, self.tangent, self.friction, self.restitution, self.compliance, self.gap
+        return index, np.concatenate([part.ravel() for part in parts])
 
     @property
     def node_a(self) -> Ints:
@@ -189,12 +200,14 @@ def rigid_contacts(flat: Flat, kept: int, total: int, q: Array) -> Contacts:
     Arrays are new: they outlive the rooms.
     """
     key, index, numbers = np.empty(total, np.int64), np.empty((4, total), np.int32), np.empty(17 * total)
-    _collect(flat, kept, q, key, index, numbers)
-    three, two = numbers[: 12 * total].reshape(4, total, 3), numbers[12 * total : 16 * total].reshape(2, total, 2)
-    return Contacts(
-        key, index[0], index[1], index[2], index[3], three[0], three[1], numbers[16 * total :], three[2], three[3],
+    collect(flat, kept, q, key, index, numbers)
+    three, two = three_in(numbers, total), two_in(numbers, total)
+    found = Contacts(
+        key, index[0], index[1], index[2], index[3], three[0], three[1], gap_in(numbers, total), three[2], three[3],
         two[0], two[1],
     )  # fmt: skip
+    found.__dict__["flat"] = index, numbers
+    return found
 
 
 @kernel
@@ -212,17 +225,17 @@ def materials_in(flat):
 
 
 @kernel
-def _collect(flat, kept, q, key_out, index_out, numbers_out):
+def collect(flat, kept, q, key_out, index_out, numbers_out):
     """Starts of pairs among all, points in their order, surfaces.
 
     index_out (4, nc): shapes and bodies of a and b; numbers_out: point, normal, tangent, friction (nc, 3), restitution,
     compliance (nc, 2), gap (nc,), one after the other.
     """
     n = key_out.shape[0]
-    three, two = numbers_out[: 12 * n].reshape((4, n, 3)), numbers_out[12 * n : 16 * n].reshape((2, n, 2))
+    three, two = three_in(numbers_out, n), two_in(numbers_out, n)
     pairs, rows, sides = pairs_in(flat), rows_in(flat), Sides(index_out[0], index_out[1], index_out[2], index_out[3])
     _starts(pairs.rank, rows.length, kept, pairs.first)
-    _gather(pairs, kept, rows, whole(flat, BODY), sides, key_out, three[0], three[1], numbers_out[16 * n :])
+    _gather(pairs, kept, rows, whole(flat, BODY), sides, key_out, three[0], three[1], gap_in(numbers_out, n))
     _surfaces(sides, three[1], materials_in(flat), q, Surfaces(three[2], three[3], two[0], two[1]))
 
 

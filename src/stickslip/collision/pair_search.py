@@ -21,7 +21,7 @@ from stickslip.collision.arrays import (
     shapes_in,
     whole,
 )
-from stickslip.geometry.shapes import BOX, CAPSULE, CYLINDER, HALF_SPACE, MESH, SPHERE
+from stickslip.geometry.shapes import BOX, CAPSULE, CYLINDER, HALF_SPACE, MESH, OF_SHAPES, SPHERE
 from stickslip.jit import kernel
 from stickslip.linalg.vec3 import add, dot, load3, mat_vec, neg, norm, quat_matrix, quat_multiply, sub
 from stickslip.linalg.vec3_motion import relative_speed
@@ -131,20 +131,29 @@ def place_moving(flat, q, v, far, still, reach_out):
 
 
 @kernel
-def may_touch(a, b, shape_body, body_dynamic, ignored):
-    """Whether shapes a and b are of two bodies, one of them dynamic, that are not an ignored pair."""
-    i, j = shape_body[a], shape_body[b]
-    if i == j or not (body_dynamic[i] or body_dynamic[j]):
-        return False
-    key = np.int64(min(i, j)) * 4294967296 + max(i, j)
-    first, last = 0, ignored.shape[0]  # bisection: np.searchsorted compiles for a second
+def is_listed(key, keys):
+    """Whether sorted keys have a key; bisection: np.searchsorted compiles for a second."""
+    first, last = 0, keys.shape[0]
     while first < last:
         middle = (first + last) // 2
-        if ignored[middle] < key:
+        if keys[middle] < key:
             first = middle + 1
         else:
             last = middle
-    return first == ignored.shape[0] or ignored[first] != key
+    return first < keys.shape[0] and keys[first] == key
+
+
+@kernel
+def may_touch(a, b, shape_body, body_dynamic, ignored):
+    """Whether shapes a and b are of two bodies, one of them dynamic, and neither these nor they are an ignored pair."""
+    i, j = shape_body[a], shape_body[b]
+    if i == j or not (body_dynamic[i] or body_dynamic[j]):
+        return False
+    if is_listed(np.int64(min(i, j)) * 4294967296 + max(i, j), ignored):
+        return False
+    if ignored.shape[0] == 0 or ignored[ignored.shape[0] - 1] < OF_SHAPES:
+        return True
+    return not is_listed(np.int64(OF_SHAPES) + np.int64(min(a, b)) * 2147483648 + max(a, b), ignored)
 
 
 @kernel

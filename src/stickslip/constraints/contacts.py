@@ -41,14 +41,8 @@ class FrameContacts(Constraint):
     @cached_property
     def found(self) -> tuple[Rows, Array]:
         """The rows of contacts where they were found, and the part (m,) of their bias that is about gaps."""
-        model, contacts, start, options = self.model, self.contacts, self.start, self.options
-        compliance = np.zeros(model.contact_rows * len(contacts.key))
-        if model.compliant:
-            compliance = normal_compliance(contacts.compliance, options, model.contact_rows)
-        laws = friction_laws(contacts.friction, compliance)
-        moving = start.velocity[model.moving]
-        first = rows.first_rows(model, contacts, start.pose, start.velocity, moving, options)
-        return Rows(first.J, first.bias, first.prescribed, laws, first.before), first.gap_bias
+        first = rows.first_rows(self.model, self.contacts, self.start.pose, self.start.velocity, self.options)
+        return Rows(first.J, first.bias, first.prescribed, first.laws, first.before), first.gap_bias
 
     def rows(self, place: Place, contacts_move: bool) -> Rows:
         """As they were found; or where they have moved by then, with the growth of gaps for normal velocities."""

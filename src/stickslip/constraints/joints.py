@@ -12,6 +12,7 @@ import numpy as np
 
 from stickslip.arrays import Array, Bools, Ints, LongInts
 from stickslip.bodies.protocol import Place
+from stickslip.bodies.registry import frame_poses, frame_velocities
 from stickslip.bodies.rigid.advance import advance
 from stickslip.constraints.joint import joints
 from stickslip.constraints.joint.projection import rigid_rows, tangent_velocity
@@ -53,7 +54,7 @@ class JointMemory:
     def columns(self, model: Model) -> Ints:
         """(nj,) column block of a body that each joint acts on."""
         if self.column is None:
-            of_body = np.append(model.block, -1)  # the world is body -1
+            of_body = np.append(model.unknown_block, -1)  # the world is body -1
             self.column = np.maximum(of_body[model.joints.body_a], of_body[model.joints.body_b])
         return self.column
 
@@ -62,6 +63,7 @@ class Joints(Constraint):
     """The joints of a step that are not broken."""
 
     kind = "joint"
+    tangential = True
 
     def __init__(
         self, model: Model, state: State, control: Control, start: Place, options: Stepping, memory: JointMemory
@@ -74,7 +76,7 @@ class Joints(Constraint):
         self.latest: tuple[Place | None, Array] = None, np.zeros((0, 2, 6))
         """Where rows were asked for last, and the directions (k, 2, 6) along which those of the model act there."""
         self.apart: tuple[Array | None, Array] = None, np.zeros(0)
-        """Poses (nb, 7) at which ``work`` has measured by how much joints are apart (nj,) [m], and that."""
+        """Coordinates (nq,) at which ``work`` has measured by how much joints are apart (nj,) [m], and that."""
 
     def rows(self, place: Place, contacts_move: bool) -> Rows:
         """At a place; forces act along rows where the scheme says."""
@@ -90,6 +92,12 @@ class Joints(Constraint):
         self.latest = place, found.directions
         laws = Laws(found.law, np.zeros(blocks, np.int32), np.zeros((blocks, 3)), found.compliance, found.bound)
         return Rows(found.J, found.bias, found.prescribed, laws)
+
+    def _frames(self, state: State) -> tuple[Array, Array]:
+        """Poses (nb, 7) and velocities (nb, 6) of all frames in a state."""
+        if not self.model.others:
+            return state.body_pose, state.body_velocity
+        return frame_poses(self.model, state), frame_velocities(self.model, state)
 
     def _halfway(self, v: Array) -> Array:
         """Poses (nb, 7) half a step from its start with v (nb, 6)."""
@@ -129,24 +137,28 @@ class Joints(Constraint):
 
     def after(self, before: State, after: State, h: float) -> State:
         """Angles brought forward, and joints broken that had to."""
-        return joints.after_step(self.model, before, after, h)
+        return joints.after_step(self.model, before, after, h, *self._frames(after))
 
     def tangent(self, after: State) -> State:
         """Along rigid joints (RATTLE, joint/projection.py)."""
+        if self.model.others:  # frames of other kinds move, too: the system does the same with rows of ``holding``
+            return after
         v = tangent_velocity(self.model, self.layout, after.body_pose, after.body_velocity)
         return after.with_parts(body_velocity=v)
 
     def holding(self, after: State, problem: ContactProblem, lam: Array, v: Array) -> Holding | None:
         """Rigid joints at the end of the step."""
-        J, speed, rigid = rigid_rows(self.model, self.layout, after.body_pose, after.body_velocity)
+        J, speed, rigid = rigid_rows(self.model, self.layout, *self._frames(after))
+        if self.model.others:
+            return Holding(J, speed, np.where(rigid, 0.0, 1.0), over_unknowns=False)
         J = J._replace(column_start=problem.J.column_start)
         return Holding(J, speed, np.where(rigid, 0.0, 1.0))
 
     def errors(self, after: State) -> tuple[Mapping[str, float], Set[str]]:
         """Largest distance by which rigid joints are apart [m]; too large by the size of the smaller body joined."""
         at, apart = self.apart
-        if at is not after.body_pose:
-            apart = joints.joint_errors(self.model, after.body_pose, after.joint_broken)
+        if at is not after.q:
+            apart = joints.joint_errors(self.model, self._frames(after)[0], after.joint_broken)
         words = {"joints-apart"} if (apart / self.memory.sizes(self.model) > JOINTS_APART).any() else set[str]()
         return {"joint_error": float(apart.max(initial=0.0))}, words
 
@@ -156,11 +168,14 @@ class Joints(Constraint):
         impulse[self.layout.row] = lam
         count, column = len(self.model.joint_names), self.memory.columns(self.model)
         by_joint, apart = np.zeros((6, count)), np.zeros(count)
+        (pose_0, velocity_0), (pose, velocity) = self._frames(before), self._frames(after)
+        if self.model.others:  # means of rigid bodies alone are known
+            mean = np.concatenate([mean, 0.5 * (velocity_0 + velocity)[len(mean) :]])
         totals = joints.JointTotals(*step_energies(
-            self.model.joints, before.body_pose, after.body_pose, before.joint_broken, after.joint_broken, impulse,
+            self.model.joints, pose_0, pose, before.joint_broken, after.joint_broken, impulse,
             mean, h, by_joint, apart,
         ))  # fmt: skip
-        self.apart = after.body_pose, np.sqrt(apart)
+        self.apart = after.q, np.sqrt(apart)
         elastic_0, elastic, damping, drive, broken, closing = by_joint
         return StepWork(
             *totals, column, elastic - elastic_0, drive - damping - broken, elastic_0 + np.abs(drive) + closing

@@ -52,12 +52,12 @@ def contact_laws(mu: ArrayLike, rows: int = 3) -> Laws:
 def friction_laws(friction: Array, compliance: Array) -> Laws:
     """The same of contacts whose coefficients (n, 3) are known to be sound, with the compliance (m,) of their rows."""
     law, friction_set = np.empty((2, len(friction)), dtype=np.int32)
-    _friction_sets(friction, law, friction_set)
+    friction_sets(friction, law, friction_set)
     return Laws(law, friction_set, friction, compliance, np.zeros(len(compliance)))
 
 
 @kernel
-def _friction_sets(friction, law_out, set_out):
+def friction_sets(friction, law_out, set_out):
     """The law and the friction set of each contact."""
     for c in range(friction.shape[0]):
         law_out[c] = CONTACT

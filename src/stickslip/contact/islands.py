@@ -59,17 +59,20 @@ def problem_islands(problem: ContactProblem, group: Ints | None = None) -> Probl
         one = np.zeros(problem.block_count, dtype=np.int32)
         return ProblemIslands(1, one, np.zeros(columns, dtype=np.int32))
     block, column = np.empty(problem.block_count, dtype=np.int32), np.empty(columns, dtype=np.int32)
-    count = _label(problem.islands, judged_together(problem) if group is None else group, block, column)
+    together = judged_together(problem) if group is None else group
+    count = label(problem.islands, together, np.empty(columns, dtype=np.int32), block, column)
     return ProblemIslands(int(count), block, column)
 
 
 @kernel
-def _label(islands, group, block_out, column_out):
+def label(islands, group, room, block_out, column_out):
     """Islands of blocks, numbered by their first block, then of groups of columns that no block touches, by the first.
 
     A group (columns,) has the number of its first column, which is in the island of all of it. Returns their number.
+    room: (columns,).
     """
-    island = np.full(group.shape[0], -1, dtype=np.int32)
+    island = room
+    island[:] = -1
     count = islands.start.shape[0] - 1
     for i in range(count):
         for k in range(islands.start[i], islands.start[i + 1]):

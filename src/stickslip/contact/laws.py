@@ -139,6 +139,12 @@ def _share(impulse, mu):
 
 
 @kernel
+def _gap_part(bias, prescribed, k):
+    """Part of the bias of row k that is not the velocity of bodies with prescribed motion."""
+    return bias[k] if prescribed is None else bias[k] - prescribed[k]
+
+
+@kernel
 def contact_errors(row_start, laws, lam, u, u_before, bias, prescribed, weight, still, work_out):
     """Violations and works over all blocks.
 
@@ -148,7 +154,6 @@ def contact_errors(row_start, laws, lam, u, u_before, bias, prescribed, weight, 
     power-like impulse work with the wrong sign, the work of friction, that of normal impulses of rigid contacts and of
     limits, and the fastest opening of contacts that push.
     """
-    gap_bias = bias if prescribed is None else bias - prescribed
     largest = 0.0
     for c in range(row_start.shape[0] - 1):
         if laws.law[c] == CONTACT:
@@ -186,11 +191,11 @@ def contact_errors(row_start, laws, lam, u, u_before, bias, prescribed, weight, 
                 cosine = -(f1 * s1 + f2 * s2 + f3 * s3) / (slip * size)
                 angle = max(angle, np.arccos(min(1.0, max(-1.0, cosine))))
             for k in range(i + 1, row_start[c + 1]):
-                work = lam[k] * (0.5 * (u[k] + u_before[k]) - gap_bias[k])
+                work = lam[k] * (0.5 * (u[k] + u_before[k]) - _gap_part(bias, prescribed, k))
                 friction_work += work
                 work_out[c] += work
             if laws.compliance[i] == 0.0:  # springs and dampers of contacts are counted elsewhere
-                work = n * (0.5 * (u[i] + u_before[i]) - gap_bias[i])
+                work = n * (0.5 * (u[i] + u_before[i]) - _gap_part(bias, prescribed, i))
                 normal_work += work
                 work_out[c] += work
         else:
@@ -202,7 +207,7 @@ def contact_errors(row_start, laws, lam, u, u_before, bias, prescribed, weight, 
                     violation = max(violation, abs(bound))
                 # joints that hold do no work, but for the discretisation; springs and drives are counted elsewhere
                 if laws.law[c] == LIMIT:
-                    work = lam[k] * (0.5 * (u[k] + u_before[k]) - gap_bias[k])
+                    work = lam[k] * (0.5 * (u[k] + u_before[k]) - _gap_part(bias, prescribed, k))
                     normal_work += work
                     work_out[c] += work
     return violation, cone, angle, feeding, friction_work, normal_work, gliding

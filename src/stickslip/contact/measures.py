@@ -1,4 +1,4 @@
-"""What residuals of a problem are measured by: all of it in one compiled call where bodies are rigid.
+"""What residuals of a problem are measured by: all of it in one compiled call where A has dense blocks.
 
 q = J v_free + bias are the constraint velocities without impulses, and the diagonal is that of W = J A^-1 J^T;
 ContactProblem says what each measure is.
@@ -17,7 +17,8 @@ from stickslip.contact.block_laws import Laws
 from stickslip.contact.momentum import Momentum
 from stickslip.jit import inner_kernel, kernel
 from stickslip.law_codes import CONTACT, LIMIT
-from stickslip.linalg.block_rows import BlockRows
+from stickslip.linalg.block_rows import BlockRows, add_product
+from stickslip.linalg.dense_blocks import block_mobility
 from stickslip.tolerances import SPEED_NOISE
 
 
@@ -43,21 +44,24 @@ class Measured(NamedTuple):
 
 
 def measured(
-    momentum: Momentum, J: BlockRows, bias: Array, laws: Laws, mobility: Array | None, height: int
+    momentum: Momentum, J: BlockRows, bodies: bool, bias: Array, laws: Laws, mobility: Array | None, height: int
 ) -> Measured:
-    """Measures of a problem whose rows are all between rigid bodies, ``height`` of each block, or 0 where it differs.
+    """Measures of a problem whose A has dense blocks.
 
+    ``bodies``: whether all are those of rigid bodies; ``height``: rows of each block, or 0 where that differs;
     ``mobility`` (m,) stands for diag W where it is given.
     """
     n, m = len(J.row_start) - 1, int(J.row_start[-1])
     q, velocity, weight, radius = np.zeros(m), np.empty(m), np.empty(n), np.empty(n)
     known, diagonal = (False, np.zeros(m)) if mobility is None else (True, mobility)
     of, to = (J, momentum.A.dense, momentum.at, bias, laws), (q, velocity, diagonal, weight, radius)
-    return Measured(q, velocity, diagonal, weight, radius, *_bodies(*of, known, height > 0, *to))
+    if bodies:
+        return Measured(q, velocity, diagonal, weight, radius, *measure_bodies(*of, known, height > 0, *to))
+    return Measured(q, velocity, diagonal, weight, radius, *measure_blocks(*of, known, *to))
 
 
 @kernel
-def _bodies(J, blocks, v, bias, laws, known, even, q, measured_out, diagonal, weight_out, length_out):
+def measure_bodies(J, blocks, v, bias, laws, known, even, q, measured_out, diagonal, weight_out, length_out):
     """Measures of blocks between rigid bodies; q (m,) and the diagonal come in as zero.
 
     blocks: A by its dense blocks; v (nv,): free velocities. ``known``: whether the diagonal is given; ``even``: whether
@@ -76,6 +80,18 @@ def _bodies(J, blocks, v, bias, laws, known, even, q, measured_out, diagonal, we
                 at += 1
     for k in range(q.shape[0]):
         q[k] += bias[k]
+    block_weights(J.row_start, laws.law, diagonal, weight_out, length_out)
+    return _speeds(J.row_start, laws, q, length_out, v, measured_out)
+
+
+@kernel
+def measure_blocks(J, blocks, v, bias, laws, known, q, measured_out, diagonal, weight_out, length_out):
+    """The same of blocks over dense blocks of any size, such as trees."""
+    add_product(J, v, q)
+    for k in range(q.shape[0]):
+        q[k] += bias[k]
+    if not known:
+        block_mobility(J, blocks.data_start, blocks.inverse, diagonal)
     block_weights(J.row_start, laws.law, diagonal, weight_out, length_out)
     return _speeds(J.row_start, laws, q, length_out, v, measured_out)
 

@@ -27,6 +27,9 @@ from stickslip.linalg import block_rows
 from stickslip.linalg.vectors import length
 from stickslip.tolerances import SPEED_NOISE
 
+BODY_ROOM = 6
+"""Room of ``worst_of_bodies`` per unknown."""
+
 
 class MomentumError(NamedTuple):
     """What is missing of A (v - v_free) = J^T lam, at the bodies where most is."""
@@ -47,7 +50,8 @@ def momentum_error(problem: ContactProblem, lam: Array, v: Array, group: Ints | 
     J, momentum, A = problem.J, problem.momentum, problem.masses
     if A.is_dense and momentum.A.is_dense and momentum.missing is None and J.over_bodies:  # the common case
         stiff, inner, height = momentum.A.dense.data, problem.momentum_size, J.contact_height
-        return MomentumError(*_worst_of_bodies(J, A.dense, stiff, height, lam, v, momentum.at, inner))
+        room = np.empty(BODY_ROOM * len(v))
+        return MomentumError(*worst_of_bodies(J, A.dense, stiff, height, lam, v, momentum.at, inner, room))
     impulse = block_rows.apply_transpose(J, lam)
     if A.is_given:
         gained, caused = v - problem.v_free, A.solve(impulse)
@@ -61,19 +65,23 @@ def momentum_error(problem: ContactProblem, lam: Array, v: Array, group: Ints | 
     pushes = np.zeros(problem.unknown_count)
     _add_sizes(J, lam, pushes)
     groups = int(group.max(initial=-1)) + 1
-    found = _worst(J.column_start, group, groups, A.dense, gained, impulse, held, pushes, problem.momentum_size)
+    parts, sums = (gained, impulse, held, pushes, problem.momentum_size), np.empty((groups, 6))
+    found = _worst(J.column_start, group, A.dense, parts, sums)
     return MomentumError(*found)
 
 
 @kernel
-def _worst_of_bodies(J, masses, stiff, height, lam, v, at, inner):
+def worst_of_bodies(J, masses, stiff, height, lam, v, at, inner, room):
     """What ``_worst`` finds where all rows are between rigid bodies, of ``height`` rows each, or of any where it is 0.
 
-    masses: dense blocks; stiff (36 nb,): data of A, which may hold more than masses.
+    masses: dense blocks; stiff (36 nb,): data of A, which may hold more than masses; room: (BODY_ROOM nv,).
     """
-    bodies = J.column_start.shape[0] - 1
-    impulse, gained, held = np.zeros(6 * bodies), np.empty(6 * bodies), np.empty(6 * bodies)
-    pushes, change = np.zeros(6 * bodies), v - at
+    n = v.shape[0]
+    bodies = n // 6
+    impulse, gained, held, pushes = room[:n], room[n : 2 * n], room[2 * n : 3 * n], room[3 * n : 4 * n]
+    change, sums = room[4 * n : 5 * n], room[5 * n : 6 * n].reshape((bodies, 6))
+    for i in range(n):
+        impulse[i], pushes[i], change[i] = 0.0, 0.0, v[i] - at[i]
     _add_impulses(J, height, lam, impulse)
     _add_sizes(J, lam, pushes)
     for b in range(bodies):
@@ -83,8 +91,7 @@ def _worst_of_bodies(J, masses, stiff, height, lam, v, at, inner):
             a, m = A[6 * i : 6 * i + 6], M[6 * i : 6 * i + 6]
             gained[first + i] = a[0] * d[0] + a[1] * d[1] + a[2] * d[2] + a[3] * d[3] + a[4] * d[4] + a[5] * d[5]
             held[first + i] = m[0] * x[0] + m[1] * x[1] + m[2] * x[2] + m[3] * x[3] + m[4] * x[4] + m[5] * x[5]
-    group = np.arange(bodies).astype(np.int32)
-    return _worst(J.column_start, group, bodies, masses, gained, impulse, held, pushes, inner)
+    return _worst(J.column_start, None, masses, (gained, impulse, held, pushes, inner), sums)
 
 
 @kernel
@@ -119,13 +126,15 @@ def _add_sizes(J, lam, f_out):
 
 
 @kernel
-def _worst(column_start, group, groups, masses, gained, impulse, held, pushes, inner):
+def _worst(column_start, group, masses, parts, sums):
     """Largest linear and angular error of a group, and its largest share of the size of the same group.
 
-    masses: blocks of A of rigid bodies, which come first; held = A v, inner: momentum_size.
+    ``group`` (columns,) of each column block, or None: each is one. masses: blocks of A of rigid bodies, which come
+    first; parts (nv,) each: A (v - v_free), J^T lam, A v, |J|^T |lam|, momentum_size; sums: room (groups, 6).
     """
+    gained, impulse, held, pushes, inner = parts
     data = masses.data
-    sums = np.zeros((groups, 6))
+    sums[:] = 0.0
     angular = 0.0
     for b in range(column_start.shape[0] - 1):
         first, width = column_start[b], column_start[b + 1] - column_start[b]
@@ -138,7 +147,7 @@ def _worst(column_start, group, groups, masses, gained, impulse, held, pushes, i
             if mass > 0.0 and moment > 0.0:
                 at_radius = mass / moment
         turned = 0.0
-        to = sums[group[b]]
+        to = sums[b if group is None else group[b]]
         for i in range(first, first + width):
             error = (gained[i] - impulse[i]) ** 2
             weight = at_radius if width == 6 and i >= first + 3 else 1.0
@@ -153,8 +162,10 @@ def _worst(column_start, group, groups, masses, gained, impulse, held, pushes, i
             to[5] += weight * inner[i] * inner[i]
         angular = max(angular, sqrt(turned))
     linear, share = 0.0, 0.0
-    for g in range(groups):
-        x = np.sqrt(sums[g])
+    for g in range(sums.shape[0]):
+        x = sums[g]
+        for k in range(6):
+            x[k] = sqrt(x[k])
         linear = max(linear, x[0])
         size = x[2] + x[3] + SPEED_NOISE * x[4] + x[5]
         if size > 0.0:

@@ -248,11 +248,14 @@ class ContactProblem:
 
     @cached_property
     def _measured(self) -> Measured | None:
-        """All that residuals are measured by, found in one call; None where rows are not between rigid bodies."""
+        """All that residuals are measured by, found in one call; None where A has not dense blocks alone."""
         momentum, J, scale, known = self.momentum, self.J, self.scale, self.__dict__
-        if not momentum.A.is_dense or momentum.missing is not None or not J.over_bodies:
+        if not momentum.A.is_dense or momentum.missing is not None:
             return None
-        found = measured_at_once(momentum, J, self.bias, self.laws, scale.mobility, J.contact_height)
+        bodies = J.over_bodies
+        if not bodies and J.is_identity:
+            return None
+        found = measured_at_once(momentum, J, bodies, self.bias, self.laws, scale.mobility, J.contact_height)
         known["free_constraint_velocity"], known["measured_velocity"] = found.q, found.velocity
         known["diagonal"], known["weight"], known["torsion_length"] = found.diagonal, found.weight, found.radius
         if not found.compliant:

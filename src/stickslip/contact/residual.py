@@ -75,10 +75,11 @@ def island_residual(problem: ContactProblem, lam: Array, u: Array, islands: Prob
     """
     if problem.contact_compliance is not None:
         u = problem.law_velocity(lam, u)
-    return _worst_island(
-        problem.J, problem.laws, lam, u, problem.law_weight, problem.torsion_length, problem.measured_velocity, islands,
-        problem.momentum.at, problem.free_speed, noise,
-    )  # fmt: skip
+    measures = problem.law_weight, problem.torsion_length, problem.measured_velocity
+    found = islands.block, islands.column, np.empty((3, islands.island_count))
+    return worst_island(
+        problem.J, problem.laws, lam, u, measures, found, problem.momentum.at, problem.free_speed, noise
+    )
 
 
 def _map(problem: ContactProblem, lam: Array, u: Array, weight: Array, law: Law) -> float:
@@ -105,16 +106,23 @@ def _natural_map(row_start, laws, lam, u, weight, torsion_length, opening):
 
 
 @kernel
-def _worst_island(J, laws, lam, u, weight, torsion_length, q, islands, v, speed, noise):
-    """Largest |F| over |q| of an island; v (nv,): free velocities."""
-    count, column = islands.island_count, islands.column
+def worst_island(J, laws, lam, u, measures, islands, v, speed, noise):
+    """Largest |F| over |q| of an island; v (nv,): free velocities.
+
+    measures: weights and torsion lengths (n,), free velocities (m,) of rows as they count; islands: those of blocks and
+    of columns, and room (3, islands).
+    """
+    weight, torsion_length, q = measures
+    block, column, room = islands
+    count = room.shape[1]
     total = 0.0
     for k in range(q.shape[0]):
         total += q[k] * q[k]
     if speed > sqrt(total):  # who made the problem knows more of its rounding
         noise = max(noise, speed)
-    squares, free, size = np.zeros(count), np.zeros(count), np.zeros(count)
-    _island_squares(J.row_start, laws, lam, u, weight, torsion_length, q, islands.block, squares, free)
+    room[:] = 0.0
+    squares, free, size = room[0], room[1], room[2]
+    _island_squares(J.row_start, laws, lam, u, weight, torsion_length, q, block, squares, free)
     for b in range(column.shape[0]):
         for i in range(J.column_start[b], J.column_start[b + 1]):
             size[column[b]] += v[i] * v[i]
@@ -139,3 +147,19 @@ def _island_squares(row_start, laws, lam, u, weight, torsion_length, q, island, 
                 map_out[i] += row_square(laws, lam, u, weight[c], c, k)
         if laws.law[c] == CONTACT:
             map_out[i] += contact_square(row_start, laws, lam, u, weight, torsion_length, 1.0, c)
+
+
+@kernel
+def extremes(gap, q, x):
+    """Deepest overlap (nc,) and farthest coordinate of a body (nb, 7) or a node (nn, 3), both at least zero [m]."""
+    deepest, farthest = 0.0, 0.0
+    for c in range(gap.shape[0]):
+        if -gap[c] > deepest:
+            deepest = -gap[c]
+    for k in range(3):
+        for i in range(q.shape[0]):
+            farthest = max(farthest, abs(q[i, k]))
+        if x is not None:
+            for i in range(x.shape[0]):
+                farthest = max(farthest, abs(x[i, k]))
+    return deepest, farthest

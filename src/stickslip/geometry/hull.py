@@ -17,6 +17,8 @@ from stickslip.errors import InputError
 
 COPLANAR = 1e-9
 """Faces whose planes agree to this, relative to the size of the hull, are one face."""
+SLIVER = 1e-9
+"""Share of the square of the size below which the area of a triangle is rounding, and its normal, too."""
 
 
 class HullTables(NamedTuple):
@@ -59,39 +61,79 @@ def polyhedron(points: Array, where: str = "hull") -> Polyhedron:
 
     kept = np.sort(hull.vertices)
     vertices = np.ascontiguousarray(points[kept])
-    planes: list[Array] = []
-    members: list[set[int]] = []
-    for simplex, equation in zip(hull.simplices, hull.equations, strict=True):
-        for k, plane in enumerate(planes):
-            if np.abs(plane[:3] - equation[:3]).max() < 1e-7 and abs(plane[3] - equation[3]) < COPLANAR * size:
-                members[k].update(simplex)
-                break
-        else:
-            planes.append(equation)
-            members.append(set(simplex))
+    faces = _merged_faces(points, hull.simplices, hull.neighbors, hull.equations, size)
+    planes = hull.equations[[seed for seed, _ in faces]]
 
     number = {int(old): new for new, old in enumerate(kept)}
-    order = np.lexsort(np.round(np.array(planes), 9).T[::-1])
+    order = np.lexsort(np.round(planes, 9).T[::-1])
     loops, face_planes = [], []
     edges: set[tuple[int, int]] = set()
     for k in order:
-        normal = planes[k][:3]
-        loop = _ordered_loop([number[i] for i in sorted(members[k]) if i in number], vertices, normal)
+        normal, ends = planes[k][:3], [number[i] for i in faces[k][1]]
+        first = ends.index(min(ends))
+        loop = np.array(ends[first:] + ends[:first], dtype=np.int32)
         loops.append(loop)
         face_planes.append([*normal, float((vertices[loop] @ normal).max())])
-        edges.update((min(i, j), max(i, j)) for i, j in zip(loop.tolist(), np.roll(loop, -1).tolist(), strict=True))
+        edges.update((min(i, j), max(i, j)) for i, j in zip(ends[-1:] + ends[:-1], ends, strict=True))
     return Polyhedron(vertices, np.array(face_planes), tuple(loops), np.array(sorted(edges), dtype=np.int32))
 
 
-def _ordered_loop(indices: list[int], vertices: Array, normal: Array) -> Ints:
-    """Vertices of one face, counter-clockwise seen from outside, starting at the smallest index."""
-    corners = vertices[indices]
-    centre = corners.mean(axis=0)
-    first = corners[0] - centre
-    second = np.cross(normal, first)
-    angle = np.arctan2((corners - centre) @ second, (corners - centre) @ first)
-    loop = np.array(indices, dtype=np.int32)[np.argsort(angle, kind="stable")]
-    return np.roll(loop, -int(np.argmin(loop)))
+def _merged_faces(
+    points: Array, simplices: Ints, neighbours: Ints, equations: Array, size: float
+) -> list[tuple[int, list[int]]]:
+    """Faces of a hull as the triangle whose plane each has, and its corners, counter-clockwise seen from outside.
+
+    A face is a triangle and all that hang together with it in its plane, so that each edge is one of two faces. Slivers
+    know no plane: they begin no face while others are left, and belong to one where their corners are in its plane.
+    """
+    corners = points[simplices]
+    across = np.cross(corners[:, 1] - corners[:, 0], corners[:, 2] - corners[:, 0])
+    area = np.linalg.norm(across, axis=1)
+    outward = np.einsum("ti,ti->t", across, equations[:, :3]) > 0.0
+    triangles = np.where(outward[:, None], simplices, simplices[:, [0, 2, 1]]).tolist()
+    sliver = area < SLIVER * size * size
+    seeds = np.concatenate([np.flatnonzero(~sliver), np.flatnonzero(sliver)]).tolist()
+    bound, beside = np.array([1e-7, 1e-7, 1e-7, COPLANAR * size]), neighbours.tolist()
+    face_of, faces = [-1] * len(triangles), list[tuple[int, list[int]]]()
+    for seed in seeds:
+        if face_of[seed] >= 0:
+            continue
+        plane, members, waiting = equations[seed], [seed], [seed]
+        face_of[seed] = len(faces)
+        while waiting:
+            for t in beside[waiting.pop()]:
+                if face_of[t] >= 0:
+                    continue
+                if not (np.abs(equations[t] - plane) < bound).all():
+                    flat = sliver[t] and (np.abs(corners[t] @ plane[:3] + plane[3]) < COPLANAR * size).all()
+                    if not flat:
+                        continue
+                face_of[t] = len(faces)
+                members.append(t)
+                waiting.append(t)
+        loop = _boundary([triangles[t] for t in members])
+        if loop is None:  # it has a hole, or touches itself: triangles by themselves are right, too
+            for t in members:
+                face_of[t] = len(faces)
+                faces.append((t, triangles[t]))
+        else:
+            faces.append((seed, loop))
+    return faces
+
+
+def _boundary(triangles: list[list[int]]) -> list[int] | None:
+    """Corners of triangles that hang together, in their order around them; None where that is not one loop."""
+    if len(triangles) == 1:
+        return triangles[0]
+    directed = {(t[k], t[(k + 1) % 3]) for t in triangles for k in range(3)}
+    following = {i: j for i, j in directed if (j, i) not in directed}
+    start = min(following)
+    loop, at = [start], following[start]
+    while at != start and len(loop) <= len(following):
+        loop.append(at)
+        at = following.get(at, start)
+    outer = sum((j, i) not in directed for i, j in directed)
+    return loop if len(loop) == outer == len(following) else None
 
 
 def tables(hulls: Sequence[Polyhedron]) -> HullTables:

@@ -22,14 +22,17 @@ def moved(block: Ints, q: Array, v: Array, own: Array, h: float) -> tuple[Array,
 
     They are v (nb, 6), but where ``block`` (nb,) is not below zero its six numbers of ``own``.
     """
-    v_out, q_out = np.empty_like(v), np.empty_like(q)
-    _moved(block, q, v, own, h, v_out, q_out)
-    return v_out, q_out
+    count = len(q)
+    found = np.empty(13 * count)
+    move(block, q, v, own, h, found)
+    return found[7 * count :].reshape(count, 6), found[: 7 * count].reshape(count, 7)
 
 
 @kernel
-def _moved(block, q, v, own, h, v_out, q_out):
-    """v_out = v with the velocities of ``own``, q_out = q moved by it."""
+def move(block, q, v, own, h, out):
+    """q (nb, 7) at the end, then v (nb, 6) with the velocities of ``own``, which lead there, in one array (13 nb,)."""
+    n = q.shape[0]
+    q_out, v_out = out[: 7 * n].reshape((n, 7)), out[7 * n : 13 * n].reshape((n, 6))
     for i in range(v.shape[0]):
         for k in range(6):
             v_out[i, k] = v[i, k] if block[i] < 0 else own[6 * block[i] + k]

@@ -59,3 +59,20 @@ def rotation_vector(q: ArrayLike) -> Array:
     if sine < 1e-12:
         return 2.0 * quaternion[1:]
     return quaternion[1:] * (2.0 * np.arctan2(sine, quaternion[0]) / sine)
+
+
+def from_matrix(R: ArrayLike) -> Array:
+    """Unit quaternion (w, x, y, z), with w at least zero, of a rotation matrix (3, 3)."""
+    a = np.asarray(R, dtype=np.float64)
+    # the eigenvector of the largest eigenvalue (Bar-Itzhack 2000) has no case that loses digits
+    K = np.array(
+        [
+            [a[0, 0] + a[1, 1] + a[2, 2], a[2, 1] - a[1, 2], a[0, 2] - a[2, 0], a[1, 0] - a[0, 1]],
+            [0.0, a[0, 0] - a[1, 1] - a[2, 2], a[0, 1] + a[1, 0], a[0, 2] + a[2, 0]],
+            [0.0, 0.0, a[1, 1] - a[0, 0] - a[2, 2], a[1, 2] + a[2, 1]],
+            [0.0, 0.0, 0.0, a[2, 2] - a[0, 0] - a[1, 1]],
+        ]
+    )
+    _, vectors = np.linalg.eigh(K, UPLO="U")
+    q = vectors[:, -1]
+    return np.asarray(q if q[0] >= 0.0 else -q)

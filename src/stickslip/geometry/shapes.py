@@ -14,6 +14,8 @@ from stickslip.names import shown
 
 SPHERE, CAPSULE, BOX, CYLINDER, HULL, HALF_SPACE, MESH = range(7)
 """Type codes in kernels; pairs are ordered by them, so a half-space is shape b of every pair, but a with a mesh."""
+OF_SHAPES = 1 << 62
+"""Where keys of pairs of shapes start among keys of pairs that pass through each other, above those of bodies."""
 
 
 @dataclass(frozen=True)

@@ -89,7 +89,7 @@ def apply(rows: BlockRows, v: Array) -> Array:
     elif rows.over_bodies:
         apply_bodies(rows, rows.data.reshape(-1, 6), v.reshape(-1, 6), u)
     else:
-        _apply(rows, v, u)
+        add_product(rows, v, u)
     return u
 
 
@@ -309,7 +309,7 @@ def act_bodies(rows, data, lam, f_out):
 
 
 @kernel
-def _apply(rows, v, u_out):
+def add_product(rows, v, u_out):
     """u_out += J v."""
     for c in range(rows.row_start.shape[0] - 1):
         first = rows.row_start[c]

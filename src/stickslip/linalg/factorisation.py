@@ -45,6 +45,8 @@ def dense_factors(matrix: Array, symmetric: bool) -> LinearSolve:
     """A function that solves with a dense matrix (n, n), overwritten: L L^T if it is positive definite, else L U."""
     from scipy.linalg import lapack
 
+    if not len(matrix):  # LAPACK's wrappers reject it
+        return lambda b: b
     if symmetric:
         factor, failed = lapack.dpotrf(matrix, lower=1)
         if not failed:

@@ -11,7 +11,7 @@ from typing import NamedTuple
 import numpy as np
 
 from stickslip.arrays import Ints
-from stickslip.jit import kernel
+from stickslip.jit import kernel, plain_kernel
 from stickslip.linalg.block_rows import BlockRows
 
 
@@ -37,7 +37,9 @@ class Islands(NamedTuple):
 
 def find_islands(J: BlockRows) -> Islands:
     """Islands of the constraint blocks of J, in time linear in its entries."""
-    return Islands(*_found(J.row_start, J.entry_start, J.entry_column, len(J.column_start) - 1))
+    blocks, columns = len(J.row_start) - 1, len(J.column_start) - 1
+    table = np.empty(island_room(blocks, columns), np.int32)
+    return islands_in(table, blocks, *fill_islands(J.row_start, J.entry_start, J.entry_column, columns, table))
 
 
 def coupled_islands(row_start: Ints, indptr: Ints, indices: Ints) -> Islands:
@@ -49,29 +51,53 @@ def coupled_islands(row_start: Ints, indptr: Ints, indices: Ints) -> Islands:
     return find_islands(coupled)
 
 
+@plain_kernel
+def island_room(blocks, columns):
+    """Room of ``fill_islands``: every block may be an island of its own, and some more while they are sought."""
+    return 6 * (blocks + 1) + 3 * columns
+
+
+@plain_kernel
+def islands_in(table, blocks, count, touched):
+    """The islands that ``fill_islands`` left in a table, for the numbers that it returned."""
+    most = blocks + 1
+    return Islands(
+        table[: count + 1], table[most : most + blocks], table[2 * most : 2 * most + count + 1],
+        table[4 * most : 4 * most + touched], table[3 * most : 3 * most + count + 1],
+    )  # fmt: skip
+
+
 @kernel
-def _found(row_start, entry_start, entry_column, columns):
-    """The arrays of the islands."""
+def fill_islands(row_start, entry_start, entry_column, columns, table_out):
+    """The islands of blocks, in a table with ``island_room``; returns how many, and how many column blocks they have.
+
+    Returns -1 for both where the table is too small.
+    """
     blocks = row_start.shape[0] - 1
-    label, column_label = np.empty(blocks, np.int32), np.empty(columns, np.int32)
-    count = label_blocks(entry_start, entry_column, label, column_label)
+    if table_out.shape[0] < island_room(blocks, columns):
+        return -1, -1
+    most = blocks + 1
+    free = 4 * most + columns
+    label, column_label = table_out[free : free + blocks], table_out[free + most : free + most + columns]
+    parent = table_out[free + most + columns : free + most + 2 * columns]
+    count = label_blocks(entry_start, entry_column, parent, label, column_label)
     touched = 0
     for b in range(columns):
         touched += column_label[b] >= 0
-    start, order = np.zeros(count + 1, np.int32), np.empty(blocks, np.int32)
-    column_start, column_order = np.zeros(count + 1, np.int32), np.empty(touched, np.int32)
-    island_row_start = np.zeros(count + 1, np.int32)
-    _sort(label, start, order)
-    _sort(column_label, column_start, column_order)
-    _count_rows(row_start, start, order, island_row_start)
-    return start, order, column_start, column_order, island_row_start
+    found = islands_in(table_out, blocks, count, touched)
+    room = table_out[free + most + columns + columns :]
+    _sort(label, room, found.start, found.order)
+    _sort(column_label, room, found.column_start, found.column_order)
+    _count_rows(row_start, found.start, found.order, found.row_start)
+    return count, touched
 
 
 @kernel
-def label_blocks(entry_start, entry_column, label_out, column_label_out):
-    """Island of every block, and of every column block or -1; returns the number of islands."""
+def label_blocks(entry_start, entry_column, parent, label_out, column_label_out):
+    """Island of every block, and of every column block or -1; returns their number. parent: (columns,) room."""
     blocks, columns = label_out.shape[0], column_label_out.shape[0]
-    parent = np.arange(columns)
+    for b in range(columns):
+        parent[b] = b
     for c in range(blocks):
         for e in range(entry_start[c] + 1, entry_start[c + 1]):
             a, b = _root(parent, entry_column[e - 1]), _root(parent, entry_column[e])
@@ -105,15 +131,17 @@ def _root(parent, i):
 
 
 @kernel
-def _sort(label, start_out, order_out):
-    """Counting sort by label, those below zero left out; start_out comes in zeroed."""
+def _sort(label, to, start_out, order_out):
+    """Counting sort by label, those below zero left out; ``to`` has room for all labels."""
     count = start_out.shape[0] - 1
+    start_out[:] = 0
     for c in range(label.shape[0]):
         if label[c] >= 0:
             start_out[label[c] + 1] += 1
     for i in range(count):
         start_out[i + 1] += start_out[i]
-    to = start_out[:count].copy()
+    for i in range(count):
+        to[i] = start_out[i]
     for c in range(label.shape[0]):
         i = label[c]
         if i >= 0:
@@ -125,6 +153,7 @@ def _sort(label, start_out, order_out):
 def _count_rows(row_start, start, order, island_row_start_out):
     """Sums of the heights of the blocks of each island."""
     total = 0
+    island_row_start_out[0] = 0
     for i in range(start.shape[0] - 1):
         for k in range(start[i], start[i + 1]):
             total += row_start[order[k] + 1] - row_start[order[k]]

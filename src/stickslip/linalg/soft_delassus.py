@@ -157,9 +157,9 @@ def _columns_of(J, entries, owner, place, first, B_out):
 
 @kernel
 def _add_rigid(J, order, owner, bounds, inverse_start, inverse, W_out, meet_out):
-    """W_cd += J_c,b A_b^-1 J_d,b^T over the rigid bodies b."""
+    """W_cd += J_c,b A_b^-1 J_d,b^T over the dense blocks b, which come first: rigid bodies, trees."""
     for b in range(bounds.shape[0] - 1):
-        at = inverse_start[b]
+        at, width = inverse_start[b], J.column_start[b + 1] - J.column_start[b]
         for i in range(bounds[b], bounds[b + 1]):
             e = order[i]
             c = owner[e]
@@ -170,9 +170,9 @@ def _add_rigid(J, order, owner, bounds, inverse_start, inverse, W_out, meet_out)
                 for r in range(J.row_start[c + 1] - J.row_start[c]):
                     for s in range(J.row_start[d + 1] - J.row_start[d]):
                         total = 0.0
-                        for k in range(6):
+                        for k in range(width):
                             part = 0.0
-                            for n in range(6):
-                                part += inverse[at + 6 * k + n] * J.data[J.data_start[f] + 6 * s + n]
-                            total += J.data[J.data_start[e] + 6 * r + k] * part
+                            for n in range(width):
+                                part += inverse[at + width * k + n] * J.data[J.data_start[f] + width * s + n]
+                            total += J.data[J.data_start[e] + width * r + k] * part
                         W_out[J.row_start[c] + r, J.row_start[d] + s] += total

@@ -26,14 +26,14 @@ def step_energies(
     The user's ``force`` (nb, 6) acts over the mean velocities (nb, 6).
     """
     pushed = np.empty((len(model.dynamic), 6))
-    kinetic_0, potential_0, kinetic, potential = _book_bodies(
+    kinetic_0, potential_0, kinetic, potential = book_bodies(
         model.dynamic, (model.mass, model.inertia, model.gravity), start, end, force, mean, h, books, pushed
     )
     return KindEnergy((kinetic_0, kinetic), (potential_0, potential), (0.0, 0.0), h * float(pushed.sum()), 0.0)
 
 
 @kernel
-def _book_bodies(dynamic, masses, start, end, force, mean, h, books, pushed_out):
+def book_bodies(dynamic, masses, start, end, force, mean, h, books, pushed_out):
     """Book the bodies by island, in place; pushed_out (nd, 6): powers of the user's forces.
 
     Returns kinetic and potential energy before, and after.

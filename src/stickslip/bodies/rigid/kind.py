@@ -7,6 +7,7 @@ import numpy as np
 from stickslip.arrays import Array, Ints
 from stickslip.bodies.protocol import Bodies, IslandBooks, KindEnergy, KindMomentum, Motion, Place
 from stickslip.bodies.rigid import advance, energy, layout, momentum
+from stickslip.bodies.rigid.arrays import RigidTables, rigid_tables
 from stickslip.linalg.dense_blocks import DenseBlocks
 from stickslip.model.control import Control
 from stickslip.model.model import Model
@@ -22,11 +23,12 @@ class RigidBodies(Bodies):
 
     def __init__(self, model: Model) -> None:
         self.model = model
+        self.tables = rigid_tables(model)
         self.widths: Ints = np.full(len(model.dynamic), 6, dtype=np.int32)
 
     def begin(self, state: State, control: Control, options: Stepping) -> RigidMotion:
         """The bodies at the start of a step."""
-        return RigidMotion(self.model, state, control, options)
+        return RigidMotion(self.model, self.tables, state, control, options)
 
     def unknowns(self, state: State) -> Array:
         """(6 nd,)"""
@@ -40,9 +42,9 @@ class RigidBodies(Bodies):
 class RigidMotion(Motion):
     """The rigid bodies within one step."""
 
-    def __init__(self, model: Model, state: State, control: Control, options: Stepping) -> None:
+    def __init__(self, model: Model, tables: RigidTables, state: State, control: Control, options: Stepping) -> None:
         """Bodies where contacts are found, with velocities before the step, prescribed ones included."""
-        self.model, self.options, self.rule, self.h = model, options, options.rule, options.dt
+        self.model, self.tables, self.options, self.rule, self.h = model, tables, options, options.rule, options.dt
         self.time, self.before = state.time + options.dt, state.body_pose
         still = not model.motions and not state.body_velocity[model.static].any()
         self.v = state.body_velocity if still else advance.prescribed_velocities(model, state, options.dt)
@@ -54,7 +56,7 @@ class RigidMotion(Motion):
         """Unknown velocities whose ``end`` was asked for last, and what it was: nobody changes them."""
         means = self.rule.mean_velocities
         self.middle = advance.advance(self.q, self.v, 0.5 * options.dt) if means else self.q
-        self.A, self.v_free = momentum.free_blocks(model, self.middle, self.v, control.body_force, options.dt)
+        self.A, self.v_free = momentum.free_blocks(model, tables, self.middle, self.v, control.body_force, options.dt)
         if means:  # of the mean velocity, which gains half of what that at the end does
             gain, A = self.rule.gain, self.A
             self.A = A._replace(data=gain * A.data, inverse=A.inverse / gain)

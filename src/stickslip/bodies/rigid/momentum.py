@@ -8,6 +8,7 @@ from __future__ import annotations
 import numpy as np
 
 from stickslip.arrays import Array
+from stickslip.bodies.rigid.arrays import FULL, RigidTables, bodies_in
 from stickslip.jit import kernel
 from stickslip.linalg.dense_blocks import DenseBlocks
 from stickslip.linalg.inertia import Inertia
@@ -24,6 +25,8 @@ from stickslip.linalg.vec3 import (
 )
 from stickslip.model.model import Model
 
+MOMENTUM_ROOM = 78
+"""Numbers that ``free_motion`` writes per dynamic body: block, inverse, velocity."""
 GYROSCOPIC_ITERATIONS = 20
 FAST = 0.5
 """[rad] turn in a step above which the gyroscopic term does not see what constraints do."""
@@ -45,15 +48,15 @@ def free_velocity(model: Model, q: Array, v: Array, force: Array, h: float) -> A
     return v_free
 
 
-def free_blocks(model: Model, q: Array, v: Array, force: Array, h: float) -> tuple[DenseBlocks, Array]:
-    """Blocks of A as by ``mass_blocks``, and ``free_velocity``, in one go."""
-    data, inverse = np.zeros(model.rigid_blocks[-1]), np.zeros(model.rigid_blocks[-1])
-    v_free = np.zeros(model.rigid_dof_count)
-    _free_motion(
-        model.dynamic, model.mass, model.inertia, model.gravity, q, v, force, h, data.reshape(-1, 6, 6),
-        inverse.reshape(-1, 6, 6), v_free,
-    )  # fmt: skip
-    return DenseBlocks(model.rigid_columns, model.rigid_blocks, data, inverse), v_free
+def free_blocks(
+    model: Model, tables: RigidTables, q: Array, v: Array, force: Array, h: float
+) -> tuple[DenseBlocks, Array]:
+    """Blocks of A as by ``mass_blocks``, and ``free_velocity``, in one go; parts of one array, which is new."""
+    size = 36 * len(model.dynamic)
+    found = np.empty(MOMENTUM_ROOM * len(model.dynamic))
+    free_motion(*tables, q, v, force, h, found)
+    A = DenseBlocks(model.rigid_columns, model.rigid_blocks, found[:size], found[size : 2 * size])
+    return A, found[2 * size :]
 
 
 def carried_along(model: Model, q: Array, q_end: Array, v_free: Array) -> Array:
@@ -142,7 +145,7 @@ def _solve3(a, b, c, f):
 
 
 @kernel
-def _spin(inertia, omega, torque, h):
+def spin(inertia, omega, torque, h):
     """Body-frame angular velocity after h: I (w' - w) + h wm x I wm = h torque with wm = (w + w') / 2.
 
     The implicit midpoint rule keeps kinetic energy and the length of the angular momentum of a free body.
@@ -188,7 +191,7 @@ def _free_velocity(dynamic, mass, inertia, gravity, q, v, force, h, v_out):
         # Newton's method finds the midpoint up to about two radians a step; faster spins take parts of the step
         parts = int(min(norm(omega) * h / 1.5, MOST_PARTS)) + 1
         for _ in range(parts):
-            omega = _spin(load_matrix(inertia, i), omega, torque, h / parts)
+            omega = spin(load_matrix(inertia, i), omega, torque, h / parts)
         after = mat_vec(R, omega)
         v_out[6 * b + 3] = after[0]
         v_out[6 * b + 4] = after[1]
@@ -196,10 +199,21 @@ def _free_velocity(dynamic, mass, inertia, gravity, q, v, force, h, v_out):
 
 
 @kernel
-def _free_motion(dynamic, mass, inertia, gravity, q, v, force, h, blocks_out, inverses_out, v_out):
-    """Mass blocks, their inverses and v_free."""
-    _mass_blocks(dynamic, mass, inertia, q, blocks_out, inverses_out)
-    _free_velocity(dynamic, mass, inertia, gravity, q, v, force, h, v_out)
+def free_motion(ints, reals, q, v, force, h, out):
+    """Mass blocks (36 nd,), their inverses (36 nd,) and v_free (6 nd,), one after the other; returns their room.
+
+    ints, reals: RigidTables. Returns FULL where the array is too small.
+    """
+    bodies = bodies_in(ints, reals)
+    nd = bodies.dynamic.shape[0]
+    if out.shape[0] < MOMENTUM_ROOM * nd:
+        return FULL
+    out[: 72 * nd] = 0.0
+    blocks, inverses = out[: 36 * nd].reshape((nd, 6, 6)), out[36 * nd : 72 * nd].reshape((nd, 6, 6))
+    _mass_blocks(bodies.dynamic, bodies.mass, bodies.inertia, q, blocks, inverses)
+    free = out[72 * nd : MOMENTUM_ROOM * nd]
+    _free_velocity(bodies.dynamic, bodies.mass, bodies.inertia, bodies.gravity, q, v, force, h, free)
+    return MOMENTUM_ROOM * nd
 
 
 @kernel

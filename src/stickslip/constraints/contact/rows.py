@@ -10,11 +10,13 @@ from stickslip.arrays import Array, Ints
 from stickslip.bodies.rigid.points import body_rows
 from stickslip.bodies.soft.plane_strain import project_rows
 from stickslip.bodies.soft.points import node_rows
+from stickslip.collision.arrays import gap_in, three_in, two_in
 from stickslip.collision.contacts import Contacts
 from stickslip.constraints.contact.mean_velocity import mean_gap_bias
-from stickslip.constraints.contact.springs import closing_speed
+from stickslip.constraints.contact.springs import closing_speed, normal_compliances
+from stickslip.contact.block_laws import Laws, friction_sets
 from stickslip.geometry.rigid_motion import point_velocity
-from stickslip.jit import kernel
+from stickslip.jit import kernel, plain_kernel
 from stickslip.linalg.block_rows import BlockRows, apply_contacts
 from stickslip.linalg.vec3 import axpy, cross, dot, load3, sub
 from stickslip.model.model import Model
@@ -58,6 +60,55 @@ class FirstRows(NamedTuple):
     """[m/s] the part that gaps and impacts make."""
     before: Array
     """[m/s] J v + bias at the velocities before the step."""
+    laws: Laws
+
+
+class RowParts(NamedTuple):
+    """Parts of the two flat arrays of ``first_rows``, for nc contacts of ``height`` rows."""
+
+    row_start: Ints
+    entry_start: Ints
+    column: Ints
+    """(2 nc,) of which the first ones are entries, as those of the next two."""
+    data_start: Ints
+    data: Array
+    """(2 nc, height, 6)"""
+    carried: Array
+    """(nc, height) [m/s], as the next three and as in FirstRows."""
+    gaps: Array
+    bias: Array
+    before: Array
+    law: Ints
+    friction_set: Ints
+    compliance: Array
+    """(height nc,)"""
+    bound: Array
+    """(height nc,) zero: contacts have none."""
+    unknown: Array
+    """(nm, 6) velocities of the frames that move."""
+
+
+FULL = -1
+"""What ``fill_rows`` returns that has no room."""
+
+
+@plain_kernel
+def row_room(count, height, moving):
+    """Integers and reals of the rows of so many contacts, where so many frames move."""
+    return 8 * count + 3, 18 * height * count + 6 * moving
+
+
+@plain_kernel
+def rows_in(ints, reals, n, height, moving):
+    """The parts of the arrays of ``first_rows``."""
+    a, m = 12 * height * n, height * n
+    four = reals[a : a + 4 * m].reshape((4, n, height))
+    return RowParts(
+        ints[: n + 1], ints[n + 1 : 2 * n + 2], ints[2 * n + 2 : 4 * n + 2], ints[4 * n + 2 : 6 * n + 3],
+        reals[:a].reshape((2 * n, height, 6)), four[0], four[1], four[2], four[3],
+        ints[6 * n + 3 : 7 * n + 3], ints[7 * n + 3 : 8 * n + 3], reals[a + 4 * m : a + 5 * m],
+        reals[a + 5 * m : a + 6 * m], reals[a + 6 * m : a + 6 * m + 6 * moving].reshape((moving, 6)),
+    )  # fmt: skip
 
 
 def contact_jacobian(
@@ -133,33 +184,31 @@ def gap_bias(
     """
     before = u_before.reshape(len(gap), -1) if len(gap) else np.zeros((0, 3))
     bias = np.empty_like(before)
-    _gap_bias(gap, restitution, compliance, before, _gap_numbers(stepping), bias)
+    _gap_bias(gap, restitution, compliance, before, gap_numbers(stepping), bias)
     return bias.ravel()
 
 
-def first_rows(model: Model, contacts: Contacts, q: Array, v: Array, v_unknown: Array, stepping: Stepping) -> FirstRows:
+def first_rows(model: Model, contacts: Contacts, q: Array, v: Array, stepping: Stepping) -> FirstRows:
     """Rows of contacts between rigid bodies at q (nb, 7) with velocities v (nb, 6) before the step.
 
-    v_unknown (6 nd,): those of the dynamic bodies among them. The same as by the functions above, one after the other.
+    The same as by the functions above, one after the other. Arrays are parts of two, which are new: steps keep them.
     """
-    count, height = len(contacts.key), model.contact_rows
-    entry_start, column = np.empty(count + 1, np.int32), np.empty(2 * count, np.int32)
-    data_start, data = np.empty(2 * count + 1, np.int32), np.empty((2 * count, height, 6))
-    carried, gaps, bias, before = np.zeros((4, count, height))
-    entries = _first_rows(
-        _sides(contacts, contacts.point), (contacts.gap, contacts.restitution, contacts.compliance), q, v,
-        v_unknown.reshape(-1, 6), model.block, _gap_numbers(stepping), (entry_start, column, data_start, data), carried,
-        gaps, bias, before,
-    )  # fmt: skip
+    count, height, moving = len(contacts.key), model.contact_rows, model.moving
+    int_count, real_count = row_room(count, height, len(moving))
+    ints, reals, numbers = np.empty(int_count, np.int32), np.empty(real_count), gap_numbers(stepping)
+    parts = rows_in(ints, reals, count, height, len(moving))
+    entries = fill_rows(*contacts.flat, q, v, model.block, moving, height, numbers, ints, reals)
+    data = reals[: 6 * height * entries]
     J = BlockRows(
-        row_start=height * np.arange(count + 1, dtype=np.int32),
-        entry_start=entry_start,
-        entry_column=column[:entries],
-        data_start=data_start[: entries + 1],
-        data=data[:entries].ravel(),
-        column_start=model.frame_columns,
+        parts.row_start, parts.entry_start, parts.column[:entries], parts.data_start[: entries + 1], data,
+        model.frame_columns,
+    )  # fmt: skip
+    m = height * count
+    a = 12 * m
+    laws = Laws(parts.law, parts.friction_set, contacts.friction, parts.compliance, parts.bound)
+    return FirstRows(
+        J, reals[a + 2 * m : a + 3 * m], reals[a : a + m], reals[a + m : a + 2 * m], reals[a + 3 * m : a + 4 * m], laws
     )
-    return FirstRows(J, bias.ravel(), carried.ravel(), gaps.ravel(), before.ravel())
 
 
 def _sides(contacts: Contacts, point: Array) -> Sides:
@@ -167,7 +216,7 @@ def _sides(contacts: Contacts, point: Array) -> Sides:
     return Sides(contacts.body_a, contacts.body_b, point, contacts.normal, contacts.tangent)
 
 
-def _gap_numbers(stepping: Stepping) -> GapNumbers:
+def gap_numbers(stepping: Stepping) -> GapNumbers:
     """What ``_gap_bias`` reads of the options."""
     # post-stabilisation moves overlapping bodies apart without giving them a velocity
     recovery = stepping.recovery if stepping.stabilisation == 0 else 0.0
@@ -178,28 +227,47 @@ def _gap_numbers(stepping: Stepping) -> GapNumbers:
 
 
 @kernel
-def _first_rows(
-    sides, surfaces, q, v, v_unknown, block, numbers, J_out, carried_out, gaps_out, bias_out, before_out
-):  # fmt: skip
-    """J, what bodies of prescribed motion bring, what gaps bring, the sum of both, and J v + bias; returns the entries.
+def fill_rows(index, surfaces, q, v, block, moving, height, numbers, ints_out, reals_out):
+    """Rows of contacts in the order of RowParts: J, the parts of the bias and their sum, J v + bias, laws.
 
-    surfaces: gaps, restitution and compliance of the contacts; J_out: starts of entries, columns, starts of data, data.
-    carried_out and before_out (nc, rows) come in zeroed.
+    index (4, nc), surfaces (17 nc,): Contacts.flat; block, moving: those of the model. Returns the entries of J, or
+    FULL where ``row_room`` says more than there is.
     """
-    gap, restitution, compliance = surfaces
-    entry_start_out, column_out, data_start_out, data_out = J_out
-    rows = carried_out.shape[1]
+    n = index.shape[1]
+    int_count, real_count = row_room(n, height, moving.shape[0])
+    if ints_out.shape[0] < int_count or reals_out.shape[0] < real_count:
+        return FULL
+    out = rows_in(ints_out, reals_out, n, height, moving.shape[0])
+    three, two, gap = three_in(surfaces, n), two_in(surfaces, n), gap_in(surfaces, n)
+    sides = Sides(index[2], index[3], three[0], three[1], three[2])
+    for c in range(n + 1):
+        out.row_start[c] = height * c
+    for b in range(moving.shape[0]):
+        for k in range(6):
+            out.unknown[b, k] = v[moving[b], k]
     entries = _contact_jacobian(
-        sides, None, q, block, block, v_unknown.shape[0], rows, entry_start_out, column_out, data_start_out,
-        data_out.reshape(-1),
+        sides, None, q, block, block, moving.shape[0], height, out.entry_start, out.column, out.data_start,
+        out.data.reshape(-1),
     )  # fmt: skip
-    _contact_velocities(sides, None, q, v, None, block, block, True, carried_out)
-    apply_contacts(entry_start_out, column_out, data_out, v_unknown, before_out)
-    _gap_bias(gap, restitution, compliance, before_out + carried_out, numbers, gaps_out)
-    for c in range(gap.shape[0]):
-        for k in range(rows):
-            bias_out[c, k] = carried_out[c, k] + gaps_out[c, k]
-            before_out[c, k] += bias_out[c, k]
+    out.carried[:] = 0.0
+    out.before[:] = 0.0
+    _contact_velocities(sides, None, q, v, None, block, block, True, out.carried)
+    apply_contacts(out.entry_start, out.column, out.data, out.unknown, out.before)
+    for c in range(n):
+        for k in range(height):
+            out.bias[c, k] = out.before[c, k] + out.carried[c, k]
+    _gap_bias(gap, two[0], two[1], out.bias, numbers, out.gaps)
+    for c in range(n):
+        for k in range(height):
+            out.bias[c, k] = out.carried[c, k] + out.gaps[c, k]
+            out.before[c, k] += out.bias[c, k]
+    friction_sets(three[3], out.law, out.friction_set)
+    out.compliance[:] = 0.0
+    out.bound[:] = 0.0
+    for c in range(n):
+        if two[1][c, 0] > 0.0:
+            normal_compliances(two[1], numbers.h, numbers.horizon, height, out.compliance)
+            break
     return entries
 
 

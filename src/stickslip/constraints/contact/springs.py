@@ -25,7 +25,7 @@ from stickslip.model.stepping import Stepping
 def normal_compliance(compliance: Array, stepping: Stepping, rows: int = 3) -> Array:
     """C (rows nc,) [1/kg] of all rows of contacts of (nc, 2) 1 / k [m/N] and tau [s]; zero where k is infinite."""
     found = np.zeros(rows * len(compliance))
-    _normal_compliance(compliance, stepping.dt, stepping.horizon, rows, found)
+    normal_compliances(compliance, stepping.dt, stepping.horizon, rows, found)
     return found
 
 
@@ -56,7 +56,7 @@ def spring_energies(
 
 
 @kernel
-def _normal_compliance(compliance, h, horizon, rows, out):
+def normal_compliances(compliance, h, horizon, rows, out):
     """C of the normal row of each contact."""
     for c in range(compliance.shape[0]):
         out[rows * c] = compliance[c, 0] / (h * (horizon + compliance[c, 1]))

@@ -2,9 +2,13 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
+
 import numpy as np
 
+from stickslip.bodies.registry import frame_poses, frame_velocities
 from stickslip.constraints.joint.rows import measure_all
+from stickslip.geometry.rotation import matrix
 from stickslip.jit import kernel
 from stickslip.model.control import Control
 from stickslip.model.model import Model
@@ -17,11 +21,22 @@ def with_efforts(model: Model, state: State, control: Control) -> Control:
     An effort f along coordinate c acts as J^T f, with J the gradient of c at the start of the step: world forces that
     stay as they are during it.
     """
-    force = control.body_force.copy()
-    _add_efforts(
-        model.joints, state.body_pose, state.body_velocity, state.joint_angle, state.joint_broken, control.effort, force
-    )
-    return control.with_parts(body_force=force)
+    rigid = model.rigid_count
+    force = np.zeros((model.body_count, 6))
+    force[:rigid] = control.body_force
+    pose, velocity = frame_poses(model, state), frame_velocities(model, state)
+    _add_efforts(model.joints, pose, velocity, state.joint_angle, state.joint_broken, control.effort, force)
+    links, first = dict(control.frame_forces), rigid
+    for kind in model.others:
+        own = force[first : first + kind.frame_count]
+        if own.any():
+            # forces on links act at their centres of mass, those of joints about the origins of their frames
+            poses = pose[first : first + kind.frame_count]
+            for row, (at, frame) in zip(own, zip(poses, kind.frames, strict=True), strict=True):
+                row[3:] -= np.cross(matrix(at[3:]) @ np.array(frame.centre), row[:3])
+            links[kind.name] = own + links.get(kind.name, 0.0)
+        first += kind.frame_count
+    return replace(control.with_parts(body_force=force[:rigid]), frame_forces=links)
 
 
 @kernel

@@ -173,12 +173,15 @@ def angles_after(model: Model, q: Array, v: Array, angle: Array, passed: float) 
     return np.where((code == ANGLE) | (code == OTHER_ANGLE), position, 0.0)
 
 
-def after_step(model: Model, before: State, after: State, h: float) -> State:
-    """The state ``after`` a step of h with the angles of joints brought forward, and joints broken that had to."""
+def after_step(model: Model, before: State, after: State, h: float, q: Array, v: Array) -> State:
+    """The state ``after`` a step of h with the angles of joints brought forward, and joints broken that had to.
+
+    q (nb, 7) and v (nb, 6): of all frames after it.
+    """
     broken = before.joint_broken
     if not (np.isinf(model.joints.break_force).all() and np.isinf(model.joints.break_torque).all()):
-        broken = newly_broken(model, after.body_pose, after.joint_impulse, h, broken)
-    return after.with_joints(angles_after(model, after.body_pose, after.body_velocity, before.joint_angle, h), broken)
+        broken = newly_broken(model, q, after.joint_impulse, h, broken)
+    return after.with_joints(angles_after(model, q, v, before.joint_angle, h), broken)
 
 
 def reactions(model: Model, q: Array, impulse: Array, h: float) -> tuple[Array, Array]:
@@ -239,6 +242,8 @@ def joined_sizes(model: Model) -> Array:
     moved = model.dynamic
     gyration = np.sqrt(np.trace(model.inertia[moved], axis1=1, axis2=2) / model.mass[moved])
     reach[moved] = np.maximum(model.radius[moved], gyration)
+    frames = model.radius[model.rigid_count :]
+    reach[model.rigid_count :] = np.where(frames > 0.0, frames, np.inf)  # without shapes nothing is known of their size
     for body in (tables.body_a, tables.body_b):
         dynamic = (body >= 0) & (model.block[body] >= 0)
         size[dynamic] = np.minimum(size[dynamic], reach[body[dynamic]])
