@@ -18,10 +18,10 @@ DATA = Path(os.environ.get("STICKSLIP_DATA", ROOT.parent / "shared" / "data")) /
 needs_data = pytest.mark.skipif(not DATA.is_dir(), reason=f"the problems of {DATA} are not here")
 
 
-def test_sweeps_do_simple_problems_alone() -> None:
+def test_small_islands_that_first_sweeps_leave_are_solved_as_dense_ones() -> None:
     solution = Automatic().solve(GALLERY["stack-of-five"]().problem)
     assert solution.converged
-    assert solution.method == "prox-gs"
+    assert solution.method == "dense"
 
 
 def test_problems_with_torsion_go_to_the_method_that_takes_them() -> None:

@@ -92,8 +92,9 @@ def test_a_solve_ends_when_its_time_is_up(name: str, options: dict[str, object])
     for problem in (tower(3), mixed_problem(1)):
         found = solver.solve(problem, np.full(problem.row_count, 0.01))
         assert found.status in ("max-seconds", "converged")
-        # penalty has nothing to iterate without joints, prox-gs solves small problems after its first sweep
-        assert found.status == "max-seconds" or name in ("penalty", "prox-gs")
+        # penalty has nothing to iterate without joints, prox-gs solves small problems after its first sweep, and dense
+        # leaves to it what it has no time for
+        assert found.status == "max-seconds" or name in ("penalty", "prox-gs", "dense")
         assert judge_solution(solver, problem, found).honest
         assert np.isfinite(found.lam).all()
         assert np.isfinite(found.v).all()

@@ -21,6 +21,7 @@ from stickslip.contact.laws import BILATERAL, CONTACT, DISC, ELASTIC
 from stickslip.contact.problem import ContactProblem
 from stickslip.solvers.admm import ADMM
 from stickslip.solvers.budget import Clock
+from stickslip.solvers.dense.dense import MOST_ROWS, solution_of, solve_islands
 from stickslip.solvers.implicit.implicit import ImplicitComplementarity
 from stickslip.solvers.iterative import MOST_WORSENING, Iterative
 from stickslip.solvers.joint_newton import solve_joints
@@ -45,6 +46,10 @@ JOINT_TRIAL = 20
 """Sweeps of the first trial where there are joints: if the subspace steps between them fail, Newton steps are next."""
 CHAIN_TRIAL = 20
 """Newton steps of the first trial where most rows are those of joints, before any sweeps."""
+FEW_COLUMNS, MOST_FULL_ROWS = 4, 400
+"""Column blocks of an island up to which its W is full, and rows up to which that is solved as such."""
+DENSE_BUDGET = 60
+"""Sweeps and Newton steps on dense islands before others have their turn."""
 PATIENCE = 1.0
 """A method goes on while it would arrive, at its present rate, within so many times the iterations it has had."""
 
@@ -116,11 +121,34 @@ class Automatic(Iterative):
         first = sweeps.first_sweeps(problem, warm) if problem.A.is_dense else None
         if first is not None and first.all_solved:
             return first.solution(problem, sweeps.name, started)
+        if self.criterion == "scaled" and problem.A.is_dense and not self._is_late(started):
+            small = self._dense(problem, first, warm, started)
+            if small is not None:
+                return small
         if not problem.has_others:
             return self._by_plan(problem, warm, started, first)
         return apart(
             problem, first, warm, lambda part, start, begun: self._by_plan(part, start, started, begun), sweeps.name
         )
+
+    def _is_late(self, started: float) -> bool:
+        """Whether the time of a solve that began at ``started`` [s] is up."""
+        return self.max_seconds < inf and Clock(self.max_seconds, started).is_up
+
+    def _dense(
+        self, problem: ContactProblem, first: FirstSweeps | None, warm: Array | None, started: float
+    ) -> Solution | None:
+        """The solution where all islands that the ``first`` sweeps left are small, and are solved as such."""
+        islands, contact = problem.islands, problem.laws.law == CONTACT
+        # between few bodies W is full anyway: a robot may have more rows
+        full = int(np.diff(islands.column_start).max()) <= FEW_COLUMNS
+        most = MOST_FULL_ROWS if full else MOST_ROWS
+        if int(np.diff(islands.row_start).max()) > most or not contact.any():
+            return None
+        budget = min(DENSE_BUDGET, self.max_iterations)
+        found, solved = solve_islands(problem, islands, warm, self.tolerance, budget, most)
+        solution = solution_of(problem, found, started) if solved.all() else None
+        return solution if solution is not None and solution.residual <= self.tolerance else None
 
     @cached_property
     def _sweeps(self) -> ProxGaussSeidel:

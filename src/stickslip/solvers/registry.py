@@ -18,6 +18,7 @@ from stickslip.solvers.admm import ADMM
 from stickslip.solvers.apgd import APGD
 from stickslip.solvers.auto import Automatic
 from stickslip.solvers.cond.cond import Cond
+from stickslip.solvers.dense.dense import DenseNewton
 from stickslip.solvers.implicit.implicit import ImplicitComplementarity
 from stickslip.solvers.input_checks import known_solution
 from stickslip.solvers.iterative import Iterative
@@ -60,6 +61,7 @@ SOLVERS: dict[str, Any] = {
         ProxGaussSeidel,
         ProxJacobi,
         NonsmoothNewton,
+        DenseNewton,
         ImplicitComplementarity,
         ProjectedGaussSeidel,
         NonsmoothGaussSeidel,

@@ -1,0 +1,307 @@
+"""One island of constraint blocks as a dense problem of its own, and sweeps over it.
+
+Legend: W = J A^-1 J^T with compliance on its diagonal, q = J v_free + bias, w = W lam + q: the velocity that the laws
+are about. Rows and blocks are numbered within the island.
+
+A sweep solves each block by itself, with the other impulses held: joints by the inverse of their block of W; a contact
+that would stick by that, too; one that would slide by a few projections of its own three or four rows. w is kept up to
+date by whole rows of W, which are short and lie one after the other.
+"""
+
+from __future__ import annotations
+
+from math import sqrt
+from typing import NamedTuple
+
+import numpy as np
+
+from stickslip.arrays import Array, Ints
+from stickslip.contact.block_laws import Laws
+from stickslip.contact.laws import (
+    BILATERAL,
+    CONTACT,
+    ELASTIC,
+    contact_square,
+    project_friction,
+    project_row,
+    project_scaled,
+    row_square,
+)
+from stickslip.jit import inner_kernel, kernel, plain_kernel
+from stickslip.linalg.small_inverse import invert_small
+
+SLIDES = 8
+"""Projections of a sliding contact in a sweep."""
+WITHIN = 1e-12
+"""Share of an impulse by which it may leave its friction set and still stick."""
+MOST_DIM = 8
+"""Rows of a block that is solved as one; those of larger ones are solved row by row."""
+
+
+class Island(NamedTuple):
+    """A dense problem: k blocks, m rows."""
+
+    start: Ints
+    """(k + 1,) rows of the blocks."""
+    laws: Laws
+    """Their laws; compliance is in W."""
+    weight: Array
+    """(k,) [1/kg] turns impulses into velocities (ContactProblem.law_weight)."""
+    radius: Array
+    """(k,) [m] ContactProblem.torsion_length"""
+    W: Array
+    """(m, m) [1/kg]"""
+    columns: Array
+    """(m, m) its columns one after the other: W itself where that is symmetric, as all but that of some files is."""
+    q: Array
+    """(m,) [m/s]"""
+    inverse_start: Ints
+    """(k + 1,) where the inverse of the diagonal block of W of each block starts in ``inverse``."""
+    inverse: Array
+
+
+@plain_kernel
+def island_room(blocks, rows, largest, given):
+    """Integers and reals that ``gathered`` needs for so many blocks and rows; ``largest``: rows of a block."""
+    wide = 2 * rows if given else rows
+    return 4 * blocks + 2, 5 * blocks + rows * (wide + 3 + min(largest, MOST_DIM)) + MOST_DIM
+
+
+@kernel
+def gathered(J, response, given, laws, measures, q, blocks, ints, reals):
+    """The island of some ``blocks`` of a problem, in rising order, in room of ``island_room``.
+
+    response: J A^-1, or with ``given`` W over the blocks; measures: law_weight and torsion_length (n,) of all blocks;
+    q (rows of all,).
+    """
+    k = blocks.shape[0]
+    start, inverse_start = ints[: k + 1], ints[k + 1 : 2 * k + 2]
+    law, friction_set = ints[2 * k + 2 : 3 * k + 2], ints[3 * k + 2 : 4 * k + 2]
+    start[0] = inverse_start[0] = 0
+    for i in range(k):
+        c = blocks[i]
+        dim = J.row_start[c + 1] - J.row_start[c]
+        start[i + 1] = start[i] + dim
+        inverse_start[i + 1] = inverse_start[i] + (dim * dim if dim <= MOST_DIM else 0)
+        law[i], friction_set[i] = laws.law[c], laws.friction_set[c]
+    m = start[k]
+    W, reals = reals[: m * m].reshape((m, m)), reals[m * m :]
+    inverse, reals = reals[: inverse_start[k]], reals[inverse_start[k] :]
+    weight, radius, reals = reals[:k], reals[k : 2 * k], reals[2 * k :]
+    friction, reals = reals[: 3 * k].reshape((k, 3)), reals[3 * k :]
+    bound, none, own, scratch = reals[:m], reals[m : 2 * m], reals[2 * m : 3 * m], reals[3 * m :]
+    for i in range(k):
+        c = blocks[i]
+        weight[i], radius[i] = measures[0][c], measures[1][c]
+        for j in range(3):
+            friction[i, j] = laws.friction[c, j]
+        for r in range(start[i + 1] - start[i]):
+            row, at = start[i] + r, J.row_start[c] + r
+            bound[row], none[row], own[row] = laws.bound[at], 0.0, q[at]
+    columns = W
+    if given:
+        columns = scratch[MOST_DIM : MOST_DIM + m * m].reshape((m, m))
+        _take(response, blocks, start, W)
+    else:
+        _fill(J, response, blocks, start, W)
+    for i in range(k):
+        for r in range(start[i + 1] - start[i]):
+            W[start[i] + r, start[i] + r] += laws.compliance[J.row_start[blocks[i]] + r]
+    for i in range(k):
+        first, dim, at = start[i], start[i + 1] - start[i], inverse_start[i]
+        if inverse_start[i + 1] > at:
+            for r in range(dim):
+                for s in range(dim):
+                    inverse[at + r * dim + s] = W[first + r, first + s]
+            invert_small(dim, at, inverse, scratch)
+    if given:
+        for i in range(m):
+            for j in range(m):
+                columns[j, i] = W[i, j]
+    of_blocks = Laws(law, friction_set, friction, none, bound)
+    return Island(start, of_blocks, weight, radius, W, columns, own, inverse_start, inverse)
+
+
+@inner_kernel
+def _take(delassus, blocks, start, W_out):
+    """W of the island out of that of all blocks."""
+    W_out[:] = 0.0
+    for i in range(blocks.shape[0]):
+        c = blocks[i]
+        height = start[i + 1] - start[i]
+        for e in range(delassus.entry_start[c], delassus.entry_start[c + 1]):
+            j = np.searchsorted(blocks, delassus.entry_column[e])
+            if j < blocks.shape[0] and blocks[j] == delassus.entry_column[e]:
+                width = start[j + 1] - start[j]
+                for r in range(height):
+                    for s in range(width):
+                        W_out[start[i] + r, start[j] + s] = delassus.data[delassus.data_start[e] + r * width + s]
+
+
+@inner_kernel
+def _fill(J, response, blocks, start, W_out):
+    """W of the island from J A^-1 and J."""
+    k = blocks.shape[0]
+    for i in range(k):
+        c = blocks[i]
+        height = start[i + 1] - start[i]
+        for j in range(i + 1):
+            d = blocks[j]
+            other = start[j + 1] - start[j]
+            for r in range(height):
+                for s in range(other):
+                    W_out[start[i] + r, start[j] + s] = 0.0
+            for e in range(J.entry_start[c], J.entry_start[c + 1]):
+                b = J.entry_column[e]
+                width = J.column_start[b + 1] - J.column_start[b]
+                for f in range(J.entry_start[d], J.entry_start[d + 1]):
+                    if J.entry_column[f] != b:
+                        continue
+                    for r in range(height):
+                        at = response.data_start[e] + r * width
+                        for s in range(other):
+                            to = J.data_start[f] + s * width
+                            total = 0.0
+                            for t in range(width):
+                                total += response.data[at + t] * J.data[to + t]
+                            W_out[start[i] + r, start[j] + s] += total
+            for r in range(height):
+                for s in range(other):
+                    W_out[start[j] + s, start[i] + r] = W_out[start[i] + r, start[j] + s]
+
+
+@inner_kernel
+def velocities(island, lam, w_out):
+    """w = W lam + q."""
+    m = lam.shape[0]
+    for i in range(m):
+        w_out[i] = island.q[i]
+    for j in range(m):
+        if lam[j] != 0.0:
+            for i in range(m):
+                w_out[i] += lam[j] * island.columns[j, i]
+
+
+@inner_kernel
+def distance(island, lam, w):
+    """Norm [m/s] of the natural map of the exact law (contact/residual.py)."""
+    total = 0.0
+    for c in range(island.weight.shape[0]):
+        if island.laws.law[c] == CONTACT:
+            total += contact_square(island.start, island.laws, lam, w, island.weight, island.radius, 1.0, c)
+        else:
+            for k in range(island.start[c], island.start[c + 1]):
+                total += row_square(island.laws, lam, w, island.weight[c], c, k)
+    return sqrt(total)
+
+
+@inner_kernel
+def _change(island, k, step, lam, w):
+    """lam_k += step, and what follows of it."""
+    if step != 0.0:
+        lam[k] += step
+        for i in range(w.shape[0]):
+            w[i] += step * island.columns[k, i]
+
+
+@inner_kernel
+def sweep(island, lam, w):
+    """Solve each block once, one after the other, lam and w (m,) in place."""
+    laws = island.laws
+    for c in range(laws.law.shape[0]):
+        i, dim = island.start[c], island.start[c + 1] - island.start[c]
+        if laws.law[c] == CONTACT:
+            _sweep_contact(island, c, i, dim, lam, w)
+        elif (laws.law[c] == BILATERAL or laws.law[c] == ELASTIC) and 1 < dim <= MOST_DIM:
+            at = island.inverse_start[c]
+            s0, s1, s2, s3 = _times(island.inverse, at, dim, 0, w, i), 0.0, 0.0, 0.0
+            s1 = _times(island.inverse, at, dim, 1, w, i)
+            s2 = _times(island.inverse, at, dim, 2, w, i) if dim > 2 else 0.0
+            s3 = _times(island.inverse, at, dim, 3, w, i) if dim > 3 else 0.0
+            s4 = _times(island.inverse, at, dim, 4, w, i) if dim > 4 else 0.0
+            s5 = _times(island.inverse, at, dim, 5, w, i) if dim > 5 else 0.0
+            s6 = _times(island.inverse, at, dim, 6, w, i) if dim > 6 else 0.0
+            s7 = _times(island.inverse, at, dim, 7, w, i) if dim > 7 else 0.0
+            steps = (s0, s1, s2, s3, s4, s5, s6, s7)
+            for k in range(dim):
+                _change(island, i + k, -steps[k], lam, w)
+        else:
+            for k in range(i, i + dim):
+                if island.W[k, k] > 0.0:
+                    z = project_row(laws.law[c], lam[k] - w[k] / island.W[k, k], laws.bound[k])
+                    _change(island, k, z - lam[k], lam, w)
+
+
+@inner_kernel
+def _times(inverse, at, dim, k, w, first):
+    """Row k of an inverse block times w of its rows."""
+    total = 0.0
+    for j in range(dim):
+        total += inverse[at + k * dim + j] * w[first + j]
+    return total
+
+
+@inner_kernel
+def _sweep_contact(island, c, i, dim, lam, w):
+    """Impulses of one contact that obey its law while the others are held."""
+    W, laws = island.W, island.laws
+    mu1, mu2, mu3 = laws.friction[c, 0], laws.friction[c, 1], laws.friction[c, 2]
+    torsion = dim > 3 and mu3 > 0.0
+    n, x, y, z = lam[i], lam[i + 1], lam[i + 2], lam[i + 3] if torsion else 0.0
+    # b = w without the own impulses
+    b0, b1, b2, b3 = w[i], w[i + 1], w[i + 2], w[i + 3] if dim > 3 else 0.0
+    spin = lam[i + 3] if dim > 3 else 0.0
+    b0 -= W[i, i] * n + W[i, i + 1] * x + W[i, i + 2] * y
+    b1 -= W[i + 1, i] * n + W[i + 1, i + 1] * x + W[i + 1, i + 2] * y
+    b2 -= W[i + 2, i] * n + W[i + 2, i + 1] * x + W[i + 2, i + 2] * y
+    if dim > 3:
+        b0, b1, b2 = b0 - W[i, i + 3] * spin, b1 - W[i + 1, i + 3] * spin, b2 - W[i + 2, i + 3] * spin
+        b3 -= W[i + 3, i] * n + W[i + 3, i + 1] * x + W[i + 3, i + 2] * y + W[i + 3, i + 3] * spin
+    if b0 >= 0.0 or not W[i, i] > 0.0:
+        n, x, y, z = 0.0, 0.0, 0.0, 0.0
+    elif dim > 3 or not _sticks(island, c, i, b0, b1, b2):
+        r = 1.0 / max(W[i + 1, i + 1], W[i + 2, i + 2])
+        turn = island.radius[c] * island.radius[c] * r
+        n = max(n, 0.0)
+        for _ in range(SLIDES):
+            u0 = b0 + W[i, i] * n + W[i, i + 1] * x + W[i, i + 2] * y + (W[i, i + 3] * z if torsion else 0.0)
+            n = max(0.0, n - u0 / W[i, i])
+            u1 = b1 + W[i + 1, i] * n + W[i + 1, i + 1] * x + W[i + 1, i + 2] * y
+            u2 = b2 + W[i + 2, i] * n + W[i + 2, i + 1] * x + W[i + 2, i + 2] * y
+            if torsion:
+                u1, u2 = u1 + W[i + 1, i + 3] * z, u2 + W[i + 2, i + 3] * z
+                u3 = b3 + W[i + 3, i] * n + W[i + 3, i + 1] * x + W[i + 3, i + 2] * y + W[i + 3, i + 3] * z
+                x, y, z = project_scaled(
+                    laws.friction_set[c], x - r * u1, y - r * u2, z - turn * u3, island.radius[c], n, mu1, mu2, mu3
+                )
+            else:
+                x, y, _z = project_friction(laws.friction_set[c], x - r * u1, y - r * u2, 0.0, n, mu1, mu2, 0.0)
+    else:
+        at = island.inverse_start[c]
+        n, x, y = _held(island.inverse, at, b0, b1, b2)
+    _change(island, i, n - lam[i], lam, w)
+    _change(island, i + 1, x - lam[i + 1], lam, w)
+    _change(island, i + 2, y - lam[i + 2], lam, w)
+    if dim > 3:
+        _change(island, i + 3, z - lam[i + 3], lam, w)
+
+
+@inner_kernel
+def _held(inverse, at, b0, b1, b2):
+    """Impulses of a contact of three rows that hold it."""
+    return (
+        -(inverse[at] * b0 + inverse[at + 1] * b1 + inverse[at + 2] * b2),
+        -(inverse[at + 3] * b0 + inverse[at + 4] * b1 + inverse[at + 5] * b2),
+        -(inverse[at + 6] * b0 + inverse[at + 7] * b1 + inverse[at + 8] * b2),
+    )
+
+
+@inner_kernel
+def _sticks(island, c, i, b0, b1, b2):
+    """Whether the impulses that hold a contact are within its friction set."""
+    n, x, y = _held(island.inverse, island.inverse_start[c], b0, b1, b2)
+    if not n > 0.0:
+        return False
+    laws = island.laws
+    px, py, _ = project_friction(laws.friction_set[c], x, y, 0.0, n, laws.friction[c, 0], laws.friction[c, 1], 0.0)
+    return abs(px - x) + abs(py - y) <= WITHIN * (abs(x) + abs(y))
