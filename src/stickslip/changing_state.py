@@ -16,7 +16,7 @@ from stickslip.checks import LARGEST, finite, for_each, unit_quaternion, vector,
 from stickslip.errors import InputError
 from stickslip.geometry import rotation
 from stickslip.model.control import Control
-from stickslip.model.model import DYNAMIC, KINEMATIC, STATIC, Model
+from stickslip.model.model import DYNAMIC, FRAME, KINEMATIC, STATIC, Model
 from stickslip.model.state import State
 from stickslip.names import shown
 from stickslip.reading_state import body_row, centre_of_mass, coordinate_count, joint_row, node_rows
@@ -111,7 +111,7 @@ def _with_row(model: Model, rows: Array, name: str, body: Body, row: Array, kind
     i = body_row(model, body)
     kind = int(model.body_kind[i])
     if kind not in kinds or i in model.motions:
-        what = "a body with a motion" if i in model.motions else f"a {KINDS[kind]} body"
+        what = "a body with a motion" if i in model.motions else f"a {KINDS[kind]} body" if kind < FRAME else "a link"
         raise InputError(f"body {body.name!r}: setting its {name} has no effect, since it is {what}")
     out = rows.copy()
     out[i] = row

@@ -11,6 +11,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from stickslip.arrays import Array
+from stickslip.bodies.registry import frame_poses, frame_velocities
 from stickslip.bodies.soft import cavities, plane_strain
 from stickslip.bodies.soft.element_assembly import assemble
 from stickslip.bodies.soft.element_energies import strain_energies, strains_and_stresses
@@ -27,7 +28,7 @@ from stickslip.model.soft_tables import SoftTables
 from stickslip.model.state import State
 from stickslip.model.stepping import Stepping
 from stickslip.names import shown
-from stickslip.scene.body import Body, handle_fits
+from stickslip.scene.body import FIRST_FRAME, Body, frame_number, handle_fits
 from stickslip.scene.joint import Joint
 from stickslip.scene.soft_body import SoftBody
 
@@ -39,6 +40,9 @@ def body_row(model: Model, body: Body) -> int:
     names = model.body_names
     if not isinstance(body, Body):
         raise InputError(f"body: {shown(body)} is no handle; give what scene.add_* returned, or scene.body(name)")
+    index = body.index
+    if type(index) is int and index >= FIRST_FRAME:
+        body = Body(frame_number(index, model.rigid_count), body.name)
     if not handle_fits(body, names):
         raise InputError(f"body {shown(body.name)} is not of this simulation, which has {len(names)} bodies")
     return body.index
@@ -78,27 +82,28 @@ def body_number(model: Model, body: Body | SoftBody) -> int:
 def position(model: Model, state: State, body: Body) -> Array:
     """Position (3,) [m] of the body's frame (not of its centre of mass) in the world."""
     i = body_row(model, body)
-    return state.body_pose[i, :3] - rotation.matrix(state.body_pose[i, 3:]) @ model.centre[i]
+    pose = frame_poses(model, state)[i]
+    return pose[:3] - rotation.matrix(pose[3:]) @ model.centre[i]
 
 
 def orientation(model: Model, state: State, body: Body) -> Array:
     """Rotation (w, x, y, z) of a body."""
-    return state.body_pose[body_row(model, body), 3:].copy()
+    return frame_poses(model, state)[body_row(model, body), 3:].copy()
 
 
 def centre_of_mass(model: Model, state: State, body: Body) -> Array:
     """Position (3,) [m] of the centre of mass in the world."""
-    return state.body_pose[body_row(model, body), :3].copy()
+    return frame_poses(model, state)[body_row(model, body), :3].copy()
 
 
 def velocity(model: Model, state: State, body: Body) -> Array:
     """Velocity (3,) [m/s] of the centre of mass in the world."""
-    return state.body_velocity[body_row(model, body), :3].copy()
+    return frame_velocities(model, state)[body_row(model, body), :3].copy()
 
 
 def angular_velocity(model: Model, state: State, body: Body) -> Array:
     """Angular velocity (3,) [rad/s] in the world."""
-    return state.body_velocity[body_row(model, body), 3:].copy()
+    return frame_velocities(model, state)[body_row(model, body), 3:].copy()
 
 
 # ---- contacts of the last step ---------------------------------------------------------------------------
@@ -139,7 +144,7 @@ def node_contact_forces(model: Model, last: StepResult | None, h: float, body: S
 def joint_coordinates(model: Model, state: State, joint: Joint) -> tuple[Array, Array]:
     """Positions (k,) [m or rad], full turns counted, and velocities (k,) of the free coordinates of a joint."""
     j = joint_row(model, joint)
-    at, rate = joints.coordinates(model, state.body_pose, state.body_velocity, state.joint_angle)
+    at, rate = joints.coordinates(model, frame_poses(model, state), frame_velocities(model, state), state.joint_angle)
     count = coordinate_count(model, j)
     return at[j, :count], rate[j, :count]
 
@@ -152,7 +157,7 @@ def coordinate_count(model: Model, joint: int) -> int:
 def joint_force(model: Model, state: State, h: float, joint: Joint) -> tuple[Array, Array]:
     """Mean force (3,) [N] and torque (3,) [N m] of the last step, of length h [s], on b, at the joint's point there."""
     j = joint_row(model, joint)
-    force, torque = joints.reactions(model, state.body_pose, state.joint_impulse, h)
+    force, torque = joints.reactions(model, frame_poses(model, state), state.joint_impulse, h)
     return force[j], torque[j]
 
 
@@ -163,7 +168,7 @@ def joint_broken(model: Model, state: State, joint: Joint) -> bool:
 
 def joint_error(model: Model, state: State) -> float:
     """Largest distance [m] by which rigid joints that are not broken are apart."""
-    return joints.joint_error(model, state.body_pose, state.joint_broken)
+    return joints.joint_error(model, frame_poses(model, state), state.joint_broken)
 
 
 # ---- soft bodies -----------------------------------------------------------------------------------------

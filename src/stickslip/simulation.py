@@ -10,11 +10,15 @@ from importlib import import_module
 
 from numpy.typing import ArrayLike
 
-from stickslip import changing_state, checks, reading_state
+from stickslip import changing_robots, changing_state, checks, reading_robots, reading_state
 from stickslip.arrays import Array
+from stickslip.bodies.tree import inverse_kinematics
 from stickslip.certify.contact_report import ContactReport
 from stickslip.certify.step_result import StepResult
+from stickslip.changing_robots import Numbers
+from stickslip.closing_loops import with_loops_closed
 from stickslip.constraints.registry import elements_as_rows, moves
+from stickslip.constraints.starting_overlaps import without_starting_overlaps
 from stickslip.errors import InputError
 from stickslip.linalg.threads import one_blas_thread
 from stickslip.model.control import Control, check_control, control_arrays, control_of, initial_control
@@ -34,6 +38,7 @@ from stickslip.reading import reading
 from stickslip.reading_state import ElementReport
 from stickslip.scene.body import Body
 from stickslip.scene.joint import Joint
+from stickslip.scene.robots import Robot, unknown
 from stickslip.scene.scene import Scene
 from stickslip.scene.soft_body import SoftBody
 from stickslip.solvers.protocol import Solver, SolvesProblems
@@ -64,6 +69,8 @@ class Simulation:
         self.model = scene if isinstance(scene, Model) else compile_scene(scene)
         if dt is not None:
             self.stepping = replace(self.stepping, dt=dt)
+        if self.model.others:
+            self.model = without_starting_overlaps(self.model, initial_state(self.model), self.stepping)
         self.solver = make_solver(solver) if isinstance(solver, str) else as_solver(solver)
         if self.model.joints.count and self.stepping.stabilisation:
             raise InputError(
@@ -93,10 +100,12 @@ class Simulation:
         self.dense_algebra = one_blas_thread if dense else nullcontext
         self.workspace = Workspace()
         """What steps remember; nobody else has it."""
-        self.state = initial_state(model)
+        self.state = with_loops_closed(model, initial_state(model))
         self.control = initial_control(model)
         """Forces, targets of drives and efforts of joints, until told otherwise."""
         self.last: StepResult | None = None
+        self.before: State | None = None
+        """The state before the last step, from which sensors tell accelerations."""
 
     def step(self) -> StepResult:
         """Advance by one step, in pieces where bodies move further than linearised contacts can carry them."""
@@ -112,7 +121,7 @@ class Simulation:
             result = take_in_pieces(
                 self._take, model, state, control, options, self.solver, result, too_far, self.workspace
             )
-        self.state, self.last = result.state, result
+        self.before, self.state, self.last = state, result.state, result
         return result
 
     def _take(self, state: State, control: Control, options: Stepping, solver: Solver) -> StepResult:
@@ -221,6 +230,140 @@ class Simulation:
         """Sum (3,) [N] of the forces by which welds hold the nodes of a soft body, mean of the last step."""
         return reading_state.weld_force(self.model, self.state, self.stepping.dt, body)
 
+    # ---- robots: reading_robots.py and changing_robots.py ----------------------------------------------------
+
+    def joint_positions(self, robot: Robot) -> Array:
+        """(nq,) [m or rad] coordinates of a robot; a floating base first: position and rotation (w, x, y, z)."""
+        return reading_robots.joint_positions(self.model, self.state, robot)
+
+    def joint_velocities(self, robot: Robot) -> Array:
+        """(nv,) [m/s or rad/s]; a floating base first: linear and angular velocity, world frame."""
+        return reading_robots.joint_velocities(self.model, self.state, robot)
+
+    def joint_efforts(self, robot: Robot) -> Array:
+        """(nv,) [N or N m] forces along joints, of actuators and those that were set, as state and control are now."""
+        return reading_robots.joint_efforts(self.model, self.state, self.control, robot)
+
+    def actuator_forces(self, robot: Robot) -> Array:
+        """(nu,) [N or N m] forces of actuators along their lengths, as state and control are now."""
+        return reading_robots.actuator_forces(self.model, self.state, self.control, robot)
+
+    def set_joint_positions(self, robot: Robot, q: Numbers) -> None:
+        """Put a robot into a posture: (nq,), or a mapping of names of joints to numbers."""
+        self.state = changing_robots.with_joint_positions(self.model, self.state, robot, q)
+
+    def set_joint_velocities(self, robot: Robot, v: Numbers) -> None:
+        """Set joint velocities (nv,), or those of a mapping of names of joints to numbers."""
+        self.state = changing_robots.with_joint_velocities(self.model, self.state, robot, v)
+
+    def set_control(
+        self, robot: Robot, position: Numbers | None = None, velocity: Numbers | None = None,
+        effort: Numbers | None = None, actuators: Numbers | None = None,
+    ) -> None:  # fmt: skip
+        """What drives of a robot do from now on, by arrays or mappings of names to numbers.
+
+        position, velocity [m or rad, m/s or rad/s]: what drives of joints aim at, for all driven joints; effort (nv,)
+        [N or N m]: forces along joints, beside those of drives; actuators (nu,): controls as the robot's file has them.
+        """
+        given = position, velocity, effort, actuators
+        self.control = changing_robots.with_control(self.model, self.control, robot, *given)
+
+    def close_loops(self) -> None:
+        """Move joints of robots, as little as their masses weigh, until their loops and couplings are closed."""
+        self.state = with_loops_closed(self.model, self.state)
+
+    def apply_keyframe(self, robot: Robot, name: str) -> None:
+        """Put a robot into a posture of its file, at that posture's velocities and controls."""
+        known = {each.name: each for each in robot.record.keyframes}
+        if name not in known:
+            raise unknown(f"robot {robot.name!r}: keyframe", name, list(known))
+        self.set_joint_positions(robot, known[name].q)
+        self.close_loops()
+        self.set_joint_velocities(robot, known[name].v)
+        if len(known[name].control):
+            self.set_control(robot, actuators=known[name].control)
+
+    def link_pose(self, robot: Robot, link: str) -> tuple[Array, Array]:
+        """Position (3,) [m] and rotation (w, x, y, z) of the frame of a link."""
+        return reading_robots.link_pose(self.model, self.state, robot, link)
+
+    def link_velocity(self, robot: Robot, link: str) -> tuple[Array, Array]:
+        """Velocity (3,) [m/s] of the origin of a link and its angular velocity (3,) [rad/s], world frame."""
+        return reading_robots.link_velocity(self.model, self.state, robot, link)
+
+    def site_pose(self, robot: Robot, site: str) -> tuple[Array, Array]:
+        """Position (3,) [m] and rotation (w, x, y, z) of a site."""
+        return reading_robots.site_pose(self.model, self.state, robot, site)
+
+    def jacobian(self, robot: Robot, link: str, point: ArrayLike | None = None) -> Array:
+        """(6, nv) velocity of a link, linear part first, at a world point (3,) [m] or its origin."""
+        return reading_robots.jacobian(self.model, self.state, robot, link, point)
+
+    def mass_matrix(self, robot: Robot) -> Array:
+        """(nv, nv) armature included."""
+        return reading_robots.mass_matrix(self.model, self.state, robot)
+
+    def bias_forces(self, robot: Robot) -> Array:
+        """(nv,) [N or N m] that hold a robot against gravity, Coriolis and centrifugal forces."""
+        return reading_robots.bias_of(self.model, self.state, robot)
+
+    def gravity_forces(self, robot: Robot) -> Array:
+        """(nv,) [N or N m] that hold a robot against gravity alone: efforts that compensate it."""
+        return reading_robots.bias_of(self.model, self.state, robot, motion=False)
+
+    def inverse_dynamics(self, robot: Robot, acceleration: ArrayLike) -> Array:
+        """(nv,) [N or N m] that give an acceleration (nv,), without contacts, springs and dampers."""
+        return reading_robots.inverse_dynamics(self.model, self.state, robot, acceleration)
+
+    def forward_dynamics(self, robot: Robot, effort: ArrayLike) -> Array:
+        """(nv,) acceleration that efforts (nv,) give, without contacts, springs and dampers."""
+        return reading_robots.forward_dynamics(self.model, self.state, robot, effort)
+
+    def robot_centre(self, robot: Robot) -> Array:
+        """(3,) [m] centre of mass of a robot."""
+        return reading_robots.centre_of_mass(self.model, self.state, robot)
+
+    def robot_momentum(self, robot: Robot) -> tuple[Array, Array]:
+        """Linear (3,) [N s] and angular momentum (3,) [N m s] about the centre of mass of a robot."""
+        return reading_robots.momentum(self.model, self.state, robot)
+
+    def robot_contact_force(self, robot: Robot, link: str | None = None) -> Array:
+        """Sum (3,) [N] of the contact forces on a link, or on the whole robot, in the last step."""
+        return reading_robots.contact_force(self.model, self.last, self.stepping.dt, robot, link)
+
+    def sensor(self, robot: Robot, name: str) -> Array:
+        """What a sensor of the robot's file reads: (1,), (3,) or (4,)."""
+        args = self.model, self.state, self.control, self.last, self.before, self.stepping.dt
+        return reading_robots.sensor(*args, robot, name)
+
+    def inverse_kinematics(
+        self, robot: Robot, link: str, position: ArrayLike, rotation: ArrayLike | None = None, *,
+        point: ArrayLike = (0, 0, 0), posture: ArrayLike | None = None, tolerance: float = 1e-6,
+        base_moves: bool = False,
+    ) -> Array:  # fmt: skip
+        """(nq,) a posture in which a ``point`` (3,) [m] of a link is at a position (3,) [m], turned as ``rotation``.
+
+        It begins where the robot is, keeps the ranges of joints, and prefers ``posture`` (nq,), or the one that it has,
+        where the target leaves a choice. A target that is not reached within ``tolerance`` [m and rad] raises an
+        InputError that says how far it is.
+        """
+        trees, where = reading_robots.trees_of(self.model, robot), f"robot {robot.name!r}, link {link!r}"
+        number, q = reading_robots.link_number(robot, link), self.joint_positions(robot)
+        goal = checks.vector(where, "position", position)
+        turn = None if rotation is None else checks.unit_quaternion(where, rotation)
+        preferred = None if posture is None else checks.array(where, "posture", posture, (len(q),))
+        at = checks.vector(where, "point", point)
+        near = checks.positive(where, "tolerance", tolerance)
+        found = inverse_kinematics.solve(
+            trees, robot.record.links, number, q, goal, turn, at, near, preferred, base_moves
+        )
+        if not found.converged:
+            raise InputError(
+                f"{where}: position {goal.tolist()} is not reached: {found.position_error:.3g} m and "
+                f"{found.rotation_error:.3g} rad are missing; give one within reach, or begin at another posture"
+            )
+        return found.q
+
     def set_drive(
         self, joint: Joint, position: float | None = None, velocity: float | None = None, coordinate: int = 0
     ) -> None:
@@ -241,6 +384,11 @@ class Simulation:
 
         The force acts at the centre of mass; a world ``point`` (3,) [m] adds its moment as the body stands now.
         """
+        if reading_state.body_row(self.model, body) >= self.model.rigid_count:
+            self.control = changing_robots.with_pushed_link(
+                self.model, self.state, self.control, body, force, torque, point
+            )
+            return
         args = body, force, torque, point
         self.control = changing_state.with_force(self.model, self.state, self.control, *args)
 
@@ -273,7 +421,7 @@ class Simulation:
         if control is not None:
             check_control(self.model, control)
             self.control = control.copy()
-        self.state, self.last = state.copy(), None
+        self.state, self.last, self.before = state.copy(), None, None
 
     def save(self, path: str | os.PathLike[str]) -> None:
         """Write state and control to an ``.npz`` file, whole or not at all; ``load`` continues from it bit for bit."""

@@ -8,7 +8,7 @@ from stickslip.bodies.tree.advance import advance_tree
 from stickslip.bodies.tree.kinematics import place_links
 from stickslip.bodies.tree.tables import tree_tables, tree_work
 from stickslip.geometry.rotation import matrix
-from stickslip.scene.tree import TREE_JOINT_KINDS, TreeJoint, TreeLink
+from stickslip.robots.records import TREE_JOINT_KINDS, TreeJoint, TreeLink
 
 GRAVITY = np.array([0.3, -0.2, -9.81])
 STEP = 1e-4

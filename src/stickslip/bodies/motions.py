@@ -10,6 +10,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from dataclasses import replace
 from functools import cached_property
+from typing import cast
 
 import numpy as np
 
@@ -27,6 +28,8 @@ from stickslip.model.model import Model
 from stickslip.model.state import State
 from stickslip.model.stepping import Stepping
 
+CANCELLED = 1e-14
+"""Share of the largest numbers that meet in it below which an entry of a row is rounding."""
 NO_NODES = np.zeros((0, 3))
 """Positions and velocities where there are no nodes."""
 
@@ -81,41 +84,28 @@ class Motions:
             if kind.name == NODE:
                 node, node_velocity = q, own
                 continue
-            framed = _framed(kind)
-            S = framed.frame_rows(q)
-            twists += S
-            poses.append(framed.poses(q))
-            velocities.append(frame_twists(framed, S, own))
-        if len(poses) > 1:
-            pose, velocity = np.concatenate(poses), np.concatenate(velocities)
-        return Place(pose, velocity, node, node_velocity, v, tuple(twists))
+            found = cast(FramedBodies, kind).frames_at(q, own)
+            for parts, part in zip((poses, velocities, twists), found, strict=True):
+                parts.append(part)
+        if not twists:
+            return Place(pose, velocity, node, node_velocity, v)
+        rows = twists[0] if len(twists) == 1 else np.concatenate(twists)
+        return Place(np.concatenate(poses), np.concatenate(velocities), node, node_velocity, v, rows)
 
     # ---- rows ------------------------------------------------------------------------------------------------
 
     def over_unknowns(self, J: BlockRows, place: Place) -> BlockRows:
         """Rows over the twists of frames and over nodes as rows over unknowns."""
-        if not place.twists:
+        if place.twists is None:
             return J if J.column_start is self.model.columns else J._replace(column_start=self.model.columns)
-        width = np.array([S.shape[1] for S in place.twists], dtype=np.int32)
         return mapped_rows(
-            J, len(self.model.dynamic), self.frame_column, summed(6 * width.astype(np.int64)),
-            np.concatenate([S.ravel() for S in place.twists]), self.unknown_columns,
-        )  # fmt: skip
-
-    @cached_property
-    def unknown_columns(self) -> Ints:
-        """Where the unknowns of each column block start, and where the last ones end."""
-        return summed(np.concatenate([kind.widths for kind in self.kinds]).astype(np.int64))
-
-    @cached_property
-    def frame_column(self) -> Ints:
-        """(k,) column block of the unknowns that moves each frame of another kind."""
-        found, first = [], len(self.model.dynamic)
-        for kind in self.kinds[1:]:
-            if kind.name != NODE:
-                found.append(first + _framed(kind).frame_block)
-            first += len(kind.widths)
-        return np.concatenate(found).astype(np.int32)
+            J,
+            len(self.model.dynamic),
+            self.model.frame_block,
+            self.model.twist_start,
+            place.twists,
+            self.model.unknown_columns,
+        )
 
     # ---- momentum and coordinates ----------------------------------------------------------------------------
 
@@ -204,17 +194,6 @@ def _filled(some: Sequence[Array | None], parts: Sequence[KindMomentum]) -> Arra
     )
 
 
-def _framed(kind: Bodies) -> FramedBodies:
-    assert isinstance(kind, FramedBodies)
-    return kind
-
-
-def frame_twists(kind: FramedBodies, S: Sequence[Array], v: Array) -> Array:
-    """Velocities (k, 6) of the frames of a kind, whose S (6, w) are given, at its velocities v."""
-    blocks = np.split(v.reshape(-1), np.cumsum(kind.widths)[:-1])
-    return np.array([S[k] @ blocks[kind.frame_block[k]] for k in range(kind.frame_count)])
-
-
 def mapped_rows(
     J: BlockRows, rigid: int, frame_column: Ints, twist_start: Ints, twists: Array, columns: Ints
 ) -> BlockRows:
@@ -226,8 +205,6 @@ def mapped_rows(
     entry_start = np.zeros_like(J.entry_start)
     column, size = np.empty_like(J.entry_column), np.empty(len(J.entry_column), dtype=np.int64)
     nodes = len(columns) - 1 - (int(frame_column.max(initial=rigid - 1)) + 1)
-    shift = nodes - (len(J.column_start) - 1 - rigid - len(frame_column))
-    assert shift == 0, "columns of frames and nodes are those of the model"
     first_node = len(columns) - 1 - nodes
     entries = _mapped_columns(
         J.row_start, J.entry_start, J.entry_column, rigid, frame_column, first_node, columns, entry_start, column, size
@@ -271,7 +248,12 @@ def _mapped_columns(
 
 @kernel
 def _map_data(J, rigid, frame_column, first_node, twist_start, twists, start, column, data_start, data_out):
-    """Add each entry to that of its column; data_out comes in zeroed."""
+    """Add each entry to that of its column; data_out comes in zeroed.
+
+    What two frames of one tree share cancels, and what turns in a plane does not leave it: what rounding leaves
+    of either is zero, or a row of a loop that holds by itself would ask for forces beyond all bounds.
+    """
+    size = np.zeros(data_out.shape[0])
     for c in range(J.row_start.shape[0] - 1):
         rows = J.row_start[c + 1] - J.row_start[c]
         for k in range(J.entry_start[c], J.entry_start[c + 1]):
@@ -285,11 +267,16 @@ def _map_data(J, rigid, frame_column, first_node, twist_start, twists, start, co
             framed = rigid <= old < rigid + frame_column.shape[0]
             for r in range(rows):
                 for j in range(width):
-                    total = 0.0
+                    to = data_start[e] + r * width + j
                     if framed:
-                        at = twist_start[old - rigid]
+                        at, row = twist_start[old - rigid], J.data_start[k] + r * 6
+                        most, far = 0.0, 0.0
                         for t in range(6):
-                            total += J.data[J.data_start[k] + r * 6 + t] * twists[at + t * width + j]
+                            data_out[to] += J.data[row + t] * twists[at + t * width + j]
+                            most, far = max(most, abs(J.data[row + t])), max(far, abs(twists[at + t * width + j]))
+                        size[to] += most * far
                     else:
-                        total = J.data[J.data_start[k] + r * from_width + j]
-                    data_out[data_start[e] + r * width + j] += total
+                        data_out[to] += J.data[J.data_start[k] + r * from_width + j]
+    for e in range(data_out.shape[0]):
+        if abs(data_out[e]) <= CANCELLED * size[e]:
+            data_out[e] = 0.0

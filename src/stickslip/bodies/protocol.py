@@ -13,6 +13,8 @@ from __future__ import annotations
 
 from typing import NamedTuple, Protocol, runtime_checkable
 
+import numpy as np
+
 from stickslip.arrays import Array, Ints
 from stickslip.linalg.dense_blocks import DenseBlocks
 from stickslip.linalg.soft_blocks import SparseBlocks
@@ -34,8 +36,9 @@ class Place(NamedTuple):
     """(nn, 3) [m/s]"""
     unknown: Array | None = None
     """(nv,) unknown velocities that lead here; None: the start of the step."""
-    twists: tuple[Array, ...] = ()
-    """S (6, w) of each frame that is no rigid body: twist = S v over its block of unknowns."""
+    twists: Array | None = None
+    """S (6, w) of each frame that is no rigid body, one after the other: twist = S v over its block of unknowns; None:
+    there are none."""
 
 
 class KindMomentum(NamedTuple):
@@ -153,3 +156,10 @@ class FramedBodies(Bodies, Protocol):
     def frame_rows(self, q: Array) -> list[Array]:
         """S (6, w) of each frame: its twist over the w unknowns of the block that moves it, twist = S v."""
         ...
+
+    def frames_at(self, q: Array, v: Array) -> tuple[Array, Array, Array]:
+        """Poses (k, 7), velocities (k, 6) and S (6, w) of all frames, one S after the other, at its q and v."""
+        rows = self.frame_rows(q)
+        blocks = np.split(v.reshape(-1), np.cumsum(self.widths)[:-1])
+        twists = [rows[k] @ blocks[self.frame_block[k]] for k in range(self.frame_count)]
+        return self.poses(q), np.array(twists), np.concatenate([S.ravel() for S in rows])

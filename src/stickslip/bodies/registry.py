@@ -5,10 +5,10 @@ from __future__ import annotations
 import numpy as np
 
 from stickslip.arrays import Array
-from stickslip.bodies.motions import frame_twists
 from stickslip.bodies.protocol import Bodies, FramedBodies
 from stickslip.bodies.rigid.kind import RigidBodies
 from stickslip.bodies.soft.kind import SoftBodies
+from stickslip.bodies.tree.kind import TreeBodies
 from stickslip.model.model import Model
 from stickslip.model.state import State
 from stickslip.workspace import Workspace
@@ -22,7 +22,8 @@ def kinds_of(model: Model, as_rows: bool, unsolved: bool, workspace: Workspace) 
 
     def make() -> tuple[Bodies, ...]:
         soft = (SoftBodies(model, as_rows, unsolved, workspace),) if model.soft.count else ()
-        return (RigidBodies(model), *model.others, *soft)
+        others = (kind.with_room() if isinstance(kind, TreeBodies) else kind for kind in model.others)
+        return (RigidBodies(model), *others, *soft)
 
     return workspace.slot(f"kinds {as_rows} {unsolved}", make)
 
@@ -40,5 +41,5 @@ def frame_velocities(model: Model, state: State) -> Array:
     if not model.others:
         return state.body_velocity
     others: list[FramedBodies] = list(model.others)
-    parts = (frame_twists(kind, kind.frame_rows(state.part_q(kind.name)), state.part_v(kind.name)) for kind in others)
+    parts = (kind.frames_at(state.part_q(kind.name), state.part_v(kind.name))[1] for kind in others)
     return np.concatenate([state.body_velocity, *parts])

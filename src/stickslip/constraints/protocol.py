@@ -33,6 +33,8 @@ class Rows(NamedTuple):
     laws: Laws
     before: Array | None = None
     """(m,) [m/s] J v + bias at the velocities before the step, where that is known."""
+    over_unknowns: bool = False
+    """Whether J is over unknowns already, as rows over coordinates are."""
 
 
 class Holding(NamedTuple):
@@ -43,6 +45,8 @@ class Holding(NamedTuple):
     """(m,) [m/s] at the end of the step."""
     loose: Array
     """(m,) zero where the row holds, one where it does not."""
+    over_unknowns: bool = True
+    """Whether J is over unknowns, not over the twists of frames."""
 
 
 class StepWork(NamedTuple):
@@ -82,6 +86,9 @@ class Constraint(Protocol):
     springs: Array | None = None
     """(n, 2) 1 / stiffness [m/N] and dissipation time [s] of contacts; None: it has none."""
 
+    tangential: bool = False
+    """Whether velocities are made tangent to its ``holding`` rows by the midpoint rule, too, where kinds beside rigid
+    bodies move."""
     measures: bool = False
     """Whether it has a say in how errors are measured (``measured``)."""
 

@@ -10,11 +10,13 @@ import numpy as np
 from stickslip.arrays import Bools
 from stickslip.bodies.motions import Motions
 from stickslip.bodies.soft.kind import SoftMotionOfStep
+from stickslip.bodies.tree.kind import TreeBodies, TreeMotion
 from stickslip.collision.contacts import Contacts
 from stickslip.collision.lookahead import NOTHING_FOUND, Found, contacts_of_step
 from stickslip.collision.surfaces.contacts import find_soft_contacts
 from stickslip.constraints.cavities import Cavities
 from stickslip.constraints.contacts import FrameContacts, NodeContacts
+from stickslip.constraints.coordinates import Coordinates
 from stickslip.constraints.elements import Elements
 from stickslip.constraints.joint.efforts import with_efforts
 from stickslip.constraints.joints import JointMemory, Joints
@@ -61,6 +63,8 @@ def elements_as_rows(solver: Solver, options: Stepping) -> bool:
 def moves(model: Model) -> bool:
     """Whether problems of the model depend on where they are linearised, beside their contacts."""
     soft = model.soft
+    if any(isinstance(kind, TreeBodies) and kind.rows.nonlinear for kind in model.others):
+        return True
     return bool(model.joints.count or (soft.count and not (soft.linear and not len(soft.weld_node))))
 
 
@@ -107,8 +111,9 @@ def constraints_of(
     if model.joint_names:
         memory = workspace.slot("joints", JointMemory)
         found.append(Joints(model, state, control, start, options, memory))
+    coordinates = _coordinates(model, motions, options) if model.others else []
     if search.nodes is None:
-        return found
+        return [*found, *coordinates]
     assert isinstance(motion, SoftMotionOfStep)
     if len(model.soft.weld_node):
         found.append(Welds(model, start, options))
@@ -116,6 +121,15 @@ def constraints_of(
         found.append(Cavities(model, motion, options))
     if motion.as_rows:
         found.append(Elements(model, motion))
+    return [*found, *coordinates]
+
+
+def _coordinates(model: Model, motions: Motions, options: Stepping) -> list[Constraint]:
+    """Rows over coordinates of robots that have some."""
+    found: list[Constraint] = []
+    for number, (kind, motion) in enumerate(zip(motions.kinds, motions.motions, strict=True)):
+        if isinstance(kind, TreeBodies) and isinstance(motion, TreeMotion) and len(kind.rows.what):
+            found.append(Coordinates(kind, number, motion, kind.first_block, model.unknown_columns, options))
     return found
 
 

@@ -38,7 +38,7 @@ def settled_velocities(held: Sequence[Holding], M: Inertia, v: Array, h: float) 
     """v (nv,) at the end of a step of h [s] without what it has along rows that hold; M: the masses there."""
     if not held:
         return v
-    rows, speed, loose = held[0]
+    rows, speed, loose, _ = held[0]
     for other in held[1:]:
         rows = block_rows.joined(rows, other.J)
         speed, loose = np.concatenate([speed, other.speed]), np.concatenate([loose, other.loose])

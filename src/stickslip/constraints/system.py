@@ -25,6 +25,7 @@ from stickslip.constraint_kinds import KIND
 from stickslip.constraints.protocol import Constraint, Rows, joined_rows
 from stickslip.constraints.settling import settled_velocities
 from stickslip.contact.problem import ContactProblem
+from stickslip.linalg import block_rows
 from stickslip.linalg.inertia import Inertia
 from stickslip.model.control import Control
 from stickslip.model.memory import memory_of_parts
@@ -107,7 +108,10 @@ class StepSystem:
         count = 0
         for k, each in enumerate(self.constraints):
             if self.asked[k]:
-                parts.append(each.rows(place, contacts_move))
+                part = each.rows(place, contacts_move)
+                if place.twists is not None and not part.over_unknowns:
+                    part = self._over_unknowns(part, place, each.at_positions)
+                parts.append(part)
                 self.rows[k] = slice(count, count + len(parts[-1].bias))
                 count += len(parts[-1].bias)
         found = parts[0] if len(parts) == 1 else joined_rows(parts)
@@ -116,7 +120,7 @@ class StepSystem:
         for _, each in self.held:
             if each.measures:
                 scale = each.measured(scale, momentum, parts, place)
-        as_they_are = found.J.column_start is self.model.columns and not place.twists
+        as_they_are = found.J.column_start is self.model.columns or place.twists is not None
         J = found.J if as_they_are else self.motions.over_unknowns(found.J, place)
         problem = ContactProblem(
             momentum, J, found.bias, found.laws, self.options.dt,
@@ -128,6 +132,20 @@ class StepSystem:
         if self.latest is not None:  # rows are the same ones at all linearisations
             problem.shaped_like(self.latest[2])
         return problem.trusted()
+
+    def _over_unknowns(self, part: Rows, place: Place, at_positions: bool) -> Rows:
+        """Rows over twists at a place as rows over unknowns, along which forces act where the scheme says."""
+        J, forces_at = self.motions.over_unknowns(part.J, place), self.options.rule.forces_at
+        if not at_positions or forces_at == "end" or place.unknown is None:
+            return part._replace(J=J)
+        start = self.motions.place
+        assert start.twists is not None
+        assert place.twists is not None
+        # S half a step on is the mean of both ends up to the square of the step, as all of these schemes is
+        S = start.twists if forces_at == "found" else 0.5 * (start.twists + place.twists)
+        acting = self.motions.over_unknowns(part.J, place._replace(twists=S))
+        moved = block_rows.apply(J, place.unknown) - block_rows.apply(acting, place.unknown)
+        return part._replace(J=acting, bias=part.bias + moved)
 
     def _turned(self, problem: ContactProblem, place: Place, lam: Array) -> ContactProblem:
         """The problem with the turning of forces in its A, about lam (m,)."""
@@ -189,16 +207,24 @@ class StepSystem:
 
     def _settled(self, after: State, problem: ContactProblem, solution: Solution) -> State:
         """The state at the end of a step, with velocities along which holds what the scheme says."""
-        if self.options.rule.settles == "all":
-            v = self.motions.unknowns(after)
-            held = [each.holding(after, problem, solution.lam, v) for each in self.constraints]
-            M = Inertia(self.motions.masses(after))
-            settled = settled_velocities([each for each in held if each is not None], M, v, problem.step)
-            after = after if settled is v else self.motions.with_unknowns(after, settled)
-        else:
+        constraints = self.constraints
+        if self.options.rule.settles != "all":
             for _, each in self.held:
                 after = each.tangent(after)
-        return after
+            constraints = [each for _, each in self.held if each.tangential] if self.model.others else []
+        v = self.motions.unknowns(after)
+        found = [each.holding(after, problem, solution.lam, v) for each in constraints]
+        held = [each for each in found if each is not None]
+        if not held:
+            return after
+        if not all(each.over_unknowns for each in held):
+            place = self.motions.end(solution.v)
+            held = [
+                each if each.over_unknowns else each._replace(J=self.motions.over_unknowns(each.J, place))
+                for each in held
+            ]
+        settled = settled_velocities(held, Inertia(self.motions.masses(after)), v, problem.step)
+        return after if settled is v else self.motions.with_unknowns(after, settled)
 
 
 def _joined(parts: Sequence[Array]) -> Array:

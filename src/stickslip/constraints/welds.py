@@ -6,6 +6,7 @@ import numpy as np
 
 from stickslip.arrays import Array, LongInts
 from stickslip.bodies.protocol import Place
+from stickslip.bodies.registry import frame_poses, frame_velocities
 from stickslip.bodies.rigid.advance import advance
 from stickslip.bodies.soft.plane_strain import project_rows
 from stickslip.constraints.protocol import Constraint, Holding, Rows, same_law
@@ -54,7 +55,12 @@ class Welds(Constraint):
 
     def holding(self, after: State, problem: ContactProblem, lam: Array, v: Array) -> Holding | None:
         """All welds at the end of the step, whose velocities are v (nv,)."""
-        place = Place(after.body_pose, after.body_velocity, after.node_position, after.node_velocity)
+        place = Place(
+            frame_poses(self.model, after),
+            frame_velocities(self.model, after),
+            after.node_position,
+            after.node_velocity,
+        )
         found = weld_rows(self.model, place, problem.step, False)
         speed = block_rows.apply(found.J, v) + found.prescribed
         return Holding(found.J, speed, np.zeros(len(speed)))

@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass, fields
+from collections.abc import Mapping
+from dataclasses import dataclass, field, fields, replace
 from functools import cached_property
 from typing import Any
 
@@ -18,6 +19,8 @@ from stickslip.names import shown
 
 PREFIX = "control_"
 """With which names of its arrays begin in files that hold a state, too."""
+BY_NAME = ("actuators", "frame_forces")
+"""What robots have by their names; in files the name follows a colon."""
 
 
 @dataclass(frozen=True, eq=False)
@@ -31,6 +34,11 @@ class Control:
     """(nj, 2, 2) position [m or rad] and velocity [m/s or rad/s] that the drive of each joint coordinate aims at."""
     effort: Array
     """(nj, 2) [N or N m] generalised force along each joint coordinate."""
+    actuators: Mapping[str, Array] = field(default_factory=dict)
+    """By name of a robot: (nu, 2) control of each of its actuators, and the velocity that a drive aims at."""
+    frame_forces: Mapping[str, Array] = field(default_factory=dict)
+    """By name of a robot: (k, 6) force [N] at the centre of mass and torque [N m] on each of its moving links, world
+    frame; none: no forces."""
 
     @cached_property
     def body_force(self) -> Array:
@@ -54,11 +62,14 @@ class Control:
     def with_parts(self, body_force: Array | None = None, node_force: Array | None = None) -> Control:
         """The control with other forces on rigid bodies (nb, 6) or nodes (nn, 3)."""
         force = self.layout.v_with(self.force, body_force, node_force)
-        return Control(self.layout, force, self.target, self.effort)
+        return replace(self, force=force)
 
     def copy(self) -> Control:
         """An independent copy."""
-        return Control(self.layout, self.force.copy(), self.target.copy(), self.effort.copy())
+        return Control(
+            self.layout, self.force.copy(), self.target.copy(), self.effort.copy(),
+            *({name: own.copy() for name, own in each.items()} for each in (self.actuators, self.frame_forces)),
+        )  # fmt: skip
 
     def __getstate__(self) -> dict[str, Any]:
         """What copies and pickles hold: the fields, not views of them."""
@@ -71,7 +82,9 @@ def initial_control(model: Model) -> Control:
     parts = {part.name: np.zeros((part.number, part.v_width)) for part in layout.parts}
     parts |= {BODY: model.force_start, NODE: model.soft.force_start}
     joints = model.joints
-    return Control(layout, layout.v_of(parts).copy(), joints.target.copy(), np.zeros((joints.count, 2)))
+    actuators = {kind.name: kind.control_start.copy() for kind in model.others if hasattr(kind, "control_start")}
+    effort = np.zeros((joints.count, 2))
+    return Control(layout, layout.v_of(parts).copy(), joints.target.copy(), effort, actuators)
 
 
 def check_control(model: Model, control: Control) -> None:
@@ -86,6 +99,16 @@ def check_control(model: Model, control: Control) -> None:
             raise InputError(f"control: {name} has shape {array.shape}; this model needs {shape}")
     if control.layout != layout:
         raise InputError(f"control: its layout is {shown(control.layout)}; this model needs {layout}")
+    for kind in model.others:
+        for name, of, width in (("actuators", control.actuators, 2), ("frame_forces", control.frame_forces, 6)):
+            own = of.get(kind.name)
+            count = len(getattr(kind, "control_start", ())) if width == 2 else kind.frame_count
+            if own is None and (width == 6 or not count):
+                continue
+            if not isinstance(own, np.ndarray) or own.shape != (count, width) or not np.isfinite(own).all():
+                raise InputError(
+                    f"control: {name} of {kind.name!r} is {shown(own)}; a finite array {(count, width)} is needed"
+                )
     for what, names, array in (
         ("force of body", model.body_names, control.body_force),
         ("target of joint", model.joint_names, control.target.reshape(joints, 4)),
@@ -102,7 +125,10 @@ def check_control(model: Model, control: Control) -> None:
 
 def control_arrays(control: Control) -> dict[str, Array]:
     """Its arrays by the names that they have in files."""
-    return {PREFIX + name: getattr(control, name) for name in ("force", "target", "effort")}
+    found = {PREFIX + name: getattr(control, name) for name in ("force", "target", "effort")}
+    for name, parts in zip(BY_NAME, (control.actuators, control.frame_forces), strict=True):
+        found |= {f"{PREFIX}{name}:{of}": own for of, own in parts.items()}
+    return found
 
 
 def control_of(data: dict[str, NDArray[Any]], layout: Layout) -> Control | None:
@@ -112,7 +138,11 @@ def control_of(data: dict[str, NDArray[Any]], layout: Layout) -> Control | None:
     """
     if PREFIX + "force" in data:
         force, target, effort = (_floats(name, data[PREFIX + name]) for name in ("force", "target", "effort"))
-        return Control(layout, force.reshape(-1), target, effort)
+        named = [
+            {key[len(start) :]: _floats(key, data[key]) for key in data if key.startswith(start)}
+            for start in (f"{PREFIX}{name}:" for name in BY_NAME)
+        ]
+        return Control(layout, force.reshape(-1), target, effort, *named)
     if "force" not in data:
         return None
     parts = {part.name: np.zeros((part.number, part.v_width)) for part in layout.parts}

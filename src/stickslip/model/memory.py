@@ -70,7 +70,7 @@ def memory_of(
         columns[0, weld:], columns[1, weld:] = KIND["weld"], np.arange(welds)
         impulse[weld:, :3] = weld_impulse.reshape(welds, 3)
     memory = Memory(columns.T, impulse)
-    memory.__dict__["start"] = (0, contacts, joint, weld, count, count, count)  # known, and need not be sought
+    memory.__dict__["start"] = (0, contacts, joint, weld, count, count, count, count)  # known, and need not be sought
     return memory
 
 

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from functools import cached_property
 from importlib import import_module
 from typing import Any
@@ -26,6 +26,7 @@ from stickslip.geometry.shapes import (
     HALF_SPACE,
     HULL,
     MESH,
+    OF_SHAPES,
     SPHERE,
     Box,
     Capsule,
@@ -36,14 +37,20 @@ from stickslip.geometry.shapes import (
     Shape,
     Sphere,
 )
+from stickslip.linalg.block_rows import summed
 from stickslip.linalg.soft_blocks import SoftPart
 from stickslip.model.joint_tables import JointTables, joint_tables
 from stickslip.model.layout import Layout, Part, layout_of
 from stickslip.model.soft_tables import SoftTables, soft_parts, soft_tables
+from stickslip.model.visual_tables import NO_VISUALS, PlacedVisual, VisualTables, visual_tables
 from stickslip.names import counted, shown
+from stickslip.scene.body import FIRST_FRAME, frame_number
+from stickslip.scene.joint import JointDescription
 from stickslip.scene.materials import Material, PairTables, pair_tables
 from stickslip.scene.other_bodies import OtherContext
+from stickslip.scene.robots import RobotDescription
 from stickslip.scene.scene import KINDS, BodyDescription, Motion, Scene
+from stickslip.scene.soft_body import SoftDescription
 
 STATIC, KINEMATIC, DYNAMIC, FRAME = range(4)
 """Codes of ``body_kind``: those of ``scene.KINDS``, and frames that kinds from outside the package move."""
@@ -99,7 +106,7 @@ class Model:
     """(nm, 3) unit, in the frame of the body that has the material."""
     ignored: LongInts
     """Sorted keys (lower body << 32) + higher body of the pairs that the user lets pass through each other; soft bodies
-    are numbered after the rigid ones."""
+    are numbered after the rigid ones. Pairs of shapes follow: OF_SHAPES + (lower shape << 31) + higher shape."""
     gravity: Array
 
     joint_names: tuple[str, ...]
@@ -114,6 +121,8 @@ class Model:
     """(nb, 6) force [N] and torque [N m] of the user at time zero, world frame."""
     others: tuple[Any, ...] = ()
     """Kinds of bodies from outside the package (bodies/protocol.FramedBodies); their frames are the last bodies."""
+    visuals: VisualTables = NO_VISUALS
+    """What is drawn in the place of collision shapes."""
 
     def __repr__(self) -> str:
         soft = counted(self.soft.count, "soft body", "soft bodies")
@@ -131,6 +140,11 @@ class Model:
     def body_count(self) -> int:
         """Number of bodies, fixed ones included."""
         return len(self.body_names)
+
+    @cached_property
+    def pose_start(self) -> Array:
+        """(nb, 7) poses of all bodies at time zero, frames of other kinds included."""
+        return np.concatenate([self.q_start, *(kind.poses(kind.q_start) for kind in self.others)])
 
     @cached_property
     def rigid_count(self) -> int:
@@ -198,6 +212,31 @@ class Model:
     def moving(self) -> Ints:
         """Frames that have unknowns, in the order of the columns of rows: dynamic bodies, frames of other kinds."""
         return np.flatnonzero(self.block >= 0).astype(np.int32) if self.others else self.dynamic
+
+    @cached_property
+    def unknown_block(self) -> Ints:
+        """(nb,) column block of the unknowns that moves each body or frame, or -1."""
+        found, at, first = self.block.copy(), self.rigid_count, len(self.dynamic)
+        for kind in self.others:
+            found[at : at + kind.frame_count] = first + kind.frame_block
+            at, first = at + kind.frame_count, first + len(kind.widths)
+        return found
+
+    @cached_property
+    def unknown_columns(self) -> Ints:
+        """Where the unknowns of each column block start, and where the last ones end."""
+        widths = [np.full(len(self.dynamic), 6), *(kind.widths for kind in self.others)]
+        return summed(np.concatenate([*widths, np.full(len(self.soft.free), 3)]).astype(np.int64))
+
+    @cached_property
+    def frame_block(self) -> Ints:
+        """(k,) column block of the unknowns that moves each frame of another kind."""
+        return self.unknown_block[self.rigid_count :]
+
+    @cached_property
+    def twist_start(self) -> Ints:
+        """(k + 1,) where S of each frame of another kind starts among all (bodies/protocol.Place.twists)."""
+        return summed(6 * np.diff(self.unknown_columns)[self.frame_block].astype(np.int64))
 
     @cached_property
     def rigid_columns(self) -> Ints:
@@ -315,21 +354,22 @@ def compile_scene(scene: Scene) -> Model:
         shape_size=np.array(sizes).reshape(-1, 3),
         shape_hull=np.ascontiguousarray(table[:, 2]),
         shape_radius=np.array(radii),
-        shape_material=np.array([bodies[row[0]].material for row in rows], dtype=np.int32),
+        shape_material=np.array(_shape_materials(bodies), dtype=np.int32),
         hulls=tables(hulls),
         shape_mesh=shape_mesh,
         meshes=meshes,
         pairs=pair_tables(materials, scene.pair_rules, scene.default_rule),
         friction_axis=np.array([surface.axis for surface in materials]),
-        ignored=_ignored_keys(scene, len(bodies)),
+        ignored=_ignored_keys(scene, bodies),
         gravity=np.array(scene.gravity, dtype=np.float64),
         joint_names=tuple(joint.name for joint in scene.joints),
-        joints=joint_tables(scene.joints, q_start),
-        soft=soft_tables(scene.soft_bodies, q_start),
+        joints=joint_tables(_joints_of_model(scene), q_start),
+        soft=soft_tables(_soft_of_model(scene), q_start),
         q_start=q_start[:rigid],
         v_start=np.array([[*body.velocity, *body.angular_velocity] for body in scene.bodies]).reshape(-1, 6),
         force_start=np.array([[*body.force, *body.torque] for body in scene.bodies]).reshape(-1, 6),
         others=others,
+        visuals=_visuals_of_model(scene),
     )
 
 
@@ -338,27 +378,85 @@ def _compiled_others(scene: Scene, materials: list[Material]) -> tuple[tuple[Any
     kinds: list[Any] = []
     frames: list[BodyDescription] = []
     gravity = np.array(scene.gravity, dtype=np.float64)
-    for described in scene.others:
-        kind = described.compile(OtherContext(gravity, len(scene.bodies) + len(frames)))
+    known = {surface: number for number, surface in reversed(list(enumerate(materials)))}
+    blocks = sum(body.kind == "dynamic" for body in scene.bodies)
+
+    def numbered(surface: Material) -> int:
+        if surface not in known:
+            known[surface] = len(materials)
+            materials.append(surface)
+        return known[surface]
+
+    # handles of links count frames of robots alone, which so come first
+    for described in sorted(scene.others, key=lambda each: not isinstance(each, RobotDescription)):
+        kind = described.compile(OtherContext(gravity, len(scene.bodies) + len(frames), blocks))
+        blocks += len(kind.widths)
         poses = array(f"bodies {described.name!r}", "poses", kind.poses(kind.q_start), (kind.frame_count, 7))
         for frame, pose in zip(kind.frames, poses, strict=True):
-            materials.append(frame.material)
             rest, still = MassProperties(frame.mass, np.zeros(3), np.eye(3)), np.zeros(3)
+            surfaces = None if frame.materials is None else tuple(map(numbered, frame.materials))
             frames.append(
                 BodyDescription(
                     f"{described.name}/{frame.name}", "dynamic", frame.parts, pose[:3], pose[3:], still, still, still,
-                    still, rest, len(materials) - 1, None, frame.colour,
+                    still, rest, numbered(frame.material), None, frame.colour, surfaces,
                 )
             )  # fmt: skip
         kinds.append(kind)
     return tuple(kinds), frames
 
 
-def _ignored_keys(scene: Scene, rigid: int) -> LongInts:
+def _shape_materials(bodies: list[BodyDescription]) -> list[int]:
+    """Number of the material of each shape."""
+    found: list[int] = []
+    for body in bodies:
+        found += body.part_materials or [body.material] * len(body.parts)
+    return found
+
+
+def _joints_of_model(scene: Scene) -> list[JointDescription]:
+    """The joints, with the numbers that frames have in the model."""
+    rigid = len(scene.bodies)
+    numbered = ((joint, frame_number(joint.a, rigid), frame_number(joint.b, rigid)) for joint in scene.joints)
+    return [joint if (a, b) == (joint.a, joint.b) else replace(joint, a=a, b=b) for joint, a, b in numbered]
+
+
+def _soft_of_model(scene: Scene) -> list[SoftDescription]:
+    """The soft bodies, with the numbers that frames to which they are welded have in the model."""
+    rigid, found = len(scene.bodies), list[SoftDescription]()
+    for body in scene.soft_bodies:
+        if any(each.body >= FIRST_FRAME for each in body.welded):
+            welded = [replace(each, body=frame_number(each.body, rigid)) for each in body.welded]
+            body = replace(body, welded=welded)
+        found.append(body)
+    return found
+
+
+def _visuals_of_model(scene: Scene) -> VisualTables:
+    """What bodies look like, from their centres of mass, with the numbers that they have in the model."""
+    rigid, found = len(scene.bodies), list[PlacedVisual]()
+    for body, visual, pose in scene.records.visuals:
+        vertices = np.asarray(visual.vertices, dtype=np.float64)
+        if pose is not None:
+            vertices = pose[:3] + vertices @ matrix(pose[3:]).T
+        elif body < rigid:
+            vertices = vertices - scene.bodies[body].mass_properties.centre
+        found.append(PlacedVisual(frame_number(body, rigid), vertices, np.asarray(visual.triangles), visual.colour))
+    return visual_tables(found, [frame_number(body, rigid) for body in scene.records.replaced_shapes])
+
+
+def _ignored_keys(scene: Scene, bodies: list[BodyDescription]) -> LongInts:
     """Sorted keys of the pairs that pass through each other; in the scene soft bodies count from -1 downwards."""
 
-    pairs = (sorted(i if i >= 0 else rigid - 1 - i for i in pair) for pair in scene.ignored)
-    return np.array(sorted((a << 32) + b for a, b in pairs), dtype=np.int64)
+    def number(i: int) -> int:
+        return frame_number(i, len(scene.bodies)) if i >= 0 else len(bodies) - 1 - i
+
+    pairs = (sorted(map(number, pair)) for pair in scene.ignored)
+    keys = [(a << 32) + b for a, b in pairs]
+    if scene.ignored_parts:
+        first = np.cumsum([0, *(len(body.parts) for body in bodies)]).tolist()
+        shapes = (sorted((first[number(a)] + m, first[number(b)] + n)) for a, m, b, n in scene.ignored_parts)
+        keys += [OF_SHAPES + (a << 31) + b for a, b in shapes]
+    return np.array(sorted(keys), dtype=np.int64)
 
 
 def _start_pose(body: BodyDescription) -> Array:

@@ -295,7 +295,7 @@ def _certified(model: Model, result: StepResult, found: StepResult) -> Certifica
         potential=ledger.potential + potential,
         numerical=ledger.numerical + kinetic + potential,
     )
-    apart = joints.joint_error(model, now.body_pose, now.joint_broken) if model.joints.count else 0.0
+    apart = joints.joint_error(model, frame_poses(model, now), now.joint_broken) if model.joints.count else 0.0
     return replace(result.certificate, energy=ledger, joint_error=apart)
 
 

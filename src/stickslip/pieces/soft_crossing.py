@@ -10,6 +10,7 @@ from __future__ import annotations
 import numpy as np
 
 from stickslip.arrays import Array, Bools
+from stickslip.bodies.registry import frame_poses
 from stickslip.collision.shape_poses import shape_poses
 from stickslip.collision.surfaces.point_shapes import signed_distances
 from stickslip.geometry.shapes import HALF_SPACE, MESH
@@ -30,10 +31,13 @@ def crossed(model: Model, before: State, after: State) -> Bools:
     found = np.zeros(model.body_count + len(soft.names), dtype=bool)
     nodes = soft.surface.nodes
     start, end = before.node_position[nodes], after.node_position[nodes]
-    if not len(model.shape_body) or _longest(model, start, end, before, after) <= SHARE * tables.thinnest:
+    q, q_end = before.body_pose, after.body_pose
+    if model.others:  # links have shapes, too
+        q, q_end = frame_poses(model, before), frame_poses(model, after)
+    if not len(model.shape_body) or _longest(model, start, end, q, q_end) <= SHARE * tables.thinnest:
         return found
-    position, rotation = shape_poses(model, before.body_pose)
-    position_end, rotation_end = shape_poses(model, after.body_pose)
+    position, rotation = shape_poses(model, q)
+    position_end, rotation_end = shape_poses(model, q_end)
     for s in np.flatnonzero(model.shape_type != HALF_SPACE):
         # as seen from the shape
         p = (start - position[s]) @ rotation[s]
@@ -49,12 +53,12 @@ def crossed(model: Model, before: State, after: State) -> Bools:
     return found
 
 
-def _longest(model: Model, start: Array, end: Array, before: State, after: State) -> float:
-    """Bound [m] of what nodes moved by as seen from any rigid body."""
+def _longest(model: Model, start: Array, end: Array, q: Array, q_end: Array) -> float:
+    """Bound [m] of what nodes moved by as seen from any frame, which go from q (nb, 7) to q_end."""
     own = np.linalg.norm(end - start, axis=1).max(initial=0.0)
-    cosine = np.abs(np.einsum("bi,bi->b", before.body_pose[:, 3:], after.body_pose[:, 3:]))
+    cosine = np.abs(np.einsum("bi,bi->b", q[:, 3:], q_end[:, 3:]))
     turn = 2.0 * np.arccos(np.minimum(1.0, cosine))
-    rigid = np.linalg.norm(after.body_pose[:, :3] - before.body_pose[:, :3], axis=1) + model.radius * turn
+    rigid = np.linalg.norm(q_end[:, :3] - q[:, :3], axis=1) + model.radius * turn
     return float(own + rigid.max(initial=0.0))
 
 

@@ -16,7 +16,7 @@ from stickslip.errors import InputError
 from stickslip.geometry import mesh_file, shapes
 from stickslip.geometry.shapes import Placed, Shape, placed
 from stickslip.names import shown, visible
-from stickslip.scene.body import KINDS, Body, BodyDescription, Kind, Motion, Start, body_index
+from stickslip.scene.body import KINDS, Body, BodyDescription, Kind, Motion, Start
 from stickslip.scene.body_mass import mass_properties
 from stickslip.scene.materials import Surface, body_material
 from stickslip.scene.other_bodies import OtherBodies, OtherDescription, checked_description
@@ -136,5 +136,5 @@ def ignore_collision(records: SceneRecords, a: Body | SoftBody, b: Body | SoftBo
             described_soft(records, body)
             pair.append(-1 - body.index)  # from -1 downwards until the number of rigid ones is known
         else:
-            pair.append(body_index("ignore_collision", "body", body, list(records.names)))
+            pair.append(records.number_of("ignore_collision", "body", body))
     records.ignored.add((min(pair), max(pair)))

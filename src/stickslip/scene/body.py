@@ -91,6 +91,18 @@ class BodyDescription:
     material: int
     motion: Motion | None
     colour: tuple[float, float, float] | None
+    part_materials: tuple[int, ...] | None = None
+    """Material of each part, where they are not all the same."""
+
+
+FIRST_FRAME = 1 << 24
+"""Index of the handle of the first frame of other kinds (links of robots): their numbers in a model are known only when
+all bodies of the scene are."""
+
+
+def frame_number(index: int, rigid: int) -> int:
+    """Number in a model, which has so many rigid bodies, of the body of a handle with this index."""
+    return index if index < FIRST_FRAME else index - FIRST_FRAME + rigid
 
 
 def body_index(where: str, what: str, body: Body, names: Sequence[str], needed: str = "") -> int:

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
 from dataclasses import dataclass
 from math import inf, isinf
 from typing import Literal, get_args
@@ -15,7 +14,6 @@ from stickslip.checks import any_number, direction, finite, instance, not_negati
 from stickslip.errors import InputError
 from stickslip.geometry import rotation
 from stickslip.names import shown
-from stickslip.scene.body import Body, BodyDescription, body_index
 
 JointKind = Literal[
     "fixed", "ball", "revolute", "prismatic", "cylindrical", "universal", "distance", "rope", "spring", "rod"
@@ -114,28 +112,6 @@ class JointDescription:
     """(4,) that of b where it is another one: links of a rod each have their own."""
     springs: SectionSprings | None = None
     """Those of a section of a rod, in the place of the stiffnesses above."""
-
-
-def two_bodies(bodies: Sequence[BodyDescription], where: str, a: Body | None, b: Body | None) -> tuple[int, int]:
-    """Indices of the bodies of a joint, WORLD for None; at least one must be able to move."""
-    found, names = [], [known.name for known in bodies]
-    for side, body in (("a", a), ("b", b)):
-        found.append(
-            WORLD if body is None else body_index(where, f"body {side}", body, names, ", or None for the world")
-        )
-    if found[0] == found[1]:
-        what = "the world" if a is None else f"body {a.name!r}"
-        raise InputError(f"{where}: a and b are both {what}; two different bodies are needed")
-    if not any(index != WORLD and bodies[index].kind == "dynamic" for index in found):
-        both = " and ".join("the world" if i == WORLD else f"{bodies[i].name!r} ({bodies[i].kind})" for i in found)
-        raise InputError(f"{where}: it joins {both}; at least one body must be dynamic")
-    return found[0], found[1]
-
-
-def default_point(bodies: Sequence[BodyDescription], a: int, b: int) -> Array:
-    """Centre of mass (3,) [m] of b, or of a where b does not move freely."""
-    body = bodies[b if b != WORLD and bodies[b].kind == "dynamic" else a]
-    return body.position + rotation.matrix(body.rotation) @ body.mass_properties.centre
 
 
 def joint_frame(where: str, axes: tuple[ArrayLike | None, ...]) -> Array:

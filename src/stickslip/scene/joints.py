@@ -12,11 +12,14 @@ import numpy as np
 from numpy.typing import ArrayLike
 
 from stickslip import checks
+from stickslip.arrays import Array
 from stickslip.checks import positive, vector
 from stickslip.errors import InputError
+from stickslip.geometry import rotation
 from stickslip.names import shown
-from stickslip.scene.body import Body
+from stickslip.scene.body import FIRST_FRAME, Body
 from stickslip.scene.joint import (
+    WORLD,
     Drive,
     Joint,
     JointDescription,
@@ -26,9 +29,7 @@ from stickslip.scene.joint import (
     checked_limits,
     checked_stiffness,
     checked_strength,
-    default_point,
     joint_frame,
-    two_bodies,
 )
 from stickslip.scene.records import SceneRecords
 
@@ -97,8 +98,8 @@ def add_joint(
     for option in options:
         if option not in JointOptions.__optional_keys__:
             raise InputError(f"{where}: a {called} joint has no option {option!r}")
-    i, j = two_bodies(records.bodies, where, a, b)
-    first = default_point(records.bodies, i, j) if point is None else vector(where, "point", point)
+    i, j = two_bodies(records, where, a, b)
+    first = default_point(records, i, j) if point is None else vector(where, "point", point)
     second = first if form.point_b is None else vector(where, "point_b", form.point_b)
     apart = float(np.linalg.norm(second - first))
     if apart < 1e-9 and kind in ("distance", "spring"):
@@ -134,6 +135,31 @@ def add_joint(
         collide=collide,
     )
     return record_joint(records, description)
+
+
+def two_bodies(records: SceneRecords, where: str, a: Body | None, b: Body | None) -> tuple[int, int]:
+    """Indices of the bodies of a joint, WORLD for None; at least one must be able to move."""
+    found = []
+    for side, body in (("a", a), ("b", b)):
+        found.append(
+            WORLD if body is None else records.number_of(where, f"body {side}", body, ", or None for the world")
+        )
+    if found[0] == found[1]:
+        what = "the world" if a is None else f"body {a.name!r}"
+        raise InputError(f"{where}: a and b are both {what}; two different bodies are needed")
+    if not any(records.is_free(index) for index in found):
+        both = " and ".join("the world" if i == WORLD else records.described(i) for i in found)
+        raise InputError(f"{where}: it joins {both}; at least one body must be dynamic")
+    return found[0], found[1]
+
+
+def default_point(records: SceneRecords, a: int, b: int) -> Array:
+    """Centre of mass (3,) [m] of b, or of a where b does not move freely."""
+    chosen = b if records.is_free(b) else a
+    if chosen >= FIRST_FRAME:
+        return records.frames[chosen - FIRST_FRAME].centre.copy()
+    body = records.bodies[chosen]
+    return body.position + rotation.matrix(body.rotation) @ body.mass_properties.centre
 
 
 def record_joint(records: SceneRecords, description: JointDescription) -> Joint:

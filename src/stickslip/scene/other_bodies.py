@@ -25,6 +25,10 @@ class Frame(NamedTuple):
     material: Material = Material("frame")
     """Surface of its shapes."""
     colour: tuple[float, float, float] | None = None
+    materials: tuple[Material, ...] | None = None
+    """Surface of each shape, where they are not all the same."""
+    centre: tuple[float, float, float] = (0.0, 0.0, 0.0)
+    """[m] centre of mass in the frame, for who reads it."""
 
 
 class OtherContext(NamedTuple):
@@ -34,6 +38,8 @@ class OtherContext(NamedTuple):
     """(3,) [m/s^2]"""
     first_frame: int
     """Number that its first frame has among the bodies of the model."""
+    first_block: int = 0
+    """Number that its first column block has among those of the model."""
 
 
 class OtherDescription(Protocol):

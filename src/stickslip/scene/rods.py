@@ -19,7 +19,7 @@ from stickslip.geometry.rotation import between, multiply
 from stickslip.geometry.shapes import Capsule, placed
 from stickslip.names import LONGEST_NAME, shown
 from stickslip.scene.bodies import GivenMass, add_body
-from stickslip.scene.body import Body, BodyDescription, Start, body_index
+from stickslip.scene.body import Body, Start
 from stickslip.scene.joint import WORLD, Joint, JointDescription
 from stickslip.scene.joints import record_joint
 from stickslip.scene.materials import Surface
@@ -82,7 +82,7 @@ def add_rod(
     beta = not_negative(where, "damping", made_of.damping)
     rho = positive(where, "density", made_of.density)
     ends = checked_points(where, points, closed)
-    clamps = [_clamp(records.bodies, where, given, closed) for given in ends_fixed]
+    clamps = [_clamp(records, where, given, closed) for given in ends_fixed]
     along = np.diff(ends, axis=0)
     length = np.linalg.norm(along, axis=1)
     frames = transported_frames(along / length[:, None])
@@ -187,7 +187,7 @@ class _Plan:
         self.bend = np.array([bend_between(a, b) for a, b in pairs]).reshape(-1, 3)
 
 
-def _clamp(bodies: list[BodyDescription], where: str, given: bool | Body, closed: bool) -> int | None:
+def _clamp(records: SceneRecords, where: str, given: bool | Body, closed: bool) -> int | None:
     """Body index that holds an end of a rod, WORLD, or None where the end is free."""
     if given is False:
         return None
@@ -195,5 +195,4 @@ def _clamp(bodies: list[BodyDescription], where: str, given: bool | Body, closed
         raise InputError(f"{where}: it is closed, so it has no ends that could be fixed; leave them out")
     if given is True:
         return WORLD
-    names = [known.name for known in bodies]
-    return body_index(where, "the body that holds an end", given, names, ", or True for the world")
+    return records.number_of(where, "the body that holds an end", given, ", or True for the world")

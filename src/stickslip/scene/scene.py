@@ -16,7 +16,8 @@ from stickslip.geometry import rotation, shapes
 from stickslip.geometry.shapes import Placed, Shape, placed
 from stickslip.geometry.tet_mesh import TetMesh
 from stickslip.names import counted, shown
-from stickslip.scene import bodies, joints, rods, soft_bodies
+from stickslip.robots.records import RobotRecord
+from stickslip.scene import bodies, joints, robots, rods, soft_bodies
 from stickslip.scene.bodies import GivenMass
 from stickslip.scene.body import KINDS, Body, BodyDescription, BodyOptions, Kind, Motion, Start
 from stickslip.scene.joint import Drive, Joint, Range
@@ -32,6 +33,7 @@ from stickslip.scene.materials import (
 )
 from stickslip.scene.other_bodies import OtherBodies, OtherDescription
 from stickslip.scene.records import SceneRecords
+from stickslip.scene.robots import Robot
 from stickslip.scene.rod import Rest, Rod
 from stickslip.scene.rods import RodMaterial
 from stickslip.scene.soft_body import Course, Elastic, NodeMotion, SoftBody
@@ -57,7 +59,8 @@ class Scene:
         self.bodies, self.names, self.rods, self.joints, self.joint_names, self.soft_bodies, self.others = (
             said.bodies, said.names, said.rods, said.joints, said.joint_names, said.soft_bodies, said.others,
         )  # fmt: skip
-        self.materials, self.pair_rules, self.ignored = said.materials, said.pair_rules, said.ignored
+        self.materials, self.pair_rules = said.materials, said.pair_rules
+        self.ignored, self.ignored_parts = said.ignored, said.ignored_parts
 
     def __repr__(self) -> str:
         parts = (
@@ -206,6 +209,37 @@ class Scene:
     def add_bodies(self, description: OtherDescription) -> OtherBodies:
         """Add bodies whose kind is from outside the package: ``description`` has a name and ``compile(context)``."""
         return bodies.add_others(self.records, description)
+
+    # ---- robots ----------------------------------------------------------------------------------------------
+
+    def add_robot(
+        self, path: str | os.PathLike[str], name: str | None = None, position: ArrayLike = (0, 0, 0),
+        rotation: ArrayLike = (1, 0, 0, 0), fixed_base: bool | None = None,
+        package_dirs: Sequence[str | os.PathLike[str]] = (), strict: bool = False, *, exact_meshes: bool = False,
+        convex_pieces: bool = False, allow_outside: bool = False, repair: bool = False,
+    ) -> Robot:  # fmt: skip
+        """Add the robot of a URDF or MJCF file: a tree of links in joint coordinates.
+
+        name: by default that of the file, with a number where it is taken. position (3,) [m], rotation (w, x, y, z):
+        pose of the file's world. fixed_base: whether its root is fixed to the world (None: as the file says).
+        package_dirs: folders in which ``package://`` paths are looked for. strict: raise where a file asks for
+        something that is not there, in the place of a warning in ``robot.report``. exact_meshes: collision meshes as
+        they are, not their convex hulls; convex_pieces: cut into convex pieces (needs coacd). allow_outside: meshes may
+        be outside of the file's folder. repair: impossible inertias are made physical.
+        """
+        options = {
+            "package_dirs": package_dirs, "exact_meshes": exact_meshes, "convex_pieces": convex_pieces,
+            "allow_outside": allow_outside, "repair": repair,
+        }  # fmt: skip
+        start = Start(position, rotation)
+        return robots.add_robot_file(self.records, path, name, start, fixed_base, strict, **options)
+
+    def add_tree(
+        self, record: RobotRecord, name: str | None = None, position: ArrayLike = (0, 0, 0),
+        rotation: ArrayLike = (1, 0, 0, 0), fixed_base: bool | None = None,
+    ) -> Robot:  # fmt: skip
+        """Add a robot made by code: records of its links, joints and drives (robots/records.py)."""
+        return robots.add_record(self.records, record, name, Start(position, rotation), fixed_base)
 
     def ignore_collision(self, a: Body | SoftBody, b: Body | SoftBody) -> None:
         """Let two bodies pass through each other."""

@@ -19,7 +19,7 @@ from stickslip.geometry import rotation as turns
 from stickslip.geometry.tet_mesh import TetMesh
 from stickslip.geometry.triangle_mesh import mass_of
 from stickslip.names import shown
-from stickslip.scene.body import Body, Start, body_index, handle_fits
+from stickslip.scene.body import Body, Start, handle_fits
 from stickslip.scene.materials import Surface, body_material
 from stickslip.scene.records import SceneRecords
 from stickslip.scene.soft_body import (
@@ -105,7 +105,7 @@ def weld_nodes(records: SceneRecords, body: SoftBody, nodes: ArrayLike, to: Body
     described = described_soft(records, body)
     chosen = _loose_nodes(body, described, nodes)
     where = f"soft body {body.name!r}"
-    held = body_index(where, "the rigid body", to, list(records.names))
+    held = records.number_of(where, "the rigid body", to)
     collide = checks.boolean(where, "collide", collide)
     described.welded.append(Welded(chosen, held))
     if not collide:

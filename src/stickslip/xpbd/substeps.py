@@ -187,7 +187,8 @@ def _check_features(step: Substepped) -> None:
     options, model, where = step.system.options, step.system.model, "solver xpbd"
     if model.others:
         raise InputError(
-            f"{where}: the scene has bodies of kind {model.others[0].name!r}; it takes rigid and soft ones"
+            f"{where}: the scene has bodies of kind {model.others[0].name!r}; it takes rigid and soft ones; "
+            "choose another solver, such as 'auto'"
         )
     if not options.rule.fully_implicit:
         raise InputError(f"{where}: scheme is {options.scheme!r}; it has its own, so the scheme must be 'euler'")

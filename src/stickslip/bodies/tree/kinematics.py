@@ -6,7 +6,7 @@ columns times their rates, and nothing has to be transformed from link to link.
 
 from __future__ import annotations
 
-from math import cos, sin, sqrt
+from math import atan2, cos, sin, sqrt
 
 from stickslip.bodies.tree.layout import (
     ANCHOR,
@@ -38,6 +38,17 @@ def unit4(q, at):
     if length == 0.0:
         return 1.0, 0.0, 0.0, 0.0
     return q[at] / length, q[at + 1] / length, q[at + 2] / length, q[at + 3] / length
+
+
+@kernel
+def rotation_vector(r):
+    """Axis times angle [rad], at most pi, of a unit quaternion."""
+    s = sqrt(r[1] * r[1] + r[2] * r[2] + r[3] * r[3])
+    if s < 1e-150:
+        return 0.0, 0.0, 0.0
+    angle = 2.0 * atan2(s, abs(r[0]))
+    factor = angle / s if r[0] >= 0.0 else -angle / s
+    return factor * r[1], factor * r[2], factor * r[3]
 
 
 @kernel

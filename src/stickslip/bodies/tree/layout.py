@@ -71,6 +71,28 @@ class TreeTables(NamedTuple):
     """(3,) [m/s^2]"""
 
 
+# columns of DriveTables.drives
+GAIN, BIAS, CONTROL_LOW, CONTROL_HIGH, FORCE_LOW, FORCE_HIGH, DRIVE_REALS = 0, 1, 4, 5, 6, 7, 8
+# how a drive enters a step (DriveTables.how)
+PUSHES, IN_MOMENTUM, AS_ROW = range(3)
+
+
+class DriveTables(NamedTuple):
+    """nu drives of trees: a force along a length, which is a sum of coordinates times factors."""
+
+    drives: Array
+    """(nu, DRIVE_REALS) gain, bias (3), range of its control and of its force; see robots/records.Actuator."""
+    how: Ints
+    """(nu,) PUSHES: a force that does not depend on the motion; IN_MOMENTUM: implicit, in A; AS_ROW: implicit and
+    limited, or along several coordinates, a row of constraints/coordinates.py."""
+    start: Ints
+    """(nu + 1,) where the terms of each are."""
+    coordinate: Ints
+    """Coordinate (of q) of each term; -1: it has none, as those of free and ball joints."""
+    dof: Ints
+    factor: Array
+
+
 class TreeWork(NamedTuple):
     """What kernels write: nl links, nv degrees of freedom.
 
@@ -101,3 +123,7 @@ class TreeWork(NamedTuple):
     """(np,) the same of L^T D L: L below the diagonal, D on it."""
     bias: Array
     """(nv,) generalised forces that hold the tree against gravity, Coriolis and centrifugal forces."""
+    pull: Array
+    """(nl, 12) of all that hangs on a link: momentum that it lacks (3), and that times arms (3, 3); stiffening.py."""
+    stiffening: Array
+    """(np,) how forces turn with links, along ``path``."""

@@ -103,15 +103,16 @@ def factorise(tree, matrix, factor_out):
         factor_out[e] = matrix[e]
     for k in range(tree.dof_index.shape[0] - 1, -1, -1):
         row, last = tree.dof_index[k, ROW], tree.dof_index[k, ROW_END] - 1
-        d = factor_out[last]
-        good = good and d > 0.0
-        for e in range(row, last):
-            above = tree.dof_index[path[e], ROW]
-            a = factor_out[e] / d
-            for c in range(e - row + 1):
-                factor_out[above + c] -= a * factor_out[row + c]
-        for e in range(row, last):
-            factor_out[e] /= d
+        good = good and factor_out[last] > 0.0
+        inverse = 1.0 / factor_out[last]  # divisions would take most of the time
+        own = factor_out[row:last]
+        for e in range(last - row):
+            above = tree.dof_index[path[row + e], ROW]
+            a, other = own[e] * inverse, factor_out[above : above + e + 1]
+            for c in range(e + 1):
+                other[c] -= a * own[c]
+        for e in range(last - row):
+            own[e] *= inverse
     return good
 
 

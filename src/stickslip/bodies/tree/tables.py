@@ -33,7 +33,7 @@ from stickslip.bodies.tree.layout import (
     TreeWork,
 )
 from stickslip.linalg.block_rows import summed
-from stickslip.scene.tree import TREE_JOINT_KINDS, TreeLink
+from stickslip.robots.records import TREE_JOINT_KINDS, TreeLink
 
 
 def tree_tables(links: Sequence[TreeLink], gravity: Array) -> TreeTables:
@@ -85,5 +85,7 @@ def tree_tables(links: Sequence[TreeLink], gravity: Array) -> TreeTables:
 def tree_work(tree: TreeTables) -> TreeWork:
     """Room for what kernels write."""
     nl, nv, nt, np_ = len(tree.links), len(tree.dofs), len(tree.start) - 1, len(tree.path)
-    shapes = (nl, 7), (nl, 9), (nt, 3), (nv, 6), (nl, 10), (nl, 6), (nl, 6), (nl, 6), (np_,), (np_,), (nv,)
+    shapes = (
+        (nl, 7), (nl, 9), (nt, 3), (nv, 6), (nl, 10), (nl, 6), (nl, 6), (nl, 6), (np_,), (np_,), (nv,), (nl, 12), (np_,)
+    )  # fmt: skip
     return TreeWork(*(np.zeros(shape) for shape in shapes))

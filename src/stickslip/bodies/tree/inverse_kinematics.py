@@ -1,0 +1,113 @@
+"""Inverse kinematics: postures of a robot in which a link is where it should be.
+
+Damped least squares (Levenberg and Marquardt) on position and rotation, with joint limits as bounds, and a weak pull to
+a posture within what the target leaves free. Written here because robots of any tree are at hand as kernels, and the
+libraries for it bring robot models of their own.
+"""
+
+from __future__ import annotations
+
+from typing import NamedTuple
+
+import numpy as np
+
+from stickslip.arrays import Array, Bools, LongInts
+from stickslip.bodies.tree.advance import advance_tree
+from stickslip.bodies.tree.compiling import joint_places
+from stickslip.bodies.tree.kind import TreeBodies, jacobian_at
+from stickslip.geometry import rotation as rotations
+from stickslip.robots.records import TreeLink
+
+MOST_ITERATIONS = 200
+POSTURE = 1e-3
+"""Weight of the pull to a posture, which acts along what the target leaves free."""
+
+
+class Reached(NamedTuple):
+    """A posture, and how well it does."""
+
+    q: Array
+    """(nq,)"""
+    position_error: float
+    """[m]"""
+    rotation_error: float
+    """[rad]"""
+    iterations: int
+    converged: bool
+
+
+def solve(
+    trees: TreeBodies, links: tuple[TreeLink, ...], link: int, q: Array, position: Array, turn: Array | None,
+    point: Array, tolerance: float, posture: Array | None, base_moves: bool,
+) -> Reached:  # fmt: skip
+    """A posture in which a ``point`` (3,) of a link is at a position (3,), and the link turned as ``turn`` (4,) says.
+
+    q (nq,): where to begin; posture (nq,): what to prefer. base_moves: whether free joints may move, too.
+    """
+    lower, upper, fixed = _ranges(links, len(trees.v_start), base_moves)
+    single = np.isfinite(lower) | np.isfinite(upper)
+    scalar = _scalar_coordinates(links)
+    wanted = q if posture is None else posture
+    goal = None if turn is None else rotations.matrix(turn)
+    best, damping = q.copy(), 1e-3
+    error, J = _error(trees, best, link, point, position, goal)
+    for iteration in range(MOST_ITERATIONS):
+        apart = float(np.linalg.norm(error[:3])), float(np.linalg.norm(error[3:]))
+        if apart[0] <= tolerance and apart[1] <= tolerance:
+            return Reached(best, *apart, iteration, True)
+        J[:, fixed] = 0.0
+        step = J.T @ np.linalg.solve(J @ J.T + damping * np.eye(len(error)), error)
+        pull = np.zeros(len(step))
+        pull[scalar[0]] = POSTURE * (wanted[scalar[1]] - best[scalar[1]])
+        pull[fixed] = 0.0
+        step += pull - J.T @ np.linalg.solve(J @ J.T + 1e-9 * np.eye(len(error)), J @ pull)
+        largest = float(np.abs(step).max(initial=0.0))
+        step *= min(1.0, 0.5 / largest) if largest > 0.0 else 1.0
+        new = np.empty_like(best)
+        advance_tree(trees.tables, best, step, 1.0, new)
+        bounded = scalar[0][single[scalar[0]]], scalar[1][single[scalar[0]]]
+        new[bounded[1]] = np.clip(new[bounded[1]], lower[bounded[0]], upper[bounded[0]])
+        tried, J_new = _error(trees, new, link, point, position, goal)
+        if np.linalg.norm(tried) < np.linalg.norm(error):
+            best, error, J, damping = new, tried, J_new, max(0.3 * damping, 1e-12)
+        else:
+            damping *= 4.0
+            if damping > 1e6:
+                break
+    apart = float(np.linalg.norm(error[:3])), float(np.linalg.norm(error[3:]))
+    return Reached(best, *apart, MOST_ITERATIONS, apart[0] <= tolerance and apart[1] <= tolerance)
+
+
+def _error(
+    trees: TreeBodies, q: Array, link: int, point: Array, position: Array, goal: Array | None
+) -> tuple[Array, Array]:
+    """What is missing (3,) or (6,), and its Jacobian."""
+    work = trees.placed(q)
+    R = work.turn[link].reshape(3, 3)
+    at = work.pose[link, :3] + R @ point
+    J = jacobian_at(trees, work, link, at)
+    if goal is None:
+        return position - at, J[:3]
+    turned = rotations.from_matrix(goal @ R.T)
+    turned = turned if turned[0] >= 0.0 else -turned
+    s = float(np.linalg.norm(turned[1:]))
+    vector = turned[1:] * (2.0 * np.arctan2(s, turned[0]) / s if s > 1e-12 else 2.0)
+    return np.concatenate([position - at, vector]), J
+
+
+def _ranges(links: tuple[TreeLink, ...], count: int, base_moves: bool) -> tuple[Array, Array, Bools]:
+    """Lower and upper ends (nv,) of the ranges of joints, and which velocities (nv,) do not move."""
+    lower, upper, fixed = np.full(count, -np.inf), np.full(count, np.inf), np.zeros(count, dtype=np.bool_)
+    for place in joint_places(links).values():
+        if place.joint.kind == "free":
+            fixed[place.v : place.v + 6] = not base_moves
+        elif place.joint.limits is not None and place.velocities == 1:
+            lower[place.v], upper[place.v] = place.joint.limits
+    return lower, upper, fixed
+
+
+def _scalar_coordinates(links: tuple[TreeLink, ...]) -> tuple[LongInts, LongInts]:
+    """Numbers of the velocities and coordinates of joints that have one of each."""
+    both = [(place.v, place.q) for place in joint_places(links).values() if place.velocities == 1]
+    pairs = np.array(both, dtype=np.int64).reshape(-1, 2)
+    return pairs[:, 0], pairs[:, 1]
