@@ -5,11 +5,11 @@ import pytest
 
 from stickslip import Scene, Simulation
 from stickslip.geometry.rotation import matrix
+from stickslip.geometry.unit_surfaces import cone
 from stickslip.model.model import compile_scene
 from stickslip.scenes.registry import SCENES
 from stickslip.view.frame import live_frame
 from stickslip.view.marks import STATUS_COLOURS, friction_cones, joint_marks, status_colours
-from stickslip.view.shape_meshes import cone
 
 
 @pytest.fixture(scope="module")

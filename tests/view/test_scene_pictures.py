@@ -10,6 +10,7 @@ import pytest
 from numpy.typing import NDArray
 
 from stickslip.arrays import Array
+from stickslip.bodies.registry import frame_poses as all_poses
 from stickslip.model.model import DYNAMIC, Model
 from stickslip.scenes.registry import SCENES
 from stickslip.scenes.running import prepare
@@ -49,10 +50,10 @@ class Ends(NamedTuple):
 @cache
 def ends(name: str) -> Ends:
     sim = prepare(name, settings=SMALL.get(name, {})).sim
-    first = sim.state.body_pose.copy(), sim.state.node_position.copy()
+    first = all_poses(sim.model, sim.state).copy(), sim.state.node_position.copy()
     for _ in range(STEPS):
         sim.step()
-    last = sim.state.body_pose.copy(), sim.state.node_position.copy()
+    last = all_poses(sim.model, sim.state).copy(), sim.state.node_position.copy()
     return Ends(sim.model, [first[0], last[0]], [first[1], last[1]])
 
 
@@ -62,7 +63,7 @@ def shown_points(model: Model, q: Array, nodes: Array) -> Array:
     soft = [
         nodes[np.unique(surface.triangles[surface.triangle_body == s])].mean(axis=0) for s in range(model.soft.count)
     ]
-    return np.concatenate([q[model.body_kind == DYNAMIC, :3], np.array(soft).reshape(-1, 3)])
+    return np.concatenate([q[model.body_dynamic, :3], np.array(soft).reshape(-1, 3)])
 
 
 def unit(colour: Array) -> Array:

@@ -4,12 +4,12 @@ import numpy as np
 import pytest
 
 from stickslip.collision.shape_poses import shape_poses
+from stickslip.geometry import unit_surfaces
 from stickslip.geometry.rotation import matrix
 from stickslip.geometry.shapes import HALF_SPACE
 from stickslip.model.model import compile_scene
 from stickslip.scene.scene import Scene
 from stickslip.scenes.registry import SCENES
-from stickslip.view import shape_meshes
 from stickslip.view.shape_meshes import half_spaces, shape_instances, shape_poses_wxyz
 
 
@@ -20,17 +20,17 @@ def volume(vertices: np.ndarray, faces: np.ndarray) -> float:
 
 def polygon_share() -> float:
     """Area of the regular polygon in which circles are cut, relative to the circle."""
-    n = shape_meshes.AROUND
+    n = unit_surfaces.AROUND
     return n * np.sin(2.0 * np.pi / n) / (2.0 * np.pi)
 
 
 @pytest.mark.parametrize(
     ("mesh", "exact", "least"),
     [
-        (shape_meshes.box(), 8.0, 1.0),
-        (shape_meshes.cylinder(), 2.0 * np.pi, 0.98 * polygon_share()),
-        (shape_meshes.sphere(), 4.0 * np.pi / 3.0, 0.96),
-        (shape_meshes.capsule(2.0), 4.0 * np.pi / 3.0 + 4.0 * np.pi, 0.97),
+        (unit_surfaces.box(), 8.0, 1.0),
+        (unit_surfaces.cylinder(), 2.0 * np.pi, 0.98 * polygon_share()),
+        (unit_surfaces.sphere(), 4.0 * np.pi / 3.0, 0.96),
+        (unit_surfaces.capsule(2.0), 4.0 * np.pi / 3.0 + 4.0 * np.pi, 0.97),
     ],
 )
 def test_surfaces_are_closed_and_nearly_fill_their_shape(mesh, exact, least):

@@ -1,4 +1,4 @@
-"""The command line: ``stickslip list | run | solve | compare | truth | reproduce | render | report | view | ...``.
+"""The command line: ``stickslip list | run | solve | compare | truth | reproduce | render | view | robot | ...``.
 
 No physics here. Exit codes: 0 success; 1 the computation failed (diverged, or did not converge under ``--strict``);
 2 bad usage or bad input, with one line on stderr. Modules that compute are imported inside the commands, so that help
@@ -26,6 +26,7 @@ from stickslip.cli.output import say
 from stickslip.cli.render import render
 from stickslip.cli.report import report
 from stickslip.cli.reproduce import reproduce
+from stickslip.cli.robot import robot
 from stickslip.cli.run import run
 from stickslip.cli.solve import solve
 from stickslip.cli.truth import truth
@@ -52,6 +53,7 @@ app.command("reproduce")(reproduce)
 app.command("render")(render)
 app.command("report")(report)
 app.command("view")(view)
+app.command("robot")(robot)
 app.command("warmup")(warmup)
 app.command("doctor")(doctor)
 

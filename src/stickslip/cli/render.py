@@ -22,7 +22,7 @@ Given = Mapping[str, Any]
 Told = Callable[[int, int], None]
 """Told how many of all pictures are done."""
 CAMERA = ("width", "height", "azimuth", "elevation", "zoom", "follow", "samples", "colour-by", "contacts", "joints",
-          "no-key")  # fmt: skip
+          "collision", "no-key")  # fmt: skip
 PART = ("start", "end", "fps")
 
 
@@ -54,6 +54,9 @@ class RenderOptions:
         bool, typer.Option("--contacts", help="Contact forces on what can move, as arrows: stick blue, slip red.")
     ] = False
     joints: Annotated[bool, typer.Option("--joints", help="Joints as bars between the bodies they hold.")] = False
+    collision: Annotated[
+        bool, typer.Option("--collision", help="Collision shapes of robots, not what their files give to look at.")
+    ] = False
     no_key: Annotated[bool, typer.Option("--no-key", help="No key of colours and forces in the lower left corner.")] = (
         False
     )
@@ -169,7 +172,9 @@ def _write_page(recording: Recording, out: Path, given: Given, told: Told) -> No
     from stickslip.view.player.html_player import write_player
 
     part = {name: given[name] for name in PART if name in given}
-    write_player(recording, out, colour_by=given.get("colour-by"), progress=told, **part)
+    write_player(
+        recording, out, colour_by=given.get("colour-by"), collision=given.get("collision", False), progress=told, **part
+    )
 
 
 @dataclass(frozen=True)
@@ -186,7 +191,7 @@ FORMATS = {
     ".png": Format("a PNG picture", _write_picture, ("frame", "time", "wide", *CAMERA)),
     ".gif": Format("a GIF film", _write_gif, (*PART, "speed", *CAMERA)),
     ".mp4": Format("an MP4 film", _write_mp4, (*PART, "speed", *CAMERA)),
-    ".html": Format("an HTML page", _write_page, (*PART, "colour-by")),
+    ".html": Format("an HTML page", _write_page, (*PART, "colour-by", "collision")),
 }
 
 

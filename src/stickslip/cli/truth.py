@@ -18,7 +18,9 @@ def truth(
     strict: Annotated[bool, typer.Option("--strict", help="Exit with 1 where stickslip misses a bar.")] = False,
     json: Annotated[bool, typer.Option("--json", help="Print one JSON object instead of a table.")] = False,
 ) -> None:
-    """Run the slope, slide, rolling, mass-ratio and critical-friction tests; engines that are not installed say so.
+    """Run the slope, slide, rolling, mass-ratio, critical-friction and robot tests.
+
+    Engines that are not installed say so; the robot tests have stickslip and MuJoCo.
 
     Example: stickslip truth --engines stickslip,mujoco --tests slope,slide --quick
     """

@@ -23,11 +23,18 @@ if TYPE_CHECKING:
 
 ENDINGS = (".h5", ".hdf5")
 """Ends of the names of finished recordings."""
+ROBOT_ENDINGS = (".urdf", ".xacro", ".xml", ".mjcf")
+ROBOT_STEP = 0.002
+"""[s] step size of robots where none is given."""
 
 
 def view(
     what: Annotated[
-        str, typer.Argument(metavar="SCENE|FILE.h5", help="A scene, which runs live, or a recording, which is played.")
+        str,
+        typer.Argument(
+            metavar="SCENE|FILE",
+            help="A scene or a robot (.urdf, .xml), which runs live, or a recording (.h5), which is played.",
+        ),
     ],
     host: Annotated[
         str, typer.Option(help="Address to listen on; others than loopback let other machines see and drive it.")
@@ -42,8 +49,11 @@ def view(
     ] = None,
     solver: Annotated[str | None, typer.Option(help="Solver of a scene. Default: the scene's own.")] = None,
     dt: Annotated[float | None, typer.Option(help="Step size of a scene in seconds, instead of its own.")] = None,
+    package_dir: Annotated[
+        list[Path] | None, typer.Option(help="Folder with packages, for package:// names of a robot's file.")
+    ] = None,
 ) -> None:
-    """Show a scene that runs live, or a recording, in the browser; Ctrl-C ends it.
+    """Show a scene or a robot that runs live, or a recording, in the browser; Ctrl-C ends it.
 
     Examples:
 
@@ -52,12 +62,24 @@ def view(
     stickslip view arch --set friction=0.3 --solver nsgs
 
     stickslip view demo.h5 --no-browser --port 9000
+
+    stickslip view panda.xml
     """
     if port is not None and not 1 <= port <= 65535:
         raise InputError(f"port is {port}; it must be between 1 and 65535")
     if not what.strip():
         raise InputError("nothing to show: give a recording, or the name of a scene (stickslip list scenes)")
-    if _is_recording(what):
+    if what.lower().endswith(ROBOT_ENDINGS):
+        if set_:
+            raise InputError(f"{what} is a robot, which has no parameters; --set is for scenes")
+        from stickslip.scenes.own_scene import run_of_scene
+        from stickslip.solvers.registry import DEFAULT
+        from stickslip.view.live.page import serve_scene
+        from stickslip.view.live.robot_scene import robot_scene
+
+        run = run_of_scene(robot_scene(what, package_dir or ()), Path(what).stem, dt or ROBOT_STEP, solver or DEFAULT)
+        page: PlaybackPage | LivePage = serve_scene(run, host, port or 0)
+    elif _is_recording(what):
         if Path(what).is_dir():
             raise InputError(f"{what} is a folder; give a recording, which is a file, or the name of a scene")
         options = (("--set", set_ or None), ("--solver", solver), ("--dt", dt))
@@ -67,7 +89,7 @@ def view(
             raise InputError(f"{what} is a recording; {' and '.join(given)} {verb} for scenes")
         from stickslip.view.playback.page import serve_recording
 
-        page: PlaybackPage | LivePage = serve_recording(Path(what), host, port or 0)
+        page = serve_recording(Path(what), host, port or 0)
     else:
         from stickslip.scenes.parameters import parse_assignments
         from stickslip.scenes.running import prepare

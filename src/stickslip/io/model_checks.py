@@ -130,10 +130,20 @@ SOFT: dict[str, Rule] = {
     "soft.weld_point": ("f8", ("w", 3), None),
     "soft.colours": ("*", ("S", 3), None),
 }
+VISUALS: dict[str, Rule] = {
+    "visuals.body": ("i4", ("V",), (-1, "b")),
+    "visuals.vertex_start": ("i8", ("V+1",), None),
+    "visuals.vertices": ("f4", ("Vv", 3), None),
+    "visuals.triangle_start": ("i8", ("V+1",), None),
+    "visuals.triangles": ("i4", ("Vt", 3), (0, "Vv")),
+    "visuals.colours": ("f8", ("V", 4), None),
+    "visuals.replaced": ("i4", ("Vr",), (0, "b")),
+}
 STARTS = {
     "hulls.vertex_start": "hv", "hulls.face_start": "hf", "hulls.loop_start": "hl", "hulls.edge_start": "he",
     "joints.block_start": "k", "soft.node_start": "N", "soft.elements.chunk_start": "E",
     "soft.elements.colour_start": "C", "soft.pattern.indptr": "P",
+    "visuals.vertex_start": "Vv", "visuals.triangle_start": "Vt",
 }  # fmt: skip
 """Tables that divide something of that length into parts."""
 MESH_STARTS = ("tv", "tt", "te", "tn", "tn", "tn", "tg")
@@ -148,7 +158,7 @@ LARGEST = 1e100
 def check_model(model: Model, has_motion: NDArray[Any]) -> None:
     """Raise a ValueError that names the first table that cannot be."""
     lengths: dict[str, int] = {"b": model.body_count, "j": len(model.joint_names), "S": model.soft.count}
-    rules = {**MODEL, **(SOFT if model.soft.count else {})}
+    rules = {**MODEL, **VISUALS, **(SOFT if model.soft.count else {})}
     arrays = {name: attrgetter(name)(model) for name in rules}
     for name, (dtype, shape, _) in rules.items():
         _check_shape(name, arrays[name], dtype, shape, lengths)

@@ -18,12 +18,14 @@ from stickslip.model.joint_tables import JointTables, no_joints
 from stickslip.model.model import FRAME, Model
 from stickslip.model.soft_tables import ElementTables, SoftTables, SurfaceTables, soft_tables
 from stickslip.model.state import initial_state
+from stickslip.model.visual_tables import NO_VISUALS, VisualTables
 from stickslip.scene.materials import PairTables
 from stickslip.scene.soft_body import Cavity, HeldNodes
 
 TABLES: dict[str, Any] = {
     "hulls": HullTables, "meshes": MeshTables, "pairs": PairTables, "joints": JointTables,
     "soft": SoftTables, "elements": ElementTables, "pattern": BlockPattern, "surface": SurfaceTables,
+    "visuals": VisualTables,
 }  # fmt: skip
 """Fields of the model and of its tables that are groups of arrays, and their types."""
 NAMES = ("body_names", "joint_names", "names")
@@ -35,7 +37,7 @@ HAS_MOTION = "has_motion"
 
 
 def write_model(group: h5py.Group, model: Model) -> None:
-    """Write every field of a model into an empty group; ``soft`` is absent where it has no soft bodies.
+    """Write every field of a model into an empty group; ``soft`` and ``visuals`` are absent where it has none.
 
     Kinds from outside the package cannot be stored: their frames are, as bodies that stand still unless a frame of the
     recording says otherwise.
@@ -48,6 +50,9 @@ def write_model(group: h5py.Group, model: Model) -> None:
         if item.name == "motions":
             bodies = range(model.body_count)
             group.create_dataset(HAS_MOTION, data=np.array([body in value for body in bodies], dtype=bool))
+        elif item.name == "visuals":
+            if model.visuals is not NO_VISUALS:
+                _write_visuals(group.create_group(item.name), model.visuals)
         elif item.name != "soft" or model.soft.count:
             _write(group, item.name, value)
 
@@ -80,7 +85,7 @@ def read_model(group: h5py.Group) -> tuple[Model, Bools]:
         elif item.name == "motions":
             has_motion = group[HAS_MOTION][()]
             values[item.name] = {}
-        elif item.name == "others":
+        elif item.name == "others" or (item.name == "visuals" and "visuals" not in group):
             continue
         elif item.name == "soft" and "soft" not in group:
             values[item.name] = soft_tables((), np.zeros((0, 7)))
@@ -113,6 +118,13 @@ def _write(group: h5py.Group, name: str, value: Any) -> None:
                     part.create_dataset(field, data=content)
     else:
         group.create_dataset(name, data=value)
+
+
+def _write_visuals(group: h5py.Group, visuals: VisualTables) -> None:
+    """Write what bodies look like, which may be the larger part of a short recording, with few bytes."""
+    for name, value in visuals._asdict().items():
+        packed = {"compression": "gzip", "compression_opts": 1, "shuffle": True} if value.size else {}
+        group.create_dataset(name, data=value, **packed)
 
 
 def _read(group: h5py.Group, name: str) -> Any:

@@ -15,6 +15,7 @@ Layout of version 3 (n frames, nb bodies, nj joints):
     certificate, energy, timings                (n,) records with a field for each number
     contacts/...          io/contact_frames.py
     soft/...              nodes and elements of soft bodies: io/soft_frames.py
+    robots/...            joints of robots: io/robot_frames.py
     final_state/...       every array of State and, as control_..., of Control, so that a run can go on bit for bit
     state_digest
 
@@ -55,10 +56,12 @@ from stickslip.io.growing_dataset import GrowingDataset
 from stickslip.io.model_group import write_model
 from stickslip.io.number_table import CERTIFICATE, ENERGY, TIMINGS, NumberTable, record_type
 from stickslip.io.partial_file import partial_file
+from stickslip.io.robot_frames import RobotFrames
 from stickslip.io.soft_frames import SoftFrames
 from stickslip.io.state_group import create_state, write_state
 from stickslip.model.model import Model
 from stickslip.model.state import DTYPES, State
+from stickslip.reading_robots import robots_of
 from stickslip.simulation import Simulation, StepResult
 
 FORMAT, VERSION = "stickslip-recording", 3
@@ -195,6 +198,7 @@ class Recorder:
         self._soft = None
         if model.soft.count:
             self._soft = SoftFrames(file, model, self.simulation.stepping, self.elements)
+        self._robots = RobotFrames(file, model) if robots_of(model) else None
         create_state(file, self.simulation.state, self.simulation.control)
 
     def _frame_forces(self, result: StepResult) -> Array:
@@ -210,6 +214,8 @@ class Recorder:
         self._contacts.append(result)
         if self._soft is not None:
             self._soft.append(state, result.control.node_force)
+        if self._robots is not None:
+            self._robots.append(state, result.control)
         rows = (
             state.time,
             result.solution.iterations,
@@ -228,7 +234,8 @@ class Recorder:
     def _commit(self) -> None:
         """Write all that waits, and say so when it is in the file."""
         soft = () if self._soft is None else self._soft.datasets
-        for dataset in (*self._states.values(), self._force, *self._tables, *self._contacts.datasets, *soft):
+        robots = () if self._robots is None else self._robots.datasets
+        for dataset in (*self._states.values(), self._force, *self._tables, *self._contacts.datasets, *soft, *robots):
             dataset.write()
         self._file.flush()
         commit_mark.write_mark(self._mark, self.frames, self._partial.stat().st_size if self.frames else 0)

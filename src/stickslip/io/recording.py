@@ -26,6 +26,7 @@ from stickslip.io.number_table import CERTIFICATE, ENERGY, TIMINGS, read_numbers
 from stickslip.io.recorder import FORMAT, VERSION
 from stickslip.io.recorder import Recorder as Recorder  # noqa: PLC0414  (both ends of a recording in one place)
 from stickslip.io.recording_file import RecordingFile
+from stickslip.io.robot_frames import RecordedRobot, read_robots
 from stickslip.io.soft_frames import ELEMENT_FIELDS, SOFT, read_elements
 from stickslip.io.state_group import read_state
 from stickslip.model.control import Control
@@ -103,6 +104,8 @@ class Recording:
     """With which the run can go on bit for bit; None unless the recording is complete."""
     final_control: Control | None
     """What the user applied in the last step; ``sim.restore(recording.final_state, recording.final_control)``."""
+    robots: tuple[RecordedRobot, ...]
+    """Joints of robots; none in files from before they were recorded."""
     file: RecordingFile
     contact_reader: ContactReader
 
@@ -298,6 +301,7 @@ def _read(file: h5py.File, recording_file: RecordingFile, complete: bool, frames
         loaded=numbers("loaded") if "loaded" in file else np.zeros(frames, dtype=bool),
         final_state=state,
         final_control=control,
+        robots=read_robots(file, array),
         file=recording_file,
         contact_reader=contacts,
     )

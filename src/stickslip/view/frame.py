@@ -8,7 +8,7 @@ import numpy as np
 
 from stickslip.arrays import Array, Bools, Ints
 from stickslip.bodies.registry import frame_poses
-from stickslip.model.model import DYNAMIC, Model
+from stickslip.model.model import Model
 
 if TYPE_CHECKING:
     from stickslip.certify.step_result import StepContacts
@@ -92,7 +92,7 @@ def live_frame(sim: Simulation) -> Frame:
 
 def contacts_on_moving(model: Model, found: StepContacts | RecordedContacts, force: Array) -> FrameContacts:
     """Contacts with forces (k, 3) [N] on b, turned around where only a can move."""
-    moves = np.append(model.body_kind == DYNAMIC, np.ones(model.soft.count, dtype=bool))
+    moves = np.append(model.body_dynamic, np.ones(model.soft.count, dtype=bool))
     turned = moves[found.body_a] & ~moves[found.body_b]
     sign = np.where(turned, -1.0, 1.0)[:, None]
     return FrameContacts(

@@ -31,7 +31,7 @@ def status_colours(contacts: FrameContacts) -> Array:
 
 
 class Cones(NamedTuple):
-    """k cones with their tips at contact points; the mesh is shape_meshes.cone()."""
+    """k cones with their tips at contact points; the mesh is unit_surfaces.cone()."""
 
     position: Array
     """(k, 3) [m]"""

@@ -19,7 +19,7 @@ from stickslip.certify.step_result import StepResult
 from stickslip.contact.problem import ContactProblem
 from stickslip.errors import StickslipError
 from stickslip.law_codes import CONTACT, LAW_NAMES
-from stickslip.model.model import DYNAMIC, Model, compile_scene
+from stickslip.model.model import Model, compile_scene
 from stickslip.model.state import State
 from stickslip.names import visible
 from stickslip.scene.scene import Scene
@@ -44,7 +44,7 @@ def scene_html(scene: Scene) -> str:
         from stickslip.model.state import initial_state
 
         model = compile_scene(scene)
-        return _drawn(model, model.q_start, initial_state(model).node_position)
+        return _drawn(model, model.pose_start, initial_state(model).node_position)
 
     listed: list[tuple[str, ...]] = [
         (visible(body.name), body.kind, f"{body.mass_properties.mass:.4g} kg" if body.kind == "dynamic" else "")
@@ -172,7 +172,7 @@ def _scene_counts(scene: Scene) -> list[tuple[str, int]]:
 
 def _model_counts(model: Model) -> list[tuple[str, int]]:
     return [
-        ("rigid bodies", model.body_count), ("of these dynamic", int((model.body_kind == DYNAMIC).sum())),
+        ("rigid bodies", model.body_count), ("of these dynamic", int((model.body_dynamic).sum())),
         ("soft bodies", model.soft.count), ("nodes", model.soft.node_count), ("joints", model.joints.count),
     ]  # fmt: skip
 

@@ -9,7 +9,7 @@ import numpy as np
 
 from stickslip.arrays import Array, Bools
 from stickslip.geometry.rotation import matrix
-from stickslip.model.model import DYNAMIC, Model
+from stickslip.model.model import Model
 from stickslip.names import visible
 from stickslip.view.picture.outlines import body_balls
 
@@ -69,14 +69,16 @@ def scene_scales(recording: Recording) -> SceneScales:
     widths = [2.0 * float(np.linalg.norm(x - 0.5 * (x.min(axis=0) + x.max(axis=0)), axis=1).max()) for x in nodes]
     balls = body_balls(model)
     size = np.concatenate([np.where(balls[:, 3] > 0.0, 2.0 * balls[:, 3], np.inf), widths])
-    moves = np.concatenate([model.body_kind == DYNAMIC, np.ones(soft.count, dtype=bool)])
+    moves = np.concatenate([model.body_dynamic, np.ones(soft.count, dtype=bool)])
     mass = np.concatenate([model.mass, [float(soft.mass[soft.node_body == k].sum()) for k in range(soft.count)]])
     gravity = float(np.linalg.norm(model.gravity)) or STANDARD_GRAVITY
     own = moves & np.isfinite(size)
     length = float(np.median(size[own])) if own.any() else 1.0
     weight = gravity * float(np.median(mass[moves])) if moves.any() else gravity
-    turned = np.array([matrix(q[3:]) @ ball[:3] for q, ball in zip(model.q_start, balls, strict=True)]).reshape(-1, 3)
-    places = _all_bodies(model, model.q_start[:, :3] + turned, soft.x_start)
+    turned = np.array([matrix(q[3:]) @ ball[:3] for q, ball in zip(model.pose_start, balls, strict=True)]).reshape(
+        -1, 3
+    )
+    places = _all_bodies(model, model.pose_start[:, :3] + turned, soft.x_start)
     seen = np.isfinite(size)
     reach = 0.5 * size[seen, None]
     low = (places[seen] - reach).min(axis=0) if seen.any() else np.zeros(3)

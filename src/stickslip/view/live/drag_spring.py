@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import dataclass, replace
-from math import pi, sqrt
+from math import sqrt
 
 import numpy as np
 from numpy.typing import NDArray
@@ -15,18 +15,11 @@ from stickslip.model.control import Control
 from stickslip.model.model import DYNAMIC, Model
 from stickslip.model.state import State
 from stickslip.scene.scene import KINDS
+from stickslip.view.live.spring_scales import FREQUENCY, STABLE, WEIGHT, WEIGHTS
 from stickslip.view.picture.outlines import body_balls
 
-FREQUENCY = 2.0 * pi * 3.0
-"""[rad/s] least one of what hangs on the spring."""
 SAG = 0.1
 """Most that the weight lengthens the spring, in radii of the body: small bodies get stiffer springs."""
-STABLE = 0.5
-"""Largest angle [rad] by which the spring may turn its point's phase in a step: its force is explicit."""
-WEIGHTS = 20.0
-"""Pull of a long spring, in weights of what hangs on it."""
-WEIGHT = 9.81
-"""[m/s^2] that weights are counted with, in scenes without gravity, too."""
 SPIN_DAMPING = 3.0
 """[1/s] rate at which a body that hangs on the spring stops turning."""
 NEAR = 1.6
@@ -78,8 +71,7 @@ def grab(model: Model, state: State, body: int, point: Array) -> DragSpring:
     """A spring of no length at a point (3,) [m] of a body; a body that nothing can pull raises an InputError."""
     if body < model.body_count:
         if model.body_kind[body] != DYNAMIC:
-            kind = KINDS[int(model.body_kind[body])]
-            raise InputError(f"body {model.body_names[body]!r} is {kind}: it cannot be pulled")
+            raise InputError(f"body {model.body_names[body]!r} is {KINDS[model.body_kind[body]]}: it cannot be pulled")
         nodes, share = np.zeros(0, dtype=np.intp), np.zeros(0)
         arm = point - state.body_pose[body, :3]
         turn = matrix(state.body_pose[body, 3:])
@@ -160,7 +152,10 @@ def _nodes_near(model: Model, state: State, body: int, point: Array) -> tuple[ND
 
 
 def _joined_to(model: Model, state: State, body: int) -> tuple[NDArray[np.intp], NDArray[np.intp]]:
-    """Dynamic rigid bodies, and free nodes of soft ones, that joints and welds join to a body, itself included."""
+    """Dynamic rigid bodies, and free nodes of soft ones, that joints and welds join to a body, itself included.
+
+    Links of robots, which others hang on, do not hang on the spring: drives hold them.
+    """
     from scipy.sparse import coo_array
     from scipy.sparse.csgraph import connected_components
 

@@ -14,6 +14,7 @@ from stickslip.bodies.registry import frame_poses
 from stickslip.scenes.running import Run
 from stickslip.view.live.controls import SHORTCUTS, LiveControls
 from stickslip.view.live.plots import INTERVAL, LivePlots
+from stickslip.view.live.robot_panel import RobotPanel
 from stickslip.view.live.run import FRAME_INTERVAL, LiveRun, LiveSnapshot
 from stickslip.view.picture.camera import landed
 from stickslip.view.soft_colours import QUANTITIES
@@ -60,6 +61,10 @@ class LivePage:
         self.controls = LiveControls(self.server, self.run, sim)
         self.panel = display_panel(self.server, self.scene, sim.model, list(QUANTITIES), SHORTCUTS)
         beside = gui.add_panel()
+        self.robots: RobotPanel | None = None
+        if self.run.robots:
+            tab = beside.add_tab("Robot", icon="robot")
+            self.robots = RobotPanel(self.server, self.run, self.run.robots, tab)
         with beside.add_tab("Plots", icon="chart-line"):
             self.plots = LivePlots(self.server)
         gui.main_panel.dock_left()
@@ -128,9 +133,13 @@ class LivePage:
                 if start - status_at >= STATUS_INTERVAL:
                     status_at = start
                     self.controls.show(latest)
+                    if self.robots is not None:
+                        self.robots.show(latest)
                 if start - plots_at >= INTERVAL and latest.number != plotted:
                     plots_at, plotted = start, latest.number
                     self.plots.show(latest)
+                    if self.robots is not None:
+                        self.robots.plot(latest)
                     self.panel.refresh()
             self._closed.wait(max(0.0, FRAME_INTERVAL - (time.perf_counter() - start)))
 

@@ -17,8 +17,10 @@ from numpy.typing import ArrayLike
 from stickslip.arrays import Array
 from stickslip.certify.certificate import Certificate
 from stickslip.errors import InputError, StickslipError
+from stickslip.scene.robots import Robot
 from stickslip.scenes.running import Run
 from stickslip.view.frame import Frame, live_frame
+from stickslip.view.live.robot_drives import RobotSnapshot
 from stickslip.view.live.simulation import LiveSimulation
 from stickslip.view.soft_colours import QUANTITIES, node_values
 
@@ -31,9 +33,10 @@ RATE_WINDOW = 1.0
 """[s] over which rates are measured."""
 CLOSING = 10.0
 """[s] that closing waits for the step under way; a longer one ends with the program."""
-LATEST_ONLY = ("friction", "gravity", "dt", "speed", "pull", "colours")
-"""Commands of which only the last counts where several wait: those of sliders and of the mouse."""
-QUIET = ("pull", "release", "watch", "colours")
+LATEST_ONLY = ("friction", "gravity", "dt", "speed", "pull", "colours", "drive", "robot")
+"""Commands of which only the last counts where several wait: those of sliders and of the mouse; what follows a colon
+says of which slider."""
+QUIET = ("pull", "release", "watch", "colours", "robot")
 """Commands after which a message still stands."""
 TRYING = ("solver", "friction")
 """Commands that may take a step in kernels that were never used before."""
@@ -79,6 +82,8 @@ class LiveSnapshot:
     """Of soft_colours.QUANTITIES, that ``node_values`` have; it may no longer be the one that is asked for."""
     node_values: Array | None
     """(nn,) numbers of the quantity."""
+    robot: RobotSnapshot | None
+    """That which is watched."""
 
 
 class LiveRun:
@@ -149,6 +154,11 @@ class LiveRun:
         return x, y, z
 
     @property
+    def robots(self) -> dict[str, Robot]:
+        """Robots of the scene by name."""
+        return self._live.robots
+
+    @property
     def step_sizes(self) -> tuple[float, float]:
         """[s] the least and the largest step size that is allowed."""
         return self._live.step_sizes
@@ -211,6 +221,18 @@ class LiveRun:
         """A quantity of soft bodies (soft_colours.QUANTITIES) that snapshots are to have the values of."""
         self._give("colours", lambda: self._set_quantity(quantity))
 
+    def watch_robot(self, name: str, joint: str = "") -> None:
+        """A robot that snapshots are to tell of, and the joint of it whose course is kept."""
+        self._give("robot", lambda: self._live.watch_robot(name, joint))
+
+    def set_actuator(self, robot: str, actuator: str, control: float) -> None:
+        """Tell an actuator of a robot what to do from now on."""
+        self._give(f"drive:{robot}/{actuator}", lambda: self._live.set_actuator(robot, actuator, control))
+
+    def take_posture(self, robot: str, keyframe: str | None = None) -> None:
+        """Put a robot into a posture of its file, or, where None, into that of its start."""
+        self._give("posture", lambda: self._live.take_posture(robot, keyframe))
+
     def close(self) -> None:
         """End the thread, after the step under way."""
         with self._changed:
@@ -227,7 +249,7 @@ class LiveRun:
 
     def _give(self, kind: str, command: Callable[[], None]) -> None:
         with self._changed:
-            if kind in LATEST_ONLY and self._commands and self._commands[-1][0] == kind:
+            if kind.partition(":")[0] in LATEST_ONLY and self._commands and self._commands[-1][0] == kind:
                 self._commands[-1] = (kind, command)
             else:
                 self._commands.append((kind, command))
@@ -381,6 +403,7 @@ class LiveRun:
             spring=None if spring is None else (spring.held_point(sim.state), spring.target),
             quantity=self._quantity,
             node_values=self._node_values(frame),
+            robot=live.robot_snapshot(),
         )
 
     def _rate(self) -> float:

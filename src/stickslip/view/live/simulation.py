@@ -2,23 +2,35 @@
 
 from __future__ import annotations
 
+from collections import deque
 from dataclasses import replace
 
 import numpy as np
 from numpy.typing import ArrayLike
 
 from stickslip.arrays import Array
+from stickslip.bodies.tree.kind import TreeBodies
 from stickslip.certify.certificate import Certificate
 from stickslip.checks import not_negative, vector
 from stickslip.errors import InputError
-from stickslip.model.model import Model
+from stickslip.model.model import FRAME, Model
 from stickslip.model.stepping import Stepping
+from stickslip.reading_robots import robots_of
 from stickslip.scene.materials import NO_AXIS, PairTables
+from stickslip.scene.robots import Robot, unknown
 from stickslip.scenes.running import Run, solver_for
 from stickslip.simulation import Simulation, StepResult
 from stickslip.solvers.protocol import Solver
 from stickslip.view.course import FLOWS
 from stickslip.view.live.drag_spring import DragSpring, grab, loaded
+from stickslip.view.live.link_spring import LinkSpring, grab_link, link_loaded
+from stickslip.view.live.robot_drives import (
+    RobotSnapshot,
+    joint_now,
+    kept_course,
+    robot_snapshot,
+    single_joints,
+)
 
 KEPT_STEPS = 6000
 """Steps whose numbers are kept for plots."""
@@ -90,9 +102,12 @@ class LiveSimulation:
     def __init__(self, run: Run) -> None:
         self.entry, self.parameters, self.sim, self.metrics = run.entry, run.parameters, run.sim, run.metrics
         self.courses = Courses()
-        self.spring: DragSpring | None = None
+        self.spring: DragSpring | LinkSpring | None = None
         self.friction: float | None = None
         """Coefficient of all pairs of materials, or None: the scene's own."""
+        self.robots = robots_of(run.sim.model)
+        self._watched: tuple[Robot, str] | None = None
+        self._course: deque[tuple[float, float, float]] = deque(maxlen=KEPT_STEPS)
         self._own, self._own_dt = run.sim.model, run.sim.stepping.dt
         self._start, self._start_control = run.sim.state.copy(), run.sim.control.copy()
 
@@ -111,13 +126,18 @@ class LiveSimulation:
         """Take a step, with the pull of the spring; an error leaves the state before it."""
         sim, control = self.sim, self.sim.control
         if self.spring is not None:
-            sim.control = loaded(self.spring, sim.model, sim.state, control, sim.stepping.dt)
+            if isinstance(self.spring, LinkSpring):
+                sim.control = link_loaded(self.spring, sim.state, control, sim.stepping.dt)
+            else:
+                sim.control = loaded(self.spring, sim.model, sim.state, control, sim.stepping.dt)
         try:
             result = sim.step()
         finally:
             sim.control = control
         self.metrics.observe(sim, result)  # some scenes are driven by what watches them
         self.courses.add(result.state.time, result.certificate)
+        if self._watched is not None and self._watched[1]:
+            self._course.append((result.state.time, *joint_now(sim, *self._watched)))
         return result
 
     def reset(self) -> None:
@@ -125,7 +145,47 @@ class LiveSimulation:
         self.sim.restore(self._start, self._start_control)
         self.metrics = self.entry.metrics(self.sim, self.parameters)
         self.courses.clear()
+        self._course.clear()
         self.spring = None
+
+    # ---- robots ----------------------------------------------------------------------------------------------
+
+    def watch_robot(self, name: str, joint: str) -> None:
+        """Keep the course of a joint (empty: of none) of a robot, and tell of that robot."""
+        robot = self._robot(name)
+        if joint and joint not in single_joints(robot.record):
+            raise unknown(f"robot {name!r}: joint of one degree of freedom", joint, single_joints(robot.record))
+        if self._watched is None or (self._watched[0].name, self._watched[1]) != (name, joint):
+            self._course.clear()
+        self._watched = robot, joint
+
+    def robot_snapshot(self) -> RobotSnapshot | None:
+        """The robot that is watched, as it is now."""
+        if self._watched is None:
+            return None
+        return robot_snapshot(self.sim, *self._watched, kept_course(list(self._course)))
+
+    def set_actuator(self, name: str, actuator: str, control: float) -> None:
+        """Tell an actuator of a robot what to do from now on."""
+        self.sim.set_control(self._robot(name), actuators={actuator: control})
+
+    def take_posture(self, name: str, keyframe: str | None) -> None:
+        """Put a robot into a posture of its file, or, where None, back to its start, with the controls of that."""
+        robot, sim = self._robot(name), self.sim
+        if keyframe is not None:
+            sim.apply_keyframe(robot, keyframe)
+            return
+        sim.set_joint_positions(robot, self._start.part_q(name).reshape(-1))
+        sim.set_joint_velocities(robot, self._start.part_v(name).reshape(-1))
+        control = {**sim.control.actuators, name: self._start_control.actuators[name].copy()}
+        sim.control = replace(sim.control, actuators=control)
+
+    def _robot(self, name: str) -> Robot:
+        if name not in self.robots:
+            raise unknown("robot", name, list(self.robots))
+        return self.robots[name]
+
+    # ---- settings ----------------------------------------------------------------------------------------------
 
     def set_friction(self, friction: float | None) -> None:
         """One coefficient for all pairs of materials, the same in all directions, or None: those of the scene.
@@ -166,7 +226,9 @@ class LiveSimulation:
         model = self.sim.model
         if not 0 <= body < model.body_count + model.soft.count:
             raise InputError(f"live run: body {body} is grabbed; there are {model.body_count + model.soft.count}")
-        self.spring = grab(model, self.sim.state, body, vector("live run", "point", point))
+        at = vector("live run", "point", point)
+        link = body < model.body_count and model.body_kind[body] == FRAME
+        self.spring = (grab_link if link else grab)(model, self.sim.state, body, at)
 
     def pull(self, target: ArrayLike) -> None:
         """Move the free end of the spring to a world point (3,) [m]; nothing where there is no spring."""
@@ -199,8 +261,12 @@ def with_friction(pairs: PairTables, friction: float) -> PairTables:
 
 def _changed(model: Model, pairs: PairTables | None = None, gravity: Array | None = None) -> Model:
     """The model with other coefficients or gravity."""
+    others = model.others
+    if gravity is not None:
+        others = tuple(kind.with_gravity(gravity) if isinstance(kind, TreeBodies) else kind for kind in others)
     return replace(
         model,
         pairs=model.pairs if pairs is None else pairs,
         gravity=model.gravity if gravity is None else gravity,
+        others=others,
     )

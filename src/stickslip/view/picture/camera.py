@@ -140,8 +140,8 @@ def _followed_ball(model: Model, pose: Pose, body: int) -> tuple[Array, Array]:
     centre = body_position(model, pose, body)
     if body < model.body_count:
         shapes = outline(model)
-        own = model.shape_body[shapes.shape] == body
-        points = shapes.placed(*shape_poses(model, pose[0]))[own]
+        own = shapes.body == body
+        points = shapes.placed(pose[0])[own]
         reach = np.linalg.norm(points - centre, axis=1) + shapes.radius[own]
     else:
         reach = np.linalg.norm(pose[1][_soft_nodes(model)[body - model.body_count]] - centre, axis=1)
@@ -151,8 +151,8 @@ def _followed_ball(model: Model, pose: Pose, body: int) -> tuple[Array, Array]:
 def framed_balls(model: Model, poses: Sequence[Pose]) -> tuple[Array, Array]:
     """Centres (k, 3) and radii (k,) of balls around what to show: all that moves, and what is fixed close to it."""
     shapes = outline(model)
-    kind = model.body_kind[model.shape_body[shapes.shape]]
-    placed = [shapes.placed(*shape_poses(model, q)) for q, _ in poses]
+    kind = shapes.kind
+    placed = [shapes.placed(q) for q, _ in poses]
     centre, radius = _moving_balls(model, poses)
     # what has been told to move, once for each pose, and what stands still, once
     others = [(points[shapes.shape == s], shapes.radius[shapes.shape == s])
@@ -172,8 +172,8 @@ def framed_balls(model: Model, poses: Sequence[Pose]) -> tuple[Array, Array]:
 def _moving_balls(model: Model, poses: Sequence[Pose]) -> tuple[Array, Array]:
     """Centres (k, 3) and radii (k,) of balls around dynamic and soft bodies, without those that strayed."""
     shapes = outline(model)
-    own = model.body_kind[model.shape_body[shapes.shape]] == DYNAMIC
-    groups = [(shapes.placed(*shape_poses(model, q))[own], shapes.radius[own]) for q, _ in poses]
+    own = shapes.kind >= DYNAMIC
+    groups = [(shapes.placed(q)[own], shapes.radius[own]) for q, _ in poses]
     groups += [(nodes[mine], np.zeros(len(mine))) for _, nodes in poses for mine in _soft_nodes(model)]
     centre, radius = (np.concatenate(part) for part in zip(*groups, strict=True))
     if not len(centre):
@@ -187,7 +187,7 @@ def landed(model: Model, pose: Pose) -> list[Pose]:
     """Where all that moves is once it has fallen to the ground, as one pose; none where something holds it, or the
     ground is far away or touched already."""
     q, nodes = pose
-    held = len(model.joint_names) > 0 or bool((model.soft.block < 0).any())
+    held = len(model.joint_names) > 0 or bool((model.soft.block < 0).any()) or len(model.others) > 0
     centre, radius = _moving_balls(model, [pose])
     if held or not len(centre) or not model.gravity[2] < 0.0:
         return []
@@ -199,7 +199,7 @@ def landed(model: Model, pose: Pose) -> list[Pose]:
         return []
     down = np.array([0.0, 0.0, fall])
     fallen = q.copy()
-    fallen[model.body_kind == DYNAMIC, :3] -= down
+    fallen[model.body_dynamic, :3] -= down
     return [(fallen, nodes - down)]
 
 

@@ -8,10 +8,11 @@ from typing import Any, NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
-from stickslip.arrays import Array, LongInts
+from stickslip.arrays import Array, Ints, LongInts
 from stickslip.collision.shape_poses import shape_poses
 from stickslip.geometry.shapes import BOX, CAPSULE, CYLINDER, HALF_SPACE, HULL, MESH, SPHERE
-from stickslip.model.model import Model
+from stickslip.model.model import STATIC, Model
+from stickslip.view.visual_meshes import covered_shapes, outer_vertices, visual_poses
 
 MANY = 600
 """Number of shapes from which each is small enough in a picture to count as a ball."""
@@ -19,17 +20,31 @@ CORNERS = np.array(list(itertools.product((-1.0, 1.0), repeat=3)))
 
 
 class Outline(NamedTuple):
-    """k balls that together are as large as the shapes of a model, but half-spaces."""
+    """k balls that together are as large as what is drawn of a model: shapes but half-spaces, then visuals."""
 
+    model: Model
     shape: LongInts
-    """(k,) the shape of each."""
+    """(k,) the shape of each, or the number of shapes and that of the visual."""
     point: Array
     """(k, 3) [m] centre in the frame of the shape."""
     radius: Array
     """(k,) [m]"""
 
-    def placed(self, position: Array, rotation: Array) -> Array:
-        """Centres (k, 3) [m] in the world for poses (ns, 3), (ns, 3, 3) of all shapes."""
+    @property
+    def kind(self) -> Ints:
+        """(k,) ``body_kind`` of the body of each; the world is static."""
+        body = np.concatenate([self.model.shape_body, self.model.visuals.body])
+        return np.where(body < 0, STATIC, self.model.body_kind[body]).astype(np.int32)[self.shape]
+
+    @property
+    def body(self) -> Ints:
+        """(k,) the body of each; -1: the world."""
+        return np.concatenate([self.model.shape_body, self.model.visuals.body])[self.shape]
+
+    def placed(self, q: Array) -> Array:
+        """Centres (k, 3) [m] in the world at q (nb, 7)."""
+        shapes, visuals = shape_poses(self.model, q), visual_poses(self.model.visuals.body, q)
+        position, rotation = (np.concatenate(both) for both in zip(shapes, visuals, strict=True))
         return position[self.shape] + np.einsum("kij,kj->ki", rotation[self.shape], self.point)
 
 
@@ -37,9 +52,11 @@ def outline(model: Model) -> Outline:
     """Balls of no radius at corners, larger ones where shapes are round."""
     middle, half = local_boxes(model)
     kind, size = model.shape_type, model.shape_size
-    finite = np.flatnonzero(kind != HALF_SPACE)
+    finite = np.flatnonzero((kind != HALF_SPACE) & ~covered_shapes(model))
+    visual, outer = outer_vertices(model)
     if len(finite) > MANY:
-        return Outline(finite, middle[finite], np.linalg.norm(half[finite], axis=1))
+        reach = np.append(np.linalg.norm(half[finite], axis=1), np.zeros(len(outer)))
+        return Outline(model, np.append(finite, len(kind) + visual), np.concatenate([middle[finite], outer]), reach)
     shapes, points, radii = [np.zeros(0, np.int64)], [np.zeros((0, 3))], [np.zeros(0)]
     for s in finite:
         radius = 0.0
@@ -56,7 +73,10 @@ def outline(model: Model) -> Outline:
         shapes.append(np.full(len(own), s))
         points.append(own)
         radii.append(np.full(len(own), radius))
-    return Outline(np.concatenate(shapes), np.concatenate(points), np.concatenate(radii))
+    shapes.append(len(kind) + visual)
+    points.append(outer)
+    radii.append(np.zeros(len(outer)))
+    return Outline(model, np.concatenate(shapes), np.concatenate(points), np.concatenate(radii))
 
 
 def body_balls(model: Model) -> Array:

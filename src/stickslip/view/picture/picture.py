@@ -8,6 +8,7 @@ machine.
 from __future__ import annotations
 
 import os
+from dataclasses import replace
 from typing import TYPE_CHECKING, NamedTuple
 
 import numpy as np
@@ -18,6 +19,7 @@ from stickslip.arrays import Array, Bools
 from stickslip.errors import FileError, InputError, MissingDependencyError
 from stickslip.files import whole_file
 from stickslip.model.model import Model
+from stickslip.model.visual_tables import NO_VISUALS
 from stickslip.names import shown, visible
 from stickslip.view.picture.camera import Camera, frame_camera, projected
 from stickslip.view.soft_colours import node_means, value_colours, value_limits
@@ -74,6 +76,7 @@ def render_frame(
     values: Array | None = None,
     limits: tuple[float, float] | None = None,
     joints_broken: Bools | None = None,
+    collision: bool = False,
 ) -> NDArray[np.uint8]:
     """Picture (height, width, 3) of a model at q (nb, 7), sRGB; of soft bodies with nodes (nn, 3) [m].
 
@@ -81,11 +84,15 @@ def render_frame(
     it still over several frames. samples: rays per side of a pixel at edges; elsewhere one, and from 3 on more rays to
     sun and sky. contacts: forces as arrows from their points, blue where they stick, red where they slip, grey where
     open. values: one number for each node or element of model.soft, shown as colours of soft bodies, from dark blue to
-    green and yellow between two ``limits``. joints_broken (nj,): draws joints as bars, broken ones in grey.
+    green and yellow between two ``limits``. joints_broken (nj,): draws joints as bars, broken ones in grey. collision:
+    draws the collision shapes of robots, and not what their files give to look at.
     """
     from stickslip.view.picture.see_through import see_through
     from stickslip.view.picture.wall_panes import wall_room
 
+    checks.instance("picture", "model", model, Model, "a stickslip.Model is needed")
+    if checks.boolean("picture", "collision", collision):
+        model = without_visuals(model)
     prepared = easel(model, width, height, samples)
     q, x = check_pose(model, q, nodes)
     if camera is not None:
@@ -106,6 +113,11 @@ def render_frame(
         paint = value_colours(of_nodes, limits or value_limits(of_nodes))
     glass = see_through(model, [(q, x)], view)
     return draw(prepared, view, q, x, paint, glass, contacts, joints_broken, room=wall_room(model, [(q, x)]))
+
+
+def without_visuals(model: Model) -> Model:
+    """The model as its collision shapes are, without what is drawn in their place."""
+    return replace(model, visuals=NO_VISUALS)
 
 
 def check_pose(model: Model, q: Array, nodes: Array | None) -> tuple[Array, Array]:

@@ -6,10 +6,10 @@ A ray is o + t d with unit d; shapes are met in their own frame (geometry/shapes
 A scene is two tables of numbers and no more, because every array that is handed to a compiled function costs two atomic
 operations a call, and a picture makes millions of calls:
 
-    shapes (n, 22)   a row a shape; columns KIND to PAINT
+    shapes (n, 23)   a row a shape; columns KIND to NORMALS
     parts (p, 9)     rows that shapes and trees number: nodes of trees (lower and upper corner, the node after the
                      subtree, first item, number of items or 0; geometry/mesh_tree.py), corners of triangles, their
-                     paint (linear RGB at the corners), and faces of hulls (outward normal, offset)
+                     paint (linear RGB at the corners), normals there, and faces of hulls (outward normal, offset)
 
 The first rows of ``shapes`` are the half-spaces that are drawn; all others are items of trees.
 """
@@ -24,10 +24,14 @@ from stickslip.geometry.shapes import BOX, CAPSULE, CYLINDER, HULL, MESH, SPHERE
 from stickslip.jit import kernel
 from stickslip.linalg.vec3 import add, cross, dot, mat_t_vec, mat_vec, normalize, scale, sub
 
-KIND, POSITION, ROTATION, SIZE, FIRST, END, COLOUR, PAINT = 0, 1, 4, 13, 16, 17, 18, 21
+KIND, POSITION, ROTATION, SIZE, FIRST, END, COLOUR, PAINT, NORMALS = 0, 1, 4, 13, 16, 17, 18, 21, 22
 """Columns of shapes: code; position [m]; matrix; size [m]; rows FIRST to END of parts that are the faces of a hull or
-the tree of a mesh; linear RGB; rows from a triangle to its paint, 0 where the shape's colour counts."""
-SHAPE_COLUMNS, PART_COLUMNS = 22, 9
+the tree of a mesh; linear RGB; rows from a triangle to its paint, 0 where the shape's colour counts; rows from a
+triangle to the normals at its corners, 0 where it is flat.
+
+Meshes with such normals need not be closed: the eye sees their triangles from both sides. They throw shadows with their
+outer sides alone: where a normal differs from that of its triangle, the triangle would lie in its own shadow."""
+SHAPE_COLUMNS, PART_COLUMNS = 23, 9
 CONE = 100
 """Code of a shape that only pictures have, for heads of arrows: about z, of radius size[0] at -size[1], tip at size[1].
 """
@@ -39,7 +43,7 @@ class TracedScene(NamedTuple):
     """Shapes at fixed poses."""
 
     shapes: Array
-    """(n, 22)"""
+    """(n, 23)"""
     parts: Array
     """(p, 9)"""
     planes: int
@@ -155,8 +159,11 @@ def _enter_node(parts, node, o, inverse):
 
 
 @kernel
-def _enter_mesh(parts, node, end, o, d, nearest):
-    """First distance in (0, nearest) at which a ray meets a triangle of a mesh from outside, and its row; or inf."""
+def _enter_mesh(parts, node, end, o, d, nearest, both_sides):
+    """First distance in (0, nearest) at which a ray meets a triangle of a mesh, and its row; or inf.
+
+    Met from outside alone, unless ``both_sides``.
+    """
     found = -1
     inverse = _inverse(d)
     while node < end:
@@ -169,8 +176,11 @@ def _enter_mesh(parts, node, end, o, d, nearest):
             e, f = sub(triple(parts, t, 3), a), sub(triple(parts, t, 6), a)
             across = cross(d, f)
             turn = dot(e, across)
-            if turn <= 0.0:  # along the triangle, or from inside
+            if turn == 0.0 or (turn < 0.0 and not both_sides):  # along the triangle, or from inside
                 continue
+            if turn < 0.0:  # the same triangle, its other side
+                e, f, turn = f, e, -turn
+                across = cross(d, f)
             from_a = sub(o, a)
             u = dot(from_a, across)
             side = cross(from_a, e)
@@ -183,8 +193,11 @@ def _enter_mesh(parts, node, end, o, d, nearest):
 
 
 @kernel
-def enter(shapes, parts, s, origin, direction, nearest):
-    """Distance at which a ray enters shape s, inf or negative where it does not; and the triangle of a mesh, or -1."""
+def enter(shapes, parts, s, origin, direction, nearest, seen=True):
+    """Distance at which a ray enters shape s, inf or negative where it does not; and the triangle of a mesh, or -1.
+
+    seen: whether the ray is one of the eye, and not of light.
+    """
     kind = int(shapes[s, KIND])
     size = triple(shapes, s, SIZE)
     o = sub(origin, triple(shapes, s, POSITION))
@@ -197,7 +210,8 @@ def enter(shapes, parts, s, origin, direction, nearest):
         if kind == CAPSULE:
             t = _enter_capsule(o, d, size[0], size[1])
         elif kind == MESH:
-            t, triangle = _enter_mesh(parts, int(shapes[s, FIRST]), int(shapes[s, END]), o, d, nearest)
+            both_sides = seen and shapes[s, NORMALS] > 0.0
+            t, triangle = _enter_mesh(parts, int(shapes[s, FIRST]), int(shapes[s, END]), o, d, nearest, both_sides)
         else:
             t_in, t_out = -inf, inf
             if kind == BOX:
@@ -234,7 +248,8 @@ def nearest_plane(shapes, planes, origin, direction, nearest):
 def nearest_body(shapes, parts, root, origin, direction, nearest, enough, stack):
     """Distance to, row and triangle of the first shape that a ray enters before ``nearest``; row -1 for none.
 
-    The search ends at a distance below ``enough``: 0 for the first shape, inf for any. stack (96, 2): work space.
+    The search ends at a distance below ``enough``: 0 for the first shape, which the eye sees, inf for any, which is in
+    the way of light. stack (96, 2): work space.
     """
     found, triangle, height = -1, -1, 0
     inverse = _inverse(direction)
@@ -250,7 +265,7 @@ def nearest_body(shapes, parts, root, origin, direction, nearest, enough, stack)
         if count > 0:
             first = int(parts[node, 7])
             for s in range(first, first + count):
-                t, face = enter(shapes, parts, s, origin, direction, nearest)
+                t, face = enter(shapes, parts, s, origin, direction, nearest, enough == 0.0)
                 if 0.0 < t < nearest:
                     nearest, found, triangle = t, s, face
             if found >= 0 and nearest < enough:
@@ -279,7 +294,7 @@ def _area_vectors(parts, t, p):
 
 @kernel
 def painted(parts, t, paint, p):
-    """Linear RGB at the point p of triangle t: that of the corners in row ``paint``, interpolated."""
+    """Linear RGB, or a normal, at the point p of triangle t: that of the corners in row ``paint``, interpolated."""
     whole, first, second = _area_vectors(parts, t, p)
     size = max(dot(whole, whole), 1e-300)
     u = min(1.0, max(0.0, dot(first, whole) / size))
@@ -319,6 +334,8 @@ def local_normal(shapes, parts, s, triangle, p):
             n = (0.0, 1.0 if p[1] > 0.0 else -1.0, 0.0)
         else:
             n = (0.0, 0.0, 1.0 if p[2] > 0.0 else -1.0)
+    elif kind == MESH and shapes[s, NORMALS] > 0.0:
+        n = normalize(painted(parts, triangle, triangle + int(shapes[s, NORMALS]), p))
     elif kind == MESH:
         n = normalize(_area_vectors(parts, triangle, p)[0])
     elif kind == HULL:
@@ -329,6 +346,15 @@ def local_normal(shapes, parts, s, triangle, p):
             if beyond > best:
                 best, n = beyond, face
     return n
+
+
+@kernel
+def from_behind(shapes, parts, s, triangle, direction):
+    """Whether a ray met a triangle of shape s on its inner side."""
+    if shapes[s, NORMALS] == 0.0:
+        return False
+    a, b, c = triple(parts, triangle, 0), triple(parts, triangle, 3), triple(parts, triangle, 6)
+    return dot(cross(sub(b, a), sub(c, a)), mat_t_vec(_turn(shapes, s), direction)) > 0.0
 
 
 @kernel

@@ -9,9 +9,10 @@ import numpy as np
 from stickslip.arrays import Array, Bools
 from stickslip.collision.shape_poses import shape_poses
 from stickslip.geometry.shapes import HALF_SPACE
-from stickslip.model.model import DYNAMIC, STATIC, Model
+from stickslip.model.model import STATIC, Model
 from stickslip.view.picture.camera import Camera, Pose
 from stickslip.view.picture.outlines import local_boxes
+from stickslip.view.visual_meshes import covered_shapes
 
 HIDDEN = 0.3
 """A fixed body that hides more than this share of what moves is looked through."""
@@ -22,7 +23,8 @@ LOOKED_AT = 400
 def see_through(model: Model, poses: Sequence[Pose], view: Camera) -> Bools:
     """(ns,) shapes of static bodies that hide what moves in one of the poses; walls of containers, mostly."""
     glass = np.zeros(len(model.shape_type), np.bool_)
-    fixed = np.flatnonzero((model.body_kind[model.shape_body] == STATIC) & (model.shape_type != HALF_SPACE))
+    drawn = (model.shape_type != HALF_SPACE) & ~covered_shapes(model)
+    fixed = np.flatnonzero((model.body_kind[model.shape_body] == STATIC) & drawn)
     if not len(fixed):
         return glass
     middle, half = local_boxes(model)
@@ -41,7 +43,7 @@ def see_through(model: Model, poses: Sequence[Pose], view: Camera) -> Bools:
 
 def _points(model: Model, q: Array, nodes: Array) -> Array:
     """Points (k, 3) [m] of what moves: centres of rigid bodies, and nodes on the surfaces of soft ones."""
-    points = np.concatenate([q[model.body_kind == DYNAMIC, :3], nodes[np.unique(model.soft.surface.triangles)]])
+    points = np.concatenate([q[model.body_dynamic, :3], nodes[np.unique(model.soft.surface.triangles)]])
     return points[:: max(1, -(-len(points) // LOOKED_AT))]
 
 

@@ -21,8 +21,10 @@ from stickslip.view.picture.ray_tracer import (
     END,
     FIRST,
     KIND,
+    NORMALS,
     PAINT,
     SIZE,
+    from_behind,
     local_normal,
     nearest_body,
     nearest_plane,
@@ -165,6 +167,8 @@ def sample(scene, light, eye, d, first, rays, stack):
         p = axpy(t, d, eye)
         local = to_local(shapes, s, p)
         n = to_world_direction(shapes, s, local_normal(shapes, parts, s, triangle, local))
+        if from_behind(shapes, parts, s, triangle, d):
+            n = scale(-1.0, n)
         blur = t * light.pixel / max(0.05, -dot(n, d))
         colour, mark = surface_colour(shapes, parts, s, triangle, local, t, far, light.tile, blur)
         code = 2 * s + mark
@@ -176,7 +180,7 @@ def sample(scene, light, eye, d, first, rays, stack):
         shine = 0.0
         if kind != HALF_SPACE and facing > 0.0:
             middle = normalize((sun[0] - d[0], sun[1] - d[1], sun[2] - d[2]))
-            flat = kind in (BOX, HULL, MESH)
+            flat = kind in (BOX, HULL, MESH) and shapes[s, NORMALS] == 0.0
             shine = (FLAT_SHINE if flat else SHINE) * max(0.0, dot(n, middle)) ** SHINE_POWER
         own = scale(haze, sky((d[0], d[1], 0.0)))
         bright = (1.0 - haze) * facing / 3.0

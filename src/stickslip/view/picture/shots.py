@@ -17,7 +17,7 @@ from stickslip.view.frame import Frame, recorded_frame, spread
 from stickslip.view.marks import crowd_size
 from stickslip.view.picture.camera import Camera, Pose, body_position, frame_poses
 from stickslip.view.picture.key import ColourKey, ForceKey, draw_key
-from stickslip.view.picture.picture import Easel, check_pose, draw, easel, round_length
+from stickslip.view.picture.picture import Easel, check_pose, draw, easel, round_length, without_visuals
 from stickslip.view.picture.see_through import see_through
 from stickslip.view.picture.wall_panes import wall_room
 from stickslip.view.soft_colours import QUANTITIES, least_range, recorded_values, value_colours, value_limits
@@ -54,6 +54,8 @@ class Look:
     """Whether contact forces are drawn as arrows."""
     joints: bool = False
     """Whether joints are drawn as bars."""
+    collision: bool = False
+    """Whether collision shapes are drawn where a body has visuals."""
     key: bool = True
     """Whether colours, forces and joints are explained in the lower left corner, from picture_key.NARROWEST on."""
 
@@ -64,7 +66,7 @@ class Shots:
     def __init__(self, recording: Recording, look: Look, frames: Sequence[int]) -> None:
         """``frames``: those that camera and scales are made for."""
         self.recording, self.look = recording, look
-        model = recording.model
+        model = without_visuals(recording.model) if look.collision else recording.model
         if look.colour_by is not None and look.colour_by not in QUANTITIES:
             raise InputError(f"colour by {look.colour_by!r} is unknown; it must be one of {', '.join(QUANTITIES)}")
         if look.colour_by is not None and not model.soft.count:

@@ -20,6 +20,7 @@ from stickslip.view.picture.ray_tracer import (  # fmt: skip
     END,
     FIRST,
     KIND,
+    NORMALS,
     PAINT,
     PART_COLUMNS,
     POSITION,
@@ -29,6 +30,7 @@ from stickslip.view.picture.ray_tracer import (  # fmt: skip
     TracedScene,
 )
 from stickslip.view.picture.soft_surfaces import soft_surfaces
+from stickslip.view.visual_meshes import VisualMesh, covered_shapes, visual_meshes, visual_poses
 
 PALETTE = (
     (0.84, 0.33, 0.22), (0.95, 0.69, 0.27), (0.22, 0.54, 0.62), (0.16, 0.33, 0.52),
@@ -45,21 +47,25 @@ class Tables(NamedTuple):
 
     model: Model
     shapes: Array
-    """(ns + soft bodies, 22)"""
+    """(ns + soft bodies + visuals, 23)"""
     parts: Array
-    """(p, 9) faces of hulls, nodes and triangles of meshes."""
+    """(p, 9) faces of hulls, nodes and triangles of meshes, those of visuals with their normals."""
     middle: Array
     """(ns, 3) [m] middle of the box around each shape, in its frame."""
     half: Array
     """(ns, 3) [m] half its sides."""
+    visuals: list[VisualMesh]
+    drawn: Bools
+    """(ns,) shapes that are drawn, and not visuals in their place."""
 
 
 def scene_tables(model: Model) -> Tables:
     """Tables of a model, for all its pictures."""
     hulls, meshes, count = model.hulls, model.meshes, model.soft.count
     kind, faces, nodes = model.shape_type, len(model.hulls.face_plane), len(model.meshes.bounds)
-    shapes = np.zeros((len(kind) + count, SHAPE_COLUMNS))
-    rigid, soft = shapes[: len(kind)], shapes[len(kind) :]
+    visuals = visual_meshes(model)
+    shapes = np.zeros((len(kind) + count + len(visuals), SHAPE_COLUMNS))
+    rigid, soft = shapes[: len(kind)], shapes[len(kind) : len(kind) + count]
     rigid[:, KIND], rigid[:, SIZE : SIZE + 3] = kind, model.shape_size
     rigid[kind == HULL, SIZE] = model.shape_radius[kind == HULL]  # a length scale, for the width of drawn edges
     is_hull, is_mesh = kind == HULL, kind == MESH
@@ -74,7 +80,24 @@ def scene_tables(model: Model) -> Tables:
     parts[:faces, :4] = hulls.face_plane
     parts[faces : faces + nodes] = node_rows(meshes.bounds, meshes.links, faces, faces + nodes)
     parts[faces + nodes :] = meshes.vertices[meshes.triangles[:, :3], :3].reshape(-1, 9)
-    return Tables(model, shapes, parts, *local_boxes(model))
+    parts = np.concatenate([parts, *visual_rows(visuals, len(parts), shapes[len(kind) + count :])])
+    return Tables(model, shapes, parts, *local_boxes(model), visuals, ~covered_shapes(model))
+
+
+def visual_rows(visuals: list[VisualMesh], used: int, shapes_out: Array) -> list[Array]:
+    """Parts of visuals, after ``used`` others: triangles, normals of their corners, tree; and their rows of shapes."""
+    parts = []
+    for visual, row in zip(visuals, shapes_out, strict=True):
+        corner = visual.vertices[visual.faces]
+        tree, count = build_tree(corner.min(axis=1), corner.max(axis=1)), len(corner)
+        first = used + 2 * count
+        normals = visual.normals[visual.faces[tree.order]]
+        parts += [corner[tree.order].reshape(-1, 9), normals.reshape(-1, 9)]
+        parts.append(node_rows(tree.bounds, tree.links, first, used))
+        row[KIND], row[FIRST], row[END], row[NORMALS] = MESH, first, first + len(tree.bounds), count
+        row[COLOUR : COLOUR + 3] = linear(visual.colour)
+        used = first + len(tree.bounds)
+    return parts
 
 
 def traced_scene(
@@ -93,10 +116,14 @@ def traced_scene(
     shapes, parts = tables.shapes.copy(), [tables.parts]
     shapes[:count, POSITION : POSITION + 3] = position
     shapes[:count, ROTATION : ROTATION + 9] = rotation.reshape(count, 9)
+    seen, soft_end = tables.visuals, count + model.soft.count
+    place, turn = visual_poses(np.array([visual.body for visual in seen], np.int32), q)
+    shapes[soft_end:, POSITION : POSITION + 3] = place
+    shapes[soft_end:, ROTATION : ROTATION + 9] = turn.reshape(-1, 9)
     triangles, used = len(model.soft.surface.triangles), len(tables.parts)
     painted = 0 if paint is None else triangles
     soft = soft_surfaces(model.soft, nodes, used + triangles + painted, used)
-    shapes[count:, FIRST : END + 1], shapes[count:, PAINT] = soft.start, painted
+    shapes[count:soft_end, FIRST : END + 1], shapes[count:soft_end, PAINT] = soft.start, painted
     parts.append(nodes[soft.nodes].reshape(-1, 9))
     if paint is not None:
         parts.append(linear(paint)[soft.nodes].reshape(-1, 9))
@@ -105,13 +132,17 @@ def traced_scene(
 
     middle = position + np.einsum("sij,sj->si", rotation, tables.middle)
     reach = np.einsum("sij,sj->si", np.abs(rotation), tables.half)
-    lower, upper = np.concatenate([middle - reach, soft.lower]), np.concatenate([middle + reach, soft.upper])
+    low, high = visual_bounds(tables, shapes[soft_end:])
+    lower = np.concatenate([middle - reach, soft.lower, low])
+    upper = np.concatenate([middle + reach, soft.upper, high])
     kind = shapes[:, KIND]
     planes = np.flatnonzero((kind[:count] == HALF_SPACE) & (rotation[:, 2, 2] >= STEEPEST_GROUND))
     clear = np.zeros(len(shapes), np.bool_)
     clear[:count] = False if glass is None else glass
+    solid = kind != HALF_SPACE
+    solid[:count] &= tables.drawn
     order, roots = [planes], []
-    for group in (np.flatnonzero((kind != HALF_SPACE) & ~clear), np.flatnonzero((kind != HALF_SPACE) & clear)):
+    for group in (np.flatnonzero(solid & ~clear), np.flatnonzero(solid & clear)):
         tree = build_tree(lower[group], upper[group])
         roots.append(used if len(group) else -1)
         parts.append(node_rows(tree.bounds, tree.links, used, sum(map(len, order))))
@@ -119,6 +150,15 @@ def traced_scene(
         used += len(tree.bounds)
     ordered = shapes[np.concatenate(order)]
     return TracedScene(ordered, np.concatenate(parts), len(planes), roots[0], roots[1])
+
+
+def visual_bounds(tables: Tables, rows: Array) -> tuple[Array, Array]:
+    """Lower and upper corner (k, 3) [m] of boxes around visuals at the poses that their rows of shapes have."""
+    box = tables.parts[rows[:, FIRST].astype(np.int64), :6]  # of the root of the tree of each
+    turn = rows[:, ROTATION : ROTATION + 9].reshape(-1, 3, 3)
+    middle = rows[:, POSITION : POSITION + 3] + np.einsum("sij,sj->si", turn, 0.5 * (box[:, :3] + box[:, 3:]))
+    reach = np.einsum("sij,sj->si", np.abs(turn), 0.5 * (box[:, 3:] - box[:, :3]))
+    return middle - reach, middle + reach
 
 
 def body_colours(model: Model) -> Array:

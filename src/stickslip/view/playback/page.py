@@ -23,6 +23,7 @@ from stickslip.view.playback.plots import PlaybackPlots
 from stickslip.view.soft_colours import QUANTITIES, least_range, recorded_values, value_limits
 from stickslip.view.web.display_panel import add_key, display_panel, framed, with_unit
 from stickslip.view.web.guarded_server import LOOPBACK, guarded_server, page_url, stop_server
+from stickslip.view.web.joint_table import JointRow, joints_html
 from stickslip.view.web.run_charts import NOTHING
 from stickslip.view.web.viewer_scene import ViewerScene
 
@@ -201,6 +202,12 @@ class PlaybackPage:
             loop = gui.add_checkbox("Loop", False, hint="Key: O")
         with gui.add_folder("Certificate of this frame"):
             self._numbers = gui.add_html("")
+        self._robots = {robot.name: robot for robot in self.recording.robots}
+        with gui.add_folder("Joints of a robot", visible=bool(self._robots)):
+            self._robot = gui.add_dropdown("Robot", tuple(self._robots) or ("",))
+            self._robot.visible = len(self._robots) > 1
+            self._joints = gui.add_html("")
+        self._robot.on_update(lambda _: self._show_joints(max(self._shown, 0)))
         moves: dict[str, Callable[[], None]] = {
             "|◀": lambda: self._jump(0), "◀": lambda: clock.step(-1), "▶": lambda: clock.step(1),
             "▶|": lambda: self._jump(last),
@@ -256,6 +263,14 @@ class PlaybackPage:
                 f"frame {number} of {len(recording) - 1}"
             )
             self._numbers.content = framed(certificate_text(recording, number))
+            self._show_joints(number)
+
+    def _show_joints(self, number: int) -> None:
+        if self._robots:
+            robot = self._robots[str(self._robot.value)]
+            position, effort = robot.position[number], robot.effort[number]
+            rows = (JointRow(j.name, j.kind, position[j.position], effort[j.velocity]) for j in robot.joints)
+            self._joints.content = joints_html(tuple(rows))
 
 
 def serve_recording(

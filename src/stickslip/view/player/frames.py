@@ -11,7 +11,7 @@ from stickslip import checks
 from stickslip.arrays import Array, Ints, LongInts
 from stickslip.errors import InputError
 from stickslip.geometry.rotation import matrix
-from stickslip.model.model import DYNAMIC, Model
+from stickslip.model.model import Model
 from stickslip.view.frame import contacts_on_moving, spread
 from stickslip.view.marks import crowd_size
 from stickslip.view.picture.camera import FIELD_OF_VIEW, Pose, framed_balls, look_at
@@ -19,8 +19,9 @@ from stickslip.view.picture.outlines import body_balls
 from stickslip.view.picture.traced_scene import STEEPEST_GROUND, body_colours
 from stickslip.view.picture.wall_panes import wall_panes, wall_room
 from stickslip.view.player.data import Block, continuous_quaternions, float_block, integer_block, rounded, time_block
-from stickslip.view.shape_meshes import half_spaces, shape_instances
+from stickslip.view.shape_meshes import Instances, half_spaces, shape_instances
 from stickslip.view.soft_colours import QUANTITIES, least_range, recorded_values, value_limits
+from stickslip.view.visual_meshes import covered_shapes, visual_meshes
 
 if TYPE_CHECKING:
     from stickslip.io.recording import Recording
@@ -29,6 +30,8 @@ Progress = Callable[[int, int], None]
 
 COARSEST, FINEST, OF_BODY = 2.0**-15, 2.0**-18, 2.0**-9
 """Steps of positions: a share of the bodies' radius, between two shares of the scene's size."""
+VISUAL_LEVELS = 4095
+"""Steps of vertices of visuals, along the longest side of their mesh."""
 TURN = 2.0**-14
 """Step of the entries of quaternions."""
 FORCE_LEVELS = 2047
@@ -81,7 +84,7 @@ def scene_size(model: Model, balls: Array, q: Array, nodes: Array) -> float:
     balls (nb, 4): as body_balls gives.
     """
     finite = np.flatnonzero(balls[:, 3] > 0.0)
-    moving = finite[model.body_kind[finite] == DYNAMIC]
+    moving = finite[model.body_dynamic[finite]]
     shown = moving if len(moving) else finite
     lower, upper = [np.zeros((0, 3))], [np.zeros((0, 3))]
     if len(shown):
@@ -141,13 +144,14 @@ def walls(model: Model, poses: Sequence[Pose]) -> list[dict[str, Any]]:
 
 def geometry(model: Model) -> Packed:
     """Triangles of shapes, instances and where they are on their bodies, half-spaces, joints, colours."""
-    groups = shape_instances(model)
+    groups = _drawn_groups(model)
     facts: list[dict[str, Any]] = []
     for group in groups:
         style = group.name.split("-")[0]
         count = len(group.vertices), len(group.faces), len(group.shapes)
         facts.append({"style": style, "vertices": count[0], "faces": count[1], "instances": count[2]})
     shapes = np.concatenate([np.zeros(0, np.int32), *(group.shapes for group in groups)])
+    visuals, visual_blocks = _visuals(model)
     planes = half_spaces(model)
     place = np.concatenate([model.shape_position, model.shape_rotation], axis=1)
     joints = model.joints
@@ -165,7 +169,47 @@ def geometry(model: Model) -> Packed:
         "soft_faces": integer_block(np.searchsorted(model.soft.surface.nodes, model.soft.surface.triangles)),
         "soft_face_body": integer_block(model.soft.surface.triangle_body),
     }
-    return Packed({"groups": facts, "steepest": STEEPEST_GROUND}, blocks)
+    return Packed({"groups": facts, "steepest": STEEPEST_GROUND, "visuals": visuals}, {**blocks, **visual_blocks})
+
+
+def _drawn_groups(model: Model) -> list[Instances]:
+    """Shapes in whose place no visuals are drawn."""
+    drawn, found = ~covered_shapes(model), list[Instances]()
+    for group in shape_instances(model):
+        own = drawn[group.shapes]
+        if own.any():
+            found.append(group._replace(shapes=group.shapes[own], scales=group.scales[own]))
+    return found
+
+
+def _visuals(model: Model) -> tuple[list[dict[str, Any]], dict[str, Block]]:
+    """Visuals: body, colour and sizes of each; vertices of all, rounded to a share of the size of their mesh, faces."""
+    facts: list[dict[str, Any]] = []
+    vertices, faces = [np.zeros((0, 3), np.int32)], [np.zeros((0, 3), np.int32)]
+    world = model.body_count + model.soft.count
+    for mesh in visual_meshes(model):
+        low = mesh.vertices.min(axis=0)
+        step = max(float(np.ptp(mesh.vertices, axis=0).max()), 1e-9) / VISUAL_LEVELS
+        points, own = _in_order_of_faces(np.rint((mesh.vertices - low) / step).astype(np.int32), mesh.faces)
+        vertices.append(points)
+        faces.append(own)
+        facts.append({
+            "body": mesh.body if mesh.body >= 0 else world, "vertices": len(points), "faces": len(own),
+            "low": low.tolist(), "step": step, "colour": mesh.colour.tolist(),
+        })  # fmt: skip
+    return facts, {
+        "visual_vertices": integer_block(np.concatenate(vertices)),
+        "visual_faces": integer_block(np.concatenate(faces)),
+    }
+
+
+def _in_order_of_faces(vertices: Ints, faces: Ints) -> tuple[Ints, Ints]:
+    """The mesh with its vertices in the order in which faces name them: neighbours then differ little."""
+    used, first, own = np.unique(faces, return_index=True, return_inverse=True)
+    order = np.argsort(first, kind="stable")
+    place = np.empty(len(used), np.int32)
+    place[order] = np.arange(len(used), dtype=np.int32)
+    return vertices[used[order]], place[own].reshape(-1, 3)
 
 
 def motion(recording: Recording, frames: LongInts, colour_by: str | None, progress: Progress) -> Packed:
@@ -190,7 +234,7 @@ def motion(recording: Recording, frames: LongInts, colour_by: str | None, progre
         progress(k + 1, count)
     balls = body_balls(model)
     size = scene_size(model, balls, q, x)
-    radius = balls[(model.body_kind == DYNAMIC) & (balls[:, 3] > 0.0), 3]
+    radius = balls[model.body_dynamic & (balls[:, 3] > 0.0), 3]
     step = float(np.clip(OF_BODY * np.median(radius) if len(radius) else 0.0, FINEST * size, COARSEST * size))
     low, high = value_limits(np.nan_to_num(values), least_range(soft, colour_by) if colour_by else 0.0)
     level = np.rint(255.0 * np.clip((np.nan_to_num(values) - low) / max(high - low, 1e-300), 0.0, 1.0))

@@ -25,6 +25,7 @@ from stickslip.errors import FileError
 from stickslip.files import whole_file
 from stickslip.names import visible
 from stickslip.view.course import course_of_recording
+from stickslip.view.picture.picture import without_visuals
 from stickslip.view.player.course import courses
 from stickslip.view.player.data import STEADY, joined
 from stickslip.view.player.frames import contact_marks, few_poses, framed_places, geometry, motion, played_frames, walls
@@ -50,21 +51,25 @@ def write_player(
     title: str | None = None,
     colour_by: str | None = None,
     contacts: bool = True,
+    collision: bool = False,
     progress: Callable[[int, int], None] | None = None,
 ) -> None:
     """Write a page that plays a recording, with its certificate as plots; whole or not at all.
 
     fps: frames a second of the film, the nearest recorded ones; between them the page interpolates. start, end [s]:
     the part to play. colour_by: quantity of view/soft_colours that colours of soft bodies show. contacts: whether
-    contact points and forces are stored. progress(done, total) is called as frames are read.
+    contact points and forces are stored. collision: whether collision shapes of robots are shown, and not what their
+    files give to look at. progress(done, total) is called as frames are read.
     """
     contacts = checks.boolean("player", "contacts", contacts)
+    collision = checks.boolean("player", "collision", collision)
     title = None if title is None else checks.text("player", "title", title)
     if checks.path("player", path).suffix.lower() not in (".html", ".htm"):
         raise FileError(f"cannot write {visible(path)}: a player is a web page; give a name that ends in .html")
     data = player_data(
-        recording, fps=fps, start=start, end=end, title=title, colour_by=colour_by, contacts=contacts, progress=progress
-    )
+        recording, fps=fps, start=start, end=end, title=title, colour_by=colour_by, contacts=contacts,
+        collision=collision, progress=progress,
+    )  # fmt: skip
     page = page_text(data, title or recording.scene or Path(recording.path).stem)
     with whole_file(path) as temporary:
         temporary.write_text(page, encoding="utf-8")
@@ -79,6 +84,7 @@ def player_data(
     title: str | None = None,
     colour_by: str | None = None,
     contacts: bool = True,
+    collision: bool = False,
     progress: Callable[[int, int], None] | None = None,
 ) -> bytes:
     """The packed recording that a page holds; options as in :func:`write_player`."""
@@ -90,7 +96,8 @@ def player_data(
         if progress is not None:
             progress(stage * total + done, passes * total)
 
-    parts = [geometry(recording.model), motion(recording, frames, colour_by, lambda k, n: report(k, n, 0))]
+    model = without_visuals(recording.model) if collision else recording.model
+    parts = [geometry(model), motion(recording, frames, colour_by, lambda k, n: report(k, n, 0))]
     if contacts:
         parts.append(contact_marks(recording, frames, parts[1].facts["size"], lambda k, n: report(k, n, 1)))
     shown = (np.arange(len(time)) >= frames[0]) & (np.arange(len(time)) <= frames[-1])
@@ -99,7 +106,7 @@ def player_data(
     for part in parts:
         facts.update(part.facts)
     poses = few_poses(recording, frames)
-    facts["framed"], facts["walls"] = framed_places(recording.model, poses), walls(recording.model, poses)
+    facts["framed"], facts["walls"] = framed_places(model, poses), walls(model, poses)
     facts["error"] = STEADY * facts["position_step"]
     return joined(facts, {name: block for part in parts for name, block in part.blocks.items()})
 

@@ -24,5 +24,6 @@ function bodyAt(scene, x, y) {
   const pixel = new Uint8Array(4);
   gl.readPixels(x, y, 1, 1, gl.RGBA, gl.UNSIGNED_BYTE, pixel);
   gl.bindFramebuffer(gl.FRAMEBUFFER, null);
-  return pixel[0] + 256 * pixel[1] + 65536 * pixel[2] - 1;
+  const body = pixel[0] + 256 * pixel[1] + 65536 * pixel[2] - 1;
+  return body < scene.world ? body : -1; // what is fixed to the world has no name
 }

@@ -1,6 +1,6 @@
 // The picture: bodies, soft bodies, ground and sky, with a shadow map from the sun and one from above for the sky's light.
 
-const STYLES = { spheres: 1, boxes: 2, cylinders: 3, hull: 4, mesh: 5, capsules: 0 };
+const STYLES = { spheres: 1, boxes: 2, cylinders: 3, hull: 4, mesh: 5, capsules: 0, visual: 6 };
 // taps of shadows, whether the light of the sky is shaded, and pixels of the picture for one of the page; for software
 // that draws without a graphics card the last ones
 const LEVELS = [[12, 1, 2], [6, 0, 2], [4, 0, 1], [1, 0, 0.6]];
@@ -25,10 +25,13 @@ class Scene {
       ["rigid", "rigid"], ["soft", "soft"], ["ground", "ground"], ["sky", "sky"], ["wall", "wall"], ["rigid-depth", "depth", "rigid"],
       ["soft-depth", "depth", "soft"], ["rigid-number", "number", "rigid"], ["soft-number", "number", "soft"],
     ]) this.programs[key] = makeProgram(gl, name, vertices);
-    this.texels = new Float32Array(4 * WIDE * Math.ceil((2 * this.bodies || 1) / WIDE));
+    this.world = recording.facts.names.length; // number of what is fixed to the world and is no body
+    this.texels = new Float32Array(4 * WIDE * Math.ceil((2 * this.world + 2) / WIDE));
+    this.texels[8 * this.world] = 1;
     this.poses = this.texture(gl.RGBA32F, WIDE, this.texels.length / 4 / WIDE);
     this.makeCorner();
     this.makeGroups();
+    this.makeVisuals();
     this.makeSoft();
     this.makePlanes();
     this.makeWalls();
@@ -110,6 +113,23 @@ class Scene {
       s += n;
       return { drawn, coarse, style: STYLES[group.style] ?? 0, instances: n, width: 0.02 * reach };
     });
+    gl.bindVertexArray(null);
+  }
+
+  // What bodies look like, in the place of their shapes: corners at edges are several vertices already.
+  makeVisuals() {
+    const { gl, recording } = this, { visual_vertices, visual_faces } = recording, unit = new Float32Array([1, 1, 1]);
+    let v = 0, f = 0;
+    for (const { body, vertices, faces, low, step, colour } of recording.facts.visuals) {
+      const position = Float32Array.from(visual_vertices.data.subarray(3 * v, 3 * (v + vertices)), (x, i) => low[i % 3] + step * x);
+      const mesh = { position, normal: new Float32Array(3 * vertices), edge: null, faces: Uint32Array.from(visual_faces.data.subarray(3 * f, 3 * (f + faces))) };
+      cornerNormals(position, mesh.faces, mesh.normal);
+      const instances = [[3, new Float32Array([1, 0, 0, 0]), 4], [4, new Float32Array(3), 3], [5, unit, 3], [6, new Float32Array([...colour.map(linear), body]), 4]];
+      const drawn = this.meshArray(mesh, instances);
+      this.groups.push({ drawn, coarse: drawn, style: STYLES.visual, instances: 1, width: 0 });
+      v += vertices;
+      f += faces;
+    }
     gl.bindVertexArray(null);
   }
 
@@ -257,7 +277,9 @@ class Scene {
       gl.bindVertexArray(array);
       gl.uniform1i(uniforms.u_style ?? null, group.style);
       gl.uniform1f(uniforms.u_width ?? null, group.width);
+      if (group.style === STYLES.visual) gl.disable(gl.CULL_FACE); // such meshes may be open
       gl.drawElementsInstanced(gl.TRIANGLES, count, gl.UNSIGNED_INT, 0, group.instances);
+      gl.enable(gl.CULL_FACE);
     }
     if (soft) {
       const found = this.use(`soft${kind}`, matrix);

@@ -109,9 +109,10 @@ void main() {
     gloss = 0.03;
   }
   if (u_style == 5) gloss = 0.1;
+  vec3 n = u_style == 6 && !gl_FrontFacing ? -v_normal : v_normal;
   vec3 c = v_colour.rgb * tint;
   if (abs(v_colour.a - u_picked) < 0.5) c = mix(c, vec3(1.0, 0.95, 0.7), 0.35);
-  colour = vec4(encoded(lit(c, v_world, normalize(v_normal), gloss)), 1.0);
+  colour = vec4(encoded(lit(c, v_world, normalize(n), gloss)), 1.0);
 }`],
 
   soft: [`

@@ -16,6 +16,7 @@ from stickslip.view.solver_law import solver_law
 
 if TYPE_CHECKING:
     from stickslip.io.recording import Recording
+    from stickslip.io.robot_frames import RecordedRobot
 
 
 STORED = ("kinetic", "potential", "elastic")
@@ -78,6 +79,7 @@ def report_facts(recording: Recording, course: Course) -> dict[str, Any]:
         "soft_bodies": model.soft.count,
         "nodes": model.soft.node_count,
         "joints": model.joints.count,
+        "robots": [_robot(robot) for robot in recording.robots] if len(course) else [],
         "unknowns": model.dof_count,
         "contacts_mean": _mean(course.contacts),
         "contacts_max": int(course.contacts.max(initial=0)),
@@ -118,6 +120,22 @@ def _worst(course: Course, values: Array, measure: Measure) -> dict[str, Any]:
         "time_s": round(float(course.time[frame]), 9),
         "median": measure.scale * float(np.median(values[known])),
     }
+
+
+def _robot(robot: RecordedRobot) -> dict[str, Any]:
+    """Range of motion and largest effort of each joint of one degree of freedom."""
+    position, effort = np.asarray(robot.position), np.asarray(robot.effort)
+    found = []
+    for joint in robot.joints:
+        if joint.kind in ("free", "ball"):
+            continue
+        q, force = position[:, joint.position.start], effort[:, joint.velocity.start]
+        length, unit = ("m", "N") if joint.kind == "prismatic" else ("rad", "N m")
+        found.append({
+            "name": joint.name, "unit": length, "effort_unit": unit, "first": float(q[0]), "last": float(q[-1]),
+            "least": float(q.min()), "most": float(q.max()), "effort": float(np.abs(force).max()),
+        })  # fmt: skip
+    return {"name": robot.name, "joints": found}
 
 
 def _mean(values: LongInts) -> float:

@@ -88,6 +88,8 @@ def _body(facts: dict[str, Any], course: Course, strip: list[str], plots: list[s
             section("Over time", f'<div class="plots">{"".join(plots)}</div>'),
             section("Time and energy", f'<div class="tables">{_stages(facts)}{_energies(facts)}</div>'),
         ]
+    if facts["robots"]:
+        parts.append(section("Robots", f'<div class="tables">{"".join(map(_joints, facts["robots"]))}</div>'))
     parts += [section("Settings", f'<div class="tables">{_settings(facts)}</div>'), _footer(facts)]
     return "\n".join(parts)
 
@@ -170,6 +172,19 @@ def _energies(facts: dict[str, Any]) -> str:
     flows = [[words[name], f"{value:+.4g} J" if value else "0 J"] for name, value in given.items()]
     about = "Energy given (+) and taken (-)" + (", estimated from the recorded steps" if facts["every"] > 1 else "")
     return table((), stored, name="Energy at the end") + table((), flows, name=about)
+
+
+def _joints(robot: dict[str, Any]) -> str:
+    """Where the joints of a robot were, and the largest efforts along them."""
+    rows = [
+        [
+            joint["name"],
+            *(f"{joint[name]:.3f} {joint['unit']}" for name in ("first", "last", "least", "most")),
+            f"{joint['effort']:.3g} {joint['effort_unit']}",
+        ]
+        for joint in robot["joints"]
+    ]
+    return table(("joint", "first", "last", "least", "most", "largest effort"), rows, name=robot["name"])
 
 
 def _settings(facts: dict[str, Any]) -> str:

@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from stickslip.arrays import Array
+from stickslip.arrays import Array, Bools
 from stickslip.model.model import STATIC, Model
 from stickslip.view.picture.traced_scene import body_colours, linear
 from stickslip.view.shape_meshes import Instances, shape_instances, shape_poses_wxyz
@@ -37,10 +37,12 @@ class _Gathered:
 
 
 class BodyNodes:
-    """All shapes of a model but half-spaces, as nodes under ``root``."""
+    """Shapes of a model but half-spaces, as nodes under ``root``."""
 
-    def __init__(self, server: viser.ViserServer, model: Model, q: Array, unit: float, root: str) -> None:
-        """Nodes at q (nb, 7); unit: lengths of the page per metre."""
+    def __init__(
+        self, server: viser.ViserServer, model: Model, q: Array, unit: float, root: str, chosen: Bools
+    ) -> None:
+        """Nodes at q (nb, 7) of the ``chosen`` (ns,) shapes; unit: lengths of the page per metre."""
         self._model, self._unit = model, unit
         self._position, self._wxyz = shape_poses_wxyz(model, q)
         self._batches: list[_Batch] = []
@@ -50,7 +52,7 @@ class BodyNodes:
         rare: dict[bool, list[Instances]] = {True: [], False: []}
         for whole in shape_instances(model):
             for moves in (True, False):
-                members = np.flatnonzero(fixed[whole.shapes] != moves)
+                members = np.flatnonzero((fixed[whole.shapes] != moves) & chosen[whole.shapes])
                 if len(members) == 0:
                     continue
                 group = whole._replace(shapes=whole.shapes[members], scales=whole.scales[members])

@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Any
 
 from stickslip.arrays import Array
 from stickslip.certify.contact_report import OPEN, SLIP, STICK
-from stickslip.model.model import DYNAMIC, Model
+from stickslip.model.model import Model
 from stickslip.view.marks import BROKEN_COLOUR, JOINT_COLOUR, STATUS_COLOURS
 from stickslip.view.quantity_words import prefixed
 from stickslip.view.soft_colours import QUANTITIES, SCALE, WORDS, least_range, value_colours, value_limits
@@ -34,6 +34,7 @@ SWITCHES = (
     ("joints", "Joints", "J"),
     ("labels", "Names", "L"),
     ("see_through", "See through bodies", "X"),
+    ("collision", "Collision shapes", "P"),
     ("shadows", "Shadows", "U"),
 )
 """Attribute of ViewerScene, its label and its key."""
@@ -169,7 +170,8 @@ class DisplayPanel:
         self._scene.reset_view()
 
     def _switch(self, server: viser.ViserServer, name: str, label: str, key: str) -> Any:
-        visible = name != "joints" or len(self._model.joint_names) > 0
+        needed = {"joints": len(self._model.joint_names) > 0, "collision": len(self._model.visuals.body) > 0}
+        visible = needed.get(name, True)
         box = server.gui.add_checkbox(label, getattr(self._scene, name), visible=visible, hint=f"Key {key}")
 
         def changed(_: Any) -> None:
@@ -190,7 +192,7 @@ class DisplayPanel:
         return {self._scene.name(body): body for body in bodies[:MOST_NAMES]}
 
     def _moves(self, body: int) -> bool:
-        return body >= self._model.body_count or bool(self._model.body_kind[body] == DYNAMIC)
+        return body >= self._model.body_count or bool(self._model.body_dynamic[body])
 
     def _follow(self) -> None:
         self._scene.follow = self._names.get(str(self._followed.value))

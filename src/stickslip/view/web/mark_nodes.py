@@ -8,6 +8,7 @@ import numpy as np
 
 from stickslip.arrays import Array, Bools, Ints
 from stickslip.certify.contact_report import OPEN
+from stickslip.geometry.unit_surfaces import cone
 from stickslip.model.model import Model
 from stickslip.view.frame import FrameContacts
 from stickslip.view.marks import (
@@ -20,7 +21,6 @@ from stickslip.view.marks import (
     turns_from_z,
 )  # fmt: skip
 from stickslip.view.picture.traced_scene import linear
-from stickslip.view.shape_meshes import cone
 from stickslip.view.web.following_scale import FollowingScale
 
 if TYPE_CHECKING:

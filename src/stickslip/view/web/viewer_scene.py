@@ -14,10 +14,12 @@ from stickslip.model.model import Model
 from stickslip.names import visible
 from stickslip.view.frame import NO_CONTACTS, Frame
 from stickslip.view.picture.camera import FIELD_OF_VIEW, Camera, Pose, frame_poses
+from stickslip.view.visual_meshes import covered_shapes
 from stickslip.view.web.body_nodes import BodyNodes
 from stickslip.view.web.ground_nodes import VIEW_DISTANCE, GroundNodes, add_lights
 from stickslip.view.web.mark_nodes import ContactNodes, JointNodes
 from stickslip.view.web.soft_nodes import SoftNodes
+from stickslip.view.web.visual_nodes import VisualNodes
 
 if TYPE_CHECKING:
     import viser
@@ -62,8 +64,10 @@ class ViewerScene:
         self._frame = Frame(0.0, camera_q, camera_nodes, np.zeros(len(camera_nodes)), NO_CONTACTS, self._no_joints())
         self._colours: Array | None = None
         self._shown = dict.fromkeys(("contacts", "forces", "joints", "shadows"), True)
-        self._shown |= dict.fromkeys(("cones", "labels", "see_through"), False)
+        self._shown |= dict.fromkeys(("cones", "labels", "see_through", "collision"), False)
         self._follow: int | None = None
+        self._held: set[int] = set()
+        """Bodies that a mouse has hold of."""
         self._offset = np.zeros(3)
         camera = self._camera(1600, 900)
         self._unit = VIEW_DISTANCE / camera.distance
@@ -72,7 +76,11 @@ class ViewerScene:
             self._lamp = add_lights(server)
             self._root = server.scene.add_frame(ROOT, show_axes=False)
             self._ground = GroundNodes(server, model, camera_q, camera, f"{ROOT}/ground")
-            self._bodies = BodyNodes(server, model, camera_q, self._unit, f"{ROOT}/bodies")
+            covered = covered_shapes(model)
+            self._bodies = BodyNodes(server, model, camera_q, self._unit, f"{ROOT}/bodies", ~covered)
+            self._visuals = VisualNodes(server, model, camera_q, self._unit, f"{ROOT}/visuals")
+            self._hidden = server.scene.add_frame(f"{ROOT}/collision", show_axes=False, visible=False)
+            self._covered = BodyNodes(server, model, camera_q, self._unit, f"{ROOT}/collision", covered)
             self._soft = SoftNodes(server, model, camera_nodes, self._unit, f"{ROOT}/soft")
             self._joints = JointNodes(server, model, camera_q, self._unit, f"{ROOT}/joints")
             self._contacts = ContactNodes(server, self._unit, f"{ROOT}/contacts")
@@ -92,6 +100,7 @@ class ViewerScene:
             self._frame, self._colours = frame, colours
             self._ground.show(frame.q)
             self._bodies.show(frame.q)
+            (self._covered if self.collision else self._visuals).show(frame.q)
             self._soft.show(frame.nodes, colours)
             self._show_marks()
             self._show_labels()
@@ -100,7 +109,7 @@ class ViewerScene:
     @property
     def node_count(self) -> int:
         """Nodes of the page for rigid and soft bodies."""
-        return self._bodies.count + self._soft.count
+        return self._bodies.count + self._visuals.count + self._soft.count
 
     @property
     def frame(self) -> Frame:
@@ -181,7 +190,20 @@ class ViewerScene:
     def see_through(self, wanted: bool) -> None:
         with self._lock, self.server.atomic():
             self._shown["see_through"] = wanted
-            self._bodies.set_opacity(SEE_THROUGH if wanted else None)
+            for nodes in (self._bodies, self._covered, self._visuals):
+                nodes.set_opacity(SEE_THROUGH if wanted else None)
+
+    @property
+    def collision(self) -> bool:
+        """Whether collision shapes are drawn where bodies have visuals."""
+        return self._shown["collision"]
+
+    @collision.setter
+    def collision(self, wanted: bool) -> None:
+        with self._lock, self.server.atomic():
+            self._shown["collision"] = wanted
+            self._visuals.visible, self._hidden.visible = not wanted, wanted
+            (self._covered if wanted else self._visuals).show(self._frame.q)
 
     @property
     def shadows(self) -> bool:
@@ -246,14 +268,22 @@ class ViewerScene:
                 point, target = (self._metres(p) for p in (event.start_position, event.end_position))
                 if event.phase == "start" or event.client_id not in held:
                     held[event.client_id] = body_of(event.instance_index, point)
+                    self._name_held(held[event.client_id], True)
                 callback(Grab(event.phase, held[event.client_id], point, target))
                 if event.phase == "end":
-                    held.pop(event.client_id)
+                    self._name_held(held.pop(event.client_id), False)
 
             node.on_drag("left")(moved)
 
-        for node, body_of in (*self._bodies.moving(), *self._soft.moving()):
+        drawn = self._bodies, self._covered, self._visuals, self._soft
+        for node, body_of in (each for nodes in drawn for each in nodes.moving()):
             register(node, body_of)
+
+    def _name_held(self, body: int, held: bool) -> None:
+        """Write the name of a body beside it while a mouse has hold of it."""
+        with self._lock, self.server.atomic():
+            (self._held.add if held else self._held.discard)(body)
+            self._show_labels()
 
     def draw_spring(self, point: Array | None, target: Array | None) -> None:
         """A line from a point (3,) [m] of a body to where the mouse pulls it; None: no line."""
@@ -281,7 +311,7 @@ class ViewerScene:
     def _show_labels(self) -> None:
         count = self.model.body_count + self.model.soft.count
         wanted = set(range(min(count, MOST_LABELS))) if self._shown["labels"] else set()
-        wanted |= set() if self._follow is None else {self._follow}
+        wanted |= self._held | (set() if self._follow is None else {self._follow})
         for body in self._labels.keys() - wanted:
             self._labels.pop(body).remove()
         for body in sorted(wanted):
