@@ -11,8 +11,16 @@ from rich.console import Console
 from scipy.integrate import solve_ivp
 
 from stickslip.errors import InputError
+from stickslip.experiments.truth import mechanism_equations as equations
 from stickslip.experiments.truth import peer_drake, peer_mujoco, peer_pybullet, truth
-from stickslip.experiments.truth.scenes import balls_on_slab, heavy_on_light, pushed_box, surface_friction
+from stickslip.experiments.truth.mechanisms import RobotScene, empty_run
+from stickslip.experiments.truth.scenes import (
+    SceneData,
+    balls_on_slab,
+    heavy_on_light,
+    pushed_box,
+    surface_friction,
+)
 from stickslip.experiments.truth.tests import FAMILIES, truth_tests
 from stickslip.experiments.truth.trajectory import empty_trajectory
 from stickslip.scenes import closed_forms
@@ -119,6 +127,8 @@ def test_every_combination_rule_gives_the_same_pair_friction(rule: str) -> None:
 
 def test_scenes_start_exactly_touching() -> None:
     for test in truth_tests():
+        if not isinstance(test.scene, SceneData):
+            continue
         heights = [
             np.dot(b.position, test.scene.normal) - b.size[-1] * (1.0 if b.shape == "sphere" else 0.5)
             for b in test.scene.bodies
@@ -208,6 +218,51 @@ def test_mujoco_default_creeps_as_others_measured() -> None:
     by_setting = {row.setting: row for row in rows}
     # the figure others measured on this test; a scene that differs would not give it
     assert by_setting["default"].value == pytest.approx(3516.0, rel=0.02)
+
+
+def test_measures_of_robots_see_an_exact_and_a_wrong_motion() -> None:
+    by_name = {test.name: test for test in truth_tests(quick=True)}
+    rods = by_name["five-rods"]
+    assert isinstance(rods.scene, RobotScene)
+    exact = equations.integrated(equations.chain_rates(5, 0.4, 1.0), np.zeros(10), [0.1])[:5, -1]
+    run = empty_run(rods.scene, 5, 5)
+    run.q[-1] = np.diff(exact, prepend=0.0)
+    assert rods.measure(run).ok
+    run.q[-1, 2] += 3e-3
+    assert rods.measure(run).value == pytest.approx(3e-3, rel=1e-6)
+    assert not rods.measure(run).ok
+
+    wheel = by_name["rimless-wheel"]
+    assert isinstance(wheel.scene, RobotScene)
+    run = empty_run(wheel.scene, 4, 4)
+    given = equations.RimlessWheel()
+    time = wheel.scene.dt * np.arange(wheel.scene.steps + 1)
+    run.q[:, 3] = -given.half + 2.0 * given.half * time / given.period()
+    assert wheel.measure(run).value == pytest.approx(given.period(), rel=1e-9)
+    run.q[:, 3] = -given.half  # it stands
+    assert not wheel.measure(run).ok
+
+    chain = by_name["heavy-chain"]
+    assert isinstance(chain.scene, RobotScene)
+    run = empty_run(chain.scene, 50, 50)
+    run.energy[:] = 0.0
+    assert chain.measure(run).ok
+    run.energy[3] = 1.0
+    assert not chain.measure(run).ok
+
+
+def test_robots_have_rows_of_engines_that_know_them() -> None:
+    rows = truth.run_truth(["stickslip", "drake"], ["nsgs"], tests=["furuta"], quick=True)
+    assert [(row.engine, row.setting, row.ok) for row in rows] == [("stickslip", "nsgs", True)]
+
+
+def test_mujoco_is_given_the_same_mechanism() -> None:
+    """Its method of order four agrees with the references, better than our midpoint rule does."""
+    pytest.importorskip("mujoco")
+    for name, bound in (("furuta", 1e-9), ("five-rods", 1e-7), ("floating-robot", 1e-9), ("spherical-pendulum", 1e-6)):
+        best = truth.run_truth(["mujoco"], tests=[name], quick=True)[-1]
+        assert best.value is not None
+        assert best.value < bound
 
 
 @pytest.mark.slow

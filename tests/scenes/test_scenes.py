@@ -63,6 +63,7 @@ METRICS = {
     "beam-insertion": {"inserted_m", "bending_max_rad", "contacts_max", "joint_error_max_m"},
     "chain": {"joint_error_max_m", "stretch_max_m"},
     "four-bar": {"joint_error_max_m", "follower_error_max_rad", "crank_turns", "crank_speed_rad_per_s"},
+    "gripper-lift": {"lifted_mm", "slip_mm"},
     "rope-bridge": {"joint_error_max_m", "sag_m", "loads_on_bridge"},
     "scale": {"weight_read_kg", "weight_error_relative", "needle_rad", "joint_error_max_m"},
     "rolling": {"velocity_error"},
@@ -110,7 +111,9 @@ def test_every_scene_steps_and_measures(name: str):
     summary = execute(prepared, 3)
     assert set(summary.metrics) == METRICS[name]
     assert summary.steps == 3
-    assert summary.dofs == 6 * len(prepared.sim.model.dynamic) + 3 * len(prepared.sim.model.soft.free)
+    model = prepared.sim.model
+    others = sum(int(kind.widths.sum()) for kind in model.others)
+    assert summary.dofs == 6 * len(model.dynamic) + others + 3 * len(model.soft.free)
     assert np.isfinite(prepared.sim.state.body_pose).all()
     assert len(summary.state_hash) == 64
 

@@ -27,6 +27,7 @@ from stickslip.scenes import (
     extension,
     four_bar,
     funnel,
+    gripper_lift,
     impacts,
     jacks,
     piles,
@@ -186,6 +187,10 @@ _ENTRIES = (
     SceneEntry(
         "four-bar", "a crank drives a follower; its angle has a closed form (Freudenstein)", four_bar.four_bar,
         dt=0.002, duration=3.0, metrics=four_bar.FourBar,
+    ),
+    SceneEntry(
+        "gripper-lift", "a gripper in joint coordinates lifts a box at 80 % of what friction can carry",
+        gripper_lift.gripper_lift, dt=0.004, duration=5.0, metrics=gripper_lift.Lifted,
     ),
     SceneEntry(
         "rope-bridge", "planks hang from two ropes; boxes and a ball fall on them", chains.rope_bridge,

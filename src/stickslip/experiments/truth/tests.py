@@ -2,10 +2,10 @@
 
 import math
 from collections.abc import Callable
-from dataclasses import dataclass
 
 import numpy as np
 
+from stickslip.experiments.truth.mechanism_tests import mechanism_tests
 from stickslip.experiments.truth.scenes import (
     BALL_COUNT,
     BALL_MASS,
@@ -20,32 +20,10 @@ from stickslip.experiments.truth.scenes import (
     slab_on_balls,
 )
 from stickslip.experiments.truth.trajectory import Trajectory
+from stickslip.experiments.truth.truth_test import Measurement, TruthTest
 from stickslip.scenes import closed_forms
 
-
-@dataclass(frozen=True)
-class Measurement:
-    """The measured number in the test's unit, whether it is within the bar, and one line on what else was seen."""
-
-    value: float
-    ok: bool
-    note: str = ""
-
-
-@dataclass(frozen=True)
-class TruthTest:
-    """One test: `truth` and `bar` (largest accepted deviation from it) are in `unit`."""
-
-    name: str
-    family: str
-    scene: SceneData
-    unit: str
-    truth: float
-    bar: float
-    measure: Callable[[Trajectory], Measurement]
-
-
-FAMILIES = ("slope", "slide", "rolling", "mass-ratio", "critical")
+FAMILIES = ("slope", "slide", "rolling", "mass-ratio", "critical", "robots")
 
 
 def truth_tests(quick: bool = False) -> tuple[TruthTest, ...]:
@@ -58,6 +36,7 @@ def truth_tests(quick: bool = False) -> tuple[TruthTest, ...]:
         *(_mass_ratio(ratio, duration=0.2 if quick else 5.0) for ratio in (1_000, 10_000)),
         _critical("stick", 0.999, duration=0.2 if quick else 1.0),
         _critical("slip", 1.001, duration=0.2 if quick else 1.0),
+        *mechanism_tests(quick),
     )
 
 

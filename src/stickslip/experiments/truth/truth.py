@@ -10,7 +10,9 @@ from typing import Any
 from rich.table import Table
 
 from stickslip.errors import InputError, MissingDependencyError, StickslipError
-from stickslip.experiments.truth.tests import FAMILIES, TruthTest, truth_tests
+from stickslip.experiments.truth.mechanisms import RobotScene
+from stickslip.experiments.truth.tests import FAMILIES, truth_tests
+from stickslip.experiments.truth.truth_test import TruthTest
 
 # engine name -> module with SETTINGS (name -> value) and simulate(scene, setting) -> Trajectory
 ENGINES = {
@@ -18,6 +20,11 @@ ENGINES = {
     "mujoco": "stickslip.experiments.truth.peer_mujoco",
     "drake": "stickslip.experiments.truth.peer_drake",
     "pybullet": "stickslip.experiments.truth.peer_pybullet",
+}
+# the same for robots: simulate(scene, setting) -> RobotRun; other engines have no rows of them
+ROBOT_ENGINES = {
+    "stickslip": "stickslip.experiments.truth.mechanism_own",
+    "mujoco": "stickslip.experiments.truth.mechanism_mujoco",
 }
 
 
@@ -70,8 +77,11 @@ def run_truth(
             raise InputError(f"engine {engine!r} is unknown; use one of {', '.join(ENGINES)}")
     rows = []
     for test in select_tests(tests, quick):
+        modules = ROBOT_ENGINES if isinstance(test.scene, RobotScene) else ENGINES
         for engine in chosen:
-            module = import_module(ENGINES[engine])
+            if engine not in modules:
+                continue
+            module = import_module(modules[engine])
             for setting in solvers if engine == "stickslip" else module.SETTINGS:
                 if progress is not None:
                     progress(f"{test.name}: {engine}, {setting}")

@@ -1,0 +1,115 @@
+"""A parallel gripper, built by code as a tree in joint coordinates, lifts a box by friction and holds it."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from typing import Any
+
+import numpy as np
+
+from stickslip.arrays import Array
+from stickslip.checks import fraction, positive
+from stickslip.geometry.shapes import Box, placed
+from stickslip.robots.records import Actuator, JointEquality, LinkShape, RobotRecord, TreeJoint, TreeLink, Vector
+from stickslip.scene.scene import Scene
+from stickslip.scenes.metrics import Values, after
+from stickslip.simulation import Simulation, StepResult
+
+EDGE = 0.06
+"""[m] of the box."""
+PALM, FINGER = (0.06, 0.16, 0.03), (0.03, 0.012, 0.09)
+"""[m] edges of the palm and of a finger."""
+PALM_MASS, FINGER_MASS = 0.6, 0.08
+GRAVITY = 9.81
+ACCELERATION = 1.5
+"""[m/s^2] with which the lifting drive starts: friction must carry that, too."""
+HELD_AFTER = 3.0
+"""[s] after which the box is held still and slip is measured."""
+
+
+def parallel_gripper(grip: float, lift: float, carried: float, friction: float) -> RobotRecord:
+    """A palm on a vertical slide with two fingers that close with ``grip`` [N] each; ``lift`` [m] is where it rises to.
+
+    Both fingers move alike, as by one spindle. carried [kg]: what the lifting drive compensates beside its own weight.
+    """
+    grey, dark = (0.62, 0.64, 0.68), (0.20, 0.22, 0.26)
+    moved = PALM_MASS + 2.0 * FINGER_MASS + carried
+    stiffness = moved * ACCELERATION / lift
+    damping = 2.0 * (stiffness * moved) ** 0.5  # critical: it arrives without turning back
+    held = stiffness * lift + moved * GRAVITY
+    slide = TreeJoint("lift", "prismatic", (0.0, 0.0, 1.0), limits=(0.0, 0.5))
+    links = [
+        TreeLink(
+            "palm", -1, (slide,), PALM_MASS, _inertia(PALM_MASS, PALM),
+            position=(0.0, 0.0, 0.5 * EDGE + FINGER[2]),
+            shapes=(LinkShape(placed(Box(PALM)), friction=friction, colour=dark),),
+        )
+    ]  # fmt: skip
+    for name, side in (("left", 1.0), ("right", -1.0)):
+        close = TreeJoint(name, "prismatic", (0.0, -side, 0.0), limits=(-0.03, 0.03), damping=20.0)
+        links.append(
+            TreeLink(
+                f"finger-{name}", 0, (close,), FINGER_MASS, _inertia(FINGER_MASS, FINGER),
+                position=(0.0, side * 0.5 * (EDGE + FINGER[1]), -0.5 * (FINGER[2] + PALM[2])),
+                shapes=(LinkShape(placed(Box(FINGER)), friction=friction, colour=grey),),
+            )
+        )  # fmt: skip
+    actuators = (
+        Actuator("lift", "general", (("lift", 1.0),), 0.0, (held, -stiffness, -damping)),
+        Actuator("grip", "general", (("left", 1.0), ("right", 1.0)), 0.0, (grip, 0.0, 0.0)),
+    )
+    spindle = JointEquality("spindle", (("left", 1.0),), (("right", 1.0),))
+    return RobotRecord("gripper", tuple(links), couplings=(spindle,), actuators=actuators)
+
+
+def gripper_lift(mass: float = 1.0, friction: float = 0.5, share: float = 0.8, lift: float = 0.1) -> Scene:
+    """A gripper closes on a box of ``mass`` [kg] so that its weight is a ``share`` of what friction can carry.
+
+    friction: Coulomb coefficient of fingers and box; lift [m]: how high it is carried.
+    """
+    positive("gripper-lift", "mass", mass)
+    positive("gripper-lift", "friction", friction)
+    positive("gripper-lift", "share", fraction("gripper-lift", "share", share))
+    positive("gripper-lift", "lift", lift)
+    grip = mass * GRAVITY / (2.0 * friction * share)
+    scene = Scene(gravity=(0.0, 0.0, -GRAVITY))
+    scene.add_half_space(name="floor")
+    scene.add_box(
+        (EDGE,) * 3, (0.0, 0.0, 0.5 * EDGE), mass=mass, friction=friction, name="box", colour=(0.8, 0.45, 0.2)
+    )
+    scene.add_tree(parallel_gripper(grip, lift, mass, friction))
+    return scene
+
+
+def _inertia(mass: float, size: Vector) -> Array:
+    x, y, z = size
+    return mass / 12.0 * np.diag([y * y + z * z, x * x + z * z, x * x + y * y])
+
+
+class Lifted:
+    """Whether the box is carried, and whether it slips.
+
+    ``lifted_mm``: height of the box above where it stood, at the end; ``slip_mm``: largest displacement of the box
+    against the palm while it is held, from 3 s on.
+    """
+
+    def __init__(self, sim: Simulation, parameters: Mapping[str, Any]) -> None:
+        self.body = sim.model.body_names.index("box")
+        self.palm = next(kind for kind in sim.model.others if kind.name == "gripper")
+        self.start = float(sim.state.body_pose[self.body, 2])
+        self.height, self.slip = np.nan, np.nan
+        self.held: Array | None = None
+
+    def observe(self, sim: Simulation, result: StepResult) -> None:
+        """Take note of where the box is in the hand."""
+        box, state = result.state.body_pose[self.body, :3], result.state
+        self.height = float(box[2]) - self.start
+        if after(result, sim.stepping.dt, HELD_AFTER):
+            inside = box - self.palm.poses(state.part_q("gripper"))[0, :3]
+            if self.held is None:
+                self.held, self.slip = inside, 0.0
+            self.slip = max(self.slip, float(np.linalg.norm(inside - self.held)))
+
+    def values(self) -> Values:
+        """The two values above."""
+        return {"lifted_mm": 1e3 * self.height, "slip_mm": 1e3 * self.slip}
