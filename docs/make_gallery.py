@@ -56,6 +56,7 @@ SHOTS = {
     "cable": Shot("--set links=60 --time 0.5 --every 5"),
     "cable-winding": Shot("--set links=120 --every 20"),
     "four-bar": Shot("--time 0.5", "--joints"),
+    "gripper-lift": Shot("--time 2", "--contacts --zoom 0.9"),
     "rope-bridge": Shot("--time 1.5"),
     "scale": Shot("--time 1"),
     "rolling": Shot("--time 0.5", "--elevation 3"),

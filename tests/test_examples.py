@@ -24,6 +24,8 @@ EXPECTED = {
     "prescribed_motion.py": "at 0.500000 m/s",
     "record_and_read.py": "200 frames",
     "report_a_run.py": "friction exceeded its cone by",
+    "robot_arm.py": "status: converged",
+    "robot_grasp.py": "all steps converged: True; ball lifted by 0.09",
     "rod.py": "the helix advances by 0.0862 m",
     "save_and_continue.py": "the same bits: True",
     "shapes_and_materials.py": "hammer",

@@ -178,7 +178,7 @@ def view_targets() -> list[Target]:
         Target(
             "render_frame", render_frame,
             {**sized, **look, "camera": None, "samples": 1, "contacts": None, "nodes": None, "values": None,
-             "limits": None, "joints_broken": np.zeros(1, bool)},
+             "limits": None, "joints_broken": np.zeros(1, bool), "collision": True},
             keep, fixed=("contacts",),
         ),
         Target(
@@ -193,7 +193,7 @@ def view_targets() -> list[Target]:
         Target(
             "write_player", write_player,
             {"recording": recording, "path": folder() / "p.html", "fps": 30.0, "start": None, "end": None, "title": "t",
-             "colour_by": None, "contacts": True}, keep, fixed=("recording",),
+             "colour_by": None, "contacts": True, "collision": False}, keep, fixed=("recording",),
         ),
         Target("Recording.contacts", recording.contacts, {"frame": 0}, keep),
         Target("find_scene", find_scene, {"name": "ball-drop"}, keep),
