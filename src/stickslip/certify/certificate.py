@@ -6,6 +6,7 @@ problem and the solution alone; the energy ledger also looks at the states befor
 
 from __future__ import annotations
 
+from collections.abc import Mapping, Set
 from math import isfinite
 
 import numpy as np
@@ -23,6 +24,7 @@ from stickslip.contact.momentum_error import momentum_error
 from stickslip.contact.problem import ContactProblem
 from stickslip.contact.residual import extremes, island_residual
 from stickslip.model.state import State
+from stickslip.model.stepping import Stepping
 from stickslip.solvers.protocol import Solution, Solver
 from stickslip.tolerances import POSITION_ROUNDING
 
@@ -42,35 +44,46 @@ def certify(
         found = measured_rigid(system, problem, solution, after, *_velocities(system, problem, solution))
     else:
         found = _by_parts(system, problem, solution, after)
-    energy = found.energy
     own, words = dict(UNTOLD), set[str]()
     for _, each in system.held:
         told, more = each.errors(after)
         own |= told
         words |= more
+    if found.turn > MOST_TURN:
+        found = found._replace(turn=largest_turn(system.model, after, problem, solution.lam, h))
+    ended = solution.status, solution.exact_residual, solution.iterations
+    return certificate_of(found, system.options, ended, len(system.gap), solver, own, words)
+
+
+def certificate_of(
+    found: Measurements, options: Stepping, ended: tuple[str, float, int], contacts: int, solver: Solver | None,
+    own: Mapping[str, float] = UNTOLD, words: Set[str] = frozenset(),
+) -> Certificate:  # fmt: skip
+    """The certificate of a step of which all is measured.
+
+    ended: status, residual and iterations of its solution; own, words: what constraints tell of themselves.
+    """
+    energy, (told, residual, iterations) = found.energy, ended
     errors = {
         "momentum_error": found.linear,
         "angular_momentum_error": found.angular,
         "momentum_relative": found.share,
         "penetration": found.deepest,
         "velocity_violation": found.violation,
-        "cone_violation": found.cone / h,
+        "cone_violation": found.cone / options.dt,
         "direction_error": found.angle,
-        "wrong_dissipation": found.feeding / h,
-        "natural_residual": solution.exact_residual,
+        "wrong_dissipation": found.feeding / options.dt,
+        "natural_residual": residual,
         "worst_residual": found.worst,
-        "gliding_gap": system.options.horizon * found.gliding,
+        "gliding_gap": options.horizon * found.gliding,
     } | own
     finite = all(map(isfinite, [*errors.values(), *vars(energy.ledger).values()]))
-    errors["turn"] = found.turn
-    if found.turn > MOST_TURN:
-        errors["turn"] = largest_turn(system.model, after, problem, solution.lam, h)
-    worst = max(found.worst, found.share)
-    status = step_status(solution, finite, energy.made, words, errors["turn"], worst, solver)
+    status = step_status(told, finite, energy.made, words, found.turn, max(found.worst, found.share), solver)
     return Certificate(
         **errors,
-        contacts=len(system.gap),
-        iterations=solution.iterations,
+        turn=found.turn,
+        contacts=contacts,
+        iterations=iterations,
         converged=status == "converged",
         status=status,
         energy=energy.ledger,

@@ -84,11 +84,16 @@ def measured_rigid(
         (motion.before, motion.v, after.body_pose, after.body_velocity, system.control.body_force),
         (options.dt, options.horizon, still, problem.free_speed, J.contact_height), ints, reals, found,
     )  # fmt: skip
+    return measurements_in(found, options.dt)
+
+
+def measurements_in(found: Array, h: float) -> Measurements:
+    """What ``measure_step`` wrote of a step of h [s]."""
     (
         violation, cone, angle, feeding, friction, normal, gliding, deepest, linear, angular, share, worst, kinetic_0,
         potential_0, kinetic, potential, carried, made, turn, _,
     ) = found[:NUMBERS].tolist()  # fmt: skip
-    work = options.dt * float(found[NUMBERS:].sum()) + (0.0 - carried) + 0.0
+    work = h * float(found[NUMBERS:].sum()) + (0.0 - carried) + 0.0
     ledger = balanced((kinetic_0, kinetic), (potential_0, potential), (0.0, 0.0), work, friction, normal, 0.0, 0.0)
     return Measurements(
         deepest, violation, cone, angle, feeding, gliding, linear, angular, share, worst, turn, StepEnergy(ledger, made)

@@ -18,7 +18,7 @@ from stickslip.geometry.shapes import CAPSULE, CYLINDER
 from stickslip.jit import kernel
 from stickslip.model.model import Model
 from stickslip.model.state import State
-from stickslip.solvers.protocol import Solution, Solver
+from stickslip.solvers.protocol import Solver
 
 WORST_FIRST = ("diverged", "passed-through", "joints-apart", "turned-too-far")
 """Words that a step gets whatever its solver says of it; the first that is true of it. What passed through is found
@@ -34,10 +34,9 @@ COARSE = 1e-4
 
 
 def step_status(
-    solution: Solution, finite: bool, made: float, words: Set[str], turn: float, worst: float,
-    solver: Solver | None,
-) -> str:  # fmt: skip
-    """The status of a step.
+    told: str, finite: bool, made: float, words: Set[str], turn: float, worst: float, solver: Solver | None
+) -> str:
+    """The status of a step of which its solver ``told`` one.
 
     finite: whether all numbers of its certificate are; made: StepEnergy.made; words: what constraints say of
     themselves; turn [rad] of touching bodies; worst: residual of the worst island or error of the worst body, in its
@@ -50,11 +49,11 @@ def step_status(
     for word in WORST_FIRST:
         if true_of_it.get(word) or word in words:
             return word
-    if solution.status == "converged" and solver is not None and _measured_alike(solver):
+    if told == "converged" and solver is not None and _measured_alike(solver):
         # the solver looked at all islands together, and one of them is hidden by the others
         if worst > max(FAR_ABOVE * solver.tolerance, COARSE):
             return "stalled"
-    return solution.status
+    return told
 
 
 def _measured_alike(solver: Solver) -> bool:

@@ -1,0 +1,166 @@
+"""Who takes steps by the compiled driver: tables of a model and options, rooms that grow, and one call a step."""
+
+from __future__ import annotations
+
+import numpy as np
+
+from stickslip.arrays import Array, LongInts
+from stickslip.certify.certificate import SLIP_FRACTION
+from stickslip.certify.measurements import NUMBERS
+from stickslip.bodies.rigid.arrays import rigid_tables
+from stickslip.collision.reach import APPROACH_SAFETY
+from stickslip.collision.reach import FEW as FEW_BODIES
+from stickslip.collision.rigid_contacts import FEW as FEW_SHAPES
+from stickslip.collision.rigid_space import rigid_flat
+from stickslip.compiled.contacts import MORE_CONTACTS, MORE_PAIRS, MORE_POINTS
+from stickslip.compiled.result import CompiledResult, TakeAgain
+from stickslip.compiled.rigid_step import (
+    OWN_NUMBERS,
+    TOLD,
+    Effort,
+    Rooms,
+    StepNumbers,
+    Tables,
+    step_rigid,
+    step_room,
+)
+from stickslip.constraint_kinds import KINDS
+from stickslip.constraints.contact.rows import gap_numbers
+from stickslip.geometry.shapes import MESH
+from stickslip.model.control import Control
+from stickslip.model.memory import Memory
+from stickslip.model.model import Model
+from stickslip.model.state import State
+from stickslip.model.stepping import Stepping
+from stickslip.pieces.crossing import SHARE
+from stickslip.solvers.auto import DENSE_BUDGET, MOST_FULL_ROWS, Automatic
+from stickslip.solvers.dense.dense import MOST_ITERATIONS, DenseNewton
+from stickslip.solvers.dense.dense import MOST_ROWS as MOST_DENSE_ROWS
+from stickslip.solvers.protocol import Solver
+from stickslip.solvers.prox.first_sweeps import MOST_CONTACTS, _Limits
+
+FIRST_CONTACTS = 32
+"""Room at first."""
+LEAST_SHARE, TRIED = 0.25, 64
+"""Steps of this share at least must be taken as a whole, once so many were tried: else they are not tried any more."""
+
+
+class CompiledDriver:
+    """Steps of one simulation: its rooms, and how many of them it could take."""
+
+    def __init__(self, model: Model, options: Stepping, solver: Solver) -> None:
+        """Tables of a model that ``reason_against`` has nothing against."""
+        self.model, self.options, self.solver = model, options, solver
+        count = len(model.shape_type)
+        self.pairs, self.points, self.contacts = 8 * count + 64, 16 * count + 256, FIRST_CONTACTS
+        self.tables = Tables(rigid_tables(model), model.columns, model.ignored_at_start, model.everybody)
+        rule = options.rule
+        self.numbers = StepNumbers(
+            options.dt, rule.contacts_at * options.dt, APPROACH_SAFETY * options.dt,
+            options.margin_under(model.gravity_norm), SLIP_FRACTION, SHARE * model.shape_points.thinnest,
+            model.contact_rows, options.warm_start, gap_numbers(options),
+        )  # fmt: skip
+        self.effort = effort_of(solver)
+        self.rooms = self._rooms()
+        self.counts = np.zeros(TOLD, np.int64)
+        self.told = NUMBERS + 6 * len(model.dynamic) + OWN_NUMBERS
+        self.tried, self.taken = 0, 0
+
+    def _rooms(self) -> Rooms:
+        model, contacts = self.model, self.contacts
+        ints, reals, bools = step_room(contacts, model.contact_rows, len(model.dynamic), len(model.mass))
+        return Rooms(
+            rigid_flat(model, self.pairs, self.points, contacts), np.empty(2 * contacts, np.int64),
+            np.empty(4 * contacts), np.empty(ints, np.int32), np.empty(reals), np.empty(bools, np.bool_),
+        )  # fmt: skip
+
+    def _grow(self, code: int) -> bool:
+        """Twice the room that a code says is too small; whether it says so."""
+        if code == MORE_PAIRS:
+            self.pairs *= 2
+        elif code == MORE_POINTS:
+            self.points *= 2
+        elif code == MORE_CONTACTS:
+            self.contacts *= 2
+        else:
+            return False
+        self.rooms = self._rooms()
+        return True
+
+    def take(self, state: State, control: Control, again: TakeAgain) -> CompiledResult | None:
+        """The step from ``state``; None where the Python driver must take it.
+
+        ``again``: takes it by the Python driver, for what is asked of the result beyond its state and certificate.
+        """
+        if self.tried >= TRIED and self.taken < LEAST_SHARE * self.tried:
+            return None
+        self.tried += 1
+        memory, nb = state.memory, len(self.model.mass)
+        known = memory.key[: memory.start[1], 1], memory.impulse[: memory.start[1]]
+        out, told = np.empty(13 * nb), np.empty(self.told)
+        start = state.body_pose, state.body_velocity
+        code = MORE_CONTACTS
+        while code < 0:
+            code = step_rigid(
+                self.tables, start, control.body_force, known, self.numbers, self.effort, self.rooms, self.counts, out,
+                told,
+            )  # fmt: skip
+            if code < 0 and not self._grow(code):
+                return None
+        self.taken += 1
+        after = state.following(
+            self.options.dt,
+            out[: 7 * nb],
+            out[7 * nb :],
+            _memory(self.rooms.key[:code], self.rooms.impulse[: 4 * code]),
+        )
+        return CompiledResult(after, control, told, self.counts.copy(), self.options, self.solver, again)
+
+
+def _memory(key: LongInts, impulse: Array) -> Memory:
+    """The memory of contacts alone."""
+    n = len(key)
+    columns = np.zeros((2, n), dtype=np.int64)
+    columns[1] = key
+    memory = Memory(columns.T, impulse.copy().reshape(n, 4))
+    memory.__dict__["start"] = (0,) + (n,) * len(KINDS)  # known, and need not be sought
+    return memory
+
+
+def effort_of(solver: Solver) -> Effort:
+    """What a solver that ``reason_against`` has nothing against may do."""
+    if isinstance(solver, Automatic):
+        first = solver._sweeps
+        patience = min(first.patience, first.max_iterations)
+        limits = _Limits(first.relaxation, solver.tolerance, patience, MOST_CONTACTS)
+        budget = min(DENSE_BUDGET, solver.max_iterations)
+        return Effort(first.rule, limits, True, budget, MOST_DENSE_ROWS, MOST_FULL_ROWS)
+    assert isinstance(solver, DenseNewton)
+    first = solver._sweeps
+    limits = _Limits(1.0, solver.tolerance, 0, 0)
+    return Effort(
+        first.rule, limits, False, min(solver.max_iterations, MOST_ITERATIONS), solver.most_rows, solver.most_rows
+    )
+
+
+def reason_against(model: Model, options: Stepping, solver: Solver) -> str:
+    """Why the compiled driver cannot take steps of a model, in words; "" where it can."""
+    if model.soft.count or model.others or model.joints.count:
+        return "the scene has more than rigid bodies in contact: soft bodies, robots or joints"
+    if model.motions:
+        return "bodies follow motions"
+    if not len(model.dynamic):
+        return "nothing moves"
+    if len(model.bounded_shapes) > FEW_SHAPES or len(model.dynamic) > FEW_BODIES:
+        return f"there are more than {FEW_SHAPES} shapes or {FEW_BODIES} bodies"
+    if (model.shape_type == MESH).any():
+        return "shapes are meshes"
+    if model.compliant:
+        return "contacts are compliant"
+    if options.rule.mean_velocities or not options.lookahead or options.stabilisation:
+        return "the scheme is 'passive', or contacts are found without looking ahead, or bodies are moved apart"
+    if type(solver) not in (Automatic, DenseNewton):
+        return f"the solver is {solver.name!r}, not 'auto' or 'dense'"
+    if solver.criterion != "scaled" or solver.max_seconds < np.inf:
+        return "the solver has another criterion or a limit of time"
+    return ""

@@ -1,0 +1,83 @@
+"""What one compiled step produced: its state at once, all else when it is asked for.
+
+The certificate is made of the numbers that the compiled function wrote. Contacts, problem and solution are those of the
+Python driver, which takes the step again from its start, with the same bits.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from functools import cached_property
+
+from stickslip.arrays import Array, LongInts
+from stickslip.certify.certificate import Certificate, certificate_of
+from stickslip.certify.measurements import measurements_in
+from stickslip.certify.step_result import StepContacts, StepResult
+from stickslip.compiled.rigid_step import CONTACTS, ITERATIONS, OWN_NUMBERS, RESIDUAL
+from stickslip.constraints.registry import Search
+from stickslip.contact.problem import ContactProblem
+from stickslip.model.control import Control
+from stickslip.model.state import State
+from stickslip.model.stepping import Stepping
+from stickslip.solvers.protocol import Solution, Solver
+
+TakeAgain = Callable[[], StepResult]
+"""Takes the same step by the Python driver."""
+
+
+class CompiledResult(StepResult):
+    """The result of a step of the compiled driver, with the fields of every result."""
+
+    def __init__(
+        self, state: State, control: Control, numbers: Array, counts: LongInts, options: Stepping, solver: Solver,
+        again: TakeAgain,
+    ) -> None:  # fmt: skip
+        """numbers, counts: what the compiled function wrote (rigid_step.py)."""
+        fields = self.__dict__  # the class above is frozen
+        fields["state"], fields["control"] = state, control
+        fields["_told"] = numbers, counts, options, solver, again
+
+    @cached_property
+    def certificate(self) -> Certificate:  # type: ignore[override]
+        """How wrong the step is."""
+        numbers, counts, options, solver, _ = self._told
+        own = len(numbers) - OWN_NUMBERS
+        found = measurements_in(numbers[:own], options.dt)
+        ended = "converged", float(numbers[own + RESIDUAL]), int(counts[ITERATIONS])
+        return certificate_of(found, options, ended, int(counts[CONTACTS]), solver)
+
+    @cached_property
+    def _whole(self) -> StepResult:
+        """The same step by the Python driver."""
+        again: TakeAgain = self._told[4]
+        return again()
+
+    @property
+    def search(self) -> Search:  # type: ignore[override]
+        """Contacts of the step, and where they were sought."""
+        return self._whole.search
+
+    @property
+    def problem(self) -> ContactProblem:  # type: ignore[override]
+        """See StepResult."""
+        return self._whole.problem
+
+    @property
+    def solution(self) -> Solution:  # type: ignore[override]
+        """See StepResult."""
+        return self._whole.solution
+
+    @property
+    def warm(self) -> Array | None:  # type: ignore[override]
+        """See StepResult."""
+        return self._whole.warm
+
+    @property
+    def timings(self) -> dict[str, float]:  # type: ignore[override]
+        """Seconds per stage, of the Python driver: the compiled one does not stop to look at the clock."""
+        return self._whole.timings
+
+    @property
+    def earlier(self) -> tuple[StepContacts, ...]:  # type: ignore[override]
+        """None: a step that is cut is not taken by the compiled driver."""
+        return ()

@@ -1,0 +1,212 @@
+"""A step of rigid bodies in contact as one compiled function: the stages of step.py, one after the other.
+
+It calls the kernels that the Python driver calls, in the same order, over arrays that the caller brings: the same bits.
+What it does not do itself (a search that must be repeated, an island that neither sweeps nor Newton steps solve, bodies
+that move too far) it hands back with a code, and the Python driver takes that step from its start.
+"""
+
+from __future__ import annotations
+
+from typing import NamedTuple
+
+from stickslip.arrays import Array, Bools, Ints, LongInts
+from stickslip.bodies.rigid.arrays import RigidTables, bodies_in
+from stickslip.bodies.rigid.momentum import MOMENTUM_ROOM, free_motion
+from stickslip.certify.divergence import _all_finite
+from stickslip.certify.measurements import measure_step, measuring_room
+from stickslip.certify.status import MOST_TURN
+from stickslip.collision.arrays import Flat, gap_in, three_in
+from stickslip.collision.matching import _match, _remember
+from stickslip.collision.reach import Approach
+from stickslip.compiled.contacts import find_contacts
+from stickslip.compiled.solving import solve_contacts, solving_room
+from stickslip.constraints.contact.rows import GapNumbers, fill_rows, row_room, rows_in
+from stickslip.contact.block_laws import Laws
+from stickslip.contact.measures import measure_bodies
+from stickslip.geometry.rigid_motion import advance_all, move
+from stickslip.jit import kernel, plain_kernel
+from stickslip.linalg.block_rows import _Arrays
+from stickslip.linalg.dense_blocks import DenseBlocks
+from stickslip.linalg.islands import fill_islands, island_room, islands_in
+from stickslip.pieces.crossing import _longest
+from stickslip.solvers.prox.first_sweeps import _Limits
+from stickslip.solvers.prox.scheme import Rule
+
+PYTHON = -10
+"""What a step returns that the Python driver must take."""
+CONTACTS, ITERATIONS, METHOD, NEWTON, TOLD = range(5)
+"""What ``step_rigid`` writes into ``counts``: contacts, iterations, who solved (``solving``), Newton steps."""
+RESIDUAL, FREE_SPEED, OWN_NUMBERS = range(3)
+"""Numbers that follow those of ``measure_step``."""
+
+
+class Tables(NamedTuple):
+    """What a step reads of its model."""
+
+    rigid: RigidTables
+    columns: Ints
+    """(nd + 1,) starts of the unknowns of dynamic bodies."""
+    ignored: LongInts
+    everybody: Bools
+
+
+class StepNumbers(NamedTuple):
+    """What a step reads of its options."""
+
+    h: float
+    contacts_at: float
+    """[s] from the start to where contacts are found."""
+    far: float
+    margin: float
+    still: float
+    """Share of the free speed below which slip has no direction."""
+    thinnest: float
+    """[m] way up to which a step is slow."""
+    height: int
+    """Rows of a contact."""
+    warm: bool
+    gaps: GapNumbers
+
+
+class Effort(NamedTuple):
+    """What the solver may do."""
+
+    rule: Rule
+    limits: _Limits
+    sweeps: bool
+    """Whether sweeps over all islands come first."""
+    budget: int
+    """Of sweeps and Newton steps on dense islands; 0: none."""
+    most_rows: int
+    """Of an island that is solved as a dense one."""
+    most_full: int
+    """The same where few bodies make it full anyway."""
+
+
+class Rooms(NamedTuple):
+    """Room for c contacts."""
+
+    flat: Flat
+    key: LongInts
+    """(2 c,) those of the contacts of the step come first."""
+    impulse: Array
+    """(4 c,) their impulses in the world frame, and about the normal."""
+    ints: Ints
+    reals: Array
+    bools: Bools
+
+
+@plain_kernel
+def step_room(contacts, height, columns, bodies):
+    """Integers, reals and booleans of room for a step with so many contacts, dynamic bodies and bodies."""
+    m = height * contacts
+    row_ints, row_reals = row_room(contacts, height, columns)
+    measure_ints, measure_reals, _ = measuring_room(contacts, columns, bodies)
+    solve_ints, solve_reals, bools = solving_room(contacts, height, columns)
+    ints = 8 * contacts + row_ints + island_room(contacts, columns) + measure_ints + solve_ints
+    reals = 34 * contacts + MOMENTUM_ROOM * columns + row_reals + 6 * m + 2 * contacts + 12 * columns + 8 * bodies
+    return ints, reals + measure_reals + solve_reals, bools
+
+
+@kernel
+def step_rigid(tables, start, force, memory, numbers, effort, rooms, counts, out, told):
+    """One step; returns the number of contacts, or a code: which room is too small (contacts.py), or PYTHON.
+
+    start: poses (nb, 7) and velocities (nb, 6); force (nb, 6); memory: keys and impulses (k, 4) of contacts of the step
+    before. out (13 nb,): poses and velocities at the end; told: numbers of the certificate (measurements.py), powers of
+    forces, own numbers. Keys and impulses of contacts begin those arrays of the rooms.
+    """
+    (q_0, v), (flat, key, impulse, ints, reals, bools) = start, rooms
+    h, height = numbers.h, numbers.height
+    bodies = bodies_in(tables.rigid.ints, tables.rigid.reals)
+    nd, nb = bodies.dynamic.shape[0], q_0.shape[0]
+    for i in range(nb):
+        if bodies.block[i] < 0:
+            for k in range(6):
+                if v[i, k] != 0.0:
+                    return PYTHON
+    q = q_0
+    if numbers.contacts_at > 0.0:
+        q, reals = reals[: 7 * nb].reshape((nb, 7)), reals[7 * nb :]
+        advance_all(q_0, v, numbers.contacts_at, q)
+
+    # contacts that can close within the step
+    c = key.shape[0] // 2
+    reach, gained, reals = reals[:nb], reals[nb : 2 * nb], reals[2 * nb :]
+    gained[:] = 0.0
+    index, ints = ints[: 8 * c], ints[8 * c :]
+    surfaces, reals = reals[: 34 * c], reals[34 * c :]
+    approach = Approach(v, v, gained, numbers.far, numbers.margin)
+    n = find_contacts(flat, q, tables.ignored, tables.everybody, approach, reach, key, index, surfaces)
+    if n < 0:
+        return n
+    index, surfaces = index[: 4 * n].reshape((4, n)), surfaces[: 17 * n]
+    three, gap = three_in(surfaces, n), gap_in(surfaces, n)
+
+    # A, v_free, J, bias, laws
+    momentum, reals = reals[: MOMENTUM_ROOM * nd], reals[MOMENTUM_ROOM * nd :]
+    free_motion(tables.rigid.ints, tables.rigid.reals, q, v, force, h, momentum)
+    A = DenseBlocks(tables.columns, 6 * tables.columns, momentum[: 36 * nd], momentum[36 * nd : 72 * nd])
+    v_free = momentum[72 * nd :]
+    m = height * n
+    used, size = row_room(n, height, nd)
+    entries = fill_rows(index, surfaces, q, v, bodies.block, bodies.dynamic, height, numbers.gaps, ints, reals)
+    rows = rows_in(ints, reals, n, height, nd)
+    carried, bias, before = reals[12 * m : 13 * m], reals[14 * m : 15 * m], reals[15 * m : 16 * m]
+    J = _Arrays(
+        rows.row_start, rows.entry_start, rows.column[:entries], rows.data_start[: entries + 1],
+        reals[: 6 * height * entries], tables.columns,
+    )  # fmt: skip
+    laws = Laws(rows.law, rows.friction_set, three[3], rows.compliance, rows.bound)
+    ints, reals = ints[used:], reals[size:]
+
+    # what residuals are measured by
+    count, touched = fill_islands(J.row_start, J.entry_start, J.entry_column, nd, ints)
+    islands, ints = islands_in(ints, n, count, touched), ints[island_room(n, nd) :]
+    free, counted, diagonal, reals = reals[:m], reals[m : 2 * m], reals[2 * m : 3 * m], reals[3 * m :]
+    weight, length, reals = reals[:n], reals[n : 2 * n], reals[2 * n :]
+    free[:] = 0.0
+    diagonal[:] = 0.0
+    speed, _, _, _ = measure_bodies(J, A, v_free, bias, laws, False, True, free, counted, diagonal, weight, length)
+    speed = max(speed, 0.0)
+
+    # impulses, from those of the last step
+    warm, lam, u, reals = reals[:m], reals[m : 2 * m], reals[2 * m : 3 * m], reals[3 * m :]
+    own, inner, reals = reals[: 6 * nd], reals[6 * nd : 12 * nd], reals[12 * nd :]
+    warm[:] = 0.0
+    if numbers.warm:
+        _match(key[:n], three[1], three[2], memory[0], memory[1], warm.reshape((n, height)))
+    equations = bias, free, v_free, diagonal, weight, length, warm
+    residual = solve_contacts(
+        J, A, laws, equations, counted, speed, islands, (numbers.warm, height), effort, (ints, reals, bools),
+        (lam, own, u, counts),
+    )  # fmt: skip
+    if not residual <= effort.limits.tolerance:
+        return PYTHON
+
+    # where they lead
+    move(bodies.block, q, v, own, h - numbers.contacts_at, out)
+    q_end, v_end = out[: 7 * nb].reshape((nb, 7)), out[7 * nb : 13 * nb].reshape((nb, 6))
+    way, turn = _longest(bodies.lever, v, v_end, h)
+    slow = turn <= MOST_TURN and 2.0 * way <= numbers.thinnest
+    if not slow or not _all_finite(q_end, v_end, q_end[:0, :3], v_end[:0, :3]):
+        return PYTHON
+    _remember(three[1], three[2], lam.reshape((n, height)), _zeroed(impulse[: 4 * n]).reshape((n, 4)))
+
+    # how wrong it is
+    inner[:] = 0.0
+    told_of = measure_step(
+        J, laws, (lam, own, u, before, bias, carried, gap), (weight, weight, length, counted),
+        (A, A.data, v_free, inner), islands, tables.rigid, (q_0, v, q_end, v_end, force),
+        (h, h - numbers.contacts_at, numbers.still * max(speed, 1e-12), speed, height), ints, reals, told,
+    )  # fmt: skip
+    told[told_of + 6 * nd + RESIDUAL], told[told_of + 6 * nd + FREE_SPEED] = residual, speed
+    counts[CONTACTS] = n
+    return n
+
+
+@plain_kernel
+def _zeroed(x):
+    """x, set to zero."""
+    x[:] = 0.0
+    return x
