@@ -17,6 +17,7 @@ from stickslip.certify.contact_report import ContactReport
 from stickslip.certify.step_result import StepResult
 from stickslip.changing_robots import Numbers
 from stickslip.closing_loops import with_loops_closed
+from stickslip.compiled.driver import DRIVERS, FIRST_STEPS, CompiledDriver, is_ready, reason_against
 from stickslip.constraints.registry import elements_as_rows, moves
 from stickslip.constraints.starting_overlaps import without_starting_overlaps
 from stickslip.errors import InputError
@@ -59,8 +60,12 @@ class Simulation:
         dt: float | None = None,
         solver: str | Solver | SolvesProblems = DEFAULT,
         stepping: Stepping | None = None,
+        driver: str = "auto",
     ) -> None:
-        """Compile the scene and start at time zero; ``dt`` [s] takes the place of the one in ``stepping``."""
+        """Compile the scene and start at time zero; ``dt`` [s] takes the place of the one in ``stepping``.
+
+        driver: who takes the steps, with the same bits: "python", "compiled" or "auto" (compiled/driver.DRIVERS).
+        """
         if not isinstance(scene, Scene | Model):
             raise InputError(f"simulation: scene is {shown(scene)}; a Scene or a Model is needed")
         if stepping is not None:
@@ -98,6 +103,16 @@ class Simulation:
         projected = potentials or self.stepping.rule.settles != "nothing"
         dense = model.soft.count or (model.joints.count and projected)
         self.dense_algebra = one_blas_thread if dense else nullcontext
+        self.driver = checks.choice("simulation", "driver", driver, DRIVERS)
+        self.compiled: CompiledDriver | None = None
+        """Takes steps where it can."""
+        if driver == "compiled":
+            against = reason_against(model, self.stepping, self.solver)
+            if against:
+                raise InputError(f"simulation: driver is 'compiled', but {against}; it must be 'auto' or 'python'")
+            self.compiled = CompiledDriver(model, self.stepping, self.solver)
+        self.steps_here = 0
+        """Steps that this object has taken."""
         self.workspace = Workspace()
         """What steps remember; nobody else has it."""
         self.state = with_loops_closed(model, initial_state(model))
@@ -109,8 +124,28 @@ class Simulation:
 
     def step(self) -> StepResult:
         """Advance by one step, in pieces where bodies move further than linearised contacts can carry them."""
+        self.steps_here += 1
+        if self.compiled is not None or (self.steps_here == FIRST_STEPS and self.driver == "auto"):
+            result = self._compiled_step()
+            if result is not None:
+                return result
         with self.dense_algebra():
             return self._step()
+
+    def _compiled_step(self) -> StepResult | None:
+        """The step by the compiled driver; None where the Python driver must take it."""
+        model, state, control, options, solver = self.model, self.state, self.control, self.stepping, self.solver
+        compiled = self.compiled
+        if compiled is None or not compiled.serves(model, options, solver):
+            self.compiled = compiled = None
+            if is_ready() and not reason_against(model, options, solver):
+                self.compiled = compiled = CompiledDriver(model, options, solver)
+        if compiled is None:
+            return None
+        result = compiled.take(state, control, lambda: self._take(state, control, options, solver))
+        if result is not None:
+            self.before, self.state, self.last = state, result.state, result
+        return result
 
     def _step(self) -> StepResult:
         self.last = None  # its problem is as large as the one to come

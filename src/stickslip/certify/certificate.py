@@ -76,7 +76,8 @@ def certificate_of(
         "natural_residual": residual,
         "worst_residual": found.worst,
         "gliding_gap": options.horizon * found.gliding,
-    } | own
+        **own,
+    }
     finite = all(map(isfinite, [*errors.values(), *vars(energy.ledger).values()]))
     status = step_status(told, finite, energy.made, words, found.turn, max(found.worst, found.share), solver)
     return Certificate(

@@ -4,10 +4,12 @@ from __future__ import annotations
 
 import numpy as np
 
-from stickslip.arrays import Array, LongInts
+from stickslip.arrays import Array, Ints, LongInts
+from stickslip.bodies.rigid.advance import prescribed_velocities
+from stickslip.bodies.rigid.arrays import rigid_tables
 from stickslip.certify.certificate import SLIP_FRACTION
 from stickslip.certify.measurements import NUMBERS
-from stickslip.bodies.rigid.arrays import rigid_tables
+from stickslip.certify.step_result import StepResult
 from stickslip.collision.reach import APPROACH_SAFETY
 from stickslip.collision.reach import FEW as FEW_BODIES
 from stickslip.collision.rigid_contacts import FEW as FEW_SHAPES
@@ -27,9 +29,10 @@ from stickslip.compiled.rigid_step import (
 from stickslip.constraint_kinds import KINDS
 from stickslip.constraints.contact.rows import gap_numbers
 from stickslip.geometry.shapes import MESH
+from stickslip.jit import is_cold
 from stickslip.model.control import Control
 from stickslip.model.memory import Memory
-from stickslip.model.model import Model
+from stickslip.model.model import Model, motion_pose
 from stickslip.model.state import State
 from stickslip.model.stepping import Stepping
 from stickslip.pieces.crossing import SHARE
@@ -41,8 +44,14 @@ from stickslip.solvers.prox.first_sweeps import MOST_CONTACTS, _Limits
 
 FIRST_CONTACTS = 32
 """Room at first."""
+NO_POSES = np.zeros((0, 7))
 LEAST_SHARE, TRIED = 0.25, 64
-"""Steps of this share at least must be taken as a whole, once so many were tried: else they are not tried any more."""
+"""Of the steps that were tried, once there are so many, this share must have been worth it; else none is any more."""
+DRIVERS = ("auto", "compiled", "python")
+"""Who takes the steps of a simulation, as users say: "auto" is the compiled driver after some steps, where it can take
+them and its kernels are in the cache."""
+FIRST_STEPS = 100
+"""Steps of a simulation after which "auto" looks for the compiled driver: to load it takes as long as some hundred."""
 
 
 class CompiledDriver:
@@ -54,17 +63,24 @@ class CompiledDriver:
         count = len(model.shape_type)
         self.pairs, self.points, self.contacts = 8 * count + 64, 16 * count + 256, FIRST_CONTACTS
         self.tables = Tables(rigid_tables(model), model.columns, model.ignored_at_start, model.everybody)
+        self.led: Ints = np.array(sorted(model.motions), dtype=np.int32)
+        """Bodies that follow a motion."""
+        self.carried = len(model.dynamic) + len(model.static) < len(model.mass)
         rule = options.rule
         self.numbers = StepNumbers(
             options.dt, rule.contacts_at * options.dt, APPROACH_SAFETY * options.dt,
             options.margin_under(model.gravity_norm), SLIP_FRACTION, SHARE * model.shape_points.thinnest,
-            model.contact_rows, options.warm_start, gap_numbers(options),
+            model.contact_rows, options.warm_start, self.carried, gap_numbers(options),
         )  # fmt: skip
         self.effort = effort_of(solver)
         self.rooms = self._rooms()
         self.counts = np.zeros(TOLD, np.int64)
         self.told = NUMBERS + 6 * len(model.dynamic) + OWN_NUMBERS
         self.tried, self.taken = 0, 0
+
+    def serves(self, model: Model, options: Stepping, solver: Solver) -> bool:
+        """Whether it was made for these."""
+        return self.model is model and self.options is options and self.solver is solver
 
     def _rooms(self) -> Rooms:
         model, contacts = self.model, self.contacts
@@ -95,10 +111,13 @@ class CompiledDriver:
         if self.tried >= TRIED and self.taken < LEAST_SHARE * self.tried:
             return None
         self.tried += 1
-        memory, nb = state.memory, len(self.model.mass)
-        known = memory.key[: memory.start[1], 1], memory.impulse[: memory.start[1]]
+        before, nb = state.memory, len(self.model.mass)
+        known = before.key[: before.start[1], 1], before.impulse[: before.start[1]]
         out, told = np.empty(13 * nb), np.empty(self.told)
-        start = state.body_pose, state.body_velocity
+        q, v = state.body_pose, state.body_velocity
+        start = q, v, v, self.led, NO_POSES
+        if self.carried:
+            start = q, v, prescribed_velocities(self.model, state, self.options.dt), self.led, self._led_to(state)
         code = MORE_CONTACTS
         while code < 0:
             code = step_rigid(
@@ -108,13 +127,20 @@ class CompiledDriver:
             if code < 0 and not self._grow(code):
                 return None
         self.taken += 1
-        after = state.following(
-            self.options.dt,
-            out[: 7 * nb],
-            out[7 * nb :],
-            _memory(self.rooms.key[:code], self.rooms.impulse[: 4 * code]),
-        )
-        return CompiledResult(after, control, told, self.counts.copy(), self.options, self.solver, again)
+        memory = _memory(self.rooms.key[:code], self.rooms.impulse[: 4 * code])
+        after = state.following(self.options.dt, out[: 7 * nb], out[7 * nb :], memory)
+
+        def twice() -> StepResult:
+            self.taken -= 1  # a step that is taken twice was not worth it
+            return again()
+
+        return CompiledResult(after, control, told, self.counts.copy(), self.options, self.solver, twice)
+
+    def _led_to(self, state: State) -> Array:
+        """(k, 7) poses of bodies that follow a motion at the end of the step from ``state``."""
+        model, time = self.model, state.time + self.options.dt
+        poses = [motion_pose(model.body_names[i], model.motions[i], time) for i in self.led.tolist()]
+        return np.array(poses).reshape(-1, 7)
 
 
 def _memory(key: LongInts, impulse: Array) -> Memory:
@@ -125,6 +151,11 @@ def _memory(key: LongInts, impulse: Array) -> Memory:
     memory = Memory(columns.T, impulse.copy().reshape(n, 4))
     memory.__dict__["start"] = (0,) + (n,) * len(KINDS)  # known, and need not be sought
     return memory
+
+
+def is_ready() -> bool:
+    """Whether the compiled driver need not be compiled first (``stickslip warmup`` does that, too)."""
+    return not is_cold(step_rigid.__module__)
 
 
 def effort_of(solver: Solver) -> Effort:
@@ -147,8 +178,6 @@ def reason_against(model: Model, options: Stepping, solver: Solver) -> str:
     """Why the compiled driver cannot take steps of a model, in words; "" where it can."""
     if model.soft.count or model.others or model.joints.count:
         return "the scene has more than rigid bodies in contact: soft bodies, robots or joints"
-    if model.motions:
-        return "bodies follow motions"
     if not len(model.dynamic):
         return "nothing moves"
     if len(model.bounded_shapes) > FEW_SHAPES or len(model.dynamic) > FEW_BODIES:
@@ -159,8 +188,9 @@ def reason_against(model: Model, options: Stepping, solver: Solver) -> str:
         return "contacts are compliant"
     if options.rule.mean_velocities or not options.lookahead or options.stabilisation:
         return "the scheme is 'passive', or contacts are found without looking ahead, or bodies are moved apart"
-    if type(solver) not in (Automatic, DenseNewton):
+    if type(solver) is not Automatic and type(solver) is not DenseNewton:
         return f"the solver is {solver.name!r}, not 'auto' or 'dense'"
+    assert isinstance(solver, Automatic | DenseNewton)
     if solver.criterion != "scaled" or solver.max_seconds < np.inf:
         return "the solver has another criterion or a limit of time"
     return ""

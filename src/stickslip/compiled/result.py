@@ -28,6 +28,8 @@ TakeAgain = Callable[[], StepResult]
 class CompiledResult(StepResult):
     """The result of a step of the compiled driver, with the fields of every result."""
 
+    _told: tuple[Array, LongInts, Stepping, Solver, TakeAgain]
+
     def __init__(
         self, state: State, control: Control, numbers: Array, counts: LongInts, options: Stepping, solver: Solver,
         again: TakeAgain,
@@ -38,7 +40,7 @@ class CompiledResult(StepResult):
         fields["_told"] = numbers, counts, options, solver, again
 
     @cached_property
-    def certificate(self) -> Certificate:  # type: ignore[override]
+    def certificate(self) -> Certificate:
         """How wrong the step is."""
         numbers, counts, options, solver, _ = self._told
         own = len(numbers) - OWN_NUMBERS
@@ -53,31 +55,31 @@ class CompiledResult(StepResult):
         return again()
 
     @property
-    def search(self) -> Search:  # type: ignore[override]
+    def search(self) -> Search:
         """Contacts of the step, and where they were sought."""
         return self._whole.search
 
     @property
-    def problem(self) -> ContactProblem:  # type: ignore[override]
+    def problem(self) -> ContactProblem:
         """See StepResult."""
         return self._whole.problem
 
     @property
-    def solution(self) -> Solution:  # type: ignore[override]
+    def solution(self) -> Solution:
         """See StepResult."""
         return self._whole.solution
 
     @property
-    def warm(self) -> Array | None:  # type: ignore[override]
+    def warm(self) -> Array | None:
         """See StepResult."""
         return self._whole.warm
 
     @property
-    def timings(self) -> dict[str, float]:  # type: ignore[override]
+    def timings(self) -> dict[str, float]:
         """Seconds per stage, of the Python driver: the compiled one does not stop to look at the clock."""
         return self._whole.timings
 
     @property
-    def earlier(self) -> tuple[StepContacts, ...]:  # type: ignore[override]
+    def earlier(self) -> tuple[StepContacts, ...]:
         """None: a step that is cut is not taken by the compiled driver."""
         return ()

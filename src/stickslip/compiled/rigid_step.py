@@ -65,6 +65,8 @@ class StepNumbers(NamedTuple):
     height: int
     """Rows of a contact."""
     warm: bool
+    carried: bool
+    """Whether there are bodies of prescribed motion; others that are not dynamic rest."""
     gaps: GapNumbers
 
 
@@ -112,19 +114,21 @@ def step_room(contacts, height, columns, bodies):
 def step_rigid(tables, start, force, memory, numbers, effort, rooms, counts, out, told):
     """One step; returns the number of contacts, or a code: which room is too small (contacts.py), or PYTHON.
 
-    start: poses (nb, 7) and velocities (nb, 6); force (nb, 6); memory: keys and impulses (k, 4) of contacts of the step
-    before. out (13 nb,): poses and velocities at the end; told: numbers of the certificate (measurements.py), powers of
-    forces, own numbers. Keys and impulses of contacts begin those arrays of the rooms.
+    start: poses (nb, 7), velocities (nb, 6), and those of them that hold in the step, with prescribed ones; bodies (k,)
+    that follow a motion, and poses (k, 7) to which that leads. force (nb, 6); memory: keys and impulses (k, 4) of
+    contacts of the step before. out (13 nb,): poses and velocities at the end; told: numbers of the certificate
+    (measurements.py), powers of forces, own numbers. Keys and impulses of contacts begin those arrays of the rooms.
     """
-    (q_0, v), (flat, key, impulse, ints, reals, bools) = start, rooms
+    (q_0, v_0, v, led, led_to), (flat, key, impulse, ints, reals, bools) = start, rooms
     h, height = numbers.h, numbers.height
     bodies = bodies_in(tables.rigid.ints, tables.rigid.reals)
     nd, nb = bodies.dynamic.shape[0], q_0.shape[0]
-    for i in range(nb):
-        if bodies.block[i] < 0:
-            for k in range(6):
-                if v[i, k] != 0.0:
-                    return PYTHON
+    if not numbers.carried:
+        for i in range(nb):
+            if bodies.block[i] < 0:
+                for k in range(6):
+                    if v[i, k] != 0.0:
+                        return PYTHON
     q = q_0
     if numbers.contacts_at > 0.0:
         q, reals = reals[: 7 * nb].reshape((nb, 7)), reals[7 * nb :]
@@ -187,7 +191,10 @@ def step_rigid(tables, start, force, memory, numbers, effort, rooms, counts, out
     # where they lead
     move(bodies.block, q, v, own, h - numbers.contacts_at, out)
     q_end, v_end = out[: 7 * nb].reshape((nb, 7)), out[7 * nb : 13 * nb].reshape((nb, 6))
-    way, turn = _longest(bodies.lever, v, v_end, h)
+    for k in range(led.shape[0]):
+        for x in range(7):
+            q_end[led[k], x] = led_to[k, x]
+    way, turn = _longest(bodies.lever, v_0, v_end, h)
     slow = turn <= MOST_TURN and 2.0 * way <= numbers.thinnest
     if not slow or not _all_finite(q_end, v_end, q_end[:0, :3], v_end[:0, :3]):
         return PYTHON

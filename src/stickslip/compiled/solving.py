@@ -37,7 +37,7 @@ def solve_contacts(J, A, laws, equations, counted, speed, islands, kind, effort,
     That is infinite where neither way solves all islands. equations: as in first_sweeps._Equations; kind: whether there
     are impulses to start from, and the rows of a contact.
     """
-    lam, v, u, counts = found
+    _, v, _, counts = found
     n = laws.law.shape[0]
     counts[ITERATIONS], counts[METHOD], counts[NEWTON] = 0, NOBODY, 0
     for k in range(v.shape[0]):
@@ -103,12 +103,8 @@ def _by_newton(J, A, laws, equations, counted, speed, islands, kind, effort, roo
     )
     made, newton, ints = ints[:count], ints[count : 2 * count], ints[2 * count :]
     response, reals = reals[: J.data.shape[0]], reals[J.data.shape[0] :]
-    _response_contacts(
-        J.entry_column,
-        J.data.reshape((-1, height, 6)),
-        A.inverse.reshape((-1, 6, 6)),
-        response.reshape((-1, height, 6)),
-    )
+    inverse, entries = A.inverse.reshape((-1, 6, 6)), J.data.reshape((-1, height, 6))
+    _response_contacts(J.entry_column, entries, inverse, response.reshape((-1, height, 6)))
     _goals(J, A, counted, speed, islands, effort.limits.tolerance, goal)
     for i in range(count):
         begin[i], value[i], made[i], newton[i] = float("inf"), float("inf"), 0, 0
@@ -127,10 +123,9 @@ def _by_newton(J, A, laws, equations, counted, speed, islands, kind, effort, roo
     counts[METHOD] = DENSE
     # v = v_free + A^-1 J^T lam, u = J v + bias
     n, push = laws.law.shape[0], reals[: v.shape[0]]
-    entries = J.data.reshape((-1, height, 6))
     push[:] = 0.0
     act_contacts(J.entry_start, J.entry_column, entries, lam.reshape((n, height)), push.reshape((-1, 6)))
-    rigid_product(A.inverse.reshape((-1, 6, 6)), push.reshape((-1, 6)), v.reshape((-1, 6)))
+    rigid_product(inverse, push.reshape((-1, 6)), v.reshape((-1, 6)))
     for k in range(v.shape[0]):
         v[k] = v_free[k] + v[k]
     u[:] = 0.0
