@@ -103,6 +103,7 @@ def _stages() -> Iterator[tuple[str, Callable[[], None]]]:
         yield f"{lower} and {upper}", partial(_step, stacked(lower, upper))
     yield "scheme moreau", partial(_step, stacked("box", "sphere"), stepping=Stepping(scheme="moreau"))
     yield "post-stabilisation", partial(_step, stacked("box", "sphere"), stepping=Stepping(stabilisation=1))
+    yield "compiled driver", _compiled_driver
     for solver in SOLVERS:
         yield f"solver {solver}", partial(_step, stacked("box", "sphere"), solver=solver)
         if "ellipsoid" in make_solver(solver).takes.friction_sets:
@@ -127,6 +128,11 @@ def _stages() -> Iterator[tuple[str, Callable[[], None]]]:
     for torsion in (0.0, 0.01):
         yield f"many contacts, torsion {torsion:g}", partial(_step, _lattice(torsion))
     yield "picture", partial(_draw, _behind_a_wall(stacked("box", "sphere")))
+
+
+def _compiled_driver() -> None:
+    """One step of the compiled driver, which has the kernels of all of its shapes."""
+    Simulation(stacked("box", "sphere"), DT, driver="compiled").step()
 
 
 def _lattice(torsion: float) -> Scene:

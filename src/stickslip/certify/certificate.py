@@ -6,7 +6,6 @@ problem and the solution alone; the energy ledger also looks at the states befor
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Set
 from math import isfinite
 
 import numpy as np
@@ -14,7 +13,7 @@ import numpy as np
 from stickslip.arrays import Array
 from stickslip.certify.energy_ledger import Pushes, step_energy
 from stickslip.certify.measurements import Measurements, measured_rigid
-from stickslip.certify.record import UNTOLD
+from stickslip.certify.record import UNTOLD, certificate_of
 from stickslip.certify.record import Certificate as Certificate  # noqa: PLC0414  (its home for callers)
 from stickslip.certify.status import MOST_TURN, largest_turn, step_status
 from stickslip.constraints.system import StepSystem
@@ -24,7 +23,6 @@ from stickslip.contact.momentum_error import momentum_error
 from stickslip.contact.problem import ContactProblem
 from stickslip.contact.residual import extremes, island_residual
 from stickslip.model.state import State
-from stickslip.model.stepping import Stepping
 from stickslip.solvers.protocol import Solution, Solver
 from stickslip.tolerances import POSITION_ROUNDING
 
@@ -51,44 +49,12 @@ def certify(
         words |= more
     if found.turn > MOST_TURN:
         found = found._replace(turn=largest_turn(system.model, after, problem, solution.lam, h))
-    ended = solution.status, solution.exact_residual, solution.iterations
-    return certificate_of(found, system.options, ended, len(system.gap), solver, own, words)
-
-
-def certificate_of(
-    found: Measurements, options: Stepping, ended: tuple[str, float, int], contacts: int, solver: Solver | None,
-    own: Mapping[str, float] = UNTOLD, words: Set[str] = frozenset(),
-) -> Certificate:  # fmt: skip
-    """The certificate of a step of which all is measured.
-
-    ended: status, residual and iterations of its solution; own, words: what constraints tell of themselves.
-    """
-    energy, (told, residual, iterations) = found.energy, ended
-    errors = {
-        "momentum_error": found.linear,
-        "angular_momentum_error": found.angular,
-        "momentum_relative": found.share,
-        "penetration": found.deepest,
-        "velocity_violation": found.violation,
-        "cone_violation": found.cone / options.dt,
-        "direction_error": found.angle,
-        "wrong_dissipation": found.feeding / options.dt,
-        "natural_residual": residual,
-        "worst_residual": found.worst,
-        "gliding_gap": options.horizon * found.gliding,
-        **own,
-    }
-    finite = all(map(isfinite, [*errors.values(), *vars(energy.ledger).values()]))
-    status = step_status(told, finite, energy.made, words, found.turn, max(found.worst, found.share), solver)
-    return Certificate(
-        **errors,
-        turn=found.turn,
-        contacts=contacts,
-        iterations=iterations,
-        converged=status == "converged",
-        status=status,
-        energy=energy.ledger,
-    )
+    worst = max(found.worst, found.share)
+    residual, ledger = solution.exact_residual, found.energy.ledger
+    finite = all(map(isfinite, (*found[:-2], residual, *own.values(), *vars(ledger).values())))
+    status = step_status(solution.status, finite, found.energy.made, words, found.turn, worst, solver)
+    ended = status, residual, solution.iterations, len(system.gap)
+    return certificate_of(found, h, system.options.horizon, ended, own)
 
 
 def _is_rigid(system: StepSystem, problem: ContactProblem, solution: Solution) -> bool:

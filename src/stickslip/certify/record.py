@@ -8,6 +8,7 @@ from importlib import import_module
 from math import isfinite
 
 from stickslip.certify.energy_ledger import EnergyLedger
+from stickslip.certify.measurements import Measurements
 
 UNTOLD: Mapping[str, float] = {"joint_error": 0.0}
 """Errors that constraints tell of themselves, where there are none."""
@@ -74,3 +75,34 @@ class Certificate:
     def _repr_html_(self) -> str:
         """What a notebook shows."""
         return str(import_module("stickslip.view.notebook").certificate_html(self))
+
+
+def certificate_of(
+    found: Measurements, h: float, horizon: float, ended: tuple[str, float, int, int],
+    own: Mapping[str, float] = UNTOLD,
+) -> Certificate:  # fmt: skip
+    """The certificate of a step of h [s] of which all is measured, with contacts ``horizon`` [s] before its end.
+
+    ended: its status, the residual and iterations of its solution, contacts; own: errors that constraints tell.
+    """
+    status, residual, iterations, contacts = ended
+    return Certificate(
+        momentum_error=found.linear,
+        angular_momentum_error=found.angular,
+        momentum_relative=found.share,
+        penetration=found.deepest,
+        velocity_violation=found.violation,
+        cone_violation=found.cone / h,
+        direction_error=found.angle,
+        wrong_dissipation=found.feeding / h,
+        natural_residual=residual,
+        worst_residual=found.worst,
+        gliding_gap=horizon * found.gliding,
+        turn=found.turn,
+        contacts=contacts,
+        iterations=iterations,
+        converged=status == "converged",
+        status=status,
+        energy=found.energy.ledger,
+        **own,
+    )

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import numpy as np
 
-from stickslip.arrays import Array, Ints, LongInts
+from stickslip.arrays import Array, Ints
 from stickslip.bodies.rigid.advance import prescribed_velocities
 from stickslip.bodies.rigid.arrays import rigid_tables
 from stickslip.certify.certificate import SLIP_FRACTION
@@ -19,13 +19,14 @@ from stickslip.compiled.result import CompiledResult, TakeAgain
 from stickslip.compiled.rigid_step import (
     OWN_NUMBERS,
     TOLD,
-    Effort,
     Rooms,
     StepNumbers,
     Tables,
+    packed,
     step_rigid,
     step_room,
 )
+from stickslip.compiled.solving import Effort
 from stickslip.constraint_kinds import KINDS
 from stickslip.constraints.contact.rows import gap_numbers
 from stickslip.geometry.shapes import MESH
@@ -67,12 +68,13 @@ class CompiledDriver:
         """Bodies that follow a motion."""
         self.carried = len(model.dynamic) + len(model.static) < len(model.mass)
         rule = options.rule
-        self.numbers = StepNumbers(
+        numbers = StepNumbers(
             options.dt, rule.contacts_at * options.dt, APPROACH_SAFETY * options.dt,
             options.margin_under(model.gravity_norm), SLIP_FRACTION, SHARE * model.shape_points.thinnest,
             model.contact_rows, options.warm_start, self.carried, gap_numbers(options),
+            effort_of(solver),
         )  # fmt: skip
-        self.effort = effort_of(solver)
+        self.numbers = packed(numbers)
         self.rooms = self._rooms()
         self.counts = np.zeros(TOLD, np.int64)
         self.told = NUMBERS + 6 * len(model.dynamic) + OWN_NUMBERS
@@ -121,14 +123,12 @@ class CompiledDriver:
         code = MORE_CONTACTS
         while code < 0:
             code = step_rigid(
-                self.tables, start, control.body_force, known, self.numbers, self.effort, self.rooms, self.counts, out,
-                told,
-            )  # fmt: skip
+                self.tables, start, control.body_force, known, self.numbers, self.rooms, self.counts, out, told
+            )
             if code < 0 and not self._grow(code):
                 return None
         self.taken += 1
-        memory = _memory(self.rooms.key[:code], self.rooms.impulse[: 4 * code])
-        after = state.following(self.options.dt, out[: 7 * nb], out[7 * nb :], memory)
+        after = self._after(state, out, code)
 
         def twice() -> StepResult:
             self.taken -= 1  # a step that is taken twice was not worth it
@@ -136,21 +136,30 @@ class CompiledDriver:
 
         return CompiledResult(after, control, told, self.counts.copy(), self.options, self.solver, twice)
 
+    def _after(self, state: State, out: Array, n: int) -> State:
+        """The state that the compiled function wrote into ``out`` and the rooms, with n contacts."""
+        nb = len(out) // 13
+        q, v = out[: 7 * nb], out[7 * nb :]
+        columns = np.zeros((2, n), dtype=np.int64)
+        columns[1] = self.rooms.key[:n]
+        memory = Memory(columns.T, self.rooms.impulse[: 4 * n].copy().reshape(n, 4))
+        memory.__dict__["start"] = (0, *((n,) * len(KINDS)))  # known, and need not be sought
+        time, steps, angle, broken = (
+            state.time + self.options.dt,
+            state.steps + 1,
+            state.joint_angle,
+            state.joint_broken,
+        )
+        after = State(time, steps, state.layout, q, v, angle, broken, memory)
+        views = after.__dict__  # those that the next step reads; at first use each takes as long as four
+        views["body_pose"], views["body_velocity"] = q.reshape(nb, 7), v.reshape(nb, 6)
+        return after
+
     def _led_to(self, state: State) -> Array:
         """(k, 7) poses of bodies that follow a motion at the end of the step from ``state``."""
         model, time = self.model, state.time + self.options.dt
         poses = [motion_pose(model.body_names[i], model.motions[i], time) for i in self.led.tolist()]
         return np.array(poses).reshape(-1, 7)
-
-
-def _memory(key: LongInts, impulse: Array) -> Memory:
-    """The memory of contacts alone."""
-    n = len(key)
-    columns = np.zeros((2, n), dtype=np.int64)
-    columns[1] = key
-    memory = Memory(columns.T, impulse.copy().reshape(n, 4))
-    memory.__dict__["start"] = (0,) + (n,) * len(KINDS)  # known, and need not be sought
-    return memory
 
 
 def is_ready() -> bool:

@@ -8,10 +8,12 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from functools import cached_property
+from math import isfinite
 
 from stickslip.arrays import Array, LongInts
-from stickslip.certify.certificate import Certificate, certificate_of
 from stickslip.certify.measurements import measurements_in
+from stickslip.certify.record import Certificate, certificate_of
+from stickslip.certify.status import step_status
 from stickslip.certify.step_result import StepContacts, StepResult
 from stickslip.compiled.rigid_step import CONTACTS, ITERATIONS, OWN_NUMBERS, RESIDUAL
 from stickslip.constraints.registry import Search
@@ -45,8 +47,11 @@ class CompiledResult(StepResult):
         numbers, counts, options, solver, _ = self._told
         own = len(numbers) - OWN_NUMBERS
         found = measurements_in(numbers[:own], options.dt)
-        ended = "converged", float(numbers[own + RESIDUAL]), int(counts[ITERATIONS])
-        return certificate_of(found, options, ended, int(counts[CONTACTS]), solver)
+        residual, worst = float(numbers[own + RESIDUAL]), max(found.worst, found.share)
+        finite = all(map(isfinite, (*found[:-2], residual, *vars(found.energy.ledger).values())))
+        status = step_status("converged", finite, found.energy.made, frozenset(), found.turn, worst, solver)
+        ended = status, residual, int(counts[ITERATIONS]), int(counts[CONTACTS])
+        return certificate_of(found, options.dt, options.horizon, ended)
 
     @cached_property
     def _whole(self) -> StepResult:

@@ -9,6 +9,8 @@ from __future__ import annotations
 
 from typing import NamedTuple
 
+import numpy as np
+
 from stickslip.arrays import Array, Bools, Ints, LongInts
 from stickslip.bodies.rigid.arrays import RigidTables, bodies_in
 from stickslip.bodies.rigid.momentum import MOMENTUM_ROOM, free_motion
@@ -19,12 +21,12 @@ from stickslip.collision.arrays import Flat, gap_in, three_in
 from stickslip.collision.matching import _match, _remember
 from stickslip.collision.reach import Approach
 from stickslip.compiled.contacts import find_contacts
-from stickslip.compiled.solving import solve_contacts, solving_room
+from stickslip.compiled.solving import Effort, solve_contacts, solving_room
 from stickslip.constraints.contact.rows import GapNumbers, fill_rows, row_room, rows_in
 from stickslip.contact.block_laws import Laws
 from stickslip.contact.measures import measure_bodies
 from stickslip.geometry.rigid_motion import advance_all, move
-from stickslip.jit import kernel, plain_kernel
+from stickslip.jit import inner_kernel, kernel, plain_kernel
 from stickslip.linalg.block_rows import _Arrays
 from stickslip.linalg.dense_blocks import DenseBlocks
 from stickslip.linalg.islands import fill_islands, island_room, islands_in
@@ -68,21 +70,7 @@ class StepNumbers(NamedTuple):
     carried: bool
     """Whether there are bodies of prescribed motion; others that are not dynamic rest."""
     gaps: GapNumbers
-
-
-class Effort(NamedTuple):
-    """What the solver may do."""
-
-    rule: Rule
-    limits: _Limits
-    sweeps: bool
-    """Whether sweeps over all islands come first."""
-    budget: int
-    """Of sweeps and Newton steps on dense islands; 0: none."""
-    most_rows: int
-    """Of an island that is solved as a dense one."""
-    most_full: int
-    """The same where few bodies make it full anyway."""
+    effort: Effort
 
 
 class Rooms(NamedTuple):
@@ -98,6 +86,25 @@ class Rooms(NamedTuple):
     bools: Bools
 
 
+def packed(numbers: StepNumbers) -> Array:
+    """The numbers as one array: to hand over thirty of them takes longer than to step a box."""
+    *own, gaps, effort = numbers
+    rule, limits, *rest = effort
+    return np.array([*own, *gaps, *rule, *limits, *rest], dtype=np.float64)
+
+
+@inner_kernel
+def unpacked(x):
+    """What ``packed`` has put into an array."""
+    gaps = GapNumbers(x[9], x[10], x[11], x[12], x[13], x[14], x[15] != 0.0)
+    rule = Rule(x[16], x[17], x[18] != 0.0, x[19], x[20])
+    limits = _Limits(x[21], x[22], int(x[23]), int(x[24]))
+    effort = Effort(rule, limits, x[25] != 0.0, int(x[26]), int(x[27]), int(x[28]))
+    return StepNumbers(
+        x[0], x[1], x[2], x[3], x[4], x[5], int(x[6]), x[7] != 0.0, x[8] != 0.0, gaps, effort
+    )  # fmt: skip
+
+
 @plain_kernel
 def step_room(contacts, height, columns, bodies):
     """Integers, reals and booleans of room for a step with so many contacts, dynamic bodies and bodies."""
@@ -111,16 +118,18 @@ def step_room(contacts, height, columns, bodies):
 
 
 @kernel
-def step_rigid(tables, start, force, memory, numbers, effort, rooms, counts, out, told):
+def step_rigid(tables, start, force, memory, options, rooms, counts, out, told):
     """One step; returns the number of contacts, or a code: which room is too small (contacts.py), or PYTHON.
 
     start: poses (nb, 7), velocities (nb, 6), and those of them that hold in the step, with prescribed ones; bodies (k,)
     that follow a motion, and poses (k, 7) to which that leads. force (nb, 6); memory: keys and impulses (k, 4) of
-    contacts of the step before. out (13 nb,): poses and velocities at the end; told: numbers of the certificate
-    (measurements.py), powers of forces, own numbers. Keys and impulses of contacts begin those arrays of the rooms.
+    contacts of the step before; options: ``packed``. out (13 nb,): poses and velocities at the end; told: numbers of
+    the certificate (measurements.py), powers of forces, own numbers. Keys and impulses of contacts begin those arrays
+    of the rooms.
     """
     (q_0, v_0, v, led, led_to), (flat, key, impulse, ints, reals, bools) = start, rooms
-    h, height = numbers.h, numbers.height
+    numbers = unpacked(options)
+    h, height, effort = numbers.h, numbers.height, numbers.effort
     bodies = bodies_in(tables.rigid.ints, tables.rigid.reals)
     nd, nb = bodies.dynamic.shape[0], q_0.shape[0]
     if not numbers.carried:

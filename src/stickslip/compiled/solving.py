@@ -5,6 +5,8 @@ The numbers are those of solvers/auto.py, solvers/prox/first_sweeps.py and solve
 
 from __future__ import annotations
 
+from typing import NamedTuple
+
 from stickslip.contact.residual import _natural_map
 from stickslip.contact.scale import _island_sizes
 from stickslip.jit import inner_kernel, plain_kernel
@@ -13,12 +15,28 @@ from stickslip.linalg.dense_blocks import _response_contacts, rigid_product
 from stickslip.linalg.vectors import length
 from stickslip.solvers.auto import FEW_COLUMNS, MOST_FULL_ROWS
 from stickslip.solvers.dense.dense import Found, dense_room, solve_each
-from stickslip.solvers.prox.first_sweeps import FirstSweeps, _Equations, _solve_islands
+from stickslip.solvers.prox.first_sweeps import FirstSweeps, _Equations, _Limits, _solve_islands
+from stickslip.solvers.prox.scheme import Rule
 
 NOBODY, SWEEPS, DENSE = range(3)
 """Who solved a step: nobody had to, sweeps, Newton steps."""
 ITERATIONS, METHOD, NEWTON = 1, 2, 3
 """Where ``counts`` of a step has what is known of that."""
+
+
+class Effort(NamedTuple):
+    """What the solver may do."""
+
+    rule: Rule
+    limits: _Limits
+    sweeps: bool
+    """Whether sweeps over all islands come first."""
+    budget: int
+    """Of sweeps and Newton steps on dense islands; 0: none."""
+    most_rows: int
+    """Of an island that is solved as a dense one."""
+    most_full: int
+    """The same where few bodies make it full anyway."""
 
 
 @plain_kernel
