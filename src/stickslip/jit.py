@@ -211,6 +211,11 @@ def parallel_kernel(function: F) -> F:
     return _compiled(function, parallel=True)
 
 
+def threaded_kernel(function: F) -> F:
+    """Like :func:`kernel`, for calls by several threads at once: Python goes on meanwhile."""
+    return _compiled(function, nogil=True)
+
+
 def _compiled(function: F, **options: bool) -> F:
     """A lazily compiled function whose cache lives in the folder of its module."""
     compiled = _dispatcher(function, _prepared_folder(function.__module__), **options)

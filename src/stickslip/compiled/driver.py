@@ -92,7 +92,7 @@ class CompiledDriver:
             np.empty(4 * contacts), np.empty(ints, np.int32), np.empty(reals), np.empty(bools, np.bool_),
         )  # fmt: skip
 
-    def _grow(self, code: int) -> bool:
+    def grow(self, code: int) -> bool:
         """Twice the room that a code says is too small; whether it says so."""
         if code == MORE_PAIRS:
             self.pairs *= 2
@@ -125,7 +125,7 @@ class CompiledDriver:
             code = step_rigid(
                 self.tables, start, control.body_force, known, self.numbers, self.rooms, self.counts, out, told
             )
-            if code < 0 and not self._grow(code):
+            if code < 0 and not self.grow(code):
                 return None
         self.taken += 1
         after = self._after(state, out, code)
