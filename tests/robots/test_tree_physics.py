@@ -1,5 +1,7 @@
 """Trees in joint coordinates against closed forms, references of high order, and the same in maximal coordinates."""
 
+from dataclasses import replace
+
 import numpy as np
 import pytest
 from scipy.integrate import solve_ivp
@@ -195,6 +197,24 @@ def test_a_loop_is_held_at_position_level():
     q = sim.joint_positions(robot)
     # Freudenstein's equation of a parallelogram: the coupler stays level
     assert q[0] + q[1] == pytest.approx(0.0, abs=1e-9)
+
+
+def test_loops_are_closed_within_the_limits_of_their_joints():
+    """A step takes each joint back at a speed of its own, which those of one loop may not be able to have together."""
+    record = four_bar()
+    limits = ((0.3, 1.0), (-1.0, -0.5), (-1.0, 2.0))
+    links = tuple(
+        replace(link, joints=(replace(link.joints[0], limits=each),)) for link, each in zip(record.links, limits)
+    )
+    sim, robot = simulated(replace(record, links=links))
+    q = sim.joint_positions(robot)
+    np.testing.assert_allclose(q, [0.5, -0.5, 0.5], atol=1e-4)
+    assert all(low - 1e-12 <= x <= high + 1e-12 for x, (low, high) in zip(q, limits))
+    assert sim.joint_error() < 1e-12
+    assert sim.step().certificate.converged
+    # joints of no loop are where they were put, and come back in time
+    sim, robot = simulated(RobotRecord("rod", (rod_link("rod", -1, 1.0, (0.0, 0.0, 0.0), limits=(0.3, 1.0)),)))
+    assert sim.joint_positions(robot) == [0.0]
 
 
 @pytest.mark.parametrize("polynomial", [(0.1, 2.0, 0.0, 0.0, 0.0), (0.0, 0.5, 0.3, -0.1, 0.05)])
