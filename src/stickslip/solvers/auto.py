@@ -35,7 +35,9 @@ from stickslip.solvers.verdict import judged
 MOST_NEWTON_ROWS = 4500
 """Rows above which factorisations are not tried."""
 MOST_DELASSUS_BLOCKS = 60
-"""Blocks of W a contact above which W is not assembled: a plate that carries k contacts makes k^2 of them."""
+"""Blocks of W a contact above which W is not assembled: a plate that carries k contacts makes k^2 of them, ..."""
+MOST_FULL_NEWTON_ROWS = 1000
+"""... unless there are no more rows than this: between a robot and its surroundings W is full, but small."""
 MOST_CHAIN_ROWS, MOST_CHAIN_BLOCKS = 40_000, 16
 """The same where most rows are those of joints and W has so few blocks a row: chains factorise well."""
 MOST_IMPLICIT_ROWS = 150
@@ -290,7 +292,8 @@ def plan(found: Structure) -> tuple[Stage, ...]:
     chains = 2 * found.joint_rows > found.rows and found.delassus_blocks <= MOST_CHAIN_BLOCKS
     most_rows = MOST_CHAIN_ROWS if chains else MOST_NEWTON_ROWS
     # W that is given is there already, however full it is
-    dense = found.rigid and found.delassus_blocks > MOST_DELASSUS_BLOCKS
+    full = found.rigid and found.delassus_blocks > MOST_DELASSUS_BLOCKS
+    dense = full and found.rows > MOST_FULL_NEWTON_ROWS
     if not found.isotropic or dense or found.rows > most_rows:
         return BEGINNINGS[:1]
     trial = TRIALS[0] if found.redundant >= HYPERSTATIC else TRIALS[1]
