@@ -8,10 +8,12 @@ from scipy.integrate import solve_ivp
 
 from robot_records import arm, floating_box, four_bar, pendulum, rod_link
 from stickslip import Scene, Simulation, Stepping
+from stickslip.geometry.shapes import Sphere, placed
 from stickslip.robots.records import (
     Actuator,
     FixedTendon,
     JointEquality,
+    LinkShape,
     RobotRecord,
     TreeJoint,
     TreeLink,
@@ -270,3 +272,24 @@ def test_a_heavy_end_on_a_chain_of_fifty_links_is_stable():
         total = ledger.total
     assert np.isfinite(sim.joint_positions(robot)).all()
     assert total < 1e-6  # it started at rest with its links level: no energy was made
+
+
+@pytest.mark.parametrize("solver", ["prox-gs", "prox-jacobi", "dense", "auto"])
+def test_a_ball_that_moves_in_a_plane_slides_until_it_rolls(solver):
+    """Its contact has a tangent that nothing moves."""
+    joints = (
+        TreeJoint("x", "prismatic", (1.0, 0.0, 0.0)),
+        TreeJoint("z", "prismatic", (0.0, 0.0, 1.0)),
+        TreeJoint("turn", "revolute", (0.0, 1.0, 0.0)),
+    )
+    shapes = (LinkShape(placed(Sphere(0.1), (0.0, 0.0, 0.0))),)
+    ball = TreeLink("ball", -1, joints, 1.0, 0.01 * np.eye(3), (0.0, 0.0, 0.0), (0.0, 0.0, 0.1), shapes=shapes)
+    scene = Scene()
+    scene.add_half_space(friction=0.5)
+    robot = scene.add_tree(RobotRecord("plane", (ball,)))
+    sim = Simulation(scene, dt=0.002, solver=solver)
+    sim.set_joint_velocities(robot, {"x": 1.0})
+    for _ in range(100):
+        assert sim.step().certificate.converged
+    # m r^2 = I: half of the momentum goes into the spin
+    np.testing.assert_allclose(sim.joint_velocities(robot), [0.5, 0.0, 5.0], atol=1e-6)
