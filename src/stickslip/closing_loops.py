@@ -2,6 +2,10 @@
 
 Files give postures to a few digits. A step would close what is open within its length, at the speed that this takes;
 here coordinates move and no velocity changes.
+
+Coordinates that a loop moves come within their limits, too. A step would take them back at a speed of its own each,
+which those of one loop may not be able to have together: the knees of legs that a file draws stretched, beyond what
+they can.
 """
 
 from __future__ import annotations
@@ -10,10 +14,10 @@ from dataclasses import replace
 
 import numpy as np
 
-from stickslip.arrays import Array
+from stickslip.arrays import Array, Bools
 from stickslip.bodies.registry import frame_poses, frame_velocities
 from stickslip.bodies.tree.advance import advance_tree
-from stickslip.bodies.tree.coordinate_tables import COUPLING
+from stickslip.bodies.tree.coordinate_tables import COUPLING, LOWER, UPPER, VALUE
 from stickslip.bodies.tree.kind import TreeBodies
 from stickslip.constraints.coordinates import coupling_error
 from stickslip.constraints.joint.rows import measure_rows
@@ -76,9 +80,32 @@ def open_loops(model: Model, state: State, kind: TreeBodies) -> tuple[Array, Arr
     return np.array(values), np.array(rows).reshape(len(values), len(kind.v_start))
 
 
+def beyond_limits(kind: TreeBodies, q: Array, moved: Bools) -> tuple[Array, Array]:
+    """By how much limits are exceeded (m,) [m or rad] by lengths of coordinates of which some are ``moved`` (nv,), and
+    the Jacobian (m, nv) of these lengths; only limits that are."""
+    table, values, rows = kind.rows, list[float](), list[Array]()
+    for r in np.flatnonzero((table.what == LOWER) | (table.what == UPPER)).tolist():
+        terms = slice(int(table.start[r, 0]), int(table.start[r, 1]))
+        beyond = float(table.factor[terms] @ q[table.coordinate[terms]]) - float(table.numbers[r, VALUE])
+        if moved[table.dof[terms]].any() and (beyond < 0.0 if table.what[r] == LOWER else beyond > 0.0):
+            row = np.zeros(len(kind.v_start))
+            row[table.dof[terms]] = table.factor[terms]
+            values.append(beyond)
+            rows.append(row)
+    return np.array(values), np.array(rows).reshape(len(values), len(kind.v_start))
+
+
+def _wrong(model: Model, state: State, kind: TreeBodies) -> tuple[Array, Array]:
+    """Open loops, and limits that their coordinates exceed, with the Jacobian of both."""
+    error, J = open_loops(model, state, kind)
+    moved = np.abs(J).max(axis=0, initial=0.0) > 0.0
+    beyond, J_limits = beyond_limits(kind, state.part_q(kind.name).reshape(-1), moved)
+    return np.concatenate([error, beyond]), np.concatenate([J, J_limits])
+
+
 def _closed(model: Model, state: State, kind: TreeBodies) -> State:
     for _ in range(MOST_ITERATIONS):
-        error, J = open_loops(model, state, kind)
+        error, J = _wrong(model, state, kind)
         if np.abs(error).max(initial=0.0) <= CLOSED:
             break
         q = state.part_q(kind.name).reshape(-1)
@@ -91,7 +118,7 @@ def _closed(model: Model, state: State, kind: TreeBodies) -> State:
         advance_tree(kind.tables, q, change, 1.0, new)
         parts = {part.name: state.part_q(part.name) for part in state.layout.parts} | {kind.name: new}
         tried = replace(state, q=state.layout.q_of(parts))
-        left = np.abs(open_loops(model, tried, kind)[0]).max()
+        left = np.abs(_wrong(model, tried, kind)[0]).max(initial=0.0)
         if not left < np.abs(error).max():
             break
         state = tried

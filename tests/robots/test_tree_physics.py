@@ -1,15 +1,19 @@
 """Trees in joint coordinates against closed forms, references of high order, and the same in maximal coordinates."""
 
+from dataclasses import replace
+
 import numpy as np
 import pytest
 from scipy.integrate import solve_ivp
 
 from robot_records import arm, floating_box, four_bar, pendulum, rod_link
 from stickslip import Scene, Simulation, Stepping
+from stickslip.geometry.shapes import Sphere, placed
 from stickslip.robots.records import (
     Actuator,
     FixedTendon,
     JointEquality,
+    LinkShape,
     RobotRecord,
     TreeJoint,
     TreeLink,
@@ -197,6 +201,24 @@ def test_a_loop_is_held_at_position_level():
     assert q[0] + q[1] == pytest.approx(0.0, abs=1e-9)
 
 
+def test_loops_are_closed_within_the_limits_of_their_joints():
+    """A step takes each joint back at a speed of its own, which those of one loop may not be able to have together."""
+    record = four_bar()
+    limits = ((0.3, 1.0), (-1.0, -0.5), (-1.0, 2.0))
+    links = tuple(
+        replace(link, joints=(replace(link.joints[0], limits=each),)) for link, each in zip(record.links, limits)
+    )
+    sim, robot = simulated(replace(record, links=links))
+    q = sim.joint_positions(robot)
+    np.testing.assert_allclose(q, [0.5, -0.5, 0.5], atol=1e-4)
+    assert all(low - 1e-12 <= x <= high + 1e-12 for x, (low, high) in zip(q, limits))
+    assert sim.joint_error() < 1e-12
+    assert sim.step().certificate.converged
+    # joints of no loop are where they were put, and come back in time
+    sim, robot = simulated(RobotRecord("rod", (rod_link("rod", -1, 1.0, (0.0, 0.0, 0.0), limits=(0.3, 1.0)),)))
+    assert sim.joint_positions(robot) == [0.0]
+
+
 @pytest.mark.parametrize("polynomial", [(0.1, 2.0, 0.0, 0.0, 0.0), (0.0, 0.5, 0.3, -0.1, 0.05)])
 def test_couplings_hold_where_a_step_ends(polynomial):
     links = (rod_link("a", -1, 1.0, (0.0, 0.0, 0.0)), rod_link("b", -1, 0.7, (0.0, 1.0, 0.0)))
@@ -250,3 +272,24 @@ def test_a_heavy_end_on_a_chain_of_fifty_links_is_stable():
         total = ledger.total
     assert np.isfinite(sim.joint_positions(robot)).all()
     assert total < 1e-6  # it started at rest with its links level: no energy was made
+
+
+@pytest.mark.parametrize("solver", ["prox-gs", "prox-jacobi", "dense", "auto"])
+def test_a_ball_that_moves_in_a_plane_slides_until_it_rolls(solver):
+    """Its contact has a tangent that nothing moves."""
+    joints = (
+        TreeJoint("x", "prismatic", (1.0, 0.0, 0.0)),
+        TreeJoint("z", "prismatic", (0.0, 0.0, 1.0)),
+        TreeJoint("turn", "revolute", (0.0, 1.0, 0.0)),
+    )
+    shapes = (LinkShape(placed(Sphere(0.1), (0.0, 0.0, 0.0))),)
+    ball = TreeLink("ball", -1, joints, 1.0, 0.01 * np.eye(3), (0.0, 0.0, 0.0), (0.0, 0.0, 0.1), shapes=shapes)
+    scene = Scene()
+    scene.add_half_space(friction=0.5)
+    robot = scene.add_tree(RobotRecord("plane", (ball,)))
+    sim = Simulation(scene, dt=0.002, solver=solver)
+    sim.set_joint_velocities(robot, {"x": 1.0})
+    for _ in range(100):
+        assert sim.step().certificate.converged
+    # m r^2 = I: half of the momentum goes into the spin
+    np.testing.assert_allclose(sim.joint_velocities(robot), [0.5, 0.0, 5.0], atol=1e-6)

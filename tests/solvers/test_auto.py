@@ -12,6 +12,7 @@ from stickslip.contact.residual import residual
 from stickslip.io.problem_file import load_problem
 from stickslip.solvers.auto import MOST_NEWTON_ROWS, Automatic, Structure, plan, structure
 from stickslip.solvers.prox.gauss_seidel import ProxGaussSeidel
+from stickslip.solvers.proximal_point import ProximalPoint
 
 ROOT = Path(__file__).parents[2]
 DATA = Path(os.environ.get("STICKSLIP_DATA", ROOT.parent / "shared" / "data")) / "fc3d"
@@ -60,6 +61,12 @@ def test_large_problems_are_left_to_sweeps() -> None:
     plate = Structure(3000, 0, True, True, 900.0, 0.5)
     for found in (large, plate):
         assert [stage.method for stage in plan(found)] == [ProxGaussSeidel]
+
+
+def test_newton_steps_are_tried_where_W_is_full_but_small() -> None:
+    """A robot is one column block: each of its contacts and joint rows touches all others."""
+    robot = Structure(178, 0, True, True, 106.0, 0.7)
+    assert ProximalPoint in [stage.method for stage in plan(robot)]
 
 
 def test_an_empty_problem_is_solved() -> None:

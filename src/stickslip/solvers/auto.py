@@ -35,7 +35,9 @@ from stickslip.solvers.verdict import judged
 MOST_NEWTON_ROWS = 4500
 """Rows above which factorisations are not tried."""
 MOST_DELASSUS_BLOCKS = 60
-"""Blocks of W a contact above which W is not assembled: a plate that carries k contacts makes k^2 of them."""
+"""Blocks of W a contact above which W is not assembled: a plate that carries k contacts makes k^2 of them, ..."""
+MOST_FULL_NEWTON_ROWS = 1000
+"""... unless there are no more rows than this: between a robot and its surroundings W is full, but small."""
 MOST_CHAIN_ROWS, MOST_CHAIN_BLOCKS = 40_000, 16
 """The same where most rows are those of joints and W has so few blocks a row: chains factorise well."""
 MOST_IMPLICIT_ROWS = 150
@@ -48,7 +50,7 @@ CHAIN_TRIAL = 20
 """Newton steps of the first trial where most rows are those of joints, before any sweeps."""
 FEW_COLUMNS, MOST_FULL_ROWS = 4, 400
 """Column blocks of an island up to which its W is full, and rows up to which that is solved as such."""
-DENSE_BUDGET = 60
+DENSE_BUDGET = 150
 """Sweeps and Newton steps on dense islands before others have their turn."""
 PATIENCE = 1.0
 """A method goes on while it would arrive, at its present rate, within so many times the iterations it has had."""
@@ -146,9 +148,13 @@ class Automatic(Iterative):
         if int(np.diff(islands.row_start).max()) > most or not contact.any():
             return None
         budget = min(DENSE_BUDGET, self.max_iterations)
-        found, solved = solve_islands(problem, islands, warm, self.tolerance, budget, most)
-        solution = solution_of(problem, found, started) if solved.all() else None
-        return solution if solution is not None and solution.residual <= self.tolerance else None
+        # impulses of the step before may lead astray
+        for start in (warm,) if warm is None else (warm, None):
+            found, solved = solve_islands(problem, islands, start, self.tolerance, budget, most)
+            solution = solution_of(problem, found, started) if solved.all() else None
+            if solution is not None and solution.residual <= self.tolerance:
+                return solution
+        return None
 
     @cached_property
     def _sweeps(self) -> ProxGaussSeidel:
@@ -290,7 +296,8 @@ def plan(found: Structure) -> tuple[Stage, ...]:
     chains = 2 * found.joint_rows > found.rows and found.delassus_blocks <= MOST_CHAIN_BLOCKS
     most_rows = MOST_CHAIN_ROWS if chains else MOST_NEWTON_ROWS
     # W that is given is there already, however full it is
-    dense = found.rigid and found.delassus_blocks > MOST_DELASSUS_BLOCKS
+    full = found.rigid and found.delassus_blocks > MOST_DELASSUS_BLOCKS
+    dense = full and found.rows > MOST_FULL_NEWTON_ROWS
     if not found.isotropic or dense or found.rows > most_rows:
         return BEGINNINGS[:1]
     trial = TRIALS[0] if found.redundant >= HYPERSTATIC else TRIALS[1]

@@ -136,7 +136,9 @@ def _local_factors(row_start, laws, diagonal, plain, relaxation, row_out, fricti
             for i in range(first, last):
                 row_out[i] = relaxation / diagonal[i] if diagonal[i] > 0.0 else 0.0
             if not plain:
-                row_out[first + 1] = row_out[first + 2] = min(row_out[first + 1], row_out[first + 2])
+                # the smaller of those that move: a tree that moves in a plane has a tangent that nothing moves
+                w = max(diagonal[first + 1], diagonal[first + 2])
+                row_out[first + 1] = row_out[first + 2] = relaxation / w if w > 0.0 else 0.0
             for k in range(last - first - 1):
                 friction_out[c, k, k] = row_out[first + 1 + k]
         else:
