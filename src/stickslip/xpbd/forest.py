@@ -73,11 +73,12 @@ def joined_rows(motions: Sequence[TreeMotion]) -> CoordinateTables:
         kind, table = motion.kind, motion.kind.rows
         numbers = table.numbers.copy()
         numbers[table.what == DRIVE, VALUE] += drives
-        moving = np.flatnonzero(np.diff(kind.tables.start) > 0)
+        moving = np.flatnonzero(np.diff(kind.tables.start) > 0).astype(np.int32)
+        block = moving[table.entry_block] + np.int32(trees)
         moved.append(
             table._replace(
                 numbers=numbers, start=table.start + terms, coordinate=table.coordinate + nq, dof=table.dof + nv,
-                entry_start=table.entry_start[1:] + entries, entry_block=(moving[table.entry_block] + trees).astype(np.int32),
+                entry_start=table.entry_start[1:] + entries, entry_block=block,
             )
         )  # fmt: skip
         terms, entries = terms + len(table.dof), entries + len(table.entry_block)
