@@ -10,7 +10,7 @@ import numpy as np
 import pytest
 
 from robot_records import crawler
-from stickslip import InputError, Scene, Simulation, Stepping
+from stickslip import Scene, Simulation, Stepping
 from stickslip.solvers.registry import SOLVERS
 
 DT = 0.004
@@ -20,7 +20,7 @@ PRESSED = 12
 SLOW = {"prox-gs", "prox-jacobi", "dense", "pgs", "nsgs", "admm", "apgd", "lcp"}
 """From a cold start these end at their limits of iterations, or stall, in the pressed step; how far off, is checked."""
 OWN_TREATMENT = {"xpbd", "penalty"}
-"""Not a solver of the same problem: rejects trees; springs instead of contacts."""
+"""Not a solver of the same problem: substeps of its own (test_xpbd_trees.py); springs instead of contacts."""
 
 
 def crawler_and_box():
@@ -87,9 +87,3 @@ def test_springs_instead_of_contacts_hold_it_too():
     assert sim.joint_error() < 1e-8
     report = sim.contacts(ground)
     assert -report.total_force[2] == pytest.approx((robot.mass + 2.0) * 9.81, rel=1e-2)
-
-
-def test_position_based_substeps_say_that_they_take_no_trees():
-    sim, _, _ = pressing("xpbd")
-    with pytest.raises(InputError, match="xpbd: the scene has bodies of kind 'crawler'"):
-        sim.step()

@@ -185,7 +185,7 @@ class Coordinates(Constraint):
 
 
 @kernel
-def _length(table, first, last, q):
+def length_of(table, first, last, q):
     """Sum of coordinates times factors over terms."""
     total = 0.0
     for e in range(first, last):
@@ -209,7 +209,7 @@ def _near(table, q, v, v_free, horizon, active_out):
         what, first, last = table.what[r], table.start[r, 0], table.start[r, 1]
         active_out[r] = True
         if what in (LOWER, UPPER):
-            y = _length(table, first, last, q)
+            y = length_of(table, first, last, q)
             gap = y - table.numbers[r, VALUE] if what == LOWER else table.numbers[r, VALUE] - y
             speed = max(abs(_rate(table, first, last, v)), abs(_rate(table, first, last, v_free)))
             span = table.span[r] if table.span[r] < np.inf else 1.0
@@ -229,10 +229,10 @@ def polynomial(c, x):
 def coupling_error(table, r, q):
     """y - p(x) of a coupling, and the slope of p."""
     own = table.numbers[r]
-    y = _length(table, table.start[r, 0], table.start[r, 1], q) - own[Y_ZERO]
+    y = length_of(table, table.start[r, 0], table.start[r, 1], q) - own[Y_ZERO]
     x, slope = 0.0, 0.0
     if table.start[r, 2] > table.start[r, 1]:
-        x = _length(table, table.start[r, 1], table.start[r, 2], q) - own[X_ZERO]
+        x = length_of(table, table.start[r, 1], table.start[r, 2], q) - own[X_ZERO]
         value, slope = polynomial(own, x)
     else:
         value = own[POLYNOMIAL]
@@ -300,7 +300,7 @@ def _rows(table, active, drives, blocks, q, v, step, data_out, reals_out):
             continue
         for e in range(first, last):
             _put(blocks, k, table.dof[e], sign * table.factor[e], data_out)
-        y = _length(table, first, last, q)
+        y = length_of(table, first, last, q)
         if ahead:
             y -= tau * _rate(table, first, last, v)
         if what == LOWER:
@@ -356,7 +356,7 @@ def _work(table, active, q_0, q, v_0, v, lam, out):
         else:
             own = table.numbers[r]
             for side in range(2):
-                y = _length(table, first, last, q_0 if side == 0 else q)
+                y = length_of(table, first, last, q_0 if side == 0 else q)
                 d = y - min(max(y, own[REST_LOW]), own[REST_HIGH])
                 out[side, k] = 0.5 * own[STIFFNESS] * d * d
             out[2, k] = -done - (out[1, k] - out[0, k])

@@ -15,6 +15,7 @@ from stickslip.constraints.joint.rows import quat_rotation_vector
 from stickslip.jit import kernel
 from stickslip.linalg.vec3 import (
     cross,
+    dot,
     load3,
     load_matrix,
     mat_t_vec,
@@ -25,13 +26,14 @@ from stickslip.linalg.vec3 import (
     quat_multiply,
     sub,
 )
+from stickslip.xpbd.trees import CANCELLED, Trees, answer_of_link, answer_to, hit_link, push_link, tree_of
 
 
 class Bodies(NamedTuple):
-    """nb rigid bodies within a step; all arrays but the first five change with every substep."""
+    """nb rigid bodies and links within a step; all arrays but the first five change with every substep."""
 
     mass: Array
-    """(nb,) [kg], zero where motion is given."""
+    """(nb,) [kg], zero where motion is given, and of links."""
     inertia: Array
     """(nb, 3, 3) [kg m^2] in the body's frame."""
     inverse_inertia: Array
@@ -39,7 +41,7 @@ class Bodies(NamedTuple):
     force: Array
     """(nb, 6) [N, N m] of the user and of gravity."""
     moves: Bools
-    """(nb,) whether it is dynamic or kinematic."""
+    """(nb,) whether it moves at all."""
     q: Array
     """(nb, 7)"""
     q_start: Array
@@ -52,6 +54,8 @@ class Bodies(NamedTuple):
     """(nb, 9) I^-1 in the world."""
     turned: Array
     """(nb, 3) [rad] sum of all turns of the step."""
+    trees: Trees
+    """What moves links; q, q_start, v and v_start of these follow it."""
 
 
 @kernel
@@ -59,7 +63,7 @@ def predict_bodies(bodies, s):
     """Move all bodies for s [s] under forces and, as in [muller2020], the explicit gyroscopic term."""
     q, v = bodies.q, bodies.v
     for i in range(q.shape[0]):
-        if not bodies.moves[i]:
+        if not bodies.moves[i] or bodies.trees.link[i] >= 0:
             continue
         for k in range(7):
             bodies.q_start[i, k] = q[i, k]
@@ -109,6 +113,9 @@ def load_mobility(bodies, i):
 @kernel
 def push_body(bodies, i, p, moment):
     """Push body i by p and turn it by the moment about its centre, in place."""
+    if bodies.trees.link[i] >= 0:
+        push_link(bodies, i, p, moment)
+        return
     m = bodies.mass[i]
     if m == 0.0:
         return
@@ -118,6 +125,47 @@ def push_body(bodies, i, p, moment):
     r = quat_integrate((q[i, 3], q[i, 4], q[i, 5], q[i, 6]), mat_vec(load_mobility(bodies, i), moment), 1.0)
     for k in range(4):
         q[i, 3 + k] = r[k]
+
+
+@kernel
+def hit_body(bodies, i, p, moment):
+    """Change the velocity of body i by an impulse p and a moment about its centre, in place."""
+    if bodies.trees.link[i] >= 0:
+        hit_link(bodies, i, p, moment)
+        return
+    m = bodies.mass[i]
+    if m == 0.0:
+        return
+    gained = mat_vec(load_mobility(bodies, i), moment)
+    for k in range(3):
+        bodies.v[i, k] += p[k] / m
+        bodies.v[i, 3 + k] += gained[k]
+
+
+@kernel
+def mobility_along(bodies, i, d, turn):
+    """How far body i moves along the unit vector d under a unit push in it, whose moment is ``turn``."""
+    if bodies.trees.link[i] >= 0:
+        way, turned = answer_to(bodies, i, d, turn)
+        return dot(way, d) + dot(turned, turn)
+    m = bodies.mass[i]
+    return 1.0 / m + dot(turn, mat_vec(load_mobility(bodies, i), turn)) if m > 0.0 else 0.0
+
+
+@kernel
+def mobility_of_pair(bodies, a, b, d, turn_a, turn_b):
+    """How far bodies a and b part along the unit vector d under unit pushes that part them."""
+    t = tree_of(bodies, a)
+    if t < 0 or t != tree_of(bodies, b):
+        return mobility_along(bodies, a, d, turn_a) + mobility_along(bodies, b, d, turn_b)
+    # two links of a tree: what pushes one moves the other, too
+    way, turn = answer_to(bodies, a, d, turn_a)
+    own_a = dot(way, d) + dot(turn, turn_a)
+    way, turn = answer_to(bodies, b, d, turn_b)
+    own_b = dot(way, d) + dot(turn, turn_b)
+    way, turn = answer_of_link(bodies, a)
+    K = own_a + own_b - 2.0 * (dot(way, d) + dot(turn, turn_a))
+    return 0.0 if CANCELLED * (own_a + own_b) >= K else K
 
 
 @kernel

@@ -23,10 +23,10 @@ from stickslip.collision.contacts import Contacts
 from stickslip.constraints.contact.motion import core_radii
 from stickslip.geometry.rotation import matrix
 from stickslip.jit import kernel
-from stickslip.linalg.vec3 import add, axpy, cross, dot, load3, mat_vec, scale, sub
+from stickslip.linalg.vec3 import add, axpy, cross, dot, load3, scale, sub
 from stickslip.model.model import Model
 from stickslip.model.stepping import Stepping
-from stickslip.xpbd.bodies import carried_point, load_mobility, push_body, way_of_body
+from stickslip.xpbd.bodies import carried_point, hit_body, mobility_of_pair, push_body, way_of_body
 
 
 class ContactPoints(NamedTuple):
@@ -100,7 +100,7 @@ def push_contacts(bodies, points, share, s, backwards, impulse_out):
         if gap >= 0.0:
             continue
         turn_a, turn_b = cross(arm_a, n), cross(arm_b, n)
-        K = _mobility_along(bodies, a, turn_a) + _mobility_along(bodies, b, turn_b)
+        K = mobility_of_pair(bodies, a, b, n, turn_a, turn_b)
         right = -gap
         if give > 0.0:
             K += give / (s * (s + tau))
@@ -121,13 +121,6 @@ def push_contacts(bodies, points, share, s, backwards, impulse_out):
             x, y = _rub(bodies, a, b, arm_a, arm_b, n, t1, mu * p)
             impulse_out[c, 1] += x / s
             impulse_out[c, 2] += y / s
-
-
-@kernel
-def _mobility_along(bodies, i, turn):
-    """How far body i moves along a unit direction under a unit push in it, whose moment is ``turn``."""
-    m = bodies.mass[i]
-    return 1.0 / m + dot(turn, mat_vec(load_mobility(bodies, i), turn)) if m > 0.0 else 0.0
 
 
 @kernel
@@ -157,7 +150,9 @@ def _rub(bodies, a, b, arm_a, arm_b, n, t1, most):
     x, y = x / slid, y / slid
     d = axpy(x, t1, scale(y, t2))
     turn_a, turn_b = cross(arm_a, d), cross(arm_b, d)
-    K = _mobility_along(bodies, a, turn_a) + _mobility_along(bodies, b, turn_b)
+    K = mobility_of_pair(bodies, a, b, d, turn_a, turn_b)
+    if K <= 0.0:  # two links that their tree does not let slide
+        return 0.0, 0.0
     p = min(slid / K, most)
     push_body(bodies, a, scale(p, d), scale(p, turn_a))
     push_body(bodies, b, scale(-p, d), scale(-p, turn_b))
@@ -182,15 +177,10 @@ def bounce(bodies, points, least, impulse_out):
             came += n[k] * (v_start[b, k] - v_start[a, k])
             came += turn_b[k] * v_start[b, 3 + k] - turn_a[k] * v_start[a, 3 + k]
             goes += n[k] * (v[b, k] - v[a, k]) + turn_b[k] * v[b, 3 + k] - turn_a[k] * v[a, 3 + k]
-        K = _mobility_along(bodies, a, turn_a) + _mobility_along(bodies, b, turn_b)
+        K = mobility_of_pair(bodies, a, b, n, turn_a, turn_b)
         if -came <= least or goes >= -e * came or K <= 0.0:
             continue
         p = (-e * came - goes) / K
-        for side in range(2):
-            i, sign, turn = (a, -p, turn_a) if side == 0 else (b, p, turn_b)
-            if bodies.mass[i] > 0.0:
-                gained = mat_vec(load_mobility(bodies, i), turn)
-                for k in range(3):
-                    v[i, k] += sign * n[k] / bodies.mass[i]
-                    v[i, 3 + k] += sign * gained[k]
+        hit_body(bodies, a, scale(-p, n), scale(-p, turn_a))
+        hit_body(bodies, b, scale(p, n), scale(p, turn_b))
         impulse_out[c, 0] += p

@@ -8,7 +8,7 @@ p = s^2 force and c+ = c + K p, K = J M^-1 J^T ([macklin2016]):
 C = 0 of rigid rows. Differs from the paper: the rows of a joint are solved together, by a matrix of at most 6 x 6,
 which converges faster than one row at a time; and dampers d, also those of drives, which aim at a speed w, are a pass
 of their own over velocities, (K + 1 / (s d)) p = w - J v (see xpbd/rods.py for why). Sections of rods are
-there, too.
+there, too, but for those at links of trees.
 """
 
 from __future__ import annotations
@@ -26,6 +26,8 @@ from stickslip.linalg.vec3 import mat_vec
 from stickslip.model.joint_tables import JointTables
 from stickslip.scene.joint import JOINT_KINDS
 from stickslip.xpbd.bodies import load_mobility, push_body
+from stickslip.xpbd.rods import at_links
+from stickslip.xpbd.trees import CANCELLED, answer_of_link, answer_to, hit_link, tree_of
 
 
 class JointRoom(NamedTuple):
@@ -43,10 +45,10 @@ class JointRoom(NamedTuple):
     """(6,)"""
 
 
-def other_blocks(tables: JointTables, broken: Bools) -> Ints:
-    """Blocks of all joints that hold and are no sections of rods; broken (nj,)."""
+def other_blocks(tables: JointTables, broken: Bools, link: Ints) -> Ints:
+    """Blocks of all joints that hold and are no sections of rods between bodies; broken (nj,), link (nb,)."""
     owner = tables.block_joint
-    other = (tables.kind[owner] != JOINT_KINDS.index("rod")) & ~broken[owner]
+    other = ((tables.kind[owner] != JOINT_KINDS.index("rod")) | at_links(tables, link)[owner]) & ~broken[owner]
     return np.flatnonzero(other).astype(np.int32)
 
 
@@ -136,7 +138,10 @@ def damp_joints(bodies, tables, blocks, coordinate, angle, target, passed, s, ro
             impulse_out[r] += p
             for side in range(2):
                 i = tables.body_a[m] if side == 0 else tables.body_b[m]
-                if i >= 0 and bodies.mass[i] > 0.0:
+                if i >= 0 and bodies.trees.link[i] >= 0:
+                    J = room.J[k, side]
+                    hit_link(bodies, i, (p * J[0], p * J[1], p * J[2]), (p * J[3], p * J[4], p * J[5]))
+                elif i >= 0 and bodies.mass[i] > 0.0:
                     for t in range(6):
                         v[i, t] += p * room.response[k, side, t]
 
@@ -154,6 +159,13 @@ def _respond(bodies, tables, m, first, rows, room):
                 J[k, 1, t] *= sign
     for side in range(2):
         i = a if side == 0 else b
+        tree = tree_of(bodies, i)
+        if tree >= 0:
+            if tree != tree_of(bodies, b if side == 0 else a):
+                _answers_of_tree(bodies, (i, -1) if side == 0 else (-1, i), rows, room)
+            elif side == 0:
+                _answers_of_tree(bodies, (a, b), rows, room)
+            continue
         if i < 0 or bodies.mass[i] == 0.0:
             for k in range(rows):
                 for t in range(6):
@@ -175,11 +187,51 @@ def _respond(bodies, tables, m, first, rows, room):
 
 
 @kernel
+def _answers_of_tree(bodies, sides, rows, room):
+    """M^-1 J^T of the sides of a block that are links of one tree: what pushes one of them moves the other, too.
+
+    Rows along which the tree cannot part the two, such as those across a planar loop, become zero: what is left of them
+    is rounding.
+    """
+    J, response = room.J, room.response
+    for k in range(rows):
+        for side in range(2):
+            if sides[side] >= 0:
+                for c in range(6):
+                    response[k, side, c] = 0.0
+        largest = 0.0
+        for side in range(2):
+            if sides[side] < 0:
+                continue
+            own = J[k, side]
+            _, _ = answer_to(bodies, sides[side], (own[0], own[1], own[2]), (own[3], own[4], own[5]))
+            for to in range(2):
+                if sides[to] >= 0:
+                    way, turn = answer_of_link(bodies, sides[to])
+                    for c in range(3):
+                        response[k, to, c] += way[c]
+                        response[k, to, 3 + c] += turn[c]
+                    if to == side:
+                        for c in range(3):
+                            largest += own[c] * way[c] + own[3 + c] * turn[c]
+        total = 0.0
+        for side in range(2):
+            if sides[side] >= 0:
+                for c in range(6):
+                    total += J[k, side, c] * response[k, side, c]
+        if total <= CANCELLED * largest and sides[0] >= 0 and sides[1] >= 0:
+            for side in range(2):
+                for c in range(6):
+                    J[k, side, c] = 0.0
+                    response[k, side, c] = 0.0
+
+
+@kernel
 def _push(bodies, tables, m, rows, room):
     """Push both bodies of a joint by the block's p."""
     for side in range(2):
         i = tables.body_a[m] if side == 0 else tables.body_b[m]
-        if i < 0 or bodies.mass[i] == 0.0:
+        if i < 0 or (bodies.mass[i] == 0.0 and bodies.trees.link[i] < 0):
             continue
         x, y, z, a, b, c = 0.0, 0.0, 0.0, 0.0, 0.0, 0.0
         for k in range(rows):

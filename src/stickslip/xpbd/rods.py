@@ -55,10 +55,18 @@ class Sections(NamedTuple):
     """(ns, 6, 12) rows where the last pass over positions has found them: linear and angular of a, then of b."""
 
 
-def sections_of(tables: JointTables, broken: Bools) -> Sections:
-    """The sections of all rods that are not broken (nj,)."""
+def at_links(tables: JointTables, link: Ints) -> Bools:
+    """(nj,) which joints are at links of trees, which are rare for rods and left to xpbd/joints.py; link (nb,)."""
+    sides = np.stack([tables.body_a, tables.body_b])
+    found = (sides >= 0) & (np.append(link, -1)[sides] >= 0)
+    return np.asarray(found.any(axis=0))
+
+
+def sections_of(tables: JointTables, broken: Bools, link: Ints) -> Sections:
+    """The sections between bodies of all rods that are not broken (nj,); link (nb,)."""
     owner = tables.block_joint
-    rod = np.flatnonzero((tables.kind[owner] == JOINT_KINDS.index("rod")) & ~broken[owner])
+    rod = (tables.kind[owner] == JOINT_KINDS.index("rod")) & ~broken[owner]
+    rod = np.flatnonzero(rod & ~at_links(tables, link)[owner])
     joint, first = owner[rod], tables.block_start[rod]
     rows = first[:, None] + np.arange(6)
     place = [tables.anchor_a[joint], tables.frame_a[joint], tables.anchor_b[joint], tables.frame_b[joint]]

@@ -1,6 +1,6 @@
 """Contacts and welds of nodes under position-based dynamics; see xpbd/contacts.py.
 
-The side of a contact is a point of a rigid body, or one between up to three nodes with their weights.
+The side of a contact is a point of a rigid body or link, or one between up to three nodes with their weights.
 """
 
 from __future__ import annotations
@@ -17,8 +17,9 @@ from stickslip.linalg.small_solve import solve_small
 from stickslip.linalg.vec3 import add, axpy, cross, dot, load3, mat_vec, scale, sub
 from stickslip.model.model import Model
 from stickslip.model.stepping import Stepping
-from stickslip.xpbd.bodies import carried_point, load_mobility, push_body, way_of_body
+from stickslip.xpbd.bodies import carried_point, load_mobility, mobility_along, push_body, way_of_body
 from stickslip.xpbd.contacts import lifts, points_in_frames
+from stickslip.xpbd.trees import answer_to
 
 
 class SoftPoints(NamedTuple):
@@ -138,10 +139,7 @@ def _mobility(bodies, nodes, points, c, side, arm, d):
     """How far a side of contact c moves along the unit vector d under a unit push along it."""
     i = points.body[c, side]
     if i >= 0:
-        if bodies.mass[i] == 0.0:
-            return 0.0
-        turn = cross(arm, d)
-        return 1.0 / bodies.mass[i] + dot(turn, mat_vec(load_mobility(bodies, i), turn))
+        return mobility_along(bodies, i, d, cross(arm, d))
     total = 0.0
     for k in range(3):
         j, w = points.node[c, side, k], points.weight[c, side, k]
@@ -172,14 +170,19 @@ def push_welds(bodies, nodes, weld_node, weld_body, weld_point, s, K, p, impulse
         at, arm = carried_point(bodies, i, load3(weld_point, c))
         for k in range(3):
             p[k] = at[k] - nodes.x[j, k]
-        mass = bodies.mass[i]
+        mass, link = bodies.mass[i], bodies.trees.link[i] >= 0
         own = nodes.mobility[j] + (1.0 / mass if mass > 0.0 else 0.0)
         W = load_mobility(bodies, i)
         for k in range(3):
             e = (1.0 if k == 0 else 0.0, 1.0 if k == 1 else 0.0, 1.0 if k == 2 else 0.0)
-            column = cross(mat_vec(W, cross(arm, e)), arm)
+            column = (0.0, 0.0, 0.0)
+            if link:
+                way, turned = answer_to(bodies, i, e, cross(arm, e))
+                column = add(way, cross(turned, arm))
+            elif mass > 0.0:
+                column = cross(mat_vec(W, cross(arm, e)), arm)
             for t in range(3):
-                K[3 * t + k] = (column[t] if mass > 0.0 else 0.0) + (own if t == k else 0.0)
+                K[3 * t + k] = column[t] + (own if t == k else 0.0)
         solve_small(3, K, p)
         push = (p[0], p[1], p[2])
         for k in range(3):

@@ -1,8 +1,8 @@
 """The loop over substeps: predict, one Gauss-Seidel pass, velocities ([macklin2019small]).
 
-Passes go through joints, elements and contacts in this order, so that contacts hold at the end of each. Every other
-pass over contacts goes backwards: always in the same order, a box at rest on four corners creeps. Joints are always in
-the same order: else they leave other errors each time, and what they hold shakes.
+Passes go through coordinates of trees, joints, elements and contacts in this order, so that contacts hold at the end of
+each. Every other pass over contacts goes backwards: always in the same order, a box at rest on four corners creeps.
+Joints are always in the same order: else they leave other errors each time, and what they hold shakes.
 """
 
 from __future__ import annotations
@@ -16,10 +16,12 @@ from stickslip.jit import kernel
 from stickslip.model.soft_tables import ElementTables
 from stickslip.xpbd.bodies import predict_bodies, velocities_of_bodies
 from stickslip.xpbd.contacts import bounce, push_contacts
+from stickslip.xpbd.coordinates import push_coordinates
 from stickslip.xpbd.elements import ElementRoom, Nodes, damp_elements, predict_nodes, push_elements, velocities_of_nodes
 from stickslip.xpbd.joints import damp_joints, push_joints
 from stickslip.xpbd.rods import damp_sections, push_sections
 from stickslip.xpbd.soft_contacts import SoftPoints, push_soft_contacts, push_welds
+from stickslip.xpbd.trees import predict_trees, velocities_of_trees
 
 
 class Parts(NamedTuple):
@@ -53,16 +55,18 @@ class SoftSystem(NamedTuple):
 
 @kernel
 def small_steps(
-    bodies, tables, blocks, sections, coordinate, angle, target, points, least, parts, room, soft, joint_impulse_out,
-    contact_impulse_out,
+    bodies, rows, tables, blocks, sections, coordinate, angle, target, points, least, parts, room, soft,
+    joint_impulse_out, contact_impulse_out,
 ):  # fmt: skip
     """Small steps, with soft bodies where ``soft`` is not None; bodies and nodes move, impulses are added up."""
     s, response, pushed = parts.s, np.empty((6, 12)), np.zeros_like(joint_impulse_out)
     for k in range(parts.first, parts.last):
         passed, share, backwards = parts.before + (k + 1) * s, (k + 1) / parts.total, k % 2 == 1
         predict_bodies(bodies, s)
+        predict_trees(bodies, s)
         if soft is not None:
             predict_nodes(soft.nodes, s)
+        push_coordinates(bodies, rows, share, s)
         push_joints(
             bodies, tables, blocks, coordinate, angle, target, passed, s, room, pushed,
             joint_impulse_out,
@@ -78,6 +82,7 @@ def small_steps(
         if soft is not None:
             push_soft_contacts(bodies, soft.nodes, soft.points, share, s, backwards, soft.contact_impulse)
         velocities_of_bodies(bodies, s)
+        velocities_of_trees(bodies, s)
         if soft is not None:
             velocities_of_nodes(soft.nodes, s)
             damp_elements(soft.nodes, soft.elements, soft.pressure, s, soft.room)

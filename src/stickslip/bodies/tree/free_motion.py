@@ -228,31 +228,16 @@ def momentum_between(tree, q_at, v_at, push, diagonal, v, h, gain, work, v_out):
 
 
 @kernel
-def begin_step(tree, drive, frames, state, given, scheme, works, room, frames_out, out):
-    """Where trees are at the start of a step, and the momentum of its motion without constraints.
+def free_velocity(tree, drive, state, given, scheme, works, room, v_out):
+    """The velocity (nv,) of a step without constraints; rows of A and their factors are in the second of ``works``.
 
-    frames (k,): links that are frames; state: q, v; given: force (nv,), link_force (nl, 6), control (nu, 2); scheme: h,
-    whether forces are at the end, ``contacts_at``, ``gain``; works: two of TreeWork, for the start and for where forces
-    act; room: q (nq,), twists (nl, 6), push, diagonal (nv,), root (np,), two of v (nv,), and whether A has the turning
-    of forces (1,).
+    After ``place_links`` and ``move_links`` of the first; the rest as for :func:`begin_step`.
     """
     q, v = state
     force, link_force, control = given
-    h, at_end, contacts_at, _ = scheme
+    h, at_end, _, _ = scheme
     start, other = works
-    _, twist, push, diagonal, root, v_at, _, stiff = room
-    q_found, pose_out, velocity_out, twist_out = frames_out
-    v_out = out[0]
-    place_links(tree, q, start)
-    move_links(tree, v, start)
-    if contacts_at > 0.0:
-        advance_tree(tree, q, v, contacts_at * h, q_found)
-        place_links(tree, q_found, other)
-        _frames(tree, frames, other, v, pose_out, velocity_out, twist_out)
-    else:
-        for c in range(q.shape[0]):
-            q_found[c] = q[c]
-        _frames(tree, frames, start, v, pose_out, velocity_out, twist_out)
+    _, twist, push, diagonal, _, v_at, _, stiff = room
     implicit_forces(tree, drive, q, force, control, h, 1.0 if at_end else 0.5, push, diagonal)
     if not at_end:
         add_link_forces(tree, start, link_force, push)
@@ -280,6 +265,35 @@ def begin_step(tree, drive, frames, state, given, scheme, works, room, frames_ou
                 v_at[k] = v[k]
         else:
             last = change
+    return good
+
+
+@kernel
+def begin_step(tree, drive, frames, state, given, scheme, works, room, frames_out, out):
+    """Where trees are at the start of a step, and the momentum of its motion without constraints.
+
+    frames (k,): links that are frames; state: q, v; given: force (nv,), link_force (nl, 6), control (nu, 2); scheme: h,
+    whether forces are at the end, ``contacts_at``, ``gain``; works: two of TreeWork, for the start and for where forces
+    act; room: q (nq,), twists (nl, 6), push, diagonal (nv,), root (np,), two of v (nv,), and whether A has the turning
+    of forces (1,).
+    """
+    q, v = state
+    h, _, contacts_at, _ = scheme
+    start, other = works
+    root = room[4]
+    q_found, pose_out, velocity_out, twist_out = frames_out
+    v_out = out[0]
+    place_links(tree, q, start)
+    move_links(tree, v, start)
+    if contacts_at > 0.0:
+        advance_tree(tree, q, v, contacts_at * h, q_found)
+        place_links(tree, q_found, other)
+        _frames(tree, frames, other, v, pose_out, velocity_out, twist_out)
+    else:
+        for c in range(q.shape[0]):
+            q_found[c] = q[c]
+        _frames(tree, frames, start, v, pose_out, velocity_out, twist_out)
+    good = free_velocity(tree, drive, state, given, scheme, works, room, v_out)
     finish(tree, other, root, out)
     return good
 

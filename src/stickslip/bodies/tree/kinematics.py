@@ -71,8 +71,14 @@ def place_links(tree, q, work):
 
     Writes pose, turn, centre and motion.
     """
+    place_some_links(tree, q, 0, tree.links.shape[0], work)
+
+
+@kernel
+def place_some_links(tree, q, first, end, work):
+    """The same of the links from ``first`` to ``end``: those of one tree, or of several."""
     links, joints, motion = tree.links, tree.joints, work.motion
-    for i in range(links.shape[0]):
+    for i in range(first, end):
         parent = tree.link_index[i, PARENT]
         x = (links[i, POSITION], links[i, POSITION + 1], links[i, POSITION + 2])
         r = (links[i, ROTATION], links[i, ROTATION + 1], links[i, ROTATION + 2], links[i, ROTATION + 3])

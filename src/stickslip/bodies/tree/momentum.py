@@ -119,13 +119,19 @@ def factorise(tree, matrix, factor_out):
 @kernel
 def solve_factors(tree, factor, x):
     """A^-1 x, in place."""
-    path, count = tree.path, tree.dof_index.shape[0]
-    for k in range(count - 1, -1, -1):  # L^T
+    solve_some_factors(tree, factor, 0, tree.dof_index.shape[0], x)
+
+
+@kernel
+def solve_some_factors(tree, factor, first, end, x):
+    """The same of the degrees of freedom from ``first`` to ``end``: those of one tree, or of several."""
+    path = tree.path
+    for k in range(end - 1, first - 1, -1):  # L^T
         for e in range(tree.dof_index[k, ROW], tree.dof_index[k, ROW_END] - 1):
             x[path[e]] -= factor[e] * x[k]
-    for k in range(count):  # D, then L
+    for k in range(first, end):  # D, then L
         x[k] /= factor[tree.dof_index[k, ROW_END] - 1]
-    for k in range(count):
+    for k in range(first, end):
         for e in range(tree.dof_index[k, ROW], tree.dof_index[k, ROW_END] - 1):
             x[k] -= factor[e] * x[path[e]]
 
