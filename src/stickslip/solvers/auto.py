@@ -50,7 +50,7 @@ CHAIN_TRIAL = 20
 """Newton steps of the first trial where most rows are those of joints, before any sweeps."""
 FEW_COLUMNS, MOST_FULL_ROWS = 4, 400
 """Column blocks of an island up to which its W is full, and rows up to which that is solved as such."""
-DENSE_BUDGET = 150
+DENSE_BUDGET = 60
 """Sweeps and Newton steps on dense islands before others have their turn."""
 PATIENCE = 1.0
 """A method goes on while it would arrive, at its present rate, within so many times the iterations it has had."""
@@ -148,13 +148,9 @@ class Automatic(Iterative):
         if int(np.diff(islands.row_start).max()) > most or not contact.any():
             return None
         budget = min(DENSE_BUDGET, self.max_iterations)
-        # impulses of the step before may lead astray
-        for start in (warm,) if warm is None else (warm, None):
-            found, solved = solve_islands(problem, islands, start, self.tolerance, budget, most)
-            solution = solution_of(problem, found, started) if solved.all() else None
-            if solution is not None and solution.residual <= self.tolerance:
-                return solution
-        return None
+        found, solved = solve_islands(problem, islands, warm, self.tolerance, budget, most)
+        solution = solution_of(problem, found, started) if solved.all() else None
+        return solution if solution is not None and solution.residual <= self.tolerance else None
 
     @cached_property
     def _sweeps(self) -> ProxGaussSeidel:

@@ -5,9 +5,7 @@ the impulses. Each island has its own W, its own measure and its own end. The st
 
     1. start from the given impulses, unless zero fits much better, by two sweeps
     2. Newton steps while each reduces the natural map, shortened where a whole one does not
-    3. where none does, after sweeps: Newton steps that are taken whole and whatever comes of them, with a proximal term
-       that grows and falls with the natural map (as the chase of proximal_point.py); the best impulses are kept
-    4. then more sweeps, twice as many as the time before, and again 2
+    3. where none does: more sweeps, twice as many as the time before, and again 2
 
 It is what robots and small stacks need: a humanoid with ten contacts has some thirty rows, and one factorisation of
 them costs as much as a dozen sweeps. Islands with more rows go to ``prox-gs``, whose factorisations are sparse.
@@ -29,7 +27,7 @@ from stickslip.jit import inner_kernel, kernel, plain_kernel
 from stickslip.linalg.islands import Islands
 from stickslip.solvers.budget import Clock
 from stickslip.solvers.dense.island import distance, gathered, island_room, sweep, velocities
-from stickslip.solvers.dense.newton import PROXIMAL, factorise, feasible, step_rows, substitute
+from stickslip.solvers.dense.newton import factorise, feasible, step_rows, substitute
 from stickslip.solvers.iterative import MOST_WORSENING, Iterative
 from stickslip.solvers.protocol import ALL_FRICTION_SETS, Relinearise, Solution, Takes
 from stickslip.solvers.prox.gauss_seidel import ProxGaussSeidel, apart
@@ -49,15 +47,6 @@ FINER = 0.01
 goal: that costs little here, and what is left of errors would pile up from step to step."""
 ENOUGH = 0.9
 """Ratio of natural maps that counts as progress of a Newton step."""
-
-
-MOST_CHASED = 40
-"""Newton steps in a row that are taken whatever comes of them."""
-SCALES = (0.1, 1.0)
-"""Of r in these steps, one turn each: small ones hold contacts closed for longer."""
-CHASE_PROXIMAL = 1e-5
-"""Multiple of diag W on rows that hold, at the first of them: it falls tenfold where the natural map halves, and rises
-tenfold where that grows."""
 
 
 class Found(NamedTuple):
@@ -222,7 +211,7 @@ def solve_one(island, has_warm, goal, budget, ints, M, vectors):
         else:
             _zeroed(lam)
     velocities(island, lam, w)
-    start, made, newton, turn = value, 0, 0, 0
+    start, made, newton = value, 0, 0
     # From nothing Newton steps come first: all that would close is held, and who cannot hold slides. Sweeps let what
     # comes first in their order carry all, and where friction has several solutions they end in an odd one.
     sweeps = 0 if cold else FIRST_SWEEPS
@@ -236,7 +225,7 @@ def solve_one(island, has_warm, goal, budget, ints, M, vectors):
             if value <= FINER * goal:
                 return start, value, made, newton
         for _ in range(min(MOST_NEWTON, budget - made)):
-            count = step_rows(island, lam, w, PROXIMAL, 1.0, M, rhs, active, step)
+            count = step_rows(island, lam, w, M, rhs, active, step)
             if not factorise(M, count, order):
                 break
             made += 1
@@ -263,52 +252,8 @@ def solve_one(island, has_warm, goal, budget, ints, M, vectors):
                 return start, value, made, newton
         if value <= goal:
             break
-        if sweeps:
-            value, chased = _chase(island, value, goal, budget - made, SCALES[turn % 2], ints, M, vectors)
-            made, newton, turn = made + chased, newton + chased, turn + 1
-            if value <= goal:
-                break
         sweeps = min(max(2 * sweeps, FIRST_SWEEPS), MOST_SWEEPS)
     return start, value, made, newton
-
-
-@inner_kernel
-def _chase(island, value, goal, budget, scale, ints, M, vectors):
-    """Newton steps that are taken whole and whatever comes of them, each about the impulses before it as the centre.
-
-    The best impulses and their w are in vectors[0] and vectors[1]. Returns their natural map and the steps made.
-    """
-    lam, w, trial, w_trial, step, rhs = vectors[0], vectors[1], vectors[2], vectors[3], vectors[4], vectors[5]
-    active, order = ints[0], ints[1]
-    m = lam.shape[0]
-    for i in range(m):
-        trial[i], w_trial[i] = lam[i], w[i]
-    last, proximal, made = value, CHASE_PROXIMAL, 0
-    while made < min(MOST_CHASED, budget) and value > FINER * goal:
-        count = step_rows(island, trial, w_trial, proximal, scale, M, rhs, active, step)
-        if not factorise(M, count, order):
-            break
-        made += 1
-        substitute(M, count, order, rhs)
-        for a in range(count):
-            step[active[a]] = rhs[a]
-        for i in range(m):
-            trial[i] += step[i]
-        feasible(island, trial)
-        velocities(island, trial, w_trial)
-        reached = distance(island, trial, w_trial)
-        if not reached < np.inf:
-            break
-        if reached < value:
-            value = reached
-            for i in range(m):
-                lam[i], w[i] = trial[i], w_trial[i]
-        if reached <= 0.5 * last:
-            proximal = max(0.1 * proximal, PROXIMAL)
-        elif reached > last:
-            proximal = min(10.0 * proximal, 1.0)
-        last = reached
-    return value, made
 
 
 @inner_kernel

@@ -34,11 +34,10 @@ PROXIMAL = 1e-9
 
 
 @inner_kernel
-def step_rows(island, lam, w, proximal, scale, M_out, rhs_out, active_out, dlam_out):
+def step_rows(island, lam, w, M_out, rhs_out, active_out, dlam_out):
     """Rows of the linear system for the step, M (a, a) d lam = rhs over the ``active`` rows; returns their number.
 
-    proximal: multiple of diag W on rows that hold; scale: of r, by which it is told who holds. dlam_out (m,) has the
-    steps of rows whose impulse is known, and zeros; rhs_out (m,) is measured with these taken.
+    dlam_out (m,) has the steps of rows whose impulse is known, and zeros; rhs_out (m,) is measured with these taken.
     """
     laws, W, m = island.laws, island.W, lam.shape[0]
     for k in range(m):
@@ -48,13 +47,13 @@ def step_rows(island, lam, w, proximal, scale, M_out, rhs_out, active_out, dlam_
         i, dim = island.start[c], island.start[c + 1] - island.start[c]
         if laws.law[c] != CONTACT:
             for k in range(i, i + dim):
-                z = lam[k] - scale * w[k] / W[k, k] if W[k, k] > 0.0 else lam[k]
+                z = lam[k] - w[k] / W[k, k] if W[k, k] > 0.0 else lam[k]
                 known = (laws.law[c] == LIMIT and z <= 0.0) or (laws.law[c] == BOUNDED and abs(z) >= laws.bound[k])
                 if known or not W[k, k] > 0.0:
                     dlam_out[k] = project_row(laws.law[c], z, laws.bound[k]) - lam[k]
                 else:
                     active_out[k] = 1
-        elif not W[i, i] > 0.0 or lam[i] - scale * w[i] / W[i, i] <= 0.0:
+        elif not W[i, i] > 0.0 or lam[i] - w[i] / W[i, i] <= 0.0:
             for k in range(i, i + dim):
                 dlam_out[k] = -lam[k]
         else:
@@ -72,7 +71,7 @@ def step_rows(island, lam, w, proximal, scale, M_out, rhs_out, active_out, dlam_
         rhs_out[a] = -w[k]
         for b in range(count):
             M_out[a, b] = W[k, active_out[b]]
-        M_out[a, a] += proximal * W[k, k]
+        M_out[a, a] += PROXIMAL * W[k, k]
     for k in range(m):
         if dlam_out[k] != 0.0:
             for a in range(count):
@@ -84,12 +83,12 @@ def step_rows(island, lam, w, proximal, scale, M_out, rhs_out, active_out, dlam_
         while at < count and active_out[at] < end:
             at += 1
         if laws.law[c] == CONTACT and at > first:
-            _slide(island, c, i, first, at, count, scale, lam, w, M_out, rhs_out)
+            _slide(island, c, i, first, at, count, lam, w, M_out, rhs_out)
     return count
 
 
 @inner_kernel
-def _slide(island, c, i, first, last, count, scale, lam, w, M, rhs):
+def _slide(island, c, i, first, last, count, lam, w, M, rhs):
     """Write the friction rows of a contact that slides, ``first`` to ``last`` of the system, over those that hold it.
 
     Row j of friction, times the weight of the contact, which makes it a velocity:
@@ -98,8 +97,8 @@ def _slide(island, c, i, first, last, count, scale, lam, w, M, rhs):
     W, laws = island.W, island.laws
     rows = last - first - 1
     radius, weight = island.radius[c], island.weight[c]
-    n = max(lam[i], lam[i] - scale * w[i] / W[i, i])
-    r = scale / max(W[i + 1, i + 1], W[i + 2, i + 2])
+    n = max(lam[i], lam[i] - w[i] / W[i, i])
+    r = 1.0 / max(W[i + 1, i + 1], W[i + 2, i + 2])
     # torsion as a force at a radius: an impulse, a velocity and a coefficient like the others
     x0, x1, x2 = lam[i + 1], lam[i + 2], lam[i + 3] / radius if rows > 2 else 0.0
     z0, z1, z2 = x0 - r * w[i + 1], x1 - r * w[i + 2], x2 - r * radius * w[i + 3] if rows > 2 else 0.0
