@@ -21,7 +21,7 @@ def bench(monkeypatch: pytest.MonkeyPatch):
 
 
 def run(bench, monkeypatch: pytest.MonkeyPatch, *arguments: object) -> None:
-    few = ("--scenes", "box", "--warmup", 2, "--steps", 2, "--rounds", 1)
+    few = ("--scenes", "box", "--driver", "python", "--warmup", 2, "--steps", 2, "--rounds", 1)
     monkeypatch.setattr(sys, "argv", [str(each) for each in ("bench_small.py", *few, *arguments)])
     bench.main()
 
@@ -52,7 +52,7 @@ def test_a_ratio_that_got_worse_fails_the_check(bench, monkeypatch, capsys, tmp_
         else:
             run(bench, monkeypatch, "--against", kept, "--check")
         printed = capsys.readouterr().out
-        assert "| box |" in printed
+        assert "| box (python) |" in printed
         assert ("WORSE" in printed) == worse
 
 
