@@ -32,9 +32,12 @@ from typing import Any, TypeVar, cast
 os.environ.setdefault("GOMP_SPINCOUNT", "1000")
 
 import numba
+import numpy as np
 from numba import prange as prange  # noqa: PLC0414  (re-exported for kernels)
 from numba.core import cgutils, event, types
+from numba.core.targetconfig import ConfigStack
 from numba.extending import intrinsic, register_jitable
+from numba.np.arrayobj import populate_array
 
 F = TypeVar("F", bound=Callable[..., Any])
 
@@ -42,7 +45,7 @@ PACKAGE = Path(__file__).resolve().parent
 KEPT_DAYS = 60.0
 IMPORT = re.compile(r"^(?:from|import) +(stickslip[\w.]*)(?: +import +(\([^)]*\)|(?:[^\n\\]|\\\n)*))?", re.MULTILINE)
 """An import of stickslip that begins a line: the module, and the names that are taken from it."""
-INTRINSICS = ("call_fortran", "subtract_tile")
+INTRINSICS = ("call_fortran", "subtract_tile", "stack_array")
 """Functions of this file that are compiled into kernels of others."""
 KERNELS: list[Any] = []
 """Every kernel decorated so far, in order, and its version for other kernels; ``stickslip warmup`` reads it."""
@@ -211,16 +214,37 @@ def parallel_kernel(function: F) -> F:
     return _compiled(function, parallel=True)
 
 
-def threaded_kernel(function: F) -> F:
-    """Like :func:`kernel`, for calls by several threads at once: Python goes on meanwhile."""
-    return _compiled(function, nogil=True)
+def bare_kernel(function: F) -> F:
+    """Like :func:`kernel`, for functions that allocate nothing, as what they call: nobody counts references to arrays.
+
+    Counting takes half of the time of a small step. Kernels that these call are compiled anew without it, but for
+    those that are an :func:`allocating_kernel`. What a kernel or plain kernel gives back must be no array by itself
+    (:func:`view_kernel`); tuples of arrays will do.
+    """
+    return _compiled(function, _nrt=False)
+
+
+def bare_threaded_kernel(function: F) -> F:
+    """Like :func:`bare_kernel`, for calls by several threads at once: Python goes on meanwhile."""
+    return _compiled(function, _nrt=False, nogil=True)
+
+
+def allocating_kernel(function: F) -> F:
+    """Like :func:`kernel`, for functions that allocate and that bare kernels call; gives back numbers alone."""
+    return _compiled(function, _nrt=True)
+
+
+def view_kernel(function: F) -> F:
+    """Copy a function of a few lines into the kernels that call it; for those that give back a part of an array."""
+    function.py_func, function.targetoptions = function, {"inline": "always"}  # type: ignore[attr-defined]
+    return cast(F, register_jitable(error_model="numpy")(function))  # its name stays behind, and must have a type
 
 
 def _compiled(function: F, **options: bool) -> F:
     """A lazily compiled function whose cache lives in the folder of its module."""
     compiled = _dispatcher(function, _prepared_folder(function.__module__), **options)
     if hasattr(compiled, "get_call_template"):  # not where the compiler is off
-        _serve_kernels(compiled, bool(options))
+        _serve_kernels(compiled, bool(options) and "_nrt" not in options, options.get("_nrt", False))
     return cast(F, compiled)
 
 
@@ -232,27 +256,32 @@ def _dispatcher(function: Callable[..., Any], folder: str, **options: bool) -> A
     return compiled
 
 
-def _serve_kernels(compiled: Any, itself: bool) -> None:
+def _serve_kernels(compiled: Any, itself: bool, allocates: bool) -> None:
     """Have a kernel that other kernels call compiled in a shorter time than one that Python calls.
 
     What they call is a second version without a wrapper for Python, unless the kernel serves them ``itself``: to unpack
     tuples of arrays takes longer to compile than most kernels. Its numbers are int64; Numba would compile it anew for
-    each constant, and for int32.
+    each constant, and for int32. Bare kernels call a bare version, unless the kernel ``allocates``.
     """
 
     @functools.cache
-    def served() -> Any:
-        if itself:
+    def served(bare: bool) -> Any:
+        if itself and not bare:
             return compiled
         folder = _prepared_folder(compiled.py_func.__module__)
-        return _dispatcher(compiled.py_func, os.path.join(folder, "called") if folder else "", no_cpython_wrapper=True)
+        own = os.path.join(folder, "bare" if bare else "called") if folder else ""
+        return _dispatcher(compiled.py_func, own, no_cpython_wrapper=True, _nrt=not bare)
+
+    def version() -> Any:
+        caller = ConfigStack.top_or_none()
+        return served(not allocates and caller is not None and not caller.nrt)
 
     def call_template(arguments: tuple[Any, ...], keywords: dict[str, Any]) -> Any:
         wide = {name: _widened(kind) for name, kind in keywords.items()}
-        return type(compiled).get_call_template(served(), tuple(map(_widened, arguments)), wide)
+        return type(compiled).get_call_template(version(), tuple(map(_widened, arguments)), wide)
 
     compiled.get_call_template = call_template
-    compiled.get_overload = lambda signature: type(compiled).get_overload(served(), signature)
+    compiled.get_overload = lambda signature: type(compiled).get_overload(version(), signature)
 
 
 def _widened(kind: Any) -> Any:
@@ -311,6 +340,30 @@ call_fortran: Any = _call_fortran_plainly if numba.config.DISABLE_JIT else _call
 Arrays go in by their data, numbers by the place of a copy: integers as 32 bits, which serves characters (ord) as well.
 The address is an argument and not a constant, so that the kernel's machine code can be kept on disk.
 """
+
+
+def stack_array(count: int, kind: type = np.float64) -> Any:
+    """A function without arguments that gives kernels an array (count,) on the stack, with anything in it.
+
+    So that they allocate nothing; no kernel may give it back.
+    """
+    number_type = numba.from_dtype(np.dtype(kind))
+
+    @intrinsic  # type: ignore[untyped-decorator]
+    def on_the_stack(typing_context: Any) -> Any:
+        whole = types.Array(number_type, 1, "C")
+
+        def generate(context: Any, builder: Any, signature: Any, values: Any) -> Any:
+            number = context.get_data_type(number_type)
+            length, size = cgutils.intp_t(count), cgutils.intp_t(context.get_abi_sizeof(number))
+            made = context.make_array(whole)(context, builder)
+            data = cgutils.alloca_once(builder, number, size=length)
+            populate_array(made, data=data, shape=[length], strides=[size], itemsize=size, meminfo=None)
+            return made._getvalue()
+
+        return whole(), generate
+
+    return (lambda: np.empty(count, kind)) if numba.config.DISABLE_JIT else on_the_stack
 
 
 TILE = 12

@@ -15,7 +15,7 @@ from numpy.typing import NDArray
 
 from stickslip.arrays import Array, Bools, Ints, LongInts
 from stickslip.geometry.hull import HullTables
-from stickslip.jit import plain_kernel
+from stickslip.jit import plain_kernel, view_kernel
 
 KINDS = 64
 """Pairs of types, 8 type[a] + type[b]."""
@@ -158,46 +158,46 @@ def flat_of(
     return Flat(layout, *joined)
 
 
-@plain_kernel
+@view_kernel
 def real(flat, k):
     """Part k of the reals."""
     return flat.reals[flat.layout[0, k] : flat.layout[0, k + 1]]
 
 
-@plain_kernel
+@view_kernel
 def rows3(flat, k):
     """Part k of the reals as rows (n, 3)."""
     part = flat.reals[flat.layout[0, k] : flat.layout[0, k + 1]]
     return part.reshape((part.shape[0] // 3, 3))
 
 
-@plain_kernel
+@view_kernel
 def rows4(flat, k):
     """Part k of the reals as rows (n, 4)."""
     part = flat.reals[flat.layout[0, k] : flat.layout[0, k + 1]]
     return part.reshape((part.shape[0] // 4, 4))
 
 
-@plain_kernel
+@view_kernel
 def whole(flat, k):
     """Part k of the integers."""
     return flat.ints[flat.layout[1, k] : flat.layout[1, k + 1]]
 
 
-@plain_kernel
+@view_kernel
 def rows2(flat, k):
     """Part k of the integers as rows (n, 2)."""
     part = flat.ints[flat.layout[1, k] : flat.layout[1, k + 1]]
     return part.reshape((part.shape[0] // 2, 2))
 
 
-@plain_kernel
+@view_kernel
 def long(flat, k):
     """Part k of the long integers."""
     return flat.longs[flat.layout[2, k] : flat.layout[2, k + 1]]
 
 
-@plain_kernel
+@view_kernel
 def mark(flat, k):
     """Part k of the marks."""
     return flat.bools[flat.layout[3, k] : flat.layout[3, k + 1]]
@@ -262,19 +262,19 @@ def look_in(flat):
     return LookRoom(real(flat, KNOWN), real(flat, NEW), mark(flat, HIT), real(flat, CLOSING), mark(flat, NEAR))
 
 
-@plain_kernel
+@view_kernel
 def three_in(numbers, n):
     """(4, nc, 3) points, normals, tangents and friction among the numbers (17 nc,) of Contacts.flat."""
     return numbers[: 12 * n].reshape((4, n, 3))
 
 
-@plain_kernel
+@view_kernel
 def two_in(numbers, n):
     """(2, nc, 2) restitution and compliance."""
     return numbers[12 * n : 16 * n].reshape((2, n, 2))
 
 
-@plain_kernel
+@view_kernel
 def gap_in(numbers, n):
     """(nc,) gaps."""
     return numbers[16 * n : 17 * n]

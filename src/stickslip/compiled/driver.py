@@ -63,7 +63,8 @@ class CompiledDriver:
         self.model, self.options, self.solver = model, options, solver
         count = len(model.shape_type)
         self.pairs, self.points, self.contacts = 8 * count + 64, 16 * count + 256, FIRST_CONTACTS
-        self.tables = Tables(rigid_tables(model), model.columns, model.ignored_at_start, model.everybody)
+        squares = (6 * model.columns).astype(np.int32)
+        self.tables = Tables(rigid_tables(model), model.columns, squares, model.ignored_at_start, model.everybody)
         self.led: Ints = np.array(sorted(model.motions), dtype=np.int32)
         """Bodies that follow a motion."""
         self.carried = len(model.dynamic) + len(model.static) < len(model.mass)

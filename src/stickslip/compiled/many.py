@@ -18,7 +18,7 @@ from stickslip.arrays import Array, Bools, LongInts
 from stickslip.compiled.driver import NO_POSES, CompiledDriver
 from stickslip.compiled.rigid_step import TOLD, step_rigid
 from stickslip.constraint_kinds import KINDS
-from stickslip.jit import threaded_kernel
+from stickslip.jit import bare_threaded_kernel
 from stickslip.model.memory import Memory
 from stickslip.model.model import Model
 from stickslip.model.state import State
@@ -168,7 +168,7 @@ class ManyWorlds:
         return True
 
 
-@threaded_kernel
+@bare_threaded_kernel
 def step_worlds(worlds, left, done, tables, numbers, rooms, arrays, led, led_to, out):
     """Take the steps that are ``left`` (N,) of each of some worlds (k,), one world after the other.
 

@@ -26,7 +26,7 @@ from stickslip.constraints.contact.rows import GapNumbers, fill_rows, row_room, 
 from stickslip.contact.block_laws import Laws
 from stickslip.contact.measures import measure_bodies
 from stickslip.geometry.rigid_motion import advance_all, move
-from stickslip.jit import inner_kernel, kernel, plain_kernel
+from stickslip.jit import bare_kernel, inner_kernel, plain_kernel
 from stickslip.linalg.block_rows import _Arrays
 from stickslip.linalg.dense_blocks import DenseBlocks
 from stickslip.linalg.islands import fill_islands, island_room, islands_in
@@ -47,7 +47,9 @@ class Tables(NamedTuple):
 
     rigid: RigidTables
     columns: Ints
-    """(nd + 1,) starts of the unknowns of dynamic bodies."""
+    """(nd + 1,) starts of the unknowns of dynamic bodies, ..."""
+    squares: Ints
+    """... and of their blocks of A."""
     ignored: LongInts
     everybody: Bools
 
@@ -117,7 +119,7 @@ def step_room(contacts, height, columns, bodies):
     return ints, reals + measure_reals + solve_reals, bools
 
 
-@kernel
+@bare_kernel
 def step_rigid(tables, start, force, memory, options, rooms, counts, out, told):
     """One step; returns the number of contacts, or a code: which room is too small (contacts.py), or PYTHON.
 
@@ -159,7 +161,7 @@ def step_rigid(tables, start, force, memory, options, rooms, counts, out, told):
     # A, v_free, J, bias, laws
     momentum, reals = reals[: MOMENTUM_ROOM * nd], reals[MOMENTUM_ROOM * nd :]
     free_motion(tables.rigid.ints, tables.rigid.reals, q, v, force, h, momentum)
-    A = DenseBlocks(tables.columns, 6 * tables.columns, momentum[: 36 * nd], momentum[36 * nd : 72 * nd])
+    A = DenseBlocks(tables.columns, tables.squares, momentum[: 36 * nd], momentum[36 * nd : 72 * nd])
     v_free = momentum[72 * nd :]
     m = height * n
     used, size = row_room(n, height, nd)

@@ -15,7 +15,7 @@ from stickslip.linalg.dense_blocks import _response_contacts, rigid_product
 from stickslip.linalg.vectors import length
 from stickslip.solvers.auto import FEW_COLUMNS, MOST_FULL_ROWS
 from stickslip.solvers.dense.dense import Found, dense_room, solve_each
-from stickslip.solvers.prox.first_sweeps import FirstSweeps, _Equations, _Limits, _solve_islands
+from stickslip.solvers.prox.first_sweeps import FirstSweeps, _Equations, _Limits, _solve_islands, sweeping_room
 from stickslip.solvers.prox.scheme import Rule
 
 NOBODY, SWEEPS, DENSE = range(3)
@@ -44,8 +44,8 @@ def solving_room(contacts, height, columns):
     """Integers, reals and booleans of room for so many contacts of ``height`` rows and so many bodies."""
     m = height * contacts
     ints, reals = dense_room(contacts, min(m, MOST_FULL_ROWS), height, False)
-    entries = 12 * m
-    return ints + 2 * contacts, reals + 9 * contacts + entries + 6 * columns + 6 * contacts, 2 * contacts
+    newton = reals + 12 * m + 6 * columns + 6 * contacts
+    return ints + 2 * contacts, 9 * contacts + max(newton, sweeping_room(contacts, height, columns)), 2 * contacts
 
 
 @inner_kernel
@@ -84,7 +84,9 @@ def _by_sweeps(J, A, laws, equations, speed, islands, kind, effort, rooms, found
     first = FirstSweeps(lam, v, u, begin, value, swept, own_speed, cold, progress, solved)
     bias, q, v_free, diagonal, weight, radius, warm = equations
     own = _Equations(bias, q, v_free, diagonal, weight, radius, warm)
-    if not _solve_islands(J, A, laws, own, kind[0], islands, kind[1], effort.rule, effort.limits, first):
+    if not _solve_islands(
+        J, A, laws, own, kind[0], islands, kind[1], effort.rule, effort.limits, first, reals[8 * count :]
+    ):
         return float("inf")
     most = 0
     for i in range(count):

@@ -20,7 +20,7 @@ import numpy as np
 from stickslip.collision.arrays import narrow_in
 from stickslip.collision.rigid.closest_points import clamp, clamp_to_box, segment_box
 from stickslip.collision.rigid.manifold import FULL, record
-from stickslip.jit import kernel
+from stickslip.jit import kernel, stack_array
 from stickslip.linalg.vec3 import (
     add,
     axpy,
@@ -44,6 +44,8 @@ SLACK = 1e-6
 """A corner outside a side plane by less than this part of the face's extent is kept, as that corner, and moved in."""
 POLYGON = 20
 """Room for corners: a quadrilateral cut four times has at most 8, and below this even with rounding."""
+MATRIX, CORNERS, LABELS = stack_array(9), stack_array(6 * POLYGON), stack_array(4 * POLYGON, np.int32)
+"""Room for a turn, and for two polygons with labels of their corners and edges."""
 EDGE_FEATURE = 8192
 CLOSEST_FEATURE = 16384
 DEEPEST_FEATURE = 16385
@@ -53,9 +55,8 @@ DEEPEST_FEATURE = 16385
 def box_box(flat, meshes, begin, end, row):
     """Up to 8 points of a face or 1 of two edges, and one closest point. Signature as in the narrow phase."""
     pairs, _, shapes, rows_out = narrow_in(flat)
-    relative = np.empty((3, 3))
-    corner = np.empty((2, POLYGON, 3))
-    label = np.empty((2, POLYGON, 2), np.int32)
+    relative = MATRIX().reshape((3, 3))
+    corner, label = CORNERS().reshape((2, POLYGON, 3)), LABELS().reshape((2, POLYGON, 2))
     position, rotation, size, reach = shapes.position, shapes.rotation, shapes.size, shapes.reach
     for i in range(begin, end):
         if row + 9 > rows_out.gap.shape[0]:

@@ -45,7 +45,7 @@ from stickslip.collision.rigid.support import (
     support,
 )
 from stickslip.geometry.shapes import CYLINDER
-from stickslip.jit import inner_kernel, kernel
+from stickslip.jit import allocating_kernel, inner_kernel
 from stickslip.linalg.vec3 import add, axpy, load3, load_matrix, neg, sub
 
 MOST = 8
@@ -61,7 +61,7 @@ def convex_kernel(type_a: int, type_b: int) -> Callable[..., Any]:
     return partial(convex_convex, type_a, type_b)
 
 
-@kernel
+@allocating_kernel
 def convex_convex(type_a, type_b, flat, meshes, begin, end, row):
     """Contacts of pairs whose shapes a all have type_a and b type_b; otherwise as in the narrow phase, K = 8."""
     pairs, _, shapes, rows_out = narrow_in(flat)

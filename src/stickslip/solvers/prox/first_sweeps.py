@@ -20,7 +20,7 @@ from numpy.typing import NDArray
 from stickslip.arrays import Array, Bools, Ints
 from stickslip.contact.laws import CONTACT, DISC, contact_square
 from stickslip.contact.problem import ContactProblem
-from stickslip.jit import kernel
+from stickslip.jit import kernel, plain_kernel
 from stickslip.linalg.dense_blocks import compact_inverses
 from stickslip.linalg.islands import Islands
 from stickslip.linalg.vectors import length
@@ -121,8 +121,9 @@ def first_sweeps(
         problem.bias, q, v_free, problem.diagonal, problem.weight, problem.torsion_length, lam if warm is None else warm
     )
     limits = _Limits(options.relaxation, options.tolerance, patience, MOST_CONTACTS)
+    room = np.empty(sweeping_room(len(problem.laws.law), height, len(v_free) // 6))
     tried = _solve_islands(
-        J, A.dense, problem.laws, equations, warm is not None, islands, height, options.rule, limits, found
+        J, A.dense, problem.laws, equations, warm is not None, islands, height, options.rule, limits, found, room
     )
     return found if tried else None
 
@@ -177,11 +178,18 @@ class _Row(NamedTuple):
     length: Array
 
 
+@plain_kernel
+def sweeping_room(blocks, height, bodies):
+    """Reals of room for ``_solve_islands``."""
+    return (2 * height + 9) * blocks + 19 * bodies
+
+
 @kernel
-def _solve_islands(J, masses, laws, equations, has_warm, islands, height, rule, limits, found):
+def _solve_islands(J, masses, laws, equations, has_warm, islands, height, rule, limits, found, room):
     """Each island apart; lam, v and u of ``found`` come in as zero, v_free and q. False where nothing was tried."""
     inverse = masses.inverse.reshape(-1, 6, 6)
-    inverses = np.empty((inverse.shape[0], 7))
+    nd = inverse.shape[0]
+    inverses, room = room[: 7 * nd].reshape((nd, 7)), room[7 * nd :]
     if not _swept(J, inverse, laws, islands, height, limits, inverses):
         return False
     lam, v, u, bias, weight, radius = found.lam, found.v, found.u, equations.bias, equations.weight, equations.radius
@@ -189,8 +197,13 @@ def _solve_islands(J, masses, laws, equations, has_warm, islands, height, rule, 
     entries = J.data.reshape(-1, height, 6)
     bias2, lam2, u2, v2 = bias.reshape(n, height), lam.reshape(n, height), u.reshape(n, height), v.reshape(-1, 6)
     free2, warm2 = equations.v_free.reshape(-1, 6), equations.warm.reshape(n, height)
-    factors = _Row(np.empty(bias.shape[0]), np.zeros((n, 3, 3)), radius)
-    impulse, lam0, v0 = np.zeros_like(v2), np.empty_like(lam2), np.empty_like(v2)
+    m, nv = height * n, 6 * nd
+    factors = _Row(room[:m], room[m : m + 9 * n].reshape((n, 3, 3)), radius)
+    factors.friction[:] = 0.0
+    room = room[m + 9 * n :]
+    lam0, impulse = room[:m].reshape((n, height)), room[m : m + nv].reshape((nd, 6))
+    impulse[:] = 0.0
+    v0 = room[m + nv : m + 2 * nv].reshape((nd, 6))
     for island in range(islands.start.shape[0] - 1):
         blocks = islands.order[islands.start[island] : islands.start[island + 1]]
         bodies = islands.column_order[islands.column_start[island] : islands.column_start[island + 1]]
