@@ -67,14 +67,7 @@ class CompiledDriver:
         self.led: Ints = np.array(sorted(model.motions), dtype=np.int32)
         """Bodies that follow a motion."""
         self.carried = len(model.dynamic) + len(model.static) < len(model.mass)
-        rule = options.rule
-        numbers = StepNumbers(
-            options.dt, rule.contacts_at * options.dt, APPROACH_SAFETY * options.dt,
-            options.margin_under(model.gravity_norm), SLIP_FRACTION, SHARE * model.shape_points.thinnest,
-            model.contact_rows, options.warm_start, self.carried, gap_numbers(options),
-            effort_of(solver),
-        )  # fmt: skip
-        self.numbers = packed(numbers)
+        self.numbers = packed(step_numbers(model, options, solver, self.carried))
         self.rooms = self._rooms()
         self.counts = np.zeros(TOLD, np.int64)
         self.told = NUMBERS + 6 * len(model.dynamic) + OWN_NUMBERS
@@ -160,6 +153,15 @@ class CompiledDriver:
         model, time = self.model, state.time + self.options.dt
         poses = [motion_pose(model.body_names[i], model.motions[i], time) for i in self.led.tolist()]
         return np.array(poses).reshape(-1, 7)
+
+
+def step_numbers(model: Model, options: Stepping, solver: Solver, carried: bool) -> StepNumbers:
+    """What a compiled step reads of its options; ``carried``: there are bodies of prescribed motion."""
+    return StepNumbers(
+        options.dt, options.rule.contacts_at * options.dt, APPROACH_SAFETY * options.dt,
+        options.margin_under(model.gravity_norm), SLIP_FRACTION, SHARE * model.shape_points.thinnest,
+        model.contact_rows, options.warm_start, carried, gap_numbers(options), effort_of(solver),
+    )  # fmt: skip
 
 
 def is_ready() -> bool:

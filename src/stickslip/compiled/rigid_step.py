@@ -36,8 +36,9 @@ from stickslip.solvers.prox.scheme import Rule
 
 PYTHON = -10
 """What a step returns that the Python driver must take."""
-CONTACTS, ITERATIONS, METHOD, NEWTON, TOLD = range(5)
-"""What ``step_rigid`` writes into ``counts``: contacts, iterations, who solved (``solving``), Newton steps."""
+CONTACTS, ITERATIONS, METHOD, NEWTON, COORDINATES, TOLD = range(6)
+"""What a step writes into ``counts``: contacts, iterations, who solved (``solving``), Newton steps, rows over
+coordinates of robots."""
 RESIDUAL, FREE_SPEED, OWN_NUMBERS = range(3)
 """Numbers that follow those of ``measure_step``."""
 
