@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 from abc import ABC, abstractmethod
+from collections import Counter
+from typing import Any
 
 import numpy as np
 
@@ -63,6 +65,8 @@ class Driver(ABC):
 
     told: int
     """How many numbers a compiled step writes beside the state."""
+    rooms: Any
+    """What a compiled step works in."""
 
     def __init__(self, model: Model, options: Stepping, solver: Solver) -> None:
         """Tables of a model that ``reason_against`` has nothing against."""
@@ -75,13 +79,15 @@ class Driver(ABC):
         self.numbers = packed(step_numbers(model, options, solver, self.carried))
         self.counts = np.zeros(TOLD, np.int64)
         self.tried, self.taken = 0, 0
+        self.handed_back: Counter[int] = Counter()
+        """How often the Python driver had to take a step, by the code that says why (rigid_step.py, tree_step.py)."""
 
     def serves(self, model: Model, options: Stepping, solver: Solver) -> bool:
         """Whether it was made for these."""
         return self.model is model and self.options is options and self.solver is solver
 
     @abstractmethod
-    def make_room(self) -> None:
+    def _rooms(self) -> Any:
         """Rooms for so many pairs, points and contacts."""
 
     @abstractmethod
@@ -110,7 +116,7 @@ class Driver(ABC):
             self.contacts *= 2
         else:
             return False
-        self.make_room()
+        self.rooms = self._rooms()
         return True
 
     def take(self, state: State, control: Control, again: TakeAgain) -> CompiledResult | None:
@@ -129,6 +135,7 @@ class Driver(ABC):
         while code < 0:
             code = self.call(state, control, v, led_to, out, told)
             if code < 0 and not self.grow(code):
+                self.handed_back[code] += 1
                 return None
         self.taken += 1
         after = self.after(state, out, code)
@@ -153,16 +160,18 @@ class CompiledDriver(Driver):
     def __init__(self, model: Model, options: Stepping, solver: Solver) -> None:
         """See Driver."""
         super().__init__(model, options, solver)
-        self.tables = Tables(rigid_tables(model), model.columns, model.ignored_at_start, model.everybody)
+        self.tables = Tables(
+            rigid_tables(model), model.columns, model.ignored_at_start, model.everybody, model.shape_points.thickness
+        )
         self.told = NUMBERS + 6 * len(model.dynamic) + OWN_NUMBERS
-        self.make_room()
+        self.rooms = self._rooms()
 
-    def make_room(self) -> None:
+    def _rooms(self) -> Rooms:
         """See Driver."""
         model, contacts = self.model, self.contacts
         ints, reals, bools = step_room(contacts, model.contact_rows, len(model.dynamic), len(model.mass))
-        self.rooms = Rooms(
-            rigid_flat(model, self.pairs, self.points, contacts), np.empty(2 * contacts, np.int64),
+        return Rooms(
+            rigid_flat(model, self.pairs, self.points, contacts), np.empty(3 * contacts, np.int64),
             np.empty(4 * contacts), np.empty(ints, np.int32), np.empty(reals), np.empty(bools, np.bool_),
         )  # fmt: skip
 

@@ -45,17 +45,17 @@ class TreeDriver(Driver):
         self.told = TREE_NUMBERS + OF_ROBOT * len(self.kinds) + 6 * len(model.dynamic) + OWN_NUMBERS
         self.links = np.zeros((int(self.tables.robots.robots[-1, LINKS_END]), 6))
         """No forces on links; nobody writes into it."""
-        self.make_room()
+        self.rooms = self._rooms()
 
-    def make_room(self) -> None:
+    def _rooms(self) -> TreeRooms:
         """See Driver."""
         model, contacts, tables = self.model, self.contacts, self.tables
         rows, nq = int(tables.numbers[ROWS]), model.layout.q_count
         ints, longs, reals, bools = tree_room(
             contacts, model.contact_rows, tables.numbers, tables.columns, nq, model.body_count, len(self.kinds)
         )
-        self.rooms = TreeRooms(
-            rigid_flat(model, self.pairs, self.points, contacts), np.empty(2 * contacts, np.int64),
+        return TreeRooms(
+            rigid_flat(model, self.pairs, self.points, contacts), np.empty(3 * contacts, np.int64),
             np.empty(4 * contacts), np.empty(rows, np.int64), np.empty(rows), np.zeros(int(ints), np.int32),
             np.zeros(int(longs), np.int64), np.zeros(int(reals)), np.zeros(int(bools), np.bool_),
         )  # fmt: skip
@@ -117,5 +117,5 @@ def tree_step_tables(model: Model) -> TreeStepTables:
     return TreeStepTables(
         rigid_tables(model), robots, numbers, columns, widths, summed(widths.astype(np.int64) ** 2),
         model.frame_columns, model.moving, model.frame_block, model.twist_start, model.ignored_at_start,
-        model.everybody,
+        model.everybody, model.shape_points.thickness,
     )  # fmt: skip

@@ -35,8 +35,8 @@ class JoinedRows(NamedTuple):
     """(rows over coordinates,) number of each in the memory, ..."""
     active: LongInts
     """... and in the table of its robot."""
-    count: LongInts
-    """(robots,) of them."""
+    of_robot: LongInts
+    """(robots,) how many each has."""
 
 
 @plain_kernel
@@ -131,7 +131,7 @@ def add_coordinates(robots, widths, moving, control, options, blocks, entries, o
                 ne += table.entry_start[k + 1] - table.entry_start[k]
                 at, chosen = at + 1, chosen + 1
                 entry_start[chosen] = ne
-        out.count[r] = chosen
+        out.of_robot[r] = chosen
         block, data_start = ints_left[:ne], ints_left[ne : 2 * ne + 1]
         data_start[0] = 0
         e = 0

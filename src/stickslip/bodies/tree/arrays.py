@@ -69,7 +69,7 @@ def robot_tables(kinds: Sequence[TreeBodies], rigid_q: int, rigid_nd: int) -> Ro
     """Tables of robots whose coordinates follow ``rigid_q`` numbers of others, and unknowns 6 ``rigid_nd``."""
     robots = np.zeros((len(kinds), ROBOT_INTS), np.int64)
     layout = np.zeros((len(kinds), 2, INT_PARTS + 1), np.int64)
-    ints, reals = list[Ints](), list[Array]()
+    ints, reals = list[Ints | Array](), list[Ints | Array]()
     at = np.array([0, rigid_q, 6 * rigid_nd, 0, 0, 0, 36 * rigid_nd, 0], np.int64)
     sizes = [0, 0]
     for k, kind in enumerate(kinds):
@@ -81,16 +81,16 @@ def robot_tables(kinds: Sequence[TreeBodies], rigid_q: int, rigid_nd: int) -> Ro
         robots[k, :BLOCK:2], robots[k, BLOCK] = at, kind.first_block
         at = at + counts
         robots[k, 1:BLOCK:2] = at
-        own = (
+        own: tuple[Ints | Array, ...] = (
             tree.link_index, tree.joint_index, tree.dof_index, tree.path, tree.start, tree.square, drives.how,
             drives.start, drives.coordinate, drives.dof, rows.what, rows.law, rows.start, rows.coordinate, rows.dof,
             rows.entry_start, rows.entry_block, kind.frame_link, kind.blocks,
         )  # fmt: skip
-        own_reals = (
+        own_reals: tuple[Ints | Array, ...] = (
             tree.links, tree.joints, tree.dofs, tree.gravity, drives.drives, drives.factor, rows.numbers, rows.factor,
             rows.span,
         )  # fmt: skip
-        for which, parts, to in ((0, own, ints), (1, own_reals, reals)):
+        for which, (parts, to) in enumerate(((own, ints), (own_reals, reals))):
             for number, part in enumerate(parts):
                 layout[k, which, number] = sizes[which]
                 sizes[which] += part.size
