@@ -16,9 +16,10 @@ import numpy as np
 
 from stickslip.arrays import Array, Bools, LongInts
 from stickslip.compiled.driver import NO_POSES, CompiledDriver, Driver
-from stickslip.compiled.rigid_step import TOLD, step_rigid
+from stickslip.compiled.rigid_step import TOLD
 from stickslip.constraint_kinds import KINDS
-from stickslip.jit import threaded_kernel
+from stickslip.jit import call_kernel, threaded_kernel
+from stickslip.model.control import initial_control
 from stickslip.model.memory import Memory
 from stickslip.model.model import Model
 from stickslip.model.state import State
@@ -78,6 +79,8 @@ class ManyWorlds:
         )
         count = len(states)
         self.arrays = self._arrays(count)
+        self.address = self.drivers[0].address(states[0], initial_control(model))
+        """Of the compiled function."""
         self.time = np.zeros(count)
         for k, state in enumerate(states):
             self.set_state(k, state)
@@ -160,7 +163,7 @@ class ManyWorlds:
         """The steps of some worlds (k,) by one driver, which no other thread uses meanwhile."""
         arrays = self.arrays
         step_worlds(
-            worlds, left, done, driver.tables, driver.numbers, driver.rooms, arrays, driver.led, NO_POSES,
+            self.address, worlds, left, done, driver.tables, driver.numbers, driver.rooms, arrays, driver.led, NO_POSES,
             np.empty(13 * arrays.q.shape[1]),
         )  # fmt: skip
 
@@ -182,10 +185,10 @@ class ManyWorlds:
 
 
 @threaded_kernel
-def step_worlds(worlds, left, done, tables, numbers, rooms, arrays, led, led_to, out):
+def step_worlds(address, worlds, left, done, tables, numbers, rooms, arrays, led, led_to, out):
     """Take the steps that are ``left`` (N,) of each of some worlds (k,), one world after the other.
 
-    ``done`` (N,) counts them; ``out`` (13 nb,) is room.
+    address: of ``step_rigid``. ``done`` (N,) counts them; ``out`` (13 nb,) is room.
     """
     nb = arrays.q.shape[1]
     for k in worlds:
@@ -193,10 +196,11 @@ def step_worlds(worlds, left, done, tables, numbers, rooms, arrays, led, led_to,
             n = arrays.remembered[k]
             q, v = arrays.q[k], arrays.v[k]
             known = arrays.key[k, :n], arrays.impulse[k, :n]
-            code = step_rigid(
+            given = (
                 tables, (q, v, v, led, led_to), arrays.force[k], known, numbers, rooms, arrays.counts[k], out,
                 arrays.told[k],
             )  # fmt: skip
+            code = call_kernel(address, 0, given)
             if code < 0:
                 arrays.code[k] = code
                 break

@@ -11,8 +11,8 @@ from stickslip.compiled.driver import NO_POSES, Driver
 from stickslip.compiled.many import FIRST_REMEMBERED, NO_ROOM, ManyWorlds
 from stickslip.compiled.rigid_step import COORDINATES, TOLD
 from stickslip.compiled.tree_driver import TreeDriver
-from stickslip.compiled.tree_step import RIGID, ROWS, TreeGiven, TreeMemory, step_trees
-from stickslip.jit import threaded_kernel
+from stickslip.compiled.tree_step import RIGID, ROWS, TreeGiven, TreeMemory
+from stickslip.jit import call_kernel, threaded_kernel
 from stickslip.model.control import initial_control
 from stickslip.model.memory import memory_of_parts
 from stickslip.model.state import State
@@ -107,14 +107,14 @@ class ManyTrees(ManyWorlds):
         """See ManyWorlds."""
         arrays = self.arrays
         step_tree_worlds(
-            worlds, left, done, driver.tables, driver.numbers, driver.rooms, arrays, driver.led, NO_POSES,
+            self.address, worlds, left, done, driver.tables, driver.numbers, driver.rooms, arrays, driver.led, NO_POSES,
             np.empty(arrays.q.shape[1] + arrays.v.shape[1]),
         )  # fmt: skip
 
 
 @threaded_kernel
-def step_tree_worlds(worlds, left, done, tables, numbers, rooms, arrays, led, led_to, out):
-    """many.step_worlds with robots; ``out`` (nq + nv,) is room."""
+def step_tree_worlds(address, worlds, left, done, tables, numbers, rooms, arrays, led, led_to, out):
+    """many.step_worlds with robots; address: of ``step_trees``; ``out`` (nq + nv,) is room."""
     nq, nv, nr = arrays.q.shape[1], arrays.v.shape[1], tables.numbers[RIGID]
     for k in worlds:
         while left[k] > 0:
@@ -124,10 +124,11 @@ def step_tree_worlds(worlds, left, done, tables, numbers, rooms, arrays, led, le
                 arrays.key[k, :n], arrays.impulse[k, :n], arrays.number[k, :m], arrays.row_impulse[k, :m]
             )
             given = TreeGiven(arrays.force[k], arrays.along[k], arrays.link[k], arrays.control[k])
-            code = step_trees(
+            all_given = (
                 tables, (q, v, v[: 6 * nr].reshape((nr, 6)), led, led_to), given, memory, numbers, rooms,
                 arrays.counts[k], out, arrays.told[k],
             )  # fmt: skip
+            code = call_kernel(address, 0, all_given)
             if code < 0:
                 arrays.code[k] = code
                 break
