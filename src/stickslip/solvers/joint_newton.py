@@ -78,7 +78,12 @@ def _newton(J, order, blocks, q, laws, mobility, weight, goal, most_steps, lam, 
     blocks: A by its dense blocks. Returns the steps, and the norm of the natural map before and after them; the last is
     infinite where none were made.
     """
-    plan = make_plan(J, order)
+    return newton_steps(J, make_plan(J, order), blocks, q, laws, mobility, weight, goal, most_steps, lam, u)
+
+
+@kernel
+def newton_steps(J, plan, blocks, q, laws, mobility, weight, goal, most_steps, lam, u):
+    """The same with the plan of the factorisation, which depends on the structure of J alone."""
     if plan.work > MOST_WORK:
         return 0, inf, inf
     rows = lam.shape[0]
