@@ -1,4 +1,4 @@
-"""Who takes steps with robots by the compiled driver: tables of a model and options, rooms that grow."""
+"""Steps with robots by the compiled driver: tables of a model, rooms, and what acts on it as kernels read it."""
 
 from __future__ import annotations
 
@@ -6,18 +6,14 @@ from typing import cast
 
 import numpy as np
 
-from stickslip.arrays import Array, Ints
-from stickslip.bodies.rigid.advance import prescribed_velocities
+from stickslip.arrays import Array
 from stickslip.bodies.rigid.arrays import rigid_tables
 from stickslip.bodies.tree.arrays import LINKS_END, WORK_END, robot_tables
 from stickslip.bodies.tree.kind import TreeBodies
 from stickslip.certify.measurements import Measurements
-from stickslip.certify.step_result import StepResult
 from stickslip.collision.rigid_space import rigid_flat
-from stickslip.compiled.contacts import MORE_CONTACTS, MORE_PAIRS, MORE_POINTS
-from stickslip.compiled.driver import FIRST_CONTACTS, LEAST_SHARE, NO_POSES, TRIED, step_numbers
-from stickslip.compiled.result import CompiledResult, TakeAgain
-from stickslip.compiled.rigid_step import OWN_NUMBERS, TOLD, packed
+from stickslip.compiled.driver import Driver
+from stickslip.compiled.rigid_step import COORDINATES, OWN_NUMBERS
 from stickslip.compiled.tree_certificate import OF_ROBOT, TREE_NUMBERS, tree_measurements_in
 from stickslip.compiled.tree_step import (
     ROWS,
@@ -32,59 +28,37 @@ from stickslip.compiled.tree_step import (
 from stickslip.linalg.block_rows import summed
 from stickslip.model.control import Control
 from stickslip.model.memory import memory_of_parts
-from stickslip.model.model import Model, motion_pose
+from stickslip.model.model import Model
 from stickslip.model.state import State
 from stickslip.model.stepping import Stepping
 from stickslip.solvers.protocol import Solver
 
 
-class TreeDriver:
-    """Steps of one simulation: its rooms, and how many of them it could take."""
+class TreeDriver(Driver):
+    """Steps of robots and rigid bodies."""
 
     def __init__(self, model: Model, options: Stepping, solver: Solver) -> None:
-        """Tables of a model that ``reason_against`` has nothing against."""
-        self.model, self.options, self.solver = model, options, solver
+        """See Driver."""
+        super().__init__(model, options, solver)
         self.kinds = cast("tuple[TreeBodies, ...]", model.others)
-        count = len(model.shape_type)
-        self.pairs, self.points, self.contacts = 8 * count + 64, 16 * count + 256, FIRST_CONTACTS
         self.tables = tree_step_tables(model)
-        self.led: Ints = np.array(sorted(model.motions), dtype=np.int32)
-        self.carried = len(model.dynamic) + len(model.static) < model.rigid_count
-        self.numbers = packed(step_numbers(model, options, solver, self.carried))
-        self.rooms = self._rooms()
-        self.counts = np.zeros(TOLD, np.int64)
         self.told = TREE_NUMBERS + OF_ROBOT * len(self.kinds) + 6 * len(model.dynamic) + OWN_NUMBERS
         self.links = np.zeros((int(self.tables.robots.robots[-1, LINKS_END]), 6))
-        self.tried, self.taken = 0, 0
+        """No forces on links; nobody writes into it."""
+        self.make_room()
 
-    def serves(self, model: Model, options: Stepping, solver: Solver) -> bool:
-        """Whether it was made for these."""
-        return self.model is model and self.options is options and self.solver is solver
-
-    def _rooms(self) -> TreeRooms:
+    def make_room(self) -> None:
+        """See Driver."""
         model, contacts, tables = self.model, self.contacts, self.tables
         rows, nq = int(tables.numbers[ROWS]), model.layout.q_count
         ints, longs, reals, bools = tree_room(
             contacts, model.contact_rows, tables.numbers, tables.columns, nq, model.body_count, len(self.kinds)
         )
-        return TreeRooms(
+        self.rooms = TreeRooms(
             rigid_flat(model, self.pairs, self.points, contacts), np.empty(2 * contacts, np.int64),
             np.empty(4 * contacts), np.empty(rows, np.int64), np.empty(rows), np.zeros(int(ints), np.int32),
             np.zeros(int(longs), np.int64), np.zeros(int(reals)), np.zeros(int(bools), np.bool_),
         )  # fmt: skip
-
-    def grow(self, code: int) -> bool:
-        """Twice the room that a code says is too small; whether it says so."""
-        if code == MORE_PAIRS:
-            self.pairs *= 2
-        elif code == MORE_POINTS:
-            self.points *= 2
-        elif code == MORE_CONTACTS:
-            self.contacts *= 2
-        else:
-            return False
-        self.rooms = self._rooms()
-        return True
 
     def given(self, control: Control) -> TreeGiven:
         """What acts on the model, as kernels read it."""
@@ -102,43 +76,19 @@ class TreeDriver:
         together = actuators[0] if len(actuators) == 1 else np.concatenate(actuators)
         return TreeGiven(control.body_force, along, forces, together)
 
-    def take(self, state: State, control: Control, again: TakeAgain) -> CompiledResult | None:
-        """The step from ``state``; None where the Python driver must take it.
-
-        ``again``: takes it by the Python driver, for what is asked of the result beyond its state and certificate.
-        """
-        if self.tried >= TRIED and self.taken < LEAST_SHARE * self.tried:
-            return None
-        self.tried += 1
+    def call(self, state: State, control: Control, v: Array, led_to: Array, out: Array, told: Array) -> int:
+        """See Driver."""
         known = TreeMemory(*state.memory.of("contact"), *state.memory.of("coordinate"))
-        out, told, given = np.empty(len(state.q) + len(state.v)), np.empty(self.told), self.given(control)
-        start = state.q, state.v, state.body_velocity, self.led, NO_POSES
-        if self.carried:
-            velocities = prescribed_velocities(self.model, state, self.options.dt)
-            start = state.q, state.v, velocities, self.led, self._led_to(state)
-        code = MORE_CONTACTS
-        while code < 0:
-            code = step_trees(self.tables, start, given, known, self.numbers, self.rooms, self.counts, out, told)
-            if code < 0 and not self.grow(code):
-                return None
-        self.taken += 1
-        after = self._after(state, out, code)
-
-        def twice() -> StepResult:
-            self.taken -= 1  # a step that is taken twice was not worth it
-            return again()
-
-        return CompiledResult(
-            after, control, told, self.counts.copy(), self.options, self.solver, twice, self.measurements
-        )
+        start, given = (state.q, state.v, v, self.led, led_to), self.given(control)
+        return step_trees(self.tables, start, given, known, self.numbers, self.rooms, self.counts, out, told)
 
     def measurements(self, numbers: Array, h: float) -> Measurements:
-        """What the numbers of a step of h [s] say."""
+        """See Driver."""
         return tree_measurements_in(numbers, h, len(self.kinds))
 
-    def _after(self, state: State, out: Array, n: int) -> State:
-        """The state that the compiled function wrote into ``out`` and the rooms, with n contacts."""
-        rooms, rows = self.rooms, int(self.counts[-1])
+    def after(self, state: State, out: Array, n: int) -> State:
+        """See Driver."""
+        rooms, rows = self.rooms, int(self.counts[COORDINATES])
         impulse = np.zeros((rows, 4))
         impulse[:, 0] = rooms.row_impulse[:rows]
         memory = memory_of_parts(
@@ -149,12 +99,6 @@ class TreeDriver:
         )
         nq = len(state.q)
         return state.following(self.options.dt, out[:nq], out[nq:], memory)
-
-    def _led_to(self, state: State) -> Array:
-        """(k, 7) poses of bodies that follow a motion at the end of the step from ``state``."""
-        model, time = self.model, state.time + self.options.dt
-        poses = [motion_pose(model.body_names[i], model.motions[i], time) for i in self.led.tolist()]
-        return np.array(poses).reshape(-1, 7)
 
 
 def tree_step_tables(model: Model) -> TreeStepTables:
