@@ -5,10 +5,12 @@ What takes more than one search, as impacts on bodies at rest do, is left to the
 
 from __future__ import annotations
 
-from stickslip.collision.arrays import gap_in, look_in, pairs_in, three_in, two_in
+import numpy as np
+
+from stickslip.collision.arrays import KINDS, gap_in, look_in, pairs_in, shapes_in, three_in, two_in
 from stickslip.collision.contacts import collect
 from stickslip.collision.lookahead import Meeting, _look
-from stickslip.collision.pair_search import near_pairs_of_few
+from stickslip.collision.pair_search import median_of, near_pairs_of_few, speeds_of
 from stickslip.collision.rigid.box_box import box_box
 from stickslip.collision.rigid.convex import convex_convex
 from stickslip.collision.rigid.half_space import (
@@ -29,6 +31,8 @@ from stickslip.collision.rigid.primitives import (
 )
 from stickslip.geometry.shapes import BOX, CAPSULE, CYLINDER, HALF_SPACE, HULL, SPHERE
 from stickslip.jit import inner_kernel, kernel
+from stickslip.linalg.vec3_motion import relative_speed
+from stickslip.pieces.crossing import SHARE
 
 MORE_PAIRS, MORE_POINTS, MORE_CONTACTS, SEARCH_AGAIN = -1, -2, -3, -4
 """What ``find_contacts`` returns beside a number of contacts: which room is too small, or that there is more to do."""
@@ -122,3 +126,27 @@ def _keep_near(near, n, most, key, index, surfaces):
                     two_out[k, to, x] = two[k, c, x]
             to += 1
     return count
+
+
+@inner_kernel
+def nothing_meets(flat, lever, moving, thickness, ways, reach):
+    """Whether pieces.crossing.watched_contacts finds nothing to watch after a step in which bodies were fast.
+
+    thickness (ns,) of shapes; ways: h v before and after the step (nb, 6); reach (nb,): how far ``find_contacts`` looked,
+    whose pairs are still in the rooms. All of these are asked, not only those that have contacts.
+    """
+    way, way_end = ways
+    nb = lever.shape[0]
+    length, room, middle = np.empty(nb), np.empty(moving.shape[0]), np.empty(3)
+    median_of(way_end, moving, room, middle)
+    speeds_of(way_end, lever, middle, length)
+    for i in range(nb):
+        if length[i] > reach[i]:
+            return False
+    pairs, shapes = pairs_in(flat), shapes_in(flat)
+    for p in range(pairs.kind_start[KINDS]):
+        a, b = pairs.pairs[p, 0], pairs.pairs[p, 1]
+        speed = relative_speed(way, way_end, lever, shapes.body[a], shapes.body[b])
+        if speed > SHARE * min(thickness[a], thickness[b]):
+            return False
+    return True

@@ -22,8 +22,9 @@ from stickslip.tolerances import POSITION_ROUNDING
 
 JOINT_NUMBERS = 26
 """Numbers that ``measure_joined`` writes, before the powers of the user's forces."""
-JOINT_ERROR = 25
-"""Which of them is the largest distance by which joints are apart [m]."""
+TURN, JOINT_ERROR = 18, 25
+"""Which of them are the largest turn [rad] of a body that a contact pushes, and the largest distance [m] by which
+joints are apart."""
 
 
 def joined_measurements_in(found: Array, h: float) -> Measurements:

@@ -117,7 +117,7 @@ def joint_arrays(model_joints: JointTables, layout: JointLayout) -> JointArrays:
 @plain_kernel
 def joint_tables_in(ints, reals, longs):
     """The tables that ``joint_arrays`` has flattened."""
-    nj, k, n = ints[JOINTS], ints[ROWS], ints[BLOCKS]
+    nj, k, n = 1 * ints[JOINTS], 1 * ints[ROWS], 1 * ints[BLOCKS]  # int64, as shapes are
     a = HEAD + 9 * nj
     b = a + 6 * k
     c = 14 * nj

@@ -18,8 +18,8 @@ from stickslip.certify.status import MOST_TURN
 from stickslip.collision.arrays import gap_in, three_in
 from stickslip.collision.matching import _match, _remember
 from stickslip.collision.reach import Approach
-from stickslip.compiled.contacts import find_contacts
-from stickslip.compiled.joint_certificate import JOINT_NUMBERS, measure_joined
+from stickslip.compiled.contacts import find_contacts, nothing_meets
+from stickslip.compiled.joint_certificate import JOINT_NUMBERS, TURN, measure_joined
 from stickslip.compiled.joint_rows import Begin, JointArrays, angles_at, held_at, held_in, joint_tables_in, linear_room
 from stickslip.compiled.rigid_step import CONTACTS, FREE_SPEED, PYTHON, RESIDUAL, unpacked
 from stickslip.compiled.rounds import (
@@ -63,6 +63,8 @@ class JointStepTables(NamedTuple):
     """(nj,) column block of a body that each joint acts on; below zero: none."""
     joint_size: Array
     """(nj,) [m] of the smaller body that each joint joins."""
+    thickness: Array
+    """(ns,) [m] of shapes."""
     ignored: LongInts
     everybody: Bools
 
@@ -84,14 +86,14 @@ class JointStart(NamedTuple):
 
 
 @kernel
-def step_jointed(tables, start, force, memory, options, rooms, counts, out, told):
+def step_jointed(tables, start, force, memory, options, rooms, counts, written, told):
     """One step; returns the number of contacts, or a code: which room is too small (contacts.py), or PYTHON.
 
-    Arguments as in rigid_step.step_rigid. out: poses and velocities at the end (13 nb), angles of joints (2 nj),
-    impulses of all rows of joints (k).
+    Arguments as in rigid_step.step_rigid. written: poses and velocities at the end (13 nb,), angles of joints (nj, 2),
+    impulses of all rows of joints (k,).
     """
     (q_0, v_0, v, led, led_to, angle, broken, impulse_0, target), (flat, key, impulse, ints, reals, bools) = start, rooms
-    numbers = unpacked(options)
+    (out, angle_out, pushed), numbers = written, unpacked(options)
     h, height, effort = numbers.h, numbers.height, numbers.effort
     bodies, arrays = bodies_in(tables.rigid.ints, tables.rigid.reals), tables.joints
     joints, held = joint_tables_in(arrays.ints, arrays.reals, arrays.longs), held_in(arrays.ints, arrays.longs)
@@ -183,6 +185,9 @@ def step_jointed(tables, start, force, memory, options, rooms, counts, out, told
     q_end, v_end = lin.place[: 7 * nb].reshape((nb, 7)), lin.place[7 * nb :].reshape((nb, 6))
     way, turn = _longest(bodies.lever, v_0, v_end, h)
     slow = turn <= MOST_TURN and 2.0 * way <= numbers.thinnest
+    if not slow:
+        ways = h * v_0, h * v_end
+        slow = nothing_meets(flat, bodies.lever, bodies.dynamic, tables.thickness, ways, reach)
     if not slow or not _all_finite(q_end, v_end, q_end[:0, :3], v_end[:0, :3]):
         return PYTHON
     even = _contact_height(J.row_start, J.column_start)
@@ -199,8 +204,7 @@ def step_jointed(tables, start, force, memory, options, rooms, counts, out, told
         residual[0] = size_of / speed if speed > 0.0 else size_of
     for k in range(13 * nb):
         out[k] = lin.place[k]
-    angles_at(joints, held, q_end, v_end, angle, h, out[13 * nb : 13 * nb + 2 * nj].reshape((nj, 2)))
-    pushed = out[13 * nb + 2 * nj :]
+    angles_at(joints, held, q_end, v_end, angle, h, angle_out)
     pushed[:] = 0.0
     for k in range(held.row.shape[0]):
         pushed[held.row[k]] = lam[m + k]
@@ -216,6 +220,8 @@ def step_jointed(tables, start, force, memory, options, rooms, counts, out, told
         (q_0, v, q_end, v_end, force), (h, h, numbers.still * max(speed, 1e-12), speed, even),
         (joints, broken, pushed, tables.joint_column, apart), told,
     )  # fmt: skip
+    if told[TURN] > MOST_TURN:  # of bodies that contacts push
+        return PYTHON
     for k in range(nj):
         if apart[k] / tables.joint_size[k] > JOINTS_APART:
             return PYTHON
