@@ -11,7 +11,7 @@ from math import atan2, cos, pi, sin, sqrt, tan
 import numpy as np
 
 from stickslip.arrays import Array, Ints
-from stickslip.jit import kernel
+from stickslip.jit import inner_kernel, kernel
 from stickslip.linalg.vec3 import (
     add,
     axpy,
@@ -92,12 +92,12 @@ def measured_at(tables, q):
     return value, J
 
 
-@kernel
-def row_rate(tables, m, J, k, v):
-    """J v of row k of the joint m, with the velocities v (nb, 6) of all bodies."""
+@inner_kernel
+def row_rate(a, b, J, k, v):
+    """J v of row k of a joint of bodies a and b, with the velocities v (nb, 6) of all bodies."""
     speed = 0.0
     for side in range(2):
-        i = tables.body_a[m] if side == 0 else tables.body_b[m]
+        i = a if side == 0 else b
         if i >= 0:
             part = 0.0
             for t in range(6):
@@ -111,7 +111,8 @@ def row_rates(tables, J, v):
     """J v (k,) of all rows of the tables, with the velocities v (nb, 6) of all bodies."""
     speed = np.empty(tables.row_joint.shape[0])
     for k in range(speed.shape[0]):
-        speed[k] = row_rate(tables, tables.row_joint[k], J, k, v)
+        m = tables.row_joint[k]
+        speed[k] = row_rate(tables.body_a[m], tables.body_b[m], J, k, v)
     return speed
 
 
@@ -119,7 +120,7 @@ def row_rates(tables, J, v):
 def _row_speeds(tables, joint, J, v, speed_out):
     """J v of all rows."""
     for k in range(joint.shape[0]):
-        speed_out[k] = row_rate(tables, joint[k], J, k, v)
+        speed_out[k] = row_rate(tables.body_a[joint[k]], tables.body_b[joint[k]], J, k, v)
 
 
 @kernel

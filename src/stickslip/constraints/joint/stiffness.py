@@ -220,9 +220,9 @@ def _invert(a, L, inverse_out):
 
 
 @kernel
-def _arm(tables, m, side, i, q):
+def _arm(anchors, m, i, q):
     """From the centre of mass of body i to the point of joint m on it; that point itself where i is the world."""
-    anchor = load3(tables.anchor_a, m) if side == 0 else load3(tables.anchor_b, m)
+    anchor = load3(anchors, m)
     if i < 0:
         return anchor
     return mat_vec(quat_matrix((q[i, 3], q[i, 4], q[i, 5], q[i, 6])), anchor)
@@ -238,7 +238,7 @@ def _stiffness(tables, block, q, J, impulse, tau, turning_out, blocks_out):
     for m in range(force.shape[0]):
         a, b = tables.body_a[m], tables.body_b[m]
         f = load3(force, m)
-        arm_a, arm_b = _arm(tables, m, 0, a, q), _arm(tables, m, 1, b, q)
+        arm_a, arm_b = _arm(tables.anchor_a, m, a, q), _arm(tables.anchor_b, m, b, q)
         x_a = arm_a if a < 0 else add(load3(q, a), arm_a)
         x_b = arm_b if b < 0 else add(load3(q, b), arm_b)
         way = sub(x_b, x_a)
