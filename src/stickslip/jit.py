@@ -201,6 +201,14 @@ def inner_kernel(function: F) -> F:
     return _compiled(function, no_cpython_wrapper=True)
 
 
+def leaf_kernel(function: F) -> F:
+    """Like :func:`kernel`, for functions that make no arrays and call none that return some: no references are counted.
+
+    To count one takes as long as ten multiplications, and every slice and every array of a tuple is counted twice.
+    """
+    return _compiled(function, _nrt=False)
+
+
 def plain_kernel(function: F) -> F:
     """Compile a function into kernels that call it; Python runs it as it is, for what would take long to hand over."""
     return cast(F, register_jitable(error_model="numpy")(function))
@@ -220,7 +228,8 @@ def _compiled(function: F, **options: bool) -> F:
     """A lazily compiled function whose cache lives in the folder of its module."""
     compiled = _dispatcher(function, _prepared_folder(function.__module__), **options)
     if hasattr(compiled, "get_call_template"):  # not where the compiler is off
-        _serve_kernels(compiled, bool(options))
+        uncounted = {"_nrt": False} if "_nrt" in options else {}
+        _serve_kernels(compiled, len(options) > len(uncounted), **uncounted)
     return cast(F, compiled)
 
 
@@ -232,7 +241,7 @@ def _dispatcher(function: Callable[..., Any], folder: str, **options: bool) -> A
     return compiled
 
 
-def _serve_kernels(compiled: Any, itself: bool) -> None:
+def _serve_kernels(compiled: Any, itself: bool, **options: bool) -> None:
     """Have a kernel that other kernels call compiled in a shorter time than one that Python calls.
 
     What they call is a second version without a wrapper for Python, unless the kernel serves them ``itself``: to unpack
@@ -245,7 +254,8 @@ def _serve_kernels(compiled: Any, itself: bool) -> None:
         if itself:
             return compiled
         folder = _prepared_folder(compiled.py_func.__module__)
-        return _dispatcher(compiled.py_func, os.path.join(folder, "called") if folder else "", no_cpython_wrapper=True)
+        called = os.path.join(folder, "called") if folder else ""
+        return _dispatcher(compiled.py_func, called, no_cpython_wrapper=True, **options)
 
     def call_template(arguments: tuple[Any, ...], keywords: dict[str, Any]) -> Any:
         wide = {name: _widened(kind) for name, kind in keywords.items()}

@@ -9,14 +9,14 @@ from typing import NamedTuple
 
 import numpy as np
 
-from stickslip.arrays import Array, Ints, LongInts
+from stickslip.arrays import Array, Bools, Ints, LongInts
 from stickslip.bodies.rigid.momentum import _moved_motion
 from stickslip.constraints.joint.joints import JointLayout, _part
 from stickslip.constraints.joint.rows import measure_all
 from stickslip.constraints.joint.stiffness import _stiffened_bodies
 from stickslip.contact.block_laws import Laws
 from stickslip.geometry.rigid_motion import move
-from stickslip.jit import inner_kernel, plain_kernel
+from stickslip.jit import inner_kernel, leaf_kernel, plain_kernel
 from stickslip.linalg.block_rows import _Arrays
 from stickslip.model.joint_tables import ANGLE, OTHER_ANGLE, JointTables
 
@@ -89,6 +89,10 @@ class Linear(NamedTuple):
     stiff_inverse: Array
     stiff_free: Array
     """... and the velocities without constraints that go with it"""
+    impulse: Array
+    """(k,) room"""
+    idle: Bools
+    """(nd,) room"""
 
 
 def joint_arrays(model_joints: JointTables, layout: JointLayout) -> JointArrays:
@@ -178,7 +182,7 @@ def linear_room(contacts, friction, prescribed, J, laws, columns, held, rows, bo
         data_start[entries + e] = size + held.data_start[e]
     all_rows, own_rows = m + held.row.shape[0], held.row.shape[0]
     reals = np.empty(
-        size + held.data_start[more] + 4 * all_rows + 3 * (n + own) + 12 * rows + 13 * bodies + 156 * nd
+        size + held.data_start[more] + 4 * all_rows + 3 * (n + own) + 13 * rows + 13 * bodies + 156 * nd
     )  # fmt: skip
     data, reals = reals[: size + held.data_start[more]], reals[size + held.data_start[more] :]
     bias, given, reals = reals[:all_rows], reals[all_rows : 2 * all_rows], reals[2 * all_rows :]
@@ -201,11 +205,12 @@ def linear_room(contacts, friction, prescribed, J, laws, columns, held, rows, bo
         place, _Arrays(row_start, entry_start, column, data_start, data, columns),
         Laws(law, friction_set, coefficients, compliance, bound), bias, given, directions,
         reals[: 36 * nd], reals[36 * nd : 72 * nd], reals[72 * nd : 78 * nd],
-        reals[78 * nd : 114 * nd], reals[114 * nd : 150 * nd], reals[150 * nd : 156 * nd],
+        reals[78 * nd : 114 * nd], reals[114 * nd : 150 * nd], reals[150 * nd : 156 * nd], reals[156 * nd :],
+        np.empty(nd, np.bool_),
     )  # fmt: skip
 
 
-@inner_kernel
+@leaf_kernel
 def held_at(bodies, tables, held, begin, v, h, lin):
     """constraints/system.StepSystem.held_at: the step linearised where velocities v (6 nd,) lead, into ``lin``."""
     nb, nd = begin.q.shape[0], bodies.dynamic.shape[0]
@@ -232,14 +237,14 @@ def held_at(bodies, tables, held, begin, v, h, lin):
     )  # fmt: skip
 
 
-@inner_kernel
+@leaf_kernel
 def turned_about(bodies, tables, held, v, lam, h, summed, lin):
     """constraints/joints.Joints.turned: A with the turning of forces about impulses lam (m,), at v; whether it is sound.
 
     summed: by the sums of its columns.
     """
-    nb, nd, rows = bodies.block.shape[0], bodies.dynamic.shape[0], lin.directions.shape[0]
-    impulse, idle = np.zeros(rows), np.empty(nd, np.bool_)
+    nb, nd, impulse, idle = bodies.block.shape[0], bodies.dynamic.shape[0], lin.impulse, lin.idle
+    impulse[:] = 0.0
     first = lam.shape[0] - held.row.shape[0]
     for k in range(held.row.shape[0]):
         impulse[held.row[k]] = lam[first + k]

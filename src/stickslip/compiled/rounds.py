@@ -17,7 +17,7 @@ from stickslip.contact.block_laws import Laws
 from stickslip.contact.measures import measure_bodies
 from stickslip.contact.momentum_error import BODY_ROOM, worst_of_bodies
 from stickslip.contact.residual import _natural_map
-from stickslip.jit import inner_kernel
+from stickslip.jit import inner_kernel, leaf_kernel
 from stickslip.law_codes import CONTACT
 from stickslip.linalg.block_rows import (
     _Arrays,
@@ -149,7 +149,7 @@ def island_part(lin, squares, blocks, columns):
     )  # fmt: skip
 
 
-@inner_kernel
+@leaf_kernel
 def take_rows(part, lin):
     """Rows and A of a part as the whole is linearised now."""
     if part.whole:
@@ -165,7 +165,7 @@ def take_rows(part, lin):
     _take_blocks(part, lin.data, lin.inverse, lin.free, part.data, part.inverse, part.free)
 
 
-@inner_kernel
+@leaf_kernel
 def take_stiff(part, lin):
     """A with the turning of forces."""
     if not part.whole:
@@ -174,7 +174,7 @@ def take_stiff(part, lin):
         )
 
 
-@inner_kernel
+@leaf_kernel
 def _take_blocks(part, data, inverse, free, data_out, inverse_out, free_out):
     """Blocks of the columns of a part."""
     for b in range(part.columns.shape[0]):
@@ -194,7 +194,7 @@ def measure_room(n, m):
     )  # fmt: skip
 
 
-@inner_kernel
+@leaf_kernel
 def measured(J, A, free, bias, laws, even, rounding, measure):
     """Fill a Measure; returns ContactProblem.free_speed where not all blocks are contacts."""
     measure.q[:] = 0.0
@@ -206,7 +206,7 @@ def measured(J, A, free, bias, laws, even, rounding, measure):
     return max(size, rounding, SPEED_NOISE * moved) if joined else max(size, 0.0)
 
 
-@inner_kernel
+@leaf_kernel
 def rounding_of(part, dynamic, pose, horizon):
     """The largest of Scale.rounding in a part; pose (nb, 7)."""
     most = 0.0
@@ -220,7 +220,7 @@ def rounding_of(part, dynamic, pose, horizon):
     return most
 
 
-@inner_kernel
+@leaf_kernel
 def row_velocities(J, height, v, bias, u_out):
     """u = J v + bias, as ContactProblem.constraint_velocity; height: of J as contacts, or 0."""
     u_out[:] = 0.0
@@ -235,7 +235,7 @@ def row_velocities(J, height, v, bias, u_out):
         u_out[k] = u_out[k] + bias[k]
 
 
-@inner_kernel
+@leaf_kernel
 def body_velocities(J, height, A, free, lam, push, v_out):
     """v = v_free + A^-1 J^T lam, as ContactProblem.velocity; push (nv,) is scratch."""
     push[:] = 0.0
@@ -251,7 +251,7 @@ def body_velocities(J, height, A, free, lam, push, v_out):
         v_out[k] = free[k] + v_out[k]
 
 
-@inner_kernel
+@leaf_kernel
 def _scaled(velocity, speed):
     """A natural map [m/s] as a residual."""
     return velocity / speed if speed > 0.0 else velocity
@@ -415,21 +415,21 @@ def _plan_of(J, needed):
     return make_plan(some, np.empty(0, np.int32))
 
 
-@inner_kernel
+@leaf_kernel
 def _take_vector(part, of_all, out):
     """Rows of a part."""
     for r in range(out.shape[0]):
         out[r] = of_all[r if part.whole else part.rows[r]]
 
 
-@inner_kernel
+@leaf_kernel
 def _put_rows(part, x, all_out):
     """Rows of a part among those of all."""
     for r in range(x.shape[0]):
         all_out[r if part.whole else part.rows[r]] = x[r]
 
 
-@inner_kernel
+@leaf_kernel
 def _put_vector(part, width, x, all_out):
     """Unknowns of a part among those of all."""
     for b in range(x.shape[0] // width):

@@ -8,18 +8,18 @@ from __future__ import annotations
 import numpy as np
 
 from stickslip.constraints.joint.rows import measured_at, row_rates
-from stickslip.jit import inner_kernel, kernel
+from stickslip.jit import kernel, leaf_kernel
 from stickslip.law_codes import LIMIT
 from stickslip.model.joint_tables import DISTANCE, POINT
 
 
-@inner_kernel
+@leaf_kernel
 def _holds(stiffness, coordinate, broken):
     """Whether a row holds something fast: no spring, limit or drive, and no row of a joint that is ``broken``."""
     return np.isinf(stiffness) and coordinate < 0 and not broken
 
 
-@inner_kernel
+@leaf_kernel
 def _gives(law, stiffness, driven, value, broken):
     """Whether a row of a block of this law, with this value, stores or dissipates energy."""
     if np.isinf(stiffness) or driven == 1 or broken:
@@ -50,6 +50,14 @@ def step_energies(tables, q_before, q, broken_before, broken, impulse, mean, h, 
     measure_before, _ = measured_at(tables, q_before)
     measure, J = measured_at(tables, q)
     speed = row_rates(tables, J, mean)
+    measures = measure_before, measure, speed
+    return _book_rows(tables, measures, broken_before, broken, impulse, h, energy_out, square_out)
+
+
+@leaf_kernel
+def _book_rows(tables, measures, broken_before, broken, impulse, h, energy_out, square_out):
+    """The same with what rows measure (k,) before and after the step, and their speeds (k,)."""
+    measure_before, measure, speed = measures
     elastic_before, stored, elastic, damping, given = 0.0, 0.0, 0.0, 0.0, 0.0
     for c in range(tables.block_law.shape[0]):
         law = tables.block_law[c]
@@ -85,7 +93,7 @@ def add_errors(tables, q, broken, square_out):
     _add_squares(tables, measure, broken, square_out)
 
 
-@kernel
+@leaf_kernel
 def _add_squares(tables, measure, broken, square_out):
     """The same of what rows measure (k,)."""
     for k in range(measure.shape[0]):
