@@ -18,11 +18,12 @@ from stickslip.contact.block_laws import Laws
 from stickslip.geometry.rigid_motion import move
 from stickslip.jit import inner_kernel, leaf_kernel, plain_kernel
 from stickslip.linalg.block_rows import _Arrays
+from stickslip.linalg.mixed_cholesky import MixedPlan, make_plan
 from stickslip.model.joint_tables import ANGLE, OTHER_ANGLE, JointTables
 
-JOINTS, ROWS, BLOCKS, OWN_BLOCKS, ENTRIES, OWN_ROWS, DATA_ROWS, HEAD = range(8)
+JOINTS, ROWS, BLOCKS, OWN_BLOCKS, ENTRIES, OWN_ROWS, DATA_ROWS, BELOW, COLUMNS, HEAD = range(10)
 """Numbers at the beginning of JointArrays.ints: joints, rows and blocks of the model; blocks, entries, rows and rows of
-all entries of those that are not broken."""
+all entries of those that are not broken; blocks of their factors below the diagonal; column blocks."""
 
 
 class JointArrays(NamedTuple):
@@ -98,21 +99,26 @@ class Linear(NamedTuple):
 def joint_arrays(model_joints: JointTables, layout: JointLayout) -> JointArrays:
     """The tables of all joints, and the layout of those that are not broken, as flat arrays."""
     t = model_joints
+    plan = make_plan(layout.over(np.zeros((len(layout.data_row), 6))), np.empty(0, np.int32))
     head = (
         t.count, t.row_count, len(t.block_law), len(layout.law), len(layout.entry_column), len(layout.row),
-        len(layout.data_row),
+        len(layout.data_row), len(plan.row), len(layout.column_start) - 1,
     )  # fmt: skip
     each = np.arange(2 * t.count)
     ints = (
         head, t.kind, t.body_a, t.body_b, t.coordinate.ravel(), t.row_joint, t.row_measure.ravel(), t.row_coordinate,
         t.row_driven, t.block_start, t.block_law, t.block_joint, layout.law, layout.row_start, layout.entry_start,
-        layout.entry_column, layout.data_start, each // 2, each % 2,
+        layout.entry_column, layout.data_start, each // 2, each % 2, plan.order, plan.place, plan.first, plan.height,
+        plan.start, plan.row, plan.mover_start, plan.mover, plan.mover_entry,
     )  # fmt: skip
     reals = (
         t.anchor_a.ravel(), t.anchor_b.ravel(), t.frame_a.ravel(), t.frame_b.ravel(), t.break_force, t.break_torque,
         t.target.ravel(), t.row_sign, t.row_offset, t.row_stiffness, t.row_damping, t.row_bound,
     )  # fmt: skip
-    longs = t.ignored_key, layout.row, layout.data_row, layout.data_side
+    longs = (
+        t.ignored_key, layout.row, layout.data_row, layout.data_side, plan.data_start, plan.diagonal,
+        [plan.size, int(plan.work)],
+    )  # fmt: skip
     return JointArrays(
         np.concatenate(ints).astype(np.int32), np.concatenate(reals), np.concatenate(longs).astype(np.int64)
     )
@@ -151,6 +157,23 @@ def held_in(ints, longs):
         longs[nj : nj + rows], longs[nj + rows : nj + rows + data], longs[nj + rows + data : nj + rows + 2 * data],
         ints[a : a + own], ints[a + own : a + 2 * own + 1], ints[a + 2 * own + 1 : b], ints[b : b + entries],
         ints[b + entries : c], ints[c : c + 2 * nj], ints[c + 2 * nj : c + 4 * nj],
+    )  # fmt: skip
+
+
+@plain_kernel
+def plan_in(ints, longs):
+    """The plan of the factorisation of rows of joints alone, which ``joint_arrays`` has flattened."""
+    nj, k, blocks = 1 * ints[JOINTS], 1 * ints[ROWS], 1 * ints[BLOCKS]
+    n, entries, f, columns = 1 * ints[OWN_BLOCKS], 1 * ints[ENTRIES], 1 * ints[BELOW], 1 * ints[COLUMNS]
+    a = HEAD + 9 * nj + 6 * k + 3 * blocks + 1 + 3 * n + 2 + 2 * entries + 1 + 4 * nj
+    b = a + 5 * n + 1 + f
+    c = b + columns + 1
+    d = nj + ints[OWN_ROWS] + 2 * ints[DATA_ROWS]
+    return MixedPlan(
+        ints[a : a + n], ints[a + n : a + 2 * n], ints[a + 2 * n : a + 3 * n], ints[a + 3 * n : a + 4 * n],
+        ints[a + 4 * n : a + 5 * n + 1], ints[a + 5 * n + 1 : b], longs[d : d + f], longs[d + f : d + f + n],
+        ints[b:c], ints[c : c + entries], ints[c + entries : c + 2 * entries], longs[d + f + n],
+        float(longs[d + f + n + 1]),
     )  # fmt: skip
 
 

@@ -20,13 +20,23 @@ from stickslip.collision.matching import _match, _remember
 from stickslip.collision.reach import Approach
 from stickslip.compiled.contacts import find_contacts, nothing_meets
 from stickslip.compiled.joint_certificate import JOINT_NUMBERS, TURN, measure_joined
-from stickslip.compiled.joint_rows import Begin, JointArrays, angles_at, held_at, held_in, joint_tables_in, linear_room
+from stickslip.compiled.joint_rows import (
+    Begin,
+    JointArrays,
+    angles_at,
+    held_at,
+    held_in,
+    joint_tables_in,
+    linear_room,
+    plan_in,
+)
 from stickslip.compiled.rigid_step import CONTACTS, FREE_SPEED, PYTHON, RESIDUAL, unpacked
 from stickslip.compiled.rounds import (
     RoundEffort,
     island_part,
     measure_room,
     measured,
+    plan_of,
     rounding_of,
     rounds,
     row_velocities,
@@ -162,22 +172,28 @@ def step_jointed(tables, start, force, memory, options, rooms, counts, written, 
         int(options[MOST_ITERATIONS]),
     )  # fmt: skip
     counts[ITERATIONS], counts[METHOD], counts[NEWTON] = 0, DENSE, 0
-    residual = np.empty(1)
+    residual, measure = np.empty(2), measure_room(blocks, m_all)
     if count == 1 and touched == nd:
         part = whole_part(lin, 6 * columns)
         for k in range(6 * nd):
             v_all[k] = before[k]
         for k in range(m_all):
             lam[k] = warm[k]
-        made = rounds(part, bodies, joints, held, begin, step, limits, lin, (v_all, lam), residual)
+        plan = plan_in(arrays.ints, arrays.longs)
+        if n > 0:
+            plan = plan_of(J, part.joints_alone and effort.sweeps)
+        made = rounds(
+            part, plan, bodies, joints, held, begin, step, limits, lin, (v_all, lam, u), measure, residual
+        )  # fmt: skip
         if made < 0:
             return PYTHON
-        counts[ITERATIONS] = made
+        counts[ITERATIONS], speed = made, residual[1]
     else:
         made = _by_islands(
             bodies, joints, held, begin, step, (limits, effort, height, numbers.warm), lin, islands, momentum,
             (before, warm), (ints, reals, bools, counts), (v_all, lam, residual),
         )  # fmt: skip
+        speed = 0.0  # is measured where that led
         if made < 0:
             return PYTHON
 
@@ -192,14 +208,11 @@ def step_jointed(tables, start, force, memory, options, rooms, counts, written, 
         return PYTHON
     even = _contact_height(J.row_start, J.column_start)
     A = DenseBlocks(columns, 6 * columns, lin.data, lin.inverse)
-    measure = measure_room(blocks, m_all)
-    everything = whole_part(lin, 6 * columns)
-    speed = measured(
-        J, A, lin.free, lin.bias, lin.laws, even > 0, rounding_of(everything, bodies.dynamic, q_end, h), measure
-    )
-    row_velocities(J, even, v_all, lin.bias, u)
     row_velocities(J, even, before, lin.bias, u_before)
     if count != 1 or touched != nd:
+        rounding = rounding_of(whole_part(lin, 6 * columns), bodies.dynamic, q_end, h)
+        speed = measured(J, A, lin.free, lin.bias, lin.laws, even > 0, rounding, False, measure)
+        row_velocities(J, even, v_all, lin.bias, u)
         size_of = _natural_map(J.row_start, lin.laws, lam, u, measure.weight, measure.length, 1.0)
         residual[0] = size_of / speed if speed > 0.0 else size_of
     for k in range(13 * nb):
@@ -250,8 +263,9 @@ def _by_islands(bodies, joints, held, begin, step, efforts, lin, islands, moment
         others += not has_joint[i]
     if count > MOST_APART or jointed > MOST_JOINTED or jointed == 0:
         return -1
-    own = np.empty(2 * nv + 2 * m)
-    v, lam_own, v_found, lam_found = own[:nv], own[nv : nv + m], own[nv + m : 2 * nv + m], own[2 * nv + m :]
+    own = np.empty(2 * nv + 3 * m)
+    v, v_found, own = own[:nv], own[nv : 2 * nv], own[2 * nv :]
+    lam_own, u_own, lam_found = own[:m], own[m : 2 * m], own[2 * m :]
     lam_found[:] = 0.0
     for k in range(nv):
         v_found[k] = momentum[72 * nd + k] + 0.0
@@ -267,7 +281,11 @@ def _by_islands(bodies, joints, held, begin, step, efforts, lin, islands, moment
             v[k] = before[k]
         for k in range(m):
             lam_own[k] = warm[k]
-        made = rounds(part, bodies, joints, held, begin, step, limits, lin, (v, lam_own), residual)
+        plan = plan_of(part.J, part.joints_alone and limits.joints_alone)
+        measure = measure_room(part.laws.law.shape[0], part.rows.shape[0])
+        made = rounds(
+            part, plan, bodies, joints, held, begin, step, limits, lin, (v, lam_own, u_own), measure, residual
+        )  # fmt: skip
         if made < 0:
             return -1
         iterations = max(iterations, made)
@@ -306,7 +324,7 @@ def _by_islands(bodies, joints, held, begin, step, efforts, lin, islands, moment
                 part.free[6 * b + x] = momentum[72 * nd + 6 * of + x]
         A = DenseBlocks(part.J.column_start, part.squares, part.data, part.inverse)
         measure = measure_room(n, rows)
-        speed = measured(part.J, A, part.free, part.bias, part.laws, True, 0.0, measure)
+        speed = measured(part.J, A, part.free, part.bias, part.laws, True, 0.0, False, measure)
         table = np.empty(island_room(n, bodies_of), np.int32)
         apart, reached = fill_islands(part.J.row_start, part.J.entry_start, part.J.entry_column, bodies_of, table)
         vectors = np.empty(3 * rows + 6 * bodies_of)

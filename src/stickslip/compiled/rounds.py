@@ -18,7 +18,7 @@ from stickslip.contact.measures import measure_bodies
 from stickslip.contact.momentum_error import BODY_ROOM, worst_of_bodies
 from stickslip.contact.residual import _natural_map
 from stickslip.jit import inner_kernel, leaf_kernel
-from stickslip.law_codes import CONTACT
+from stickslip.law_codes import BILATERAL, CONTACT, ELASTIC
 from stickslip.linalg.block_rows import (
     _Arrays,
     _contact_height,
@@ -77,6 +77,8 @@ class Part(NamedTuple):
     stiff_free: Array
     squares: Ints
     joints_alone: bool
+    even: bool
+    """Whether all blocks hold both ways, without bounds: their residual is that of u + compliance lam."""
 
 
 class Measure(NamedTuple):
@@ -93,13 +95,21 @@ class Measure(NamedTuple):
 def whole_part(lin, squares):
     """All of a problem as its only part."""
     none = np.empty(0, np.int32)
-    alone = True
-    for c in range(lin.laws.law.shape[0]):
-        alone = alone and lin.laws.law[c] != CONTACT
+    alone, even = _kinds(lin.laws.law)
     return Part(
         True, none, none, none, lin.J, lin.laws, lin.bias, lin.data, lin.inverse, lin.free, lin.stiff,
-        lin.stiff_inverse, lin.stiff_free, squares, alone,
+        lin.stiff_inverse, lin.stiff_free, squares, alone, even,
     )  # fmt: skip
+
+
+@leaf_kernel
+def _kinds(law):
+    """Whether no block is a contact, and whether all hold both ways."""
+    alone, even = True, True
+    for c in range(law.shape[0]):
+        alone = alone and law[c] != CONTACT
+        even = even and (law[c] == BILATERAL or law[c] == ELASTIC)
+    return alone, even
 
 
 @inner_kernel
@@ -121,12 +131,11 @@ def island_part(lin, squares, blocks, columns):
     law, friction_set, friction = np.empty(n, np.int32), np.empty(n, np.int32), np.empty((n, 3))
     for b in range(nd + 1):
         column_start[b] = 6 * b
-    r, e, at, alone = 0, 0, 0, True
+    r, e, at = 0, 0, 0
     row_start[0], entry_start[0], data_start[0] = 0, 0, 0
     for b in range(n):
         c = blocks[b]
         law[b], friction_set[b] = lin.laws.law[c], lin.laws.friction_set[c]
-        alone = alone and law[b] != CONTACT
         for x in range(3):
             friction[b, x] = lin.laws.friction[c, x]
         for k in range(J.row_start[c], J.row_start[c + 1]):
@@ -139,13 +148,14 @@ def island_part(lin, squares, blocks, columns):
             data_start[e] = at
         row_start[b + 1], entry_start[b + 1] = r, e
     reals = np.empty(size + 3 * m + 156 * nd)
+    alone, even = _kinds(law)
     data, bias, reals = reals[:size], reals[size : size + m], reals[size + m :]
     compliance, bound, reals = reals[:m], reals[m : 2 * m], reals[2 * m :]
     return Part(
         False, columns, rows, entries, _Arrays(row_start, entry_start, column, data_start, data, column_start),
         Laws(law, friction_set, friction, compliance, bound), bias, reals[: 36 * nd], reals[36 * nd : 72 * nd],
         reals[72 * nd : 78 * nd], reals[78 * nd : 114 * nd], reals[114 * nd : 150 * nd], reals[150 * nd : 156 * nd],
-        squares[: nd + 1], alone,
+        squares[: nd + 1], alone, even,
     )  # fmt: skip
 
 
@@ -188,19 +198,20 @@ def _take_blocks(part, data, inverse, free, data_out, inverse_out, free_out):
 @inner_kernel
 def measure_room(n, m):
     """A Measure for n blocks of m rows."""
-    reals = np.empty(3 * m + 2 * n)
+    reals = np.zeros(3 * m + 2 * n)
     return Measure(
         reals[:m], reals[m : 2 * m], reals[2 * m : 3 * m], reals[3 * m : 3 * m + n], reals[3 * m + n :]
     )  # fmt: skip
 
 
 @leaf_kernel
-def measured(J, A, free, bias, laws, even, rounding, measure):
-    """Fill a Measure; returns ContactProblem.free_speed where not all blocks are contacts."""
+def measured(J, A, free, bias, laws, even, rounding, known, measure):
+    """Fill a Measure; returns ContactProblem.free_speed. known: the diagonal, which nobody reads, stays as it is."""
     measure.q[:] = 0.0
-    measure.diagonal[:] = 0.0
+    if not known:
+        measure.diagonal[:] = 0.0
     size, moved, joined, _ = measure_bodies(
-        J, A, free, bias, laws, False, even, measure.q, measure.counted, measure.diagonal, measure.weight,
+        J, A, free, bias, laws, known, even, measure.q, measure.counted, measure.diagonal, measure.weight,
         measure.length,
     )  # fmt: skip
     return max(size, rounding, SPEED_NOISE * moved) if joined else max(size, 0.0)
@@ -320,21 +331,22 @@ def _solve(part, plan, height, A, free, measure, speed, tolerance, effort, used,
 
 
 @inner_kernel
-def rounds(part, bodies, tables, held, begin, step, effort, lin, whole, found):
+def rounds(part, plan, bodies, tables, held, begin, step, effort, lin, whole, measure, found):
     """Impulses and velocities of a part that hold where they lead; returns iterations, or UNSOLVED.
 
-    step: h, whether there are impulses to start from, and whether forces turn by sums of columns. whole: velocities
-    (nv,) and impulses (m,) of all, those of the part come in as what to start from and get what was found; found:
-    residual of the part, written.
+    plan: of the factorisation, read where a part is joints alone. step: h, whether there are impulses to start from,
+    and whether forces turn by sums of columns. whole: velocities (nv,) and impulses (m,) of all, those of the part come
+    in as what to start from and get what was found, and u (m,), where it is put; measure, found (2,): measures of the
+    part where that led, its residual and its free speed, written.
     """
     h, has_warm, summed = step
-    v_all, lam_all = whole
+    v_all, lam_all, u_all = whole
     nb = begin.q.shape[0]
     J, laws = part.J, part.laws
-    n, m, nv = laws.law.shape[0], part.bias.shape[0], J.column_start[J.column_start.shape[0] - 1]
+    m, nv = part.bias.shape[0], J.column_start[J.column_start.shape[0] - 1]
     height = _contact_height(J.row_start, J.column_start)
     even, tolerance = height > 0, effort.tolerance
-    measure, reals = measure_room(n, m), np.empty(2 * m + 3 * nv + BODY_ROOM * nv)
+    reals = np.empty(2 * m + 3 * nv + BODY_ROOM * nv)
     lam, u, reals = reals[:m], reals[m : 2 * m], reals[2 * m :]
     v, push, inner, room = reals[:nv], reals[nv : 2 * nv], reals[2 * nv : 3 * nv], reals[3 * nv :]
     inner[:] = 0.0
@@ -342,7 +354,6 @@ def rounds(part, bodies, tables, held, begin, step, effort, lin, whole, found):
     start, columns = part.squares, J.column_start
     A = DenseBlocks(columns, start, part.data, part.inverse)
     H = DenseBlocks(columns, start, part.stiff, part.stiff_inverse)
-    plan = _plan_of(J, part.joints_alone and effort.joints_alone)
     if plan.order.shape[0] > FEW:  # whose order is found otherwise
         return UNSOLVED
 
@@ -353,12 +364,13 @@ def rounds(part, bodies, tables, held, begin, step, effort, lin, whole, found):
     for k in range(m):
         if not abs(lam[k]) < np.inf:
             return UNSOLVED
-    speed = measured(J, A, part.free, part.bias, laws, even, rounding_of(part, bodies.dynamic, pose, h), measure)
+    rounding = rounding_of(part, bodies.dynamic, pose, h)
+    speed = measured(J, A, part.free, part.bias, laws, even, rounding, part.even and has_warm, measure)
     if has_warm:
         if not turned_about(bodies, tables, held, v_all, lam_all, h, summed, lin):
             return UNSOLVED
         take_stiff(part, lin)
-        measured(J, H, part.stiff_free, part.bias, laws, even, 0.0, measure)
+        measured(J, H, part.stiff_free, part.bias, laws, even, 0.0, False, measure)
         made = _solve(
             part, plan, height, H, part.stiff_free, measure, speed, tolerance, effort, 0, True, (lam, v, u, push)
         )
@@ -373,21 +385,26 @@ def rounds(part, bodies, tables, held, begin, step, effort, lin, whole, found):
         _put_rows(part, lam, lam_all)
         held_at(bodies, tables, held, begin, v_all, h, lin)
         take_rows(part, lin)
-        speed = measured(J, A, part.free, part.bias, laws, even, rounding_of(part, bodies.dynamic, pose, h), measure)
-        _, _, lost = worst_of_bodies(J, A, part.data, height, lam, v, part.free, inner, room)
+        rounding = rounding_of(part, bodies.dynamic, pose, h)
+        speed = measured(J, A, part.free, part.bias, laws, even, rounding, part.even, measure)
         row_velocities(J, height, v, part.bias, u)
         own = _scaled(_natural_map(J.row_start, laws, lam, u, measure.weight, measure.length, 1.0), speed)
-        found[0] = own
-        if max(own, lost) <= tolerance:
-            return iterations
+        found[0], found[1] = own, speed
+        if own <= tolerance:
+            _, _, lost = worst_of_bodies(J, A, part.data, height, lam, v, part.free, inner, room)
+            if lost <= tolerance:
+                _put_rows(part, u, u_all)
+                return iterations
         if not turned_about(bodies, tables, held, v_all, lam_all, h, summed, lin):
             return UNSOLVED
         take_stiff(part, lin)
-        measured(J, H, part.stiff_free, part.bias, laws, even, 0.0, measure)
+        measured(J, H, part.stiff_free, part.bias, laws, even, 0.0, False, measure)
         _, _, lost = worst_of_bodies(J, A, part.stiff, height, lam, v, part.stiff_free, inner, room)
         own = _scaled(_natural_map(J.row_start, laws, lam, u, measure.weight, measure.length, 1.0), speed)
         value = max(own, lost)
-        if value <= tolerance:
+        if value <= tolerance:  # measured as it is without the turning of forces
+            measured(J, A, part.free, part.bias, laws, even, rounding, part.even, measure)
+            _put_rows(part, u, u_all)
             return iterations
         idle = 0 if value < best else idle + 1
         best = min(best, value)
@@ -404,7 +421,7 @@ def rounds(part, bodies, tables, held, begin, step, effort, lin, whole, found):
 
 
 @inner_kernel
-def _plan_of(J, needed):
+def plan_of(J, needed):
     """The plan of a factorisation of W, of no rows where it is not needed."""
     n = J.row_start.shape[0] - 1 if needed else 0
     last = J.entry_start[n]
