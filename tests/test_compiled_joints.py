@@ -6,19 +6,23 @@ from collections.abc import Callable
 
 import numpy as np
 import pytest
-from test_compiled import same
 
 from stickslip import Scene, Simulation, Stepping
 from stickslip.compiled.driver import reason_against
 from stickslip.scene.joint import Drive
 from stickslip.scenes.running import prepare
 from stickslip.solvers.registry import make_solver
+from test_compiled import same
 
 pytestmark = pytest.mark.slow
 
 
 def both(
-    scene: Scene, steps: int, solver: str = "auto", change: Callable[[Simulation], None] | None = None, **options: object
+    scene: Scene,
+    steps: int,
+    solver: str = "auto",
+    change: Callable[[Simulation], None] | None = None,
+    **options: object,
 ) -> int:
     """Take steps by both drivers, comparing all; returns how many the compiled one took."""
     stepping = Stepping(**{"dt": 0.004, **options})  # type: ignore[arg-type]

@@ -16,6 +16,7 @@ import ctypes
 import functools
 import gc
 import hashlib
+import math
 import os
 import platform
 import re
@@ -32,9 +33,11 @@ from typing import Any, TypeVar, cast
 os.environ.setdefault("GOMP_SPINCOUNT", "1000")
 
 import numba
+import numpy
 from numba import prange as prange  # noqa: PLC0414  (re-exported for kernels)
 from numba.core import cgutils, event, types
-from numba.extending import intrinsic, register_jitable
+from numba.extending import intrinsic, lower_builtin, register_jitable, type_callable
+from numba.np import arrayobj
 
 F = TypeVar("F", bound=Callable[..., Any])
 
@@ -42,7 +45,7 @@ PACKAGE = Path(__file__).resolve().parent
 KEPT_DAYS = 60.0
 IMPORT = re.compile(r"^(?:from|import) +(stickslip[\w.]*)(?: +import +(\([^)]*\)|(?:[^\n\\]|\\\n)*))?", re.MULTILINE)
 """An import of stickslip that begins a line: the module, and the names that are taken from it."""
-INTRINSICS = ("call_fortran", "subtract_tile")
+INTRINSICS = ("call_fortran", "call_kernel", "subtract_tile", "view_at")
 """Functions of this file that are compiled into kernels of others."""
 KERNELS: list[Any] = []
 """Every kernel decorated so far, in order, and its version for other kernels; ``stickslip warmup`` reads it."""
@@ -202,7 +205,7 @@ def inner_kernel(function: F) -> F:
 
 
 def leaf_kernel(function: F) -> F:
-    """Like :func:`kernel`, for functions that make no arrays and call none that return some: no references are counted.
+    """Like :func:`kernel`, for functions that make no arrays, nor call others that do: no references are counted.
 
     To count one takes as long as ten multiplications, and every slice and every array of a tuple is counted twice.
     """
@@ -321,6 +324,96 @@ call_fortran: Any = _call_fortran_plainly if numba.config.DISABLE_JIT else _call
 Arrays go in by their data, numbers by the place of a copy: integers as 32 bits, which serves characters (ord) as well.
 The address is an argument and not a constant, so that the kernel's machine code can be kept on disk.
 """
+
+
+def kernel_address(compiled: Any, *samples: Any) -> Any:
+    """Where the machine code of a kernel for arguments like the samples is, for :func:`call_kernel`.
+
+    It is compiled if need be; without a compiler it is the function itself.
+    """
+    if not hasattr(compiled, "overloads"):
+        return compiled
+    signature = tuple(numba.typeof(sample) for sample in samples)
+    compiled.compile(signature)
+    found = compiled.overloads[signature]
+    return found.library.get_pointer_to_function(found.fndesc.llvm_func_name)
+
+
+def kernel_table(addresses: dict[int, Any], size: int) -> Any:
+    """Addresses of kernels by their numbers below ``size``, as kernels read them; 0 where there is none."""
+    table = [addresses.get(number, 0) for number in range(size)]
+    return table if any(callable(address) for address in table) else numpy.array(table, dtype=numpy.int64)
+
+
+def _call_kernel_plainly(address: Any, result: Any, arguments: tuple[Any, ...]) -> Any:
+    """What :func:`call_kernel` does, without a compiler."""
+    return address(*arguments)
+
+
+@intrinsic  # type: ignore[untyped-decorator]
+def _call_kernel_compiled(typing_context: Any, address: Any, result: Any, arguments: Any) -> Any:
+    """What :func:`call_kernel` does, in a kernel."""
+    kinds = tuple(_widened(kind) for kind in arguments.types)
+    returned = types.unliteral(result)  # type: ignore[attr-defined]
+
+    def generate(context: Any, builder: Any, signature: Any, values: Any) -> Any:
+        passed = [
+            context.cast(builder, builder.extract_value(values[2], k), given, kind)
+            for k, (given, kind) in enumerate(zip(signature.args[2].types, kinds, strict=True))
+        ]
+        function = context.call_conv.get_function_type(returned, kinds)
+        pointer = builder.inttoptr(values[0], function.as_pointer())
+        status, found = context.call_conv.call_function(builder, pointer, returned, kinds, passed)
+        with cgutils.if_unlikely(builder, status.is_error):
+            context.call_conv.return_status_propagate(builder, status)
+        return found
+
+    return returned(types.int64, result, arguments), generate
+
+
+call_kernel: Any = _call_kernel_plainly if numba.config.DISABLE_JIT else _call_kernel_compiled
+"""call_kernel(address, result, (argument, ...)): call a kernel by its address (``kernel_address``).
+
+``result`` is any number or tuple of the type that it returns. What is called so is not compiled into the kernel that
+calls it, nor twice: who has many kernels and needs few of them, or is called by several, compiles in a shorter time.
+"""
+
+
+def view_at(x: Any, first: int, shape: tuple[int, ...]) -> Any:
+    """The elements of x (n,) from the first on as an array of a shape; in kernels without any check.
+
+    Only for what the caller of the kernel has made: that x is still used is not known while only the view is. Numba's
+    slices with ``reshape`` take 30 ns each, ten times as long: with a hundred of them as long as a robot.
+    """
+    return x[first : first + math.prod(shape)].reshape(shape)
+
+
+@type_callable(view_at)  # type: ignore[untyped-decorator]
+def _type_view(_: Any) -> Any:
+    """What :func:`view_at` returns in a kernel."""
+    return lambda x, first, shape: x.copy(ndim=len(shape), layout="C")
+
+
+@lower_builtin(view_at, types.Array, types.Integer, types.BaseTuple)  # type: ignore[untyped-decorator,attr-defined]
+def _lower_view(context: Any, builder: Any, signature: Any, values: Any) -> Any:
+    """What :func:`view_at` does in a kernel."""
+    x, first, shape = signature.args
+    source = context.make_array(x)(context, builder, values[0])
+    sizes = [
+        context.cast(builder, size, kind, types.intp)
+        for size, kind in zip(cgutils.unpack_tuple(builder, values[2]), shape.types, strict=True)
+    ]
+    size = cgutils.ir.Constant(
+        context.get_value_type(types.intp), context.get_abi_sizeof(context.get_data_type(x.dtype))
+    )
+    step, strides = size, list[Any]()
+    for length in reversed(sizes):
+        strides.insert(0, step)
+        step = builder.mul(step, length)
+    view = context.make_array(signature.return_type)(context, builder)
+    start = builder.gep(source.data, [context.cast(builder, values[1], first, types.intp)])
+    arrayobj.populate_array(view, data=start, shape=sizes, strides=strides, itemsize=size, meminfo=None)
+    return view._getvalue()
 
 
 TILE = 12

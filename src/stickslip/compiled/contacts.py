@@ -1,105 +1,159 @@
-"""Contacts of a step of few bodies, all stages of their search in one kernel: collision/lookahead.py without Python.
-
-What takes more than one search, as impacts on bodies at rest do, is left to the Python driver.
-"""
+"""Contacts of a step of few bodies, all stages of their search in one kernel: collision/lookahead.py without Python."""
 
 from __future__ import annotations
 
-import numpy as np
+from functools import partial
+from typing import Any
 
-from stickslip.collision.arrays import KINDS, gap_in, look_in, pairs_in, shapes_in, three_in, two_in
+from stickslip.collision.arrays import KINDS, SPEED, gap_in, look_in, pairs_in, real, three_in, two_in
 from stickslip.collision.contacts import collect
-from stickslip.collision.lookahead import Meeting, _look
-from stickslip.collision.pair_search import median_of, near_pairs_of_few, speeds_of
-from stickslip.collision.rigid.box_box import box_box
+from stickslip.collision.lookahead import SEARCHES, Meeting, _look
+from stickslip.collision.narrow_phase import PAIR_KERNELS
+from stickslip.collision.pair_search import near_pairs_of_few
 from stickslip.collision.rigid.convex import convex_convex
-from stickslip.collision.rigid.half_space import (
-    box_half_space,
-    capsule_half_space,
-    cylinder_half_space,
-    hull_half_space,
-    sphere_half_space,
-)
 from stickslip.collision.rigid.manifold import FULL
-from stickslip.collision.rigid.primitives import (
-    capsule_box,
-    capsule_capsule,
-    sphere_box,
-    sphere_capsule,
-    sphere_cylinder,
-    sphere_sphere,
-)
-from stickslip.geometry.shapes import BOX, CAPSULE, CYLINDER, HALF_SPACE, HULL, SPHERE
-from stickslip.jit import inner_kernel, kernel
-from stickslip.linalg.vec3_motion import relative_speed
-from stickslip.pieces.crossing import SHARE
+from stickslip.collision.rigid_space import rigid_flat
+from stickslip.jit import call_kernel, inner_kernel, kernel, kernel_address, kernel_table, view_at
+from stickslip.model.model import Model
 
-MORE_PAIRS, MORE_POINTS, MORE_CONTACTS, SEARCH_AGAIN = -1, -2, -3, -4
-"""What ``find_contacts`` returns beside a number of contacts: which room is too small, or that there is more to do."""
+MORE_PAIRS, MORE_POINTS, MORE_CONTACTS = -1, -2, -3
+"""What ``find_contacts`` returns in the place of a number of contacts: which room is too small."""
+
+
+def pair_table(model: Model) -> Any:
+    """Addresses of the kernels of the narrow phase for pairs of shapes that a model has, by 8 type[a] + type[b].
+
+    That of all pairs of convex shapes without a kernel of their own is the last.
+    """
+    flat, kinds = rigid_flat(model, 1, 1, 1), sorted({int(kind) for kind in model.shape_type})
+    found: dict[int, Any] = {}
+    for a in kinds:
+        for b in kinds:
+            kernel_of_pair = PAIR_KERNELS[a, b][0] if a <= b and (a, b) in PAIR_KERNELS else None
+            if isinstance(kernel_of_pair, partial):
+                found[KINDS] = kernel_address(convex_convex, 0, 0, flat, (), 0, 0, 0)
+            elif kernel_of_pair is not None:
+                found[8 * a + b] = kernel_address(kernel_of_pair, flat, (), 0, 0, 0)
+    return kernel_table(found, KINDS + 1)
 
 
 @inner_kernel
-def collide(flat, code, begin, end, row):
-    """Points of the pairs of one kind, 8 type[a] + type[b]: narrow_phase.PAIR_KERNELS as a kernel reads it."""
-    if code == 8 * BOX + HALF_SPACE:
-        return box_half_space(flat, (), begin, end, row)
-    if code == 8 * BOX + BOX:
-        return box_box(flat, (), begin, end, row)
-    if code == 8 * SPHERE + HALF_SPACE:
-        return sphere_half_space(flat, (), begin, end, row)
-    if code == 8 * SPHERE + SPHERE:
-        return sphere_sphere(flat, (), begin, end, row)
-    if code == 8 * SPHERE + CAPSULE:
-        return sphere_capsule(flat, (), begin, end, row)
-    if code == 8 * SPHERE + BOX:
-        return sphere_box(flat, (), begin, end, row)
-    if code == 8 * SPHERE + CYLINDER:
-        return sphere_cylinder(flat, (), begin, end, row)
-    if code == 8 * CAPSULE + CAPSULE:
-        return capsule_capsule(flat, (), begin, end, row)
-    if code == 8 * CAPSULE + BOX:
-        return capsule_box(flat, (), begin, end, row)
-    if code == 8 * CAPSULE + HALF_SPACE:
-        return capsule_half_space(flat, (), begin, end, row)
-    if code == 8 * CYLINDER + HALF_SPACE:
-        return cylinder_half_space(flat, (), begin, end, row)
-    if code == 8 * HULL + HALF_SPACE:
-        return hull_half_space(flat, (), begin, end, row)
-    return convex_convex(code // 8, code % 8, flat, (), begin, end, row)
+def collide(table, flat, code, begin, end, row):
+    """Points of the pairs of one kind, 8 type[a] + type[b]."""
+    if table[code] != 0:
+        return call_kernel(table[code], 0, (flat, (), begin, end, row))
+    return call_kernel(table[KINDS], 0, (code // 8, code % 8, flat, (), begin, end, row))
 
 
 @kernel
-def find_contacts(flat, q, ignored, everybody, approach, reach, key, index, surfaces):
-    """Contacts that can close within a step, sorted by key; returns their number, or one of the codes above.
+def find_contacts(table, flat, q, ignored, everybody, approach, reach, key, index, surfaces):
+    """Contacts that can close within a step, sorted by key: lookahead.contacts_of_step. Returns their number, or one of
+    the codes above, and the number of all that were seen.
 
-    key (2 c,), index (8 c,), surfaces (34 c,): room for c contacts twice; what is found begins each of them, in the
-    order of Contacts.flat for as many.
+    table: ``pair_table``. key (3 c,), index (12 c,), surfaces (51 c,): room for c contacts three times; what is found
+    begins each of them, in the order of Contacts.flat for as many. Where more were seen, these are in the second third.
+    ``approach.gained`` comes in as zero and tells what velocities bodies may gain.
     """
-    found, kept, kinds = near_pairs_of_few(flat, q, ignored, everybody, True, approach, True, reach)
+    most = key.shape[0] // 3
+    n = _search(table, flat, q, ignored, everybody, approach, True, reach, most, 0, key, index, surfaces)
+    look, speed, all_near = look_in(flat), real(flat, SPEED), True
+    for search in range(SEARCHES + 1):
+        if n < 0:
+            return n, 0
+        own = view_at(index, 0, (4, n))
+        three, two = three_in(surfaces, n), two_in(surfaces, n)
+        meeting = Meeting(own[2], own[3], three[0], three[1], gap_in(surfaces, n), two[0])
+        any_hit, all_near = _look(
+            meeting, flat, q, approach.v, approach.far, approach.margin, approach.gained, search < SEARCHES
+        )
+        if not any_hit:
+            break
+        for i in range(reach.shape[0]):
+            if look.hit[i]:
+                approach.gained[i] = look.new[i]
+            reach[i] = approach.far * (speed[i] + approach.gained[i]) + 0.5 * approach.margin
+        more = _search(table, flat, q, ignored, look.hit, approach, False, reach, most, 2 * most, key, index, surfaces)
+        n = more if more < 0 else _join(look.hit, n, more, most, key, index, surfaces)
+    if all_near:
+        return n, n
+    return _keep_near(look.near, n, most, key, index, surfaces), n
+
+
+@inner_kernel
+def _search(table, flat, q, ignored, changed, approach, ahead, reach, most, at, key, index, surfaces):
+    """Contacts of bodies that have ``changed`` with all others, written from place ``at`` of the rooms on."""
+    found, kept, kinds = near_pairs_of_few(flat, q, ignored, changed, True, approach, ahead, reach)
     pairs = pairs_in(flat)
     if found > pairs.key.shape[0]:
         return MORE_PAIRS
-    row = 0
+    n = 0
     for k in range(kinds):
-        row = collide(flat, pairs.groups[k, 0], pairs.groups[k, 1], pairs.groups[k, 2], row)
-        if row == FULL:
+        n = collide(table, flat, pairs.groups[k, 0], pairs.groups[k, 1], pairs.groups[k, 2], n)
+        if n == FULL:
             return MORE_POINTS
-    n, most = row, key.shape[0] // 2
     if n > most or n > look_in(flat).near.shape[0]:
         return MORE_CONTACTS
-    own = index[: 4 * n].reshape((4, n))
-    collect(flat, kept, q, key[:n], own, surfaces[: 17 * n])
-    three, two = three_in(surfaces, n), two_in(surfaces, n)
-    meeting = Meeting(own[2], own[3], three[0], three[1], gap_in(surfaces, n), two[0])
-    any_hit, all_near = _look(meeting, flat, q, approach.v, approach.far, approach.margin, approach.gained, True)
-    if any_hit:
-        return SEARCH_AGAIN
-    return n if all_near else _keep_near(look_in(flat).near, n, most, key, index, surfaces)
+    own = view_at(index, 4 * at, (4, n))
+    collect(flat, kept, q, key[at : at + n], own, surfaces[17 * at : 17 * at + 17 * n])
+    return n
+
+
+@inner_kernel
+def _copy(parts, c, n, to_parts, to, count):
+    """Copy contact c of n to place ``to`` of ``count``; parts: keys, indices and numbers."""
+    key, index, numbers = parts
+    key_out, index_out, numbers_out = to_parts
+    three, two, gap = three_in(numbers, n), two_in(numbers, n), gap_in(numbers, n)
+    three_out, two_out = three_in(numbers_out, count), two_in(numbers_out, count)
+    key_out[to], gap_in(numbers_out, count)[to] = key[c], gap[c]
+    for k in range(4):
+        index_out[k * count + to] = index[k * n + c]
+        for x in range(3):
+            three_out[k, to, x] = three[k, c, x]
+    for k in range(2):
+        for x in range(2):
+            two_out[k, to, x] = two[k, c, x]
+
+
+@inner_kernel
+def _join(changed, n, more, most, key, index, surfaces):
+    """The first n contacts without those of bodies that have changed, and ``more`` from the last third of the rooms, in
+    the order of their keys; returns how many there are."""
+    left = 0
+    for c in range(n):
+        left += not (changed[index[2 * n + c]] or changed[index[3 * n + c]])
+    count = left + more
+    if count > most:
+        return MORE_CONTACTS
+    old, new, both = (
+        (key[:n], index[: 4 * n], surfaces[: 17 * n]),
+        (key[2 * most : 2 * most + more], index[8 * most : 8 * most + 4 * more],
+         surfaces[34 * most : 34 * most + 17 * more]),
+        (key[most : most + count], index[4 * most : 4 * most + 4 * count],
+         surfaces[17 * most : 17 * most + 17 * count]),
+    )  # fmt: skip
+    c, other = 0, 0
+    for to in range(count):
+        while c < n and (changed[index[2 * n + c]] or changed[index[3 * n + c]]):
+            c += 1
+        if other >= more or (c < n and old[0][c] < new[0][other]):
+            _copy(old, c, n, both, to, count)
+            c += 1
+        else:
+            _copy(new, other, more, both, to, count)
+            other += 1
+    for k in range(count):
+        key[k] = both[0][k]
+    for k in range(4 * count):
+        index[k] = both[1][k]
+    for k in range(17 * count):
+        surfaces[k] = both[2][k]
+    return count
 
 
 @inner_kernel
 def _keep_near(near, n, most, key, index, surfaces):
-    """Leave the contacts that are near, in their order; returns how many there are."""
+    """Leave the contacts that are near, in their order; all go to the second third. Returns how many are near."""
     count = 0
     for c in range(n):
         count += near[c]
@@ -109,44 +163,11 @@ def _keep_near(near, n, most, key, index, surfaces):
         index[4 * most + k] = index[k]
     for k in range(17 * n):
         surfaces[17 * most + k] = surfaces[k]
-    before, after = index[4 * most : 4 * most + 4 * n].reshape((4, n)), index[: 4 * count].reshape((4, count))
-    old, new = surfaces[17 * most : 17 * most + 17 * n], surfaces[: 17 * count]
-    three, two, gap = three_in(old, n), two_in(old, n), gap_in(old, n)
-    three_out, two_out, gap_out = three_in(new, count), two_in(new, count), gap_in(new, count)
+    old = key[most : most + n], index[4 * most : 4 * most + 4 * n], surfaces[17 * most : 17 * most + 17 * n]
+    new = key[:count], index[: 4 * count], surfaces[: 17 * count]
     to = 0
     for c in range(n):
         if near[c]:
-            key[to], gap_out[to] = key[most + c], gap[c]
-            for k in range(4):
-                after[k, to] = before[k, c]
-                for x in range(3):
-                    three_out[k, to, x] = three[k, c, x]
-            for k in range(2):
-                for x in range(2):
-                    two_out[k, to, x] = two[k, c, x]
+            _copy(old, c, n, new, to, count)
             to += 1
     return count
-
-
-@inner_kernel
-def nothing_meets(flat, lever, moving, thickness, ways, reach):
-    """Whether pieces.crossing.watched_contacts finds nothing to watch after a step in which bodies were fast.
-
-    thickness (ns,) of shapes; ways: h v before and after the step (nb, 6); reach (nb,): how far ``find_contacts`` looked,
-    whose pairs are still in the rooms. All of these are asked, not only those that have contacts.
-    """
-    way, way_end = ways
-    nb = lever.shape[0]
-    length, room, middle = np.empty(nb), np.empty(moving.shape[0]), np.empty(3)
-    median_of(way_end, moving, room, middle)
-    speeds_of(way_end, lever, middle, length)
-    for i in range(nb):
-        if length[i] > reach[i]:
-            return False
-    pairs, shapes = pairs_in(flat), shapes_in(flat)
-    for p in range(pairs.kind_start[KINDS]):
-        a, b = pairs.pairs[p, 0], pairs.pairs[p, 1]
-        speed = relative_speed(way, way_end, lever, shapes.body[a], shapes.body[b])
-        if speed > SHARE * min(thickness[a], thickness[b]):
-            return False
-    return True

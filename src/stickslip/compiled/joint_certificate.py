@@ -21,10 +21,10 @@ from stickslip.jit import inner_kernel
 from stickslip.tolerances import POSITION_ROUNDING
 
 JOINT_NUMBERS = 26
-"""Numbers that ``measure_joined`` writes, before the powers of the user's forces."""
-TURN, JOINT_ERROR = 18, 25
-"""Which of them are the largest turn [rad] of a body that a contact pushes, and the largest distance [m] by which
-joints are apart."""
+"""Numbers that ``measure_joined`` writes, before the powers of the user's forces; the first are those of
+measurements.measure_step."""
+JOINT_ERROR = 25
+"""Which of them is the largest distance by which joints are apart [m]."""
 
 
 def joined_measurements_in(found: Array, h: float) -> Measurements:
@@ -88,7 +88,10 @@ def measure_joined(J, laws, pushes, measures, momentum, islands, bodies, ends, n
 
     # energy, of all and of each island
     two, reals = reals[: 2 * count + 2].reshape((2, count + 1)), reals[2 * count + 2 :]
-    three, sums = reals[: 3 * count + 3].reshape((3, count + 1)), reals[3 * count + 3 : 6 * count + 6].reshape((3, count + 1))
+    three, sums = (
+        reals[: 3 * count + 3].reshape((3, count + 1)),
+        reals[3 * count + 3 : 6 * count + 6].reshape((3, count + 1)),
+    )
     three[:] = 0.0
     books = IslandBooks(column, three[0], three[1], three[2])
     for i in range(nb):

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
+from typing import Any
 
 import numpy as np
 
@@ -10,11 +11,12 @@ from stickslip.arrays import Array
 from stickslip.bodies.rigid.arrays import rigid_tables
 from stickslip.certify.measurements import Measurements
 from stickslip.collision.rigid_space import rigid_flat
+from stickslip.compiled.contacts import pair_table
 from stickslip.compiled.driver import Driver
 from stickslip.compiled.joint_certificate import JOINT_ERROR, JOINT_NUMBERS, joined_measurements_in
 from stickslip.compiled.joint_rows import joint_arrays
-from stickslip.compiled.joint_step import JointStart, JointStepTables, step_jointed
-from stickslip.compiled.rigid_step import OWN_NUMBERS, PYTHON, Rooms, step_room
+from stickslip.compiled.joint_step import JOINT_BREAKS, JointStart, JointStepTables, step_jointed
+from stickslip.compiled.rigid_step import OWN_NUMBERS, Rooms, step_room
 from stickslip.constraint_kinds import KIND, KINDS
 from stickslip.constraints.joint.efforts import with_efforts
 from stickslip.constraints.joint.joints import newly_broken
@@ -24,8 +26,8 @@ from stickslip.model.memory import Memory
 from stickslip.model.model import Model
 from stickslip.model.state import State
 from stickslip.model.stepping import Stepping
-from stickslip.solvers.dense.dense import DenseNewton
 from stickslip.solvers.auto import Automatic
+from stickslip.solvers.dense.dense import DenseNewton
 from stickslip.solvers.protocol import Solver
 
 
@@ -46,53 +48,55 @@ class JointDriver(Driver):
         self.broken = np.zeros(model.joints.count, np.bool_)
         self.angle, self.pushed = np.zeros((0, 2)), np.zeros(0)
         """What the latest step wrote: angles (nj, 2) and impulses of all rows (k,) of joints."""
-        self.lay_out()
-        self.make_room()
+        self.tables = self._tables()
+        self.rooms = self._rooms()
 
-    def lay_out(self) -> None:
+    def _tables(self) -> JointStepTables:
         """Tables of the joints that are not broken."""
         model, known = self.model, self.known
         layout = known.layout(model, self.broken)
-        self.holds = len(layout.row) > 0
-        self.tables = JointStepTables(
+        return JointStepTables(
             rigid_tables(model), joint_arrays(model.joints, layout), model.columns,
-            known.columns(model).astype(np.int32), known.sizes(model), model.shape_points.thickness,
-            model.ignored_pairs(self.broken), model.everybody,
+            known.columns(model).astype(np.int32), known.sizes(model), model.ignored_pairs(self.broken),
+            model.everybody, model.shape_points.thickness, pair_table(model),
         )  # fmt: skip
 
-    def make_room(self) -> None:
+    def _rooms(self) -> Rooms:
         """See Driver."""
         model, contacts = self.model, self.contacts
         ints, reals, bools = step_room(contacts, model.contact_rows, len(model.dynamic), len(model.mass))
-        self.rooms = Rooms(
-            rigid_flat(model, self.pairs, self.points, contacts), np.empty(2 * contacts, np.int64),
+        return Rooms(
+            rigid_flat(model, self.pairs, self.points, contacts), np.empty(3 * contacts, np.int64),
             np.empty(4 * contacts), np.empty(ints, np.int32), np.empty(reals), np.empty(bools, np.bool_),
         )  # fmt: skip
 
-    def call(self, state: State, control: Control, v: Array, led_to: Array, out: Array, told: Array) -> int:
+    def arguments(
+        self, state: State, control: Control, v: Array, led_to: Array, out: Array, told: Array
+    ) -> tuple[Any, ...]:
         """See Driver."""
         model, broken = self.model, state.joint_broken
         if broken is not self.broken:
-            if not np.array_equal(broken, self.broken):
-                self.broken = broken
-                self.lay_out()
+            changed = not np.array_equal(broken, self.broken)
             self.broken = broken
-        if not self.holds:  # a scene without joints is stepped in another way
-            return PYTHON
+            if changed:
+                self.tables = self._tables()
         acting = with_efforts(model, state, control) if control.has_effort else control
         start = JointStart(
             state.body_pose, state.body_velocity, v, self.led, led_to, state.joint_angle, broken, state.joint_impulse,
             control.target,
         )  # fmt: skip
         self.angle, self.pushed = np.empty(state.joint_angle.shape), np.empty(len(start.impulse))
-        code = step_jointed(
-            self.tables, start, acting.body_force, state.memory.of("contact"), self.numbers, self.rooms, self.counts,
-            (out, self.angle, self.pushed), told,
-        )  # fmt: skip
+        written = out, self.angle, self.pushed
+        known = state.memory.of("contact")
+        return self.tables, start, acting.body_force, known, self.numbers, self.rooms, self.counts, written, told
+
+    def step(self, *arguments: Any) -> int:
+        """The compiled step; where a joint breaks in it, the Python driver takes it."""
+        code = int(step_jointed(*arguments))
         if code >= 0 and self.breakable:
-            q = out[: 7 * model.rigid_count].reshape(-1, 7)
-            if (newly_broken(model, q, self.pushed, self.options.dt, broken) != broken).any():
-                return PYTHON
+            model, q = self.model, arguments[-2][0][: 7 * self.model.rigid_count].reshape(-1, 7)
+            if (newly_broken(model, q, self.pushed, self.options.dt, self.broken) != self.broken).any():
+                return JOINT_BREAKS
         return code
 
     def measurements(self, numbers: Array, h: float) -> Measurements:

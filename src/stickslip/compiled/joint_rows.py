@@ -16,7 +16,7 @@ from stickslip.constraints.joint.rows import measure_all
 from stickslip.constraints.joint.stiffness import _stiffened_bodies
 from stickslip.contact.block_laws import Laws
 from stickslip.geometry.rigid_motion import move
-from stickslip.jit import inner_kernel, leaf_kernel, plain_kernel
+from stickslip.jit import inner_kernel, plain_kernel
 from stickslip.linalg.block_rows import _Arrays
 from stickslip.linalg.mixed_cholesky import MixedPlan, make_plan
 from stickslip.model.joint_tables import ANGLE, OTHER_ANGLE, JointTables
@@ -203,7 +203,7 @@ def linear_room(contacts, friction, prescribed, J, laws, columns, held, rows, bo
         column[entries + e] = held.entry_column[e]
     for e in range(more + 1):
         data_start[entries + e] = size + held.data_start[e]
-    all_rows, own_rows = m + held.row.shape[0], held.row.shape[0]
+    all_rows = m + held.row.shape[0]
     reals = np.empty(
         size + held.data_start[more] + 4 * all_rows + 3 * (n + own) + 13 * rows + 13 * bodies + 156 * nd
     )  # fmt: skip
@@ -233,7 +233,7 @@ def linear_room(contacts, friction, prescribed, J, laws, columns, held, rows, bo
     )  # fmt: skip
 
 
-@leaf_kernel
+@inner_kernel
 def held_at(bodies, tables, held, begin, v, h, lin):
     """constraints/system.StepSystem.held_at: the step linearised where velocities v (6 nd,) lead, into ``lin``."""
     nb, nd = begin.q.shape[0], bodies.dynamic.shape[0]
@@ -260,9 +260,9 @@ def held_at(bodies, tables, held, begin, v, h, lin):
     )  # fmt: skip
 
 
-@leaf_kernel
+@inner_kernel
 def turned_about(bodies, tables, held, v, lam, h, summed, lin):
-    """constraints/joints.Joints.turned: A with the turning of forces about impulses lam (m,), at v; whether it is sound.
+    """constraints/joints.Joints.turned: A with the turning of forces about lam (m,), at v; returns whether it is sound.
 
     summed: by the sums of its columns.
     """
@@ -286,4 +286,4 @@ def angles_at(tables, held, q, v, angle, h, angle_out):
     measure_all(tables, held.joint, tables.coordinate.reshape((count, 3)), held.coordinate, q, v, angle, h, value, J)
     for k in range(count):
         code = tables.coordinate[held.joint[k], held.coordinate[k], 0]
-        angle_out[held.joint[k], held.coordinate[k]] = value[k] if code == ANGLE or code == OTHER_ANGLE else 0.0
+        angle_out[held.joint[k], held.coordinate[k]] = value[k] if code in (ANGLE, OTHER_ANGLE) else 0.0

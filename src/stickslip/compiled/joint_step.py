@@ -14,12 +14,13 @@ from stickslip.arrays import Array, Bools, Ints, LongInts
 from stickslip.bodies.rigid.arrays import RigidTables, bodies_in
 from stickslip.bodies.rigid.momentum import MOMENTUM_ROOM, free_motion
 from stickslip.certify.divergence import _all_finite
+from stickslip.certify.measurements import TURN
 from stickslip.certify.status import MOST_TURN
 from stickslip.collision.arrays import gap_in, three_in
 from stickslip.collision.matching import _match, _remember
 from stickslip.collision.reach import Approach
-from stickslip.compiled.contacts import find_contacts, nothing_meets
-from stickslip.compiled.joint_certificate import JOINT_NUMBERS, TURN, measure_joined
+from stickslip.compiled.contacts import find_contacts
+from stickslip.compiled.joint_certificate import JOINT_NUMBERS, measure_joined
 from stickslip.compiled.joint_rows import (
     Begin,
     JointArrays,
@@ -30,7 +31,16 @@ from stickslip.compiled.joint_rows import (
     linear_room,
     plan_in,
 )
-from stickslip.compiled.rigid_step import CONTACTS, FREE_SPEED, PYTHON, RESIDUAL, unpacked
+from stickslip.compiled.rigid_step import (
+    CONTACTS,
+    FREE_SPEED,
+    NOT_FINITE,
+    RESIDUAL,
+    RESTLESS,
+    TOO_FAR,
+    UNSOLVED,
+    unpacked,
+)
 from stickslip.compiled.rounds import (
     RoundEffort,
     island_part,
@@ -44,19 +54,22 @@ from stickslip.compiled.rounds import (
     whole_part,
 )
 from stickslip.compiled.solving import DENSE, ITERATIONS, METHOD, NEWTON, solve_contacts
+from stickslip.compiled.too_far import may_go_too_far
 from stickslip.constraints.contact.rows import fill_rows, row_room, rows_in
 from stickslip.constraints.joints import JOINTS_APART
 from stickslip.contact.block_laws import Laws
 from stickslip.contact.residual import _natural_map
-from stickslip.jit import inner_kernel, kernel
+from stickslip.jit import inner_kernel, kernel, view_at
 from stickslip.law_codes import CONTACT
 from stickslip.linalg.block_rows import _Arrays, _contact_height
 from stickslip.linalg.dense_blocks import DenseBlocks
 from stickslip.linalg.islands import fill_islands, island_room, islands_in
-from stickslip.pieces.crossing import _longest
 from stickslip.solvers.island_split import MOST_APART
 from stickslip.solvers.methods import MOST_JOINTED
 
+APART, JOINT_BREAKS = -20, -21
+"""What a step returns beside the codes of rigid_step.py where the Python driver must take it: a rigid joint is apart,
+or one breaks."""
 SUMMED, MOST_ITERATIONS = 29, 30
 """Where options say, behind what rigid_step.packed wrote: whether forces turn by sums of columns, and the iterations
 that a step may take."""
@@ -73,10 +86,12 @@ class JointStepTables(NamedTuple):
     """(nj,) column block of a body that each joint acts on; below zero: none."""
     joint_size: Array
     """(nj,) [m] of the smaller body that each joint joins."""
-    thickness: Array
-    """(ns,) [m] of shapes."""
     ignored: LongInts
     everybody: Bools
+    thickness: Array
+    """(ns,) [m] of shapes."""
+    pairs: LongInts
+    """Kernels of the narrow phase (contacts.pair_table)."""
 
 
 class JointStart(NamedTuple):
@@ -97,12 +112,15 @@ class JointStart(NamedTuple):
 
 @kernel
 def step_jointed(tables, start, force, memory, options, rooms, counts, written, told):
-    """One step; returns the number of contacts, or a code: which room is too small (contacts.py), or PYTHON.
+    """One step; returns the number of contacts, or a code: which room is too small (contacts.py), or why not.
 
     Arguments as in rigid_step.step_rigid. written: poses and velocities at the end (13 nb,), angles of joints (nj, 2),
     impulses of all rows of joints (k,).
     """
-    (q_0, v_0, v, led, led_to, angle, broken, impulse_0, target), (flat, key, impulse, ints, reals, bools) = start, rooms
+    (q_0, v_0, v, led, led_to, angle, broken, impulse_0, target), (flat, key, impulse, ints, reals, bools) = (
+        start,
+        rooms,
+    )
     (out, angle_out, pushed), numbers = written, unpacked(options)
     h, height, effort = numbers.h, numbers.height, numbers.effort
     bodies, arrays = bodies_in(tables.rigid.ints, tables.rigid.reals), tables.joints
@@ -113,19 +131,25 @@ def step_jointed(tables, start, force, memory, options, rooms, counts, written, 
             if bodies.block[i] < 0:
                 for k in range(6):
                     if v[i, k] != 0.0:
-                        return PYTHON
+                        return RESTLESS
+    if not held.row.shape[0]:  # the last joint broke: a scene of contacts alone is solved in another way
+        return UNSOLVED
 
     # contacts that can close within the step
-    c = key.shape[0] // 2
+    c = key.shape[0] // 3
     reach, gained, reals = reals[:nb], reals[nb : 2 * nb], reals[2 * nb :]
     gained[:] = 0.0
-    index, ints = ints[: 8 * c], ints[8 * c :]
-    surfaces, reals = reals[: 34 * c], reals[34 * c :]
+    index, ints = ints[: 12 * c], ints[12 * c :]
+    surfaces, reals = reals[: 51 * c], reals[51 * c :]
     approach = Approach(v, v, gained, numbers.far, numbers.margin)
-    n = find_contacts(flat, q_0, tables.ignored, tables.everybody, approach, reach, key, index, surfaces)
+    n, seen = find_contacts(
+        tables.pairs, flat, q_0, tables.ignored, tables.everybody, approach, reach, key, index, surfaces
+    )
     if n < 0:
         return n
-    index, surfaces = index[: 4 * n].reshape((4, n)), surfaces[: 17 * n]
+    first = 0 if n == seen else 4 * c
+    all_seen = view_at(index, first, (4, seen))
+    index, surfaces = view_at(index, 0, (4, n)), surfaces[: 17 * n]
     three, gap = three_in(surfaces, n), gap_in(surfaces, n)
 
     # bodies without constraints, rows of contacts
@@ -139,7 +163,9 @@ def step_jointed(tables, start, force, memory, options, rooms, counts, written, 
     m = height * n
     used, size = row_room(n, height, nd)
     row_ints, row_reals = np.empty(used, np.int32), np.empty(size)
-    entries = fill_rows(index, surfaces, q_0, v, bodies.block, bodies.dynamic, height, numbers.gaps, row_ints, row_reals)
+    entries = fill_rows(
+        index, surfaces, q_0, v, bodies.block, bodies.dynamic, height, numbers.gaps, row_ints, row_reals
+    )
     rows = rows_in(row_ints, row_reals, n, height, nd)
     contacts = _Arrays(
         rows.row_start, rows.entry_start, rows.column[:entries], rows.data_start[: entries + 1],
@@ -186,7 +212,7 @@ def step_jointed(tables, start, force, memory, options, rooms, counts, written, 
             part, plan, bodies, joints, held, begin, step, limits, lin, (v_all, lam, u), measure, residual
         )  # fmt: skip
         if made < 0:
-            return PYTHON
+            return UNSOLVED
         counts[ITERATIONS], speed = made, residual[1]
     else:
         made = _by_islands(
@@ -195,17 +221,16 @@ def step_jointed(tables, start, force, memory, options, rooms, counts, written, 
         )  # fmt: skip
         speed = 0.0  # is measured where that led
         if made < 0:
-            return PYTHON
+            return UNSOLVED
 
     # where they lead
     q_end, v_end = lin.place[: 7 * nb].reshape((nb, 7)), lin.place[7 * nb :].reshape((nb, 6))
-    way, turn = _longest(bodies.lever, v_0, v_end, h)
-    slow = turn <= MOST_TURN and 2.0 * way <= numbers.thinnest
-    if not slow:
-        ways = h * v_0, h * v_end
-        slow = nothing_meets(flat, bodies.lever, bodies.dynamic, tables.thickness, ways, reach)
-    if not slow or not _all_finite(q_end, v_end, q_end[:0, :3], v_end[:0, :3]):
-        return PYTHON
+    if not _all_finite(q_end, v_end, q_end[:0, :3], v_end[:0, :3]):
+        return NOT_FINITE
+    if may_go_too_far(
+        flat, bodies.lever, tables.thickness, numbers.thinnest, (v_0, v_end), h, all_seen, True, reach, reals
+    ):
+        return TOO_FAR
     even = _contact_height(J.row_start, J.column_start)
     A = DenseBlocks(columns, 6 * columns, lin.data, lin.inverse)
     row_velocities(J, even, before, lin.bias, u_before)
@@ -233,11 +258,11 @@ def step_jointed(tables, start, force, memory, options, rooms, counts, written, 
         (q_0, v, q_end, v_end, force), (h, h, numbers.still * max(speed, 1e-12), speed, even),
         (joints, broken, pushed, tables.joint_column, apart), told,
     )  # fmt: skip
-    if told[TURN] > MOST_TURN:  # of bodies that contacts push
-        return PYTHON
+    if told[TURN] > MOST_TURN:
+        return TOO_FAR
     for k in range(nj):
         if apart[k] / tables.joint_size[k] > JOINTS_APART:
-            return PYTHON
+            return APART
     told_of = JOINT_NUMBERS + 6 * nd
     told[told_of + RESIDUAL], told[told_of + FREE_SPEED] = residual[0], speed
     counts[CONTACTS] = n
@@ -333,7 +358,8 @@ def _by_islands(bodies, joints, held, begin, step, efforts, lin, islands, moment
             start[r] = warm[part.rows[r]]
         v_part = vectors[3 * rows :]
         value = solve_contacts(
-            part.J, A, part.laws, (part.bias, measure.q, part.free, measure.diagonal, measure.weight, measure.length, start),
+            part.J, A, part.laws,
+            (part.bias, measure.q, part.free, measure.diagonal, measure.weight, measure.length, start),
             measure.counted, speed, islands_in(table, n, apart, reached), (has_warm, height), effort,
             (ints, reals, bools), (lam_part, v_part, u, counts),
         )  # fmt: skip

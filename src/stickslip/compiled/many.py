@@ -10,15 +10,16 @@ from __future__ import annotations
 from collections.abc import Callable
 from concurrent.futures import ThreadPoolExecutor
 from functools import cached_property
-from typing import NamedTuple
+from typing import Any, NamedTuple
 
 import numpy as np
 
 from stickslip.arrays import Array, Bools, LongInts
-from stickslip.compiled.driver import NO_POSES, CompiledDriver
-from stickslip.compiled.rigid_step import TOLD, step_rigid
+from stickslip.compiled.driver import NO_POSES, CompiledDriver, Driver
+from stickslip.compiled.rigid_step import TOLD
 from stickslip.constraint_kinds import KINDS
-from stickslip.jit import threaded_kernel
+from stickslip.jit import call_kernel, threaded_kernel
+from stickslip.model.control import initial_control
 from stickslip.model.memory import Memory
 from stickslip.model.model import Model
 from stickslip.model.state import State
@@ -61,27 +62,38 @@ NO_ROOM = 1
 
 
 class ManyWorlds:
-    """N worlds of one model."""
+    """N worlds of one model of rigid bodies; those of robots are in many_trees.py."""
+
+    made_for: type[Driver] = CompiledDriver
+    """Who takes steps of one world."""
+    arrays: Any
 
     def __init__(self, model: Model, options: Stepping, solver: Solver, states: list[State], threads: int) -> None:
         """``states``: where each world starts; the compiled driver must have nothing against model, options, solver."""
         self.model, self.options, self.threads = model, options, threads
-        self.drivers = [CompiledDriver(model, options, solver) for _ in range(threads)]
+        self.drivers = [self.made_for(model, options, solver) for _ in range(threads)]
         self.layout, self.joint_angle, self.joint_broken = (
             states[0].layout,
             states[0].joint_angle,
             states[0].joint_broken,
         )
-        count, nb = len(states), len(model.mass)
-        self.arrays = WorldArrays(
+        count = len(states)
+        self.arrays = self._arrays(count)
+        self.address = self.drivers[0].address(states[0], initial_control(model))
+        """Of the compiled function."""
+        self.time = np.zeros(count)
+        for k, state in enumerate(states):
+            self.set_state(k, state)
+
+    def _arrays(self, count: int) -> Any:
+        """Arrays of so many worlds."""
+        nb = len(self.model.mass)
+        return WorldArrays(
             np.empty((count, nb, 7)), np.empty((count, nb, 6)), np.zeros((count, nb, 6)), np.zeros(count, np.int64),
             np.zeros((count, FIRST_REMEMBERED), np.int64), np.zeros((count, FIRST_REMEMBERED, 4)),
             np.zeros((count, TOLD), np.int64), np.full((count, self.drivers[0].told), np.nan),
             np.zeros(count, np.int64), np.zeros(count, np.int64),
         )  # fmt: skip
-        self.time = np.zeros(count)
-        for k, state in enumerate(states):
-            self.set_state(k, state)
 
     @cached_property
     def pool(self) -> ThreadPoolExecutor:
@@ -131,16 +143,12 @@ class ManyWorlds:
 
     def _compiled(self, left: LongInts) -> None:
         """All steps that are ``left`` (N,), which are counted down, as far as the compiled function can take them."""
-        arrays, worlds = self.arrays, np.flatnonzero(left).astype(np.int64)
+        worlds = np.flatnonzero(left).astype(np.int64)
         count = min(self.threads, max(len(worlds), 1))
         done = np.zeros(len(left), np.int64)
 
         def part(number: int) -> None:
-            driver, own = self.drivers[number], worlds[number::count]
-            step_worlds(
-                own, left, done, driver.tables, driver.numbers, driver.rooms, arrays, driver.led, NO_POSES,
-                np.empty(13 * arrays.q.shape[1]),
-            )  # fmt: skip
+            self._step(self.drivers[number], worlds[number::count], left, done)
 
         others = [self.pool.submit(part, number) for number in range(1, count)]
         part(0)
@@ -150,6 +158,14 @@ class ManyWorlds:
         for _ in range(int(done.max(initial=0))):  # as a state does, one step after the other
             self.time[done > 0] += h
             done -= 1
+
+    def _step(self, driver: Any, worlds: LongInts, left: LongInts, done: LongInts) -> None:
+        """The steps of some worlds (k,) by one driver, which no other thread uses meanwhile."""
+        arrays = self.arrays
+        step_worlds(
+            self.address, worlds, left, done, driver.tables, driver.numbers, driver.rooms, arrays, driver.led, NO_POSES,
+            np.empty(13 * arrays.q.shape[1]),
+        )  # fmt: skip
 
     def _go_on(self, k: int, code: int, left: LongInts, by_python: TakeStep) -> bool:
         """Make room, or have a step taken by the Python driver; False where it diverges."""
@@ -169,10 +185,10 @@ class ManyWorlds:
 
 
 @threaded_kernel
-def step_worlds(worlds, left, done, tables, numbers, rooms, arrays, led, led_to, out):
+def step_worlds(address, worlds, left, done, tables, numbers, rooms, arrays, led, led_to, out):
     """Take the steps that are ``left`` (N,) of each of some worlds (k,), one world after the other.
 
-    ``done`` (N,) counts them; ``out`` (13 nb,) is room.
+    address: of ``step_rigid``. ``done`` (N,) counts them; ``out`` (13 nb,) is room.
     """
     nb = arrays.q.shape[1]
     for k in worlds:
@@ -180,10 +196,11 @@ def step_worlds(worlds, left, done, tables, numbers, rooms, arrays, led, led_to,
             n = arrays.remembered[k]
             q, v = arrays.q[k], arrays.v[k]
             known = arrays.key[k, :n], arrays.impulse[k, :n]
-            code = step_rigid(
+            given = (
                 tables, (q, v, v, led, led_to), arrays.force[k], known, numbers, rooms, arrays.counts[k], out,
                 arrays.told[k],
             )  # fmt: skip
+            code = call_kernel(address, 0, given)
             if code < 0:
                 arrays.code[k] = code
                 break

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import cast
+from typing import Any, cast
 
 import numpy as np
 
@@ -12,6 +12,7 @@ from stickslip.bodies.tree.arrays import LINKS_END, WORK_END, robot_tables
 from stickslip.bodies.tree.kind import TreeBodies
 from stickslip.certify.measurements import Measurements
 from stickslip.collision.rigid_space import rigid_flat
+from stickslip.compiled.contacts import pair_table
 from stickslip.compiled.driver import Driver
 from stickslip.compiled.rigid_step import COORDINATES, OWN_NUMBERS
 from stickslip.compiled.tree_certificate import OF_ROBOT, TREE_NUMBERS, tree_measurements_in
@@ -37,6 +38,8 @@ from stickslip.solvers.protocol import Solver
 class TreeDriver(Driver):
     """Steps of robots and rigid bodies."""
 
+    step = staticmethod(step_trees)
+
     def __init__(self, model: Model, options: Stepping, solver: Solver) -> None:
         """See Driver."""
         super().__init__(model, options, solver)
@@ -45,17 +48,17 @@ class TreeDriver(Driver):
         self.told = TREE_NUMBERS + OF_ROBOT * len(self.kinds) + 6 * len(model.dynamic) + OWN_NUMBERS
         self.links = np.zeros((int(self.tables.robots.robots[-1, LINKS_END]), 6))
         """No forces on links; nobody writes into it."""
-        self.make_room()
+        self.rooms = self._rooms()
 
-    def make_room(self) -> None:
+    def _rooms(self) -> TreeRooms:
         """See Driver."""
         model, contacts, tables = self.model, self.contacts, self.tables
         rows, nq = int(tables.numbers[ROWS]), model.layout.q_count
         ints, longs, reals, bools = tree_room(
             contacts, model.contact_rows, tables.numbers, tables.columns, nq, model.body_count, len(self.kinds)
         )
-        self.rooms = TreeRooms(
-            rigid_flat(model, self.pairs, self.points, contacts), np.empty(2 * contacts, np.int64),
+        return TreeRooms(
+            rigid_flat(model, self.pairs, self.points, contacts), np.empty(3 * contacts, np.int64),
             np.empty(4 * contacts), np.empty(rows, np.int64), np.empty(rows), np.zeros(int(ints), np.int32),
             np.zeros(int(longs), np.int64), np.zeros(int(reals)), np.zeros(int(bools), np.bool_),
         )  # fmt: skip
@@ -76,11 +79,13 @@ class TreeDriver(Driver):
         together = actuators[0] if len(actuators) == 1 else np.concatenate(actuators)
         return TreeGiven(control.body_force, along, forces, together)
 
-    def call(self, state: State, control: Control, v: Array, led_to: Array, out: Array, told: Array) -> int:
+    def arguments(
+        self, state: State, control: Control, v: Array, led_to: Array, out: Array, told: Array
+    ) -> tuple[Any, ...]:
         """See Driver."""
         known = TreeMemory(*state.memory.of("contact"), *state.memory.of("coordinate"))
         start, given = (state.q, state.v, v, self.led, led_to), self.given(control)
-        return step_trees(self.tables, start, given, known, self.numbers, self.rooms, self.counts, out, told)
+        return self.tables, start, given, known, self.numbers, self.rooms, self.counts, out, told
 
     def measurements(self, numbers: Array, h: float) -> Measurements:
         """See Driver."""
@@ -117,5 +122,5 @@ def tree_step_tables(model: Model) -> TreeStepTables:
     return TreeStepTables(
         rigid_tables(model), robots, numbers, columns, widths, summed(widths.astype(np.int64) ** 2),
         model.frame_columns, model.moving, model.frame_block, model.twist_start, model.ignored_at_start,
-        model.everybody,
+        model.everybody, model.shape_points.thickness, pair_table(model),
     )  # fmt: skip

@@ -33,14 +33,27 @@ from stickslip.bodies.tree.arrays import (
     robot_in,
     scratch_in,
 )
-from stickslip.bodies.tree.free_motion import begin_step, frames_at
-from stickslip.certify.divergence import _all_finite
+from stickslip.bodies.tree.free_motion import begin_step
+from stickslip.bodies.tree.kinematics import place_links
+from stickslip.bodies.tree.points import link_velocities
+from stickslip.certify.measurements import TURN
 from stickslip.certify.status import MOST_TURN
 from stickslip.collision.arrays import Flat, gap_in, three_in
 from stickslip.collision.matching import _match, _remember
 from stickslip.collision.reach import Approach
 from stickslip.compiled.contacts import find_contacts
-from stickslip.compiled.rigid_step import CONTACTS, COORDINATES, FREE_SPEED, PYTHON, RESIDUAL, unpacked
+from stickslip.compiled.rigid_step import (
+    CONTACTS,
+    COORDINATES,
+    FREE_SPEED,
+    NOT_FINITE,
+    RESIDUAL,
+    RESTLESS,
+    TOO_FAR,
+    UNSOLVED,
+    unpacked,
+)
+from stickslip.compiled.too_far import far_room, may_go_too_far
 from stickslip.compiled.tree_certificate import OF_ROBOT, TREE_NUMBERS, measure_trees, tree_measuring_room
 from stickslip.compiled.tree_rows import add_coordinates, joined_in, joined_room, map_contacts, rows_of
 from stickslip.compiled.tree_solving import solve_rows, tree_solving_room
@@ -48,12 +61,11 @@ from stickslip.constraints.contact.rows import fill_rows, row_room, rows_in
 from stickslip.constraints.coordinates import APART, largest_coupling_error
 from stickslip.contact.block_laws import Laws
 from stickslip.contact.measures import measure_blocks
-from stickslip.geometry.rigid_motion import move
-from stickslip.jit import inner_kernel, kernel, plain_kernel
+from stickslip.geometry.rigid_motion import advance_all, move
+from stickslip.jit import inner_kernel, kernel, plain_kernel, view_at
 from stickslip.linalg.block_rows import _Arrays, add_product
 from stickslip.linalg.dense_blocks import DenseBlocks
 from stickslip.linalg.islands import fill_islands, island_room, islands_in
-from stickslip.pieces.crossing import _longest
 from stickslip.tolerances import POSITION_ROUNDING, SPEED_NOISE
 
 (
@@ -61,6 +73,10 @@ from stickslip.tolerances import POSITION_ROUNDING, SPEED_NOISE
 ) = range(9)  # fmt: skip
 """Numbers of a model with robots: rigid bodies; rows over coordinates, their entries and their data; the widest column
 block; numbers of S of all frames; whether rows say where robots are; scratch of all robots."""
+
+
+OPEN = -14
+"""What a step returns, beside the codes of rigid_step, that leaves a coupling open."""
 
 
 class TreeStepTables(NamedTuple):
@@ -82,6 +98,10 @@ class TreeStepTables(NamedTuple):
     """These as in Model."""
     ignored: LongInts
     everybody: Bools
+    thickness: Array
+    """(ns,) [m] of shapes."""
+    pairs: LongInts
+    """Kernels of the narrow phase (contacts.pair_table)."""
 
 
 class TreeGiven(NamedTuple):
@@ -114,7 +134,7 @@ class TreeRooms(NamedTuple):
 
     flat: Flat
     key: LongInts
-    """(2 c,) those of the contacts of the step come first."""
+    """(3 c,) those of the contacts of the step come first."""
     impulse: Array
     """(4 c,)"""
     number: LongInts
@@ -140,12 +160,13 @@ def tree_room(contacts, height, numbers, columns, coordinates, bodies, robots):
     join_ints, join_reals = joined_room(contacts, height, rows, entries, width, numbers[DATA])
     solve_ints, solve_reals = tree_solving_room(n, m, max(height, 1), size)
     measure_ints, measure_reals = tree_measuring_room(n, ncol, nv, bodies, rows)
-    ints = 8 * contacts + row_ints + join_ints + island_room(n, ncol) + rows + 2 * entries + 2
+    ints = 12 * contacts + row_ints + join_ints + island_room(n, ncol) + rows + 2 * entries + 2
     reals = (
         coordinates
         + 42 * bodies
         + 2 * numbers[TWISTS]
-        + 34 * contacts
+        + 51 * contacts
+        + far_room(bodies)
         + MOMENTUM_ROOM * bodies
         + 2 * ncol * width * width
     )
@@ -156,7 +177,7 @@ def tree_room(contacts, height, numbers, columns, coordinates, bodies, robots):
 
 @kernel
 def step_trees(tables, start, given, memory, options, rooms, counts, out, told):
-    """One step; returns the number of contacts, or a code: which room is too small (contacts.py), or PYTHON.
+    """One step; returns the number of contacts, or a code: which room is too small (contacts.py), or why not.
 
     start: q (nq,) and v (nv,) of the state, velocities (nb, 6) of rigid bodies that hold in the step; bodies (k,) that
     follow a motion, and poses (k, 7) to which that leads. options: ``packed``. out (nq + nv,): the state at the end;
@@ -165,7 +186,7 @@ def step_trees(tables, start, given, memory, options, rooms, counts, out, told):
     (q_0, v_0, v_rigid, led, led_to), (flat, key, impulse, _, _, ints, longs, reals, bools) = start, rooms
     opts, robots, count = unpacked(options), tables.robots, tables.numbers
     h, height, effort = opts.h, opts.height, opts.effort
-    horizon = h
+    horizon, at_end = h - opts.contacts_at, not opts.contacts_at > 0.0
     bodies, columns = bodies_in(tables.rigid.ints, tables.rigid.reals), tables.columns
     nr, nd, nf = count[RIGID], bodies.dynamic.shape[0], tables.frame_block.shape[0]
     nb, ncol = nr + nf, columns.shape[0] - 1
@@ -175,14 +196,14 @@ def step_trees(tables, start, given, memory, options, rooms, counts, out, told):
             if bodies.block[i] < 0:
                 for k in range(6):
                     if v_rigid[i, k] != 0.0:
-                        return PYTHON
-    q_rigid = q_0[: 7 * nr].reshape((nr, 7))
-    v_state = v_0[: 6 * nr].reshape((nr, 6))
+                        return RESTLESS
+    q_rigid = view_at(q_0, 0, (nr, 7))
+    v_state = view_at(v_0, 0, (nr, 6))
     before, reals = reals[:nv], reals[nv:]
     _gather(bodies.dynamic, v_rigid, v_0[6 * nr :], before)
 
     # bodies and robots without constraints
-    pose, velocity, reals = reals[: 7 * nb].reshape((nb, 7)), reals[7 * nb : 13 * nb].reshape((nb, 6)), reals[13 * nb :]
+    pose, velocity, reals = view_at(reals, 0, (nb, 7)), view_at(reals, 7 * nb, (nb, 6)), reals[13 * nb :]
     twists, reals = reals[: count[TWISTS]], reals[count[TWISTS] :]
     momentum, reals = reals[: MOMENTUM_ROOM * nd], reals[MOMENTUM_ROOM * nd :]
     data, inverse, v_free = reals[:squares], reals[squares : 2 * squares], reals[2 * squares : 2 * squares + nv]
@@ -193,7 +214,9 @@ def step_trees(tables, start, given, memory, options, rooms, counts, out, told):
             pose[i, k] = q_rigid[i, k]
         for k in range(6):
             velocity[i, k] = v_rigid[i, k]
-    free_motion(tables.rigid.ints, tables.rigid.reals, q_rigid, v_rigid, given.body, h, momentum)
+    if not at_end:
+        advance_all(q_rigid, v_rigid, opts.contacts_at, pose[:nr])
+    free_motion(tables.rigid.ints, tables.rigid.reals, pose[:nr], v_rigid, given.body, h, momentum)
     for k in range(36 * nd):
         data[k], inverse[k] = momentum[k], momentum[36 * nd + k]
     for k in range(6 * nd):
@@ -209,25 +232,29 @@ def step_trees(tables, start, given, memory, options, rooms, counts, out, told):
         square = slice(own[SQUARE], own[SQUARE_END])
         good = begin_step(
             robot.tree, robot.drives, robot.frame_link, (q_0[own[Q] : own[Q_END]], before[at]), acting,
-            (h, True, 0.0, 1.0), works, room,
+            (h, at_end, opts.contacts_at / h, 1.0), works, room,
             (found[own[Q] : own[Q_END]], pose[frames], velocity[frames], twists[own[TWIST] : own[TWIST_END]]),
             (v_free[at], data[square], inverse[square]),
         )  # fmt: skip
         if not good:
-            return PYTHON
+            return NOT_FINITE
     A = DenseBlocks(columns, tables.squares, data, inverse)
 
     # contacts that can close within the step
-    c = key.shape[0] // 2
+    c = key.shape[0] // 3
     reach, gained, reals = reals[:nb], reals[nb : 2 * nb], reals[2 * nb :]
     gained[:] = 0.0
-    index, ints = ints[: 8 * c], ints[8 * c :]
-    surfaces, reals = reals[: 34 * c], reals[34 * c :]
+    index, ints = ints[: 12 * c], ints[12 * c :]
+    surfaces, reals = reals[: 51 * c], reals[51 * c :]
     approach = Approach(velocity, velocity, gained, opts.far, opts.margin)
-    n = find_contacts(flat, pose, tables.ignored, tables.everybody, approach, reach, key, index, surfaces)
+    n, seen = find_contacts(
+        tables.pairs, flat, pose, tables.ignored, tables.everybody, approach, reach, key, index, surfaces
+    )
     if n < 0:
         return n
-    index, surfaces = index[: 4 * n].reshape((4, n)), surfaces[: 17 * n]
+    first = 0 if n == seen else 4 * c
+    all_seen = view_at(index, first, (4, seen))
+    index, surfaces = view_at(index, 0, (4, n)), surfaces[: 17 * n]
     three, gap = three_in(surfaces, n), gap_in(surfaces, n)
 
     # J, bias, laws
@@ -300,7 +327,7 @@ def step_trees(tables, start, given, memory, options, rooms, counts, out, told):
     own_v, push, reals = reals[:nv], reals[nv : 2 * nv], reals[2 * nv :]
     warm[:] = 0.0
     if opts.warm:
-        _match(key[:n], three[1], three[2], memory.key, memory.impulse, warm[:m].reshape((n, height)))
+        _match(key[:n], three[1], three[2], memory.key, memory.impulse, view_at(warm, 0, (n, height)))
         _recall(memory.number, memory.row_impulse, joined.number[: n_all - n], warm[m:])
     if n_all > n:
         u_before[:] = 0.0
@@ -315,13 +342,13 @@ def step_trees(tables, start, given, memory, options, rooms, counts, out, told):
         (ints, reals), (lam, own_v, u, push, counts),
     )  # fmt: skip
     if not residual <= effort.limits.tolerance:
-        return PYTHON
+        return UNSOLVED
 
     # where they lead
     nq = q_0.shape[0]
     q_out, v_out = out[:nq], out[nq:]
-    q_end, v_end = q_out[: 7 * nr].reshape((nr, 7)), v_out[: 6 * nr].reshape((nr, 6))
-    move(bodies.block, q_rigid, v_rigid, own_v, horizon, reals)
+    q_end, v_end = view_at(q_out, 0, (nr, 7)), view_at(v_out, 0, (nr, 6))
+    move(bodies.block, pose[:nr], v_rigid, own_v, horizon, reals)
     for i in range(nr):
         for k in range(7):
             q_end[i, k] = reals[7 * i + k]
@@ -332,31 +359,35 @@ def step_trees(tables, start, given, memory, options, rooms, counts, out, told):
             q_end[led[k], x] = led_to[k, x]
     for k in range(nv - 6 * nd):
         v_out[6 * nr + k] = own_v[6 * nd + k]
-    velocity_end = reals[: 6 * nb].reshape((nb, 6))
+    velocity_end = view_at(reals, 0, (nb, 6))
     velocity_end[:nr] = v_end
-    _advance_robots(robots, nr, found, own_v, horizon, scratch, reals[6 * nb :], q_out, velocity_end)
-    way, turn = _longest(bodies.lever, velocity, velocity_end, h)
-    if turn > MOST_TURN or 2.0 * way > opts.thinnest:
-        return PYTHON
-    if not _all_finite(q_end, v_end, q_end[:0, :3], v_end[:0, :3]) or not _finite(out):
-        return PYTHON
-    for r in range(robots.robots.shape[0]):
-        own = robots.robots[r]
-        if largest_coupling_error(robot_in(robots, r).rows, q_out[own[Q] : own[Q_END]]) > APART:
-            return PYTHON
-    kept = impulse[: 4 * n].reshape((n, 4))
+    # frames have moved on from where they were before the step where contacts are found later
+    apart = _advance_robots(robots, found, (own_v, before), horizon, scratch, q_out, velocity_end, velocity, not at_end)
+    if not _finite(out):
+        return NOT_FINITE
+    if may_go_too_far(
+        flat, bodies.lever, tables.thickness, opts.thinnest, (velocity, velocity_end), h, all_seen, at_end, reach,
+        reals[6 * nb :],
+    ):  # fmt: skip
+        return TOO_FAR
+    if apart > APART:
+        return OPEN
+    kept = view_at(impulse, 0, (n, 4))
     kept[:] = 0.0
-    _remember(three[1], three[2], lam[:m].reshape((n, height)), kept)
+    _remember(three[1], three[2], view_at(lam, 0, (n, height)), kept)
     for k in range(n_all - n):
         rooms.number[k], rooms.row_impulse[k] = joined.number[k], lam[m + k]
 
     # how wrong it is
+    active = joined.active, joined.of_robot
     measure_trees(
         J, laws, (lam, own_v, u, u_before, bias, carried, gap), (weight, length, counted), (A, v_free), islands, bodies,
         (q_rigid, v_rigid, q_end, v_end, given.body), (h, horizon, opts.still * max(speed, 1e-12), speed),
-        (robots, (q_0, before, q_out, own_v), (given.force, given.link, given.control), (joined.active, joined.count), scratch),
+        (robots, (q_0, before, q_out, own_v), (given.force, given.link, given.control), active, scratch),
         (ints, reals), told,
     )  # fmt: skip
+    if told[TURN] > MOST_TURN:
+        return TOO_FAR
     told_of = TREE_NUMBERS + OF_ROBOT * robots.robots.shape[0] + 6 * nd
     told[told_of + RESIDUAL], told[told_of + FREE_SPEED] = residual, speed
     counts[CONTACTS], counts[COORDINATES] = n, n_all - n
@@ -412,15 +443,25 @@ def _recall(known, impulse, number, lam_out):
 
 
 @inner_kernel
-def _advance_robots(robots, rigid, found, v, horizon, scratch, reals, q_out, velocity_out):
-    """Coordinates at the end of the step, and velocities (nb, 6) of frames there; reals: room."""
+def _advance_robots(robots, found, velocities, horizon, scratch, q_out, end_out, start_out, moved):
+    """Coordinates at the end of the step, links there in the second of the works, and velocities (nb, 6) of frames.
+
+    velocities: unknown ones, and those before the step, whose frames are written if they have ``moved``. Returns by how
+    much couplings are open at most.
+    """
+    rigid, apart = end_out.shape[0] - robots.robots[robots.robots.shape[0] - 1, FRAME_END], 0.0
     for r in range(robots.robots.shape[0]):
         own, robot = robots.robots[r], robot_in(robots, r)
         works, _, _ = scratch_in(robot.tree, own[Q_END] - own[Q], scratch[own[WORK] : own[WORK_END]])
-        q, at = slice(own[Q], own[Q_END]), slice(own[V], own[V_END])
-        advance_tree(robot.tree, found[q], v[at], horizon, q_out[q])
-        frames, size = own[FRAME_END] - own[FRAME], own[TWIST_END] - own[TWIST]
-        frames_at(
-            robot.tree, robot.frame_link, q_out[q], v[at], works[1], reals[: 7 * frames].reshape((frames, 7)),
-            velocity_out[rigid + own[FRAME] : rigid + own[FRAME_END]], reals[7 * frames : 7 * frames + size],
-        )  # fmt: skip
+        q, v, frames = (
+            slice(own[Q], own[Q_END]),
+            slice(own[V], own[V_END]),
+            slice(rigid + own[FRAME], rigid + own[FRAME_END]),
+        )
+        advance_tree(robot.tree, found[q], velocities[0][v], horizon, q_out[q])
+        place_links(robot.tree, q_out[q], works[1])
+        link_velocities(robot.tree, robot.frame_link, works[1], velocities[0][v], end_out[frames])
+        if moved:
+            link_velocities(robot.tree, robot.frame_link, works[0], velocities[1][v], start_out[frames])
+        apart = max(apart, largest_coupling_error(robot.rows, q_out[q]))
+    return apart

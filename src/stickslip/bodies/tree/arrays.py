@@ -26,7 +26,7 @@ from stickslip.bodies.tree.layout import (
     TreeTables,
     TreeWork,
 )
-from stickslip.jit import plain_kernel
+from stickslip.jit import plain_kernel, view_at
 
 (
     LINKS, LINKS_END, Q, Q_END, V, V_END, FRAME, FRAME_END, TWIST, TWIST_END, CONTROL, CONTROL_END, SQUARE, SQUARE_END,
@@ -69,7 +69,7 @@ def robot_tables(kinds: Sequence[TreeBodies], rigid_q: int, rigid_nd: int) -> Ro
     """Tables of robots whose coordinates follow ``rigid_q`` numbers of others, and unknowns 6 ``rigid_nd``."""
     robots = np.zeros((len(kinds), ROBOT_INTS), np.int64)
     layout = np.zeros((len(kinds), 2, INT_PARTS + 1), np.int64)
-    ints, reals = list[Ints](), list[Array]()
+    ints, reals = list[Ints | Array](), list[Ints | Array]()
     at = np.array([0, rigid_q, 6 * rigid_nd, 0, 0, 0, 36 * rigid_nd, 0], np.int64)
     sizes = [0, 0]
     for k, kind in enumerate(kinds):
@@ -81,16 +81,16 @@ def robot_tables(kinds: Sequence[TreeBodies], rigid_q: int, rigid_nd: int) -> Ro
         robots[k, :BLOCK:2], robots[k, BLOCK] = at, kind.first_block
         at = at + counts
         robots[k, 1:BLOCK:2] = at
-        own = (
+        own: tuple[Ints | Array, ...] = (
             tree.link_index, tree.joint_index, tree.dof_index, tree.path, tree.start, tree.square, drives.how,
             drives.start, drives.coordinate, drives.dof, rows.what, rows.law, rows.start, rows.coordinate, rows.dof,
             rows.entry_start, rows.entry_block, kind.frame_link, kind.blocks,
         )  # fmt: skip
-        own_reals = (
+        own_reals: tuple[Ints | Array, ...] = (
             tree.links, tree.joints, tree.dofs, tree.gravity, drives.drives, drives.factor, rows.numbers, rows.factor,
             rows.span,
         )  # fmt: skip
-        for which, parts, to in ((0, own, ints), (1, own_reals, reals)):
+        for which, (parts, to) in enumerate(((own, ints), (own_reals, reals))):
             for number, part in enumerate(parts):
                 layout[k, which, number] = sizes[which]
                 sizes[which] += part.size
@@ -102,27 +102,29 @@ def robot_tables(kinds: Sequence[TreeBodies], rigid_q: int, rigid_nd: int) -> Ro
 @plain_kernel
 def _whole(tables, r, k):
     """Part k of the integers of robot r."""
-    return tables.ints[tables.layout[r, 0, k] : tables.layout[r, 0, k + 1]]
+    first = tables.layout[r, 0, k]
+    return view_at(tables.ints, first, (tables.layout[r, 0, k + 1] - first,))
 
 
 @plain_kernel
 def _wholes(tables, r, k, width):
     """The same in rows."""
-    part = tables.ints[tables.layout[r, 0, k] : tables.layout[r, 0, k + 1]]
-    return part.reshape((part.shape[0] // width, width))
+    first = tables.layout[r, 0, k]
+    return view_at(tables.ints, first, ((tables.layout[r, 0, k + 1] - first) // width, width))
 
 
 @plain_kernel
 def _real(tables, r, k):
     """Part k of the reals of robot r."""
-    return tables.reals[tables.layout[r, 1, k] : tables.layout[r, 1, k + 1]]
+    first = tables.layout[r, 1, k]
+    return view_at(tables.reals, first, (tables.layout[r, 1, k + 1] - first,))
 
 
 @plain_kernel
 def _reals(tables, r, k, width):
     """The same in rows."""
-    part = tables.reals[tables.layout[r, 1, k] : tables.layout[r, 1, k + 1]]
-    return part.reshape((part.shape[0] // width, width))
+    first = tables.layout[r, 1, k]
+    return view_at(tables.reals, first, ((tables.layout[r, 1, k + 1] - first) // width, width))
 
 
 @plain_kernel
@@ -175,38 +177,36 @@ def work_in(tree, reals):
     k = j + nv
     m = k + 12 * nl
     return TreeWork(
-        reals[:a].reshape((nl, 7)), reals[a:b].reshape((nl, 9)), reals[b:c].reshape((nt, 3)),
-        reals[c:d].reshape((nv, 6)), reals[d:e].reshape((nl, 10)), reals[e:f].reshape((nl, 6)),
-        reals[f:g].reshape((nl, 6)), reals[g:h].reshape((nl, 6)), reals[h:i], reals[i:j], reals[j:k],
-        reals[k:m].reshape((nl, 12)), reals[m : m + np_],
+        view_at(reals, 0, (nl, 7)), view_at(reals, a, (nl, 9)), view_at(reals, b, (nt, 3)),
+        view_at(reals, c, (nv, 6)), view_at(reals, d, (nl, 10)), view_at(reals, e, (nl, 6)),
+        view_at(reals, f, (nl, 6)), view_at(reals, g, (nl, 6)), view_at(reals, h, (np_,)), view_at(reals, i, (np_,)),
+        view_at(reals, j, (nv,)), view_at(reals, k, (nl, 12)), view_at(reals, m, (np_,)),
     )  # fmt: skip
 
 
 @plain_kernel
 def step_work_room(tree, coordinates):
     """Reals of what ``begin_step`` and ``book_trees`` need beside two of TreeWork; coordinates: nq of the robot."""
-    nl, nv, nt, np_ = tree.links.shape[0], tree.dofs.shape[0], tree.start.shape[0] - 1, tree.path.shape[0]
-    return coordinates + 6 * nl + 5 * nv + np_ + 1 + 9 * nt
+    nl, nv, nt = tree.links.shape[0], tree.dofs.shape[0], tree.start.shape[0] - 1
+    return coordinates + 6 * nl + 5 * nv + 1 + 9 * nt
 
 
 @plain_kernel
 def scratch_in(tree, coordinates, reals):
     """Two of TreeWork, the room of ``begin_step`` and that of ``book_trees``, in the scratch of a robot."""
-    nl, nv, nt, np_ = tree.links.shape[0], tree.dofs.shape[0], tree.start.shape[0] - 1, tree.path.shape[0]
+    nl, nv, nt = tree.links.shape[0], tree.dofs.shape[0], tree.start.shape[0] - 1
     size = work_room(tree)
     works, reals = (work_in(tree, reals), work_in(tree, reals[size:])), reals[2 * size :]
     a = coordinates
     b = a + 6 * nl
-    c, d = b + nv, b + 2 * nv
-    e = d + np_
-    f, g = e + nv, e + 2 * nv
+    c, d, e, f = b + nv, b + 2 * nv, b + 3 * nv, b + 4 * nv
     step = (
-        reals[:a], reals[a:b].reshape((nl, 6)), reals[b:c], reals[c:d], reals[d:e], reals[e:f], reals[f:g],
-        reals[g : g + 1],
+        view_at(reals, 0, (a,)), view_at(reals, a, (nl, 6)), view_at(reals, b, (nv,)), view_at(reals, c, (nv,)),
+        view_at(reals, d, (nv,)), view_at(reals, e, (nv,)), view_at(reals, f, (1,)),
     )  # fmt: skip
-    reals = reals[g + 1 :]
+    first = f + 1
     energies = (
-        reals[: 3 * nt].reshape((nt, 3)), reals[3 * nt : 6 * nt].reshape((nt, 3)),
-        reals[6 * nt : 9 * nt].reshape((nt, 3)), reals[9 * nt : 9 * nt + nv],
+        view_at(reals, first, (nt, 3)), view_at(reals, first + 3 * nt, (nt, 3)),
+        view_at(reals, first + 6 * nt, (nt, 3)), view_at(reals, first + 9 * nt, (nv,)),
     )  # fmt: skip
     return works, step, energies
