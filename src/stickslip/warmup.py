@@ -107,6 +107,7 @@ def _stages() -> Iterator[tuple[str, Callable[[], None]]]:
     yield "post-stabilisation", partial(_step, stacked("box", "sphere"), stepping=Stepping(stabilisation=1))
     yield "compiled driver", _compiled_driver
     yield "compiled driver, robots", _compiled_robots
+    yield "compiled driver, joints", _compiled_joints
     for solver in SOLVERS:
         yield f"solver {solver}", partial(_step, stacked("box", "sphere"), solver=solver)
         if "ellipsoid" in make_solver(solver).takes.friction_sets:
@@ -136,6 +137,11 @@ def _stages() -> Iterator[tuple[str, Callable[[], None]]]:
 def _compiled_driver() -> None:
     """One step of the compiled driver."""
     Simulation(stacked("box", "sphere"), DT, driver="compiled").step()
+
+
+def _compiled_joints() -> None:
+    """The same with every kind of joint."""
+    Simulation(_mechanism(), DT, driver="compiled").step()
 
 
 def _compiled_robots() -> None:

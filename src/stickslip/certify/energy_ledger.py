@@ -20,7 +20,7 @@ from stickslip.constraints.protocol import StepWork
 from stickslip.constraints.system import StepSystem
 from stickslip.contact.islands import ProblemIslands
 from stickslip.contact.problem import ContactProblem
-from stickslip.jit import kernel
+from stickslip.jit import bare_kernel
 from stickslip.model.state import State
 from stickslip.solvers.protocol import Solution
 
@@ -178,7 +178,7 @@ def _book(books: IslandBooks, block: Ints, work: StepWork) -> None:
         book += np.bincount(island, values[held], len(book))
 
 
-@kernel
+@bare_kernel
 def add_rows(block_island, row_start, block_work, lam, prescribed, room, known_out, change_out, given_out):
     """Book the work (n,) of contacts and limits, and what bodies with prescribed motion take: lam times their part of
     the bias. Returns the latter of all islands [J]; room: (2, islands + 1)."""
@@ -198,7 +198,7 @@ def add_rows(block_island, row_start, block_work, lam, prescribed, room, known_o
     return carried
 
 
-@kernel
+@bare_kernel
 def energy_made(known, change, given):
     """See ``StepEnergy.made``."""
     most = 0.0

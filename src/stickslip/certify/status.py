@@ -15,7 +15,7 @@ from stickslip.contact.laws import CONTACT
 from stickslip.contact.problem import ContactProblem
 from stickslip.geometry import rotation
 from stickslip.geometry.shapes import CAPSULE, CYLINDER
-from stickslip.jit import kernel
+from stickslip.jit import bare_kernel
 from stickslip.model.model import Model
 from stickslip.model.state import State
 from stickslip.solvers.protocol import Solver
@@ -102,7 +102,7 @@ def _axis(model: Model, body: int, q: Array) -> Array | None:
     return np.asarray(rotation.matrix(q[3:]) @ own)
 
 
-@kernel
+@bare_kernel
 def push_turns(J, law, lam, dynamic, lever, v, h, turn_out):
     """Turns (nb,) of bodies that contacts push, by all of their angular velocities; turn_out comes in zeroed.
 

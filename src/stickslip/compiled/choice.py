@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 from stickslip.compiled.driver import CompiledDriver, Driver
+from stickslip.compiled.joint_driver import JointDriver
+from stickslip.compiled.joint_step import step_jointed
 from stickslip.compiled.rigid_step import step_rigid
 from stickslip.compiled.tree_driver import TreeDriver
 from stickslip.compiled.tree_step import step_trees
@@ -14,9 +16,12 @@ from stickslip.solvers.protocol import Solver
 
 def driver_for(model: Model, options: Stepping, solver: Solver) -> Driver:
     """Who takes the steps of a model that ``driver.reason_against`` has nothing against."""
-    return (TreeDriver if model.others else CompiledDriver)(model, options, solver)
+    if model.others:
+        return TreeDriver(model, options, solver)
+    return (JointDriver if model.joints.count else CompiledDriver)(model, options, solver)
 
 
 def is_ready(model: Model) -> bool:
     """Whether its driver need not be compiled first (``stickslip warmup`` does that, too)."""
-    return not is_cold((step_trees if model.others else step_rigid).__module__)
+    step = step_trees if model.others else step_jointed if model.joints.count else step_rigid
+    return not is_cold(step.__module__)

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from abc import ABC, abstractmethod
 from collections import Counter
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
 from typing import Any
 
 import numpy as np
@@ -16,6 +16,7 @@ from stickslip.bodies.tree.coordinate_tables import COUPLING
 from stickslip.bodies.tree.kind import TreeBodies
 from stickslip.certify.certificate import SLIP_FRACTION
 from stickslip.certify.measurements import NUMBERS, Measurements, measurements_in
+from stickslip.certify.record import UNTOLD
 from stickslip.certify.step_result import StepResult
 from stickslip.collision.reach import APPROACH_SAFETY
 from stickslip.collision.reach import FEW as FEW_BODIES
@@ -112,6 +113,10 @@ class Driver(ABC):
         """What the numbers of a step of h [s] say."""
         return measurements_in(numbers, h)
 
+    def errors(self, numbers: Array) -> Mapping[str, float]:
+        """What they say of errors that constraints tell (Certificate.joint_error)."""
+        return UNTOLD
+
     def grow(self, code: int) -> bool:
         """Twice the room that a code says is too small; whether it says so."""
         if code == MORE_PAIRS:
@@ -151,7 +156,9 @@ class Driver(ABC):
             return again()
 
         counts = self.counts.copy()
-        return CompiledResult(after, control, told, counts, self.options, self.solver, twice, self.measurements)
+        return CompiledResult(
+            after, control, told, counts, self.options, self.solver, twice, self.measurements, self.errors
+        )
 
     def address(self, state: State, control: Control) -> Any:
         """Where the compiled function is, for kernels that call it."""
@@ -251,8 +258,11 @@ def effort_of(solver: Solver) -> Effort:
 
 def reason_against(model: Model, options: Stepping, solver: Solver) -> str:
     """Why the compiled driver cannot take steps of a model, in words; "" where it can."""
-    if model.soft.count or model.joints.count:
-        return "the scene has more than rigid bodies and robots in contact: soft bodies, joints or loops of robots"
+    if model.soft.count:
+        return "the scene has soft bodies"
+    against = _reason_against_joints(model, options)
+    if against:
+        return against
     if not len(model.moving):
         return "nothing moves"
     if len(model.bounded_shapes) > FEW_SHAPES or len(model.dynamic) > FEW_BODIES:
@@ -271,6 +281,20 @@ def reason_against(model: Model, options: Stepping, solver: Solver) -> str:
     assert isinstance(solver, Automatic | DenseNewton)
     if solver.criterion != "scaled" or solver.max_seconds < np.inf:
         return "the solver has another criterion or a limit of time"
+    return ""
+
+
+def _reason_against_joints(model: Model, options: Stepping) -> str:
+    """The same of joints."""
+    if not model.joints.count:
+        return ""
+    if model.others:
+        return "robots have loops, or are joined to bodies"
+    rule = options.rule
+    if rule.settles != "nothing" or rule.forces_at != "end":
+        return f"there are joints, and the scheme is {options.scheme!r}, not 'euler' or 'symplectic'"
+    if options.joints != "rows":
+        return f"joints enter as {options.joints!r}, not as 'rows'"
     return ""
 
 

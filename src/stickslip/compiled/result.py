@@ -6,13 +6,13 @@ Python driver, which takes the step again from its start, with the same bits.
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
 from functools import cached_property
 from math import isfinite
 
 from stickslip.arrays import Array, LongInts
 from stickslip.certify.measurements import Measurements, measurements_in
-from stickslip.certify.record import Certificate, certificate_of
+from stickslip.certify.record import UNTOLD, Certificate, certificate_of
 from stickslip.certify.status import step_status
 from stickslip.certify.step_result import StepContacts, StepResult
 from stickslip.compiled.rigid_step import CONTACTS, ITERATIONS, OWN_NUMBERS, RESIDUAL
@@ -27,33 +27,41 @@ TakeAgain = Callable[[], StepResult]
 """Takes the same step by the Python driver."""
 Told = Callable[[Array, float], Measurements]
 """What numbers that a compiled function wrote say of a step of so many seconds."""
+Errors = Callable[[Array], Mapping[str, float]]
+"""What they say of errors that constraints tell."""
+
+
+def no_errors(numbers: Array) -> Mapping[str, float]:
+    """Of contacts, which tell none."""
+    return UNTOLD
 
 
 class CompiledResult(StepResult):
     """The result of a step of the compiled driver, with the fields of every result."""
 
-    _told: tuple[Array, LongInts, Stepping, Solver, TakeAgain, Told]
+    _told: tuple[Array, LongInts, Stepping, Solver, TakeAgain, Told, Errors]
 
     def __init__(
         self, state: State, control: Control, numbers: Array, counts: LongInts, options: Stepping, solver: Solver,
-        again: TakeAgain, measurements: Told = measurements_in,
+        again: TakeAgain, measurements: Told = measurements_in, errors: Errors = no_errors,
     ) -> None:  # fmt: skip
         """numbers, counts: what the compiled function wrote (rigid_step.py)."""
         fields = self.__dict__  # the class above is frozen
         fields["state"], fields["control"] = state, control
-        fields["_told"] = numbers, counts, options, solver, again, measurements
+        fields["_told"] = numbers, counts, options, solver, again, measurements, errors
 
     @cached_property
     def certificate(self) -> Certificate:
         """How wrong the step is."""
-        numbers, counts, options, solver, _, measurements = self._told
+        numbers, counts, options, solver, _, measurements, errors = self._told
         own = len(numbers) - OWN_NUMBERS
         found = measurements(numbers[:own], options.dt)
         residual, worst = float(numbers[own + RESIDUAL]), max(found.worst, found.share)
-        finite = all(map(isfinite, (*found[:-2], residual, *vars(found.energy.ledger).values())))
+        told = errors(numbers)
+        finite = all(map(isfinite, (*found[:-2], residual, *told.values(), *vars(found.energy.ledger).values())))
         status = step_status("converged", finite, found.energy.made, frozenset(), found.turn, worst, solver)
         ended = status, residual, int(counts[ITERATIONS]), int(counts[CONTACTS])
-        return certificate_of(found, options.dt, options.horizon, ended)
+        return certificate_of(found, options.dt, options.horizon, ended, told)
 
     @cached_property
     def _whole(self) -> StepResult:

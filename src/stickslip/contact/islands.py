@@ -11,7 +11,7 @@ import numpy as np
 
 from stickslip.arrays import Ints
 from stickslip.contact.problem import ContactProblem
-from stickslip.jit import kernel
+from stickslip.jit import bare_kernel
 
 
 class ProblemIslands(NamedTuple):
@@ -64,7 +64,7 @@ def problem_islands(problem: ContactProblem, group: Ints | None = None) -> Probl
     return ProblemIslands(int(count), block, column)
 
 
-@kernel
+@bare_kernel
 def label(islands, group, room, block_out, column_out):
     """Islands of blocks, numbered by their first block, then of groups of columns that no block touches, by the first.
 

@@ -19,7 +19,7 @@ from typing import Literal
 import numpy as np
 
 from stickslip.contact.ellipsoid import project_ellipsoid
-from stickslip.jit import kernel
+from stickslip.jit import bare_kernel, kernel
 from stickslip.law_codes import BILATERAL, BOUNDED, CONTACT, ELASTIC, LAW_NAMES, LIMIT
 
 __all__ = [
@@ -97,7 +97,7 @@ def project_cone(n, x, y, mu):
     return pn, s * x, s * y
 
 
-@kernel
+@bare_kernel
 def contact_square(row_start, laws, lam, u, weight, torsion_length, opening, c):
     """Square of the natural map of a contact."""
     i = row_start[c]
@@ -123,7 +123,7 @@ def contact_square(row_start, laws, lam, u, weight, torsion_length, opening, c):
     return (sn - pn) ** 2 + (sx - px) ** 2 + (sy - py) ** 2 + (sz - pz) ** 2
 
 
-@kernel
+@bare_kernel
 def row_square(laws, lam, u, w, c, k):
     """Square of the natural map of row k of a joint, limit or drive, block c."""
     gap = u[k] + laws.compliance[k] * lam[k]
@@ -144,7 +144,7 @@ def _gap_part(bias, prescribed, k):
     return bias[k] if prescribed is None else bias[k] - prescribed[k]
 
 
-@kernel
+@bare_kernel
 def contact_errors(row_start, laws, lam, u, u_before, bias, prescribed, weight, still, work_out):
     """Violations and works over all blocks.
 

@@ -15,7 +15,7 @@ import numpy as np
 from stickslip.arrays import Array, Ints
 from stickslip.contact.block_laws import Laws
 from stickslip.contact.momentum import Momentum
-from stickslip.jit import inner_kernel, kernel
+from stickslip.jit import bare_kernel, kernel
 from stickslip.law_codes import CONTACT, LIMIT
 from stickslip.linalg.block_rows import BlockRows, add_product
 from stickslip.linalg.dense_blocks import block_mobility
@@ -60,7 +60,7 @@ def measured(
     return Measured(q, velocity, diagonal, weight, radius, *measure_blocks(*of, known, *to))
 
 
-@kernel
+@bare_kernel
 def measure_bodies(J, blocks, v, bias, laws, known, even, q, measured_out, diagonal, weight_out, length_out):
     """Measures of blocks between rigid bodies; q (m,) and the diagonal come in as zero.
 
@@ -96,7 +96,7 @@ def measure_blocks(J, blocks, v, bias, laws, known, q, measured_out, diagonal, w
     return _speeds(J.row_start, laws, q, length_out, v, measured_out)
 
 
-@inner_kernel
+@bare_kernel
 def _contact_mobility(d, m):
     """d . m d, summed as linalg/dense_blocks.contact_mobility does."""
     total = 0.0
@@ -106,7 +106,7 @@ def _contact_mobility(d, m):
     return total
 
 
-@inner_kernel
+@bare_kernel
 def _mobility(d, m):
     """The same as block_mobility there does."""
     total = 0.0
@@ -116,7 +116,7 @@ def _mobility(d, m):
     return total
 
 
-@kernel
+@bare_kernel
 def _speeds(row_start, laws, q, length, v, measured_out):
     """measured_out: ContactProblem.measured_velocity. Returns |it|, |v| where a block is no contact, else 0, and flags.
 
@@ -145,7 +145,7 @@ def _speeds(row_start, laws, q, length, v, measured_out):
     return sqrt(total), sqrt(moved), joined, compliant
 
 
-@kernel
+@bare_kernel
 def block_weights(row_start, law, diagonal, weight_out, length_out):
     """Means of diag W over the first three rows of blocks, and sqrt(mean W_tt / W_zz) of contacts with torsional rows.
 

@@ -22,7 +22,7 @@ import numpy as np
 from stickslip.arrays import Array, Ints
 from stickslip.contact.islands import judged_together
 from stickslip.contact.problem import ContactProblem
-from stickslip.jit import kernel
+from stickslip.jit import bare_kernel
 from stickslip.linalg import block_rows
 from stickslip.linalg.vectors import length
 from stickslip.tolerances import SPEED_NOISE
@@ -70,7 +70,7 @@ def momentum_error(problem: ContactProblem, lam: Array, v: Array, group: Ints | 
     return MomentumError(*found)
 
 
-@kernel
+@bare_kernel
 def worst_of_bodies(J, masses, stiff, height, lam, v, at, inner, room):
     """What ``_worst`` finds where all rows are between rigid bodies, of ``height`` rows each, or of any where it is 0.
 
@@ -94,7 +94,7 @@ def worst_of_bodies(J, masses, stiff, height, lam, v, at, inner, room):
     return _worst(J.column_start, None, masses, (gained, impulse, held, pushes, inner), sums)
 
 
-@kernel
+@bare_kernel
 def _add_impulses(J, height, lam, f_out):
     """J^T lam over rigid bodies, summed as linalg/block_rows.apply_transpose does."""
     data = J.data.reshape(-1, 6)
@@ -112,7 +112,7 @@ def _add_impulses(J, height, lam, f_out):
                     f[j] += data[at + i - k, j] * lam[i]
 
 
-@kernel
+@bare_kernel
 def _add_sizes(J, lam, f_out):
     """|J|^T |lam|: impulses that cancel each other at a body count with both."""
     for c in range(J.row_start.shape[0] - 1):
@@ -125,7 +125,7 @@ def _add_sizes(J, lam, f_out):
                 at += width
 
 
-@kernel
+@bare_kernel
 def _worst(column_start, group, masses, parts, sums):
     """Largest linear and angular error of a group, and its largest share of the size of the same group.
 

@@ -22,7 +22,7 @@ from stickslip.arrays import Array
 from stickslip.contact.islands import ProblemIslands
 from stickslip.contact.laws import BOX_SET, CONTACT, Law, contact_square, row_square
 from stickslip.contact.problem import ContactProblem
-from stickslip.jit import kernel
+from stickslip.jit import bare_kernel, kernel
 from stickslip.linalg.vectors import length
 from stickslip.tolerances import SPEED_NOISE
 
@@ -92,7 +92,7 @@ def _map(problem: ContactProblem, lam: Array, u: Array, weight: Array, law: Law)
     return float(_natural_map(problem.J.row_start, laws, lam, u, weight, problem.torsion_length, opening))
 
 
-@kernel
+@bare_kernel
 def _natural_map(row_start, laws, lam, u, weight, torsion_length, opening):
     """Norm of the natural map over all blocks; ``opening`` 1 adds mu |u_t| to the normal velocity of discs, 0 not."""
     total = 0.0
@@ -105,7 +105,7 @@ def _natural_map(row_start, laws, lam, u, weight, torsion_length, opening):
     return sqrt(total)
 
 
-@kernel
+@bare_kernel
 def worst_island(J, laws, lam, u, measures, islands, v, speed, noise):
     """Largest |F| over |q| of an island; v (nv,): free velocities.
 
@@ -136,7 +136,7 @@ def worst_island(J, laws, lam, u, measures, islands, v, speed, noise):
     return worst
 
 
-@kernel
+@bare_kernel
 def _island_squares(row_start, laws, lam, u, weight, torsion_length, q, island, map_out, free_out):
     """Squares of the natural map of the exact law and of the free velocities q (m,), summed by island of blocks."""
     for c in range(row_start.shape[0] - 1):

@@ -16,7 +16,7 @@ from typing import NamedTuple
 import numpy as np
 
 from stickslip.arrays import Ints, LongInts
-from stickslip.jit import inner_kernel, kernel
+from stickslip.jit import bare_kernel, kernel
 from stickslip.linalg.block_rows import BlockRows, movers
 from stickslip.linalg.minimum_degree import minimum_degree
 
@@ -198,8 +198,13 @@ def assemble(plan, J, response, shift, out, data_out):
 
     Rows that are ``out`` (m,) get a one on the diagonal and nothing else.
     """
-    n = plan.order.shape[0]
-    where = np.empty(n, np.int64)
+    _assemble(plan, J, response, shift, out, np.empty(plan.order.shape[0], np.int64), data_out)
+
+
+@bare_kernel
+def _assemble(plan, J, response, shift, out, where, data_out):
+    """The same; where (n,): room."""
+    n, values = plan.order.shape[0], J.data
     data_out[:] = 0.0
     for j in range(n):
         c = plan.order[j]
@@ -208,10 +213,10 @@ def assemble(plan, J, response, shift, out, data_out):
         for k in range(plan.start[j], plan.start[j + 1]):
             where[plan.row[k]] = plan.data_start[k]
         for e in range(J.entry_start[c], J.entry_start[c + 1]):
-            b = J.entry_column[e]
-            width = J.column_start[b + 1] - J.column_start[b]
+            column = J.entry_column[e]
+            width = J.column_start[column + 1] - J.column_start[column]
             right = J.data_start[e]
-            for x in range(plan.mover_start[b], plan.mover_start[b + 1]):
+            for x in range(plan.mover_start[column], plan.mover_start[column + 1]):
                 i = plan.place[plan.mover[x]]
                 if i < j:
                     continue
@@ -222,16 +227,24 @@ def assemble(plan, J, response, shift, out, data_out):
                     for s in range(rows_c):
                         if out[first_c + s]:
                             continue
+                        a, b = left + r * width, right + s * width
+                        if width == 6:
+                            data_out[to + r * rows_c + s] += (
+                                values[a] * response[b] + values[a + 1] * response[b + 1]
+                                + values[a + 2] * response[b + 2] + values[a + 3] * response[b + 3]
+                                + values[a + 4] * response[b + 4] + values[a + 5] * response[b + 5]
+                            )  # fmt: skip
+                            continue
                         total = 0.0
                         for k in range(width):
-                            total += J.data[left + r * width + k] * response[right + s * width + k]
+                            total += values[a + k] * response[b + k]
                         data_out[to + r * rows_c + s] += total
         for r in range(rows_c):
             at = plan.diagonal[j] + r * rows_c + r
             data_out[at] = 1.0 if out[first_c + r] else data_out[at] + shift[first_c + r]
 
 
-@kernel
+@bare_kernel
 def factorise(plan, data):
     """L in the place of S; False where a pivot is not positive."""
     for j in range(plan.order.shape[0]):
@@ -261,7 +274,7 @@ def factorise(plan, data):
     return True
 
 
-@inner_kernel
+@bare_kernel
 def _factorise_block(width, own, data):
     """Dense L of the block (width, width) at ``own``, in place; False where a pivot is not positive."""
     for r in range(width):
@@ -278,7 +291,7 @@ def _factorise_block(width, own, data):
     return True
 
 
-@inner_kernel
+@bare_kernel
 def _subtract(rows, columns, width, left, right, to, data):
     """Block (rows, columns) at ``to`` less that at ``left`` (rows, width) times the one at ``right`` transposed."""
     for r in range(rows):
@@ -289,7 +302,7 @@ def _subtract(rows, columns, width, left, right, to, data):
             data[to + r * columns + c] -= total
 
 
-@kernel
+@bare_kernel
 def substitute(plan, data, x):
     """x (m,) with L L^T x = x, in place."""
     n = plan.order.shape[0]

@@ -25,7 +25,7 @@ import numpy as np
 from stickslip.arrays import Array
 from stickslip.contact.laws import BOUNDED, CONTACT, LIMIT, project_row, row_square
 from stickslip.contact.problem import ContactProblem
-from stickslip.jit import inner_kernel, kernel
+from stickslip.jit import bare_kernel, kernel
 from stickslip.linalg.mixed_cholesky import assemble, factorise, known_order, make_plan, substitute
 from stickslip.solvers.protocol import Solution
 
@@ -78,7 +78,12 @@ def _newton(J, order, blocks, q, laws, mobility, weight, goal, most_steps, lam, 
     blocks: A by its dense blocks. Returns the steps, and the norm of the natural map before and after them; the last is
     infinite where none were made.
     """
-    plan = make_plan(J, order)
+    return newton_steps(J, make_plan(J, order), blocks, q, laws, mobility, weight, goal, most_steps, lam, u)
+
+
+@kernel
+def newton_steps(J, plan, blocks, q, laws, mobility, weight, goal, most_steps, lam, u):
+    """The same with the plan of the factorisation, which depends on the structure of J alone."""
     if plan.work > MOST_WORK:
         return 0, inf, inf
     rows = lam.shape[0]
@@ -133,7 +138,7 @@ def _newton(J, order, blocks, q, laws, mobility, weight, goal, most_steps, lam, 
     return steps, first, smallest
 
 
-@inner_kernel
+@bare_kernel
 def _respond(J, blocks, response_out):
     """Data of J A^-1, which has the entries of J."""
     for c in range(J.row_start.shape[0] - 1):
@@ -141,6 +146,10 @@ def _respond(J, blocks, response_out):
             b, at = J.entry_column[e], J.data_start[e]
             first, width = blocks.data_start[b], J.column_start[b + 1] - J.column_start[b]
             for _ in range(J.row_start[c], J.row_start[c + 1]):
+                if width == 6:
+                    _times_six(blocks.inverse, first, J.data, at, response_out)
+                    at += 6
+                    continue
                 for j in range(width):
                     total = 0.0
                     for k in range(width):
@@ -149,15 +158,30 @@ def _respond(J, blocks, response_out):
                 at += width
 
 
-@inner_kernel
+@bare_kernel
+def _times_six(m, first, x, at, y_out):
+    """y[at:] = M x[at:] for the block (6, 6) that begins at ``first``."""
+    a, b, c, d, e, f = x[at], x[at + 1], x[at + 2], x[at + 3], x[at + 4], x[at + 5]
+    for j in range(6):
+        r = first + 6 * j
+        y_out[at + j] = m[r] * a + m[r + 1] * b + m[r + 2] * c + m[r + 3] * d + m[r + 4] * e + m[r + 5] * f
+
+
+@bare_kernel
 def _velocities(J, response, q, lam, moved, u_out):
     """u_out = q + J X^T lam with X = J A^-1, whose data are ``response``; moved (nv,) is scratch."""
+    data = J.data
     moved[:] = 0.0
     for c in range(J.row_start.shape[0] - 1):
         for e in range(J.entry_start[c], J.entry_start[c + 1]):
             b, at = J.entry_column[e], J.data_start[e]
             to, width = J.column_start[b], J.column_start[b + 1] - J.column_start[b]
             for k in range(J.row_start[c], J.row_start[c + 1]):
+                if width == 6:
+                    for j in range(6):
+                        moved[to + j] += response[at + j] * lam[k]
+                    at += 6
+                    continue
                 for j in range(width):
                     moved[to + j] += response[at + j] * lam[k]
                 at += width
@@ -167,15 +191,25 @@ def _velocities(J, response, q, lam, moved, u_out):
         for e in range(J.entry_start[c], J.entry_start[c + 1]):
             b, at = J.entry_column[e], J.data_start[e]
             of, width = J.column_start[b], J.column_start[b + 1] - J.column_start[b]
+            if width == 6:
+                x0, x1, x2 = moved[of], moved[of + 1], moved[of + 2]
+                x3, x4, x5 = moved[of + 3], moved[of + 4], moved[of + 5]
+                for k in range(J.row_start[c], J.row_start[c + 1]):
+                    u_out[k] += (
+                        data[at] * x0 + data[at + 1] * x1 + data[at + 2] * x2
+                        + data[at + 3] * x3 + data[at + 4] * x4 + data[at + 5] * x5
+                    )  # fmt: skip
+                    at += 6
+                continue
             for k in range(J.row_start[c], J.row_start[c + 1]):
                 total = 0.0
                 for j in range(width):
-                    total += J.data[at + j] * moved[of + j]
+                    total += data[at + j] * moved[of + j]
                 u_out[k] += total
                 at += width
 
 
-@inner_kernel
+@bare_kernel
 def _norm(row_start, laws, weight, lam, u):
     """|F| of the natural map, as contact/residual.py has it."""
     total = 0.0
@@ -185,7 +219,7 @@ def _norm(row_start, laws, weight, lam, u):
     return np.sqrt(total)
 
 
-@inner_kernel
+@bare_kernel
 def _open_rows(row_start, laws, mobility, lam, u, out):
     """Mark the open rows, and put their impulses where the law wants them; whether one was elsewhere."""
     changed = False

@@ -6,7 +6,7 @@ import numpy as np
 
 from stickslip.arrays import Array
 from stickslip.bodies.protocol import IslandBooks, KindEnergy
-from stickslip.jit import kernel
+from stickslip.jit import bare_kernel, kernel
 from stickslip.linalg.vec3 import dot, load_matrix, mat_t_vec, mat_vec, quat_matrix
 from stickslip.model.model import Model
 
@@ -32,7 +32,7 @@ def step_energies(
     return KindEnergy((kinetic_0, kinetic), (potential_0, potential), (0.0, 0.0), h * float(pushed.sum()), 0.0)
 
 
-@kernel
+@bare_kernel
 def book_bodies(dynamic, masses, start, end, force, mean, h, books, pushed_out):
     """Book the bodies by island, in place; pushed_out (nd, 6): powers of the user's forces.
 
@@ -72,7 +72,7 @@ def _energies(dynamic, mass, inertia, gravity, q, v):
     return kinetic, potential
 
 
-@kernel
+@bare_kernel
 def body_energy(i, mass, inertia, gravity, q, v):
     """m v^2 / 2, w . I w / 2 and m g . x [J] of body i."""
     m = mass[i]

@@ -9,7 +9,7 @@ import numpy as np
 
 from stickslip.arrays import Array
 from stickslip.bodies.rigid.arrays import FULL, RigidTables, bodies_in
-from stickslip.jit import kernel
+from stickslip.jit import bare_kernel, kernel
 from stickslip.linalg.dense_blocks import DenseBlocks
 from stickslip.linalg.inertia import Inertia
 from stickslip.linalg.vec3 import (
@@ -99,7 +99,7 @@ def spun(model: Model, A: DenseBlocks, v_free: Array, v: Array, h: float) -> Arr
     return out
 
 
-@kernel
+@bare_kernel
 def _mass_blocks(dynamic, mass, inertia, q, blocks_out, inverses_out):
     """[erleben2017] eq. (58)-(59), and the inverse of each block."""
     for b in range(dynamic.shape[0]):
@@ -216,14 +216,14 @@ def free_motion(ints, reals, q, v, force, h, out):
     return MOMENTUM_ROOM * nd
 
 
-@kernel
+@bare_kernel
 def _moved_motion(dynamic, mass, inertia, q, q_end, v_free, blocks_out, inverses_out, v_out):
     """Mass blocks at q_end, their inverses, and v_free carried there."""
     _mass_blocks(dynamic, mass, inertia, q_end, blocks_out, inverses_out)
     _carry(dynamic, q, q_end, v_free, v_out)
 
 
-@kernel
+@bare_kernel
 def _carry(dynamic, q, q_end, v_free, out):
     """out = R(q_end) R(q)^T w for the angular velocity w of each dynamic body."""
     for b in range(dynamic.shape[0]):

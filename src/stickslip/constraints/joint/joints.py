@@ -24,7 +24,7 @@ from stickslip.arrays import Array, Bools, Ints
 from stickslip.constraints.contact.mean_velocity import allowed_approach
 from stickslip.constraints.joint import sums as joint_sums
 from stickslip.constraints.joint.rows import measure_all, measure_coordinates, measured_at
-from stickslip.jit import kernel
+from stickslip.jit import allocating_kernel, bare_kernel, kernel
 from stickslip.linalg.block_rows import BlockRows, summed
 from stickslip.linalg.vec3 import cross, load3, mat_vec, quat_matrix, store3, sub
 from stickslip.model.joint_tables import ANGLE, OTHER_ANGLE
@@ -250,7 +250,7 @@ def joined_sizes(model: Model) -> Array:
     return size
 
 
-@kernel
+@allocating_kernel
 def _part(
     tables, block, row, data_row, data_side, angle, target, q, v, h, tau, ahead, elsewhere, q_force, v_before, mean,
     J, data_out, bias_out, prescribed_out, compliance_out, bound_out,
@@ -276,7 +276,7 @@ def _part(
             data_out[k, t] = J[data_row[k], data_side[k], t]
 
 
-@kernel
+@bare_kernel
 def _side_speed(J, k, side, v, i):
     """J v of one side of row k, whose body is i."""
     total = 0.0
@@ -285,7 +285,7 @@ def _side_speed(J, k, side, v, i):
     return total
 
 
-@kernel
+@bare_kernel
 def _linearise(
     tables, block, value, J, target, v, h, tau, ahead, v_before, mean, bias_out, prescribed_out, compliance_out,
     bound_out,

@@ -11,7 +11,7 @@ from math import atan2, cos, pi, sin, sqrt, tan
 import numpy as np
 
 from stickslip.arrays import Array, Ints
-from stickslip.jit import kernel
+from stickslip.jit import bare_kernel, kernel
 from stickslip.linalg.vec3 import (
     add,
     axpy,
@@ -92,12 +92,12 @@ def measured_at(tables, q):
     return value, J
 
 
-@kernel
-def row_rate(tables, m, J, k, v):
-    """J v of row k of the joint m, with the velocities v (nb, 6) of all bodies."""
+@bare_kernel
+def row_rate(a, b, J, k, v):
+    """J v of row k of a joint of bodies a and b, with the velocities v (nb, 6) of all bodies."""
     speed = 0.0
     for side in range(2):
-        i = tables.body_a[m] if side == 0 else tables.body_b[m]
+        i = a if side == 0 else b
         if i >= 0:
             part = 0.0
             for t in range(6):
@@ -110,19 +110,18 @@ def row_rate(tables, m, J, k, v):
 def row_rates(tables, J, v):
     """J v (k,) of all rows of the tables, with the velocities v (nb, 6) of all bodies."""
     speed = np.empty(tables.row_joint.shape[0])
-    for k in range(speed.shape[0]):
-        speed[k] = row_rate(tables, tables.row_joint[k], J, k, v)
+    _row_speeds(tables, tables.row_joint, J, v, speed)
     return speed
 
 
-@kernel
+@bare_kernel
 def _row_speeds(tables, joint, J, v, speed_out):
     """J v of all rows."""
     for k in range(joint.shape[0]):
-        speed_out[k] = row_rate(tables, joint[k], J, k, v)
+        speed_out[k] = row_rate(tables.body_a[joint[k]], tables.body_b[joint[k]], J, k, v)
 
 
-@kernel
+@bare_kernel
 def _placed(body, anchor, frame, j, q):
     """Arm from the centre of mass to the joint's point, the point, and the joint's frame, all in the world."""
     i, local = body[j], load3(anchor, j)
@@ -134,7 +133,7 @@ def _placed(body, anchor, frame, j, q):
     return arm, add(arm, load3(q, i)), quat_multiply(r, turn)
 
 
-@kernel
+@bare_kernel
 def quat_rotation_vector(r):
     """Axis times angle of a unit quaternion, angle at most pi."""
     sign = -1.0 if r[0] < 0.0 else 1.0
@@ -144,7 +143,7 @@ def quat_rotation_vector(r):
     return factor * r[1], factor * r[2], factor * r[3]
 
 
-@kernel
+@bare_kernel
 def _turn_gradient(phi, e):
     """Transposed inverse left Jacobian of the rotation vector phi, times e."""
     angle = norm(phi)
@@ -154,7 +153,7 @@ def _turn_gradient(phi, e):
     return axpy(k, cross(phi, across), axpy(0.5, across, e))
 
 
-@kernel
+@bare_kernel
 def _halfway(phi):
     """Matrix of half of the rotation vector phi."""
     angle = norm(phi)
@@ -162,7 +161,7 @@ def _halfway(phi):
     return quat_matrix((cos(0.25 * angle), k * phi[0], k * phi[1], k * phi[2]))
 
 
-@kernel
+@bare_kernel
 def _halfway_gradient(phi, m):
     """What a moment m on the frame halfway between a and b is to their relative turning; phi in the world.
 
@@ -173,7 +172,7 @@ def _halfway_gradient(phi, m):
     return axpy(-0.5 * k, cross(m, phi), scale(0.5, m))
 
 
-@kernel
+@bare_kernel
 def _measure(code, i, j, Ra, Rb, turn, d):
     """Measure, its gradient e by d, and its gradient g by the turning of b relative to a."""
     if code == POINT:
@@ -212,7 +211,7 @@ def _measure(code, i, j, Ra, Rb, turn, d):
     return atan2(s, c), NONE, g
 
 
-@kernel
+@bare_kernel
 def measure_all(tables, joint, measure, coordinate, q, v, angle, passed, value_out, J_out):
     """Measures and Jacobians of rows; neighbours of the same joint share its frames.
 

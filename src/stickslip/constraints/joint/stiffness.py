@@ -24,7 +24,7 @@ import numpy as np
 from stickslip.arrays import Array
 from stickslip.constraints.joint.rows import measured_at
 from stickslip.contact.momentum import Momentum
-from stickslip.jit import inner_kernel, kernel
+from stickslip.jit import allocating_kernel, bare_kernel, kernel
 from stickslip.linalg.dense_blocks import equal_blocks
 from stickslip.linalg.inertia import Inertia
 from stickslip.linalg.svd3 import symmetric_eigen3
@@ -80,7 +80,7 @@ def geometric_stiffness(model: Model, q: Array, impulse: Array, tau: float, colu
     bounds the stiffness, in the place of its projection.
     """
     blocks, turning = stiffness_parts(model, q, impulse, tau)
-    _add_turning(turning, column_sums, blocks)
+    _add_turning(turning, column_sums, np.empty(6), blocks)
     return blocks[: len(model.dynamic)]
 
 
@@ -88,7 +88,8 @@ def stiffness_parts(model: Model, q: Array, impulse: Array, tau: float) -> tuple
     """Stiffness across rods (nd, 6, 6), positive semidefinite, and that of turning arms (nd, 3, 3), as it is."""
     blocks = np.zeros((len(model.moving), 6, 6))
     turning = np.zeros((len(model.moving), 3, 3))
-    _stiffness(model.joints, model.block, q, directions(model.joints, q), impulse, tau, turning, blocks)
+    force = np.empty((model.joints.count, 3))
+    _stiffness(model.joints, model.block, q, directions(model.joints, q), impulse, tau, force, turning, blocks)
     return blocks, turning
 
 
@@ -101,7 +102,7 @@ def directions(tables, q):
     return J
 
 
-@kernel
+@allocating_kernel
 def _stiffened_bodies(
     tables, block, moving, q, J, impulse, tau, column_sums, masses, inverses, v_free, v, blocks_out, inverses_out,
     idle_out, free_out,
@@ -109,15 +110,24 @@ def _stiffened_bodies(
     """Blocks and inverses of A with the stiffness, bodies without any (idle), and free velocities with which momentum
     is the same at v; False where a pivot is not positive."""
     turning, K = np.zeros((moving, 3, 3)), np.zeros((moving, 6, 6))
-    _stiffness(tables, block, q, J, impulse, tau, turning, K)
-    _add_turning(turning, column_sums, K)
-    sound = _stiffened(masses, K, STIFFEST, blocks_out, inverses_out)
-    missing = np.empty(6)
+    room = np.empty((max(6, tables.body_a.shape[0]), 6))
+    _stiffness(tables, block, q, J, impulse, tau, room[: tables.body_a.shape[0], :3], turning, K)
+    _add_turning(turning, column_sums, room[0], K)
+    return _stiffer_bodies(masses, inverses, v_free, v, K, room, blocks_out, inverses_out, idle_out, free_out)
+
+
+@bare_kernel
+def _stiffer_bodies(masses, inverses, v_free, v, K, room, blocks_out, inverses_out, idle_out, free_out):
+    """The same with the stiffness K (moving, 6, 6); room (6, 6) or more."""
+    sound = _stiffened(masses, K, STIFFEST, room, blocks_out, inverses_out)
+    missing = room[0]
     for b in range(masses.shape[0]):
-        idle_out[b] = not K[b].any()
+        idle_out[b] = not _largest(K[b]) > 0.0
         if idle_out[b]:
-            blocks_out[b], inverses_out[b] = masses[b], inverses[b]
-            free_out[6 * b : 6 * b + 6] = v_free[6 * b : 6 * b + 6]
+            for i in range(6):
+                free_out[6 * b + i] = v_free[6 * b + i]
+                for j in range(6):
+                    blocks_out[b, i, j], inverses_out[b, i, j] = masses[b, i, j], inverses[b, i, j]
             continue
         # H (v' - v_free') - J^T lam' = A (v - v_free) + H (v' - v) - J^T lam'
         at = 6 * b
@@ -134,7 +144,7 @@ def _stiffened_bodies(
     return sound
 
 
-@kernel
+@bare_kernel
 def _largest(block):
     """Largest absolute value; infinite where one is not a number."""
     most = 0.0
@@ -146,9 +156,9 @@ def _largest(block):
     return most
 
 
-@kernel
-def _add_turning(turning, column_sums, blocks_out):
-    """Add what stiffens of the turning of arms; nothing at all where a number is beyond physics."""
+@bare_kernel
+def _add_turning(turning, column_sums, sums, blocks_out):
+    """Add what stiffens of the turning of arms; nothing at all where a number is beyond physics. sums (6,): room."""
     for b in range(blocks_out.shape[0]):
         if not (_largest(blocks_out[b]) < LARGEST and _largest(turning[b]) < LARGEST):
             blocks_out[:] = 0.0
@@ -156,7 +166,7 @@ def _add_turning(turning, column_sums, blocks_out):
     for b in range(blocks_out.shape[0]):
         K, T = blocks_out[b], turning[b]
         if column_sums:
-            sums = np.zeros(6)
+            sums[:] = 0.0
             for x in range(6):
                 for y in range(6):
                     sums[y] += abs(K[x, y] + (T[x - 3, y - 3] if x > 2 and y > 2 else 0.0))
@@ -172,10 +182,9 @@ def _add_turning(turning, column_sums, blocks_out):
                         K[3 + x, 3 + y] += V[3 * x + k] * size[k] * V[3 * y + k]
 
 
-@kernel
-def _stiffened(masses, K, most, blocks_out, inverses_out):
-    """Blocks and their inverses by L L^T; False where a pivot is not positive."""
-    L = np.zeros((6, 6))
+@bare_kernel
+def _stiffened(masses, K, most, L, blocks_out, inverses_out):
+    """Blocks and their inverses by L L^T; False where a pivot is not positive. L (6, 6): room."""
     sound = True
     for b in range(masses.shape[0]):
         # a solver that diverges must not lose the masses in rounding
@@ -189,7 +198,7 @@ def _stiffened(masses, K, most, blocks_out, inverses_out):
     return sound
 
 
-@inner_kernel
+@bare_kernel
 def _invert(a, L, inverse_out):
     """Inverse of a symmetric positive definite matrix (6, 6); L (6, 6) is scratch. False where a pivot is not."""
     for x in range(6):
@@ -219,26 +228,29 @@ def _invert(a, L, inverse_out):
     return True
 
 
-@kernel
-def _arm(tables, m, side, i, q):
+@bare_kernel
+def _arm(anchors, m, i, q):
     """From the centre of mass of body i to the point of joint m on it; that point itself where i is the world."""
-    anchor = load3(tables.anchor_a, m) if side == 0 else load3(tables.anchor_b, m)
+    anchor = load3(anchors, m)
     if i < 0:
         return anchor
     return mat_vec(quat_matrix((q[i, 3], q[i, 4], q[i, 5], q[i, 6])), anchor)
 
 
-@kernel
-def _stiffness(tables, block, q, J, impulse, tau, turning_out, blocks_out):
-    """Add both parts of every joint with the impulses (k,) of its rows, along J (k, 2, 6)."""
-    force = np.zeros((tables.body_a.shape[0], 3))  # on b, its opposite on a
+@bare_kernel
+def _stiffness(tables, block, q, J, impulse, tau, force, turning_out, blocks_out):
+    """Add both parts of every joint with the impulses (k,) of its rows, along J (k, 2, 6).
+
+    force (nj, 3): room for what acts on b, its opposite on a.
+    """
+    force[:] = 0.0
     for k in range(impulse.shape[0]):
         for t in range(3):
             force[tables.row_joint[k], t] += impulse[k] * J[k, 1, t]
     for m in range(force.shape[0]):
         a, b = tables.body_a[m], tables.body_b[m]
         f = load3(force, m)
-        arm_a, arm_b = _arm(tables, m, 0, a, q), _arm(tables, m, 1, b, q)
+        arm_a, arm_b = _arm(tables.anchor_a, m, a, q), _arm(tables.anchor_b, m, b, q)
         x_a = arm_a if a < 0 else add(load3(q, a), arm_a)
         x_b = arm_b if b < 0 else add(load3(q, b), arm_b)
         way = sub(x_b, x_a)
@@ -262,7 +274,7 @@ def _stiffness(tables, block, q, J, impulse, tau, turning_out, blocks_out):
                 _add_across(2.0 * tau * pull, n, r, blocks_out[block[i]])
 
 
-@kernel
+@bare_kernel
 def _add_across(k, n, r, block_out):
     """block_out += k G^T (I - n n^T) G with G = [I, -[r]x]: a stiffness across n at the arm r."""
     for x in range(6):
@@ -273,7 +285,7 @@ def _add_across(k, n, r, block_out):
             block_out[x, y] += dot(across, _column(y, r))
 
 
-@kernel
+@bare_kernel
 def _column(x, r):
     """Velocity at the arm r of a unit velocity (x < 3) or a unit rotation about axis x - 3."""
     e = (1.0 if x % 3 == 0 else 0.0, 1.0 if x % 3 == 1 else 0.0, 1.0 if x % 3 == 2 else 0.0)

@@ -8,29 +8,23 @@ from __future__ import annotations
 import numpy as np
 
 from stickslip.constraints.joint.rows import measured_at, row_rates
-from stickslip.jit import kernel
+from stickslip.jit import bare_kernel, kernel
 from stickslip.law_codes import LIMIT
 from stickslip.model.joint_tables import DISTANCE, POINT
 
 
-@kernel
-def _signed(tables, measure, k):
-    """Value of row k, where it is no drive, of what it measures."""
-    return tables.row_sign[k] * (measure[k] - tables.row_offset[k])
+@bare_kernel
+def _holds(stiffness, coordinate, broken):
+    """Whether a row holds something fast: no spring, limit or drive, and no row of a joint that is ``broken``."""
+    return np.isinf(stiffness) and coordinate < 0 and not broken
 
 
-@kernel
-def _holds(tables, broken, k):
-    """Whether row k holds something fast: no spring, limit or drive, and no row of a broken joint."""
-    return np.isinf(tables.row_stiffness[k]) and tables.row_coordinate[k] < 0 and not broken[tables.row_joint[k]]
-
-
-@kernel
-def _gives(tables, c, k, value, broken):
-    """Whether row k of block c, with this value, stores or dissipates energy."""
-    if np.isinf(tables.row_stiffness[k]) or tables.row_driven[k] == 1 or broken[tables.row_joint[k]]:
+@bare_kernel
+def _gives(law, stiffness, driven, value, broken):
+    """Whether a row of a block of this law, with this value, stores or dissipates energy."""
+    if np.isinf(stiffness) or driven == 1 or broken:
         return False
-    return tables.block_law[c] != LIMIT or value < 0.0
+    return law != LIMIT or value < 0.0
 
 
 @kernel
@@ -39,9 +33,10 @@ def elastic_energy(tables, q, broken):
     measure, _ = measured_at(tables, q)
     total = 0.0
     for c in range(tables.block_law.shape[0]):
+        law = tables.block_law[c]
         for k in range(tables.block_start[c], tables.block_start[c + 1]):
-            value = _signed(tables, measure, k)
-            if _gives(tables, c, k, value, broken):
+            value = tables.row_sign[k] * (measure[k] - tables.row_offset[k])
+            if _gives(law, tables.row_stiffness[k], tables.row_driven[k], value, broken[tables.row_joint[k]]):
                 total += tables.row_stiffness[k] * value * value
     return 0.5 * total
 
@@ -55,26 +50,37 @@ def step_energies(tables, q_before, q, broken_before, broken, impulse, mean, h, 
     measure_before, _ = measured_at(tables, q_before)
     measure, J = measured_at(tables, q)
     speed = row_rates(tables, J, mean)
+    measures = measure_before, measure, speed
+    return _book_rows(tables, measures, broken_before, broken, impulse, h, energy_out, square_out)
+
+
+@bare_kernel
+def _book_rows(tables, measures, broken_before, broken, impulse, h, energy_out, square_out):
+    """The same with what rows measure (k,) before and after the step, and their speeds (k,)."""
+    measure_before, measure, speed = measures
     elastic_before, stored, elastic, damping, given = 0.0, 0.0, 0.0, 0.0, 0.0
     for c in range(tables.block_law.shape[0]):
+        law = tables.block_law[c]
         for k in range(tables.block_start[c], tables.block_start[c + 1]):
             m = tables.row_joint[k]
-            value_before, value = _signed(tables, measure_before, k), _signed(tables, measure, k)
-            if _gives(tables, c, k, value_before, broken_before):
+            sign, offset = tables.row_sign[k], tables.row_offset[k]
+            value_before, value = sign * (measure_before[k] - offset), sign * (measure[k] - offset)
+            stiffness, driven, was_broken = tables.row_stiffness[k], tables.row_driven[k], broken_before[m]
+            if _gives(law, stiffness, driven, value_before, was_broken):
                 energy_out[0, m] += 0.5 * tables.row_stiffness[k] * value_before * value_before
                 elastic_before += tables.row_stiffness[k] * value_before * value_before
-            if _gives(tables, c, k, value, broken_before):
+            if _gives(law, stiffness, driven, value, was_broken):
                 energy = 0.5 * tables.row_stiffness[k] * value * value
                 energy_out[4 if broken[m] else 1, m] += energy
                 energy_out[2, m] += h * tables.row_damping[k] * speed[k] * speed[k]
                 stored += tables.row_stiffness[k] * value * value
                 damping += tables.row_damping[k] * speed[k] * speed[k]
-            if _gives(tables, c, k, value, broken):
+            if _gives(law, stiffness, driven, value, broken[m]):
                 elastic += tables.row_stiffness[k] * value * value
             if tables.row_driven[k] == 1:
                 energy_out[3, m] += impulse[k] * speed[k]
                 given += impulse[k] * speed[k]
-            if _holds(tables, broken_before, k):
+            if _holds(stiffness, tables.row_coordinate[k], was_broken):
                 energy_out[5, m] += abs(impulse[k] * value_before) / h
     _add_squares(tables, measure, broken, square_out)
     return 0.5 * elastic_before, 0.5 * elastic, h * damping, given, 0.5 * stored - 0.5 * elastic
@@ -87,9 +93,10 @@ def add_errors(tables, q, broken, square_out):
     _add_squares(tables, measure, broken, square_out)
 
 
-@kernel
+@bare_kernel
 def _add_squares(tables, measure, broken, square_out):
     """The same of what rows measure (k,)."""
     for k in range(measure.shape[0]):
-        if _holds(tables, broken, k) and tables.row_measure[k, 0] in (POINT, DISTANCE):
-            square_out[tables.row_joint[k]] += _signed(tables, measure, k) ** 2
+        m, code = tables.row_joint[k], tables.row_measure[k, 0]
+        if code in (POINT, DISTANCE) and _holds(tables.row_stiffness[k], tables.row_coordinate[k], broken[m]):
+            square_out[m] += (tables.row_sign[k] * (measure[k] - tables.row_offset[k])) ** 2
