@@ -50,7 +50,8 @@ def simulation_targets() -> list[Target]:
         Target("Stepping", Stepping, stepping, lambda made: step_on(Simulation(scene, stepping=made))),
         Target(
             "Simulation", Simulation,
-            {"scene": scene, "dt": 0.01, "solver": "auto", "stepping": Stepping(slop=1e-8)}, step_on,
+            {"scene": scene, "dt": 0.01, "solver": "auto", "stepping": Stepping(slop=1e-8), "driver": "python"},
+            step_on,
         ),
         Target("compile_scene", compile_scene, {"scene": scene}, lambda model: step_on(Simulation(model))),
         Target("run", sim.run, {"steps": 1, "callback": keep}, go),
