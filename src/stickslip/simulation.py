@@ -18,6 +18,7 @@ from stickslip.certify.step_result import StepResult
 from stickslip.changing_robots import Numbers
 from stickslip.closing_loops import with_loops_closed
 from stickslip.compiled.driver import DRIVERS, FIRST_STEPS, CompiledDriver, is_ready, reason_against
+from stickslip.compiled.first_use import first_use
 from stickslip.constraints.registry import elements_as_rows, moves
 from stickslip.constraints.starting_overlaps import without_starting_overlaps
 from stickslip.errors import InputError
@@ -49,6 +50,9 @@ from stickslip.step import STAGES, step
 from stickslip.workspace import Workspace
 
 __all__ = ["STAGES", "Simulation", "StepResult"]
+
+READY = nullcontext()
+"""What stands in the place of ``first_use`` where nothing need be compiled."""
 
 
 class Simulation:
@@ -142,7 +146,8 @@ class Simulation:
                 self.compiled = compiled = CompiledDriver(model, options, solver)
         if compiled is None:
             return None
-        result = compiled.take(state, control, lambda: self._take(state, control, options, solver))
+        with first_use() if self.steps_here == 1 and not is_ready() else READY:
+            result = compiled.take(state, control, lambda: self._take(state, control, options, solver))
         if result is not None:
             self.before, self.state, self.last = state, result.state, result
         return result
