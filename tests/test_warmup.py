@@ -1,4 +1,4 @@
-"""Compiling ahead: processes share the stages, what they leave is done all the same, and it is said how long is left."""
+"""Compiling ahead: processes share the stages, what they leave is done, and it is said how long is left."""
 
 from __future__ import annotations
 
@@ -11,6 +11,7 @@ from stickslip.warmup import LONG, Progress, StageReport
 
 CHEAP = ("sphere on half-space", "solver auto, given W and q")
 """Stages whose kernels most tests need, too."""
+NAMES = [name for name, _ in warmup._stages()]
 
 
 def course_of(names: list[str], processes: int = 2) -> warmup._Course:
@@ -18,11 +19,11 @@ def course_of(names: list[str], processes: int = 2) -> warmup._Course:
 
 
 def test_names_of_long_stages_are_names_of_stages() -> None:
-    assert set(LONG) <= {name for name, _ in warmup._stages()}
+    assert set(LONG) <= set(NAMES)
 
 
 def test_processes_take_stages_from_both_ends() -> None:
-    names = [name for name, _ in warmup._stages()]
+    names = NAMES
     course = course_of(names)
     none = StageReport("", 0.0, 0, 0)
     course.reports = {number: none for number, name in enumerate(names) if name not in CHEAP}
@@ -56,7 +57,7 @@ def test_a_stage_that_fails_raises(monkeypatch: pytest.MonkeyPatch) -> None:
 
 
 def test_time_left_is_that_of_stages_that_are_not_done(monkeypatch: pytest.MonkeyPatch) -> None:
-    names = [name for name, _ in warmup._stages()]
+    names = NAMES
     whole = sum(LONG.get(name, warmup.SHORT) for name in names)
     course = course_of(names)
     # nothing is known yet: what stages take as a rule, on two cores
