@@ -28,10 +28,21 @@ from stickslip.contact.problem import from_delassus
 from stickslip.contact.residual import residual
 from stickslip.geometry import tet_generators
 from stickslip.geometry.mesh_shapes import BOX_TRIANGLES
+from stickslip.geometry.shapes import Sphere, placed
 from stickslip.linalg.linear_solution import PARALLEL_ROWS
 from stickslip.linalg.linear_solvers import LINEAR_SOLVERS
 from stickslip.linalg.schur_system import schur_system
 from stickslip.model.stepping import Stepping
+from stickslip.robots.records import (
+    Actuator,
+    Connect,
+    FixedTendon,
+    JointEquality,
+    LinkShape,
+    RobotRecord,
+    TreeJoint,
+    TreeLink,
+)
 from stickslip.scene.joint import Drive, Joint
 from stickslip.scene.scene import Body, Scene
 from stickslip.scene.soft_body import MODELS, ElasticModel, elastic
@@ -47,8 +58,8 @@ MOST_PROCESSES = 8
 LONG = {
     "sphere on half-space": 20.0, "box on half-space": 8.0, "compiled driver": 40.0, "solver newton": 8.0,
     "solver implicit": 6.0, "solver sap": 25.0, "solver cond": 20.0, "solver xpbd": 45.0, "joints": 12.0,
-    "linear solvers": 15.0, "soft box on sphere": 18.0, "soft bodies on each other": 10.0, "picture": 5.0,
-    "soft box on box, solver xpbd": 14.0, "soft body, picture": 10.0,
+    "linear solvers": 15.0, "robots": 20.0, "robots, solver xpbd": 20.0, "soft box on sphere": 18.0, "picture": 5.0,
+    "soft bodies on each other": 10.0, "soft box on box, solver xpbd": 14.0, "soft body, picture": 10.0,
 }  # fmt: skip
 """Stages that take long from an empty cache, and about how long [s]; others take ``SHORT``. From these comes the time
 that is left."""
@@ -278,6 +289,12 @@ def _stages() -> Iterator[Stage]:
         yield f"solver {solver}", partial(_step, stacked("box", "sphere"), solver=solver)
         if "ellipsoid" in make_solver(solver).takes.friction_sets:
             yield f"solver {solver}, torsion", partial(_step, stacked("box", "sphere", torsion=0.01), solver=solver)
+    for name, solver, scheme in (
+        ("", DEFAULT, "euler"),
+        (", solver xpbd", "xpbd", "euler"),
+        (", moreau", DEFAULT, "moreau"),
+    ):
+        yield f"robots{name}", partial(_step_robot, solver, Stepping(scheme=scheme))
     yield "scheme moreau", partial(_step, stacked("box", "sphere"), stepping=Stepping(scheme="moreau"))
     yield "scheme passive", partial(_step, stacked("box", "sphere"), stepping=Stepping(scheme="passive"))
     yield "post-stabilisation", partial(_step, stacked("box", "sphere"), stepping=Stepping(stabilisation=1))
@@ -406,6 +423,59 @@ def _step_joints(solver: str, stepping: Stepping | None = None) -> None:
         joint = Joint(index, name)
         simulation.joint_position(joint)
         simulation.joint_force(joint)
+
+
+def _robot() -> RobotRecord:
+    """A robot that floats, with all kinds of joints, limits, dry friction, drives, a coupling, a tendon and a loop."""
+    low, limited = (0.0, 0.0, -0.2), {"limits": (-1e-4, 1.0), "friction": 0.1, "damping": 0.1}
+    joints = (
+        TreeJoint("root", "free"),
+        TreeJoint("hinge", "revolute", (0.0, 1.0, 0.0), **limited),  # type: ignore[arg-type]
+        TreeJoint("slide", "prismatic", **limited),  # type: ignore[arg-type]
+        TreeJoint("ball", "ball", limits=(0.0, 1.0)),
+        TreeJoint("screw", "screw", pitch=0.1),
+        TreeJoint("last", "revolute", (0.0, 1.0, 0.0)),
+    )
+    shape = LinkShape(placed(Sphere(0.05)))
+    links = tuple(
+        TreeLink(
+            joint.name, k - 1, (joint,), 1.0, 0.01 * np.eye(3), position=low if k else (0.0, 0.0, 1.05), shapes=(shape,)
+        )
+        for k, joint in enumerate(joints)
+    )
+    return RobotRecord(
+        "robot", links,
+        couplings=(
+            JointEquality("pair", (("slide", 1.0),), (("hinge", 1.0),)),
+            Connect("loop", "last", None, (0.0, 0.0, 0.0), (0.0, 0.0, 0.05)),
+        ),
+        tendons=(FixedTendon("tendon", (("hinge", 1.0), ("last", 1.0)), (-1.0, 1.0), 1.0),),
+        actuators=(
+            Actuator("free", "position", (("hinge", 1.0),), 10.0, (0.0, -10.0, -1.0)),
+            Actuator("bounded", "position", (("last", 1.0),), 10.0, (0.0, -10.0, -1.0), force_range=(-0.1, 0.1)),
+        ),
+    )  # fmt: skip
+
+
+def _step_robot(solver: str, stepping: Stepping) -> None:
+    """Two steps of a robot that touches the ground, and what can be read of it."""
+    scene = Scene()
+    scene.add_half_space()
+    robot = scene.add_tree(_robot())
+    simulation = Simulation(scene, DT, solver, stepping)
+    simulation.run(steps=2)
+    simulation.set_control(robot, position={"hinge": 0.1})
+    for read in (
+        "joint_efforts",
+        "mass_matrix",
+        "bias_forces",
+        "robot_centre",
+        "robot_momentum",
+        "robot_contact_force",
+    ):
+        getattr(simulation, read)(robot)
+    simulation.inverse_dynamics(robot, np.zeros(robot.dof_count))
+    simulation.inverse_kinematics(robot, "hinge", simulation.link_pose(robot, "hinge")[0])
 
 
 def _linear_solvers() -> None:
