@@ -18,16 +18,16 @@ and worlds of them in one call (small_worlds.py), 1,024 each:
 Each scene has its own step size. After some warm-up steps the same steps are taken again and again from one state, in
 turns with MuJoCo's (the same robot file, or a twin by small_twins.py: joint coordinates, elliptic cones; one
 ``mj_step`` call a step) and with a yardstick, a fixed loop of small NumPy and kernel calls; the numbers are the
-smallest CPU time of all rounds, one thread; of worlds, which may have several threads, the smallest time on the clock.
+smallest CPU time of all rounds, one thread; of worlds on two threads the smallest time on the clock.
 Of our steps nothing is read but the state. The compiled driver takes them where it can, else the Python driver:
 ``driver`` says who did. Residual and penetration are the worst of those steps.
 
 MuJoCo's contacts are soft and its tolerances are its defaults, ours end with a certificate: the ratio says what a step
 costs, not what it is worth. ``--errors`` has MuJoCo take each step in 2, 4, ... 64 parts with contacts as stiff as
 those allow, and tells its error in the time that we need (``mujoco_mm_in_our_time``) and its time for an error of a
-micrometre or of ours, if that is larger (``mujoco_us_at_our_error``; none where 64 parts do not suffice). Errors are
-overlaps and how far loops are open. ``--certificate`` compiles the steps a second time without their certificate and
-tells its share. Memory of worlds is what N of them take more than one, over N - 1.
+micrometre or of ours, if that is larger (``mujoco_us_at_our_error``; none where 64 parts or 30 times our time are not
+enough). Errors are overlaps and how far loops are open. ``--certificate`` compiles the steps a second time without
+their certificate and tells its share. Memory of worlds is what N of them take more than one, over N - 1.
 
 ``small_ratios.json`` keeps the ratios to MuJoCo and to the yardstick of an earlier run, which depend on the machine
 far less than times do: the table says what they were, and ``--check`` exits with 1 where one got worse by more than
@@ -79,6 +79,8 @@ APART = 1e-4
 """[m] Joints that are further apart have come apart, and the times would be those of another scene."""
 FINEST = 64
 """Parts of a step that MuJoCo is given at most."""
+PATIENCE = 30.0
+"""Times our time after which no smaller error of MuJoCo's is waited for."""
 MICROMETRE = 1e-6
 """[m] Errors below it are as good as none."""
 
@@ -150,7 +152,7 @@ def compare_errors(row: Row, text: str, warmup: int, steps: int) -> None:
             peer.restart()
             times.append(cpu_seconds(lambda: peer.run(steps)))  # noqa: B023  (called here)
         us = 1e6 * min(times) / steps
-        if not peer.stable:
+        if not peer.stable or us > PATIENCE * row.ours_us:
             return
         if us <= row.ours_us or finer == 1:
             row.mujoco_mm_in_our_time = 1e3 * error
@@ -190,7 +192,7 @@ def certificate_share(sim: Simulation, repeats: int = 500) -> float | None:
     if len(measuring) != 1:
         return None
 
-    @numba.njit(inline="always")
+    @numba.njit
     def nothing(*measured):
         return 0
 

@@ -1,8 +1,8 @@
 """Rows of bench_small.py with many worlds in one call: ``stickslip.Worlds`` beside ``mujoco.rollout``.
 
 While there is no ``stickslip.Worlds``, worlds of rigid bodies are stepped by what it will stand on
-(compiled/many.ManyWorlds), and rows of robots are left out. Time is that on the clock, of a step of one world; both
-engines take as many steps in one call and go on from where they are. Drives of the ants aim at random angles that
+(compiled/many.ManyWorlds), and rows of robots are left out. Time is that of a step of one world, on several threads on
+the clock; both engines take as many steps in one call and go on from where they are. Drives of the ants aim at random angles that
 differ from world to world; all else starts alike. Worlds that the Python driver steps are fewer: FEWER.
 """
 
@@ -119,11 +119,12 @@ def measure_worlds(name: str, solver: str, warmup: int, rounds: int, beside: boo
     for _ in range(-(-warmup // SUBSTEPS) if beside else 0):
         peer.run()
     ours, theirs, loop = [], [], []
+    seconds = cpu_seconds if threads == 1 else clock_seconds
     for _ in range(rounds):
-        ours.append(clock_seconds(lambda: worlds.step(SUBSTEPS)))
+        ours.append(seconds(lambda: worlds.step(SUBSTEPS)))
         loop.append(cpu_seconds(yardstick))
         if peer is not None:
-            theirs.append(clock_seconds(peer.run))
+            theirs.append(seconds(peer.run))
     figures, steps = worlds.figures(), count * SUBSTEPS
     return Row(
         scene=name,
