@@ -2,8 +2,8 @@
 
 While there is no ``stickslip.Worlds``, worlds of rigid bodies are stepped by what it will stand on
 (compiled/many.ManyWorlds), and rows of robots are left out. Time is that of a step of one world, on several threads on
-the clock; both engines take as many steps in one call and go on from where they are. Drives of the ants aim at random angles that
-differ from world to world; all else starts alike. Worlds that the Python driver steps are fewer: FEWER.
+the clock; both engines take as many steps in one call and go on from where they are. Drives of the ants aim at random
+angles that differ from world to world; all else starts alike. Worlds that the Python driver steps are fewer: FEWER.
 """
 
 from __future__ import annotations
