@@ -289,12 +289,8 @@ def _stages() -> Iterator[Stage]:
         yield f"solver {solver}", partial(_step, stacked("box", "sphere"), solver=solver)
         if "ellipsoid" in make_solver(solver).takes.friction_sets:
             yield f"solver {solver}, torsion", partial(_step, stacked("box", "sphere", torsion=0.01), solver=solver)
-    for name, solver, scheme in (
-        ("", DEFAULT, "euler"),
-        (", solver xpbd", "xpbd", "euler"),
-        (", moreau", DEFAULT, "moreau"),
-    ):
-        yield f"robots{name}", partial(_step_robot, solver, Stepping(scheme=scheme))
+    yield "robots, solver xpbd", partial(_step_robot, "xpbd", Stepping())
+    yield "robots, scheme moreau", partial(_step_robot, DEFAULT, Stepping(scheme="moreau"))
     yield "scheme moreau", partial(_step, stacked("box", "sphere"), stepping=Stepping(scheme="moreau"))
     yield "scheme passive", partial(_step, stacked("box", "sphere"), stepping=Stepping(scheme="passive"))
     yield "post-stabilisation", partial(_step, stacked("box", "sphere"), stepping=Stepping(stabilisation=1))
@@ -314,6 +310,7 @@ def _stages() -> Iterator[Stage]:
     yield "soft bodies on each other", partial(_step, _soft_stack(twice=True), stepping=Stepping(continuous=True))
     yield "soft body, picture", partial(_draw, _soft_stack())
     yield "picture", partial(_draw, _behind_a_wall(stacked("box", "sphere")))
+    yield "robots", partial(_step_robot, DEFAULT, Stepping())
     yield "joints", partial(_step_joints, DEFAULT)
     for solver in SOLVERS:
         yield f"solver {solver}, given W and q", partial(_solve_given, solver)
