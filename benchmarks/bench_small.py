@@ -169,21 +169,27 @@ def certificate_share(sim: Simulation, repeats: int = 500) -> float | None:
     """
     assert sim.compiled is not None
     given: list[Any] = []
-    for kind in type(sim.compiled).__mro__:
-        module = sys.modules[kind.__module__]
-        for name, step in list(vars(module).items()):
-            if not (name.startswith("step_") and hasattr(step, "py_func")):
+    driver = sim.compiled
+    # the kernel is an attribute of the driver, or a name in its module
+    holders = [driver, *(sys.modules[kind.__module__] for kind in type(driver).__mro__)]
+    for holder in holders:
+        for name in [each for each in dir(holder) if each.startswith("step")]:
+            step = getattr(holder, name)
+            if not hasattr(step, "py_func"):
                 continue
 
             def noted(*arguments: Any, step: Any = step) -> Any:
                 given[:] = [step, arguments]
                 return step(*arguments)
 
-            setattr(module, name, noted)
+            setattr(holder, name, noted)
             try:
                 sim.step()
             finally:
-                setattr(module, name, step)
+                if holder is driver:
+                    delattr(holder, name)
+                else:
+                    setattr(holder, name, step)
     if not given:
         return None
     step, arguments = given
