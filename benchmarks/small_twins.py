@@ -29,19 +29,25 @@ BALL_DAMPING = 20.0
 """[N m s/rad]"""
 
 
-def mjcf(scene: Scene, dt: float) -> str:
+def mjcf(scene: Scene, dt: float, ball_damping: float = BALL_DAMPING) -> str:
     """MJCF text of a scene of free bodies, hinges and ball joints, with a step of ``dt`` [s]."""
-    return _Twin(scene).text(dt)
+    return _Twin(scene, ball_damping).text(dt)
 
 
 class Peer:
-    """A scene in MuJoCo, which repeats the same steps as often as asked."""
+    """A model in MuJoCo, which repeats the same steps as often as asked."""
 
-    def __init__(self, scene: Scene, dt: float, warmup: int) -> None:
+    def __init__(self, text: str, warmup: int, finer: int = 1) -> None:
+        """``finer``: each step is taken in so many, and contacts and loops are as stiff as MuJoCo's guide allows."""
         import mujoco
 
-        self._mujoco = mujoco
-        self._model = mujoco.MjModel.from_xml_string(mjcf(scene, dt))
+        self._mujoco, self._finer = mujoco, finer
+        self._model = mujoco.MjModel.from_xml_string(text)
+        if finer > 1:
+            self._model.opt.timestep /= finer
+            stiff = 2.0 * self._model.opt.timestep, 1.0  # time constant [s], share of critical damping
+            self._model.geom_solref[:] = stiff
+            self._model.eq_solref[:] = stiff
         self._data = mujoco.MjData(self._model)
         self._kind = mujoco.mjtState.mjSTATE_INTEGRATION
         self._start = np.zeros(mujoco.mj_stateSize(self._model, self._kind))
@@ -55,14 +61,17 @@ class Peer:
         bad = (kinds.mjWARN_BADQPOS, kinds.mjWARN_BADQVEL, kinds.mjWARN_BADQACC)
         return not any(self._data.warning[int(kind)].number for kind in bad)
 
-    def penetration(self, steps: int) -> float:
-        """Deepest overlap [m] of the steps after the warm-up."""
+    def errors(self, steps: int) -> tuple[float, float]:
+        """Of the steps after the warm-up: deepest overlap [m], and how far a loop is open [m]."""
         self.restart()
-        deepest = 0.0
+        deepest, apart = 0.0, 0.0
+        equality = int(self._mujoco.mjtConstraint.mjCNSTR_EQUALITY)
         for _ in range(steps):
             self.run(1)
-            deepest = max(deepest, -float(self._data.contact.dist.min(initial=0.0)))
-        return deepest
+            data = self._data
+            deepest = max(deepest, -float(data.contact.dist.min(initial=0.0)))
+            apart = max(apart, float(np.abs(data.efc_pos[data.efc_type == equality]).max(initial=0.0)))
+        return deepest, apart
 
     def restart(self) -> None:
         """Go back to the state after the warm-up."""
@@ -71,15 +80,15 @@ class Peer:
     def run(self, steps: int) -> None:
         """Take steps, one call each."""
         step, model, data = self._mujoco.mj_step, self._model, self._data
-        for _ in range(steps):
+        for _ in range(steps * self._finer):
             step(model, data)
 
 
 class _Twin:
     """Lines of MJCF as they are gathered."""
 
-    def __init__(self, scene: Scene) -> None:
-        self.scene = scene
+    def __init__(self, scene: Scene, ball_damping: float) -> None:
+        self.scene, self.ball_damping = scene, ball_damping
         self.model: Model = compile_scene(scene)
         self.above: dict[int, JointDescription] = {}
         self.loops: list[JointDescription] = []
@@ -148,7 +157,7 @@ class _Twin:
                     f'<general joint="{joint.name}" gainprm="0" biastype="affine" '
                     f'biasprm="{_text((aim, -drive.stiffness, -drive.damping))}"/>'
                 )
-        damping = BALL_DAMPING if joint.kind == "ball" else 0.0
+        damping = self.ball_damping if joint.kind == "ball" else 0.0
         return (
             f'<joint name="{joint.name}" type="{HINGES[joint.kind]}" pos="{_text(self.local(i, joint))}" '
             f'axis="{_text(axis)}" damping="{damping!r}"/>'

@@ -8,6 +8,9 @@ import shutil
 import subprocess
 import sys
 import tempfile
+import threading
+from concurrent.futures import ThreadPoolExecutor
+from contextlib import suppress
 from pathlib import Path
 from typing import Any
 
@@ -294,3 +297,22 @@ def test_kernels_run_without_compiler_and_with_bounds_checked(switch, compiled_r
     other = run_python(SMALL_SCENE, **{switch: "1"}, **quick)
     assert other["q"] == pytest.approx(compiled_run["q"], rel=1e-12, abs=1e-12)
     assert other["v"] == pytest.approx(compiled_run["v"], rel=1e-9, abs=1e-9)
+
+
+def test_two_writers_of_one_kernel_keep_what_both_have_compiled(tmp_path, monkeypatch):
+    pytest.importorskip("fcntl")
+    both_have_read = threading.Barrier(2)
+    read = jit._SharedIndex._load_index
+
+    def read_and_wait(index):
+        found = read(index)
+        with suppress(threading.BrokenBarrierError):  # where one waits until the other has written, it waits in vain
+            both_have_read.wait(0.2)
+        return found
+
+    monkeypatch.setattr(jit._SharedIndex, "_load_index", read_and_wait)
+    writers = [jit._SharedIndex(str(tmp_path), "kernel", "stamp") for _ in range(2)]
+    with ThreadPoolExecutor() as pool:
+        list(pool.map(lambda writer, key: writer.save(key, f"code for {key}"), writers, ("int", "float")))
+    monkeypatch.undo()
+    assert [writers[0].load(key) for key in ("int", "float")] == ["code for int", "code for float"]

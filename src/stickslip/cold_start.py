@@ -7,13 +7,12 @@ any other run; what both begin at the same time is compiled twice, and the last 
 
 from __future__ import annotations
 
-import os
 import subprocess
-import sys
 from collections.abc import Iterator
 from contextlib import contextmanager
 
 from stickslip import jit
+from stickslip.compiled.first_use import second_process
 from stickslip.solvers.prox import first_sweeps
 
 
@@ -23,20 +22,11 @@ def compiled_beside() -> Iterator[subprocess.Popen[bytes] | None]:
 
     It is ended with the block, and writes nothing but the cache.
     """
-    helper = None
-    if (os.cpu_count() or 1) > 1 and sys.executable and jit.is_cold(first_sweeps.__name__):
-        helper = subprocess.Popen(
-            [sys.executable, "-m", "stickslip.cold_start"],
-            stdin=subprocess.DEVNULL,
-            stdout=subprocess.DEVNULL,
-            stderr=subprocess.DEVNULL,
-        )
-    try:
+    if not jit.is_cold(first_sweeps.__name__):
+        yield None
+        return
+    with second_process() as helper:
         yield helper
-    finally:
-        if helper is not None:
-            helper.kill()
-            helper.wait()
 
 
 def compile_from_the_end() -> None:

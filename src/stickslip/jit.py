@@ -24,7 +24,8 @@ import shutil
 import stat
 import tempfile
 import time
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager, suppress
 from pathlib import Path
 from typing import Any, TypeVar, cast
 
@@ -32,10 +33,16 @@ from typing import Any, TypeVar, cast
 # sweep takes 2 times as long instead of 20. Read when the library of threads is loaded, so it stands before Numba.
 os.environ.setdefault("GOMP_SPINCOUNT", "1000")
 
+try:
+    import fcntl
+except ImportError:  # Windows
+    fcntl = None  # type: ignore[assignment]
+
 import numba
 import numpy as np
 from numba import prange as prange  # noqa: PLC0414  (re-exported for kernels)
 from numba.core import cgutils, event, types
+from numba.core.caching import IndexDataCacheFile
 from numba.core.targetconfig import ConfigStack
 from numba.extending import intrinsic, lower_builtin, register_jitable, type_callable
 from numba.np import arrayobj
@@ -249,9 +256,44 @@ def _compiled(function: F, **options: bool) -> F:
     return cast(F, compiled)
 
 
+@contextmanager
+def _alone(folder: str) -> Iterator[None]:
+    """Wait until no other process writes into a folder of kernels, and keep others waiting."""
+    if fcntl is None:
+        yield
+        return
+    try:
+        handle = os.open(os.path.join(folder, "lock"), os.O_RDWR | os.O_CREAT, 0o666)
+    except OSError:  # what cannot be written will be said by the writer
+        yield
+        return
+    try:
+        with suppress(OSError):  # a file system without locks
+            fcntl.flock(handle, fcntl.LOCK_EX)
+        yield
+    finally:
+        os.close(handle)
+
+
+class _SharedIndex(IndexDataCacheFile):  # type: ignore[misc]
+    """The index of a kernel's cache, to which one process adds at a time.
+
+    Numba's own reads it, chooses the next free file name and writes both. Two processes that do so at once for
+    different types choose the same name, and the index then leads to code for other types.
+    """
+
+    def save(self, key: Any, data: Any) -> None:
+        """Add what a kernel was compiled to."""
+        with _alone(self._cache_path):
+            super().save(key, data)
+
+
 def _dispatcher(function: Callable[..., Any], folder: str, **options: bool) -> Any:
     numba.config.CACHE_DIR = folder
     compiled = numba.njit(cache=bool(folder), error_model="numpy", no_cfunc_wrapper=True, **options)(function)
+    kept = getattr(getattr(compiled, "_cache", None), "_cache_file", None)
+    if kept is not None:
+        kept.__class__ = _SharedIndex
     KERNELS.append(compiled)
     _OVERLOADS.append(getattr(compiled, "overloads", ()))  # plain functions without the compiler
     return compiled

@@ -19,6 +19,7 @@ from stickslip.changing_robots import Numbers
 from stickslip.closing_loops import with_loops_closed
 from stickslip.compiled.choice import driver_for, is_ready
 from stickslip.compiled.driver import DRIVERS, FIRST_STEPS, Driver, reason_against
+from stickslip.compiled.first_use import first_use
 from stickslip.constraints.registry import elements_as_rows, moves
 from stickslip.constraints.starting_overlaps import without_starting_overlaps
 from stickslip.errors import InputError
@@ -50,6 +51,9 @@ from stickslip.step import STAGES, step
 from stickslip.workspace import Workspace
 
 __all__ = ["STAGES", "Simulation", "StepResult"]
+
+READY = nullcontext()
+"""What stands in the place of ``first_use`` where nothing need be compiled."""
 
 
 class Simulation:
@@ -143,7 +147,8 @@ class Simulation:
                 self.compiled = compiled = driver_for(model, options, solver)
         if compiled is None:
             return None
-        result = compiled.take(state, control, lambda: self._take(state, control, options, solver))
+        with first_use() if self.steps_here == 1 and not is_ready(model) else READY:
+            result = compiled.take(state, control, lambda: self._take(state, control, options, solver))
         if result is not None:
             self.before, self.state, self.last = state, result.state, result
         return result

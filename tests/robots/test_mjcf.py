@@ -584,6 +584,10 @@ BAD = {
         "<mujoco><worldbody><replicate count='100000'><replicate count='100000'><geom size='1'/></replicate>"
         "</replicate></worldbody></mujoco>", "more than 200,000 elements",
     ),
+    "bodies": (
+        "<mujoco><worldbody><replicate count='5001'><body><geom size='1'/></body></replicate></worldbody></mujoco>",
+        "line 1: more than 5,000 bodies",
+    ),
     "grid": (
         "<mujoco><worldbody><flexcomp name='f' count='9999 9999 9999'/></worldbody></mujoco>", "200,000 elements",
     ),

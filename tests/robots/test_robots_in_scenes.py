@@ -8,6 +8,7 @@ import pytest
 
 from robot_records import arm, floating_box, four_bar, pendulum, rod_link
 from stickslip import InputError, Scene, Simulation, elastic, tet_generators
+from stickslip.geometry import rotation
 from stickslip.io.recorder import Recorder
 from stickslip.io.recording import read_recording
 from stickslip.robots.records import Connect, RobotRecord, Sensor, Site, TreeJoint, TreeLink
@@ -206,3 +207,23 @@ def test_real_robots_stand_or_fall_and_every_step_is_solved(file):
         worst = max(worst, certificate.joint_error)
     assert np.isfinite(sim.joint_positions(robot)).all()
     assert worst < 1e-8
+
+
+def test_a_straight_arm_reaches_what_is_nearer_on_its_line(monkeypatch):
+    scene = Scene()
+    robot = scene.add_tree(pendulum(2))
+    sim = Simulation(scene, dt=0.002)
+    last, straight = robot.link_names[-1], sim.joint_positions(robot)
+    tip, target = (1.0, 0.0, 0.0), (1.5, 0.0, 0.0)
+    # no joint moves the tip along the straight arm, so that steps from there lead nowhere
+    q = sim.inverse_kinematics(robot, last, target, point=tip)
+    sim.set_joint_positions(robot, q)
+    np.testing.assert_allclose(sim.link_pose(robot, last)[0] + _turned(sim, robot, last, tip), target, atol=1e-6)
+    sim.set_joint_positions(robot, straight)
+    monkeypatch.setattr("stickslip.bodies.tree.inverse_kinematics.BEGIN_AT", ())
+    with pytest.raises(InputError, match="is not reached"):
+        sim.inverse_kinematics(robot, last, target, point=tip)
+
+
+def _turned(sim, robot, link, vector):
+    return rotation.matrix(sim.link_pose(robot, link)[1]) @ vector

@@ -453,6 +453,7 @@ BAD = {
     "two links of a name": (TWO + link("a"), "line 5, <link 'a'>: there is a link 'a' in line 3"),
     "two joints of a name": (TWO + link("c") + joint() + joint(child="c"), "there is a joint 'j' in line 6"),
     "no parent": (TWO + '<joint name="j" type="fixed"><child link="b"/></joint>', "it has 0 <parent"),
+    "unknown child, none like it": (TWO + joint(child="xyz"), "there is no link 'xyz'; there are 'a', 'b'"),
     "unknown child": (TWO + joint(child="bb"), "there is no link 'bb'; did you mean 'b'"),
     "no name": (TWO + joint().replace('name="j"', ""), "'name' is missing"),
     "no axis": (TWO + joint(inside=LIMIT).replace(X, ""), "<joint 'j'>: <axis xyz=...> is missing; write it"),

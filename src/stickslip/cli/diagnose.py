@@ -28,13 +28,29 @@ OPTIONAL = {
 """Optional modules and the extra that brings them."""
 
 
-def warmup() -> None:
+def warmup(
+    processes: Annotated[
+        int | None, typer.Option(min=1, help="Processes that share the work; default: all cores.")
+    ] = None,
+) -> None:
     """Compile every kernel now, so that no run has to wait for it later."""
+    from stickslip.warmup import Progress
     from stickslip.warmup import warmup as compile_all
 
-    with progress(1) as advance:
-        report = compile_all(lambda name, number, total: advance(0, f"{number + 1}/{total} {name}"))
+    with progress(100, remaining=False) as advance:
+
+        def tell(at: Progress) -> None:
+            stages = f"{at.done} of {at.total} stages"
+            doing = f", now {' and '.join(at.under_way)}" if at.under_way else ""
+            advance(round(100 * at.done / at.total), f"{stages}{doing}; about {_in_words(at.left)} left")
+
+        report = compile_all(tell, processes)
     print(f"{report.compiled} kernels compiled, {report.loaded} found in the cache, {report.seconds:.1f} s")
+
+
+def _in_words(seconds: float) -> str:
+    """A time as people say it."""
+    return f"{seconds:.0f} s" if seconds < 100.0 else f"{seconds / 60.0:.1f} min"
 
 
 @dataclass(frozen=True)

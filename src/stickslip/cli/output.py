@@ -37,8 +37,11 @@ def cell(text: object) -> str:
 
 
 @contextmanager
-def progress(total: int) -> Iterator[Advance]:
-    """A progress bar on stderr, where that is a terminal; stdout stays clean."""
+def progress(total: int, remaining: bool = True) -> Iterator[Advance]:
+    """A progress bar on stderr, where that is a terminal; stdout stays clean.
+
+    ``remaining``: the bar guesses how long is left; not where the text says it.
+    """
     if not sys.stderr.isatty():
         yield lambda done, text: None
         return
@@ -46,7 +49,7 @@ def progress(total: int) -> Iterator[Advance]:
     from rich.progress import BarColumn, MofNCompleteColumn, Progress, TextColumn, TimeRemainingColumn
 
     columns = (TextColumn("{task.description}", markup=False), BarColumn(), MofNCompleteColumn(), TimeRemainingColumn())
-    with Progress(*columns, console=Console(stderr=True), transient=True) as bar:
+    with Progress(*(columns if remaining else columns[:2]), console=Console(stderr=True), transient=True) as bar:
         task = bar.add_task("", total=total)
         yield lambda done, text: bar.update(task, completed=done, description=visible(text))
 

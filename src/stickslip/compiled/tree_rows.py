@@ -74,7 +74,8 @@ def map_contacts(J, laws, parts, over, sizes, reals, out):
     """Rows of contacts over the twists of frames as rows over unknowns; returns how many entries they have.
 
     J: over twists; parts: bias and prescribed (m,); over: column blocks of rigid bodies, those that move frames,
-    starts of S and S of frames, starts of unknowns; sizes: room (2 nc,) of integers; reals: room for as many as the data.
+    starts of S and S of frames, starts of unknowns; sizes: room (2 nc,) of integers; reals: room for as many numbers
+    as the rows have.
     """
     rigid, frame_column, twist_start, twists, columns = over
     n, m = J.row_start.shape[0] - 1, J.row_start[J.row_start.shape[0] - 1]

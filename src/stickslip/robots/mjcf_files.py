@@ -24,6 +24,8 @@ MOST_BYTES = 32 * 2**20
 """Of all XML files of a model together."""
 MOST_ELEMENTS = 200_000
 """Of all files together, copies that ``replicate`` and grids make included; the largest robots known have 3,000."""
+MOST_BODIES = 5_000
+"""Bodies of a model, copies included: the compiler's time grows with their square."""
 MOST_CELLS = 10**8
 """Cells of a height field, pixels of a texture, entries of what a ``size`` element reserves."""
 MOST_DEPTH = 400
@@ -54,6 +56,7 @@ class ModelFiles:
     """Lines and files of elements without a name, by kind."""
     contents: dict[Path, bytes] = field(default_factory=dict)
     elements: int = 0
+    bodies: int = 0
     size: int = 0
     """[bytes] of all XML files."""
 
@@ -158,6 +161,9 @@ def _walk_file(walk: _Walk, path: Path, from_: tuple[int, Path] | None) -> None:
         files.elements += copies[-2] * int(min(max(1.0, grid), 10.0 * MOST_ELEMENTS))
         if files.elements > MOST_ELEMENTS:
             raise fail(f"more than {MOST_ELEMENTS:,} elements, copies included; a model may have as many at most")
+        files.bodies += copies[-2] if tag == "body" else 0
+        if files.bodies > MOST_BODIES:
+            raise fail(f"more than {MOST_BODIES:,} bodies, copies included; a model may have as many at most")
         _require_size(tag, attributes, fail)
         _note_line(files, stack, attributes, line, path)
         if tag == "include":

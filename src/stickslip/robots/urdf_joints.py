@@ -43,7 +43,8 @@ def known(file: str, element: Element, what: str, name: str, names: dict[str, ob
     if name in names:
         return
     close = get_close_matches(name, list(names), 3)
-    hint = f"; did you mean {' or '.join(shown(item) for item in close)}?" if close else ""
+    known = f"; there are {', '.join(shown(item) for item in sorted(names)[:8])}" if names else ""
+    hint = f"; did you mean {' or '.join(shown(item) for item in close)}?" if close else known
     fail(file, element, f"there is no {what} {shown(name)}{hint}")
 
 

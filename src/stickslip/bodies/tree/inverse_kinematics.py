@@ -19,6 +19,12 @@ from stickslip.geometry import rotation as rotations
 from stickslip.robots.records import TreeLink
 
 MOST_ITERATIONS = 200
+BEGIN_AT = (0.5, 0.35, 0.65, 0.2, 0.8)
+"""Shares of the ranges of joints at which it begins again where it got stuck."""
+Ranges = tuple[Array, Array, Bools]
+"""Lower and upper ends (nv,), and which velocities (nv,) do not move."""
+Places = tuple[LongInts, LongInts]
+"""Numbers of velocities and coordinates of joints that have one of each."""
 POSTURE = 1e-3
 """Weight of the pull to a posture, which acts along what the target leaves free."""
 
@@ -42,13 +48,46 @@ def solve(
 ) -> Reached:  # fmt: skip
     """A posture in which a ``point`` (3,) of a link is at a position (3,), and the link turned as ``turn`` (4,) says.
 
-    q (nq,): where to begin; posture (nq,): what to prefer. base_moves: whether free joints may move, too.
+    q (nq,): where to begin; posture (nq,): what to prefer. base_moves: whether free joints may move, too. Where a
+    straight arm or the limits of joints are in the way, it begins again at other postures.
     """
-    lower, upper, fixed = _ranges(links, len(trees.v_start), base_moves)
-    single = np.isfinite(lower) | np.isfinite(upper)
-    scalar = _scalar_coordinates(links)
-    wanted = q if posture is None else posture
+    ranges, scalar = _ranges(links, len(trees.v_start), base_moves), _scalar_coordinates(links)
     goal = None if turn is None else rotations.matrix(turn)
+    wanted = q if posture is None else posture
+    best = _approach(trees, ranges, scalar, link, q, position, goal, point, tolerance, wanted)
+    for share in BEGIN_AT:
+        if best.converged:
+            break
+        start = _within(ranges, scalar, q, share)
+        found = _approach(trees, ranges, scalar, link, start, position, goal, point, tolerance, wanted)
+        if found.converged or _missing(found) < _missing(best):
+            best = found
+    return best
+
+
+def _missing(found: Reached) -> float:
+    return float(np.hypot(found.position_error, found.rotation_error))
+
+
+def _within(ranges: Ranges, scalar: Places, q: Array, share: float) -> Array:
+    """q (nq,) with joints at a share of their ranges, in turns of the share and of what it leaves of the range."""
+    lower, upper, fixed = ranges
+    other = q.copy()
+    for k, (v, place) in enumerate(zip(*scalar, strict=True)):
+        if not fixed[v]:
+            part = share if k % 2 else 1.0 - share
+            low, high = max(lower[v], q[place] - np.pi), min(upper[v], q[place] + np.pi)
+            other[place] = low + part * (high - low)
+    return other
+
+
+def _approach(
+    trees: TreeBodies, ranges: Ranges, scalar: Places, link: int, q: Array, position: Array, goal: Array | None,
+    point: Array, tolerance: float, wanted: Array,
+) -> Reached:  # fmt: skip
+    """The posture to which steps from q lead."""
+    lower, upper, fixed = ranges
+    single = np.isfinite(lower) | np.isfinite(upper)
     best, damping = q.copy(), 1e-3
     error, J = _error(trees, best, link, point, position, goal)
     for iteration in range(MOST_ITERATIONS):
@@ -95,7 +134,7 @@ def _error(
     return np.concatenate([position - at, vector]), J
 
 
-def _ranges(links: tuple[TreeLink, ...], count: int, base_moves: bool) -> tuple[Array, Array, Bools]:
+def _ranges(links: tuple[TreeLink, ...], count: int, base_moves: bool) -> Ranges:
     """Lower and upper ends (nv,) of the ranges of joints, and which velocities (nv,) do not move."""
     lower, upper, fixed = np.full(count, -np.inf), np.full(count, np.inf), np.zeros(count, dtype=np.bool_)
     for place in joint_places(links).values():
@@ -106,7 +145,7 @@ def _ranges(links: tuple[TreeLink, ...], count: int, base_moves: bool) -> tuple[
     return lower, upper, fixed
 
 
-def _scalar_coordinates(links: tuple[TreeLink, ...]) -> tuple[LongInts, LongInts]:
+def _scalar_coordinates(links: tuple[TreeLink, ...]) -> Places:
     """Numbers of the velocities and coordinates of joints that have one of each."""
     both = [(place.v, place.q) for place in joint_places(links).values() if place.velocities == 1]
     pairs = np.array(both, dtype=np.int64).reshape(-1, 2)
