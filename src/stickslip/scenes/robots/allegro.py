@@ -1,9 +1,9 @@
 """Wonik Robotics Allegro hand, right: four fingers of four joints each.
 
-Sources. Lengths, joint ranges, boxes of the links and masses: the manufacturer's URDF files (allegro_hand_description),
+Sources. Lengths, joint ranges, boxes of the links and masses: the manufacturer's URDF files, allegro_hand_description,
 whose links weigh 0.955 kg together; the user's manual says 1.09 kg with covers and cables. Largest torque of a joint,
-0.70 N m: the user's manual. Stiffness of the drives is ours. Inertias are those of solid links of these masses: those of
-the URDF files are not physical for four links.
+0.70 N m: the user's manual. Stiffness of the drives is ours. Inertias are those of solid links of these masses, since
+those of the URDF files are not physical for four links.
 """
 
 from __future__ import annotations
@@ -13,7 +13,7 @@ import numpy as np
 from stickslip.robots.records import Actuator, Keyframe, RobotRecord, Site, TreeJoint, TreeLink, Vector
 from stickslip.scenes.robots.parts import Part, Weight, block, drive, link, looks, near, rod, tube, turned
 
-BLACK, GREY, WHITE = (0.13, 0.13, 0.14), (0.45, 0.46, 0.48), (0.92, 0.92, 0.90)
+BLACK, GREY, WHITE = (0.19, 0.19, 0.21), (0.50, 0.51, 0.54), (0.92, 0.92, 0.90)
 TORQUE, SPEED = 0.70, 7.0
 """[N m] and [rad/s]"""
 STIFFNESS, DAMPING = 6.0, 0.25
@@ -25,6 +25,8 @@ FRICTION = 0.9
 
 FINGERS = (("index", 0.0435, -0.001542, -5.0), ("middle", 0.0, 0.0007, 0.0), ("ring", -0.0435, -0.001542, 5.0))
 """Name, y and z [m] in the palm, and how far the finger leans aside [deg]."""
+WRIST = (-0.0093, 0.0, -0.095)
+"""[m] middle of the face by which the palm is mounted."""
 WIDE, THICK, TIP = 0.0275, 0.0196, 0.012
 """[m] edges of phalanges, and radius of fingertips."""
 PHALANGES = (
@@ -49,10 +51,10 @@ THUMB_OPEN = (1.2, 0.2, 0.25, 0.35)
 
 
 def allegro() -> RobotRecord:
-    """The right hand on a fixed palm: fingers along z, palm towards x, mounting face at the origin of the wrist below.
+    """The right hand on a fixed palm, fingers along z, palm towards x.
 
-    The frame is that of the files: the middle of the upper edge of the palm; site ``wrist`` is 95 mm below. Drives take
-    angles [rad] and have the names of joints: ``index0`` to ``index3``, ``middle0``, ..., ``thumb3``.
+    Its origin is that of the files, at the upper edge of the palm; the face by which it is mounted is 95 mm below.
+    Drives take angles [rad] and have the names of joints: ``index0`` to ``index3``, ``middle0``, ..., ``thumb3``.
     """
     palm = (
         block((0.0408, 0.1130, 0.095), (-0.0093, 0.0, -0.0475), BLACK),
@@ -83,7 +85,7 @@ def allegro() -> RobotRecord:
         links.append(_phalanx(f"thumb{k}", parent, axis, limits, mass, covers[k], position, turn))
         parent = len(links) - 1
     drives: tuple[Actuator, ...] = tuple(drive(each.joints[0], STIFFNESS, DAMPING) for each in links[1:])
-    sites = [Site("wrist", "palm", (-0.0093, 0.0, -0.095))]
+    sites = [Site("wrist", "palm", WRIST)]
     sites += [Site(f"{name}_tip", f"{name}3", (0.0, 0.0, PHALANGES[3][3])) for name, _, _, _ in FINGERS]
     sites.append(Site("thumb_tip", "thumb3", (0.0, 0.0, 0.0423)))
     q = np.array([*OPEN * 3, *THUMB_OPEN])

@@ -122,8 +122,8 @@ PARTS: tuple[tuple[Part, ...], ...] = (
     ),
 )  # fmt: skip
 """Of links 0 to 7."""
-FINGER_PAD = 0.0
-"""[m] plane of a pad in the frame of its finger: they meet where both joints are at zero."""
+SIDE = ((0.007, 0.054), (0.013, 0.054), (0.026, 0.018), (0.007, 0.018), (0.026, 0.0), (0.007, 0.0))
+"""[m] outline of a finger in y and z; its pad is at y = 0, so that both meet where their joints are at zero."""
 
 
 def panda(gripper: bool = True) -> RobotRecord:
@@ -165,10 +165,9 @@ def franka_hand() -> RobotRecord:
     ]  # fmt: skip
     fingers = (
         # pads as long as their contact with a box, so that it is held flat
-        block((0.021, 0.009, 0.020), (0.0, FINGER_PAD + 0.0045, 0.044), DARK),
+        block((0.021, 0.009, 0.020), (0.0, 0.0045, 0.044), DARK),
         block((0.019, 0.012, 0.030), (0.0, 0.0145, 0.030), GREY),
-        looks(hull([(x, y, z) for x in (-0.010, 0.010) for y, z in
-                    ((0.007, 0.054), (0.013, 0.054), (0.026, 0.018), (0.007, 0.018), (0.026, 0.0), (0.007, 0.0))], GREY)),
+        looks(hull([(x, y, z) for x in (-0.010, 0.010) for y, z in SIDE], GREY)),
     )  # fmt: skip
     for k, (name, yaw) in enumerate((("left_finger", 0.0), ("right_finger", pi))):
         links.append(
