@@ -165,7 +165,7 @@ def _renamed(tool: RobotRecord, prefix: str) -> RobotRecord:
 def _names(record: RobotRecord) -> set[str]:
     """Names of links, joints, actuators, sites, tendons, couplings and sensors."""
     named = (record.links, record.actuators, record.sites, record.tendons, record.couplings, record.sensors)
-    own = {each.name for group in named for each in group}  # type: ignore[attr-defined]
+    own = {each.name for group in named for each in group}
     return own | {joint.name for each in record.links for joint in each.joints}
 
 

@@ -2,14 +2,15 @@
 
 Sources. All lengths, masses, centres of mass and inertias, joint ranges, efforts and speeds: the manufacturer's public
 URDF file (fetch_description), whose links weigh 121 kg together (the data sheet: 113.3 kg). Gripper: opening 100 mm,
-its fingers with 60 N each as in that file; inertias of fingers are those of solid boxes, since those of the file belong to
-something ten times as long. The base does not move here: its wheels are fixed. Stiffness of the drives is ours, and so
-are the shapes: capsules and cylinders about as thick as the links are.
+its fingers with 60 N each as in that file; inertias of fingers are those of solid boxes, since those of the file belong
+to something ten times as long. The base does not move here: its wheels are fixed. Stiffness of the drives is ours, and
+so are the shapes: capsules and cylinders about as thick as the links are.
 """
 
 from __future__ import annotations
 
 from math import pi
+from typing import Any
 
 import numpy as np
 
@@ -20,6 +21,7 @@ from stickslip.scenes.robots.parts import (
     block,
     drive,
     frustum,
+    gripper_drive,
     limb,
     link,
     looks,
@@ -33,7 +35,7 @@ from stickslip.scenes.robots.parts import (
 WHITE, GREY, DARK, BLUE = (0.90, 0.91, 0.92), (0.55, 0.57, 0.60), (0.16, 0.17, 0.20), (0.12, 0.36, 0.66)
 X, Y, Z = (1.0, 0.0, 0.0), (0.0, 1.0, 0.0), (0.0, 0.0, 1.0)
 
-JOINTS = (
+JOINTS: tuple[tuple[Any, ...], ...] = (
     # name, parent, kind, position [m], axis, range, effort, speed, damping, stiffness and damping of the drive
     ("torso_lift", "base", "prismatic", (-0.086875, 0.0, 0.37743), Z, (0.0, 0.38615), 450.0, 0.1, 100.0, 3e4, 3e3),
     ("head_pan", "torso_lift", "revolute", (0.053125, 0.0, 0.603), Z, (-1.57, 1.57), 0.32, 1.57, 0.0, 20.0, 1.0),
@@ -152,7 +154,8 @@ PARTS: dict[str, tuple[Part, ...]] = {
 def fetch() -> RobotRecord:
     """The robot on a base that stands, its arm before it, gripper open.
 
-    Drives have the names of joints and take angles [rad] and the lift [m]; drive ``gripper`` takes the opening [m].
+    Drives have the names of joints and take angles [rad] and the lift [m]; drive ``gripper`` takes how far each
+    finger is from the middle [m].
     """
     links: list[TreeLink] = [link("base", -1, WEIGHTS["base"], PARTS["base"])]
     number = {"base": 0}
@@ -178,12 +181,9 @@ def fetch() -> RobotRecord:
         links.append(
             link(name, number["gripper"], FINGER, parts, joints=(slide,), position=(0.0, at, 0.0), friction=0.8)
         )
-    opening = (("right_finger", 1.0), ("left_finger", 1.0))
-    drives.append(
-        Actuator("gripper", "position", opening, 5000.0, (0.0, -5000.0, -100.0), (0.0, OPENING), (-GRASP, GRASP))
-    )
+    drives.append(gripper_drive("gripper", links[-2].joints[0], GRASP))
     q = start_of(links, HOME)
-    control = np.array([*(HOME.get(each.name, 0.0) for each in drives[:-1]), OPENING])
+    control = np.array([*(HOME.get(each.name, 0.0) for each in drives[:-1]), 0.5 * OPENING])
     return RobotRecord(
         "fetch", tuple(links), (JointEquality("fingers", (("left_finger", 1.0),), (("right_finger", 1.0),)),),
         actuators=tuple(drives), sites=(Site("tool", "gripper"),), excluded=near(links, 3),

@@ -107,10 +107,8 @@ def humanoid() -> RobotRecord:
     )  # fmt: skip
 
 
-def _add(
-    links: list[TreeLink], name: str, kind: str, parent: int, position: Vector, parts: list[Part]
-) -> None:
-    side = name.split("_")[0] if "_" in name else ""
+def _add(links: list[TreeLink], name: str, kind: str, parent: int, position: Vector, parts: list[Part]) -> None:
+    side = name.split("_", maxsplit=1)[0] if "_" in name else ""
     joints = []
     for joint, axis, at, (low, high), (spring, damping), torque in JOINTS[kind]:
         left = side == "left"
@@ -121,9 +119,7 @@ def _add(
                 stiffness=spring, damping=damping, armature=ROTOR,
             )
         )  # fmt: skip
-    links.append(
-        link(name, parent, Weight(), parts, joints=joints, position=position, friction=FRICTION)
-    )
+    links.append(link(name, parent, Weight(), parts, joints=joints, position=position, friction=FRICTION))
 
 
 def _mirrored(joint: str, axis: Vector) -> Vector:

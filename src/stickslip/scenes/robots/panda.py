@@ -16,13 +16,14 @@ from math import pi
 import numpy as np
 
 from stickslip.robots.mounting import mounted
-from stickslip.robots.records import Actuator, JointEquality, Keyframe, RobotRecord, Site, TreeJoint
+from stickslip.robots.records import JointEquality, Keyframe, RobotRecord, Site, TreeJoint
 from stickslip.scenes.robots.parts import (
     Part,
     Weight,
     block,
     drive,
     frustum,
+    gripper_drive,
     hull,
     limb,
     link,
@@ -129,7 +130,8 @@ SIDE = ((0.007, 0.054), (0.013, 0.054), (0.026, 0.018), (0.007, 0.018), (0.026, 
 def panda(gripper: bool = True) -> RobotRecord:
     """The arm at "ready", with its hand or with a bare flange (site ``flange``).
 
-    Drives ``joint1`` to ``joint7`` take angles [rad]; drive ``gripper`` takes the opening between the fingers [m].
+    Drives ``joint1`` to ``joint7`` take angles [rad]; drive ``gripper`` how far
+    each finger is from the middle [m].
     """
     links = [link("link0", -1, WEIGHTS[0], PARTS[0])]
     for k, (position, roll, limits, effort, speed, _, _) in enumerate(JOINTS, start=1):
@@ -173,14 +175,10 @@ def franka_hand() -> RobotRecord:
         links.append(
             link(name, 0, FINGER, fingers, joints=(joints[k],), position=(0.0, 0.0, 0.0584), rotation=turned(yaw=yaw))
         )
-    opening = (("finger_joint1", 1.0), ("finger_joint2", 1.0))
-    stiffness = 5000.0
-    gripper = Actuator(
-        "gripper", "position", opening, stiffness, (0.0, -stiffness, -100.0), (0.0, STROKE), (-GRASP, GRASP)
-    )
+    gripper = gripper_drive("gripper", joints[0], GRASP)
     start = np.full(2, 0.5 * STROKE)
     return RobotRecord(
         "franka-hand", tuple(links), (JointEquality("fingers", (("finger_joint2", 1.0),), (("finger_joint1", 1.0),)),),
         actuators=(gripper,), sites=(Site("tool", "hand", TOOL),), start=start,
-        keyframes=(Keyframe("open", start, np.zeros(2), np.array([STROKE])),),
+        keyframes=(Keyframe("open", start, np.zeros(2), start[:1]),),
     )  # fmt: skip

@@ -23,7 +23,6 @@ from stickslip.robots.records import (
     LinkShape,
     Quaternion,
     Range,
-    RobotRecord,
     TreeJoint,
     TreeLink,
     Vector,
@@ -197,6 +196,18 @@ def drive(joint: TreeJoint, stiffness: float, damping: float, name: str | None =
     )  # fmt: skip
 
 
+def gripper_drive(name: str, finger: TreeJoint, grasp: float) -> Actuator:
+    """A drive of one of two coupled fingers, which press with ``grasp`` [N] each at most.
+
+    It takes where a finger is [m]: its force is shared by both.
+    """
+    stiffness, damping = 1e4, 200.0
+    most = (-2.0 * grasp, 2.0 * grasp)
+    return Actuator(
+        name, "position", ((finger.name, 1.0),), stiffness, (0.0, -stiffness, -damping), finger.limits, most
+    )  # fmt: skip
+
+
 def near(links: Sequence[TreeLink], joints: int) -> frozenset[tuple[str, str]]:
     """Pairs of links that are at most so many links apart on one branch, or on two branches of one link.
 
@@ -225,11 +236,6 @@ def start_of(record_links: Sequence[TreeLink], posture: dict[str, float]) -> Arr
     """Coordinates of all joints with one each, zero where nothing is said."""
     joints = [joint for each in record_links for joint in each.joints]
     return np.array([posture.get(joint.name, 0.0) for joint in joints], dtype=np.float64)
-
-
-def joint_of(record: RobotRecord, name: str) -> TreeJoint:
-    """A joint of a robot by its name."""
-    return next(joint for each in record.links for joint in each.joints if joint.name == name)
 
 
 # ---- what is seen --------------------------------------------------------------------------------------------

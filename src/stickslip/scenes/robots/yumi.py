@@ -9,7 +9,7 @@ what gravity takes from a stretched arm with its payload of 0.5 kg. Stiffness of
 
 from __future__ import annotations
 
-from math import pi, radians
+from math import pi
 
 import numpy as np
 
@@ -19,6 +19,7 @@ from stickslip.scenes.robots.parts import (
     Weight,
     block,
     drive,
+    gripper_drive,
     hull,
     limb,
     link,
@@ -58,10 +59,10 @@ TOTAL, ARM, GRIPPER, FINGER = 38.0, 9.6, 0.21, 0.01
 STROKE, GRASP = 0.025, 20.0
 """[m] of a finger, and [N]."""
 HOME = {
-    "right": tuple(radians(a) for a in (0.0, -130.0, -135.0, 30.0, 0.0, 40.0, 0.0)),
-    "left": tuple(radians(a) for a in (0.0, -130.0, 135.0, 30.0, 0.0, 40.0, 0.0)),
+    "right": (1.293, -1.941, -1.192, 0.646, -0.167, -0.741, -0.703),
+    "left": (-1.293, -1.941, 1.192, 0.646, 0.167, -0.741, 0.703),
 }
-"""[rad] of the joints in the order of the arm: the manufacturer's calibration posture, arms before the body."""
+"""[rad] of the joints in the order of the arm: grippers before the body, 0.4 m apart, pointing forwards and down."""
 
 PARTS: tuple[tuple[Part, ...], ...] = (
     (
@@ -101,7 +102,8 @@ PARTS: tuple[tuple[Part, ...], ...] = (
 def yumi() -> RobotRecord:
     """Both arms before the body, grippers open.
 
-    Drives ``right_joint1`` ... ``left_joint6`` take angles [rad], ``right_gripper`` and ``left_gripper`` openings [m].
+    Drives ``right_joint1`` ... ``left_joint6`` take angles [rad], ``right_gripper`` and ``left_gripper`` how far
+    each finger is from the middle [m].
     """
     links: list[TreeLink] = [_body()]
     drives: list[Actuator] = []
@@ -115,7 +117,7 @@ def yumi() -> RobotRecord:
         posture |= {f"{side}_{row[0]}": angle for row, angle in zip(JOINTS, HOME[side])}
         posture |= {f"{side}_finger{k}": STROKE for k in (1, 2)}
     q = start_of(links, posture)
-    control = np.array([posture.get(each.name, 2.0 * STROKE) for each in drives])
+    control = np.array([posture.get(each.name, STROKE) for each in drives])
     return RobotRecord(
         "yumi", tuple(links), tuple(couplings), actuators=tuple(drives), sites=tuple(sites), excluded=near(links, 3),
         keyframes=(Keyframe("home", q, np.zeros(len(q)), control),), start=q,
@@ -175,7 +177,6 @@ def _add_gripper(
         link(f"{side}_gripper", parent, Weight(GRIPPER), palm, position=(0.0, 0.0, 0.007), rotation=turned(yaw=pi))
     )
     parent = len(links) - 1
-    opening = tuple((f"{side}_finger{k}", 1.0) for k in (1, 2))
     for k, sign in ((1, -1.0), (2, 1.0)):
         slide = TreeJoint(
             f"{side}_finger{k}", "prismatic", (sign, 0.0, 0.0), limits=(0.0, STROKE), effort=GRASP, speed=2.0,
@@ -189,8 +190,5 @@ def _add_gripper(
             link(f"{side}_finger{k}", parent, Weight(FINGER), tip, joints=(slide,), position=(0.0, 0.0, 0.0837),
                  friction=0.8)
         )  # fmt: skip
-    drives.append(
-        Actuator(f"{side}_gripper", "position", opening, 5000.0, (0.0, -5000.0, -50.0), (0.0, 2.0 * STROKE),
-                 (-GRASP, GRASP))
-    )  # fmt: skip
-    couplings.append(JointEquality(f"{side}_fingers", opening[1:], opening[:1]))
+    drives.append(gripper_drive(f"{side}_gripper", links[-2].joints[0], GRASP))
+    couplings.append(JointEquality(f"{side}_fingers", ((f"{side}_finger2", 1.0),), ((f"{side}_finger1", 1.0),)))
