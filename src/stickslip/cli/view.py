@@ -33,7 +33,7 @@ def view(
         str,
         typer.Argument(
             metavar="SCENE|FILE",
-            help="A scene or a robot (.urdf, .xml, or its name), which runs live, or a recording (.h5), which is played.",
+            help="A scene or a robot (.urdf, .xml, or its name) to run live, or a recording (.h5) to play.",
         ),
     ],
     host: Annotated[
