@@ -28,6 +28,7 @@ from stickslip.scenes import (
     four_bar,
     funnel,
     gripper_lift,
+    humanoid,
     impacts,
     jacks,
     piles,
@@ -191,6 +192,10 @@ _ENTRIES = (
     SceneEntry(
         "gripper-lift", "a gripper in joint coordinates lifts a box at 80 % of what friction can carry",
         gripper_lift.gripper_lift, dt=0.004, duration=5.0, metrics=gripper_lift.Lifted,
+    ),
+    SceneEntry(
+        "humanoid", "humanoids stand on their drives, or fall: mode=fall (macklin2019 sec. 10.1.7)", humanoid.humanoid,
+        dt=0.005, duration=3.0, metrics=humanoid.Balance,
     ),
     SceneEntry(
         "rope-bridge", "planks hang from two ropes; boxes and a ball fall on them", chains.rope_bridge,
