@@ -56,6 +56,8 @@ SHOTS = {
     "cable": Shot("--set links=60 --time 0.5 --every 5"),
     "cable-winding": Shot("--set links=120 --every 20"),
     "four-bar": Shot("--time 0.5", "--joints"),
+    "humanoid": Shot("--set mode=fall --time 1.1", "--azimuth 35"),
+    "yumi-cabinet": Shot("--time 3", "--azimuth -110 --elevation 28 --zoom 1.1"),
     "gripper-lift": Shot("--time 2", "--contacts --zoom 0.9"),
     "rope-bridge": Shot("--time 1.5"),
     "scale": Shot("--time 1"),

@@ -47,7 +47,9 @@ def humanoid(mode: str = "stand", copies: int = 1, robot: str = "humanoid") -> S
     if not any(isinstance(shape.placed.shape, HalfSpace) for shape in record.surroundings):
         scene.add_half_space(name="ground")
     elif copies > 1:
-        raise InputError(f"humanoid: copies is {copies}, but {shown(robot)} brings ground of its own; use a file without")
+        raise InputError(
+            f"humanoid: copies is {copies}, but {shown(robot)} brings ground of its own; use a file without"
+        )
     across = math.ceil(math.sqrt(copies))
     for k in range(copies):
         row, column = divmod(k, across)

@@ -49,6 +49,7 @@ from stickslip.scenes import (
     twist,
     vessels,
     walls,
+    yumi_cabinet,
 )
 from stickslip.scenes.metrics import MetricsFactory
 from stickslip.scenes.parameters import Value, fitted
@@ -196,6 +197,10 @@ _ENTRIES = (
     SceneEntry(
         "humanoid", "humanoids stand on their drives, or fall: mode=fall (macklin2019 sec. 10.1.7)", humanoid.humanoid,
         dt=0.005, duration=3.0, metrics=humanoid.Balance,
+    ),
+    SceneEntry(
+        "yumi-cabinet", "a robot's hand takes a handle and opens a drawer by friction (macklin2019 sec. 10.1.7)",
+        yumi_cabinet.yumi_cabinet, dt=0.005, duration=4.8, metrics=yumi_cabinet.Opened,
     ),
     SceneEntry(
         "rope-bridge", "planks hang from two ropes; boxes and a ball fall on them", chains.rope_bridge,

@@ -99,8 +99,8 @@ PARTS: tuple[tuple[Part, ...], ...] = (
 """Of the seven links of an arm."""
 
 
-def yumi() -> RobotRecord:
-    """Both arms before the body, grippers open.
+def yumi(friction: float = 0.8) -> RobotRecord:
+    """Both arms before the body, grippers open; friction: Coulomb coefficient of the fingers.
 
     Drives ``right_joint1`` ... ``left_joint6`` take angles [rad], ``right_gripper`` and ``left_gripper`` how far
     each finger is from the middle [m].
@@ -112,7 +112,7 @@ def yumi() -> RobotRecord:
     posture: dict[str, float] = {}
     for side in ("right", "left"):
         _add_arm(links, drives, side)
-        _add_gripper(links, drives, couplings, side)
+        _add_gripper(links, drives, couplings, side, friction)
         sites.append(Site(f"{side}_tool", f"{side}_gripper", (0.0, 0.0, 0.125)))
         posture |= {f"{side}_{row[0]}": angle for row, angle in zip(JOINTS, HOME[side])}
         posture |= {f"{side}_finger{k}": STROKE for k in (1, 2)}
@@ -164,7 +164,7 @@ def _add_arm(links: list[TreeLink], drives: list[Actuator], side: str) -> None:
 
 
 def _add_gripper(
-    links: list[TreeLink], drives: list[Actuator], couplings: list[JointEquality], side: str
+    links: list[TreeLink], drives: list[Actuator], couplings: list[JointEquality], side: str, friction: float
 ) -> None:  # fmt: skip
     """A gripper whose fingers move along its x, and meet where their joints are at zero."""
     parent = len(links) - 1
@@ -188,7 +188,7 @@ def _add_gripper(
         )
         links.append(
             link(f"{side}_finger{k}", parent, Weight(FINGER), tip, joints=(slide,), position=(0.0, 0.0, 0.0837),
-                 friction=0.8)
+                 friction=friction)
         )  # fmt: skip
     drives.append(gripper_drive(f"{side}_gripper", links[-2].joints[0], GRASP))
     couplings.append(JointEquality(f"{side}_fingers", ((f"{side}_finger2", 1.0),), ((f"{side}_finger1", 1.0),)))
