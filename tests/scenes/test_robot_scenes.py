@@ -48,3 +48,17 @@ def test_yumi_opens_a_drawer_by_the_friction_of_its_fingers_alone(friction: floa
         assert 19.0 < summary.metrics["grip_force_N"] < 21.0
     else:
         assert abs(summary.metrics["opened_m"]) < 1e-6
+
+
+@pytest.mark.slow
+def test_the_allegro_hand_squeezes_a_soft_ball_and_rolls_it() -> None:
+    """It rolls on the palm as far as its middle moves, over its height: what slides would turn less."""
+    run = prepare("allegro-ball")
+    summary = execute(run, run.step_count())
+    assert summary.converged
+    assert summary.metrics["held"]
+    assert summary.metrics["squeeze_mm"] > 4.0
+    assert summary.metrics["rolled_rad"] > 0.6
+    run = prepare("allegro-ball", settings={"friction": 0.02})
+    slippery = execute(run, run.step_count(duration=2.8))
+    assert slippery.metrics["rolled_rad"] < 0.3

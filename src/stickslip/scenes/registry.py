@@ -11,6 +11,7 @@ from stickslip.errors import InputError
 from stickslip.names import shown
 from stickslip.scene.scene import Scene
 from stickslip.scenes import (
+    allegro_ball,
     arch,
     ball_drop,
     ball_grip,
@@ -278,6 +279,10 @@ _ENTRIES = (
     SceneEntry(
         "ball-grip", "two prismatic fingers grip a soft ball of 1,415 nodes, lift and hold it (lee2023 sec. V-C)",
         ball_grip.ball_grip, dt=0.01, duration=1.3, metrics=ball_grip.Held, method="cond",
+    ),
+    SceneEntry(
+        "allegro-ball", "a hand of 16 joints squeezes a soft ball and rolls it (macklin2019 Fig. 3)",
+        allegro_ball.allegro_ball, dt=0.01, duration=4.0, metrics=allegro_ball.Rolled,
     ),
     SceneEntry(
         "twist", "a bar is twisted until it touches itself", twist.twist,

@@ -20,9 +20,6 @@ STIFFNESS, DAMPING = 6.0, 0.25
 """[N m/rad] and [N m s/rad]"""
 ROTOR = 1e-4
 """[kg m^2] ours: small motors behind gears of some hundred to one weigh more than the phalanges that they move."""
-FRICTION = 0.9
-"""Of rubber tips and covers."""
-
 FINGERS = (("index", 0.0435, -0.001542, -5.0), ("middle", 0.0, 0.0007, 0.0), ("ring", -0.0435, -0.001542, 5.0))
 """Name, y and z [m] in the palm, and how far the finger leans aside [deg]."""
 WRIST = (-0.0093, 0.0, -0.095)
@@ -50,8 +47,8 @@ OPEN = (0.0, 0.3, 0.4, 0.3)
 THUMB_OPEN = (1.2, 0.2, 0.25, 0.35)
 
 
-def allegro() -> RobotRecord:
-    """The right hand on a fixed palm, fingers along z, palm towards x.
+def allegro(friction: float = 0.9) -> RobotRecord:
+    """The right hand on a fixed palm, fingers along z, palm towards x; friction: Coulomb coefficient, ours.
 
     Its origin is that of the files, at the upper edge of the palm; the face by which it is mounted is 95 mm below.
     Drives take angles [rad] and have the names of joints: ``index0`` to ``index3``, ``middle0``, ..., ``thumb3``.
@@ -62,13 +59,14 @@ def allegro() -> RobotRecord:
         looks(block((0.012, 0.09, 0.07), (-0.033, 0.0, -0.0475), BLACK)),
         looks(tube((-0.0093, 0.0, -0.1), (-0.0093, 0.0, -0.0945), 0.02, GREY)),
     )
-    links: list[TreeLink] = [link("palm", -1, Weight(0.4154), palm, friction=FRICTION)]
+    links: list[TreeLink] = [link("palm", -1, Weight(0.4154), palm, friction=friction)]
     for name, y, z, lean in FINGERS:
         parent = 0
         for k, (above, axis, limits, length, mass) in enumerate(PHALANGES):
             position = (0.0, y, z) if k == 0 else (0.0, 0.0, above)
             turn = turned(np.radians(lean)) if k == 0 else turned()
-            links.append(_phalanx(f"{name}{k}", parent, axis, limits, mass, _cover(length, k == 3), position, turn))
+            cover = _cover(length, k == 3)
+            links.append(_phalanx(f"{name}{k}", parent, axis, limits, mass, cover, position, turn, friction))
             parent = len(links) - 1
     parent = 0
     covers = (
@@ -82,7 +80,7 @@ def allegro() -> RobotRecord:
     )
     for k, (position, axis, limits, mass) in enumerate(THUMB):
         turn = THUMB_TURN if k == 0 else turned()
-        links.append(_phalanx(f"thumb{k}", parent, axis, limits, mass, covers[k], position, turn))
+        links.append(_phalanx(f"thumb{k}", parent, axis, limits, mass, covers[k], position, turn, friction))
         parent = len(links) - 1
     drives: tuple[Actuator, ...] = tuple(drive(each.joints[0], STIFFNESS, DAMPING) for each in links[1:])
     sites = [Site("wrist", "palm", WRIST)]
@@ -97,11 +95,11 @@ def allegro() -> RobotRecord:
 
 def _phalanx(
     name: str, parent: int, axis: Vector, limits: tuple[float, float], mass: float, parts: tuple[Part, ...],
-    position: Vector, rotation: tuple[float, float, float, float],
+    position: Vector, rotation: tuple[float, float, float, float], friction: float,
 ) -> TreeLink:  # fmt: skip
     joint = TreeJoint(name, "revolute", axis, limits=limits, effort=TORQUE, speed=SPEED, armature=ROTOR)
     return link(
-        name, parent, Weight(mass), parts, joints=(joint,), position=position, rotation=rotation, friction=FRICTION
+        name, parent, Weight(mass), parts, joints=(joint,), position=position, rotation=rotation, friction=friction
     )
 
 
