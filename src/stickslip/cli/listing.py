@@ -96,10 +96,7 @@ def _solvers() -> list[dict[str, Any]]:
 def _robots() -> list[dict[str, Any]]:
     from stickslip.scenes.robots.registry import ROBOTS
 
-    return [
-        {"name": entry.name, "summary": f"{entry.summary}: stickslip robot", "settings": {}}
-        for entry in ROBOTS.values()
-    ]
+    return [{"name": entry.name, "summary": entry.summary, "settings": {}} for entry in ROBOTS.values()]
 
 
 def _experiments() -> list[dict[str, Any]]:
