@@ -79,3 +79,19 @@ def test_names_drive_no_terminal(arm, capsys):
     arm.write_text(TEXT.format(0.1, "").replace('name="arm"', 'name="arm&#x9b;31m"'))
     assert main(["robot", str(arm)]) == 0
     assert "\x9b" not in capsys.readouterr().out
+
+
+def test_robots_that_are_built_in_have_names(arm, tmp_path, capsys):
+    assert main(["list", "robots", "--json"]) == 0
+    names = [row["name"] for row in json.loads(capsys.readouterr().out)["robots"]]
+    assert {"panda", "yumi", "humanoid"} <= set(names)
+    assert main(["robot", "yumi", "--json"]) == 0
+    assert json.loads(capsys.readouterr().out)["dofs"] == 18
+    picture = tmp_path / "hand.png"
+    assert main(["robot", "franka-hand", "--render", str(picture), "--width", "64", "--height", "64"]) == 0
+    assert picture.stat().st_size > 1000
+    capsys.readouterr()
+    assert main(["robot", "pandda"]) == 2
+    assert "known: panda, franka-hand" in capsys.readouterr().err
+    assert main(["robot", "panda", "--repair"]) == 2
+    assert "--repair is for files" in capsys.readouterr().err

@@ -16,6 +16,7 @@ class Kind(StrEnum):
 
     SCENES = "scenes"
     SOLVERS = "solvers"
+    ROBOTS = "robots"
     EXPERIMENTS = "experiments"
 
 
@@ -23,7 +24,7 @@ def list_names(
     kind: Annotated[Kind | None, typer.Argument(help="What to list; everything if left out.")] = None,
     json: Annotated[bool, typer.Option("--json", help="Print one JSON object instead of tables.")] = False,
 ) -> None:
-    """List scenes with their parameters, solvers with their options, experiments.
+    """List scenes with their parameters, solvers with their options, robots that are built in, experiments.
 
     Example: stickslip list scenes
     """
@@ -92,6 +93,12 @@ def _solvers() -> list[dict[str, Any]]:
     return rows
 
 
+def _robots() -> list[dict[str, Any]]:
+    from stickslip.scenes.robots.registry import ROBOTS
+
+    return [{"name": entry.name, "summary": entry.summary, "settings": {}} for entry in ROBOTS.values()]
+
+
 def _experiments() -> list[dict[str, Any]]:
     from stickslip.experiments.registry import PAPERS
 
@@ -104,4 +111,4 @@ def _experiments() -> list[dict[str, Any]]:
     return rows
 
 
-ROWS = {Kind.SCENES: _scenes, Kind.SOLVERS: _solvers, Kind.EXPERIMENTS: _experiments}
+ROWS = {Kind.SCENES: _scenes, Kind.SOLVERS: _solvers, Kind.ROBOTS: _robots, Kind.EXPERIMENTS: _experiments}

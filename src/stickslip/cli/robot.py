@@ -25,12 +25,24 @@ DOFS = {"free": 6, "ball": 3}
 class RobotOptions:
     """What ``stickslip robot`` is asked for."""
 
-    file: Annotated[Path, typer.Argument(metavar="FILE", help="A robot: .urdf, .urdf.xacro or MJCF .xml.")]
+    file: Annotated[
+        Path,
+        typer.Argument(
+            metavar="FILE|NAME",
+            help="A robot: .urdf, .urdf.xacro or MJCF .xml, or one built in (stickslip list robots).",
+        ),
+    ]
     json: Annotated[bool, typer.Option("--json", help="Print one JSON object instead of a tree.")] = False
-    render: Annotated[Path | None, typer.Option(metavar="OUT.png", help="Draw the robot in its zero posture.")] = None
+    render: Annotated[
+        Path | None, typer.Option(metavar="OUT.png", help="Draw the robot in the posture in which it starts.")
+    ] = None
     collision: Annotated[
         bool, typer.Option("--collision", help="With --render: collision shapes, not what the file gives to look at.")
     ] = False
+    width: Annotated[int, typer.Option(help="With --render: width in pixels.")] = 960
+    height: Annotated[int, typer.Option(help="With --render: height in pixels.")] = 540
+    azimuth: Annotated[float, typer.Option(help="Direction of the camera from x towards y in degrees.")] = -60.0
+    elevation: Annotated[float, typer.Option(help="Camera above the horizon in degrees.")] = 18.0
     package_dir: Annotated[
         list[Path] | None, typer.Option(help="Folder with packages, for package:// names; may be given several times.")
     ] = None
@@ -48,7 +60,7 @@ class RobotOptions:
 
 @fields_as_arguments(RobotOptions)
 def robot(asked: RobotOptions) -> None:
-    """Read a robot file and print the tree that was understood, with masses, joints, actuators, shapes and warnings.
+    """Print the tree of a robot's file, or of a robot built in, with masses, joints, actuators, shapes and warnings.
 
     Examples:
 
@@ -57,22 +69,14 @@ def robot(asked: RobotOptions) -> None:
     stickslip robot hand.urdf --package-dir ~/ros/src --json
 
     stickslip robot robot.xml --render robot.png
+
+    stickslip robot yumi --render yumi.png
     """
     if asked.render is not None and asked.render.suffix.lower() != ".png":
         raise InputError(f"cannot write {asked.render}: the ending is {asked.render.suffix!r}; it must be .png")
-    from stickslip.robots.reading import read_robot
-
-    record = read_robot(
-        asked.file,
-        package_dirs=asked.package_dir or (),
-        exact_meshes=asked.exact_meshes,
-        convex_pieces=asked.convex_pieces,
-        allow_outside=asked.allow_outside,
-        repair=asked.repair,
-        fixed_base=False if asked.floating else None,
-    )
+    record = _record(asked)
     if asked.render is not None:
-        _draw(asked, asked.render)
+        _draw(record, asked)
     if asked.json:
         print_json(summary(record))
     else:
@@ -81,6 +85,37 @@ def robot(asked: RobotOptions) -> None:
             say(f"written to {asked.render}")
     if asked.strict and record.report.warnings:
         raise typer.Exit(1)
+
+
+def _record(asked: RobotOptions) -> RobotRecord:
+    """What the file says, or the robot of that name where there is no such file."""
+    from stickslip.robots.reading import read_robot
+    from stickslip.scenes.robots.registry import find_robot
+
+    name = str(asked.file)
+    if not asked.file.suffix and not asked.file.exists():
+        given = [option for option, value in _of_files(asked).items() if value]
+        if given:
+            raise InputError(f"robot {name!r} is built in; {', '.join(given)} is for files")
+        return find_robot(name).build()
+    return read_robot(
+        asked.file,
+        package_dirs=asked.package_dir or (),
+        exact_meshes=asked.exact_meshes,
+        convex_pieces=asked.convex_pieces,
+        allow_outside=asked.allow_outside,
+        repair=asked.repair,
+        fixed_base=False if asked.floating else None,
+    )
+
+
+def _of_files(asked: RobotOptions) -> dict[str, object]:
+    """Options that say how a file is read."""
+    return {
+        "--package-dir": asked.package_dir, "--exact-meshes": asked.exact_meshes,
+        "--convex-pieces": asked.convex_pieces, "--allow-outside": asked.allow_outside, "--repair": asked.repair,
+        "--floating": asked.floating,
+    }  # fmt: skip
 
 
 def summary(record: RobotRecord) -> dict[str, Any]:
@@ -208,18 +243,18 @@ def _actuator_line(actuator: Actuator) -> str:
     return f"{visible(actuator.name)}: {actuator.kind} on {on}{force}"
 
 
-def _draw(asked: RobotOptions, out: Path) -> None:
+def _draw(record: RobotRecord, asked: RobotOptions) -> None:
     """A picture of the robot alone, as the scene shows it at time zero."""
     from stickslip import Scene, Simulation
     from stickslip.bodies.registry import frame_poses
     from stickslip.view.picture.picture import render_frame, save_picture
 
+    assert asked.render is not None
     scene = Scene()
-    scene.add_robot(
-        asked.file, fixed_base=False if asked.floating else None, package_dirs=asked.package_dir or (),
-        repair=asked.repair, exact_meshes=asked.exact_meshes, convex_pieces=asked.convex_pieces,
-        allow_outside=asked.allow_outside,
-    )  # fmt: skip
+    scene.add_tree(record, fixed_base=False if asked.floating else None)
     sim = Simulation(scene, dt=0.002)
-    picture = render_frame(sim.model, frame_poses(sim.model, sim.state), samples=3, collision=asked.collision)
-    save_picture(picture, out)
+    picture = render_frame(
+        sim.model, frame_poses(sim.model, sim.state), asked.width, asked.height, azimuth=asked.azimuth,
+        elevation=asked.elevation, samples=3, collision=asked.collision,
+    )  # fmt: skip
+    save_picture(picture, asked.render)

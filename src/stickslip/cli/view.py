@@ -33,7 +33,7 @@ def view(
         str,
         typer.Argument(
             metavar="SCENE|FILE",
-            help="A scene or a robot (.urdf, .xml), which runs live, or a recording (.h5), which is played.",
+            help="A scene or a robot (.urdf, .xml, or its name) to run live, or a recording (.h5) to play.",
         ),
     ],
     host: Annotated[
@@ -64,20 +64,25 @@ def view(
     stickslip view demo.h5 --no-browser --port 9000
 
     stickslip view panda.xml
+
+    stickslip view yumi
     """
     if port is not None and not 1 <= port <= 65535:
         raise InputError(f"port is {port}; it must be between 1 and 65535")
     if not what.strip():
         raise InputError("nothing to show: give a recording, or the name of a scene (stickslip list scenes)")
-    if what.lower().endswith(ROBOT_ENDINGS):
+    built_in = _is_robot(what)
+    if built_in or what.lower().endswith(ROBOT_ENDINGS):
         if set_:
             raise InputError(f"{what} is a robot, which has no parameters; --set is for scenes")
         from stickslip.scenes.own_scene import run_of_scene
+        from stickslip.scenes.robots.registry import find_robot
         from stickslip.solvers.registry import DEFAULT
         from stickslip.view.live.page import serve_scene
         from stickslip.view.live.robot_scene import robot_scene
 
-        run = run_of_scene(robot_scene(what, package_dir or ()), Path(what).stem, dt or ROBOT_STEP, solver or DEFAULT)
+        scene = robot_scene(find_robot(what).build() if built_in else what, package_dir or ())
+        run = run_of_scene(scene, Path(what).stem, dt or ROBOT_STEP, solver or DEFAULT)
         page: PlaybackPage | LivePage = serve_scene(run, host, port or 0)
     elif _is_recording(what):
         if Path(what).is_dir():
@@ -126,6 +131,13 @@ def _signals() -> Iterator[threading.Event]:
     finally:
         for number, handler in before.items():
             signal.signal(number, handler)
+
+
+def _is_robot(what: str) -> bool:
+    """Whether it is the name of a robot that is built in."""
+    from stickslip.scenes.robots.registry import ROBOTS
+
+    return what in ROBOTS and not Path(what).exists()
 
 
 def _is_recording(what: str) -> bool:

@@ -3,23 +3,21 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
+from dataclasses import replace
 from typing import Any
 
 import numpy as np
 
 from stickslip.arrays import Array
 from stickslip.checks import fraction, positive
-from stickslip.geometry.shapes import Box, placed
-from stickslip.robots.records import Actuator, JointEquality, LinkShape, RobotRecord, TreeJoint, TreeLink, Vector
+from stickslip.robots.records import Actuator, RobotRecord, TreeJoint
 from stickslip.scene.scene import Scene
 from stickslip.scenes.metrics import Values, after
+from stickslip.scenes.robots.parallel_gripper import FINGER, FINGER_MASS, OPENING, PALM_MASS, parallel_gripper
 from stickslip.simulation import Simulation, StepResult
 
-EDGE = 0.06
-"""[m] of the box."""
-PALM, FINGER = (0.06, 0.16, 0.03), (0.03, 0.012, 0.09)
-"""[m] edges of the palm and of a finger."""
-PALM_MASS, FINGER_MASS = 0.6, 0.08
+EDGE = OPENING
+"""[m] of the box: fingers touch it at the start."""
 GRAVITY = 9.81
 ACCELERATION = 1.5
 """[m/s^2] with which the lifting drive starts: friction must carry that, too."""
@@ -27,39 +25,20 @@ HELD_AFTER = 3.0
 """[s] after which the box is held still and slip is measured."""
 
 
-def parallel_gripper(grip: float, lift: float, carried: float, friction: float) -> RobotRecord:
-    """A palm on a vertical slide with two fingers that close with ``grip`` [N] each; ``lift`` [m] is where it rises to.
+def gripper_on_slide(grip: float, lift: float, carried: float, friction: float) -> RobotRecord:
+    """The gripper on a vertical slide: it closes with ``grip`` [N] a finger; ``lift`` [m] is where it rises to.
 
-    Both fingers move alike, as by one spindle. carried [kg]: what the lifting drive compensates beside its own weight.
+    carried [kg]: what the lifting drive compensates beside the gripper's own weight.
     """
-    grey, dark = (0.62, 0.64, 0.68), (0.20, 0.22, 0.26)
+    hand = parallel_gripper(grip, friction)
     moved = PALM_MASS + 2.0 * FINGER_MASS + carried
     stiffness = moved * ACCELERATION / lift
     damping = 2.0 * (stiffness * moved) ** 0.5  # critical: it arrives without turning back
     held = stiffness * lift + moved * GRAVITY
     slide = TreeJoint("lift", "prismatic", (0.0, 0.0, 1.0), limits=(0.0, 0.5))
-    links = [
-        TreeLink(
-            "palm", -1, (slide,), PALM_MASS, _inertia(PALM_MASS, PALM),
-            position=(0.0, 0.0, 0.5 * EDGE + FINGER[2]),
-            shapes=(LinkShape(placed(Box(PALM)), friction=friction, colour=dark),),
-        )
-    ]  # fmt: skip
-    for name, side in (("left", 1.0), ("right", -1.0)):
-        close = TreeJoint(name, "prismatic", (0.0, -side, 0.0), limits=(-0.03, 0.03), damping=20.0)
-        links.append(
-            TreeLink(
-                f"finger-{name}", 0, (close,), FINGER_MASS, _inertia(FINGER_MASS, FINGER),
-                position=(0.0, side * 0.5 * (EDGE + FINGER[1]), -0.5 * (FINGER[2] + PALM[2])),
-                shapes=(LinkShape(placed(Box(FINGER)), friction=friction, colour=grey),),
-            )
-        )  # fmt: skip
-    actuators = (
-        Actuator("lift", "general", (("lift", 1.0),), 0.0, (held, -stiffness, -damping)),
-        Actuator("grip", "general", (("left", 1.0), ("right", 1.0)), 0.0, (grip, 0.0, 0.0)),
-    )
-    spindle = JointEquality("spindle", (("left", 1.0),), (("right", 1.0),))
-    return RobotRecord("gripper", tuple(links), couplings=(spindle,), actuators=actuators)
+    palm = replace(hand.links[0], joints=(slide,), position=(0.0, 0.0, 0.5 * EDGE + FINGER[2]))
+    raises = Actuator("lift", "general", (("lift", 1.0),), 0.0, (held, -stiffness, -damping))
+    return replace(hand, links=(palm, *hand.links[1:]), actuators=(raises, *hand.actuators))
 
 
 def gripper_lift(mass: float = 1.0, friction: float = 0.5, share: float = 0.8, lift: float = 0.1) -> Scene:
@@ -77,13 +56,8 @@ def gripper_lift(mass: float = 1.0, friction: float = 0.5, share: float = 0.8, l
     scene.add_box(
         (EDGE,) * 3, (0.0, 0.0, 0.5 * EDGE), mass=mass, friction=friction, name="box", colour=(0.8, 0.45, 0.2)
     )
-    scene.add_tree(parallel_gripper(grip, lift, mass, friction))
+    scene.add_tree(gripper_on_slide(grip, lift, mass, friction))
     return scene
-
-
-def _inertia(mass: float, size: Vector) -> Array:
-    x, y, z = size
-    return mass / 12.0 * np.diag([y * y + z * z, x * x + z * z, x * x + y * y])
 
 
 class Lifted:

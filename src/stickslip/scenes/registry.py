@@ -11,6 +11,7 @@ from stickslip.errors import InputError
 from stickslip.names import shown
 from stickslip.scene.scene import Scene
 from stickslip.scenes import (
+    allegro_ball,
     arch,
     ball_drop,
     ball_grip,
@@ -28,6 +29,7 @@ from stickslip.scenes import (
     four_bar,
     funnel,
     gripper_lift,
+    humanoid,
     impacts,
     jacks,
     piles,
@@ -48,6 +50,7 @@ from stickslip.scenes import (
     twist,
     vessels,
     walls,
+    yumi_cabinet,
 )
 from stickslip.scenes.metrics import MetricsFactory
 from stickslip.scenes.parameters import Value, fitted
@@ -193,6 +196,14 @@ _ENTRIES = (
         gripper_lift.gripper_lift, dt=0.004, duration=5.0, metrics=gripper_lift.Lifted,
     ),
     SceneEntry(
+        "humanoid", "humanoids stand on their drives, or fall: mode=fall (macklin2019 sec. 10.1.7)", humanoid.humanoid,
+        dt=0.005, duration=3.0, metrics=humanoid.Balance,
+    ),
+    SceneEntry(
+        "yumi-cabinet", "a robot's hand takes a handle and opens a drawer by friction (macklin2019 sec. 10.1.7)",
+        yumi_cabinet.yumi_cabinet, dt=0.005, duration=4.8, metrics=yumi_cabinet.Opened,
+    ),
+    SceneEntry(
         "rope-bridge", "planks hang from two ropes; boxes and a ball fall on them", chains.rope_bridge,
         dt=0.005, duration=4.0, metrics=chains.RopeBridge, solver={"tolerance": 1e-6},
     ),
@@ -268,6 +279,10 @@ _ENTRIES = (
     SceneEntry(
         "ball-grip", "two prismatic fingers grip a soft ball of 1,415 nodes, lift and hold it (lee2023 sec. V-C)",
         ball_grip.ball_grip, dt=0.01, duration=1.3, metrics=ball_grip.Held, method="cond",
+    ),
+    SceneEntry(
+        "allegro-ball", "a hand of 16 joints squeezes a soft ball and rolls it (macklin2019 Fig. 3)",
+        allegro_ball.allegro_ball, dt=0.01, duration=4.0, metrics=allegro_ball.Rolled,
     ),
     SceneEntry(
         "twist", "a bar is twisted until it touches itself", twist.twist,

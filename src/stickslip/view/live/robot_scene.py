@@ -1,4 +1,4 @@
-"""A robot from a file alone on the ground, for a live page."""
+"""A robot alone on the ground, for a live page."""
 
 from __future__ import annotations
 
@@ -8,6 +8,7 @@ from pathlib import Path
 
 from stickslip.geometry.shapes import HALF_SPACE
 from stickslip.model.model import Model, compile_scene
+from stickslip.robots.records import RobotRecord
 from stickslip.scene.scene import Scene
 from stickslip.view.picture.outlines import outline
 from stickslip.view.picture.picture import without_visuals
@@ -16,10 +17,15 @@ GAP = 1e-3
 """[m] between the lowest point of a robot and a ground that was put under it."""
 
 
-def robot_scene(path: str | os.PathLike[str], package_dirs: Sequence[str | os.PathLike[str]] = ()) -> Scene:
-    """The robot of a file; on ground at height zero, or under its lowest point, unless the file has ground itself."""
+def robot_scene(
+    robot: str | os.PathLike[str] | RobotRecord, package_dirs: Sequence[str | os.PathLike[str]] = ()
+) -> Scene:
+    """A robot, or that of a file; on ground at height zero or under its lowest point, unless it brings ground."""
     scene = Scene()
-    scene.add_robot(Path(path), package_dirs=package_dirs)
+    if isinstance(robot, RobotRecord):
+        scene.add_tree(robot)
+    else:
+        scene.add_robot(Path(robot), package_dirs=package_dirs)
     model = compile_scene(scene)
     if not (model.shape_type == HALF_SPACE).any():
         lowest = min(_lowest(model), _lowest(without_visuals(model)))

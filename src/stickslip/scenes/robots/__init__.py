@@ -1,0 +1,1 @@
+"""Robots built by code from published numbers, one file each."""
