@@ -7,7 +7,7 @@ compiled function hands back, the Python driver takes, world by world, between i
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Iterable
 from concurrent.futures import ThreadPoolExecutor
 from functools import cached_property
 from typing import NamedTuple
@@ -60,6 +60,22 @@ NO_ROOM = 1
 """A code beside those of ``step_rigid``."""
 
 
+class Varied(NamedTuple):
+    """Numbers of the tables of a model in which worlds differ: (d,) places in flat arrays, and (N, d) numbers."""
+
+    rigid: LongInts
+    """(r,) places in ``RigidTables.reals``, of the first r numbers."""
+    flat: LongInts
+    """(f,) places in ``Flat.reals``, of the next."""
+    options: LongInts
+    """(o,) places in the packed options, of the last."""
+    numbers: Array
+    """(N, r + f + o)"""
+
+
+NOTHING_VARIED = Varied(*(np.zeros(0, np.int64) for _ in range(3)), np.zeros((0, 0)))
+
+
 class ManyWorlds:
     """N worlds of one model."""
 
@@ -80,6 +96,9 @@ class ManyWorlds:
             np.zeros(count, np.int64), np.zeros(count, np.int64),
         )  # fmt: skip
         self.time = np.zeros(count)
+        self.varied = NOTHING_VARIED
+        self._flat_places = np.zeros((2, 0), np.int64)
+        """(2, f) part of ``Flat.reals``, and place in it, of each that varies: parts move where rooms grow."""
         for k, state in enumerate(states):
             self.set_state(k, state)
 
@@ -117,6 +136,45 @@ class ManyWorlds:
             impulse = np.pad(self.arrays.impulse, ((0, 0), (0, more), (0, 0)))
             self.arrays = self.arrays._replace(key=key, impulse=impulse)
 
+    def vary(self, models: Iterable[Model]) -> None:
+        """Have world k step by the numbers of the k-th of N models, whose tables are as long as those of its own.
+
+        Only the numbers in which they differ are kept. A ValueError says which table is of another form.
+        """
+        options, solver = self.drivers[0].options, self.drivers[0].solver
+        kept, own, fresh = list[tuple[list[LongInts], list[Array]]](), list[Array](), None
+        for model in models:
+            other = CompiledDriver(model, options, solver)
+            if fresh is None:
+                fresh, own = other, _reals(other)
+            _check_alike(fresh, other)
+            places, numbers = list[LongInts](), list[Array]()
+            for mine, its in zip(own, _reals(other), strict=True):
+                places.append(np.flatnonzero(mine != its))
+                numbers.append(its[places[-1]])
+            kept.append((places, numbers))
+        assert fresh is not None
+        self.model = fresh.model  # of the first world: the tables of others may be longer than those of an earlier one
+        self.drivers = [CompiledDriver(self.model, options, solver) for _ in range(self.threads)]
+        union = [np.unique(np.concatenate([places[n] for places, _ in kept])) for n in range(len(own))]
+        columns = []
+        for n, mine in enumerate(own):
+            column = np.tile(mine[union[n]], (len(kept), 1))
+            for k, (places, numbers) in enumerate(kept):
+                column[k, np.searchsorted(union[n], places[n])] = numbers[n]
+            columns.append(column)
+        starts = fresh.rooms.flat.layout[0]
+        part = np.searchsorted(starts[1:], union[1], side="right")
+        self._flat_places = np.stack([part, union[1] - starts[part]])
+        self.varied = Varied(*union, np.concatenate(columns, axis=1))
+        self._place_varied()
+
+    def _place_varied(self) -> None:
+        """Find the places of varied numbers in rooms of another size."""
+        part, place = self._flat_places
+        starts = self.drivers[0].rooms.flat.layout[0]
+        self.varied = self.varied._replace(flat=starts[part] + place)
+
     def step(self, going: Bools, substeps: int, by_python: TakeStep) -> Bools:
         """Take steps of the worlds that are ``going`` (N,); returns those of them that diverged, at the step before."""
         left = np.where(going, substeps, 0).astype(np.int64)
@@ -139,7 +197,7 @@ class ManyWorlds:
             driver, own = self.drivers[number], worlds[number::count]
             step_worlds(
                 own, left, done, driver.tables, driver.numbers, driver.rooms, arrays, driver.led, NO_POSES,
-                np.empty(13 * arrays.q.shape[1]),
+                self.varied, np.empty(13 * arrays.q.shape[1]),
             )  # fmt: skip
 
         others = [self.pool.submit(part, number) for number in range(1, count)]
@@ -158,6 +216,7 @@ class ManyWorlds:
             return True
         grown = [driver.grow(code) for driver in self.drivers]  # all of them: any may meet it next
         if any(grown):
+            self._place_varied()
             return True
         after = by_python(k, self.state(k))
         if after is None:
@@ -168,14 +227,40 @@ class ManyWorlds:
         return True
 
 
+def _reals(driver: CompiledDriver) -> list[Array]:
+    """Flat arrays in which the numbers of a model are, in the order of ``Varied``."""
+    return [driver.tables.rigid.reals, driver.rooms.flat.reals, driver.numbers]
+
+
+def _check_alike(a: CompiledDriver, b: CompiledDriver) -> None:
+    """Raise a ValueError unless all else in the tables of two models is the same."""
+    pairs = {
+        "bodies": (a.tables.rigid.ints, b.tables.rigid.ints), "columns": (a.tables.columns, b.tables.columns),
+        "pairs that pass": (a.tables.ignored, b.tables.ignored), "layout": (a.rooms.flat.layout, b.rooms.flat.layout),
+        "shapes": (a.rooms.flat.ints, b.rooms.flat.ints), "half-spaces": (a.rooms.flat.longs, b.rooms.flat.longs),
+        "motions": (a.led, b.led),
+    }  # fmt: skip
+    for name, (mine, its) in pairs.items():
+        if not np.array_equal(mine, its):
+            raise ValueError(f"tables of {name} differ")
+
+
 @threaded_kernel
-def step_worlds(worlds, left, done, tables, numbers, rooms, arrays, led, led_to, out):
+def step_worlds(worlds, left, done, tables, numbers, rooms, arrays, led, led_to, varied, out):
     """Take the steps that are ``left`` (N,) of each of some worlds (k,), one world after the other.
 
     ``done`` (N,) counts them; ``out`` (13 nb,) is room.
     """
     nb = arrays.q.shape[1]
+    first = varied.rigid.shape[0]
+    second = first + varied.flat.shape[0]
     for k in worlds:
+        for j in range(first):
+            tables.rigid.reals[varied.rigid[j]] = varied.numbers[k, j]
+        for j in range(first, second):
+            rooms.flat.reals[varied.flat[j - first]] = varied.numbers[k, j]
+        for j in range(second, varied.numbers.shape[1]):
+            numbers[varied.options[j - second]] = varied.numbers[k, j]
         while left[k] > 0:
             n = arrays.remembered[k]
             q, v = arrays.q[k], arrays.v[k]
