@@ -95,3 +95,104 @@ def crawler(**drive):
     lift = Actuator("lift", "position", (("arm-hinge", 1.0),), 200.0, (0.0, -200.0, -8.0), **options)
     loop = Connect("loop", "rocker", "finger", (0.3, 0.0, 0.0), (0.0, 0.0, 0.06))
     return RobotRecord("crawler", (base, arm, finger, rocker, flap), (loop,), actuators=(lift,))
+
+
+def capsule_link(name, parent, joints, radius, start, end, position, mass=None, density=1000.0, friction=0.8):
+    """A link that is a capsule from ``start`` to ``end`` in its frame."""
+    a, b = np.array(start), np.array(end)
+    length = float(np.linalg.norm(b - a))
+    mass = mass or density * np.pi * radius**2 * (length + 4.0 / 3.0 * radius)
+    along = (b - a) / length if length else np.array([0.0, 0.0, 1.0])
+    across = mass * (0.25 * radius**2 + (length + 2 * radius) ** 2 / 12.0)
+    inertia = across * np.eye(3) + (0.5 * mass * radius**2 - across) * np.outer(along, along)
+    axis = np.cross((0.0, 0.0, 1.0), along)
+    turn = np.array([1.0 + along[2], *axis]) if along[2] > -0.999 else np.array([0.0, 1.0, 0.0, 0.0])
+    turn /= np.linalg.norm(turn)
+    shape = placed(Capsule(radius, length), tuple(0.5 * (a + b)), tuple(turn))
+    shapes = (LinkShape(shape, friction=friction),)
+    return TreeLink(name, parent, joints, mass, inertia, tuple(0.5 * (a + b)), position, shapes=shapes)
+
+
+def driven(name, joints, stiffness, damping, limit):
+    """Position drives of joints."""
+    gains = stiffness, (0.0, -stiffness, -damping), None, (-limit, limit)
+    return tuple(Actuator(f"{name}{k}", "position", ((joint, 1.0),), *gains) for k, joint in enumerate(joints))
+
+
+def ant(height=0.56):
+    """A ball with four legs of two driven hinges each: 14 degrees of freedom."""
+    ball = LinkShape(placed(Capsule(0.25, 0.01)), friction=0.8)
+    links = [
+        TreeLink(
+            "torso",
+            -1,
+            (TreeJoint("root", "free"),),
+            10.0,
+            0.25 * np.eye(3),
+            position=(0.0, 0.0, height),
+            shapes=(ball,),
+        )
+    ]
+    joints = []
+    for k in range(4):
+        x, y = (1, 1, -1, -1)[k], (1, -1, 1, -1)[k]
+        across = (-y / np.sqrt(2.0), x / np.sqrt(2.0), 0.0)
+        hip = TreeJoint(f"hip{k}", "revolute", (0.0, 0.0, 1.0), limits=(-0.7, 0.7), armature=0.02, damping=0.1)
+        knee = TreeJoint(f"knee{k}", "revolute", across, zero=-1.0, limits=(-0.8, 0.4), armature=0.02, damping=0.1)
+        end = (0.2 * x, 0.2 * y, 0.0)
+        links.append(capsule_link(f"thigh{k}", 0, (hip,), 0.08, (0, 0, 0), end, end, mass=1.0))
+        links.append(
+            capsule_link(f"shin{k}", 2 * k + 1, (knee,), 0.08, (0, 0, 0), (0.4 * x, 0.4 * y, 0.0), end, mass=1.5)
+        )
+        joints += [f"hip{k}", f"knee{k}"]
+    return RobotRecord("ant", tuple(links), actuators=driven("drive", joints, 60.0, 3.0, 80.0))
+
+
+def humanoid(height=1.345):
+    """A person of capsules: a floating pelvis, three hinges in the waist, six a leg and three an arm: 27 degrees of
+    freedom, all driven."""
+    x, y, z = (1.0, 0.0, 0.0), (0.0, 1.0, 0.0), (0.0, 0.0, 1.0)
+
+    def hinge(name, axis, low, high):
+        return TreeJoint(name, "revolute", axis, limits=(low, high), armature=0.01, damping=1.0)
+
+    links = [
+        capsule_link("torso", -1, (TreeJoint("root", "free"),), 0.07, (0, -0.07, 0), (0, 0.07, 0), (0, 0, height)),
+        capsule_link("waist", 0, (hinge("waist-z", z, -0.8, 0.8), hinge("waist-y", y, -1.3, 0.5)), 0.06, (0, -0.06, 0),
+                     (0, 0.06, 0), (-0.01, 0, -0.26)),
+        capsule_link("pelvis", 1, (hinge("waist-x", x, -0.6, 0.6),), 0.09, (-0.02, -0.07, 0), (-0.02, 0.07, 0),
+                     (0, 0, -0.165)),
+    ]  # fmt: skip
+    for side, s in (("right", -1.0), ("left", 1.0)):
+        hip = (
+            hinge(f"{side}-hip-x", x, -0.45, 0.1), hinge(f"{side}-hip-z", z, -1.0, 0.6),
+            hinge(f"{side}-hip-y", y, -1.9, 0.35),
+        )  # fmt: skip
+        at = len(links)
+        links.append(capsule_link(f"{side}-thigh", 2, hip, 0.06, (0, 0, 0), (0, -0.01 * s, -0.34), (0, 0.1 * s, -0.04)))
+        knee = hinge(f"{side}-knee", y, -0.05, 2.8)
+        links.append(capsule_link(f"{side}-shin", at, (knee,), 0.049, (0, 0, 0), (0, 0, -0.3), (0, -0.01 * s, -0.403)))
+        ankle = hinge(f"{side}-ankle-y", y, -0.9, 0.9), hinge(f"{side}-ankle-x", x, -0.9, 0.9)
+        foot = capsule_link(
+            f"{side}-foot", at + 1, ankle, 0.027, (-0.07, -0.02, -0.06), (0.14, -0.04, -0.06), (0, 0, -0.39)
+        )
+        other = capsule_link("", -1, (), 0.027, (-0.07, 0.02, -0.06), (0.14, 0.04, -0.06), (0, 0, 0))
+        both = (*foot.shapes, *other.shapes)
+        links.append(TreeLink(foot.name, foot.parent, foot.joints, 2.0 * foot.mass, 2.0 * foot.inertia, foot.centre,
+                              foot.position, shapes=both))  # fmt: skip
+    for side, s in (("right", -1.0), ("left", 1.0)):
+        shoulder = (
+            hinge(f"{side}-shoulder-1", (2 / 3, s / 3, 2 / 3), -1.5, 1.0),
+            hinge(f"{side}-shoulder-2", (0.0, -s / np.sqrt(2.0), 1 / np.sqrt(2.0)), -1.5, 1.0),
+        )
+        at = len(links)
+        links.append(
+            capsule_link(f"{side}-arm", 0, shoulder, 0.04, (0, 0, 0), (0.16, 0.16 * s, -0.16), (0, 0.17 * s, 0.06))
+        )
+        elbow = hinge(f"{side}-elbow", (0.0, -s / np.sqrt(2.0), 1 / np.sqrt(2.0)), -1.6, 0.9)
+        links.append(
+            capsule_link(f"{side}-hand", at, (elbow,), 0.031, (0.01, -0.01 * s, 0.01), (0.17, -0.17 * s, 0.17),
+                         (0.18, 0.18 * s, -0.18))
+        )  # fmt: skip
+    joints = [joint.name for link in links for joint in link.joints if joint.kind != "free"]
+    return RobotRecord("humanoid", tuple(links), actuators=driven("drive", joints, 200.0, 10.0, 150.0))

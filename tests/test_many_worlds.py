@@ -5,8 +5,11 @@ from __future__ import annotations
 import numpy as np
 import pytest
 
+from robot_records import ant
 from stickslip import Scene, Simulation
+from stickslip.compiled.choice import many_worlds
 from stickslip.compiled.many import ManyWorlds
+from stickslip.compiled.many_trees import ManyTrees
 from stickslip.model.state import State
 
 pytestmark = pytest.mark.slow
@@ -64,3 +67,44 @@ def test_worlds_that_rest_or_diverge_stay_as_they_are() -> None:
     broken = many.state(4)
     assert 0 < broken.steps < 40
     assert broken.digest() == alone(sim, states[4], broken.steps).digest()
+
+
+@pytest.mark.parametrize(("threads", "substeps"), [(1, 60), (2, 7)])
+def test_worlds_of_robots_have_the_bits_of_a_run_alone(threads: int, substeps: int) -> None:
+    scene = Scene()
+    scene.add_half_space()
+    robot, other = scene.add_tree(ant(), "a"), scene.add_tree(ant(), "b", position=(2.0, 0.0, 0.1))
+    scene.add_box((0.2, 0.2, 0.2), (0.0, 0.0, 0.9))
+    sim = Simulation(scene, dt=0.004, driver="python")
+    states = []
+    for k in range(COUNT):
+        sim.set_joint_velocities(robot, 0.1 * np.arange(14) * k)
+        states.append(sim.state)
+    many = many_worlds(sim.model, sim.stepping, sim.solver, states, threads)
+    assert isinstance(many, ManyTrees)
+    targets = np.linspace(-0.5, 0.5, COUNT)
+    many.control_of("b")[:, :, 0] = targets[:, None]
+    many.arrays.along[:, 6 + 6] = targets
+    many.arrays.force[:, 1, 0] = targets
+
+    def alone_under_control(k: int, state: State, steps: int) -> State:
+        sim.set_control(other, actuators=np.full(8, targets[k]))
+        effort = np.zeros(14)
+        effort[6] = targets[k]
+        sim.set_control(robot, effort=effort)
+        sim.set_force(scene.body("box-1"), (targets[k], 0.0, 0.0))
+        return alone(sim, state, steps)
+
+    going, done, helped = np.ones(COUNT, dtype=bool), 0, []
+
+    def by_python(k: int, state: State) -> State:
+        helped.append(k)
+        return alone_under_control(k, state, 1)
+
+    while done < STEPS:
+        take = min(substeps, STEPS - done)
+        assert not many.step(going, take, by_python).any()
+        done += take
+    assert len(helped) < COUNT * STEPS / 2
+    for k in range(COUNT):
+        assert many.state(k).digest() == alone_under_control(k, states[k], STEPS).digest()

@@ -17,7 +17,8 @@ from stickslip.certify.contact_report import ContactReport
 from stickslip.certify.step_result import StepResult
 from stickslip.changing_robots import Numbers
 from stickslip.closing_loops import with_loops_closed
-from stickslip.compiled.driver import DRIVERS, FIRST_STEPS, CompiledDriver, is_ready, reason_against
+from stickslip.compiled.choice import driver_for, is_ready
+from stickslip.compiled.driver import DRIVERS, FIRST_STEPS, Driver, reason_against
 from stickslip.constraints.registry import elements_as_rows, moves
 from stickslip.constraints.starting_overlaps import without_starting_overlaps
 from stickslip.errors import InputError
@@ -104,13 +105,13 @@ class Simulation:
         dense = model.soft.count or (model.joints.count and projected)
         self.dense_algebra = one_blas_thread if dense else nullcontext
         self.driver = checks.choice("simulation", "driver", driver, DRIVERS)
-        self.compiled: CompiledDriver | None = None
+        self.compiled: Driver | None = None
         """Takes steps where it can."""
         if driver == "compiled":
             against = reason_against(model, self.stepping, self.solver)
             if against:
                 raise InputError(f"simulation: driver is 'compiled', but {against}; it must be 'auto' or 'python'")
-            self.compiled = CompiledDriver(model, self.stepping, self.solver)
+            self.compiled = driver_for(model, self.stepping, self.solver)
         self.steps_here = 0
         """Steps that this object has taken."""
         self.workspace = Workspace()
@@ -138,8 +139,8 @@ class Simulation:
         compiled = self.compiled
         if compiled is None or not compiled.serves(model, options, solver):
             self.compiled = compiled = None
-            if is_ready() and not reason_against(model, options, solver):
-                self.compiled = compiled = CompiledDriver(model, options, solver)
+            if is_ready(model) and not reason_against(model, options, solver):
+                self.compiled = compiled = driver_for(model, options, solver)
         if compiled is None:
             return None
         result = compiled.take(state, control, lambda: self._take(state, control, options, solver))

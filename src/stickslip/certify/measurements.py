@@ -27,8 +27,8 @@ from stickslip.model.state import State
 from stickslip.solvers.protocol import Solution
 from stickslip.tolerances import POSITION_ROUNDING
 
-NUMBERS = 20
-"""Numbers that ``measure_step`` writes, before the powers of the user's forces."""
+NUMBERS, TURN = 20, 18
+"""Numbers that ``measure_step`` writes, before the powers of the user's forces; which of them is the largest turn."""
 
 
 class Measurements(NamedTuple):

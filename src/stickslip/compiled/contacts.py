@@ -1,13 +1,10 @@
-"""Contacts of a step of few bodies, all stages of their search in one kernel: collision/lookahead.py without Python.
-
-What takes more than one search, as impacts on bodies at rest do, is left to the Python driver.
-"""
+"""Contacts of a step of few bodies, all stages of their search in one kernel: collision/lookahead.py without Python."""
 
 from __future__ import annotations
 
-from stickslip.collision.arrays import gap_in, look_in, pairs_in, three_in, two_in
+from stickslip.collision.arrays import SPEED, gap_in, look_in, pairs_in, real, three_in, two_in
 from stickslip.collision.contacts import collect
-from stickslip.collision.lookahead import Meeting, _look
+from stickslip.collision.lookahead import SEARCHES, Meeting, _look
 from stickslip.collision.pair_search import near_pairs_of_few
 from stickslip.collision.rigid.box_box import box_box
 from stickslip.collision.rigid.convex import convex_convex
@@ -30,8 +27,8 @@ from stickslip.collision.rigid.primitives import (
 from stickslip.geometry.shapes import BOX, CAPSULE, CYLINDER, HALF_SPACE, HULL, SPHERE
 from stickslip.jit import inner_kernel, kernel
 
-MORE_PAIRS, MORE_POINTS, MORE_CONTACTS, SEARCH_AGAIN = -1, -2, -3, -4
-"""What ``find_contacts`` returns beside a number of contacts: which room is too small, or that there is more to do."""
+MORE_PAIRS, MORE_POINTS, MORE_CONTACTS = -1, -2, -3
+"""What ``find_contacts`` returns in the place of a number of contacts: which room is too small."""
 
 
 @inner_kernel
@@ -66,36 +63,113 @@ def collide(flat, code, begin, end, row):
 
 @kernel
 def find_contacts(flat, q, ignored, everybody, approach, reach, key, index, surfaces):
-    """Contacts that can close within a step, sorted by key; returns their number, or one of the codes above.
+    """Contacts that can close within a step, sorted by key: lookahead.contacts_of_step. Returns their number, or one of
+    the codes above, and the number of all that were seen.
 
-    key (2 c,), index (8 c,), surfaces (34 c,): room for c contacts twice; what is found begins each of them, in the
-    order of Contacts.flat for as many.
+    key (3 c,), index (12 c,), surfaces (51 c,): room for c contacts three times; what is found begins each of them, in
+    the order of Contacts.flat for as many. Where more were seen, these are in the second third. ``approach.gained``
+    comes in as zero and tells what velocities bodies may gain.
     """
-    found, kept, kinds = near_pairs_of_few(flat, q, ignored, everybody, True, approach, True, reach)
+    most = key.shape[0] // 3
+    n = _search(flat, q, ignored, everybody, approach, True, reach, most, 0, key, index, surfaces)
+    look, speed, all_near = look_in(flat), real(flat, SPEED), True
+    for search in range(SEARCHES + 1):
+        if n < 0:
+            return n, 0
+        own = index[: 4 * n].reshape((4, n))
+        three, two = three_in(surfaces, n), two_in(surfaces, n)
+        meeting = Meeting(own[2], own[3], three[0], three[1], gap_in(surfaces, n), two[0])
+        any_hit, all_near = _look(
+            meeting, flat, q, approach.v, approach.far, approach.margin, approach.gained, search < SEARCHES
+        )
+        if not any_hit:
+            break
+        for i in range(reach.shape[0]):
+            if look.hit[i]:
+                approach.gained[i] = look.new[i]
+            reach[i] = approach.far * (speed[i] + approach.gained[i]) + 0.5 * approach.margin
+        more = _search(flat, q, ignored, look.hit, approach, False, reach, most, 2 * most, key, index, surfaces)
+        n = more if more < 0 else _join(look.hit, n, more, most, key, index, surfaces)
+    if all_near:
+        return n, n
+    return _keep_near(look.near, n, most, key, index, surfaces), n
+
+
+@inner_kernel
+def _search(flat, q, ignored, changed, approach, ahead, reach, most, at, key, index, surfaces):
+    """Contacts of bodies that have ``changed`` with all others, written from place ``at`` of the rooms on."""
+    found, kept, kinds = near_pairs_of_few(flat, q, ignored, changed, True, approach, ahead, reach)
     pairs = pairs_in(flat)
     if found > pairs.key.shape[0]:
         return MORE_PAIRS
-    row = 0
+    n = 0
     for k in range(kinds):
-        row = collide(flat, pairs.groups[k, 0], pairs.groups[k, 1], pairs.groups[k, 2], row)
-        if row == FULL:
+        n = collide(flat, pairs.groups[k, 0], pairs.groups[k, 1], pairs.groups[k, 2], n)
+        if n == FULL:
             return MORE_POINTS
-    n, most = row, key.shape[0] // 2
     if n > most or n > look_in(flat).near.shape[0]:
         return MORE_CONTACTS
-    own = index[: 4 * n].reshape((4, n))
-    collect(flat, kept, q, key[:n], own, surfaces[: 17 * n])
-    three, two = three_in(surfaces, n), two_in(surfaces, n)
-    meeting = Meeting(own[2], own[3], three[0], three[1], gap_in(surfaces, n), two[0])
-    any_hit, all_near = _look(meeting, flat, q, approach.v, approach.far, approach.margin, approach.gained, True)
-    if any_hit:
-        return SEARCH_AGAIN
-    return n if all_near else _keep_near(look_in(flat).near, n, most, key, index, surfaces)
+    own = index[4 * at : 4 * at + 4 * n].reshape((4, n))
+    collect(flat, kept, q, key[at : at + n], own, surfaces[17 * at : 17 * at + 17 * n])
+    return n
+
+
+@inner_kernel
+def _copy(parts, c, n, to_parts, to, count):
+    """Copy contact c of n to place ``to`` of ``count``; parts: keys, indices and numbers."""
+    key, index, numbers = parts
+    key_out, index_out, numbers_out = to_parts
+    three, two, gap = three_in(numbers, n), two_in(numbers, n), gap_in(numbers, n)
+    three_out, two_out = three_in(numbers_out, count), two_in(numbers_out, count)
+    key_out[to], gap_in(numbers_out, count)[to] = key[c], gap[c]
+    for k in range(4):
+        index_out[k * count + to] = index[k * n + c]
+        for x in range(3):
+            three_out[k, to, x] = three[k, c, x]
+    for k in range(2):
+        for x in range(2):
+            two_out[k, to, x] = two[k, c, x]
+
+
+@inner_kernel
+def _join(changed, n, more, most, key, index, surfaces):
+    """The first n contacts without those of bodies that have changed, and ``more`` from the last third of the rooms, in
+    the order of their keys; returns how many there are."""
+    left = 0
+    for c in range(n):
+        left += not (changed[index[2 * n + c]] or changed[index[3 * n + c]])
+    count = left + more
+    if count > most:
+        return MORE_CONTACTS
+    old, new, both = (
+        (key[:n], index[: 4 * n], surfaces[: 17 * n]),
+        (key[2 * most : 2 * most + more], index[8 * most : 8 * most + 4 * more],
+         surfaces[34 * most : 34 * most + 17 * more]),
+        (key[most : most + count], index[4 * most : 4 * most + 4 * count],
+         surfaces[17 * most : 17 * most + 17 * count]),
+    )  # fmt: skip
+    c, other = 0, 0
+    for to in range(count):
+        while c < n and (changed[index[2 * n + c]] or changed[index[3 * n + c]]):
+            c += 1
+        if other >= more or (c < n and old[0][c] < new[0][other]):
+            _copy(old, c, n, both, to, count)
+            c += 1
+        else:
+            _copy(new, other, more, both, to, count)
+            other += 1
+    for k in range(count):
+        key[k] = both[0][k]
+    for k in range(4 * count):
+        index[k] = both[1][k]
+    for k in range(17 * count):
+        surfaces[k] = both[2][k]
+    return count
 
 
 @inner_kernel
 def _keep_near(near, n, most, key, index, surfaces):
-    """Leave the contacts that are near, in their order; returns how many there are."""
+    """Leave the contacts that are near, in their order; all go to the second third. Returns how many are near."""
     count = 0
     for c in range(n):
         count += near[c]
@@ -105,20 +179,11 @@ def _keep_near(near, n, most, key, index, surfaces):
         index[4 * most + k] = index[k]
     for k in range(17 * n):
         surfaces[17 * most + k] = surfaces[k]
-    before, after = index[4 * most : 4 * most + 4 * n].reshape((4, n)), index[: 4 * count].reshape((4, count))
-    old, new = surfaces[17 * most : 17 * most + 17 * n], surfaces[: 17 * count]
-    three, two, gap = three_in(old, n), two_in(old, n), gap_in(old, n)
-    three_out, two_out, gap_out = three_in(new, count), two_in(new, count), gap_in(new, count)
+    old = key[most : most + n], index[4 * most : 4 * most + 4 * n], surfaces[17 * most : 17 * most + 17 * n]
+    new = key[:count], index[: 4 * count], surfaces[: 17 * count]
     to = 0
     for c in range(n):
         if near[c]:
-            key[to], gap_out[to] = key[most + c], gap[c]
-            for k in range(4):
-                after[k, to] = before[k, c]
-                for x in range(3):
-                    three_out[k, to, x] = three[k, c, x]
-            for k in range(2):
-                for x in range(2):
-                    two_out[k, to, x] = two[k, c, x]
+            _copy(old, c, n, new, to, count)
             to += 1
     return count

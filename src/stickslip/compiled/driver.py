@@ -2,13 +2,19 @@
 
 from __future__ import annotations
 
+from abc import ABC, abstractmethod
+from collections import Counter
+from typing import Any
+
 import numpy as np
 
 from stickslip.arrays import Array, Ints
 from stickslip.bodies.rigid.advance import prescribed_velocities
 from stickslip.bodies.rigid.arrays import rigid_tables
+from stickslip.bodies.tree.coordinate_tables import COUPLING
+from stickslip.bodies.tree.kind import TreeBodies
 from stickslip.certify.certificate import SLIP_FRACTION
-from stickslip.certify.measurements import NUMBERS
+from stickslip.certify.measurements import NUMBERS, Measurements, measurements_in
 from stickslip.certify.step_result import StepResult
 from stickslip.collision.reach import APPROACH_SAFETY
 from stickslip.collision.reach import FEW as FEW_BODIES
@@ -30,7 +36,6 @@ from stickslip.compiled.solving import Effort
 from stickslip.constraint_kinds import KINDS
 from stickslip.constraints.contact.rows import gap_numbers
 from stickslip.geometry.shapes import MESH
-from stickslip.jit import is_cold
 from stickslip.model.control import Control
 from stickslip.model.memory import Memory
 from stickslip.model.model import Model, motion_pose
@@ -55,42 +60,51 @@ FIRST_STEPS = 100
 """Steps of a simulation after which "auto" looks for the compiled driver: to load it takes as long as some hundred."""
 
 
-class CompiledDriver:
-    """Steps of one simulation: its rooms, and how many of them it could take."""
+class Driver(ABC):
+    """Steps of one simulation: rooms that grow, and how many steps it could take."""
+
+    told: int
+    """How many numbers a compiled step writes beside the state."""
+    rooms: Any
+    """What a compiled step works in."""
 
     def __init__(self, model: Model, options: Stepping, solver: Solver) -> None:
         """Tables of a model that ``reason_against`` has nothing against."""
         self.model, self.options, self.solver = model, options, solver
         count = len(model.shape_type)
         self.pairs, self.points, self.contacts = 8 * count + 64, 16 * count + 256, FIRST_CONTACTS
-        self.tables = Tables(rigid_tables(model), model.columns, model.ignored_at_start, model.everybody)
         self.led: Ints = np.array(sorted(model.motions), dtype=np.int32)
         """Bodies that follow a motion."""
-        self.carried = len(model.dynamic) + len(model.static) < len(model.mass)
-        rule = options.rule
-        numbers = StepNumbers(
-            options.dt, rule.contacts_at * options.dt, APPROACH_SAFETY * options.dt,
-            options.margin_under(model.gravity_norm), SLIP_FRACTION, SHARE * model.shape_points.thinnest,
-            model.contact_rows, options.warm_start, self.carried, gap_numbers(options),
-            effort_of(solver),
-        )  # fmt: skip
-        self.numbers = packed(numbers)
-        self.rooms = self._rooms()
+        self.carried = len(model.dynamic) + len(model.static) < model.rigid_count
+        self.numbers = packed(step_numbers(model, options, solver, self.carried))
         self.counts = np.zeros(TOLD, np.int64)
-        self.told = NUMBERS + 6 * len(model.dynamic) + OWN_NUMBERS
         self.tried, self.taken = 0, 0
+        self.handed_back: Counter[int] = Counter()
+        """How often the Python driver had to take a step, by the code that says why (rigid_step.py, tree_step.py)."""
 
     def serves(self, model: Model, options: Stepping, solver: Solver) -> bool:
         """Whether it was made for these."""
         return self.model is model and self.options is options and self.solver is solver
 
-    def _rooms(self) -> Rooms:
-        model, contacts = self.model, self.contacts
-        ints, reals, bools = step_room(contacts, model.contact_rows, len(model.dynamic), len(model.mass))
-        return Rooms(
-            rigid_flat(model, self.pairs, self.points, contacts), np.empty(2 * contacts, np.int64),
-            np.empty(4 * contacts), np.empty(ints, np.int32), np.empty(reals), np.empty(bools, np.bool_),
-        )  # fmt: skip
+    @abstractmethod
+    def _rooms(self) -> Any:
+        """Rooms for so many pairs, points and contacts."""
+
+    @abstractmethod
+    def call(self, state: State, control: Control, v: Array, led_to: Array, out: Array, told: Array) -> int:
+        """Have the compiled function take a step; what it returns.
+
+        v (nb, 6): velocities of rigid bodies that hold in the step; led_to (k, 7): where those that follow a motion
+        end; out, told: what it writes, q and v of the state and the numbers of the certificate.
+        """
+
+    @abstractmethod
+    def after(self, state: State, out: Array, n: int) -> State:
+        """The state that the compiled function wrote into ``out`` and the rooms, with n contacts."""
+
+    def measurements(self, numbers: Array, h: float) -> Measurements:
+        """What the numbers of a step of h [s] say."""
+        return measurements_in(numbers, h)
 
     def grow(self, code: int) -> bool:
         """Twice the room that a code says is too small; whether it says so."""
@@ -113,31 +127,64 @@ class CompiledDriver:
         if self.tried >= TRIED and self.taken < LEAST_SHARE * self.tried:
             return None
         self.tried += 1
-        before, nb = state.memory, len(self.model.mass)
-        known = before.key[: before.start[1], 1], before.impulse[: before.start[1]]
-        out, told = np.empty(13 * nb), np.empty(self.told)
-        q, v = state.body_pose, state.body_velocity
-        start = q, v, v, self.led, NO_POSES
+        out, told = np.empty(len(state.q) + len(state.v)), np.empty(self.told)
+        v, led_to = state.body_velocity, NO_POSES
         if self.carried:
-            start = q, v, prescribed_velocities(self.model, state, self.options.dt), self.led, self._led_to(state)
+            v, led_to = prescribed_velocities(self.model, state, self.options.dt), self._led_to(state)
         code = MORE_CONTACTS
         while code < 0:
-            code = step_rigid(
-                self.tables, start, control.body_force, known, self.numbers, self.rooms, self.counts, out, told
-            )
+            code = self.call(state, control, v, led_to, out, told)
             if code < 0 and not self.grow(code):
+                self.handed_back[code] += 1
                 return None
         self.taken += 1
-        after = self._after(state, out, code)
+        after = self.after(state, out, code)
 
         def twice() -> StepResult:
             self.taken -= 1  # a step that is taken twice was not worth it
             return again()
 
-        return CompiledResult(after, control, told, self.counts.copy(), self.options, self.solver, twice)
+        counts = self.counts.copy()
+        return CompiledResult(after, control, told, counts, self.options, self.solver, twice, self.measurements)
 
-    def _after(self, state: State, out: Array, n: int) -> State:
-        """The state that the compiled function wrote into ``out`` and the rooms, with n contacts."""
+    def _led_to(self, state: State) -> Array:
+        """(k, 7) poses of bodies that follow a motion at the end of the step from ``state``."""
+        model, time = self.model, state.time + self.options.dt
+        poses = [motion_pose(model.body_names[i], model.motions[i], time) for i in self.led.tolist()]
+        return np.array(poses).reshape(-1, 7)
+
+
+class CompiledDriver(Driver):
+    """Steps of rigid bodies in contact."""
+
+    def __init__(self, model: Model, options: Stepping, solver: Solver) -> None:
+        """See Driver."""
+        super().__init__(model, options, solver)
+        self.tables = Tables(
+            rigid_tables(model), model.columns, model.ignored_at_start, model.everybody, model.shape_points.thickness
+        )
+        self.told = NUMBERS + 6 * len(model.dynamic) + OWN_NUMBERS
+        self.rooms = self._rooms()
+
+    def _rooms(self) -> Rooms:
+        """See Driver."""
+        model, contacts = self.model, self.contacts
+        ints, reals, bools = step_room(contacts, model.contact_rows, len(model.dynamic), len(model.mass))
+        return Rooms(
+            rigid_flat(model, self.pairs, self.points, contacts), np.empty(3 * contacts, np.int64),
+            np.empty(4 * contacts), np.empty(ints, np.int32), np.empty(reals), np.empty(bools, np.bool_),
+        )  # fmt: skip
+
+    def call(self, state: State, control: Control, v: Array, led_to: Array, out: Array, told: Array) -> int:
+        """See Driver."""
+        before = state.memory
+        known = before.key[: before.start[1], 1], before.impulse[: before.start[1]]
+        start = state.body_pose, state.body_velocity, v, self.led, led_to
+        force = control.body_force
+        return step_rigid(self.tables, start, force, known, self.numbers, self.rooms, self.counts, out, told)
+
+    def after(self, state: State, out: Array, n: int) -> State:
+        """See Driver."""
         nb = len(out) // 13
         q, v = out[: 7 * nb], out[7 * nb :]
         columns = np.zeros((2, n), dtype=np.int64)
@@ -155,16 +202,14 @@ class CompiledDriver:
         views["body_pose"], views["body_velocity"] = q.reshape(nb, 7), v.reshape(nb, 6)
         return after
 
-    def _led_to(self, state: State) -> Array:
-        """(k, 7) poses of bodies that follow a motion at the end of the step from ``state``."""
-        model, time = self.model, state.time + self.options.dt
-        poses = [motion_pose(model.body_names[i], model.motions[i], time) for i in self.led.tolist()]
-        return np.array(poses).reshape(-1, 7)
 
-
-def is_ready() -> bool:
-    """Whether the compiled driver need not be compiled first (``stickslip warmup`` does that, too)."""
-    return not is_cold(step_rigid.__module__)
+def step_numbers(model: Model, options: Stepping, solver: Solver, carried: bool) -> StepNumbers:
+    """What a compiled step reads of its options; ``carried``: there are bodies of prescribed motion."""
+    return StepNumbers(
+        options.dt, options.rule.contacts_at * options.dt, APPROACH_SAFETY * options.dt,
+        options.margin_under(model.gravity_norm), SLIP_FRACTION, SHARE * model.shape_points.thinnest,
+        model.contact_rows, options.warm_start, carried, gap_numbers(options), effort_of(solver),
+    )  # fmt: skip
 
 
 def effort_of(solver: Solver) -> Effort:
@@ -185,12 +230,15 @@ def effort_of(solver: Solver) -> Effort:
 
 def reason_against(model: Model, options: Stepping, solver: Solver) -> str:
     """Why the compiled driver cannot take steps of a model, in words; "" where it can."""
-    if model.soft.count or model.others or model.joints.count:
-        return "the scene has more than rigid bodies in contact: soft bodies, robots or joints"
-    if not len(model.dynamic):
+    if model.soft.count or model.joints.count:
+        return "the scene has more than rigid bodies and robots in contact: soft bodies, joints or loops of robots"
+    if not len(model.moving):
         return "nothing moves"
     if len(model.bounded_shapes) > FEW_SHAPES or len(model.dynamic) > FEW_BODIES:
         return f"there are more than {FEW_SHAPES} shapes or {FEW_BODIES} bodies"
+    against = _reason_against_robots(model, options)
+    if against:
+        return against
     if (model.shape_type == MESH).any():
         return "shapes are meshes"
     if model.compliant:
@@ -202,4 +250,16 @@ def reason_against(model: Model, options: Stepping, solver: Solver) -> str:
     assert isinstance(solver, Automatic | DenseNewton)
     if solver.criterion != "scaled" or solver.max_seconds < np.inf:
         return "the solver has another criterion or a limit of time"
+    return ""
+
+
+def _reason_against_robots(model: Model, options: Stepping) -> str:
+    """The same of kinds of bodies beside rigid ones."""
+    for kind in model.others:
+        if not isinstance(kind, TreeBodies):
+            return f"bodies of the kind {kind.name!r} come from outside the package"
+        if kind.rows.nonlinear:
+            return f"robot {kind.name!r} has limits of ball joints or curved couplings: rows that are linearised again"
+        if options.rule.settles != "nothing" and (kind.rows.what == COUPLING).any():
+            return f"robot {kind.name!r} has couplings, which scheme {options.scheme!r} settles after the step"
     return ""

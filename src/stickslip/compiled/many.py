@@ -10,15 +10,16 @@ from __future__ import annotations
 from collections.abc import Callable, Iterable
 from concurrent.futures import ThreadPoolExecutor
 from functools import cached_property
-from typing import NamedTuple
+from typing import Any, NamedTuple
 
 import numpy as np
 
 from stickslip.arrays import Array, Bools, LongInts
-from stickslip.compiled.driver import NO_POSES, CompiledDriver
+from stickslip.compiled.driver import NO_POSES, CompiledDriver, Driver
 from stickslip.compiled.rigid_step import TOLD, step_rigid
+from stickslip.compiled.unowned import unowned
 from stickslip.constraint_kinds import KINDS
-from stickslip.jit import threaded_kernel
+from stickslip.jit import inner_kernel, threaded_kernel
 from stickslip.model.memory import Memory
 from stickslip.model.model import Model
 from stickslip.model.state import State
@@ -58,49 +59,89 @@ class WorldArrays(NamedTuple):
 
 NO_ROOM = 1
 """A code beside those of ``step_rigid``."""
+RIGID, FLAT, OPTIONS, THICKNESS, ROBOTS, TABLES = range(6)
+"""Flat arrays in which the numbers of a model are: of rigid bodies, of shapes and materials (the rooms of the search are
+in it, too), of options, of how thick shapes are, of robots."""
 
 
 class Varied(NamedTuple):
-    """Numbers of the tables of a model in which worlds differ: (d,) places in flat arrays, and (N, d) numbers."""
+    """Numbers of a model in which worlds differ."""
 
-    rigid: LongInts
-    """(r,) places in ``RigidTables.reals``, of the first r numbers."""
-    flat: LongInts
-    """(f,) places in ``Flat.reals``, of the next."""
-    options: LongInts
-    """(o,) places in the packed options, of the last."""
+    start: LongInts
+    """(TABLES + 1,) where those of each flat array start."""
+    place: LongInts
+    """(d,) place of each in its array."""
     numbers: Array
-    """(N, r + f + o)"""
+    """(N, d)"""
 
 
-NOTHING_VARIED = Varied(*(np.zeros(0, np.int64) for _ in range(3)), np.zeros((0, 0)))
+class Plan(NamedTuple):
+    """What happens while many steps are taken in one call."""
+
+    total: int
+    """Steps of a world; none: there is no plan."""
+    substeps: int
+    """Steps for which a control holds."""
+    every: int
+    """Controls after which a record is made."""
+    control: Array
+    """(T, N, na) controls of the actuators of all robots; T is zero where they stay as they are."""
+    q: Array
+    """(R, N, nq) records ..."""
+    v: Array
+    """(R, N, nv)"""
+    told: Array
+    """(R, N, k) ... with what the compiled function wrote of the steps before them."""
+    counts: LongInts
+    """(R, N, TOLD)"""
+
+    def record_of(self, left: int) -> int:
+        """Number of the record that a step made which so many follow; -1: none."""
+        done = self.total - left
+        return -1 if not self.total or done % (self.substeps * self.every) else done // (self.substeps * self.every) - 1
+
+
+NOTHING_VARIED = Varied(np.zeros(TABLES + 1, np.int64), np.zeros(0, np.int64), np.zeros((0, 0)))
+NO_PLAN = Plan(0, 1, 1, *np.zeros((4, 0, 0, 0)), np.zeros((0, 0, 0), np.int64))
 
 
 class ManyWorlds:
-    """N worlds of one model."""
+    """N worlds of one model of rigid bodies; those of robots are in many_trees.py."""
+
+    made_for: type[Driver] = CompiledDriver
+    """Who takes steps of one world."""
+    arrays: Any
 
     def __init__(self, model: Model, options: Stepping, solver: Solver, states: list[State], threads: int) -> None:
         """``states``: where each world starts; the compiled driver must have nothing against model, options, solver."""
         self.model, self.options, self.threads = model, options, threads
-        self.drivers = [CompiledDriver(model, options, solver) for _ in range(threads)]
+        self.drivers = [self.made_for(model, options, solver) for _ in range(threads)]
         self.layout, self.joint_angle, self.joint_broken = (
             states[0].layout,
             states[0].joint_angle,
             states[0].joint_broken,
         )
-        count, nb = len(states), len(model.mass)
-        self.arrays = WorldArrays(
+        count = len(states)
+        self.arrays = self._arrays(count)
+        self.time = np.zeros(count)
+        self.varied = NOTHING_VARIED
+        self._parts = np.zeros((2, 0), np.int64)
+        """(2, f) part of ``Flat.reals``, and place in it, of each number there that varies: parts move as rooms grow."""
+        self.plan = NO_PLAN
+        self.left = np.zeros(count, np.int64)
+        """(N,) steps that are left of those that are being taken."""
+        for k, state in enumerate(states):
+            self.set_state(k, state)
+
+    def _arrays(self, count: int) -> Any:
+        """Arrays of so many worlds."""
+        nb = len(self.model.mass)
+        return WorldArrays(
             np.empty((count, nb, 7)), np.empty((count, nb, 6)), np.zeros((count, nb, 6)), np.zeros(count, np.int64),
             np.zeros((count, FIRST_REMEMBERED), np.int64), np.zeros((count, FIRST_REMEMBERED, 4)),
             np.zeros((count, TOLD), np.int64), np.full((count, self.drivers[0].told), np.nan),
             np.zeros(count, np.int64), np.zeros(count, np.int64),
         )  # fmt: skip
-        self.time = np.zeros(count)
-        self.varied = NOTHING_VARIED
-        self._flat_places = np.zeros((2, 0), np.int64)
-        """(2, f) part of ``Flat.reals``, and place in it, of each that varies: parts move where rooms grow."""
-        for k, state in enumerate(states):
-            self.set_state(k, state)
 
     @cached_property
     def pool(self) -> ThreadPoolExecutor:
@@ -137,47 +178,46 @@ class ManyWorlds:
             self.arrays = self.arrays._replace(key=key, impulse=impulse)
 
     def vary(self, models: Iterable[Model]) -> None:
-        """Have world k step by the numbers of the k-th of N models, whose tables are as long as those of its own.
+        """Have world k step by the k-th of N models; only the numbers in which they differ are kept.
 
-        Only the numbers in which they differ are kept. A ValueError says which table is of another form.
+        A ValueError says which of their tables are of different forms.
         """
         options, solver = self.drivers[0].options, self.drivers[0].solver
-        kept, own, fresh = list[tuple[list[LongInts], list[Array]]](), list[Array](), None
+        first, own = None, list[Array]()
+        kept = list[tuple[list[LongInts], list[Array]]]()
         for model in models:
-            other = CompiledDriver(model, options, solver)
-            if fresh is None:
-                fresh, own = other, _reals(other)
-            _check_alike(fresh, other)
-            places, numbers = list[LongInts](), list[Array]()
-            for mine, its in zip(own, _reals(other), strict=True):
-                places.append(np.flatnonzero(mine != its))
-                numbers.append(its[places[-1]])
-            kept.append((places, numbers))
-        assert fresh is not None
-        self.model = fresh.model  # of the first world: the tables of others may be longer than those of an earlier one
-        self.drivers = [CompiledDriver(self.model, options, solver) for _ in range(self.threads)]
-        union = [np.unique(np.concatenate([places[n] for places, _ in kept])) for n in range(len(own))]
-        columns = []
-        for n, mine in enumerate(own):
-            column = np.tile(mine[union[n]], (len(kept), 1))
-            for k, (places, numbers) in enumerate(kept):
-                column[k, np.searchsorted(union[n], places[n])] = numbers[n]
-            columns.append(column)
-        starts = fresh.rooms.flat.layout[0]
-        part = np.searchsorted(starts[1:], union[1], side="right")
-        self._flat_places = np.stack([part, union[1] - starts[part]])
-        self.varied = Varied(*union, np.concatenate(columns, axis=1))
-        self._place_varied()
+            other = self.made_for(model, options, solver)
+            if first is None:
+                first, own = other, tables_of(other)
+            _check_alike(first, other)
+            theirs = tables_of(other)
+            places = [np.flatnonzero(mine != its) for mine, its in zip(own, theirs, strict=True)]
+            kept.append((places, [its[place] for its, place in zip(theirs, places, strict=True)]))
+        assert first is not None
+        self.model = first.model
+        self.drivers = [self.made_for(self.model, options, solver) for _ in range(self.threads)]
+        for driver in self.drivers:  # what worlds write into belongs to their thread alone
+            driver.tables = driver.tables._replace(thickness=driver.tables.thickness.copy())
+        union = [np.unique(np.concatenate([places[n] for places, _ in kept])) for n in range(TABLES)]
+        columns = [np.tile(mine[where], (len(kept), 1)) for mine, where in zip(own, union, strict=True)]
+        for k, (places, numbers) in enumerate(kept):
+            for n in range(TABLES):
+                columns[n][k, np.searchsorted(union[n], places[n])] = numbers[n]
+        starts = first.rooms.flat.layout[0]
+        part = np.searchsorted(starts[1:], union[FLAT], side="right")
+        self._parts = np.stack([part, union[FLAT] - starts[part]])
+        start = np.cumsum([0, *(len(where) for where in union)])
+        self.varied = Varied(start, np.concatenate(union), np.concatenate(columns, axis=1))
 
-    def _place_varied(self) -> None:
+    def _find_varied(self) -> None:
         """Find the places of varied numbers in rooms of another size."""
-        part, place = self._flat_places
         starts = self.drivers[0].rooms.flat.layout[0]
-        self.varied = self.varied._replace(flat=starts[part] + place)
+        own = slice(*self.varied.start[FLAT : FLAT + 2])
+        self.varied.place[own] = starts[self._parts[0]] + self._parts[1]
 
     def step(self, going: Bools, substeps: int, by_python: TakeStep) -> Bools:
         """Take steps of the worlds that are ``going`` (N,); returns those of them that diverged, at the step before."""
-        left = np.where(going, substeps, 0).astype(np.int64)
+        self.left = left = np.where(going, substeps, 0).astype(np.int64)
         lost = np.zeros(len(going), dtype=np.bool_)
         while left.any():
             self._compiled(left)
@@ -189,16 +229,12 @@ class ManyWorlds:
 
     def _compiled(self, left: LongInts) -> None:
         """All steps that are ``left`` (N,), which are counted down, as far as the compiled function can take them."""
-        arrays, worlds = self.arrays, np.flatnonzero(left).astype(np.int64)
+        worlds = np.flatnonzero(left).astype(np.int64)
         count = min(self.threads, max(len(worlds), 1))
         done = np.zeros(len(left), np.int64)
 
         def part(number: int) -> None:
-            driver, own = self.drivers[number], worlds[number::count]
-            step_worlds(
-                own, left, done, driver.tables, driver.numbers, driver.rooms, arrays, driver.led, NO_POSES,
-                self.varied, np.empty(13 * arrays.q.shape[1]),
-            )  # fmt: skip
+            self._step(self.drivers[number], worlds[number::count], left, done)
 
         others = [self.pool.submit(part, number) for number in range(1, count)]
         part(0)
@@ -209,6 +245,14 @@ class ManyWorlds:
             self.time[done > 0] += h
             done -= 1
 
+    def _step(self, driver: Any, worlds: LongInts, left: LongInts, done: LongInts) -> None:
+        """The steps of some worlds (k,) by one driver, which no other thread uses meanwhile."""
+        arrays = self.arrays
+        step_worlds(
+            worlds, left, done, driver.tables, driver.numbers, driver.rooms, arrays, driver.led, NO_POSES, self.varied,
+            self.plan, np.empty(13 * arrays.q.shape[1]),
+        )  # fmt: skip
+
     def _go_on(self, k: int, code: int, left: LongInts, by_python: TakeStep) -> bool:
         """Make room, or have a step taken by the Python driver; False where it diverges."""
         if code == NO_ROOM:
@@ -216,7 +260,7 @@ class ManyWorlds:
             return True
         grown = [driver.grow(code) for driver in self.drivers]  # all of them: any may meet it next
         if any(grown):
-            self._place_varied()
+            self._find_varied()
             return True
         after = by_python(k, self.state(k))
         if after is None:
@@ -224,43 +268,79 @@ class ManyWorlds:
         self.set_state(k, after)
         self.arrays.told[k] = np.nan  # whoever took the step knows more
         left[k] -= 1
+        record = self.plan.record_of(int(left[k]))
+        if record >= 0:
+            self.plan.q[record, k], self.plan.v[record, k] = after.q, after.v
+            self.plan.told[record, k] = np.nan
         return True
 
 
-def _reals(driver: CompiledDriver) -> list[Array]:
-    """Flat arrays in which the numbers of a model are, in the order of ``Varied``."""
-    return [driver.tables.rigid.reals, driver.rooms.flat.reals, driver.numbers]
+def tables_of(driver: Any) -> list[Array]:
+    """Flat arrays in which the numbers of a model are."""
+    robots = driver.tables.robots.reals if hasattr(driver.tables, "robots") else np.zeros(0)
+    return [driver.tables.rigid.reals, driver.rooms.flat.reals, driver.numbers, driver.tables.thickness, robots]
 
 
-def _check_alike(a: CompiledDriver, b: CompiledDriver) -> None:
+def _check_alike(a: Any, b: Any) -> None:
     """Raise a ValueError unless all else in the tables of two models is the same."""
-    pairs = {
-        "bodies": (a.tables.rigid.ints, b.tables.rigid.ints), "columns": (a.tables.columns, b.tables.columns),
-        "pairs that pass": (a.tables.ignored, b.tables.ignored), "layout": (a.rooms.flat.layout, b.rooms.flat.layout),
-        "shapes": (a.rooms.flat.ints, b.rooms.flat.ints), "half-spaces": (a.rooms.flat.longs, b.rooms.flat.longs),
-        "motions": (a.led, b.led),
-    }  # fmt: skip
-    for name, (mine, its) in pairs.items():
+    pairs = [(f"shapes ({name})", getattr(a.rooms.flat, name), getattr(b.rooms.flat, name))
+             for name in ("layout", "ints", "longs", "bools")]  # fmt: skip
+    pairs += [(name, getattr(a.tables, name), getattr(b.tables, name)) for name in ("columns", "ignored")]
+    pairs += [("bodies", a.tables.rigid.ints, b.tables.rigid.ints), ("motions", a.led, b.led)]
+    if hasattr(a.tables, "robots"):
+        pairs += [("robots", a.tables.robots.ints, b.tables.robots.ints)]
+    for name, mine, its in pairs:
         if not np.array_equal(mine, its):
-            raise ValueError(f"tables of {name} differ")
+            raise ValueError(f"those of {name} differ")
+
+
+@inner_kernel
+def put_varied(varied, k, rigid, flat, options, thickness, robots):
+    """Write the numbers of world k into flat arrays."""
+    start, place, numbers = varied.start, varied.place, varied.numbers
+    for j in range(start[RIGID], start[FLAT]):
+        rigid[place[j]] = numbers[k, j]
+    for j in range(start[FLAT], start[OPTIONS]):
+        flat[place[j]] = numbers[k, j]
+    for j in range(start[OPTIONS], start[THICKNESS]):
+        options[place[j]] = numbers[k, j]
+    for j in range(start[THICKNESS], start[ROBOTS]):
+        thickness[place[j]] = numbers[k, j]
+    for j in range(start[ROBOTS], start[TABLES]):
+        robots[place[j]] = numbers[k, j]
+
+
+@inner_kernel
+def record_step(plan, left, k, q, v, told, counts):
+    """Write the record of a step of world k, which so many follow, where the plan has one."""
+    if plan.total == 0:
+        return
+    done, period = plan.total - left, plan.substeps * plan.every
+    if done % period != 0:
+        return
+    row = done // period - 1
+    for i in range(q.shape[0]):
+        plan.q[row, k, i] = q[i]
+    for i in range(v.shape[0]):
+        plan.v[row, k, i] = v[i]
+    for i in range(told.shape[0]):
+        plan.told[row, k, i] = told[i]
+    for i in range(counts.shape[0]):
+        plan.counts[row, k, i] = counts[i]
 
 
 @threaded_kernel
-def step_worlds(worlds, left, done, tables, numbers, rooms, arrays, led, led_to, varied, out):
+def step_worlds(worlds, left, done, tables, numbers, rooms, arrays, led, led_to, varied, plan, out):
     """Take the steps that are ``left`` (N,) of each of some worlds (k,), one world after the other.
 
     ``done`` (N,) counts them; ``out`` (13 nb,) is room.
     """
+    worlds, left, done, tables, numbers, rooms, arrays, led, led_to, varied, plan, out = unowned(
+        (worlds, left, done, tables, numbers, rooms, arrays, led, led_to, varied, plan, out)
+    )
     nb = arrays.q.shape[1]
-    first = varied.rigid.shape[0]
-    second = first + varied.flat.shape[0]
     for k in worlds:
-        for j in range(first):
-            tables.rigid.reals[varied.rigid[j]] = varied.numbers[k, j]
-        for j in range(first, second):
-            rooms.flat.reals[varied.flat[j - first]] = varied.numbers[k, j]
-        for j in range(second, varied.numbers.shape[1]):
-            numbers[varied.options[j - second]] = varied.numbers[k, j]
+        put_varied(varied, k, tables.rigid.reals, rooms.flat.reals, numbers, tables.thickness, numbers[:0])
         while left[k] > 0:
             n = arrays.remembered[k]
             q, v = arrays.q[k], arrays.v[k]
@@ -288,3 +368,4 @@ def step_worlds(worlds, left, done, tables, numbers, rooms, arrays, led, led_to,
             arrays.steps[k] += 1
             left[k] -= 1
             done[k] += 1
+            record_step(plan, left[k], k, q.reshape(7 * nb), v.reshape(6 * nb), arrays.told[k], arrays.counts[k])

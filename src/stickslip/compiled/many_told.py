@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import NamedTuple
+from typing import Any, NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
@@ -12,6 +12,7 @@ from stickslip.certify.energy_ledger import EnergyLedger, balanced
 from stickslip.certify.measurements import NUMBERS
 from stickslip.certify.status import COARSE, MOST_MADE, MOST_TURN, step_status
 from stickslip.compiled.rigid_step import CONTACTS, ITERATIONS, OWN_NUMBERS, RESIDUAL
+from stickslip.compiled.tree_certificate import OF_ROBOT, TREE_NUMBERS
 from stickslip.model.stepping import Stepping
 from stickslip.solvers.protocol import Solver
 
@@ -29,25 +30,26 @@ class Told(NamedTuple):
     energy: EnergyLedger
 
 
-def told_of_many(told: Array, counts: LongInts, options: Stepping, solver: Solver) -> Told:
-    """Of what ``step_rigid`` wrote: told (N, k), counts (N, TOLD); as measurements_in and CompiledResult for one."""
-    own, h = told.shape[1] - OWN_NUMBERS, options.dt
-    (
-        violation, cone, angle, feeding, friction, normal, gliding, deepest, linear, angular, share, worst, kinetic_0,
-        potential_0, kinetic, potential, carried, made, turn, _,
-    ) = np.ascontiguousarray(told[:, :NUMBERS].T)  # fmt: skip
-    residual = told[:, own + RESIDUAL]
-    work = h * told[:, NUMBERS:own].sum(axis=1) + (0.0 - carried) + 0.0
-    none = np.zeros(len(told))
-    ledger = balanced(  # of arrays, as of numbers
-        (kinetic_0, kinetic),
-        (potential_0, potential),
-        (none, none),
-        work,
-        friction,
-        normal,
-        none,
-        none,  # type: ignore[arg-type]
+def told_of_many(told: Array, counts: LongInts, options: Stepping, solver: Solver, robots: int) -> Told:
+    """Of what steps wrote: told (N, k), counts (N, TOLD); as ``measurements`` of a driver and CompiledResult for one."""
+    end, h = told.shape[1] - OWN_NUMBERS, options.dt
+    columns: Any = np.ascontiguousarray(told[:, : TREE_NUMBERS if robots else NUMBERS].T)  # balanced takes them, too
+    violation, cone, angle, feeding, friction, normal, gliding, deepest, linear, angular, share, worst = columns[:ERRORS]
+    kinetic_0, potential_0, kinetic, potential, carried, made, turn = columns[ERRORS : ERRORS + 7]
+    residual: Any = told[:, end + RESIDUAL]
+    none: Any = np.zeros(len(told))
+    elastic_0, elastic, damping = none, none, none
+    if robots:
+        own = TREE_NUMBERS + OF_ROBOT * robots
+        elastic_0, elastic, damping, given = columns[ERRORS + 7 :]
+        work = h * told[:, own:end].sum(axis=1) + (given - carried)
+        for first in range(TREE_NUMBERS, own, OF_ROBOT):
+            each = told[:, first : first + OF_ROBOT].T
+            work, elastic_0, elastic, damping = work + each[0], elastic_0 + each[1], elastic + each[2], damping + each[3]
+    else:
+        work = h * told[:, NUMBERS:end].sum(axis=1) + (0.0 - carried) + 0.0
+    ledger = balanced(
+        (kinetic_0, kinetic), (potential_0, potential), (elastic_0, elastic), work, friction, normal, damping, none
     )
     finite = np.isfinite(told[:, :ERRORS]).all(axis=1) & np.isfinite(np.stack([residual, *vars(ledger).values()])).all(
         axis=0

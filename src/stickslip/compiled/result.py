@@ -11,7 +11,7 @@ from functools import cached_property
 from math import isfinite
 
 from stickslip.arrays import Array, LongInts
-from stickslip.certify.measurements import measurements_in
+from stickslip.certify.measurements import Measurements, measurements_in
 from stickslip.certify.record import Certificate, certificate_of
 from stickslip.certify.status import step_status
 from stickslip.certify.step_result import StepContacts, StepResult
@@ -25,28 +25,30 @@ from stickslip.solvers.protocol import Solution, Solver
 
 TakeAgain = Callable[[], StepResult]
 """Takes the same step by the Python driver."""
+Told = Callable[[Array, float], Measurements]
+"""What numbers that a compiled function wrote say of a step of so many seconds."""
 
 
 class CompiledResult(StepResult):
     """The result of a step of the compiled driver, with the fields of every result."""
 
-    _told: tuple[Array, LongInts, Stepping, Solver, TakeAgain]
+    _told: tuple[Array, LongInts, Stepping, Solver, TakeAgain, Told]
 
     def __init__(
         self, state: State, control: Control, numbers: Array, counts: LongInts, options: Stepping, solver: Solver,
-        again: TakeAgain,
+        again: TakeAgain, measurements: Told = measurements_in,
     ) -> None:  # fmt: skip
         """numbers, counts: what the compiled function wrote (rigid_step.py)."""
         fields = self.__dict__  # the class above is frozen
         fields["state"], fields["control"] = state, control
-        fields["_told"] = numbers, counts, options, solver, again
+        fields["_told"] = numbers, counts, options, solver, again, measurements
 
     @cached_property
     def certificate(self) -> Certificate:
         """How wrong the step is."""
-        numbers, counts, options, solver, _ = self._told
+        numbers, counts, options, solver, _, measurements = self._told
         own = len(numbers) - OWN_NUMBERS
-        found = measurements_in(numbers[:own], options.dt)
+        found = measurements(numbers[:own], options.dt)
         residual, worst = float(numbers[own + RESIDUAL]), max(found.worst, found.share)
         finite = all(map(isfinite, (*found[:-2], residual, *vars(found.energy.ledger).values())))
         status = step_status("converged", finite, found.energy.made, frozenset(), found.turn, worst, solver)

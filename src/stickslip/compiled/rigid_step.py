@@ -15,13 +15,15 @@ from stickslip.arrays import Array, Bools, Ints, LongInts
 from stickslip.bodies.rigid.arrays import RigidTables, bodies_in
 from stickslip.bodies.rigid.momentum import MOMENTUM_ROOM, free_motion
 from stickslip.certify.divergence import _all_finite
-from stickslip.certify.measurements import measure_step, measuring_room
+from stickslip.certify.measurements import TURN, measure_step, measuring_room
 from stickslip.certify.status import MOST_TURN
 from stickslip.collision.arrays import Flat, gap_in, three_in
 from stickslip.collision.matching import _match, _remember
 from stickslip.collision.reach import Approach
 from stickslip.compiled.contacts import find_contacts
 from stickslip.compiled.solving import Effort, solve_contacts, solving_room
+from stickslip.compiled.too_far import far_room, may_go_too_far
+from stickslip.compiled.unowned import unowned
 from stickslip.constraints.contact.rows import GapNumbers, fill_rows, row_room, rows_in
 from stickslip.contact.block_laws import Laws
 from stickslip.contact.measures import measure_bodies
@@ -30,14 +32,15 @@ from stickslip.jit import inner_kernel, kernel, plain_kernel
 from stickslip.linalg.block_rows import _Arrays
 from stickslip.linalg.dense_blocks import DenseBlocks
 from stickslip.linalg.islands import fill_islands, island_room, islands_in
-from stickslip.pieces.crossing import _longest
 from stickslip.solvers.prox.first_sweeps import _Limits
 from stickslip.solvers.prox.scheme import Rule
 
-PYTHON = -10
-"""What a step returns that the Python driver must take."""
-CONTACTS, ITERATIONS, METHOD, NEWTON, TOLD = range(5)
-"""What ``step_rigid`` writes into ``counts``: contacts, iterations, who solved (``solving``), Newton steps."""
+RESTLESS, UNSOLVED, TOO_FAR, NOT_FINITE = -10, -11, -12, -13
+"""What a step returns that the Python driver must take: a body that no force moves has a velocity; an island was not
+solved; shapes may have gone through each other, or touching bodies have turned too far; numbers are not finite."""
+CONTACTS, ITERATIONS, METHOD, NEWTON, COORDINATES, TOLD = range(6)
+"""What a step writes into ``counts``: contacts, iterations, who solved (``solving``), Newton steps, rows over
+coordinates of robots."""
 RESIDUAL, FREE_SPEED, OWN_NUMBERS = range(3)
 """Numbers that follow those of ``measure_step``."""
 
@@ -50,6 +53,8 @@ class Tables(NamedTuple):
     """(nd + 1,) starts of the unknowns of dynamic bodies."""
     ignored: LongInts
     everybody: Bools
+    thickness: Array
+    """(ns,) [m] of shapes."""
 
 
 class StepNumbers(NamedTuple):
@@ -78,7 +83,7 @@ class Rooms(NamedTuple):
 
     flat: Flat
     key: LongInts
-    """(2 c,) those of the contacts of the step come first."""
+    """(3 c,) those of the contacts of the step come first."""
     impulse: Array
     """(4 c,) their impulses in the world frame, and about the normal."""
     ints: Ints
@@ -112,14 +117,23 @@ def step_room(contacts, height, columns, bodies):
     row_ints, row_reals = row_room(contacts, height, columns)
     measure_ints, measure_reals, _ = measuring_room(contacts, columns, bodies)
     solve_ints, solve_reals, bools = solving_room(contacts, height, columns)
-    ints = 8 * contacts + row_ints + island_room(contacts, columns) + measure_ints + solve_ints
-    reals = 34 * contacts + MOMENTUM_ROOM * columns + row_reals + 6 * m + 2 * contacts + 12 * columns + 8 * bodies
+    ints = 12 * contacts + row_ints + island_room(contacts, columns) + measure_ints + solve_ints
+    reals = (
+        51 * contacts
+        + MOMENTUM_ROOM * columns
+        + row_reals
+        + 6 * m
+        + 2 * contacts
+        + 12 * columns
+        + 8 * bodies
+        + far_room(bodies)
+    )
     return ints, reals + measure_reals + solve_reals, bools
 
 
 @kernel
 def step_rigid(tables, start, force, memory, options, rooms, counts, out, told):
-    """One step; returns the number of contacts, or a code: which room is too small (contacts.py), or PYTHON.
+    """One step; returns the number of contacts, or a code: which room is too small (contacts.py), or why not.
 
     start: poses (nb, 7), velocities (nb, 6), and those of them that hold in the step, with prescribed ones; bodies (k,)
     that follow a motion, and poses (k, 7) to which that leads. force (nb, 6); memory: keys and impulses (k, 4) of
@@ -127,6 +141,9 @@ def step_rigid(tables, start, force, memory, options, rooms, counts, out, told):
     the certificate (measurements.py), powers of forces, own numbers. Keys and impulses of contacts begin those arrays
     of the rooms.
     """
+    tables, start, force, memory, options, rooms, counts, out, told = unowned(
+        (tables, start, force, memory, options, rooms, counts, out, told)
+    )
     (q_0, v_0, v, led, led_to), (flat, key, impulse, ints, reals, bools) = start, rooms
     numbers = unpacked(options)
     h, height, effort = numbers.h, numbers.height, numbers.effort
@@ -137,22 +154,24 @@ def step_rigid(tables, start, force, memory, options, rooms, counts, out, told):
             if bodies.block[i] < 0:
                 for k in range(6):
                     if v[i, k] != 0.0:
-                        return PYTHON
+                        return RESTLESS
     q = q_0
     if numbers.contacts_at > 0.0:
         q, reals = reals[: 7 * nb].reshape((nb, 7)), reals[7 * nb :]
         advance_all(q_0, v, numbers.contacts_at, q)
 
     # contacts that can close within the step
-    c = key.shape[0] // 2
+    c = key.shape[0] // 3
     reach, gained, reals = reals[:nb], reals[nb : 2 * nb], reals[2 * nb :]
     gained[:] = 0.0
-    index, ints = ints[: 8 * c], ints[8 * c :]
-    surfaces, reals = reals[: 34 * c], reals[34 * c :]
+    index, ints = ints[: 12 * c], ints[12 * c :]
+    surfaces, reals = reals[: 51 * c], reals[51 * c :]
     approach = Approach(v, v, gained, numbers.far, numbers.margin)
-    n = find_contacts(flat, q, tables.ignored, tables.everybody, approach, reach, key, index, surfaces)
+    n, seen = find_contacts(flat, q, tables.ignored, tables.everybody, approach, reach, key, index, surfaces)
     if n < 0:
         return n
+    first = 0 if n == seen else 4 * c
+    all_seen = index[first : first + 4 * seen].reshape((4, seen))
     index, surfaces = index[: 4 * n].reshape((4, n)), surfaces[: 17 * n]
     three, gap = three_in(surfaces, n), gap_in(surfaces, n)
 
@@ -195,7 +214,7 @@ def step_rigid(tables, start, force, memory, options, rooms, counts, out, told):
         (lam, own, u, counts),
     )  # fmt: skip
     if not residual <= effort.limits.tolerance:
-        return PYTHON
+        return UNSOLVED
 
     # where they lead
     move(bodies.block, q, v, own, h - numbers.contacts_at, out)
@@ -203,10 +222,13 @@ def step_rigid(tables, start, force, memory, options, rooms, counts, out, told):
     for k in range(led.shape[0]):
         for x in range(7):
             q_end[led[k], x] = led_to[k, x]
-    way, turn = _longest(bodies.lever, v_0, v_end, h)
-    slow = turn <= MOST_TURN and 2.0 * way <= numbers.thinnest
-    if not slow or not _all_finite(q_end, v_end, q_end[:0, :3], v_end[:0, :3]):
-        return PYTHON
+    if not _all_finite(q_end, v_end, q_end[:0, :3], v_end[:0, :3]):
+        return NOT_FINITE
+    if may_go_too_far(
+        flat, bodies.lever, tables.thickness, numbers.thinnest, (v_0, v_end), h, all_seen,
+        not numbers.contacts_at > 0.0, reach, reals,
+    ):  # fmt: skip
+        return TOO_FAR
     _remember(three[1], three[2], lam.reshape((n, height)), _zeroed(impulse[: 4 * n]).reshape((n, 4)))
 
     # how wrong it is
@@ -216,6 +238,8 @@ def step_rigid(tables, start, force, memory, options, rooms, counts, out, told):
         (A, A.data, v_free, inner), islands, tables.rigid, (q_0, v, q_end, v_end, force),
         (h, h - numbers.contacts_at, numbers.still * max(speed, 1e-12), speed, height), ints, reals, told,
     )  # fmt: skip
+    if told[TURN] > MOST_TURN:
+        return TOO_FAR
     told[told_of + 6 * nd + RESIDUAL], told[told_of + 6 * nd + FREE_SPEED] = residual, speed
     counts[CONTACTS] = n
     return n

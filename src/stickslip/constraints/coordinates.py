@@ -176,9 +176,8 @@ class Coordinates(Constraint):
         v_0, v = (state.part_v(trees.name).reshape(-1) for state in (before, after))
         count = len(self.active)
         entries = np.zeros((4, count))  # elastic before and after, damping, given
-        _work(table, self.active, q_0, q, v_0, v, lam, entries)
+        totals = row_work(table, self.active, (q_0, q, v_0, v), lam, entries)
         elastic_0, elastic, damping, given = entries
-        totals = [float(each.sum()) for each in entries]
         column = self.layout.entry_column[self.layout.entry_start[:-1]] if count else np.zeros(0, np.int32)
         change, gave, known = elastic - elastic_0, given - damping, elastic_0 + np.abs(given)
         return StepWork(totals[0], totals[1], totals[2], totals[3], 0.0, column, change, gave, known)
@@ -340,8 +339,12 @@ def _rows(table, active, drives, blocks, q, v, step, data_out, reals_out):
 
 
 @kernel
-def _work(table, active, q_0, q, v_0, v, lam, out):
-    """Elastic energy before and after, taken by dampers and friction, given by drives, of each row [J]."""
+def row_work(table, active, states, lam, out):
+    """Elastic energy before and after, taken by dampers and friction, given by drives, of each row [J], and of all.
+
+    states: q before and after, v before and after; out (4, rows) comes in as zero.
+    """
+    q_0, q, v_0, v = states
     for k in range(active.shape[0]):
         r = active[k]
         what, first, last = table.what[r], table.start[r, 0], table.start[r, 1]
@@ -360,3 +363,8 @@ def _work(table, active, q_0, q, v_0, v, lam, out):
                 d = y - min(max(y, own[REST_LOW]), own[REST_HIGH])
                 out[side, k] = 0.5 * own[STIFFNESS] * d * d
             out[2, k] = -done - (out[1, k] - out[0, k])
+    elastic_0, elastic, damping, given = 0.0, 0.0, 0.0, 0.0
+    for k in range(active.shape[0]):
+        elastic_0, elastic = elastic_0 + out[0, k], elastic + out[1, k]
+        damping, given = damping + out[2, k], given + out[3, k]
+    return elastic_0, elastic, damping, given

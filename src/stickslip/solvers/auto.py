@@ -145,7 +145,9 @@ class Automatic(Iterative):
         # between few bodies W is full anyway: a robot may have more rows
         full = int(np.diff(islands.column_start).max()) <= FEW_COLUMNS
         most = MOST_FULL_ROWS if full else MOST_ROWS
-        if int(np.diff(islands.row_start).max()) > most or not contact.any():
+        if int(np.diff(islands.row_start).max()) > most:
+            return None
+        if problem.J.over_bodies and not contact.any():  # mechanisms of rigid bodies have a sparse factorisation
             return None
         budget = min(DENSE_BUDGET, self.max_iterations)
         found, solved = solve_islands(problem, islands, warm, self.tolerance, budget, most)

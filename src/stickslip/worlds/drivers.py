@@ -11,7 +11,9 @@ import numpy as np
 from stickslip.arrays import Array, Bools, LongInts
 from stickslip.collision.matching import FEATURE_BITS
 from stickslip.compiled.driver import reason_against
-from stickslip.compiled.many import ManyWorlds
+from stickslip.compiled.choice import many_worlds
+from stickslip.compiled.many import NO_PLAN, Plan
+from stickslip.compiled.many_trees import ManyTrees
 from stickslip.compiled.many_told import told_of_many
 from stickslip.model.model import Model
 from stickslip.model.state import State
@@ -84,8 +86,6 @@ def reason_against_many(model: Model, sim: Simulation) -> str:
     against = reason_against(model, sim.stepping, sim.solver)
     if not against and model.motions:
         return "bodies follow a prescribed motion"
-    if not against and model.others:
-        return "the scene has robots"
     return against
 
 
@@ -183,9 +183,11 @@ class CompiledWorlds:
         self, sim: Simulation, states: list[State], controls: WorldControls, models: ModelOf, threads: int
     ) -> None:
         self.sim, self.controls, self.models, self.taking = sim, controls, models, PythonSteps(sim)
-        self.many = ManyWorlds(sim.model, sim.stepping, sim.solver, states, threads)
+        self.many = many_worlds(sim.model, sim.stepping, sim.solver, states, threads)
         self.helped: dict[int, Helped] = {}
         """By world, of steps that the Python driver took; what is no longer the last step of a world stays unread."""
+        self.in_records: dict[tuple[int, int], Helped] = {}
+        """By record and world, of a plan."""
         self.put = np.array([state.steps for state in states], dtype=np.int64)
         """(N,) steps since time zero of the state into which each world was put."""
         self.shape_body = sim.model.shape_body.astype(np.int64)
@@ -232,14 +234,46 @@ class CompiledWorlds:
 
     def step(self, going: Bools, substeps: int) -> Bools:
         """See WorldsDriver."""
-        self.many.arrays.force[:] = self.controls.body_force
+        arrays, controls, model = self.many.arrays, self.controls, self.sim.model
+        arrays.force[:] = controls.body_force
+        if isinstance(self.many, ManyTrees):
+            arrays.along[:] = controls.force[:, 6 * (model.rigid_count - len(model.dynamic)) :]
+            first = 0
+            for kind in model.others:
+                self.many.control_of(kind.name)[:] = controls.actuators[kind.name]
+                if kind.name in controls.frame_forces:
+                    arrays.link[:, first + kind.frame_link] = controls.frame_forces[kind.name]
+                first += len(kind.tables.links)
         return self.many.step(going, substeps, self._by_python)
 
+    def run(self, going: Bools, plan: Plan) -> tuple[Bools, dict[tuple[int, int], Helped]]:
+        """Steps by a plan, in one call but for those that are handed back; what is known of records of these."""
+        self.many.plan, self.in_records = plan, {}
+        try:
+            lost = self.step(going, plan.total)
+        finally:
+            self.many.plan = NO_PLAN
+            if isinstance(self.many, ManyTrees) and len(plan.control):
+                self._take_back_controls(slice(None))
+        return lost, self.in_records
+
+    def _take_back_controls(self, worlds: int | slice) -> None:
+        """Controls that a plan has set."""
+        assert isinstance(self.many, ManyTrees)
+        for kind in self.sim.model.others:
+            self.controls.actuators[kind.name][worlds] = self.many.control_of(kind.name)[worlds]
+
     def _by_python(self, k: int, state: State) -> State | None:
+        plan = self.many.plan
+        if len(plan.control):
+            self._take_back_controls(k)
         result = self.taking.result(k, self.models(k), state, self.controls.control(k))
         if result is None:
             return None
         self.helped[k] = helped(result)
+        record = plan.record_of(int(self.many.left[k]) - 1)
+        if record >= 0:
+            self.in_records[record, k] = self.helped[k]
         return result.state
 
     def _helped(self) -> list[tuple[int, Helped]]:
@@ -256,17 +290,21 @@ class CompiledWorlds:
         compiled = stepped.copy()
         compiled[[k for k, _ in by_python]] = False
         if compiled.any():
-            which: slice | Bools = slice(None) if compiled.all() else compiled
-            told = told_of_many(arrays.told[which], arrays.counts[which], options, solver)
-            for name, numbers in told.errors.items():
-                getattr(found, name)[which] = numbers
-            found.contacts[which], found.iterations[which], found.status[which] = told[1:4]
-            for name in LEDGER:
-                getattr(found.energy, name)[which] = getattr(told.energy, name)
+            self.write_told(found, slice(None) if compiled.all() else compiled, arrays.told, arrays.counts)
         for k, own in by_python:
             write_certificate(found, k, own.certificate)
-        found.converged[:] = found.status == "converged"
         return found
+
+    def write_told(self, to: WorldCertificates, which: slice | Bools, told: Array, counts: LongInts) -> None:
+        """Write what steps told (N, k) into certificates of some of N steps."""
+        robots = len(self.sim.model.others)
+        found = told_of_many(told[which], counts[which], self.sim.stepping, self.sim.solver, robots)
+        for name, numbers in found.errors.items():
+            getattr(to, name)[which] = numbers
+        to.contacts[which], to.iterations[which], to.status[which] = found[1:4]
+        for name in LEDGER:
+            getattr(to.energy, name)[which] = getattr(found.energy, name)
+        to.converged[which] = to.status[which] == "converged"
 
     def contact_push(self, body: int, other: int | None) -> Array:
         """See WorldsDriver."""

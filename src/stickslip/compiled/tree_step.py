@@ -1,0 +1,467 @@
+"""A step of rigid bodies and robots as one compiled function: the stages of step.py, one after the other.
+
+As rigid_step.py, by the kernels that the Python driver calls, with unknowns of any width: rows of links are as wide as
+the joints of their tree. Robots with loops, whose rows are linearised again where a step leads, are not taken.
+"""
+
+from __future__ import annotations
+
+from typing import NamedTuple
+
+from stickslip.arrays import Array, Bools, Ints, LongInts
+from stickslip.bodies.rigid.arrays import RigidTables, bodies_in
+from stickslip.bodies.rigid.momentum import MOMENTUM_ROOM, free_motion
+from stickslip.bodies.tree.advance import advance_tree
+from stickslip.bodies.tree.arrays import (
+    CONTROL,
+    CONTROL_END,
+    FRAME,
+    FRAME_END,
+    LINKS,
+    LINKS_END,
+    Q_END,
+    SQUARE,
+    SQUARE_END,
+    TWIST,
+    TWIST_END,
+    V_END,
+    WORK,
+    WORK_END,
+    Q,
+    RobotTables,
+    V,
+    robot_in,
+    scratch_in,
+)
+from stickslip.bodies.tree.free_motion import begin_step, frames_at
+from stickslip.certify.measurements import TURN
+from stickslip.certify.status import MOST_TURN
+from stickslip.collision.arrays import Flat, gap_in, three_in
+from stickslip.collision.matching import _match, _remember
+from stickslip.collision.reach import Approach
+from stickslip.compiled.contacts import find_contacts
+from stickslip.compiled.rigid_step import (
+    CONTACTS,
+    COORDINATES,
+    FREE_SPEED,
+    NOT_FINITE,
+    RESIDUAL,
+    RESTLESS,
+    TOO_FAR,
+    UNSOLVED,
+    unpacked,
+)
+from stickslip.compiled.too_far import far_room, may_go_too_far
+from stickslip.compiled.tree_certificate import OF_ROBOT, TREE_NUMBERS, measure_trees, tree_measuring_room
+from stickslip.compiled.tree_rows import add_coordinates, joined_in, joined_room, map_contacts, rows_of
+from stickslip.compiled.tree_solving import solve_rows, tree_solving_room
+from stickslip.compiled.unowned import unowned
+from stickslip.constraints.contact.rows import fill_rows, row_room, rows_in
+from stickslip.constraints.coordinates import APART, largest_coupling_error
+from stickslip.contact.block_laws import Laws
+from stickslip.contact.measures import measure_blocks
+from stickslip.geometry.rigid_motion import advance_all, move
+from stickslip.jit import inner_kernel, kernel, plain_kernel
+from stickslip.linalg.block_rows import _Arrays, add_product
+from stickslip.linalg.dense_blocks import DenseBlocks
+from stickslip.linalg.islands import fill_islands, island_room, islands_in
+from stickslip.tolerances import POSITION_ROUNDING, SPEED_NOISE
+
+(
+    RIGID, ROWS, ENTRIES, WIDTH, DATA, TWISTS, HELD, SCRATCH, TREE_INTS,
+) = range(9)  # fmt: skip
+"""Numbers of a model with robots: rigid bodies; rows over coordinates, their entries and their data; the widest column
+block; numbers of S of all frames; whether rows say where robots are; scratch of all robots."""
+
+
+OPEN = -14
+"""What a step returns, beside the codes of rigid_step, that leaves a coupling open."""
+
+
+class TreeStepTables(NamedTuple):
+    """What a step reads of its model."""
+
+    rigid: RigidTables
+    robots: RobotTables
+    numbers: LongInts
+    """(TREE_INTS,)"""
+    columns: Ints
+    """(columns + 1,) starts of the unknowns of column blocks."""
+    widths: Ints
+    squares: Ints
+    """(columns + 1,) starts of the blocks of A."""
+    frame_columns: Ints
+    moving: Ints
+    frame_block: Ints
+    twist_start: Ints
+    """These as in Model."""
+    ignored: LongInts
+    everybody: Bools
+    thickness: Array
+    """(ns,) [m] of shapes."""
+
+
+class TreeGiven(NamedTuple):
+    """What acts on a model."""
+
+    body: Array
+    """(nb, 6) on rigid bodies."""
+    force: Array
+    """(nv,) along unknowns; those of rigid bodies are not read."""
+    link: Array
+    """(nl, 6) on links of all robots."""
+    control: Array
+    """(nu, 2) of all robots."""
+
+
+class TreeMemory(NamedTuple):
+    """Impulses of the step before."""
+
+    key: LongInts
+    impulse: Array
+    """(k, 4)"""
+    number: LongInts
+    """Rows over coordinates, as in Memory, ..."""
+    row_impulse: Array
+    """... and (r, 4) their impulses."""
+
+
+class TreeRooms(NamedTuple):
+    """Room for c contacts."""
+
+    flat: Flat
+    key: LongInts
+    """(3 c,) those of the contacts of the step come first."""
+    impulse: Array
+    """(4 c,)"""
+    number: LongInts
+    """(rows,) rows over coordinates of the step, ..."""
+    row_impulse: Array
+    """... and their impulses (rows,)."""
+    ints: Ints
+    longs: LongInts
+    reals: Array
+    bools: Bools
+
+
+@plain_kernel
+def tree_room(contacts, height, numbers, columns, coordinates, bodies, robots):
+    """Integers, long integers, reals and booleans of room for a step with so many contacts.
+
+    columns: starts of the unknowns; coordinates: nq; bodies: frames included.
+    """
+    rows, entries, width, moving = numbers[ROWS], numbers[ENTRIES], numbers[WIDTH], bodies
+    n, m, ncol = contacts + rows, height * contacts + rows, columns.shape[0] - 1
+    nv, size = columns[ncol], 2 * height * contacts * width + numbers[DATA]
+    row_ints, row_reals = row_room(contacts, height, moving)
+    join_ints, join_reals = joined_room(contacts, height, rows, entries, width, numbers[DATA])
+    solve_ints, solve_reals = tree_solving_room(n, m, max(height, 1), size)
+    measure_ints, measure_reals = tree_measuring_room(n, ncol, nv, bodies, rows)
+    ints = 12 * contacts + row_ints + join_ints + island_room(n, ncol) + rows + 2 * entries + 2
+    reals = (
+        coordinates
+        + 42 * bodies
+        + 2 * numbers[TWISTS]
+        + 51 * contacts
+        + far_room(bodies)
+        + MOMENTUM_ROOM * bodies
+        + 2 * ncol * width * width
+    )
+    reals += row_reals + join_reals + 8 * m + 2 * n + 5 * nv + ncol + 3 * rows + numbers[SCRATCH]
+    longs = 2 * contacts + 2 * rows + robots
+    return ints + max(solve_ints, measure_ints), longs, reals + max(solve_reals, measure_reals), rows
+
+
+@kernel
+def step_trees(tables, start, given, memory, options, rooms, counts, out, told):
+    """One step; returns the number of contacts, or a code: which room is too small (contacts.py), or why not.
+
+    start: q (nq,) and v (nv,) of the state, velocities (nb, 6) of rigid bodies that hold in the step; bodies (k,) that
+    follow a motion, and poses (k, 7) to which that leads. options: ``packed``. out (nq + nv,): the state at the end;
+    told: numbers of the certificate, own numbers. Keys and impulses of contacts and rows begin those of the rooms.
+    """
+    tables, start, given, memory, options, rooms, counts, out, told = unowned(
+        (tables, start, given, memory, options, rooms, counts, out, told)
+    )
+    (q_0, v_0, v_rigid, led, led_to), (flat, key, impulse, _, _, ints, longs, reals, bools) = start, rooms
+    opts, robots, count = unpacked(options), tables.robots, tables.numbers
+    h, height, effort = opts.h, opts.height, opts.effort
+    horizon, at_end = h - opts.contacts_at, not opts.contacts_at > 0.0
+    bodies, columns = bodies_in(tables.rigid.ints, tables.rigid.reals), tables.columns
+    nr, nd, nf = count[RIGID], bodies.dynamic.shape[0], tables.frame_block.shape[0]
+    nb, ncol = nr + nf, columns.shape[0] - 1
+    nv, squares = columns[ncol], tables.squares[ncol]
+    if not opts.carried:
+        for i in range(nr):
+            if bodies.block[i] < 0:
+                for k in range(6):
+                    if v_rigid[i, k] != 0.0:
+                        return RESTLESS
+    q_rigid = q_0[: 7 * nr].reshape((nr, 7))
+    v_state = v_0[: 6 * nr].reshape((nr, 6))
+    before, reals = reals[:nv], reals[nv:]
+    _gather(bodies.dynamic, v_rigid, v_0[6 * nr :], before)
+
+    # bodies and robots without constraints
+    pose, velocity, reals = reals[: 7 * nb].reshape((nb, 7)), reals[7 * nb : 13 * nb].reshape((nb, 6)), reals[13 * nb :]
+    twists, reals = reals[: count[TWISTS]], reals[count[TWISTS] :]
+    momentum, reals = reals[: MOMENTUM_ROOM * nd], reals[MOMENTUM_ROOM * nd :]
+    data, inverse, v_free = reals[:squares], reals[squares : 2 * squares], reals[2 * squares : 2 * squares + nv]
+    reals = reals[2 * squares + nv :]
+    scratch, reals = reals[: count[SCRATCH]], reals[count[SCRATCH] :]
+    for i in range(nr):
+        for k in range(7):
+            pose[i, k] = q_rigid[i, k]
+        for k in range(6):
+            velocity[i, k] = v_rigid[i, k]
+    if not at_end:
+        advance_all(q_rigid, v_rigid, opts.contacts_at, pose[:nr])
+    free_motion(tables.rigid.ints, tables.rigid.reals, pose[:nr], v_rigid, given.body, h, momentum)
+    for k in range(36 * nd):
+        data[k], inverse[k] = momentum[k], momentum[36 * nd + k]
+    for k in range(6 * nd):
+        v_free[k] = momentum[72 * nd + k]
+    found, reals = reals[: q_0.shape[0]], reals[q_0.shape[0] :]
+    for r in range(robots.robots.shape[0]):
+        own, robot = robots.robots[r], robot_in(robots, r)
+        works, room, _ = scratch_in(robot.tree, own[Q_END] - own[Q], scratch[own[WORK] : own[WORK_END]])
+        frames, at = slice(nr + own[FRAME], nr + own[FRAME_END]), slice(own[V], own[V_END])
+        acting = (
+            given.force[at], given.link[own[LINKS] : own[LINKS_END]], given.control[own[CONTROL] : own[CONTROL_END]]
+        )  # fmt: skip
+        square = slice(own[SQUARE], own[SQUARE_END])
+        good = begin_step(
+            robot.tree, robot.drives, robot.frame_link, (q_0[own[Q] : own[Q_END]], before[at]), acting,
+            (h, at_end, opts.contacts_at / h, 1.0), works, room,
+            (found[own[Q] : own[Q_END]], pose[frames], velocity[frames], twists[own[TWIST] : own[TWIST_END]]),
+            (v_free[at], data[square], inverse[square]),
+        )  # fmt: skip
+        if not good:
+            return NOT_FINITE
+    A = DenseBlocks(columns, tables.squares, data, inverse)
+
+    # contacts that can close within the step
+    c = key.shape[0] // 3
+    reach, gained, reals = reals[:nb], reals[nb : 2 * nb], reals[2 * nb :]
+    gained[:] = 0.0
+    index, ints = ints[: 12 * c], ints[12 * c :]
+    surfaces, reals = reals[: 51 * c], reals[51 * c :]
+    approach = Approach(velocity, velocity, gained, opts.far, opts.margin)
+    n, seen = find_contacts(flat, pose, tables.ignored, tables.everybody, approach, reach, key, index, surfaces)
+    if n < 0:
+        return n
+    first = 0 if n == seen else 4 * c
+    all_seen = index[first : first + 4 * seen].reshape((4, seen))
+    index, surfaces = index[: 4 * n].reshape((4, n)), surfaces[: 17 * n]
+    three, gap = three_in(surfaces, n), gap_in(surfaces, n)
+
+    # J, bias, laws
+    m = height * n
+    used, size = row_room(n, height, tables.moving.shape[0])
+    entries = fill_rows(index, surfaces, pose, velocity, bodies.block, tables.moving, height, opts.gaps, ints, reals)
+    own_rows = rows_in(ints, reals, n, height, tables.moving.shape[0])
+    carried, bias, begin = reals[12 * m : 13 * m], reals[14 * m : 15 * m], reals[15 * m : 16 * m]
+    over_twists = _Arrays(
+        own_rows.row_start, own_rows.entry_start, own_rows.column[:entries], own_rows.data_start[: entries + 1],
+        reals[: 6 * height * entries], tables.frame_columns,
+    )  # fmt: skip
+    contact_laws = Laws(own_rows.law, own_rows.friction_set, three[3], own_rows.compliance, own_rows.bound)
+    ints, reals = ints[used:], reals[size:]
+    sizes = n, height, count[ROWS], count[ENTRIES], count[WIDTH], count[DATA]
+    join_ints, join_reals = joined_room(n, height, count[ROWS], count[ENTRIES], count[WIDTH], count[DATA])
+    joined = joined_in(ints, reals, longs[2 * c :], sizes)
+    ints, reals = ints[join_ints:], reals[join_reals:]
+    over = nd, tables.frame_block, tables.twist_start, twists, columns
+    entries = map_contacts(over_twists, contact_laws, (bias, carried), over, longs[: 2 * c], joined)
+    held = n
+    n_all, entries = add_coordinates(
+        robots, tables.widths, (found, before, v_free), given.control, (h, horizon, opts.gaps.slop), n, entries, joined,
+        ints, reals, bools,
+    )  # fmt: skip
+    ints, reals = ints[count[ROWS] + 2 * count[ENTRIES] + 2 :], reals[3 * count[ROWS] :]
+    J = rows_of(joined, n_all, entries, columns)
+    m_all = m + n_all - held
+    laws = Laws(
+        joined.law[:n_all], joined.friction_set[:n_all], joined.friction[:n_all], joined.compliance[:m_all],
+        joined.bound[:m_all],
+    )  # fmt: skip
+    bias, carried = joined.bias[:m_all], joined.prescribed[:m_all]
+
+    # what residuals are measured by
+    islands_found, touched = fill_islands(J.row_start, J.entry_start, J.entry_column, ncol, ints)
+    islands, ints = islands_in(ints, n_all, islands_found, touched), ints[island_room(n_all, ncol) :]
+    free, counted, diagonal, reals = (
+        reals[:m_all],
+        reals[m_all : 2 * m_all],
+        reals[2 * m_all : 3 * m_all],
+        reals[3 * m_all :],
+    )
+    weight, length, rounding, reals = (
+        reals[:n_all],
+        reals[n_all : 2 * n_all],
+        reals[2 * n_all : 2 * n_all + ncol],
+        reals[2 * n_all + ncol :],
+    )
+    free[:] = 0.0
+    diagonal[:] = 0.0
+    speed, moved, other, _ = measure_blocks(J, A, v_free, bias, laws, False, free, counted, diagonal, weight, length)
+    speed = max(speed, 0.0)
+    rounding = rounding[: ncol if count[HELD] else 0]
+    if count[HELD]:
+        least = _rounding(bodies.dynamic, pose, nr, tables.frame_block, horizon, rounding)
+        if other:
+            speed = max(speed, least, SPEED_NOISE * moved)
+    elif other:
+        speed = max(speed, 0.0, SPEED_NOISE * moved)
+
+    # impulses, from those of the last step
+    warm, lam, u, u_before = (
+        reals[:m_all],
+        reals[m_all : 2 * m_all],
+        reals[2 * m_all : 3 * m_all],
+        reals[3 * m_all : 4 * m_all],
+    )
+    reals = reals[4 * m_all :]
+    own_v, push, reals = reals[:nv], reals[nv : 2 * nv], reals[2 * nv :]
+    warm[:] = 0.0
+    if opts.warm:
+        _match(key[:n], three[1], three[2], memory.key, memory.impulse, warm[:m].reshape((n, height)))
+        _recall(memory.number, memory.row_impulse, joined.number[: n_all - n], warm[m:])
+    if n_all > n:
+        u_before[:] = 0.0
+        add_product(J, before, u_before)
+        for k in range(m_all):
+            u_before[k] = u_before[k] + bias[k]
+    else:
+        for k in range(m_all):
+            u_before[k] = begin[k]
+    residual = solve_rows(
+        J, A, laws, (bias, free, v_free, weight, length, warm), (counted, speed, rounding), islands, opts.warm, effort,
+        (ints, reals), (lam, own_v, u, push, counts),
+    )  # fmt: skip
+    if not residual <= effort.limits.tolerance:
+        return UNSOLVED
+
+    # where they lead
+    nq = q_0.shape[0]
+    q_out, v_out = out[:nq], out[nq:]
+    q_end, v_end = q_out[: 7 * nr].reshape((nr, 7)), v_out[: 6 * nr].reshape((nr, 6))
+    move(bodies.block, pose[:nr], v_rigid, own_v, horizon, reals)
+    for i in range(nr):
+        for k in range(7):
+            q_end[i, k] = reals[7 * i + k]
+        for k in range(6):
+            v_end[i, k], velocity[i, k] = reals[7 * nr + 6 * i + k], v_state[i, k]
+    for k in range(led.shape[0]):
+        for x in range(7):
+            q_end[led[k], x] = led_to[k, x]
+    for k in range(nv - 6 * nd):
+        v_out[6 * nr + k] = own_v[6 * nd + k]
+    velocity_end = reals[: 6 * nb].reshape((nb, 6))
+    velocity_end[:nr] = v_end
+    _advance_robots(robots, found, own_v, horizon, q_out)
+    _move_frames(robots, nr, q_out, own_v, scratch, reals[6 * nb :], velocity_end)
+    if not at_end:  # frames have moved on from where they were before the step
+        _move_frames(robots, nr, q_0, before, scratch, reals[6 * nb :], velocity)
+    if not _finite(out):
+        return NOT_FINITE
+    if may_go_too_far(
+        flat, bodies.lever, tables.thickness, opts.thinnest, (velocity, velocity_end), h, all_seen, at_end, reach,
+        reals[6 * nb :],
+    ):  # fmt: skip
+        return TOO_FAR
+    for r in range(robots.robots.shape[0]):
+        own = robots.robots[r]
+        if largest_coupling_error(robot_in(robots, r).rows, q_out[own[Q] : own[Q_END]]) > APART:
+            return OPEN
+    kept = impulse[: 4 * n].reshape((n, 4))
+    kept[:] = 0.0
+    _remember(three[1], three[2], lam[:m].reshape((n, height)), kept)
+    for k in range(n_all - n):
+        rooms.number[k], rooms.row_impulse[k] = joined.number[k], lam[m + k]
+
+    # how wrong it is
+    active = joined.active, joined.of_robot
+    measure_trees(
+        J, laws, (lam, own_v, u, u_before, bias, carried, gap), (weight, length, counted), (A, v_free), islands, bodies,
+        (q_rigid, v_rigid, q_end, v_end, given.body), (h, horizon, opts.still * max(speed, 1e-12), speed),
+        (robots, (q_0, before, q_out, own_v), (given.force, given.link, given.control), active, scratch),
+        (ints, reals), told,
+    )  # fmt: skip
+    if told[TURN] > MOST_TURN:
+        return TOO_FAR
+    told_of = TREE_NUMBERS + OF_ROBOT * robots.robots.shape[0] + 6 * nd
+    told[told_of + RESIDUAL], told[told_of + FREE_SPEED] = residual, speed
+    counts[CONTACTS], counts[COORDINATES] = n, n_all - n
+    return n
+
+
+@inner_kernel
+def _gather(dynamic, v, of_robots, out):
+    """Unknown velocities (nv,): those of dynamic bodies, then those of robots."""
+    for b in range(dynamic.shape[0]):
+        for k in range(6):
+            out[6 * b + k] = v[dynamic[b], k]
+    for k in range(of_robots.shape[0]):
+        out[6 * dynamic.shape[0] + k] = of_robots[k]
+
+
+@inner_kernel
+def _finite(x):
+    """Whether all numbers are."""
+    for k in range(x.shape[0]):  # noqa: SIM110  (kernels have no generators)
+        if not abs(x[k]) < float("inf"):
+            return False
+    return True
+
+
+@inner_kernel
+def _rounding(dynamic, pose, rigid, frame_block, horizon, out):
+    """Scale.rounding (columns,), by the farthest of the frames that a column block moves; returns the largest."""
+    for b in range(out.shape[0]):
+        out[b] = 0.0
+    for b in range(dynamic.shape[0]):
+        for k in range(3):
+            out[b] = max(out[b], abs(pose[dynamic[b], k]))
+    for f in range(frame_block.shape[0]):
+        for k in range(3):
+            out[frame_block[f]] = max(out[frame_block[f]], abs(pose[rigid + f, k]))
+    most = 0.0
+    for b in range(out.shape[0]):
+        out[b] = POSITION_ROUNDING * out[b] / horizon
+        most = max(most, out[b])
+    return most
+
+
+@inner_kernel
+def _recall(known, impulse, number, lam_out):
+    """Impulses of the last step for rows over coordinates; both lists of numbers are sorted."""
+    at = 0
+    for k in range(number.shape[0]):
+        while at < known.shape[0] and known[at] < number[k]:
+            at += 1
+        if at < known.shape[0] and known[at] == number[k]:
+            lam_out[k] = impulse[at, 0]
+
+
+@inner_kernel
+def _advance_robots(robots, found, v, horizon, q_out):
+    """Coordinates at the end of the step."""
+    for r in range(robots.robots.shape[0]):
+        own, robot = robots.robots[r], robot_in(robots, r)
+        q = slice(own[Q], own[Q_END])
+        advance_tree(robot.tree, found[q], v[own[V] : own[V_END]], horizon, q_out[q])
+
+
+@inner_kernel
+def _move_frames(robots, rigid, q, v, scratch, reals, velocity_out):
+    """Velocities (nb, 6) of the frames of robots at coordinates q with velocities v; reals: room."""
+    for r in range(robots.robots.shape[0]):
+        own, robot = robots.robots[r], robot_in(robots, r)
+        works, _, _ = scratch_in(robot.tree, own[Q_END] - own[Q], scratch[own[WORK] : own[WORK_END]])
+        frames, size = own[FRAME_END] - own[FRAME], own[TWIST_END] - own[TWIST]
+        frames_at(
+            robot.tree, robot.frame_link, q[own[Q] : own[Q_END]], v[own[V] : own[V_END]], works[1],
+            reals[: 7 * frames].reshape((frames, 7)), velocity_out[rigid + own[FRAME] : rigid + own[FRAME_END]],
+            reals[7 * frames : 7 * frames + size],
+        )  # fmt: skip

@@ -1,0 +1,199 @@
+"""Robots by the compiled driver: the steps of the Python driver, bit for bit, or handed back."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from pathlib import Path
+
+import numpy as np
+import pytest
+
+from robot_records import ABOUT_Y, ant, arm, crawler, floating_box, humanoid, rod_link
+from stickslip import Scene, Simulation, Stepping
+from stickslip.compiled.driver import reason_against
+from stickslip.geometry.shapes import Box, placed
+from stickslip.robots.records import (
+    Actuator,
+    FixedTendon,
+    JointEquality,
+    LinkShape,
+    RobotRecord,
+    TreeJoint,
+    TreeLink,
+)
+from stickslip.solvers.registry import make_solver
+from test_compiled import same
+
+pytestmark = pytest.mark.slow
+
+FILES = Path("/work/shared/data/robots/mjcf")
+
+
+def both(
+    scene: Scene,
+    steps: int,
+    solver: str = "auto",
+    change: Callable[[Simulation], None] | None = None,
+    **options: object,
+) -> int:
+    """Take steps by both drivers, comparing all; returns how many the compiled one took."""
+    stepping = Stepping(**{"dt": 0.004, **options})  # type: ignore[arg-type]
+    plain, fast = (
+        Simulation(scene, solver=solver, stepping=stepping, driver=driver) for driver in ("python", "compiled")
+    )
+    for sim in (plain, fast):
+        if change:
+            change(sim)
+    return sum(same(plain.step(), fast.step()) for _ in range(steps))
+
+
+def ground() -> Scene:
+    scene = Scene()
+    scene.add_half_space()
+    return scene
+
+
+def swinging(**joint: object) -> Scene:
+    """A double pendulum against its limits, with friction and springs."""
+    scene = Scene()
+    options = {"limits": (-0.4, 0.3), "friction": 0.2, "damping": 0.01, "stiffness": 2.0, "rest": 0.1} | joint
+    links = tuple(rod_link(f"rod{k}", k - 1, 0.5, (0.5 * min(k, 1), 0.0, 0.0), **options) for k in range(3))
+    scene.add_tree(RobotRecord("pendulum", links))
+    return scene
+
+
+OPTIONS = ({}, {"scheme": "moreau"}, {"warm_start": False}, {"scheme": "symplectic"})
+
+
+@pytest.mark.parametrize("options", OPTIONS, ids=str)
+def test_a_pendulum_meets_its_limits_with_the_same_bits(options: dict[str, object]) -> None:
+    assert both(swinging(), 100, **options) > 90
+
+
+@pytest.mark.parametrize("options", OPTIONS, ids=str)
+def test_floating_bases_fall_with_the_same_bits(options: dict[str, object]) -> None:
+    scene = ground()
+    scene.add_tree(floating_box(position=(0.0, 0.0, 0.06)))
+    scene.add_tree(floating_box(position=(0.05, 0.0, 0.17), rotation=(0.998, 0.05, 0.0, 0.0)), "other")
+    scene.add_box((0.2, 0.2, 0.1), (0.0, 0.02, 0.3))
+    assert both(scene, 100, **options) > 60
+
+
+@pytest.mark.parametrize("limit", [87.0, 2.0, np.inf])
+def test_driven_arms_have_the_same_bits(limit: float) -> None:
+    scene = ground()
+    record = arm(friction=0.3)
+    drives = tuple(
+        Actuator(d.name, d.kind, d.terms, d.gain, d.bias, None, None if limit == np.inf else (-limit, limit))
+        for d in record.actuators
+    )
+    robot = scene.add_tree(RobotRecord("arm", record.links, actuators=drives))
+
+    def aimed(sim: Simulation) -> None:
+        sim.set_control(robot, position=np.full(7, 0.7), velocity=np.full(7, 0.1), effort=np.full(7, 0.2))
+
+    assert both(scene, 80, change=aimed) > 70
+
+
+def coupled() -> RobotRecord:
+    """A cart with two fingers that mimic each other, a tendon along both, and a hinge that is held by a constant."""
+    bar = LinkShape(placed(Box((0.02, 0.1, 0.1))), friction=0.7)
+    inertia = 1e-4 * np.eye(3)
+    along = {"axis": (1.0, 0.0, 0.0), "limits": (0.0, 0.1), "friction": 0.02, "armature": 1e-3}
+    links = (
+        TreeLink("cart", -1, (TreeJoint("rail", "prismatic", (0.0, 0.0, 1.0)),), 1.0, inertia),
+        TreeLink(
+            "left", 0, (TreeJoint("l", "prismatic", **along),), 0.1, inertia, position=(-0.08, 0, 0), shapes=(bar,)
+        ),
+        TreeLink(
+            "right", 0, (TreeJoint("r", "prismatic", **(along | {"axis": (-1.0, 0.0, 0.0)})),), 0.1, inertia,
+            position=(0.08, 0, 0), shapes=(bar,),
+        ),
+        TreeLink("flap", 0, (TreeJoint("f", "revolute", ABOUT_Y),), 0.1, inertia, (0.05, 0.0, 0.0), (0.0, 0.3, 0.0)),
+    )  # fmt: skip
+    tendon = FixedTendon("both", (("l", 1.0), ("r", 1.0)), (0.0, 0.2), 5.0, (0.05, 0.1), 0.1, 0.05)
+    mimic = JointEquality("mimic", (("r", 1.0),), (("l", 1.0),))
+    held = JointEquality("held", (("f", 1.0),), polynomial=(0.2, 0.0, 0.0, 0.0, 0.0))
+    drives = (
+        Actuator("close", "position", (("l", 1.0),), 400.0, (0.0, -400.0, -10.0), None, (-15.0, 15.0)),
+        Actuator("lift", "position", (("rail", 1.0),), 2000.0, (0.0, -2000.0, -100.0), None, (-200.0, 200.0)),
+        Actuator("shake", "motor", (("f", 1.0),), 1.0),
+    )
+    return RobotRecord("gripper", links, (mimic, held), (tendon,), drives)
+
+
+@pytest.mark.parametrize("warm_start", [True, False])
+def test_a_gripper_with_couplings_lifts_a_box_with_the_same_bits(warm_start: bool) -> None:
+    scene = ground()
+    robot = scene.add_tree(coupled(), position=(0.0, 0.0, 0.05))
+    scene.add_box((0.08, 0.08, 0.08), (0.0, 0.0, 0.04), mass=0.3, friction=0.7)
+    plain, fast = (
+        Simulation(scene, stepping=Stepping(dt=0.004, warm_start=warm_start), driver=driver)
+        for driver in ("python", "compiled")
+    )
+    taken = 0
+    for k in range(100):
+        for sim in (plain, fast):
+            sim.set_control(robot, actuators=[0.06, 0.1 if k > 40 else 0.0, 0.0])
+        taken += same(plain.step(), fast.step())
+    assert taken > 60
+
+
+def test_forces_on_links_and_kinematic_bodies_have_the_same_bits() -> None:
+    scene = ground()
+    robot = scene.add_tree(floating_box(position=(0.0, 0.0, 0.05)))
+    other = scene.add_tree(arm(2, friction=0.1), "arm", position=(0.6, 0.0, 0.0))
+    scene.add_box((0.2, 0.2, 0.2), (-0.25, 0, 0.1), kind="kinematic", velocity=(0.3, 0, 0))
+    scene.add_box(
+        (0.2, 0.2, 0.02), (0.0, 0, -0.01), kind="kinematic", motion=lambda t: ((0.0, 0.1 * t, -0.01), (1, 0, 0, 0))
+    )
+
+    def pushed(sim: Simulation) -> None:
+        sim.set_force(robot.link("box"), (0.3, 2.0, 0.5), torque=(0.0, 0.1, 0.0))
+        sim.set_control(other, position=[0.5, -0.5])
+
+    assert both(scene, 80, change=pushed) > 40
+
+
+def test_robots_with_torsion_and_restitution_have_the_same_bits() -> None:
+    for material in ({"torsion": 0.02}, {"restitution": 0.6, "tangential_restitution": 0.2}):
+        scene = ground()
+        scene.add_tree(floating_box(position=(0.0, 0.0, 0.06)))
+        scene.add_box((0.2, 0.2, 0.1), (0.03, 0.0, 0.2), **material)  # type: ignore[arg-type]
+        assert both(scene, 60) > 20
+
+
+@pytest.mark.parametrize("solver", ["auto", "dense"])
+@pytest.mark.parametrize("make", [ant, humanoid], ids=["ant", "humanoid"])
+def test_legged_robots_fall_with_the_same_bits(make: Callable[[], RobotRecord], solver: str) -> None:
+    scene = ground()
+    scene.add_tree(make())
+    assert both(scene, 120, solver, dt=0.003) > 90
+
+
+@pytest.mark.parametrize(
+    "path", ["franka_emika_panda/panda.xml", "wonik_allegro/right_hand.xml", "unitree_go2/go2.xml"]
+)
+def test_robots_from_files_have_the_same_bits(path: str) -> None:
+    if not (FILES / path).exists():
+        pytest.skip(f"there is no {path} below {FILES}")
+    scene = ground()
+    robot = scene.add_robot(FILES / path, position=(0.0, 0.0, 0.3))
+    if reason_against(Simulation(scene, dt=0.002, driver="python").model, Stepping(), make_solver("auto")):
+        pytest.skip("loops of robots are not taken")
+
+    def moved(sim: Simulation) -> None:
+        sim.set_joint_velocities(robot, 0.5 * np.random.default_rng(1).standard_normal(robot.dof_count))
+
+    assert both(scene, 60, change=moved, dt=0.002) > 20
+
+
+def test_models_that_only_python_takes_say_why() -> None:
+    scene = ground()
+    scene.add_tree(crawler())
+    assert "loops of robots" in reason_against(Simulation(scene).model, Stepping(), make_solver("auto"))
+    scene = ground()
+    scene.add_tree(coupled())
+    model = Simulation(scene).model
+    assert not reason_against(model, Stepping(), make_solver("auto"))
+    assert "settles" in reason_against(model, Stepping(scheme="moreau"), make_solver("auto"))
