@@ -102,7 +102,8 @@ class Plan(NamedTuple):
 
 
 NOTHING_VARIED = Varied(np.zeros(TABLES + 1, np.int64), np.zeros(0, np.int64), np.zeros((0, 0)))
-NO_PLAN = Plan(0, 1, 1, *np.zeros((4, 0, 0, 0)), np.zeros((0, 0, 0), np.int64))
+_NO_NUMBERS = np.zeros((0, 0, 0))
+NO_PLAN = Plan(0, 1, 1, _NO_NUMBERS, _NO_NUMBERS, _NO_NUMBERS, _NO_NUMBERS, np.zeros((0, 0, 0), np.int64))
 
 
 class ManyWorlds:
@@ -115,7 +116,7 @@ class ManyWorlds:
     def __init__(self, model: Model, options: Stepping, solver: Solver, states: list[State], threads: int) -> None:
         """``states``: where each world starts; the compiled driver must have nothing against model, options, solver."""
         self.model, self.options, self.threads = model, options, threads
-        self.drivers = [self.made_for(model, options, solver) for _ in range(threads)]
+        self.drivers: list[Any] = [self.made_for(model, options, solver) for _ in range(threads)]
         self.layout, self.joint_angle, self.joint_broken = (
             states[0].layout,
             states[0].joint_angle,
@@ -129,7 +130,9 @@ class ManyWorlds:
         """(2, f) part of ``Flat.reals``, and place in it, of each number there that varies: parts move as rooms grow."""
         self.plan = NO_PLAN
         self.left = np.zeros(count, np.int64)
-        """(N,) steps that are left of those that are being taken."""
+        """(N,) steps that are left of those that are being taken, and of those that were taken last: that no world that
+        diverged took."""
+        self.stopped = np.zeros(count, np.int64)
         for k, state in enumerate(states):
             self.set_state(k, state)
 
@@ -219,11 +222,13 @@ class ManyWorlds:
         """Take steps of the worlds that are ``going`` (N,); returns those of them that diverged, at the step before."""
         self.left = left = np.where(going, substeps, 0).astype(np.int64)
         lost = np.zeros(len(going), dtype=np.bool_)
+        self.stopped = np.zeros(len(going), np.int64)
         while left.any():
             self._compiled(left)
             for k in np.flatnonzero(self.arrays.code):
                 lost[k] = not self._go_on(int(k), int(self.arrays.code[k]), left, by_python)
             self.arrays.code[:] = 0
+            self.stopped = np.where(lost & (left > 0), left, self.stopped)
             left[lost] = 0
         return lost
 

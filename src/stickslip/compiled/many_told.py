@@ -34,7 +34,9 @@ def told_of_many(told: Array, counts: LongInts, options: Stepping, solver: Solve
     """Of what steps wrote: told (N, k), counts (N, TOLD); as ``measurements`` of a driver and CompiledResult for one."""
     end, h = told.shape[1] - OWN_NUMBERS, options.dt
     columns: Any = np.ascontiguousarray(told[:, : TREE_NUMBERS if robots else NUMBERS].T)  # balanced takes them, too
-    violation, cone, angle, feeding, friction, normal, gliding, deepest, linear, angular, share, worst = columns[:ERRORS]
+    violation, cone, angle, feeding, friction, normal, gliding, deepest, linear, angular, share, worst = columns[
+        :ERRORS
+    ]
     kinetic_0, potential_0, kinetic, potential, carried, made, turn = columns[ERRORS : ERRORS + 7]
     residual: Any = told[:, end + RESIDUAL]
     none: Any = np.zeros(len(told))
@@ -45,7 +47,12 @@ def told_of_many(told: Array, counts: LongInts, options: Stepping, solver: Solve
         work = h * told[:, own:end].sum(axis=1) + (given - carried)
         for first in range(TREE_NUMBERS, own, OF_ROBOT):
             each = told[:, first : first + OF_ROBOT].T
-            work, elastic_0, elastic, damping = work + each[0], elastic_0 + each[1], elastic + each[2], damping + each[3]
+            work, elastic_0, elastic, damping = (
+                work + each[0],
+                elastic_0 + each[1],
+                elastic + each[2],
+                damping + each[3],
+            )
     else:
         work = h * told[:, NUMBERS:end].sum(axis=1) + (0.0 - carried) + 0.0
     ledger = balanced(

@@ -121,9 +121,7 @@ def step_tree_worlds(worlds, left, done, tables, numbers, rooms, arrays, led, le
     )
     nq, nv, nr = arrays.q.shape[1], arrays.v.shape[1], tables.numbers[RIGID]
     for k in worlds:
-        put_varied(
-            varied, k, tables.rigid.reals, rooms.flat.reals, numbers, tables.thickness, tables.robots.reals
-        )
+        put_varied(varied, k, tables.rigid.reals, rooms.flat.reals, numbers, tables.thickness, tables.robots.reals)
         while left[k] > 0:
             if plan.control.shape[0] > 0:
                 now = plan.control[(plan.total - left[k]) // plan.substeps, k]

@@ -7,7 +7,7 @@ time. Who calls the kernel from Python holds its arrays until it returns, so tha
 
 from __future__ import annotations
 
-from stickslip.jit import numba
+from stickslip.jit import numba  # type: ignore[attr-defined]
 
 
 def _without_owner(context, builder, kind, value):

@@ -112,15 +112,24 @@ def write_certificate(to: WorldCertificates, k: int, certificate: Certificate | 
 _NONE = no_certificates(1)
 
 
-def copied(certificates: WorldCertificates) -> WorldCertificates:
-    """An independent copy."""
-    own = {name: getattr(certificates, name).copy() for name in NAMES if name != "energy"}
-    energies = WorldEnergies(*(getattr(certificates.energy, name).copy() for name in LEDGER))
+def copy_certificate(to: WorldCertificates, at: int | tuple[int, int], of: WorldCertificates, k: int) -> None:
+    """Put the certificate of world k of others at a place."""
+    for name in NAMES:
+        if name != "energy":
+            getattr(to, name)[at] = getattr(of, name)[k]
+    for name in LEDGER:
+        getattr(to.energy, name)[at] = getattr(of.energy, name)[k]
+
+
+def joined(parts: Sequence[WorldCertificates]) -> WorldCertificates:
+    """Those of several parts of a run, one after the other along the first axis."""
+    own = {name: np.concatenate([getattr(each, name) for each in parts]) for name in NAMES if name != "energy"}
+    energies = WorldEnergies(*(np.concatenate([getattr(each.energy, name) for each in parts]) for name in LEDGER))
     return WorldCertificates(**own, energy=energies)
 
 
-def stacked(steps: Sequence[WorldCertificates]) -> WorldCertificates:
-    """Those of several steps, with a leading axis of steps: arrays (T, N)."""
-    own = {name: np.stack([getattr(each, name) for each in steps]) for name in NAMES if name != "energy"}
-    energies = WorldEnergies(*(np.stack([getattr(each.energy, name) for each in steps]) for name in LEDGER))
+def shaped(certificates: WorldCertificates, shape: tuple[int, ...]) -> WorldCertificates:
+    """The same with arrays of another shape."""
+    own = {name: getattr(certificates, name).reshape(shape) for name in NAMES if name != "energy"}
+    energies = WorldEnergies(*(getattr(certificates.energy, name).reshape(shape) for name in LEDGER))
     return WorldCertificates(**own, energy=energies)

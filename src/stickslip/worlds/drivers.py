@@ -2,26 +2,29 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
 from dataclasses import replace
-from typing import Protocol
+from typing import NamedTuple, Protocol
 
 import numpy as np
 
 from stickslip.arrays import Array, Bools, LongInts
 from stickslip.collision.matching import FEATURE_BITS
-from stickslip.compiled.driver import reason_against
 from stickslip.compiled.choice import many_worlds
+from stickslip.compiled.driver import reason_against
 from stickslip.compiled.many import NO_PLAN, Plan
-from stickslip.compiled.many_trees import ManyTrees
 from stickslip.compiled.many_told import told_of_many
+from stickslip.compiled.many_trees import ManyTrees
 from stickslip.model.model import Model
 from stickslip.model.state import State
 from stickslip.simulation import Simulation
 from stickslip.worlds.certificates import (
     LEDGER,
     WorldCertificates,
+    copy_certificate,
+    joined,
     no_certificates,
+    shaped,
     write_certificate,
 )
 from stickslip.worlds.controls import WorldControls
@@ -62,6 +65,9 @@ class WorldsDriver(Protocol):
     def set_state(self, k: int, state: State) -> None:
         """Put world k into a state."""
 
+    def snapshot(self) -> Callable[[int], State]:
+        """The states of all worlds as they are now, by number."""
+
     def write(self, worlds: LongInts, name: str, where: slice, rows: Array) -> None:
         """Put other numbers into a part of "q" or "v" of some worlds."""
 
@@ -71,6 +77,10 @@ class WorldsDriver(Protocol):
     def step(self, going: Bools, substeps: int) -> Bools:
         """Take steps of those that are going (N,); returns those that diverged, which stay at the step before."""
 
+    def run(self, going: Bools, controls: Mapping[str, Array], count: int, substeps: int, rows: list[int]) -> Run:
+        """Apply ``count`` controls (T, N, nu) by robot, each for some steps; records after those numbered in ``rows``
+        (from 1), which are one period apart."""
+
     def certificates(self) -> WorldCertificates:
         """Of the last steps."""
 
@@ -79,6 +89,29 @@ class WorldsDriver(Protocol):
 
     def nbytes(self) -> int:
         """Bytes of memory of all worlds, without what they share."""
+
+
+class Run(NamedTuple):
+    """Records of R moments of N worlds."""
+
+    lost: Bools
+    """(N,) worlds that diverged."""
+    time: Array
+    """(R, N), q (R, N, nq), v (R, N, nv)"""
+    q: Array
+    v: Array
+    lost_by: Bools
+    """(R, N) that had diverged by then."""
+    certificate: WorldCertificates
+    """Arrays (R, N)."""
+
+
+def no_run(lost: Bools, q: Array, v: Array) -> Run:
+    """Without a record."""
+    n = len(lost)
+    none = np.zeros((0, n), dtype=np.bool_)
+    certificate = shaped(no_certificates(0), (0, n))
+    return Run(lost, np.zeros((0, n)), np.zeros((0, *q.shape)), np.zeros((0, *v.shape)), none, certificate)
 
 
 def reason_against_many(model: Model, sim: Simulation) -> str:
@@ -128,6 +161,10 @@ class PythonWorlds:
         self.states[k], self.pushes[k] = state, NO_PUSHES
         write_certificate(self.known, k, None)
 
+    def snapshot(self) -> Callable[[int], State]:
+        """See WorldsDriver; states are replaced, never written into."""
+        return self.states.copy().__getitem__
+
     def write(self, worlds: LongInts, name: str, where: slice, rows: Array) -> None:
         """See WorldsDriver."""
         for number, k in enumerate(worlds.tolist()):
@@ -157,9 +194,24 @@ class PythonWorlds:
                 write_certificate(self.known, k, kept.certificate)
         return lost
 
+    def run(self, going: Bools, controls: Mapping[str, Array], count: int, substeps: int, rows: list[int]) -> Run:
+        """See WorldsDriver."""
+        lost, parts = np.zeros(len(self.states), dtype=np.bool_), list[tuple[Array, Array, Array, Bools]]()
+        certificates = list[WorldCertificates]()
+        for t in range(count):
+            self.controls.set_actuators({name: numbers[t] for name, numbers in controls.items()})
+            lost = lost | self.step(going & ~lost, substeps)
+            if t + 1 in rows:
+                parts.append((self.time, self.q, self.v, lost.copy()))
+                certificates.append(shaped(joined([self.known]), (1, -1)))
+        if not parts:
+            return no_run(lost, self.q, self.v)
+        time, q, v, lost_by = (np.stack(each) for each in zip(*parts, strict=True))
+        return Run(lost, time, q, v, lost_by.astype(np.bool_), joined(certificates))
+
     def certificates(self) -> WorldCertificates:
         """See WorldsDriver."""
-        return self.known
+        return joined([self.known])
 
     def contact_push(self, body: int, other: int | None) -> Array:
         """See WorldsDriver."""
@@ -222,6 +274,21 @@ class CompiledWorlds:
         self.put[k] = state.steps
         self.helped.pop(k, None)
 
+    def snapshot(self) -> Callable[[int], State]:
+        """See WorldsDriver."""
+        many = self.many
+        arrays, time = type(many.arrays)(*(array.copy() for array in many.arrays)), many.time.copy()
+
+        def state(k: int) -> State:
+            now = many.arrays, many.time
+            many.arrays, many.time = arrays, time
+            try:
+                return many.state(k)
+            finally:
+                many.arrays, many.time = now
+
+        return state
+
     def write(self, worlds: LongInts, name: str, where: slice, rows: Array) -> None:
         """See WorldsDriver."""
         getattr(self, name)[worlds, where] = rows
@@ -246,16 +313,63 @@ class CompiledWorlds:
                 first += len(kind.tables.links)
         return self.many.step(going, substeps, self._by_python)
 
-    def run(self, going: Bools, plan: Plan) -> tuple[Bools, dict[tuple[int, int], Helped]]:
-        """Steps by a plan, in one call but for those that are handed back; what is known of records of these."""
+    def run(self, going: Bools, controls: Mapping[str, Array], count: int, substeps: int, rows: list[int]) -> Run:
+        """See WorldsDriver; one call but for steps that are handed back."""
+        arrays, n, records = self.many.arrays, len(self.put), len(rows)
+        every = rows[0] if rows else count + 1
+        if controls:
+            self.controls.set_actuators({name: numbers[0] for name, numbers in controls.items()})
+        told = arrays.told.shape[1]
+        plan = Plan(
+            count * substeps, substeps, every, self._planned(controls, count), np.empty((records, n, self.q.shape[1])),
+            np.empty((records, n, self.v.shape[1])), np.empty((records, n, told)),
+            np.empty((records, n, arrays.counts.shape[1]), np.int64),
+        )  # fmt: skip
+        time, h = np.empty((records, n)), self.sim.stepping.dt
+        before, was = self.many.time.copy(), self.certificates() if not going.all() else None
         self.many.plan, self.in_records = plan, {}
         try:
             lost = self.step(going, plan.total)
         finally:
             self.many.plan = NO_PLAN
-            if isinstance(self.many, ManyTrees) and len(plan.control):
-                self._take_back_controls(slice(None))
-        return lost, self.in_records
+            if controls:
+                self.controls.set_actuators({name: numbers[-1] for name, numbers in controls.items()})
+        taken = np.where(going, plan.total - self.many.stopped, 0)
+        for row in range(records):
+            for _ in range(substeps * every):  # as states do, one step after the other
+                before[taken > 0] += h
+                taken -= 1
+            time[row] = before
+        lost_by = np.zeros((records, n), dtype=np.bool_)
+        certificate = no_certificates(records * n)
+        self.write_told(certificate, slice(None), plan.told.reshape(records * n, told), plan.counts.reshape(records * n, arrays.counts.shape[1]))
+        for (row, k), own in self.in_records.items():
+            write_certificate(certificate, row * n + k, own.certificate)
+        certificate = shaped(certificate, (records, n))
+        now = self.certificates() if lost.any() else was
+        for k in np.flatnonzero(lost | ~going).tolist():
+            assert now is not None
+            first = 0
+            if lost[k]:
+                first = (plan.total - int(self.many.stopped[k])) // (substeps * every)
+                lost_by[first:, k] = True
+            plan.q[first:, k], plan.v[first:, k] = self.q[k], self.v[k]
+            for row in range(first, records):
+                copy_certificate(certificate, (row, k), now, k)
+        return Run(lost, time, plan.q, plan.v, lost_by, certificate)
+
+    def _planned(self, controls: Mapping[str, Array], count: int) -> Array:
+        """(T, N, na) controls of the actuators of all robots; those that are not given stay as they are."""
+        if not controls:
+            return NO_PLAN.control
+        found = []
+        for kind in self.sim.model.others:
+            own = self.controls.actuators[kind.name]
+            if kind.name in controls:
+                found.append(np.broadcast_to(controls[kind.name], (count, *own.shape[:2])))
+            else:
+                found.append(np.broadcast_to(own[:, :, 0], (count, *own.shape[:2])))
+        return np.ascontiguousarray(np.concatenate(found, axis=2))
 
     def _take_back_controls(self, worlds: int | slice) -> None:
         """Controls that a plan has set."""

@@ -105,7 +105,8 @@ def _by_body(
             k = int(np.argmax(numbers < least))
             needed = "zero or positive" if least == 0.0 else "positive"
             raise InputError(
-                f"parameters: {what} of body {model.body_names[row]!r} is {numbers[k]} in world {k}; it must be {needed}"
+                f"parameters: {what} of body {model.body_names[row]!r} is {numbers[k]} in world {k}; it must be "
+                f"{needed}"
             )
     return found
 
@@ -214,8 +215,8 @@ def _frictions(scene: Scene, model: Model, friction: Mapping[int, Array]) -> _Fr
             if (body, surface) not in mine:
                 if len(set(materials[surface].friction)) > 1:
                     raise InputError(
-                        f"parameters: friction of body {model.body_names[body]!r} differs along its axis and across it; "
-                        "it cannot be set to one coefficient"
+                        f"parameters: friction of body {model.body_names[body]!r} differs along its axis and across "
+                        "it; it cannot be set to one coefficient"
                     )
                 mine[body, surface] = len(old)
                 old.append(surface)

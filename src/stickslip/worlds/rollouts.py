@@ -15,7 +15,9 @@ from stickslip.errors import InputError
 from stickslip.model.layout import Layout
 from stickslip.names import shown
 from stickslip.scene.robots import Robot
-from stickslip.worlds.certificates import WorldCertificates, stacked
+from stickslip.worlds.certificates import WorldCertificates, joined
+from stickslip.worlds.records import Recorded
+from stickslip.worlds.sensors import READERS
 from stickslip.worlds.states import WorldStates
 from stickslip.worlds.worlds import Worlds
 
@@ -76,43 +78,31 @@ def rollout(
     count, given = _sequence(worlds, controls, steps)
     kept = {checks.whole("rollout", "checkpoint", each, 0, count) for each in checkpoints}
     states = {0: worlds.get_state()} if 0 in kept else {}
-    n, records = len(worlds), count // period
-    layout = worlds.model.layout
-    time, q, v = np.empty((records, n)), np.empty((records, n, layout.q_count)), np.empty((records, n, layout.v_count))
-    diverged = np.zeros((records, n), dtype=np.bool_)
-    read: dict[str, list[Array]] = {name: [] for _, name in sensors}
-    certificates = list[WorldCertificates]()
-    for t in range(count):
-        if given:
-            worlds.controls.set_actuators({name: numbers[t] for name, numbers in given.items()})
-        worlds.advance(taken)
-        if (t + 1) % period == 0:
-            row = (t + 1) // period - 1
-            time[row], q[row], v[row], diverged[row] = (
-                worlds.time,
-                worlds.coordinates,
-                worlds.velocities,
-                worlds.diverged,
-            )
-            certificates.append(worlds.certificate)
-            for robot, name in sensors:
-                read[name].append(worlds.sensor(robot, name))
-        if t + 1 in kept:
-            states[t + 1] = worlds.get_state()
-    if not records:
+    if count < period:
         raise InputError(
-            f"rollout: {count} controls, recorded every {period}, give no record; every must be at most {count}"
+            f"rollout: every is {period}, but there are {count} controls: nothing would be recorded; it must be at "
+            f"most {count}"
         )
-    return Rollout(
-        layout,
-        time,
-        q,
-        v,
-        stacked(certificates),
-        diverged,
-        {name: np.stack(each) for name, each in read.items()},
-        states,
-    )
+    at_once = any(worlds.sensor_kind(robot, name) not in READERS for robot, name in sensors)
+    ends = sorted({*kept, count} - {0})
+    if at_once:  # what these read is gone after the next step
+        ends = sorted({*ends, *range(period, count + 1, period)})
+    parts, read, begin = list[Recorded](), dict[str, list[Array]](), 0
+    for end in ends:
+        part = {name: numbers[begin:end] for name, numbers in given.items()}
+        parts += worlds.run(part, end - begin, taken, period, begin)
+        if end in kept:
+            states[end] = worlds.get_state()
+        if end % period == 0 and at_once:
+            for robot, name in sensors:
+                read.setdefault(name, []).append(worlds.sensor(robot, name))
+        begin = end
+    time, q, v, diverged = (np.concatenate([getattr(part, name) for part in parts]) for name in Recorded._fields[:4])
+    found = {name: np.stack(each) for name, each in read.items()}
+    if not at_once:
+        found = {name: worlds.sensor_of_records(robot, name, q, v, time) for robot, name in sensors}
+    certificate = joined([part.certificate for part in parts])
+    return Rollout(worlds.model.layout, time, q, v, certificate, diverged, found, states)
 
 
 def _sequence(worlds: Worlds, controls: Any, steps: int | None) -> tuple[int, dict[str, Array]]:

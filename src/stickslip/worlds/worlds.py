@@ -1,10 +1,10 @@
-"""Many worlds of one scene: the object that people hold. Arrays have a leading world axis; what is returned is a copy."""
+"""Many worlds of one scene, as people hold them: arrays have a leading world axis; what is returned is a copy."""
 
 from __future__ import annotations
 
 import os
 import warnings
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from typing import Any
 
 import numpy as np
@@ -24,20 +24,22 @@ from stickslip.model.state import State, check_state, initial_state
 from stickslip.model.stepping import Stepping
 from stickslip.reading_robots import robots_of, trees_of
 from stickslip.reading_state import body_row
+from stickslip.robots.records import Sensor
 from stickslip.scene.body import KINDS, Body
 from stickslip.scene.robots import Robot, unknown
 from stickslip.scene.scene import Scene
 from stickslip.simulation import Simulation
 from stickslip.solvers.protocol import Solver, SolvesProblems
 from stickslip.solvers.registry import DEFAULT
-from stickslip.worlds.certificates import DIVERGED, WorldCertificates
+from stickslip.worlds.certificates import DIVERGED, WorldCertificates, shaped
 from stickslip.worlds.controls import WorldControls, set_drives
 from stickslip.worlds.drivers import CompiledWorlds, PythonWorlds, WorldsDriver, reason_against_many
 from stickslip.worlds.parameters import Variants, checked_parameters
+from stickslip.worlds.records import Recorded
 from stickslip.worlds.sensors import OF_STEP, READERS, WorldsOfRobot, matrices
 from stickslip.worlds.states import WorldStates, states_for
 
-Mask = NDArray[np.bool_] | Sequence[int] | Sequence[bool] | int | None
+Mask = NDArray[np.bool_] | NDArray[np.integer[Any]] | Sequence[int] | Sequence[bool] | int | None
 """Which worlds: a mask (N,), numbers, or None for all."""
 Control = ArrayLike | Mapping[Any, ArrayLike]
 """(N, nu) or (nu,) of the only robot, or a mapping of robots or their names to such."""
@@ -86,8 +88,10 @@ class Worlds:
         """Poses and velocities of links by robot, of the states as they are."""
         kinds = {sensor.kind for robot in self.robots.values() for sensor in robot.record.sensors}
         self._keeps_before = any(kind in OF_STEP for kind in kinds)
-        self._before: list[State] | None = None
+        self._before: Callable[[int], State] | None = None
         """States before the last step, where a sensor needs them."""
+        self._put_since: set[int] = set()
+        """Worlds that were put into a state since then."""
         self._again: dict[int, StepResult | None] = {}
         """Last steps, taken again for sensors that need them."""
 
@@ -133,8 +137,40 @@ class Worlds:
             if substeps > 1:
                 self._diverged |= self._driver.step(going, substeps - 1)
                 going, substeps = ~self._diverged, 1
-            self._before = [self._driver.state(k) for k in range(len(self))]
+            self._before = self._driver.snapshot()
+            self._put_since.clear()
         self._diverged |= self._driver.step(going, substeps)
+
+    def run(self, controls: Mapping[str, Array], count: int, substeps: int, every: int, begun: int) -> list[Recorded]:
+        """Apply ``count`` controls (T, N, nu) by robot, of which ``begun`` came before; nothing is checked.
+
+        Records after every so many of all of them. Worlds of the compiled driver take them in one call, but for steps
+        that it hands back, and for the last one where sensors look at that.
+        """
+        self._forget()
+        body = count - 1 if self._keeps_before else count
+        first = min(body, every - begun % every)  # up to the next record, then whole periods, then what is left
+        whole = (body - first) // every * every
+        parts = [(first, [first] if (begun + first) % every == 0 else []), (whole, [*range(every, whole + 1, every)])]
+        records, done = list[Recorded](), 0
+        for part, rows in [*parts, (body - first - whole, [])]:
+            if part:
+                own = {name: numbers[done : done + part] for name, numbers in controls.items()}
+                before = self._diverged.copy()
+                found = self._driver.run(~before, own, part, substeps, rows)
+                gone = found.lost_by | before
+                found.certificate.status[gone], found.certificate.converged[gone] = DIVERGED, False
+                records += [Recorded(found.time, found.q, found.v, gone, found.certificate)] if rows else []
+                self._diverged |= found.lost
+                done += part
+        if body < count:
+            self.controls.set_actuators({name: numbers[-1] for name, numbers in controls.items()})
+            self.advance(substeps)
+            if (begun + count) % every == 0:
+                certificate = shaped(self.certificate, (1, len(self)))
+                q, v = self.coordinates[None], self.velocities[None]
+                records.append(Recorded(self.time[None], q, v, self.diverged[None], certificate))
+        return records
 
     def _forget(self) -> None:
         """What was found out about states that change now."""
@@ -210,8 +246,7 @@ class Worlds:
         self._forget()
         for number, k in enumerate(chosen.tolist()):
             self._driver.set_state(k, states.copy() if isinstance(states, State) else states[number])
-            if self._before is not None:
-                self._before[k] = self._driver.state(k)
+            self._put_since.add(k)
         self._diverged[chosen] = False
 
     def _start_of(self, k: int) -> State:
@@ -381,7 +416,8 @@ class Worlds:
                 length = np.linalg.norm(rows[:, turn], axis=1, keepdims=True)
                 if not (length > 0.0).all():
                     raise InputError(
-                        f"robot {robot.name!r}, joint {place.joint.name!r}: its rotation is zero; a quaternion is needed"
+                        f"robot {robot.name!r}, joint {place.joint.name!r}: its rotation is zero; a quaternion is "
+                        "needed"
                     )
                 rows[:, turn] /= length
         self._write(chosen, "q", self.model.layout.q_slice[trees.name], rows)
@@ -419,13 +455,16 @@ class Worlds:
         """Poses (N, nl, 7) and velocities (N, nl, 6) of all links of a robot."""
         trees = trees_of(self.model, robot)
         if trees.name not in self._links:
-            layout, nl = self.model.layout, len(trees.tables.links)
-            q = np.ascontiguousarray(self._driver.q[:, layout.q_slice[trees.name]])
-            v = np.ascontiguousarray(self._driver.v[:, layout.v_slice[trees.name]])
-            pose, velocity = np.empty((len(self), nl, 7)), np.empty((len(self), nl, 6))
-            place_many(trees.tables, q, v, tree_work(trees.tables), pose, velocity)
-            self._links[trees.name] = pose, velocity
+            self._links[trees.name] = self._placed(robot, self.joint_positions(robot), self.joint_velocities(robot))
         return self._links[trees.name]
+
+    def _placed(self, robot: Robot, q: Array, v: Array) -> tuple[Array, Array]:
+        """Poses (n, nl, 7) and velocities (n, nl, 6) of links at postures (n, nq) and velocities (n, nv)."""
+        tables = trees_of(self.model, robot).tables
+        pose, velocity = np.empty((len(q), len(tables.links), 7)), np.empty((len(q), len(tables.links), 6))
+        rows = np.ascontiguousarray(q), np.ascontiguousarray(v)
+        place_many(tables, *rows, tree_work(tables), pose, velocity)  # type: ignore[no-untyped-call]
+        return pose, velocity
 
     def link_pose(self, robot: Robot, link: str) -> tuple[Array, Array]:
         """Positions (N, 3) [m] and rotations (N, 4) (w, x, y, z) of the frame of a link."""
@@ -439,23 +478,35 @@ class Worlds:
 
     def sensor(self, robot: Robot, name: str) -> Array:
         """What the sensor of this name reads: (N, 1), (N, 3) or (N, 4)."""
-        for each in robot.record.sensors:
-            if each.name == name:
-                break
-        else:
-            raise unknown(f"robot {robot.name!r}: sensor", name, [each.name for each in robot.record.sensors])
+        each = _sensor(robot, name)
         if each.kind in READERS:
             q, v = self.joint_positions(robot), self.joint_velocities(robot)
             at = WorldsOfRobot(robot, q, v, *self._links_of(robot), self._driver.time)
             return np.array(READERS[each.kind](at, each), dtype=np.float64)
         return np.array([self._sensor_of(k, robot, name, each.kind in OF_STEP) for k in range(len(self))])
 
+    def sensor_kind(self, robot: Robot, name: str) -> str:
+        """What kind of sensor this is."""
+        trees_of(self.model, robot)
+        return _sensor(robot, name).kind
+
+    def sensor_of_records(self, robot: Robot, name: str, q: Array, v: Array, time: Array) -> Array:
+        """What a sensor reads (R, N, k) at recorded coordinates (R, N, nq) and velocities (R, N, nv)."""
+        layout, each = self.model.layout, _sensor(robot, name)
+        own_q, own_v = q[..., layout.q_slice[robot.name]], v[..., layout.v_slice[robot.name]]
+        own_q, own_v = own_q.reshape(-1, own_q.shape[-1]), own_v.reshape(-1, own_v.shape[-1])
+        at = WorldsOfRobot(robot, own_q, own_v, *self._placed(robot, own_q, own_v), time.reshape(-1))
+        return np.array(READERS[each.kind](at, each), dtype=np.float64).reshape(*q.shape[:2], -1)
+
     def _sensor_of(self, k: int, robot: Robot, name: str, of_step: bool) -> Array:
         """What a sensor reads in world k: by the functions of a Simulation, with its last step where it needs that."""
         control, last, before = self.controls.control(k), None, None
         model, state = self.model_of(k), self._driver.state(k)
-        if of_step and self._before is not None and self._before[k].steps < state.steps:
-            before = self._before[k]
+        if of_step and self._before is not None and k not in self._put_since:
+            before = self._before(k)
+        if before is not None and before.steps == state.steps:
+            before = None  # it had diverged
+        if before is not None:
             if k not in self._again:
                 self._again[k] = self._driver.taking.result(k, model, before, control)
             last = self._again[k]
@@ -510,3 +561,11 @@ class Worlds:
             f"Worlds({len(self)}, {self.driver} driver, {self.threads} threads, {int(self._diverged.sum())} diverged, "
             f"{self.model!r})"
         )
+
+
+def _sensor(robot: Robot, name: str) -> Sensor:
+    """The sensor of this name."""
+    for each in robot.record.sensors:
+        if each.name == name:
+            return each
+    raise unknown(f"robot {robot.name!r}: sensor", name, [each.name for each in robot.record.sensors])
