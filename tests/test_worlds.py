@@ -46,7 +46,9 @@ def test_each_world_has_the_bits_and_the_certificate_of_a_simulation() -> None:
     scene = thrown()
     box, ground = scene.body("box"), scene.body("ground")
     worlds = Worlds(scene, N, dt=DT, threads=2)
-    assert worlds.driver == "compiled" and worlds.reason == "" and worlds.status.tolist() == N * ["unstepped"]
+    assert worlds.driver == "compiled"
+    assert worlds.reason == ""
+    assert worlds.status.tolist() == N * ["unstepped"]
     speeds, forces = np.linspace(0.0, 1.0, N), np.linspace(-5.0, 5.0, N)
     worlds.set_velocity(box, np.stack([speeds, 0 * speeds, 0 * speeds], axis=1))
     worlds.set_force(box, np.stack([0 * forces, forces, 0 * forces], axis=1))
@@ -60,13 +62,15 @@ def test_each_world_has_the_bits_and_the_certificate_of_a_simulation() -> None:
         sim.set_force(box, (0, forces[k], 0))
         sim.run(40)
         assert worlds.state(k).digest() == sim.state.digest()
-        assert sim.last is not None and told[k] == sim.last.certificate
+        assert sim.last is not None
+        assert told[k] == sim.last.certificate
         assert worlds.position(box)[k] == pytest.approx(sim.position(box), abs=1e-14)
         assert np.array_equal(worlds.velocity(box)[k], sim.velocity(box))
         assert np.array_equal(worlds.rotation(box)[k], sim.rotation(box))
         assert pushes[k] == pytest.approx(sim.contacts(box, ground).total_force, abs=1e-9)
     assert worlds.time == pytest.approx(np.full(N, 40 * DT))
-    assert set(worlds.status.tolist()) == {"converged"} and worlds.nbytes / N < 4096
+    assert set(worlds.status.tolist()) == {"converged"}
+    assert worlds.nbytes / N < 4096
 
 
 def test_worlds_of_own_numbers_have_the_bits_of_scenes_with_these_numbers() -> None:
@@ -107,7 +111,8 @@ def test_states_are_values_from_which_worlds_go_on_bit_for_bit(tmp_path: Path) -
     assert worlds.get_state().digest() == end.digest()
     worlds.reset(np.arange(N) == 3)
     assert worlds.status.tolist() == [*3 * ["converged"], "unstepped", "converged"]
-    assert worlds.state(3).digest() == start[0].digest() and worlds.state(1).digest() == end[1].digest()
+    assert worlds.state(3).digest() == start[0].digest()
+    assert worlds.state(1).digest() == end[1].digest()
     worlds.reset([0, 1], end.take([3, 2]))
     assert worlds.state(0).digest() == end[3].digest() == end.take([3])[0].digest()
 
@@ -126,12 +131,14 @@ def test_a_world_that_diverges_is_frozen_and_flagged_and_can_be_reset(monkeypatc
         broken.setattr(Simulation, "step", fails)
         worlds.step()
     assert worlds.diverged.tolist() == [False, False, True, False, False]
-    assert worlds.state(2).digest() == before[2].digest() and worlds.status[2] == "diverged"
+    assert worlds.state(2).digest() == before[2].digest()
+    assert worlds.status[2] == "diverged"
     worlds.step(substeps=3)
     assert worlds.steps.tolist() == [4, 4, 0, 4, 4]
     worlds.reset(worlds.diverged)
     worlds.step()
-    assert not worlds.diverged.any() and worlds.steps.tolist() == [5, 5, 1, 5, 5]
+    assert not worlds.diverged.any()
+    assert worlds.steps.tolist() == [5, 5, 1, 5, 5]
 
 
 def test_rollouts_are_the_steps_they_stand_for() -> None:
@@ -140,18 +147,21 @@ def test_rollouts_are_the_steps_they_stand_for() -> None:
     worlds.set_velocity(scene.body("box"), np.linspace(0, 1, 3 * N).reshape(N, 3) * (1, 1, 0))
     start = worlds.get_state()
     found = rollout(worlds, steps=30, every=3, substeps=2, checkpoints=[0, 13, 30])
-    assert found.q.shape == (10, N, 21) and found.certificate.penetration.shape == (10, N)
+    assert found.q.shape == (10, N, 21)
+    assert found.certificate.penetration.shape == (10, N)
     end = worlds.get_state()
     worlds.set_state(start)
     for row in range(10):
         worlds.step(substeps=6)
-        assert np.array_equal(found.q[row], worlds.coordinates) and np.array_equal(found.time[row], worlds.time)
+        assert np.array_equal(found.q[row], worlds.coordinates)
+        assert np.array_equal(found.time[row], worlds.time)
         assert np.array_equal(found.certificate.natural_residual[row], worlds.certificate.natural_residual)
         assert found.certificate.status[row].tolist() == worlds.status.tolist()
     assert worlds.get_state().digest() == end.digest() == found.checkpoints[30].digest()
     worlds.set_state(found.checkpoints[13])
     worlds.step(substeps=34)
-    assert worlds.get_state().digest() == end.digest() and found.checkpoints[0].digest() == start.digest()
+    assert worlds.get_state().digest() == end.digest()
+    assert found.checkpoints[0].digest() == start.digest()
 
 
 def test_robots_are_driven_read_and_rolled_out_as_alone() -> None:
@@ -163,7 +173,8 @@ def test_robots_are_driven_read_and_rolled_out_as_alone() -> None:
     found = rollout(worlds, controls, every=10, sensors=[(robot, name) for name in names])
     fast = Worlds(scene, 3, dt=DT, threads=1)
     few = rollout(fast, controls, every=5, sensors=[(robot, "speed")])
-    assert np.array_equal(few.q[1::2], found.q) and fast.get_state().digest() == worlds.get_state().digest()
+    assert np.array_equal(few.q[1::2], found.q)
+    assert fast.get_state().digest() == worlds.get_state().digest()
     assert np.array_equal(few.sensors["speed"][1::2], found.sensors["speed"])
     for k in range(3):
         sim = Simulation(scene, dt=DT, driver="python")
@@ -171,7 +182,8 @@ def test_robots_are_driven_read_and_rolled_out_as_alone() -> None:
             sim.set_control(robot, actuators=controls[t, k])
             sim.step()
         assert worlds.state(k).digest() == sim.state.digest()
-        assert sim.last is not None and worlds.certificate[k] == sim.last.certificate
+        assert sim.last is not None
+        assert worlds.certificate[k] == sim.last.certificate
         for name in names:
             expected = sim.sensor(robot, name)
             assert worlds.sensor(robot, name)[k] == pytest.approx(expected, rel=1e-9, abs=1e-9), name
@@ -213,7 +225,8 @@ def test_other_scenes_are_stepped_by_the_python_driver_which_says_so() -> None:
     scene.add_distance(None, ball, point=(0.0, 0.0, 1.0), length=0.5)
     with pytest.warns(WorldsWarning, match="Python driver.*joints"):
         worlds = Worlds(scene, 2, dt=DT)
-    assert worlds.driver == "python" and "joints" in worlds.reason
+    assert worlds.driver == "python"
+    assert "joints" in worlds.reason
     worlds.set_velocity(ball, [[0.1, 0, 0], [0.2, 0, 0]])
     worlds.set_parameters(mass={ball: [1.0, 2.0]})
     found = rollout(worlds, steps=5, every=2, checkpoints=[3])
@@ -222,7 +235,8 @@ def test_other_scenes_are_stepped_by_the_python_driver_which_says_so() -> None:
         sim.set_velocity(ball, (0.1 * (k + 1), 0, 0))
         assert found.checkpoints[3][k].digest() == sim.run(3).digest()
         assert worlds.state(k).digest() == sim.run(2).digest()
-        assert sim.last is not None and worlds.certificate[k] == sim.last.certificate
+        assert sim.last is not None
+        assert worlds.certificate[k] == sim.last.certificate
 
 
 def test_what_is_wrong_is_rejected_by_name() -> None:

@@ -60,8 +60,8 @@ class WorldArrays(NamedTuple):
 NO_ROOM = 1
 """A code beside those of ``step_rigid``."""
 RIGID, FLAT, OPTIONS, THICKNESS, ROBOTS, TABLES = range(6)
-"""Flat arrays in which the numbers of a model are: of rigid bodies, of shapes and materials (the rooms of the search are
-in it, too), of options, of how thick shapes are, of robots."""
+"""Flat arrays in which the numbers of a model are: of rigid bodies, of shapes and materials (with the rooms of the
+search), of options, of how thick shapes are, of robots."""
 
 
 class Varied(NamedTuple):
@@ -127,7 +127,7 @@ class ManyWorlds:
         self.time = np.zeros(count)
         self.varied = NOTHING_VARIED
         self._parts = np.zeros((2, 0), np.int64)
-        """(2, f) part of ``Flat.reals``, and place in it, of each number there that varies: parts move as rooms grow."""
+        """(2, f) part of ``Flat.reals``, and place in it, of each number that varies there: parts move as rooms grow."""
         self.plan = NO_PLAN
         self.left = np.zeros(count, np.int64)
         """(N,) steps that are left of those that are being taken, and of those that were taken last: that no world that

@@ -342,7 +342,12 @@ class CompiledWorlds:
             time[row] = before
         lost_by = np.zeros((records, n), dtype=np.bool_)
         certificate = no_certificates(records * n)
-        self.write_told(certificate, slice(None), plan.told.reshape(records * n, told), plan.counts.reshape(records * n, arrays.counts.shape[1]))
+        self.write_told(
+            certificate,
+            slice(None),
+            plan.told.reshape(records * n, told),
+            plan.counts.reshape(records * n, arrays.counts.shape[1]),
+        )
         for (row, k), own in self.in_records.items():
             write_certificate(certificate, row * n + k, own.certificate)
         certificate = shaped(certificate, (records, n))
@@ -397,7 +402,7 @@ class CompiledWorlds:
 
     def certificates(self) -> WorldCertificates:
         """See WorldsDriver."""
-        arrays, options, solver = self.many.arrays, self.sim.stepping, self.sim.solver
+        arrays = self.many.arrays
         found = no_certificates(len(self.put))
         stepped = arrays.steps > self.put
         by_python = self._helped()
