@@ -93,9 +93,9 @@ def test_forces_act_on_both_alike() -> None:
 
 QUALIFY = (
     "demo", "box-slope", "box-slide", "anisotropic-slide", "heavy-stack", "mass-ratio", "wall", "tower", "arch",
-    "round-arch", "rolling", "ball-drop", "bouncing-ball", "cradle", "spin-down", "tippe-top",
+    "round-arch", "rolling", "ball-drop", "bouncing-ball", "cradle", "spin-down", "tippe-top", "gripper-lift",
 )  # fmt: skip
-"""Scenes of rigid bodies in contact that are small enough."""
+"""Scenes of rigid bodies in contact, and of robots without loops, that are small enough."""
 
 
 def test_scenes_that_qualify_are_known() -> None:

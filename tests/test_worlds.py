@@ -80,7 +80,8 @@ def test_worlds_of_own_numbers_have_the_bits_of_scenes_with_these_numbers() -> N
     box = scene.body("box")
     worlds.set_parameters(
         gravity=np.stack([0 * some, 0 * some, -given["gravity"]], axis=1), mass={box: given["mass"]},
-        friction={box: given["friction"]}, size={box: np.stack([0 * some + 0.2, 0 * some + 0.2, given["size"]], axis=1)},
+        friction={box: given["friction"]},
+        size={box: np.stack([0 * some + 0.2, 0 * some + 0.2, given["size"]], axis=1)},
     )  # fmt: skip
     worlds.step(substeps=60)
     different = set()
@@ -254,9 +255,9 @@ def test_what_is_wrong_is_rejected_by_name() -> None:
             worlds.step({"bee": np.zeros((3, 8))})
         with pytest.raises(InputError, match="mask has shape"):
             worlds.reset(np.zeros(2, dtype=bool))
-        with pytest.raises(InputError, match="2 states are given for 3 worlds"):
+        with pytest.raises(InputError, match=r"2 states are given for 3 worlds"):
             worlds.set_state(worlds.get_state([0, 1]))
-        with pytest.raises(InputError, match="ground.*does not move"):
+        with pytest.raises(InputError, match=r"ground.*does not move"):
             worlds.set_parameters(mass={scene.body("ground"): np.ones(3)})
         with pytest.raises(InputError, match="in world 1; it must be positive"):
             worlds.set_parameters(mass={robot.links["torso"]: np.array([1.0, -1.0, 1.0])})

@@ -32,6 +32,7 @@ from typing import Any, TypeVar, cast
 os.environ.setdefault("GOMP_SPINCOUNT", "1000")
 
 import numba
+import numpy
 from numba import prange as prange  # noqa: PLC0414  (re-exported for kernels)
 from numba.core import cgutils, event, types
 from numba.extending import intrinsic, register_jitable
@@ -42,7 +43,7 @@ PACKAGE = Path(__file__).resolve().parent
 KEPT_DAYS = 60.0
 IMPORT = re.compile(r"^(?:from|import) +(stickslip[\w.]*)(?: +import +(\([^)]*\)|(?:[^\n\\]|\\\n)*))?", re.MULTILINE)
 """An import of stickslip that begins a line: the module, and the names that are taken from it."""
-INTRINSICS = ("call_fortran", "subtract_tile")
+INTRINSICS = ("call_fortran", "call_kernel", "subtract_tile")
 """Functions of this file that are compiled into kernels of others."""
 KERNELS: list[Any] = []
 """Every kernel decorated so far, in order, and its version for other kernels; ``stickslip warmup`` reads it."""
@@ -310,6 +311,59 @@ call_fortran: Any = _call_fortran_plainly if numba.config.DISABLE_JIT else _call
 
 Arrays go in by their data, numbers by the place of a copy: integers as 32 bits, which serves characters (ord) as well.
 The address is an argument and not a constant, so that the kernel's machine code can be kept on disk.
+"""
+
+
+def kernel_address(compiled: Any, *samples: Any) -> Any:
+    """Where the machine code of a kernel for arguments like the samples is, for :func:`call_kernel`.
+
+    It is compiled if need be; without a compiler it is the function itself.
+    """
+    if not hasattr(compiled, "overloads"):
+        return compiled
+    signature = tuple(numba.typeof(sample) for sample in samples)
+    compiled.compile(signature)
+    found = compiled.overloads[signature]
+    return found.library.get_pointer_to_function(found.fndesc.llvm_func_name)
+
+
+def kernel_table(addresses: dict[int, Any], size: int) -> Any:
+    """Addresses of kernels by their numbers below ``size``, as kernels read them; 0 where there is none."""
+    table = [addresses.get(number, 0) for number in range(size)]
+    return table if any(callable(address) for address in table) else numpy.array(table, dtype=numpy.int64)
+
+
+def _call_kernel_plainly(address: Any, result: Any, arguments: tuple[Any, ...]) -> Any:
+    """What :func:`call_kernel` does, without a compiler."""
+    return address(*arguments)
+
+
+@intrinsic  # type: ignore[untyped-decorator]
+def _call_kernel_compiled(typing_context: Any, address: Any, result: Any, arguments: Any) -> Any:
+    """What :func:`call_kernel` does, in a kernel."""
+    kinds = tuple(_widened(kind) for kind in arguments.types)
+    returned = types.unliteral(result)  # type: ignore[attr-defined]
+
+    def generate(context: Any, builder: Any, signature: Any, values: Any) -> Any:
+        passed = [
+            context.cast(builder, builder.extract_value(values[2], k), given, kind)
+            for k, (given, kind) in enumerate(zip(signature.args[2].types, kinds, strict=True))
+        ]
+        function = context.call_conv.get_function_type(returned, kinds)
+        pointer = builder.inttoptr(values[0], function.as_pointer())
+        status, found = context.call_conv.call_function(builder, pointer, returned, kinds, passed)
+        with cgutils.if_unlikely(builder, status.is_error):
+            context.call_conv.return_status_propagate(builder, status)
+        return found
+
+    return returned(types.int64, result, arguments), generate
+
+
+call_kernel: Any = _call_kernel_plainly if numba.config.DISABLE_JIT else _call_kernel_compiled
+"""call_kernel(address, result, (argument, ...)): call a kernel by its address (``kernel_address``).
+
+``result`` is any number or tuple of the type that it returns. What is called so is not compiled into the kernel that
+calls it, nor twice: who has many kernels and needs few of them, or is called by several, compiles in a shorter time.
 """
 
 

@@ -16,10 +16,12 @@ from stickslip.contact.problem import from_delassus
 from stickslip.contact.residual import residual
 from stickslip.geometry import tet_generators
 from stickslip.geometry.mesh_shapes import BOX_TRIANGLES
+from stickslip.geometry.shapes import Sphere, placed
 from stickslip.linalg.linear_solution import PARALLEL_ROWS
 from stickslip.linalg.linear_solvers import LINEAR_SOLVERS
 from stickslip.linalg.schur_system import schur_system
 from stickslip.model.stepping import Stepping
+from stickslip.robots.records import LinkShape, RobotRecord, TreeJoint, TreeLink
 from stickslip.scene.joint import Drive, Joint
 from stickslip.scene.scene import Body, Scene
 from stickslip.scene.soft_body import MODELS, ElasticModel, elastic
@@ -104,6 +106,7 @@ def _stages() -> Iterator[tuple[str, Callable[[], None]]]:
     yield "scheme moreau", partial(_step, stacked("box", "sphere"), stepping=Stepping(scheme="moreau"))
     yield "post-stabilisation", partial(_step, stacked("box", "sphere"), stepping=Stepping(stabilisation=1))
     yield "compiled driver", _compiled_driver
+    yield "compiled driver, robots", _compiled_robots
     for solver in SOLVERS:
         yield f"solver {solver}", partial(_step, stacked("box", "sphere"), solver=solver)
         if "ellipsoid" in make_solver(solver).takes.friction_sets:
@@ -131,8 +134,17 @@ def _stages() -> Iterator[tuple[str, Callable[[], None]]]:
 
 
 def _compiled_driver() -> None:
-    """One step of the compiled driver, which has the kernels of all of its shapes."""
+    """One step of the compiled driver."""
     Simulation(stacked("box", "sphere"), DT, driver="compiled").step()
+
+
+def _compiled_robots() -> None:
+    """The same with a robot, of one link that slides, between limits."""
+    joint = TreeJoint("slide", "prismatic", limits=(-1.0, 0.01))
+    link = TreeLink("link", -1, (joint,), 1.0, np.eye(3), shapes=(LinkShape(placed(Sphere(0.5 * EDGE))),))
+    scene = stacked("box")
+    scene.add_tree(RobotRecord("robot", (link,)), position=(0.0, 0.0, 1.5 * EDGE))
+    Simulation(scene, DT, driver="compiled").step()
 
 
 def _lattice(torsion: float) -> Scene:

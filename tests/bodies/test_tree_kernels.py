@@ -138,7 +138,7 @@ def test_factors_solve_and_invert(seed):
     x, inverse = b.copy(), np.zeros(tree.square[-1])
     momentum.solve_factors(tree, work.factor, x)
     np.testing.assert_allclose(A @ x, b, atol=1e-11)
-    momentum.invert_factors(tree, work.factor, np.zeros(len(tree.path)), inverse)
+    momentum.invert_factors(tree, work.factor, inverse)
     for t, (first, last) in enumerate(zip(tree.start, tree.start[1:], strict=False)):
         block = inverse[tree.square[t] : tree.square[t + 1]].reshape(last - first, last - first)
         np.testing.assert_allclose(block @ A[first:last, first:last], np.eye(last - first), atol=1e-10)

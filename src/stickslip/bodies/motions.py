@@ -264,19 +264,27 @@ def _map_data(J, rigid, frame_column, first_node, twist_start, twists, start, co
                 e += 1
             width = (data_start[e + 1] - data_start[e]) // rows
             from_width = (J.data_start[k + 1] - J.data_start[k]) // rows
-            framed = rigid <= old < rigid + frame_column.shape[0]
-            for r in range(rows):
-                for j in range(width):
-                    to = data_start[e] + r * width + j
-                    if framed:
-                        at, row = twist_start[old - rigid], J.data_start[k] + r * 6
-                        most, far = 0.0, 0.0
-                        for t in range(6):
-                            data_out[to] += J.data[row + t] * twists[at + t * width + j]
-                            most, far = max(most, abs(J.data[row + t])), max(far, abs(twists[at + t * width + j]))
-                        size[to] += most * far
-                    else:
-                        data_out[to] += J.data[J.data_start[k] + r * from_width + j]
+            if not rigid <= old < rigid + frame_column.shape[0]:
+                for r in range(rows):
+                    for j in range(width):
+                        data_out[data_start[e] + r * width + j] += J.data[J.data_start[k] + r * from_width + j]
+                continue
+            at = twist_start[old - rigid]
+            for j in range(width):
+                s = (
+                    twists[at + j], twists[at + width + j], twists[at + 2 * width + j],
+                    twists[at + 3 * width + j], twists[at + 4 * width + j], twists[at + 5 * width + j],
+                )  # fmt: skip
+                far = max(abs(s[0]), abs(s[1]), abs(s[2]), abs(s[3]), abs(s[4]), abs(s[5]))
+                if far == 0.0:  # a joint that does not move the frame
+                    continue
+                for r in range(rows):
+                    to, x = data_start[e] + r * width + j, J.data[J.data_start[k] + r * 6 : J.data_start[k] + r * 6 + 6]
+                    data_out[to] = (
+                        data_out[to] + x[0] * s[0] + x[1] * s[1] + x[2] * s[2] + x[3] * s[3] + x[4] * s[4] + x[5] * s[5]
+                    )
+                    most = max(abs(x[0]), abs(x[1]), abs(x[2]), abs(x[3]), abs(x[4]), abs(x[5]))
+                    size[to] += most * far
     for e in range(data_out.shape[0]):
         if abs(data_out[e]) <= CANCELLED * size[e]:
             data_out[e] = 0.0

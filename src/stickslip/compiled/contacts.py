@@ -2,76 +2,60 @@
 
 from __future__ import annotations
 
-from stickslip.collision.arrays import SPEED, gap_in, look_in, pairs_in, real, three_in, two_in
+from functools import partial
+from typing import Any
+
+from stickslip.collision.arrays import KINDS, SPEED, gap_in, look_in, pairs_in, real, three_in, two_in
 from stickslip.collision.contacts import collect
 from stickslip.collision.lookahead import SEARCHES, Meeting, _look
+from stickslip.collision.narrow_phase import PAIR_KERNELS
 from stickslip.collision.pair_search import near_pairs_of_few
-from stickslip.collision.rigid.box_box import box_box
 from stickslip.collision.rigid.convex import convex_convex
-from stickslip.collision.rigid.half_space import (
-    box_half_space,
-    capsule_half_space,
-    cylinder_half_space,
-    hull_half_space,
-    sphere_half_space,
-)
 from stickslip.collision.rigid.manifold import FULL
-from stickslip.collision.rigid.primitives import (
-    capsule_box,
-    capsule_capsule,
-    sphere_box,
-    sphere_capsule,
-    sphere_cylinder,
-    sphere_sphere,
-)
-from stickslip.geometry.shapes import BOX, CAPSULE, CYLINDER, HALF_SPACE, HULL, SPHERE
-from stickslip.jit import inner_kernel, kernel
+from stickslip.collision.rigid_space import rigid_flat
+from stickslip.jit import call_kernel, inner_kernel, kernel, kernel_address, kernel_table
+from stickslip.model.model import Model
 
 MORE_PAIRS, MORE_POINTS, MORE_CONTACTS = -1, -2, -3
 """What ``find_contacts`` returns in the place of a number of contacts: which room is too small."""
 
 
+def pair_table(model: Model) -> Any:
+    """Addresses of the kernels of the narrow phase for pairs of shapes that a model has, by 8 type[a] + type[b].
+
+    That of all pairs of convex shapes without a kernel of their own is the last.
+    """
+    flat, kinds = rigid_flat(model, 1, 1, 1), sorted({int(kind) for kind in model.shape_type})
+    found: dict[int, Any] = {}
+    for a in kinds:
+        for b in kinds:
+            kernel_of_pair = PAIR_KERNELS[a, b][0] if a <= b and (a, b) in PAIR_KERNELS else None
+            if isinstance(kernel_of_pair, partial):
+                found[KINDS] = kernel_address(convex_convex, 0, 0, flat, (), 0, 0, 0)
+            elif kernel_of_pair is not None:
+                found[8 * a + b] = kernel_address(kernel_of_pair, flat, (), 0, 0, 0)
+    return kernel_table(found, KINDS + 1)
+
+
 @inner_kernel
-def collide(flat, code, begin, end, row):
-    """Points of the pairs of one kind, 8 type[a] + type[b]: narrow_phase.PAIR_KERNELS as a kernel reads it."""
-    if code == 8 * BOX + HALF_SPACE:
-        return box_half_space(flat, (), begin, end, row)
-    if code == 8 * BOX + BOX:
-        return box_box(flat, (), begin, end, row)
-    if code == 8 * SPHERE + HALF_SPACE:
-        return sphere_half_space(flat, (), begin, end, row)
-    if code == 8 * SPHERE + SPHERE:
-        return sphere_sphere(flat, (), begin, end, row)
-    if code == 8 * SPHERE + CAPSULE:
-        return sphere_capsule(flat, (), begin, end, row)
-    if code == 8 * SPHERE + BOX:
-        return sphere_box(flat, (), begin, end, row)
-    if code == 8 * SPHERE + CYLINDER:
-        return sphere_cylinder(flat, (), begin, end, row)
-    if code == 8 * CAPSULE + CAPSULE:
-        return capsule_capsule(flat, (), begin, end, row)
-    if code == 8 * CAPSULE + BOX:
-        return capsule_box(flat, (), begin, end, row)
-    if code == 8 * CAPSULE + HALF_SPACE:
-        return capsule_half_space(flat, (), begin, end, row)
-    if code == 8 * CYLINDER + HALF_SPACE:
-        return cylinder_half_space(flat, (), begin, end, row)
-    if code == 8 * HULL + HALF_SPACE:
-        return hull_half_space(flat, (), begin, end, row)
-    return convex_convex(code // 8, code % 8, flat, (), begin, end, row)
+def collide(table, flat, code, begin, end, row):
+    """Points of the pairs of one kind, 8 type[a] + type[b]."""
+    if table[code] != 0:
+        return call_kernel(table[code], 0, (flat, (), begin, end, row))
+    return call_kernel(table[KINDS], 0, (code // 8, code % 8, flat, (), begin, end, row))
 
 
 @kernel
-def find_contacts(flat, q, ignored, everybody, approach, reach, key, index, surfaces):
+def find_contacts(table, flat, q, ignored, everybody, approach, reach, key, index, surfaces):
     """Contacts that can close within a step, sorted by key: lookahead.contacts_of_step. Returns their number, or one of
     the codes above, and the number of all that were seen.
 
-    key (3 c,), index (12 c,), surfaces (51 c,): room for c contacts three times; what is found begins each of them, in
-    the order of Contacts.flat for as many. Where more were seen, these are in the second third. ``approach.gained``
-    comes in as zero and tells what velocities bodies may gain.
+    table: ``pair_table``. key (3 c,), index (12 c,), surfaces (51 c,): room for c contacts three times; what is found
+    begins each of them, in the order of Contacts.flat for as many. Where more were seen, these are in the second third.
+    ``approach.gained`` comes in as zero and tells what velocities bodies may gain.
     """
     most = key.shape[0] // 3
-    n = _search(flat, q, ignored, everybody, approach, True, reach, most, 0, key, index, surfaces)
+    n = _search(table, flat, q, ignored, everybody, approach, True, reach, most, 0, key, index, surfaces)
     look, speed, all_near = look_in(flat), real(flat, SPEED), True
     for search in range(SEARCHES + 1):
         if n < 0:
@@ -88,7 +72,7 @@ def find_contacts(flat, q, ignored, everybody, approach, reach, key, index, surf
             if look.hit[i]:
                 approach.gained[i] = look.new[i]
             reach[i] = approach.far * (speed[i] + approach.gained[i]) + 0.5 * approach.margin
-        more = _search(flat, q, ignored, look.hit, approach, False, reach, most, 2 * most, key, index, surfaces)
+        more = _search(table, flat, q, ignored, look.hit, approach, False, reach, most, 2 * most, key, index, surfaces)
         n = more if more < 0 else _join(look.hit, n, more, most, key, index, surfaces)
     if all_near:
         return n, n
@@ -96,7 +80,7 @@ def find_contacts(flat, q, ignored, everybody, approach, reach, key, index, surf
 
 
 @inner_kernel
-def _search(flat, q, ignored, changed, approach, ahead, reach, most, at, key, index, surfaces):
+def _search(table, flat, q, ignored, changed, approach, ahead, reach, most, at, key, index, surfaces):
     """Contacts of bodies that have ``changed`` with all others, written from place ``at`` of the rooms on."""
     found, kept, kinds = near_pairs_of_few(flat, q, ignored, changed, True, approach, ahead, reach)
     pairs = pairs_in(flat)
@@ -104,7 +88,7 @@ def _search(flat, q, ignored, changed, approach, ahead, reach, most, at, key, in
         return MORE_PAIRS
     n = 0
     for k in range(kinds):
-        n = collide(flat, pairs.groups[k, 0], pairs.groups[k, 1], pairs.groups[k, 2], n)
+        n = collide(table, flat, pairs.groups[k, 0], pairs.groups[k, 1], pairs.groups[k, 2], n)
         if n == FULL:
             return MORE_POINTS
     if n > most or n > look_in(flat).near.shape[0]:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from abc import ABC, abstractmethod
 from collections import Counter
+from collections.abc import Callable
 from typing import Any
 
 import numpy as np
@@ -20,7 +21,7 @@ from stickslip.collision.reach import APPROACH_SAFETY
 from stickslip.collision.reach import FEW as FEW_BODIES
 from stickslip.collision.rigid_contacts import FEW as FEW_SHAPES
 from stickslip.collision.rigid_space import rigid_flat
-from stickslip.compiled.contacts import MORE_CONTACTS, MORE_PAIRS, MORE_POINTS
+from stickslip.compiled.contacts import MORE_CONTACTS, MORE_PAIRS, MORE_POINTS, pair_table
 from stickslip.compiled.result import CompiledResult, TakeAgain
 from stickslip.compiled.rigid_step import (
     OWN_NUMBERS,
@@ -36,6 +37,7 @@ from stickslip.compiled.solving import Effort
 from stickslip.constraint_kinds import KINDS
 from stickslip.constraints.contact.rows import gap_numbers
 from stickslip.geometry.shapes import MESH
+from stickslip.jit import kernel_address
 from stickslip.model.control import Control
 from stickslip.model.memory import Memory
 from stickslip.model.model import Model, motion_pose
@@ -63,6 +65,8 @@ FIRST_STEPS = 100
 class Driver(ABC):
     """Steps of one simulation: rooms that grow, and how many steps it could take."""
 
+    step: Callable[..., int]
+    """The compiled function."""
     told: int
     """How many numbers a compiled step writes beside the state."""
     rooms: Any
@@ -91,8 +95,10 @@ class Driver(ABC):
         """Rooms for so many pairs, points and contacts."""
 
     @abstractmethod
-    def call(self, state: State, control: Control, v: Array, led_to: Array, out: Array, told: Array) -> int:
-        """Have the compiled function take a step; what it returns.
+    def arguments(
+        self, state: State, control: Control, v: Array, led_to: Array, out: Array, told: Array
+    ) -> tuple[Any, ...]:
+        """What the compiled function takes for a step.
 
         v (nb, 6): velocities of rigid bodies that hold in the step; led_to (k, 7): where those that follow a motion
         end; out, told: what it writes, q and v of the state and the numbers of the certificate.
@@ -133,7 +139,7 @@ class Driver(ABC):
             v, led_to = prescribed_velocities(self.model, state, self.options.dt), self._led_to(state)
         code = MORE_CONTACTS
         while code < 0:
-            code = self.call(state, control, v, led_to, out, told)
+            code = self.step(*self.arguments(state, control, v, led_to, out, told))
             if code < 0 and not self.grow(code):
                 self.handed_back[code] += 1
                 return None
@@ -147,6 +153,11 @@ class Driver(ABC):
         counts = self.counts.copy()
         return CompiledResult(after, control, told, counts, self.options, self.solver, twice, self.measurements)
 
+    def address(self, state: State, control: Control) -> Any:
+        """Where the compiled function is, for kernels that call it."""
+        out, told = np.empty(len(state.q) + len(state.v)), np.empty(self.told)
+        return kernel_address(self.step, *self.arguments(state, control, state.body_velocity, NO_POSES, out, told))
+
     def _led_to(self, state: State) -> Array:
         """(k, 7) poses of bodies that follow a motion at the end of the step from ``state``."""
         model, time = self.model, state.time + self.options.dt
@@ -157,11 +168,18 @@ class Driver(ABC):
 class CompiledDriver(Driver):
     """Steps of rigid bodies in contact."""
 
+    step = staticmethod(step_rigid)
+
     def __init__(self, model: Model, options: Stepping, solver: Solver) -> None:
         """See Driver."""
         super().__init__(model, options, solver)
         self.tables = Tables(
-            rigid_tables(model), model.columns, model.ignored_at_start, model.everybody, model.shape_points.thickness
+            rigid_tables(model),
+            model.columns,
+            model.ignored_at_start,
+            model.everybody,
+            model.shape_points.thickness,
+            pair_table(model),
         )
         self.told = NUMBERS + 6 * len(model.dynamic) + OWN_NUMBERS
         self.rooms = self._rooms()
@@ -175,13 +193,15 @@ class CompiledDriver(Driver):
             np.empty(4 * contacts), np.empty(ints, np.int32), np.empty(reals), np.empty(bools, np.bool_),
         )  # fmt: skip
 
-    def call(self, state: State, control: Control, v: Array, led_to: Array, out: Array, told: Array) -> int:
+    def arguments(
+        self, state: State, control: Control, v: Array, led_to: Array, out: Array, told: Array
+    ) -> tuple[Any, ...]:
         """See Driver."""
         before = state.memory
         known = before.key[: before.start[1], 1], before.impulse[: before.start[1]]
         start = state.body_pose, state.body_velocity, v, self.led, led_to
         force = control.body_force
-        return step_rigid(self.tables, start, force, known, self.numbers, self.rooms, self.counts, out, told)
+        return self.tables, start, force, known, self.numbers, self.rooms, self.counts, out, told
 
     def after(self, state: State, out: Array, n: int) -> State:
         """See Driver."""

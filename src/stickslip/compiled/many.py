@@ -16,10 +16,11 @@ import numpy as np
 
 from stickslip.arrays import Array, Bools, LongInts
 from stickslip.compiled.driver import NO_POSES, CompiledDriver, Driver
-from stickslip.compiled.rigid_step import TOLD, step_rigid
+from stickslip.compiled.rigid_step import TOLD
 from stickslip.compiled.unowned import unowned
 from stickslip.constraint_kinds import KINDS
-from stickslip.jit import inner_kernel, threaded_kernel
+from stickslip.jit import call_kernel, inner_kernel, threaded_kernel
+from stickslip.model.control import initial_control
 from stickslip.model.memory import Memory
 from stickslip.model.model import Model
 from stickslip.model.state import State
@@ -124,10 +125,12 @@ class ManyWorlds:
         )
         count = len(states)
         self.arrays = self._arrays(count)
+        self.address = self.drivers[0].address(states[0], initial_control(model))
+        """Of the compiled function."""
         self.time = np.zeros(count)
         self.varied = NOTHING_VARIED
         self._parts = np.zeros((2, 0), np.int64)
-        """(2, f) part of ``Flat.reals``, and place in it, of each number that varies there: parts move as rooms grow."""
+        """(2, f) part of ``Flat.reals`` and place in it of each number that varies there: parts move as rooms grow."""
         self.plan = NO_PLAN
         self.left = np.zeros(count, np.int64)
         """(N,) steps that are left of those that are being taken, and of those that were taken last: that no world that
@@ -254,8 +257,8 @@ class ManyWorlds:
         """The steps of some worlds (k,) by one driver, which no other thread uses meanwhile."""
         arrays = self.arrays
         step_worlds(
-            worlds, left, done, driver.tables, driver.numbers, driver.rooms, arrays, driver.led, NO_POSES, self.varied,
-            self.plan, np.empty(13 * arrays.q.shape[1]),
+            self.address, worlds, left, done, driver.tables, driver.numbers, driver.rooms, arrays, driver.led, NO_POSES,
+            self.varied, self.plan, np.empty(13 * arrays.q.shape[1]),
         )  # fmt: skip
 
     def _go_on(self, k: int, code: int, left: LongInts, by_python: TakeStep) -> bool:
@@ -335,10 +338,10 @@ def record_step(plan, left, k, q, v, told, counts):
 
 
 @threaded_kernel
-def step_worlds(worlds, left, done, tables, numbers, rooms, arrays, led, led_to, varied, plan, out):
+def step_worlds(address, worlds, left, done, tables, numbers, rooms, arrays, led, led_to, varied, plan, out):
     """Take the steps that are ``left`` (N,) of each of some worlds (k,), one world after the other.
 
-    ``done`` (N,) counts them; ``out`` (13 nb,) is room.
+    address: of ``step_rigid``. ``done`` (N,) counts them; ``out`` (13 nb,) is room.
     """
     worlds, left, done, tables, numbers, rooms, arrays, led, led_to, varied, plan, out = unowned(
         (worlds, left, done, tables, numbers, rooms, arrays, led, led_to, varied, plan, out)
@@ -350,10 +353,11 @@ def step_worlds(worlds, left, done, tables, numbers, rooms, arrays, led, led_to,
             n = arrays.remembered[k]
             q, v = arrays.q[k], arrays.v[k]
             known = arrays.key[k, :n], arrays.impulse[k, :n]
-            code = step_rigid(
+            given = (
                 tables, (q, v, v, led, led_to), arrays.force[k], known, numbers, rooms, arrays.counts[k], out,
                 arrays.told[k],
             )  # fmt: skip
+            code = call_kernel(address, 0, given)
             if code < 0:
                 arrays.code[k] = code
                 break

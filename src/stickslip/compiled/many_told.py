@@ -31,7 +31,7 @@ class Told(NamedTuple):
 
 
 def told_of_many(told: Array, counts: LongInts, options: Stepping, solver: Solver, robots: int) -> Told:
-    """What steps wrote, told (N, k) and counts (N, TOLD), as ``Driver.measurements`` and CompiledResult say it of one."""
+    """What steps wrote, told (N, k) and counts (N, TOLD), as Driver.measurements and CompiledResult say it of one."""
     end, h = told.shape[1] - OWN_NUMBERS, options.dt
     columns: Any = np.ascontiguousarray(told[:, : TREE_NUMBERS if robots else NUMBERS].T)  # balanced takes them, too
     violation, cone, angle, feeding, friction, normal, gliding, deepest, linear, angular, share, worst = columns[

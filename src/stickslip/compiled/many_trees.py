@@ -11,9 +11,8 @@ from stickslip.compiled.driver import NO_POSES, Driver
 from stickslip.compiled.many import FIRST_REMEMBERED, NO_ROOM, ManyWorlds, put_varied, record_step
 from stickslip.compiled.rigid_step import COORDINATES, TOLD
 from stickslip.compiled.tree_driver import TreeDriver
-from stickslip.compiled.tree_step import RIGID, ROWS, TreeGiven, TreeMemory, step_trees
-from stickslip.compiled.unowned import unowned
-from stickslip.jit import threaded_kernel
+from stickslip.compiled.tree_step import RIGID, ROWS, TreeGiven, TreeMemory
+from stickslip.jit import call_kernel, threaded_kernel
 from stickslip.model.control import initial_control
 from stickslip.model.memory import memory_of_parts
 from stickslip.model.state import State
@@ -108,14 +107,14 @@ class ManyTrees(ManyWorlds):
         """See ManyWorlds."""
         arrays = self.arrays
         step_tree_worlds(
-            worlds, left, done, driver.tables, driver.numbers, driver.rooms, arrays, driver.led, NO_POSES, self.varied,
-            self.plan, np.empty(arrays.q.shape[1] + arrays.v.shape[1]),
+            self.address, worlds, left, done, driver.tables, driver.numbers, driver.rooms, arrays, driver.led, NO_POSES,
+            self.varied, self.plan, np.empty(arrays.q.shape[1] + arrays.v.shape[1]),
         )  # fmt: skip
 
 
 @threaded_kernel
-def step_tree_worlds(worlds, left, done, tables, numbers, rooms, arrays, led, led_to, varied, plan, out):
-    """many.step_worlds with robots; ``out`` (nq + nv,) is room."""
+def step_tree_worlds(address, worlds, left, done, tables, numbers, rooms, arrays, led, led_to, varied, plan, out):
+    """many.step_worlds with robots; address: of ``step_trees``; ``out`` (nq + nv,) is room."""
     worlds, left, done, tables, numbers, rooms, arrays, led, led_to, varied, plan, out = unowned(
         (worlds, left, done, tables, numbers, rooms, arrays, led, led_to, varied, plan, out)
     )
@@ -133,10 +132,11 @@ def step_tree_worlds(worlds, left, done, tables, numbers, rooms, arrays, led, le
                 arrays.key[k, :n], arrays.impulse[k, :n], arrays.number[k, :m], arrays.row_impulse[k, :m]
             )
             given = TreeGiven(arrays.force[k], arrays.along[k], arrays.link[k], arrays.control[k])
-            code = step_trees(
+            all_given = (
                 tables, (q, v, v[: 6 * nr].reshape((nr, 6)), led, led_to), given, memory, numbers, rooms,
                 arrays.counts[k], out, arrays.told[k],
             )  # fmt: skip
+            code = call_kernel(address, 0, all_given)
             if code < 0:
                 arrays.code[k] = code
                 break

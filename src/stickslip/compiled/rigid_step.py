@@ -55,6 +55,8 @@ class Tables(NamedTuple):
     everybody: Bools
     thickness: Array
     """(ns,) [m] of shapes."""
+    pairs: LongInts
+    """Kernels of the narrow phase (contacts.pair_table)."""
 
 
 class StepNumbers(NamedTuple):
@@ -167,7 +169,9 @@ def step_rigid(tables, start, force, memory, options, rooms, counts, out, told):
     index, ints = ints[: 12 * c], ints[12 * c :]
     surfaces, reals = reals[: 51 * c], reals[51 * c :]
     approach = Approach(v, v, gained, numbers.far, numbers.margin)
-    n, seen = find_contacts(flat, q, tables.ignored, tables.everybody, approach, reach, key, index, surfaces)
+    n, seen = find_contacts(
+        tables.pairs, flat, q, tables.ignored, tables.everybody, approach, reach, key, index, surfaces
+    )
     if n < 0:
         return n
     first = 0 if n == seen else 4 * c

@@ -149,7 +149,7 @@ def measure_trees(J, laws, pushes, measures, momentum, islands, bodies, ends, nu
         found = book_trees(
             robot.tree, robot.drives, (states[0][q_own], states[1][v_own], states[2][q_own], states[3][v_own]),
             (given[0][v_own], given[1][own[LINKS] : own[LINKS_END]], given[2][own[CONTROL] : own[CONTROL_END]]), h,
-            works[1], room, own[BLOCK], books,
+            works, True, room, own[BLOCK], books,
         )  # fmt: skip
         kinetic_0, kinetic = kinetic_0 + found[0], kinetic + found[1]
         potential_0, potential = potential_0 + found[2], potential + found[3]

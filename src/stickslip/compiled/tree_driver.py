@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import cast
+from typing import Any, cast
 
 import numpy as np
 
@@ -12,6 +12,7 @@ from stickslip.bodies.tree.arrays import LINKS_END, WORK_END, robot_tables
 from stickslip.bodies.tree.kind import TreeBodies
 from stickslip.certify.measurements import Measurements
 from stickslip.collision.rigid_space import rigid_flat
+from stickslip.compiled.contacts import pair_table
 from stickslip.compiled.driver import Driver
 from stickslip.compiled.rigid_step import COORDINATES, OWN_NUMBERS
 from stickslip.compiled.tree_certificate import OF_ROBOT, TREE_NUMBERS, tree_measurements_in
@@ -36,6 +37,8 @@ from stickslip.solvers.protocol import Solver
 
 class TreeDriver(Driver):
     """Steps of robots and rigid bodies."""
+
+    step = staticmethod(step_trees)
 
     def __init__(self, model: Model, options: Stepping, solver: Solver) -> None:
         """See Driver."""
@@ -76,11 +79,13 @@ class TreeDriver(Driver):
         together = actuators[0] if len(actuators) == 1 else np.concatenate(actuators)
         return TreeGiven(control.body_force, along, forces, together)
 
-    def call(self, state: State, control: Control, v: Array, led_to: Array, out: Array, told: Array) -> int:
+    def arguments(
+        self, state: State, control: Control, v: Array, led_to: Array, out: Array, told: Array
+    ) -> tuple[Any, ...]:
         """See Driver."""
         known = TreeMemory(*state.memory.of("contact"), *state.memory.of("coordinate"))
         start, given = (state.q, state.v, v, self.led, led_to), self.given(control)
-        return step_trees(self.tables, start, given, known, self.numbers, self.rooms, self.counts, out, told)
+        return self.tables, start, given, known, self.numbers, self.rooms, self.counts, out, told
 
     def measurements(self, numbers: Array, h: float) -> Measurements:
         """See Driver."""
@@ -117,5 +122,5 @@ def tree_step_tables(model: Model) -> TreeStepTables:
     return TreeStepTables(
         rigid_tables(model), robots, numbers, columns, widths, summed(widths.astype(np.int64) ** 2),
         model.frame_columns, model.moving, model.frame_block, model.twist_start, model.ignored_at_start,
-        model.everybody, model.shape_points.thickness,
+        model.everybody, model.shape_points.thickness, pair_table(model),
     )  # fmt: skip

@@ -33,7 +33,9 @@ from stickslip.bodies.tree.arrays import (
     robot_in,
     scratch_in,
 )
-from stickslip.bodies.tree.free_motion import begin_step, frames_at
+from stickslip.bodies.tree.free_motion import begin_step
+from stickslip.bodies.tree.kinematics import place_links
+from stickslip.bodies.tree.points import link_velocities
 from stickslip.certify.measurements import TURN
 from stickslip.certify.status import MOST_TURN
 from stickslip.collision.arrays import Flat, gap_in, three_in
@@ -99,6 +101,8 @@ class TreeStepTables(NamedTuple):
     everybody: Bools
     thickness: Array
     """(ns,) [m] of shapes."""
+    pairs: LongInts
+    """Kernels of the narrow phase (contacts.pair_table)."""
 
 
 class TreeGiven(NamedTuple):
@@ -247,7 +251,9 @@ def step_trees(tables, start, given, memory, options, rooms, counts, out, told):
     index, ints = ints[: 12 * c], ints[12 * c :]
     surfaces, reals = reals[: 51 * c], reals[51 * c :]
     approach = Approach(velocity, velocity, gained, opts.far, opts.margin)
-    n, seen = find_contacts(flat, pose, tables.ignored, tables.everybody, approach, reach, key, index, surfaces)
+    n, seen = find_contacts(
+        tables.pairs, flat, pose, tables.ignored, tables.everybody, approach, reach, key, index, surfaces
+    )
     if n < 0:
         return n
     first = 0 if n == seen else 4 * c
@@ -359,10 +365,10 @@ def step_trees(tables, start, given, memory, options, rooms, counts, out, told):
         v_out[6 * nr + k] = own_v[6 * nd + k]
     velocity_end = reals[: 6 * nb].reshape((nb, 6))
     velocity_end[:nr] = v_end
-    _advance_robots(robots, found, own_v, horizon, q_out)
-    _move_frames(robots, nr, q_out, own_v, scratch, reals[6 * nb :], velocity_end)
+    _advance_robots(robots, found, own_v, horizon, scratch, q_out)
+    _frame_velocities(robots, nr, 1, own_v, scratch, velocity_end)
     if not at_end:  # frames have moved on from where they were before the step
-        _move_frames(robots, nr, q_0, before, scratch, reals[6 * nb :], velocity)
+        _frame_velocities(robots, nr, 0, before, scratch, velocity)
     if not _finite(out):
         return NOT_FINITE
     if may_go_too_far(
@@ -445,23 +451,23 @@ def _recall(known, impulse, number, lam_out):
 
 
 @inner_kernel
-def _advance_robots(robots, found, v, horizon, q_out):
-    """Coordinates at the end of the step."""
+def _advance_robots(robots, found, v, horizon, scratch, q_out):
+    """Coordinates at the end of the step, and links there in the second of the works."""
     for r in range(robots.robots.shape[0]):
         own, robot = robots.robots[r], robot_in(robots, r)
         q = slice(own[Q], own[Q_END])
+        works, _, _ = scratch_in(robot.tree, own[Q_END] - own[Q], scratch[own[WORK] : own[WORK_END]])
         advance_tree(robot.tree, found[q], v[own[V] : own[V_END]], horizon, q_out[q])
+        place_links(robot.tree, q_out[q], works[1])
 
 
 @inner_kernel
-def _move_frames(robots, rigid, q, v, scratch, reals, velocity_out):
-    """Velocities (nb, 6) of the frames of robots at coordinates q with velocities v; reals: room."""
+def _frame_velocities(robots, rigid, which, v, scratch, velocity_out):
+    """Velocities (nb, 6) of the frames of robots, by the links of the first or second of their works."""
     for r in range(robots.robots.shape[0]):
         own, robot = robots.robots[r], robot_in(robots, r)
         works, _, _ = scratch_in(robot.tree, own[Q_END] - own[Q], scratch[own[WORK] : own[WORK_END]])
-        frames, size = own[FRAME_END] - own[FRAME], own[TWIST_END] - own[TWIST]
-        frames_at(
-            robot.tree, robot.frame_link, q[own[Q] : own[Q_END]], v[own[V] : own[V_END]], works[1],
-            reals[: 7 * frames].reshape((frames, 7)), velocity_out[rigid + own[FRAME] : rigid + own[FRAME_END]],
-            reals[7 * frames : 7 * frames + size],
+        link_velocities(
+            robot.tree, robot.frame_link, works[which], v[own[V] : own[V_END]],
+            velocity_out[rigid + own[FRAME] : rigid + own[FRAME_END]],
         )  # fmt: skip

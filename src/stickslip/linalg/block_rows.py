@@ -317,8 +317,18 @@ def add_product(rows, v, u_out):
         for e in range(rows.entry_start[c], rows.entry_start[c + 1]):
             x = rows.column_start[rows.entry_column[e]]
             width = rows.column_start[rows.entry_column[e] + 1] - x
-            at = rows.data_start[e]
-            for i in range(dim):
+            at, left = rows.data_start[e], dim
+            if dim >= 3 and width > 6:  # three sums side by side take as long as one: each waits for its last addition
+                p, q, r = 0.0, 0.0, 0.0
+                for j in range(width):
+                    p += rows.data[at + j] * v[x + j]
+                    q += rows.data[at + width + j] * v[x + j]
+                    r += rows.data[at + 2 * width + j] * v[x + j]
+                u_out[first] += p
+                u_out[first + 1] += q
+                u_out[first + 2] += r
+                at, left = at + 3 * width, dim - 3
+            for i in range(dim - left, dim):
                 total = 0.0
                 for j in range(width):
                     total += rows.data[at + j] * v[x + j]

@@ -195,13 +195,22 @@ def _block_product(start, data_start, data, x, y_out):
     for b in range(start.shape[0] - 1):
         first = start[b]
         width = start[b + 1] - first
-        at = data_start[b]
-        for i in range(width):
+        at, i = data_start[b], 0
+        while i + 3 < width:  # four sums side by side take as long as one: each waits for its last addition
+            p, q, r, s = 0.0, 0.0, 0.0, 0.0
+            for j in range(width):
+                p += data[at + j] * x[first + j]
+                q += data[at + width + j] * x[first + j]
+                r += data[at + 2 * width + j] * x[first + j]
+                s += data[at + 3 * width + j] * x[first + j]
+            y_out[first + i], y_out[first + i + 1], y_out[first + i + 2], y_out[first + i + 3] = p, q, r, s
+            at, i = at + 4 * width, i + 4
+        while i < width:
             total = 0.0
             for j in range(width):
                 total += data[at + j] * x[first + j]
             y_out[first + i] = total
-            at += width
+            at, i = at + width, i + 1
 
 
 @kernel
@@ -225,11 +234,22 @@ def _response(rows, block_start, inverse, response_out):
             width = rows.column_start[b + 1] - rows.column_start[b]
             at = rows.data_start[e]
             for _ in range(dim):
-                for j in range(width):
-                    total = 0.0
+                out = response_out[at : at + width]
+                if width > BODY:  # trees: many of their entries are zero, and row k of A^-1 stands for its column k
+                    for j in range(width):
+                        out[j] = 0.0
                     for k in range(width):
-                        total += inverse[block_start[b] + j * width + k] * rows.data[at + k]
-                    response_out[at + j] = total
+                        x = rows.data[at + k]
+                        if x != 0.0:
+                            row = inverse[block_start[b] + k * width : block_start[b] + (k + 1) * width]
+                            for j in range(width):
+                                out[j] += row[j] * x
+                else:
+                    for j in range(width):
+                        total = 0.0
+                        for k in range(width):
+                            total += inverse[block_start[b] + j * width + k] * rows.data[at + k]
+                        out[j] = total
                 at += width
 
 
@@ -260,10 +280,28 @@ def block_mobility(rows, block_start, inverse, diagonal_out):
             b = rows.entry_column[e]
             width = rows.column_start[b + 1] - rows.column_start[b]
             at = rows.data_start[e]
-            for i in range(dim):
+            left = dim
+            if dim >= 3:  # three sums side by side take as long as one: each waits for its last addition
+                x, y, z = rows.data[at:], rows.data[at + width :], rows.data[at + 2 * width :]
+                a, b1, c1 = 0.0, 0.0, 0.0
+                for j in range(width):
+                    if x[j] != 0.0 or y[j] != 0.0 or z[j] != 0.0:
+                        own = inverse[block_start[b] + j * width : block_start[b] + (j + 1) * width]
+                        for k in range(width):
+                            if x[k] != 0.0 or y[k] != 0.0 or z[k] != 0.0:
+                                m = own[k]
+                                a += x[j] * m * x[k]
+                                b1 += y[j] * m * y[k]
+                                c1 += z[j] * m * z[k]
+                diagonal_out[first] += a
+                diagonal_out[first + 1] += b1
+                diagonal_out[first + 2] += c1
+                left, at = dim - 3, at + 3 * width
+            for i in range(dim - left, dim):
                 total = 0.0
                 for j in range(width):
-                    for k in range(width):
-                        total += rows.data[at + j] * inverse[block_start[b] + j * width + k] * rows.data[at + k]
+                    if rows.data[at + j] != 0.0:
+                        for k in range(width):
+                            total += rows.data[at + j] * inverse[block_start[b] + j * width + k] * rows.data[at + k]
                 diagonal_out[first + i] += total
                 at += width

@@ -185,26 +185,23 @@ def work_in(tree, reals):
 @plain_kernel
 def step_work_room(tree, coordinates):
     """Reals of what ``begin_step`` and ``book_trees`` need beside two of TreeWork; coordinates: nq of the robot."""
-    nl, nv, nt, np_ = tree.links.shape[0], tree.dofs.shape[0], tree.start.shape[0] - 1, tree.path.shape[0]
-    return coordinates + 6 * nl + 5 * nv + np_ + 1 + 9 * nt
+    nl, nv, nt = tree.links.shape[0], tree.dofs.shape[0], tree.start.shape[0] - 1
+    return coordinates + 6 * nl + 5 * nv + 1 + 9 * nt
 
 
 @plain_kernel
 def scratch_in(tree, coordinates, reals):
     """Two of TreeWork, the room of ``begin_step`` and that of ``book_trees``, in the scratch of a robot."""
-    nl, nv, nt, np_ = tree.links.shape[0], tree.dofs.shape[0], tree.start.shape[0] - 1, tree.path.shape[0]
+    nl, nv, nt = tree.links.shape[0], tree.dofs.shape[0], tree.start.shape[0] - 1
     size = work_room(tree)
     works, reals = (work_in(tree, reals), work_in(tree, reals[size:])), reals[2 * size :]
     a = coordinates
     b = a + 6 * nl
-    c, d = b + nv, b + 2 * nv
-    e = d + np_
-    f, g = e + nv, e + 2 * nv
+    c, d, e, f = b + nv, b + 2 * nv, b + 3 * nv, b + 4 * nv
     step = (
-        reals[:a], reals[a:b].reshape((nl, 6)), reals[b:c], reals[c:d], reals[d:e], reals[e:f], reals[f:g],
-        reals[g : g + 1],
+        reals[:a], reals[a:b].reshape((nl, 6)), reals[b:c], reals[c:d], reals[d:e], reals[e:f], reals[f : f + 1],
     )  # fmt: skip
-    reals = reals[g + 1 :]
+    reals = reals[f + 1 :]
     energies = (
         reals[: 3 * nt].reshape((nt, 3)), reals[3 * nt : 6 * nt].reshape((nt, 3)),
         reals[6 * nt : 9 * nt].reshape((nt, 3)), reals[9 * nt : 9 * nt + nv],

@@ -31,9 +31,7 @@ from stickslip.linalg.vec3 import add, cross, mat_t_vec, mat_vec, sub
 
 @kernel
 def sum_energies(tree, q, v, work, out):
-    """Kinetic, potential and elastic energy [J] of each tree: out (nt, 3)."""
-    place_links(tree, q, work)
-    move_links(tree, v, work)
+    """Kinetic, potential and elastic energy [J] of each tree: out (nt, 3); after ``place_links`` and ``move_links``."""
     for t in range(out.shape[0]):
         out[t, 0], out[t, 1], out[t, 2] = 0.0, 0.0, 0.0
     for i in range(tree.links.shape[0]):
@@ -67,7 +65,7 @@ def drive_work(tree, drive, q, v, between, given, h, work, given_out, damping_ou
     """Work [J] of forces and of drives that are no rows over a step of h from q, and of dampers, by tree.
 
     v (nv,): velocities with which implicit forces act; between (nv,): mean velocities of the step; given: force (nv,),
-    link_force (nl, 6), control (nu, 2); outputs come in as zero.
+    link_force (nl, 6), control (nu, 2); work: after ``place_links`` at q; outputs come in as zero.
     """
     force, link_force, control = given
     push = work.bias
@@ -75,7 +73,6 @@ def drive_work(tree, drive, q, v, between, given, h, work, given_out, damping_ou
         push[k] = force[k]
         t = tree.link_index[tree.dof_index[k, DOF_LINK], TREE]
         damping_out[t] += h * tree.dofs[k, DAMPING] * v[k] * between[k]
-    place_links(tree, q, work)
     add_link_forces(tree, work, link_force, push)
     for d in range(drive.how.shape[0]):
         own = drive.drives[d]
@@ -96,21 +93,28 @@ def drive_work(tree, drive, q, v, between, given, h, work, given_out, damping_ou
 
 
 @kernel
-def book_trees(tree, drive, states, given, h, work, room, first, books):
+def book_trees(tree, drive, states, given, h, works, placed, room, first, books):
     """Book the trees by island, in place; returns kinetic, potential and elastic energy before and after, work and
     damping of all [J].
 
-    states: q and v before and after; room: three (nt, 3), one (nv,); first: column block of the first tree that moves.
+    states: q and v before and after; works: two of TreeWork, for before and after, and whether ``placed`` says that
+    links are placed and move there, and placed after; room: three (nt, 3), one (nv,); first: column block of the first
+    tree that moves.
     """
     q_0, v_0, q, v = states
     start, end, sums, between = room
+    if not placed:
+        place_links(tree, q_0, works[0])
+        move_links(tree, v_0, works[0])
+        place_links(tree, q, works[1])
+    move_links(tree, v, works[1])
     for k in range(v.shape[0]):
         between[k] = 0.5 * (v_0[k] + v[k])
-    sum_energies(tree, q_0, v_0, work, start)
-    sum_energies(tree, q, v, work, end)
+    sum_energies(tree, q_0, v_0, works[0], start)
+    sum_energies(tree, q, v, works[1], end)
     for t in range(sums.shape[0]):
         sums[t, 0], sums[t, 1] = 0.0, 0.0
-    drive_work(tree, drive, q_0, v, between, given, h, work, sums[:, 0], sums[:, 1])
+    drive_work(tree, drive, q_0, v, between, given, h, works[0], sums[:, 0], sums[:, 1])
     total = (0.0, 0.0, 0.0, 0.0, 0.0, 0.0, 0.0, 0.0)
     block = first
     for t in range(sums.shape[0]):

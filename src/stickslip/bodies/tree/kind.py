@@ -109,7 +109,7 @@ class TreeBodies(FramedBodies):
         compose_mass(tables, work)
         factorise(tables, work.mass, work.factor)
         fill_matrix(tables, work.mass, data)
-        invert_factors(tables, work.factor, np.empty(len(tables.path)), inverse)
+        invert_factors(tables, work.factor, inverse)
         return DenseBlocks(self.blocks, self.squares, data, inverse)
 
     def _twists(self) -> Array:
@@ -123,8 +123,7 @@ class Room:
         nq, nv, nl, nt = len(kind.q_start), len(kind.v_start), len(kind.tables.links), len(kind.tables.start) - 1
         self.works = tree_work(kind.tables), tree_work(kind.tables)
         self.step = (
-            np.empty(nq), np.empty((nl, 6)), np.empty(nv), np.empty(nv), np.empty(len(kind.tables.path)), np.empty(nv),
-            np.empty(nv), np.empty(1),
+            np.empty(nq), np.empty((nl, 6)), np.empty(nv), np.empty(nv), np.empty(nv), np.empty(nv), np.empty(1),
         )  # fmt: skip
         self.energies = np.empty((nt, 3)), np.empty((nt, 3)), np.empty((nt, 3)), np.empty(nv)
         self.still = np.zeros((nl, 6))
@@ -217,8 +216,8 @@ class TreeMotion(Motion):
         kind, name = self.kind, self.kind.name
         states = self.q, self.v, after.part_q(name).reshape(-1), after.part_v(name).reshape(-1)
         found = book_trees(
-            kind.tables, kind.drives, states, self.given, self.h, self.works[1], kind.room.energies, kind.first_block,
-            books,
+            kind.tables, kind.drives, states, self.given, self.h, self.works, False, kind.room.energies,
+            kind.first_block, books,
         )  # fmt: skip
         return KindEnergy(found[0:2], found[2:4], found[4:6], found[6], found[7])
 

@@ -137,34 +137,27 @@ def solve_some_factors(tree, factor, first, end, x):
 
 
 @kernel
-def invert_factors(tree, factor, root, inverse_out):
-    """Full A^-1 = L^-1 D^-1 L^-T of each tree; root (np,): room for D^-1/2 L^-T, row by row along paths.
-
-    Rows of two degrees of freedom meet in what their paths share.
-    """
+def invert_factors(tree, factor, inverse_out):
+    """Full A^-1 of each tree, row by row from L A^-1 = D^-1 L^-T, of which all left of the diagonal is zero."""
     path, dofs = tree.path, tree.dof_index
-    for k in range(dofs.shape[0]):
-        row, last = dofs[k, ROW], dofs[k, ROW_END] - 1
-        for e in range(row, last):
-            root[e] = 0.0
-        root[last] = 1.0
-        for e in range(row, last):
-            above, a = dofs[path[e], ROW], factor[e]
-            for c in range(e - row + 1):
-                root[row + c] -= a * root[above + c]
     for t in range(tree.start.shape[0] - 1):
         first, width, base = tree.start[t], tree.start[t + 1] - tree.start[t], tree.square[t]
         for k in range(width):
-            row, end = dofs[first + k, ROW], dofs[first + k, ROW_END]
-            for i in range(k + 1):
-                other, most = dofs[first + i, ROW], min(end - row, dofs[first + i, ROW_END] - dofs[first + i, ROW])
-                total, c = 0.0, 0
-                while c < most and path[row + c] == path[other + c]:
-                    j = path[row + c]
-                    total += root[row + c] * root[other + c] / factor[dofs[j, ROW_END] - 1]
-                    c += 1
-                inverse_out[base + k * width + i] = total
-                inverse_out[base + i * width + k] = total
+            row, last = dofs[first + k, ROW], dofs[first + k, ROW_END] - 1
+            own = inverse_out[base + k * width : base + k * width + k]
+            for i in range(k):
+                own[i] = 0.0
+            for e in range(row, last):
+                a, above = factor[e], base + (path[e] - first) * width
+                other = inverse_out[above : above + k]
+                for i in range(k):
+                    own[i] -= a * other[i]
+            total = 1.0 / factor[last]
+            for e in range(row, last):
+                total -= factor[e] * own[path[e] - first]
+            for i in range(k):
+                inverse_out[base + i * width + k] = own[i]
+            inverse_out[base + k * width + k] = total
 
 
 @kernel

@@ -37,6 +37,25 @@ def link_frames(tree, frame_link, work, v, pose_out, velocity_out, twist_out):
 
 
 @kernel
+def link_velocities(tree, frame_link, work, v, velocity_out):
+    """The twists (k, 6) of ``link_frames`` alone."""
+    for f in range(frame_link.shape[0]):
+        i = frame_link[f]
+        t, last = tree.link_index[i, TREE], tree.link_index[i, LAST_DOF]
+        origin = (work.pose[i, 0], work.pose[i, 1], work.pose[i, 2])
+        arm = sub(origin, (work.centre[t, 0], work.centre[t, 1], work.centre[t, 2]))
+        for c in range(6):
+            velocity_out[f, c] = 0.0
+        for e in range(tree.dof_index[last, ROW], tree.dof_index[last, ROW_END]):
+            k = tree.path[e]
+            w = (work.motion[k, 0], work.motion[k, 1], work.motion[k, 2])
+            u = add((work.motion[k, 3], work.motion[k, 4], work.motion[k, 5]), cross(w, arm))
+            for c in range(3):
+                velocity_out[f, c] += u[c] * v[k]
+                velocity_out[f, 3 + c] += w[c] * v[k]
+
+
+@kernel
 def point_force(tree, work, i, point, force, torque, out):
     """Add the generalised forces (nv,) of a force at a point of link i and a torque, world frame."""
     t, last = tree.link_index[i, TREE], tree.link_index[i, LAST_DOF]
