@@ -12,6 +12,7 @@ from stickslip.compiled.many import FIRST_REMEMBERED, NO_ROOM, ManyWorlds, put_v
 from stickslip.compiled.rigid_step import COORDINATES, TOLD
 from stickslip.compiled.tree_driver import TreeDriver
 from stickslip.compiled.tree_step import RIGID, ROWS, TreeGiven, TreeMemory
+from stickslip.compiled.unowned import unowned
 from stickslip.jit import call_kernel, threaded_kernel
 from stickslip.model.control import initial_control
 from stickslip.model.memory import memory_of_parts
