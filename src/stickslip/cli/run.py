@@ -80,7 +80,7 @@ def run(asked: RunOptions) -> None:
 
     stickslip run box-slide --set stepping.scheme=moreau --set solver.tolerance=1e-10
 
-    stickslip run box-slide --worlds 1024 --json
+    stickslip run box-slope --worlds 1024 --json
 
     stickslip run panda.xml --time 2
     """
