@@ -300,7 +300,7 @@ SLIDE = ["run", "box-slide", "--steps", "2"]
         ([*SLIDE, "--dump-problem", "3", "OUT/a.npz"], "step 3"),
         ([*SLIDE, "--frobnicate"], "frobnicate"),
         (["frobnicate"], "frobnicate"),
-        (["run"], "scene"),
+        (["run"], "SCENE"),
         (["list", "dogs"], "dogs"),
         (["solve", "OUT/absent.npz"], "does not exist"),
         (["solve", "OUT/absent.npz", "--criterion", "best"], "best"),

@@ -223,7 +223,7 @@ def test_numbers_of_robots_differ_between_worlds() -> None:
 def test_other_scenes_are_stepped_by_the_python_driver_which_says_so() -> None:
     scene = Scene()
     ball = scene.add_sphere(0.1, (0.0, 0.0, 1.0))
-    scene.add_distance(None, ball, point=(0.0, 0.0, 1.0), length=0.5)
+    scene.add_ball(None, ball, point=(0.0, 0.0, 1.5))
     with pytest.warns(WorldsWarning, match="Python driver.*joints"):
         worlds = Worlds(scene, 2, dt=DT)
     assert worlds.driver == "python"
@@ -249,7 +249,7 @@ def test_what_is_wrong_is_rejected_by_name() -> None:
             Worlds(scene, 0)
         with pytest.raises(InputError, match=r"control of robot 'ant' has shape \(3, 7\)"):
             worlds.step(np.zeros((3, 7)))
-        with pytest.raises(InputError, match=r"\[1\] is nan"):
+        with pytest.raises(InputError, match=r"ant.\[1\] is \[nan"):
             worlds.step({robot: np.array([[0.0] * 8, [np.nan] * 8, [0.0] * 8])})
         with pytest.raises(InputError, match="robot 'bee'"):
             worlds.step({"bee": np.zeros((3, 8))})
