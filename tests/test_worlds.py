@@ -136,6 +136,15 @@ def test_a_world_that_diverges_is_frozen_and_flagged_and_can_be_reset(monkeypatc
     assert worlds.status[2] == "diverged"
     worlds.step(substeps=3)
     assert worlds.steps.tolist() == [4, 4, 0, 4, 4]
+    worlds.set_state(before)
+    with monkeypatch.context() as broken:
+        broken.setattr(Simulation, "step", fails)
+        found = rollout(worlds, steps=3)
+    assert found.diverged.tolist() == 3 * [[False, False, True, False, False]]
+    assert np.array_equal(found.q[2, 2], before.q[2])
+    assert found.time[2].tolist() == [worlds.time[0], worlds.time[0], 0.0, worlds.time[0], worlds.time[0]]
+    assert found.certificate.status[2].tolist() == [*2 * ["converged"], "diverged", *2 * ["converged"]]
+    worlds.step()
     worlds.reset(worlds.diverged)
     worlds.step()
     assert not worlds.diverged.any()
@@ -146,7 +155,16 @@ def test_rollouts_are_the_steps_they_stand_for() -> None:
     scene = thrown()
     worlds = Worlds(scene, N, dt=DT, threads=2)
     worlds.set_velocity(scene.body("box"), np.linspace(0, 1, 3 * N).reshape(N, 3) * (1, 1, 0))
+    worlds.set_velocity(scene.body("ball"), (-60.0, 0.0, 0.0), worlds=1)  # too fast for the compiled driver
     start = worlds.get_state()
+    one = rollout(worlds, steps=2)
+    worlds.set_state(start)
+    for row in range(2):
+        worlds.step()
+        for k in range(N):
+            assert one.certificate.penetration[row, k] == worlds.certificate[k].penetration
+            assert one.certificate.energy.friction[row, k] == worlds.certificate[k].energy.friction
+    worlds.set_state(start)
     found = rollout(worlds, steps=30, every=3, substeps=2, checkpoints=[0, 13, 30])
     assert found.q.shape == (10, N, 21)
     assert found.certificate.penetration.shape == (10, N)

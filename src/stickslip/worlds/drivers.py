@@ -65,6 +65,9 @@ class WorldsDriver(Protocol):
     def set_state(self, k: int, state: State) -> None:
         """Put world k into a state."""
 
+    def set_states(self, worlds: LongInts, state: State) -> None:
+        """Put several worlds into one state."""
+
     def snapshot(self) -> Callable[[int], State]:
         """The states of all worlds as they are now, by number."""
 
@@ -160,6 +163,11 @@ class PythonWorlds:
         """See WorldsDriver."""
         self.states[k], self.pushes[k] = state, NO_PUSHES
         write_certificate(self.known, k, None)
+
+    def set_states(self, worlds: LongInts, state: State) -> None:
+        """See WorldsDriver; states are replaced, never written into."""
+        for k in worlds.tolist():
+            self.set_state(k, state)
 
     def snapshot(self) -> Callable[[int], State]:
         """See WorldsDriver; states are replaced, never written into."""
@@ -273,6 +281,17 @@ class CompiledWorlds:
         self.many.set_state(k, state)
         self.put[k] = state.steps
         self.helped.pop(k, None)
+
+    def set_states(self, worlds: LongInts, state: State) -> None:
+        """See WorldsDriver."""
+        if not len(worlds):
+            return
+        first, rest = int(worlds[0]), worlds[1:]
+        self.set_state(first, state)
+        for array in (*self.many.arrays, self.many.time, self.put):
+            array[rest] = array[first]
+        for k in rest.tolist():
+            self.helped.pop(k, None)
 
     def snapshot(self) -> Callable[[int], State]:
         """See WorldsDriver."""

@@ -244,9 +244,12 @@ class Worlds:
 
     def _put(self, chosen: LongInts, states: WorldStates | State) -> None:
         self._forget()
-        for number, k in enumerate(chosen.tolist()):
-            self._driver.set_state(k, states.copy() if isinstance(states, State) else states[number])
-            self._put_since.add(k)
+        if isinstance(states, State):
+            self._driver.set_states(chosen, states.copy())
+        else:
+            for number, k in enumerate(chosen.tolist()):
+                self._driver.set_state(k, states[number])
+        self._put_since.update(chosen.tolist())
         self._diverged[chosen] = False
 
     def _start_of(self, k: int) -> State:
