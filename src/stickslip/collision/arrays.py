@@ -15,7 +15,7 @@ from numpy.typing import NDArray
 
 from stickslip.arrays import Array, Bools, Ints, LongInts
 from stickslip.geometry.hull import HullTables
-from stickslip.jit import plain_kernel
+from stickslip.jit import plain_kernel, view_at
 
 KINDS = 64
 """Pairs of types, 8 type[a] + type[b]."""
@@ -161,46 +161,50 @@ def flat_of(
 @plain_kernel
 def real(flat, k):
     """Part k of the reals."""
-    return flat.reals[flat.layout[0, k] : flat.layout[0, k + 1]]
+    first = flat.layout[0, k]
+    return view_at(flat.reals, first, (flat.layout[0, k + 1] - first,))
 
 
 @plain_kernel
 def rows3(flat, k):
     """Part k of the reals as rows (n, 3)."""
-    part = flat.reals[flat.layout[0, k] : flat.layout[0, k + 1]]
-    return part.reshape((part.shape[0] // 3, 3))
+    first = flat.layout[0, k]
+    return view_at(flat.reals, first, ((flat.layout[0, k + 1] - first) // 3, 3))
 
 
 @plain_kernel
 def rows4(flat, k):
     """Part k of the reals as rows (n, 4)."""
-    part = flat.reals[flat.layout[0, k] : flat.layout[0, k + 1]]
-    return part.reshape((part.shape[0] // 4, 4))
+    first = flat.layout[0, k]
+    return view_at(flat.reals, first, ((flat.layout[0, k + 1] - first) // 4, 4))
 
 
 @plain_kernel
 def whole(flat, k):
     """Part k of the integers."""
-    return flat.ints[flat.layout[1, k] : flat.layout[1, k + 1]]
+    first = flat.layout[1, k]
+    return view_at(flat.ints, first, (flat.layout[1, k + 1] - first,))
 
 
 @plain_kernel
 def rows2(flat, k):
     """Part k of the integers as rows (n, 2)."""
-    part = flat.ints[flat.layout[1, k] : flat.layout[1, k + 1]]
-    return part.reshape((part.shape[0] // 2, 2))
+    first = flat.layout[1, k]
+    return view_at(flat.ints, first, ((flat.layout[1, k + 1] - first) // 2, 2))
 
 
 @plain_kernel
 def long(flat, k):
     """Part k of the long integers."""
-    return flat.longs[flat.layout[2, k] : flat.layout[2, k + 1]]
+    first = flat.layout[2, k]
+    return view_at(flat.longs, first, (flat.layout[2, k + 1] - first,))
 
 
 @plain_kernel
 def mark(flat, k):
     """Part k of the marks."""
-    return flat.bools[flat.layout[3, k] : flat.layout[3, k + 1]]
+    first = flat.layout[3, k]
+    return view_at(flat.bools, first, (flat.layout[3, k + 1] - first,))
 
 
 @plain_kernel
@@ -225,9 +229,10 @@ def shapes_in(flat):
 @plain_kernel
 def placed_in(flat):
     """Shapes in the world."""
-    turn = real(flat, TURN)
+    first = flat.layout[0, TURN]
+    turn = view_at(flat.reals, first, ((flat.layout[0, TURN + 1] - first) // 9, 3, 3))
     return PlacedShapes(
-        rows3(flat, PLACED), turn.reshape((turn.shape[0] // 9, 3, 3)), real(flat, REACH), rows3(flat, LOWER),
+        rows3(flat, PLACED), turn, real(flat, REACH), rows3(flat, LOWER),
         rows3(flat, UPPER), rows3(flat, SIZE), whole(flat, HULL_OF), whole(flat, MESH_OF),
     )  # fmt: skip
 
@@ -235,9 +240,10 @@ def placed_in(flat):
 @plain_kernel
 def pairs_in(flat):
     """Room for pairs."""
+    groups = view_at(flat.longs, flat.layout[2, GROUPS], (KINDS, 3))
     return PairRoom(
-        long(flat, KEY), rows2(flat, PAIRS), real(flat, LIMITS), long(flat, RANK),
-        long(flat, GROUPS).reshape((KINDS, 3)), long(flat, KIND_START), real(flat, SOME), long(flat, FIRST),
+        long(flat, KEY), rows2(flat, PAIRS), real(flat, LIMITS), long(flat, RANK), groups, long(flat, KIND_START),
+        real(flat, SOME), long(flat, FIRST),
     )  # fmt: skip
 
 
@@ -265,16 +271,16 @@ def look_in(flat):
 @plain_kernel
 def three_in(numbers, n):
     """(4, nc, 3) points, normals, tangents and friction among the numbers (17 nc,) of Contacts.flat."""
-    return numbers[: 12 * n].reshape((4, n, 3))
+    return view_at(numbers, 0, (4, n, 3))
 
 
 @plain_kernel
 def two_in(numbers, n):
     """(2, nc, 2) restitution and compliance."""
-    return numbers[12 * n : 16 * n].reshape((2, n, 2))
+    return view_at(numbers, 12 * n, (2, n, 2))
 
 
 @plain_kernel
 def gap_in(numbers, n):
     """(nc,) gaps."""
-    return numbers[16 * n : 17 * n]
+    return view_at(numbers, 16 * n, (n,))

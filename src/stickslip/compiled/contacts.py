@@ -13,7 +13,7 @@ from stickslip.collision.pair_search import near_pairs_of_few
 from stickslip.collision.rigid.convex import convex_convex
 from stickslip.collision.rigid.manifold import FULL
 from stickslip.collision.rigid_space import rigid_flat
-from stickslip.jit import call_kernel, inner_kernel, kernel, kernel_address, kernel_table
+from stickslip.jit import call_kernel, inner_kernel, kernel, kernel_address, kernel_table, view_at
 from stickslip.model.model import Model
 
 MORE_PAIRS, MORE_POINTS, MORE_CONTACTS = -1, -2, -3
@@ -60,7 +60,7 @@ def find_contacts(table, flat, q, ignored, everybody, approach, reach, key, inde
     for search in range(SEARCHES + 1):
         if n < 0:
             return n, 0
-        own = index[: 4 * n].reshape((4, n))
+        own = view_at(index, 0, (4, n))
         three, two = three_in(surfaces, n), two_in(surfaces, n)
         meeting = Meeting(own[2], own[3], three[0], three[1], gap_in(surfaces, n), two[0])
         any_hit, all_near = _look(
@@ -93,7 +93,7 @@ def _search(table, flat, q, ignored, changed, approach, ahead, reach, most, at, 
             return MORE_POINTS
     if n > most or n > look_in(flat).near.shape[0]:
         return MORE_CONTACTS
-    own = index[4 * at : 4 * at + 4 * n].reshape((4, n))
+    own = view_at(index, 4 * at, (4, n))
     collect(flat, kept, q, key[at : at + n], own, surfaces[17 * at : 17 * at + 17 * n])
     return n
 

@@ -28,7 +28,7 @@ from stickslip.constraints.contact.rows import GapNumbers, fill_rows, row_room, 
 from stickslip.contact.block_laws import Laws
 from stickslip.contact.measures import measure_bodies
 from stickslip.geometry.rigid_motion import advance_all, move
-from stickslip.jit import inner_kernel, kernel, plain_kernel
+from stickslip.jit import inner_kernel, kernel, plain_kernel, view_at
 from stickslip.linalg.block_rows import _Arrays
 from stickslip.linalg.dense_blocks import DenseBlocks
 from stickslip.linalg.islands import fill_islands, island_room, islands_in
@@ -159,7 +159,7 @@ def step_rigid(tables, start, force, memory, options, rooms, counts, out, told):
                         return RESTLESS
     q = q_0
     if numbers.contacts_at > 0.0:
-        q, reals = reals[: 7 * nb].reshape((nb, 7)), reals[7 * nb :]
+        q, reals = view_at(reals, 0, (nb, 7)), reals[7 * nb :]
         advance_all(q_0, v, numbers.contacts_at, q)
 
     # contacts that can close within the step
@@ -175,8 +175,8 @@ def step_rigid(tables, start, force, memory, options, rooms, counts, out, told):
     if n < 0:
         return n
     first = 0 if n == seen else 4 * c
-    all_seen = index[first : first + 4 * seen].reshape((4, seen))
-    index, surfaces = index[: 4 * n].reshape((4, n)), surfaces[: 17 * n]
+    all_seen = view_at(index, first, (4, seen))
+    index, surfaces = view_at(index, 0, (4, n)), surfaces[: 17 * n]
     three, gap = three_in(surfaces, n), gap_in(surfaces, n)
 
     # A, v_free, J, bias, laws
@@ -222,7 +222,7 @@ def step_rigid(tables, start, force, memory, options, rooms, counts, out, told):
 
     # where they lead
     move(bodies.block, q, v, own, h - numbers.contacts_at, out)
-    q_end, v_end = out[: 7 * nb].reshape((nb, 7)), out[7 * nb : 13 * nb].reshape((nb, 6))
+    q_end, v_end = view_at(out, 0, (nb, 7)), view_at(out, 7 * nb, (nb, 6))
     for k in range(led.shape[0]):
         for x in range(7):
             q_end[led[k], x] = led_to[k, x]

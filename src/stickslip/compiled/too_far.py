@@ -9,7 +9,7 @@ from __future__ import annotations
 from stickslip.certify.status import MOST_TURN
 from stickslip.collision.arrays import MEDIAN, MOVERS, SORTING, real, whole
 from stickslip.collision.pair_search import median_of, speeds_of
-from stickslip.jit import inner_kernel, plain_kernel
+from stickslip.jit import inner_kernel, plain_kernel, view_at
 from stickslip.linalg.vec3_motion import relative_speed
 from stickslip.pieces.crossing import SHARE, _longest
 
@@ -32,7 +32,7 @@ def may_go_too_far(flat, lever, thickness, thinnest, ends, h, found, sought, rea
     if turn <= MOST_TURN and 2.0 * longest <= thinnest:
         return False
     nb = v.shape[0]
-    way, way_end = reals[: 6 * nb].reshape((nb, 6)), reals[6 * nb : 12 * nb].reshape((nb, 6))
+    way, way_end = view_at(reals, 0, (nb, 6)), view_at(reals, 6 * nb, (nb, 6))
     length, length_end = reals[12 * nb : 13 * nb], reals[13 * nb : 14 * nb]
     for i in range(nb):
         for k in range(6):

@@ -33,7 +33,7 @@ from stickslip.contact.islands import label
 from stickslip.contact.laws import contact_errors
 from stickslip.contact.momentum_error import _add_sizes, _worst
 from stickslip.contact.residual import extremes, worst_island
-from stickslip.jit import inner_kernel, plain_kernel
+from stickslip.jit import inner_kernel, plain_kernel, view_at
 from stickslip.linalg.block_rows import _apply_transpose
 from stickslip.tolerances import POSITION_ROUNDING
 
@@ -108,7 +108,7 @@ def measure_trees(J, laws, pushes, measures, momentum, islands, bodies, ends, nu
     group, free, column = ints[:columns], ints[columns : 2 * columns], ints[2 * columns : 3 * columns]
     block = ints[3 * columns : 3 * columns + n]
     work, reals = reals[:n], reals[n:]
-    mean, turn, reals = reals[: 6 * nb].reshape((nb, 6)), reals[6 * nb : 7 * nb], reals[7 * nb :]
+    mean, turn, reals = view_at(reals, 0, (nb, 6)), reals[6 * nb : 7 * nb], reals[7 * nb :]
 
     work[:] = 0.0
     violation, cone, angle, feeding, friction, normal, gliding = contact_errors(
@@ -117,7 +117,7 @@ def measure_trees(J, laws, pushes, measures, momentum, islands, bodies, ends, nu
     judged_as_one(J, islands, free, group)
     count = label(islands, group, free, block, column)
     linear, angular, share = _momentum_error(J, A, lam, v, at, group, reals)
-    shared = reals[: 3 * count].reshape((3, count))
+    shared = view_at(reals, 0, (3, count))
     deepest, farthest = extremes(gap, q, None)
     worst = worst_island(
         J, laws, lam, u, (weight, torsion_length, velocity), (block, column, shared), at, speed,
@@ -127,8 +127,8 @@ def measure_trees(J, laws, pushes, measures, momentum, islands, bodies, ends, nu
     most = push_turns(J, laws.law, lam, bodies.dynamic, bodies.lever, v_1, h, turn)
 
     # energy, of all and of each island
-    two, reals = reals[: 2 * count + 2].reshape((2, count + 1)), reals[2 * count + 2 :]
-    three, reals = reals[: 3 * count + 3].reshape((3, count + 1)), reals[3 * count + 3 :]
+    two, reals = view_at(reals, 0, (2, count + 1)), reals[2 * count + 2 :]
+    three, reals = view_at(reals, 0, (3, count + 1)), reals[3 * count + 3 :]
     three[:] = 0.0
     books = IslandBooks(column, three[0], three[1], three[2])
     for i in range(nb):
@@ -136,7 +136,7 @@ def measure_trees(J, laws, pushes, measures, momentum, islands, bodies, ends, nu
             mean[i, k] = 0.5 * (v_0[i, k] + v_1[i, k])
     nr, nd = tables.robots.shape[0], bodies.dynamic.shape[0]
     last = TREE_NUMBERS + OF_ROBOT * nr
-    powers = out[last : last + 6 * nd].reshape((nd, 6))
+    powers = view_at(out, last, (nd, 6))
     total = book_bodies(
         bodies.dynamic, (bodies.mass, bodies.inertia, bodies.gravity), (q_0, v_0), (q, v_1), force, mean, h, books,
         powers,
@@ -181,7 +181,7 @@ def _momentum_error(J, A, lam, v, at, group, reals):
     groups = 0
     for b in range(columns):
         groups = max(groups, group[b] + 1)
-    sums = reals[6 * nv : 6 * nv + 6 * groups].reshape((groups, 6))
+    sums = view_at(reals, 6 * nv, (groups, 6))
     return _worst(J.column_start, group, A, (gained, impulse, held, pushes, inner), sums)
 
 
@@ -198,7 +198,7 @@ def _rows_work(J, lam, tables, states, active, books, reals):
     for r in range(count.shape[0]):
         own, rows, k = tables.robots[r], robot_in(tables, r).rows, count[r]
         q_own, v_own = slice(own[Q], own[Q_END]), slice(own[V], own[V_END])
-        entries, sums = reals[: 4 * k].reshape((4, k)), reals[4 * k : 4 * k + 3 * islands].reshape((3, islands))
+        entries, sums = view_at(reals, 0, (4, k)), view_at(reals, 4 * k, (3, islands))
         entries[:] = 0.0
         sums[:] = 0.0
         row = J.row_start[block]

@@ -11,7 +11,7 @@ from stickslip.arrays import Array, Ints, LongInts
 from stickslip.bodies.motions import _map_data, _mapped_columns
 from stickslip.bodies.tree.arrays import BLOCK, CONTROL, CONTROL_END, Q_END, V_END, Q, V, robot_in
 from stickslip.constraints.coordinates import _near, _rows
-from stickslip.jit import inner_kernel, plain_kernel
+from stickslip.jit import inner_kernel, plain_kernel, view_at
 from stickslip.linalg.block_rows import _Arrays
 
 
@@ -63,7 +63,7 @@ def joined_in(ints, reals, longs, sizes):
     d = 3 * n + size
     return JoinedRows(
         ints[: n + 1], ints[n + 1 : a], ints[a:b], ints[b:c], ints[c : c + n], ints[c + n : c + 2 * n],
-        reals[: 3 * n].reshape((n, 3)), reals[3 * n : d], reals[d : d + m], reals[d + m : d + 2 * m],
+        view_at(reals, 0, (n, 3)), reals[3 * n : d], reals[d : d + m], reals[d + m : d + 2 * m],
         reals[d + 2 * m : d + 3 * m], reals[d + 3 * m : d + 4 * m], longs[:rows], longs[rows : 2 * rows],
         longs[2 * rows :],
     )  # fmt: skip
@@ -146,7 +146,7 @@ def add_coordinates(robots, widths, moving, control, options, blocks, entries, o
         data_first = out.data_start[entries]
         data = out.data[data_first : data_first + data_start[ne]]
         data[:] = 0.0
-        numbers = reals[: 3 * chosen].reshape((3, chosen))
+        numbers = view_at(reals, 0, (3, chosen))
         numbers[:] = 0.0
         _rows(
             table, out.active[first:at], (parts.drives, control[own[CONTROL] : own[CONTROL_END]]),

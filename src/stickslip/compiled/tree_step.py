@@ -63,7 +63,7 @@ from stickslip.constraints.coordinates import APART, largest_coupling_error
 from stickslip.contact.block_laws import Laws
 from stickslip.contact.measures import measure_blocks
 from stickslip.geometry.rigid_motion import advance_all, move
-from stickslip.jit import inner_kernel, kernel, plain_kernel
+from stickslip.jit import inner_kernel, kernel, plain_kernel, view_at
 from stickslip.linalg.block_rows import _Arrays, add_product
 from stickslip.linalg.dense_blocks import DenseBlocks
 from stickslip.linalg.islands import fill_islands, island_room, islands_in
@@ -201,13 +201,13 @@ def step_trees(tables, start, given, memory, options, rooms, counts, out, told):
                 for k in range(6):
                     if v_rigid[i, k] != 0.0:
                         return RESTLESS
-    q_rigid = q_0[: 7 * nr].reshape((nr, 7))
-    v_state = v_0[: 6 * nr].reshape((nr, 6))
+    q_rigid = view_at(q_0, 0, (nr, 7))
+    v_state = view_at(v_0, 0, (nr, 6))
     before, reals = reals[:nv], reals[nv:]
     _gather(bodies.dynamic, v_rigid, v_0[6 * nr :], before)
 
     # bodies and robots without constraints
-    pose, velocity, reals = reals[: 7 * nb].reshape((nb, 7)), reals[7 * nb : 13 * nb].reshape((nb, 6)), reals[13 * nb :]
+    pose, velocity, reals = view_at(reals, 0, (nb, 7)), view_at(reals, 7 * nb, (nb, 6)), reals[13 * nb :]
     twists, reals = reals[: count[TWISTS]], reals[count[TWISTS] :]
     momentum, reals = reals[: MOMENTUM_ROOM * nd], reals[MOMENTUM_ROOM * nd :]
     data, inverse, v_free = reals[:squares], reals[squares : 2 * squares], reals[2 * squares : 2 * squares + nv]
@@ -257,8 +257,8 @@ def step_trees(tables, start, given, memory, options, rooms, counts, out, told):
     if n < 0:
         return n
     first = 0 if n == seen else 4 * c
-    all_seen = index[first : first + 4 * seen].reshape((4, seen))
-    index, surfaces = index[: 4 * n].reshape((4, n)), surfaces[: 17 * n]
+    all_seen = view_at(index, first, (4, seen))
+    index, surfaces = view_at(index, 0, (4, n)), surfaces[: 17 * n]
     three, gap = three_in(surfaces, n), gap_in(surfaces, n)
 
     # J, bias, laws
@@ -331,7 +331,7 @@ def step_trees(tables, start, given, memory, options, rooms, counts, out, told):
     own_v, push, reals = reals[:nv], reals[nv : 2 * nv], reals[2 * nv :]
     warm[:] = 0.0
     if opts.warm:
-        _match(key[:n], three[1], three[2], memory.key, memory.impulse, warm[:m].reshape((n, height)))
+        _match(key[:n], three[1], three[2], memory.key, memory.impulse, view_at(warm, 0, (n, height)))
         _recall(memory.number, memory.row_impulse, joined.number[: n_all - n], warm[m:])
     if n_all > n:
         u_before[:] = 0.0
@@ -351,7 +351,7 @@ def step_trees(tables, start, given, memory, options, rooms, counts, out, told):
     # where they lead
     nq = q_0.shape[0]
     q_out, v_out = out[:nq], out[nq:]
-    q_end, v_end = q_out[: 7 * nr].reshape((nr, 7)), v_out[: 6 * nr].reshape((nr, 6))
+    q_end, v_end = view_at(q_out, 0, (nr, 7)), view_at(v_out, 0, (nr, 6))
     move(bodies.block, pose[:nr], v_rigid, own_v, horizon, reals)
     for i in range(nr):
         for k in range(7):
@@ -363,12 +363,10 @@ def step_trees(tables, start, given, memory, options, rooms, counts, out, told):
             q_end[led[k], x] = led_to[k, x]
     for k in range(nv - 6 * nd):
         v_out[6 * nr + k] = own_v[6 * nd + k]
-    velocity_end = reals[: 6 * nb].reshape((nb, 6))
+    velocity_end = view_at(reals, 0, (nb, 6))
     velocity_end[:nr] = v_end
-    _advance_robots(robots, found, own_v, horizon, scratch, q_out)
-    _frame_velocities(robots, nr, 1, own_v, scratch, velocity_end)
-    if not at_end:  # frames have moved on from where they were before the step
-        _frame_velocities(robots, nr, 0, before, scratch, velocity)
+    # frames have moved on from where they were before the step where contacts are found later
+    apart = _advance_robots(robots, found, (own_v, before), horizon, scratch, q_out, velocity_end, velocity, not at_end)
     if not _finite(out):
         return NOT_FINITE
     if may_go_too_far(
@@ -376,13 +374,11 @@ def step_trees(tables, start, given, memory, options, rooms, counts, out, told):
         reals[6 * nb :],
     ):  # fmt: skip
         return TOO_FAR
-    for r in range(robots.robots.shape[0]):
-        own = robots.robots[r]
-        if largest_coupling_error(robot_in(robots, r).rows, q_out[own[Q] : own[Q_END]]) > APART:
-            return OPEN
-    kept = impulse[: 4 * n].reshape((n, 4))
+    if apart > APART:
+        return OPEN
+    kept = view_at(impulse, 0, (n, 4))
     kept[:] = 0.0
-    _remember(three[1], three[2], lam[:m].reshape((n, height)), kept)
+    _remember(three[1], three[2], view_at(lam, 0, (n, height)), kept)
     for k in range(n_all - n):
         rooms.number[k], rooms.row_impulse[k] = joined.number[k], lam[m + k]
 
@@ -451,23 +447,25 @@ def _recall(known, impulse, number, lam_out):
 
 
 @inner_kernel
-def _advance_robots(robots, found, v, horizon, scratch, q_out):
-    """Coordinates at the end of the step, and links there in the second of the works."""
+def _advance_robots(robots, found, velocities, horizon, scratch, q_out, end_out, start_out, moved):
+    """Coordinates at the end of the step, links there in the second of the works, and velocities (nb, 6) of frames.
+
+    velocities: unknown ones, and those before the step, whose frames are written if they have ``moved``. Returns by how
+    much couplings are open at most.
+    """
+    rigid, apart = end_out.shape[0] - robots.robots[robots.robots.shape[0] - 1, FRAME_END], 0.0
     for r in range(robots.robots.shape[0]):
         own, robot = robots.robots[r], robot_in(robots, r)
-        q = slice(own[Q], own[Q_END])
         works, _, _ = scratch_in(robot.tree, own[Q_END] - own[Q], scratch[own[WORK] : own[WORK_END]])
-        advance_tree(robot.tree, found[q], v[own[V] : own[V_END]], horizon, q_out[q])
+        q, v, frames = (
+            slice(own[Q], own[Q_END]),
+            slice(own[V], own[V_END]),
+            slice(rigid + own[FRAME], rigid + own[FRAME_END]),
+        )
+        advance_tree(robot.tree, found[q], velocities[0][v], horizon, q_out[q])
         place_links(robot.tree, q_out[q], works[1])
-
-
-@inner_kernel
-def _frame_velocities(robots, rigid, which, v, scratch, velocity_out):
-    """Velocities (nb, 6) of the frames of robots, by the links of the first or second of their works."""
-    for r in range(robots.robots.shape[0]):
-        own, robot = robots.robots[r], robot_in(robots, r)
-        works, _, _ = scratch_in(robot.tree, own[Q_END] - own[Q], scratch[own[WORK] : own[WORK_END]])
-        link_velocities(
-            robot.tree, robot.frame_link, works[which], v[own[V] : own[V_END]],
-            velocity_out[rigid + own[FRAME] : rigid + own[FRAME_END]],
-        )  # fmt: skip
+        link_velocities(robot.tree, robot.frame_link, works[1], velocities[0][v], end_out[frames])
+        if moved:
+            link_velocities(robot.tree, robot.frame_link, works[0], velocities[1][v], start_out[frames])
+        apart = max(apart, largest_coupling_error(robot.rows, q_out[q]))
+    return apart

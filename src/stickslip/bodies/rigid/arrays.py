@@ -7,7 +7,7 @@ from typing import NamedTuple
 import numpy as np
 
 from stickslip.arrays import Array, Ints
-from stickslip.jit import plain_kernel
+from stickslip.jit import plain_kernel, view_at
 from stickslip.model.model import Model
 
 FULL = -1
@@ -46,5 +46,5 @@ def bodies_in(ints, reals):
     nd, nb = ints[0], ints.shape[0] - 1 - ints[0]
     return BodyTables(
         ints[1 : 1 + nd], ints[1 + nd :], reals[:3], reals[3 : 3 + nb],
-        reals[3 + nb : 3 + 10 * nb].reshape((nb, 3, 3)), reals[3 + 10 * nb :],
+        view_at(reals, 3 + nb, (nb, 3, 3)), reals[3 + 10 * nb :],
     )  # fmt: skip

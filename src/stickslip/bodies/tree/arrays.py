@@ -26,7 +26,7 @@ from stickslip.bodies.tree.layout import (
     TreeTables,
     TreeWork,
 )
-from stickslip.jit import plain_kernel
+from stickslip.jit import plain_kernel, view_at
 
 (
     LINKS, LINKS_END, Q, Q_END, V, V_END, FRAME, FRAME_END, TWIST, TWIST_END, CONTROL, CONTROL_END, SQUARE, SQUARE_END,
@@ -102,27 +102,29 @@ def robot_tables(kinds: Sequence[TreeBodies], rigid_q: int, rigid_nd: int) -> Ro
 @plain_kernel
 def _whole(tables, r, k):
     """Part k of the integers of robot r."""
-    return tables.ints[tables.layout[r, 0, k] : tables.layout[r, 0, k + 1]]
+    first = tables.layout[r, 0, k]
+    return view_at(tables.ints, first, (tables.layout[r, 0, k + 1] - first,))
 
 
 @plain_kernel
 def _wholes(tables, r, k, width):
     """The same in rows."""
-    part = tables.ints[tables.layout[r, 0, k] : tables.layout[r, 0, k + 1]]
-    return part.reshape((part.shape[0] // width, width))
+    first = tables.layout[r, 0, k]
+    return view_at(tables.ints, first, ((tables.layout[r, 0, k + 1] - first) // width, width))
 
 
 @plain_kernel
 def _real(tables, r, k):
     """Part k of the reals of robot r."""
-    return tables.reals[tables.layout[r, 1, k] : tables.layout[r, 1, k + 1]]
+    first = tables.layout[r, 1, k]
+    return view_at(tables.reals, first, (tables.layout[r, 1, k + 1] - first,))
 
 
 @plain_kernel
 def _reals(tables, r, k, width):
     """The same in rows."""
-    part = tables.reals[tables.layout[r, 1, k] : tables.layout[r, 1, k + 1]]
-    return part.reshape((part.shape[0] // width, width))
+    first = tables.layout[r, 1, k]
+    return view_at(tables.reals, first, ((tables.layout[r, 1, k + 1] - first) // width, width))
 
 
 @plain_kernel
@@ -175,10 +177,10 @@ def work_in(tree, reals):
     k = j + nv
     m = k + 12 * nl
     return TreeWork(
-        reals[:a].reshape((nl, 7)), reals[a:b].reshape((nl, 9)), reals[b:c].reshape((nt, 3)),
-        reals[c:d].reshape((nv, 6)), reals[d:e].reshape((nl, 10)), reals[e:f].reshape((nl, 6)),
-        reals[f:g].reshape((nl, 6)), reals[g:h].reshape((nl, 6)), reals[h:i], reals[i:j], reals[j:k],
-        reals[k:m].reshape((nl, 12)), reals[m : m + np_],
+        view_at(reals, 0, (nl, 7)), view_at(reals, a, (nl, 9)), view_at(reals, b, (nt, 3)),
+        view_at(reals, c, (nv, 6)), view_at(reals, d, (nl, 10)), view_at(reals, e, (nl, 6)),
+        view_at(reals, f, (nl, 6)), view_at(reals, g, (nl, 6)), view_at(reals, h, (np_,)), view_at(reals, i, (np_,)),
+        view_at(reals, j, (nv,)), view_at(reals, k, (nl, 12)), view_at(reals, m, (np_,)),
     )  # fmt: skip
 
 
@@ -199,11 +201,12 @@ def scratch_in(tree, coordinates, reals):
     b = a + 6 * nl
     c, d, e, f = b + nv, b + 2 * nv, b + 3 * nv, b + 4 * nv
     step = (
-        reals[:a], reals[a:b].reshape((nl, 6)), reals[b:c], reals[c:d], reals[d:e], reals[e:f], reals[f : f + 1],
+        view_at(reals, 0, (a,)), view_at(reals, a, (nl, 6)), view_at(reals, b, (nv,)), view_at(reals, c, (nv,)),
+        view_at(reals, d, (nv,)), view_at(reals, e, (nv,)), view_at(reals, f, (1,)),
     )  # fmt: skip
-    reals = reals[f + 1 :]
+    first = f + 1
     energies = (
-        reals[: 3 * nt].reshape((nt, 3)), reals[3 * nt : 6 * nt].reshape((nt, 3)),
-        reals[6 * nt : 9 * nt].reshape((nt, 3)), reals[9 * nt : 9 * nt + nv],
+        view_at(reals, first, (nt, 3)), view_at(reals, first + 3 * nt, (nt, 3)),
+        view_at(reals, first + 6 * nt, (nt, 3)), view_at(reals, first + 9 * nt, (nv,)),
     )  # fmt: skip
     return works, step, energies

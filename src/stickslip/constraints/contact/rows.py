@@ -16,7 +16,7 @@ from stickslip.constraints.contact.mean_velocity import mean_gap_bias
 from stickslip.constraints.contact.springs import closing_speed, normal_compliances
 from stickslip.contact.block_laws import Laws, friction_sets
 from stickslip.geometry.rigid_motion import point_velocity
-from stickslip.jit import kernel, plain_kernel
+from stickslip.jit import kernel, plain_kernel, view_at
 from stickslip.linalg.block_rows import BlockRows, apply_contacts
 from stickslip.linalg.vec3 import axpy, cross, dot, load3, sub
 from stickslip.model.model import Model
@@ -102,12 +102,12 @@ def row_room(count, height, moving):
 def rows_in(ints, reals, n, height, moving):
     """The parts of the arrays of ``first_rows``."""
     a, m = 12 * height * n, height * n
-    four = reals[a : a + 4 * m].reshape((4, n, height))
+    four = view_at(reals, a, (4, n, height))
     return RowParts(
         ints[: n + 1], ints[n + 1 : 2 * n + 2], ints[2 * n + 2 : 4 * n + 2], ints[4 * n + 2 : 6 * n + 3],
-        reals[:a].reshape((2 * n, height, 6)), four[0], four[1], four[2], four[3],
+        view_at(reals, 0, (2 * n, height, 6)), four[0], four[1], four[2], four[3],
         ints[6 * n + 3 : 7 * n + 3], ints[7 * n + 3 : 8 * n + 3], reals[a + 4 * m : a + 5 * m],
-        reals[a + 5 * m : a + 6 * m], reals[a + 6 * m : a + 6 * m + 6 * moving].reshape((moving, 6)),
+        reals[a + 5 * m : a + 6 * m], view_at(reals, a + 6 * m, (moving, 6)),
     )  # fmt: skip
 
 

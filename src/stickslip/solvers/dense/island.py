@@ -20,8 +20,10 @@ from stickslip.contact.block_laws import Laws
 from stickslip.contact.laws import (
     BILATERAL,
     CONTACT,
+    DISC,
     ELASTIC,
     contact_square,
+    project_cone,
     project_friction,
     project_row,
     project_scaled,
@@ -211,23 +213,38 @@ def velocities(island, lam, w_out):
 @inner_kernel
 def distance(island, lam, w):
     """Norm [m/s] of the natural map of the exact law (contact/residual.py)."""
-    total = 0.0
+    total, laws, start = 0.0, island.laws, island.start
     for c in range(island.weight.shape[0]):
-        if island.laws.law[c] == CONTACT:
-            total += contact_square(island.start, island.laws, lam, w, island.weight, island.radius, 1.0, c)
+        i, dim, weight = start[c], start[c + 1] - start[c], island.weight[c]
+        if laws.law[c] == CONTACT and laws.friction_set[c] == DISC and dim == 3:  # the common case, without its tables
+            total += _disc_square(
+                weight, (lam[i], lam[i + 1], lam[i + 2]), (w[i], w[i + 1], w[i + 2]), laws.friction[c, 0]
+            )
+        elif laws.law[c] == CONTACT:
+            total += contact_square(start, laws, lam, w, island.weight, island.radius, 1.0, c)
         else:
-            for k in range(island.start[c], island.start[c + 1]):
-                total += row_square(island.laws, lam, w, island.weight[c], c, k)
+            for k in range(i, i + dim):
+                total += row_square(laws, lam, w, weight, c, k)
     return sqrt(total)
 
 
 @inner_kernel
-def _change(island, k, step, lam, w):
+def _disc_square(weight, lam, u, mu):
+    """contact_square of a contact of three rows with a disc."""
+    slip = sqrt(u[1] * u[1] + u[2] * u[2])
+    sn, sx, sy = weight * lam[0], weight * lam[1], weight * lam[2]
+    pn, px, py = project_cone(sn - u[0] - 1.0 * mu * slip, sx - u[1], sy - u[2], mu)
+    return (sn - pn) ** 2 + (sx - px) ** 2 + (sy - py) ** 2
+
+
+@inner_kernel
+def _change(columns, k, step, lam, w):
     """lam_k += step, and what follows of it."""
     if step != 0.0:
         lam[k] += step
+        column = columns[k]
         for i in range(w.shape[0]):
-            w[i] += step * island.columns[k, i]
+            w[i] += step * column[i]
 
 
 @inner_kernel
@@ -250,12 +267,12 @@ def sweep(island, lam, w):
             s7 = _times(island.inverse, at, dim, 7, w, i) if dim > 7 else 0.0
             steps = (s0, s1, s2, s3, s4, s5, s6, s7)
             for k in range(dim):
-                _change(island, i + k, -steps[k], lam, w)
+                _change(island.columns, i + k, -steps[k], lam, w)
         else:
             for k in range(i, i + dim):
                 if island.W[k, k] > 0.0:
                     z = project_row(laws.law[c], lam[k] - w[k] / island.W[k, k], laws.bound[k])
-                    _change(island, k, z - lam[k], lam, w)
+                    _change(island.columns, k, z - lam[k], lam, w)
 
 
 @inner_kernel
@@ -270,22 +287,36 @@ def _times(inverse, at, dim, k, w, first):
 @inner_kernel
 def _sweep_contact(island, c, i, dim, lam, w):
     """Impulses of one contact that obey its law while the others are held."""
-    W, laws = island.W, island.laws
+    laws = island.laws
     mu1, mu2, mu3 = laws.friction[c, 0], laws.friction[c, 1], laws.friction[c, 2]
-    torsion = dim > 3 and mu3 > 0.0
+    if dim == 3:
+        rows = island.W[i], island.W[i + 1], island.W[i + 2]
+        own = (
+            rows[0][i], rows[0][i + 1], rows[0][i + 2], rows[1][i], rows[1][i + 1], rows[1][i + 2],
+            rows[2][i], rows[2][i + 1], rows[2][i + 2],
+        )  # fmt: skip
+        at = island.inverse_start[c]
+        n, x, y = _solve_contact(
+            own, island.inverse[at : at + 9], laws.friction_set[c], (mu1, mu2),
+            (lam[i], lam[i + 1], lam[i + 2]), (w[i], w[i + 1], w[i + 2]),
+        )  # fmt: skip
+        _change(island.columns, i, n - lam[i], lam, w)
+        _change(island.columns, i + 1, x - lam[i + 1], lam, w)
+        _change(island.columns, i + 2, y - lam[i + 2], lam, w)
+        return
+    W = island.W
+    torsion = mu3 > 0.0
     n, x, y, z = lam[i], lam[i + 1], lam[i + 2], lam[i + 3] if torsion else 0.0
+    spin = lam[i + 3]
     # b = w without the own impulses
-    b0, b1, b2, b3 = w[i], w[i + 1], w[i + 2], w[i + 3] if dim > 3 else 0.0
-    spin = lam[i + 3] if dim > 3 else 0.0
-    b0 -= W[i, i] * n + W[i, i + 1] * x + W[i, i + 2] * y
-    b1 -= W[i + 1, i] * n + W[i + 1, i + 1] * x + W[i + 1, i + 2] * y
-    b2 -= W[i + 2, i] * n + W[i + 2, i + 1] * x + W[i + 2, i + 2] * y
-    if dim > 3:
-        b0, b1, b2 = b0 - W[i, i + 3] * spin, b1 - W[i + 1, i + 3] * spin, b2 - W[i + 2, i + 3] * spin
-        b3 -= W[i + 3, i] * n + W[i + 3, i + 1] * x + W[i + 3, i + 2] * y + W[i + 3, i + 3] * spin
+    b0 = w[i] - (W[i, i] * n + W[i, i + 1] * x + W[i, i + 2] * y)
+    b1 = w[i + 1] - (W[i + 1, i] * n + W[i + 1, i + 1] * x + W[i + 1, i + 2] * y)
+    b2 = w[i + 2] - (W[i + 2, i] * n + W[i + 2, i + 1] * x + W[i + 2, i + 2] * y)
+    b0, b1, b2 = b0 - W[i, i + 3] * spin, b1 - W[i + 1, i + 3] * spin, b2 - W[i + 2, i + 3] * spin
+    b3 = w[i + 3] - (W[i + 3, i] * n + W[i + 3, i + 1] * x + W[i + 3, i + 2] * y + W[i + 3, i + 3] * spin)
     if b0 >= 0.0 or not W[i, i] > 0.0:
         n, x, y, z = 0.0, 0.0, 0.0, 0.0
-    elif dim > 3 or not _sticks(island, c, i, b0, b1, b2):
+    else:
         r = 1.0 / max(W[i + 1, i + 1], W[i + 2, i + 2])
         turn = island.radius[c] * island.radius[c] * r
         n = max(n, 0.0)
@@ -302,32 +333,43 @@ def _sweep_contact(island, c, i, dim, lam, w):
                 )
             else:
                 x, y, _z = project_friction(laws.friction_set[c], x - r * u1, y - r * u2, 0.0, n, mu1, mu2, 0.0)
-    else:
-        at = island.inverse_start[c]
-        n, x, y = _held(island.inverse, at, b0, b1, b2)
-    _change(island, i, n - lam[i], lam, w)
-    _change(island, i + 1, x - lam[i + 1], lam, w)
-    _change(island, i + 2, y - lam[i + 2], lam, w)
-    if dim > 3:
-        _change(island, i + 3, z - lam[i + 3], lam, w)
+    _change(island.columns, i, n - lam[i], lam, w)
+    _change(island.columns, i + 1, x - lam[i + 1], lam, w)
+    _change(island.columns, i + 2, y - lam[i + 2], lam, w)
+    _change(island.columns, i + 3, z - lam[i + 3], lam, w)
 
 
 @inner_kernel
-def _held(inverse, at, b0, b1, b2):
-    """Impulses of a contact of three rows that hold it."""
+def _solve_contact(W, inverse, friction_set, mu, lam, w):
+    """Impulses of a contact of three rows; W: its own block (9 numbers), w with the impulses lam."""
+    n, x, y = lam
+    # b = w without the own impulses
+    b0 = w[0] - (W[0] * n + W[1] * x + W[2] * y)
+    b1 = w[1] - (W[3] * n + W[4] * x + W[5] * y)
+    b2 = w[2] - (W[6] * n + W[7] * x + W[8] * y)
+    if b0 >= 0.0 or not W[0] > 0.0:
+        return 0.0, 0.0, 0.0
+    p, q, s = _held(inverse, b0, b1, b2)
+    if p > 0.0:
+        px, py, _ = project_friction(friction_set, q, s, 0.0, p, mu[0], mu[1], 0.0)
+        if abs(px - q) + abs(py - s) <= WITHIN * (abs(q) + abs(s)):
+            return p, q, s
+    r = 1.0 / max(W[4], W[8])
+    n = max(n, 0.0)
+    for _ in range(SLIDES):
+        u0 = b0 + W[0] * n + W[1] * x + W[2] * y
+        n = max(0.0, n - u0 / W[0])
+        u1 = b1 + W[3] * n + W[4] * x + W[5] * y
+        u2 = b2 + W[6] * n + W[7] * x + W[8] * y
+        x, y, _z = project_friction(friction_set, x - r * u1, y - r * u2, 0.0, n, mu[0], mu[1], 0.0)
+    return n, x, y
+
+
+@inner_kernel
+def _held(inverse, b0, b1, b2):
+    """Impulses of a contact of three rows that hold it, by the inverse of its block of W."""
     return (
-        -(inverse[at] * b0 + inverse[at + 1] * b1 + inverse[at + 2] * b2),
-        -(inverse[at + 3] * b0 + inverse[at + 4] * b1 + inverse[at + 5] * b2),
-        -(inverse[at + 6] * b0 + inverse[at + 7] * b1 + inverse[at + 8] * b2),
+        -(inverse[0] * b0 + inverse[1] * b1 + inverse[2] * b2),
+        -(inverse[3] * b0 + inverse[4] * b1 + inverse[5] * b2),
+        -(inverse[6] * b0 + inverse[7] * b1 + inverse[8] * b2),
     )
-
-
-@inner_kernel
-def _sticks(island, c, i, b0, b1, b2):
-    """Whether the impulses that hold a contact are within its friction set."""
-    n, x, y = _held(island.inverse, island.inverse_start[c], b0, b1, b2)
-    if not n > 0.0:
-        return False
-    laws = island.laws
-    px, py, _ = project_friction(laws.friction_set[c], x, y, 0.0, n, laws.friction[c, 0], laws.friction[c, 1], 0.0)
-    return abs(px - x) + abs(py - y) <= WITHIN * (abs(x) + abs(y))
