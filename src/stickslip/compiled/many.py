@@ -16,10 +16,19 @@ import numpy as np
 
 from stickslip.arrays import Array, Bools, LongInts
 from stickslip.compiled.driver import NO_POSES, CompiledDriver, Driver
+from stickslip.compiled.many_plan import (
+    FLAT,
+    NO_PLAN,
+    NOTHING_VARIED,
+    TABLES,
+    Varied,
+    put_varied,
+    record_step,
+)
 from stickslip.compiled.rigid_step import TOLD
 from stickslip.compiled.unowned import unowned
 from stickslip.constraint_kinds import KINDS
-from stickslip.jit import call_kernel, inner_kernel, threaded_kernel
+from stickslip.jit import call_kernel, threaded_kernel
 from stickslip.model.control import initial_control
 from stickslip.model.memory import Memory
 from stickslip.model.model import Model
@@ -60,51 +69,6 @@ class WorldArrays(NamedTuple):
 
 NO_ROOM = 1
 """A code beside those of ``step_rigid``."""
-RIGID, FLAT, OPTIONS, THICKNESS, ROBOTS, TABLES = range(6)
-"""Flat arrays in which the numbers of a model are: of rigid bodies, of shapes and materials (with the rooms of the
-search), of options, of how thick shapes are, of robots."""
-
-
-class Varied(NamedTuple):
-    """Numbers of a model in which worlds differ."""
-
-    start: LongInts
-    """(TABLES + 1,) where those of each flat array start."""
-    place: LongInts
-    """(d,) place of each in its array."""
-    numbers: Array
-    """(N, d)"""
-
-
-class Plan(NamedTuple):
-    """What happens while many steps are taken in one call."""
-
-    total: int
-    """Steps of a world; none: there is no plan."""
-    substeps: int
-    """Steps for which a control holds."""
-    every: int
-    """Controls after which a record is made."""
-    control: Array
-    """(T, N, na) controls of the actuators of all robots; T is zero where they stay as they are."""
-    q: Array
-    """(R, N, nq) records ..."""
-    v: Array
-    """(R, N, nv)"""
-    told: Array
-    """(R, N, k) ... with what the compiled function wrote of the steps before them."""
-    counts: LongInts
-    """(R, N, TOLD)"""
-
-    def record_of(self, left: int) -> int:
-        """Number of the record that a step made which so many follow; -1: none."""
-        done = self.total - left
-        return -1 if not self.total or done % (self.substeps * self.every) else done // (self.substeps * self.every) - 1
-
-
-NOTHING_VARIED = Varied(np.zeros(TABLES + 1, np.int64), np.zeros(0, np.int64), np.zeros((0, 0)))
-_NO_NUMBERS = np.zeros((0, 0, 0))
-NO_PLAN = Plan(0, 1, 1, _NO_NUMBERS, _NO_NUMBERS, _NO_NUMBERS, _NO_NUMBERS, np.zeros((0, 0, 0), np.int64))
 
 
 class ManyWorlds:
@@ -257,8 +221,8 @@ class ManyWorlds:
         """The steps of some worlds (k,) by one driver, which no other thread uses meanwhile."""
         arrays = self.arrays
         step_worlds(
-            self.address, worlds, left, done, driver.tables, driver.numbers, driver.rooms, arrays, driver.led, NO_POSES,
-            self.varied, self.plan, np.empty(13 * arrays.q.shape[1]),
+            self.address, worlds, (left, done), driver.tables, driver.numbers, driver.rooms, arrays, driver.led,
+            NO_POSES, self.varied, self.plan, np.empty(13 * arrays.q.shape[1]),
         )  # fmt: skip
 
     def _go_on(self, k: int, code: int, left: LongInts, by_python: TakeStep) -> bool:
@@ -302,49 +266,14 @@ def _check_alike(a: Any, b: Any) -> None:
             raise ValueError(f"those of {name} differ")
 
 
-@inner_kernel
-def put_varied(varied, k, rigid, flat, options, thickness, robots):
-    """Write the numbers of world k into flat arrays."""
-    start, place, numbers = varied.start, varied.place, varied.numbers
-    for j in range(start[RIGID], start[FLAT]):
-        rigid[place[j]] = numbers[k, j]
-    for j in range(start[FLAT], start[OPTIONS]):
-        flat[place[j]] = numbers[k, j]
-    for j in range(start[OPTIONS], start[THICKNESS]):
-        options[place[j]] = numbers[k, j]
-    for j in range(start[THICKNESS], start[ROBOTS]):
-        thickness[place[j]] = numbers[k, j]
-    for j in range(start[ROBOTS], start[TABLES]):
-        robots[place[j]] = numbers[k, j]
-
-
-@inner_kernel
-def record_step(plan, left, k, q, v, told, counts):
-    """Write the record of a step of world k, which so many follow, where the plan has one."""
-    if plan.total == 0:
-        return
-    done, period = plan.total - left, plan.substeps * plan.every
-    if done % period != 0:
-        return
-    row = done // period - 1
-    for i in range(q.shape[0]):
-        plan.q[row, k, i] = q[i]
-    for i in range(v.shape[0]):
-        plan.v[row, k, i] = v[i]
-    for i in range(told.shape[0]):
-        plan.told[row, k, i] = told[i]
-    for i in range(counts.shape[0]):
-        plan.counts[row, k, i] = counts[i]
-
-
 @threaded_kernel
-def step_worlds(address, worlds, left, done, tables, numbers, rooms, arrays, led, led_to, varied, plan, out):
-    """Take the steps that are ``left`` (N,) of each of some worlds (k,), one world after the other.
+def step_worlds(address, worlds, progress, tables, numbers, rooms, arrays, led, led_to, varied, plan, out):
+    """Take the steps that are left of each of some worlds (k,), one world after the other.
 
-    address: of ``step_rigid``. ``done`` (N,) counts them; ``out`` (13 nb,) is room.
+    address: of ``step_rigid``. progress: steps that are left (N,), and those that are done; out (13 nb,): room.
     """
-    worlds, left, done, tables, numbers, rooms, arrays, led, led_to, varied, plan, out = unowned(
-        (worlds, left, done, tables, numbers, rooms, arrays, led, led_to, varied, plan, out)
+    worlds, (left, done), tables, numbers, rooms, arrays, led, led_to, varied, plan, out = unowned(
+        (worlds, progress, tables, numbers, rooms, arrays, led, led_to, varied, plan, out)
     )
     nb = arrays.q.shape[1]
     for k in worlds:

@@ -8,7 +8,8 @@ import numpy as np
 
 from stickslip.arrays import Array, LongInts
 from stickslip.compiled.driver import NO_POSES, Driver
-from stickslip.compiled.many import FIRST_REMEMBERED, NO_ROOM, ManyWorlds, put_varied, record_step
+from stickslip.compiled.many import FIRST_REMEMBERED, NO_ROOM, ManyWorlds
+from stickslip.compiled.many_plan import put_varied, record_step
 from stickslip.compiled.rigid_step import COORDINATES, TOLD
 from stickslip.compiled.tree_driver import TreeDriver
 from stickslip.compiled.tree_step import RIGID, ROWS, TreeGiven, TreeMemory
@@ -108,16 +109,16 @@ class ManyTrees(ManyWorlds):
         """See ManyWorlds."""
         arrays = self.arrays
         step_tree_worlds(
-            self.address, worlds, left, done, driver.tables, driver.numbers, driver.rooms, arrays, driver.led, NO_POSES,
-            self.varied, self.plan, np.empty(arrays.q.shape[1] + arrays.v.shape[1]),
+            self.address, worlds, (left, done), driver.tables, driver.numbers, driver.rooms, arrays, driver.led,
+            NO_POSES, self.varied, self.plan, np.empty(arrays.q.shape[1] + arrays.v.shape[1]),
         )  # fmt: skip
 
 
 @threaded_kernel
-def step_tree_worlds(address, worlds, left, done, tables, numbers, rooms, arrays, led, led_to, varied, plan, out):
+def step_tree_worlds(address, worlds, progress, tables, numbers, rooms, arrays, led, led_to, varied, plan, out):
     """many.step_worlds with robots; address: of ``step_trees``; ``out`` (nq + nv,) is room."""
-    worlds, left, done, tables, numbers, rooms, arrays, led, led_to, varied, plan, out = unowned(
-        (worlds, left, done, tables, numbers, rooms, arrays, led, led_to, varied, plan, out)
+    worlds, (left, done), tables, numbers, rooms, arrays, led, led_to, varied, plan, out = unowned(
+        (worlds, progress, tables, numbers, rooms, arrays, led, led_to, varied, plan, out)
     )
     nq, nv, nr = arrays.q.shape[1], arrays.v.shape[1], tables.numbers[RIGID]
     for k in worlds:

@@ -7,10 +7,12 @@ time. Who calls the kernel from Python holds its arrays until it returns, so tha
 
 from __future__ import annotations
 
+from typing import Any
+
 from stickslip.jit import numba  # type: ignore[attr-defined]
 
 
-def _without_owner(context, builder, kind, value):
+def _without_owner(context: Any, builder: Any, kind: Any, value: Any) -> Any:
     """The value without owners, also within tuples."""
     types = numba.core.types
     if isinstance(kind, types.Array):
@@ -26,17 +28,17 @@ def _without_owner(context, builder, kind, value):
     return value
 
 
-@numba.extending.intrinsic
-def _unowned(typingctx, value):
+@numba.extending.intrinsic  # type: ignore[untyped-decorator]
+def _unowned(typingctx: Any, value: Any) -> Any:
     """The same arrays, whose owner is whoever called."""
 
-    def generate(context, builder, signature, arguments):
+    def generate(context: Any, builder: Any, signature: Any, arguments: Any) -> Any:
         return _without_owner(context, builder, signature.args[0], arguments[0])
 
     return value(value), generate
 
 
-def _as_it_is(value):
+def _as_it_is(value: Any) -> Any:
     return value
 
 

@@ -12,7 +12,7 @@ from stickslip.arrays import Array, Bools, LongInts
 from stickslip.collision.matching import FEATURE_BITS
 from stickslip.compiled.choice import many_worlds
 from stickslip.compiled.driver import reason_against
-from stickslip.compiled.many import NO_PLAN, Plan
+from stickslip.compiled.many_plan import NO_PLAN, Plan
 from stickslip.compiled.many_told import told_of_many
 from stickslip.compiled.many_trees import ManyTrees
 from stickslip.model.model import Model
