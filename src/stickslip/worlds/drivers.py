@@ -10,11 +10,10 @@ import numpy as np
 
 from stickslip.arrays import Array, Bools, LongInts
 from stickslip.collision.matching import FEATURE_BITS
-from stickslip.compiled.choice import many_worlds
 from stickslip.compiled.driver import reason_against
+from stickslip.compiled.many import ManyWorlds
 from stickslip.compiled.many_plan import NO_PLAN, Plan
 from stickslip.compiled.many_told import told_of_many
-from stickslip.compiled.many_trees import ManyTrees
 from stickslip.model.model import Model
 from stickslip.model.state import State
 from stickslip.simulation import Simulation
@@ -243,7 +242,7 @@ class CompiledWorlds:
         self, sim: Simulation, states: list[State], controls: WorldControls, models: ModelOf, threads: int
     ) -> None:
         self.sim, self.controls, self.models, self.taking = sim, controls, models, PythonSteps(sim)
-        self.many = many_worlds(sim.model, sim.stepping, sim.solver, states, threads)
+        self.many = ManyWorlds(sim.model, sim.stepping, sim.solver, states, threads)
         self.helped: dict[int, Helped] = {}
         """By world, of steps that the Python driver took; what is no longer the last step of a world stays unread."""
         self.in_records: dict[tuple[int, int], Helped] = {}
@@ -322,7 +321,7 @@ class CompiledWorlds:
         """See WorldsDriver."""
         arrays, controls, model = self.many.arrays, self.controls, self.sim.model
         arrays.force[:] = controls.body_force
-        if isinstance(self.many, ManyTrees):
+        if self.sim.model.others:
             arrays.along[:] = controls.force[:, 6 * (model.rigid_count - len(model.dynamic)) :]
             first = 0
             for kind in model.others:
@@ -397,7 +396,6 @@ class CompiledWorlds:
 
     def _take_back_controls(self, worlds: int | slice) -> None:
         """Controls that a plan has set."""
-        assert isinstance(self.many, ManyTrees)
         for kind in self.sim.model.others:
             self.controls.actuators[kind.name][worlds] = self.many.control_of(kind.name)[worlds]
 
