@@ -74,6 +74,41 @@ def test_run_is_deterministic_and_settings_matter(capsys):
     assert digest("--set", "stepping.scheme=moreau") != digest()
 
 
+def test_run_steps_many_worlds_of_a_scene(capsys):
+    arguments = "run", "box-slope", "--steps", "4", "--worlds", "3", "--threads", "2"
+    found = json.loads(output(capsys, *arguments, "--json")[1])
+    assert (found["worlds"], found["steps"], found["threads"], found["driver"]) == (3, 4, 2, "compiled")
+    assert found["world_steps_per_second"] > 0.0
+    assert found["converged_fraction"] == 1.0
+    assert 0.0 < found["certificate"]["momentum_relative"] < 1e-6
+    assert "3 worlds, 4 steps" in output(capsys, *arguments)[1]
+    text = output(capsys, "run", "box-slide", "--steps", "2", "--worlds", "2")[1]
+    assert "python driver (the solver is 'cond'" in text
+
+
+def test_run_takes_files_that_build_scenes_and_files_of_robots(capsys, tmp_path):
+    own = tmp_path / "own.py"
+    own.write_text(
+        "import stickslip\n\ndef build(height=0.1):\n    scene = stickslip.Scene()\n    scene.add_half_space()\n"
+        "    scene.add_box((0.2, 0.2, 0.2), (0, 0, height))\n    return scene\n\nother = 3\n"
+    )
+    low = json.loads(output(capsys, "run", own, "--steps", "3", "--json")[1])
+    high = json.loads(output(capsys, "run", f"{own}:build", "--steps", "3", "--json", "--set", "height=0.5")[1])
+    assert (low["scene"], low["contacts_max"], high["contacts_max"]) == ("own", 4, 0)
+    code, _, err = output(capsys, "run", f"{own}:other")
+    assert (code, "it has no function 'other'; those that it has: build" in err) == (2, True)
+    code, _, err = output(capsys, "run", own, "--set", "width=1")
+    assert (code, "parameter 'width' is unknown" in err) == (2, True)
+    robot = tmp_path / "arm.urdf"
+    robot.write_text(
+        '<robot name="arm"><link name="base"/><link name="rod"><inertial><origin xyz="0 0 -0.5"/><mass value="1"/>'
+        '<inertia ixx="0.1" iyy="0.1" izz="0.01" ixy="0" ixz="0" iyz="0"/></inertial></link><joint name="hinge" '
+        'type="continuous"><parent link="base"/><child link="rod"/><axis xyz="0 1 0"/></joint></robot>'
+    )
+    found = json.loads(output(capsys, "run", robot, "--steps", "3", "--dt", "0.01", "--json")[1])
+    assert (found["scene"], found["dofs"], found["dt"]) == ("arm", 1, 0.01)
+
+
 def test_run_takes_time_and_dt(capsys):
     out = output(capsys, "run", "box-slide", "--time", "0.1", "--dt", "0.005", "--json")[1]
     assert json.loads(out)["steps"] == 20
@@ -253,6 +288,10 @@ SLIDE = ["run", "box-slide", "--steps", "2"]
         ([*SLIDE, "--dt", "nan"], "dt"),
         ([*SLIDE, "--time", "1"], "both steps and time"),
         (["run", "box-slide", "--steps", "0"], "at least 1"),
+        ([*SLIDE, "--worlds", "0"], "worlds is 0"),
+        ([*SLIDE, "--worlds", "2", "--out", "OUT/a.h5"], "out is given with worlds"),
+        ([*SLIDE, "--threads", "2"], "threads is given without worlds"),
+        (["run", "OUT/absent.py"], "does not exist"),
         (["run", "box-slide", "--steps", "many"], "--steps"),
         (["run", "box-slide", "--time", "-1"], "positive"),
         ([*SLIDE, "--every", "0", "--out", "OUT/a.h5"], "every is 0"),
@@ -261,7 +300,7 @@ SLIDE = ["run", "box-slide", "--steps", "2"]
         ([*SLIDE, "--dump-problem", "3", "OUT/a.npz"], "step 3"),
         ([*SLIDE, "--frobnicate"], "frobnicate"),
         (["frobnicate"], "frobnicate"),
-        (["run"], "scene"),
+        (["run"], "SCENE"),
         (["list", "dogs"], "dogs"),
         (["solve", "OUT/absent.npz"], "does not exist"),
         (["solve", "OUT/absent.npz", "--criterion", "best"], "best"),

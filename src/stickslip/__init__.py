@@ -31,10 +31,12 @@ _PLACES = {
     "Stepping": "model.stepping",
     "StickslipError": "errors",
     "TetMesh": "geometry.tet_mesh",
+    "Worlds": "worlds.worlds",
     "compile_scene": "model.model",
     "elastic": "scene.soft_body",
     "make_solver": "solvers.registry",
     "placed": "geometry.shapes",
+    "rollout": "worlds.rollouts",
     "shapes": "geometry.shapes",
     "tet_generators": "geometry.tet_generators",
 }
@@ -66,6 +68,8 @@ if TYPE_CHECKING:
     from stickslip.scene.soft_body import elastic as elastic
     from stickslip.simulation import Simulation as Simulation
     from stickslip.solvers.registry import make_solver as make_solver
+    from stickslip.worlds.rollouts import rollout as rollout
+    from stickslip.worlds.worlds import Worlds as Worlds
 
 
 def __getattr__(name: str) -> Any:

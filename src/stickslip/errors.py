@@ -34,3 +34,7 @@ class SolverWarning(UserWarning):
 
 class RecordingWarning(UserWarning):
     """A run found the unfinished recording of another where it wants to write; the warning says where that is now."""
+
+
+class WorldsWarning(UserWarning):
+    """Many worlds are stepped more slowly than they could be; the warning says why."""

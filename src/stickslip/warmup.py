@@ -52,6 +52,7 @@ from stickslip.simulation import Simulation
 from stickslip.solvers.proximal_point import ProximalPoint
 from stickslip.solvers.registry import DEFAULT, SOLVERS, make_solver
 from stickslip.view.picture.picture import render_frame
+from stickslip.worlds.worlds import Worlds
 
 Stage = tuple[str, Callable[[], None]]
 """Its name, and what it does."""
@@ -324,8 +325,10 @@ def _stages() -> Iterator[Stage]:
 
 
 def _compiled_driver() -> None:
-    """One step of the compiled driver."""
-    Simulation(stacked("box", "sphere"), DT, driver="compiled").step()
+    """One step of the compiled driver, of one world and of two."""
+    scene = stacked("box", "sphere")
+    Simulation(scene, DT, driver="compiled").step()
+    Worlds(scene, 2, DT, threads=1).step()
 
 
 def _compiled_pairs() -> None:
@@ -343,8 +346,11 @@ def _compiled_robots() -> None:
     joint = TreeJoint("slide", "prismatic", limits=(-1.0, 0.01))
     link = TreeLink("link", -1, (joint,), 1.0, np.eye(3), shapes=(LinkShape(placed(Sphere(0.5 * EDGE))),))
     scene = stacked("box")
-    scene.add_tree(RobotRecord("robot", (link,)), position=(0.0, 0.0, 1.5 * EDGE))
+    robot = scene.add_tree(RobotRecord("robot", (link,)), position=(0.0, 0.0, 1.5 * EDGE))
     Simulation(scene, DT, driver="compiled").step()
+    worlds = Worlds(scene, 2, DT, threads=1)
+    worlds.step()
+    worlds.link_pose(robot, "link")
 
 
 def _many_contacts(torsion: float) -> None:

@@ -16,7 +16,7 @@ from stickslip.errors import InputError, RecordingWarning
 from stickslip.fields_as_arguments import fields_as_arguments
 
 if TYPE_CHECKING:
-    from stickslip.scenes.running import Summary
+    from stickslip.scenes.running import Run, Summary
     from stickslip.simulation import Simulation, StepResult
 
 
@@ -24,7 +24,14 @@ if TYPE_CHECKING:
 class RunOptions:
     """What ``stickslip run`` is asked for."""
 
-    scene: Annotated[str, typer.Argument(help="Name of a scene; see: stickslip list scenes.")]
+    scene: Annotated[
+        str,
+        typer.Argument(
+            metavar="SCENE|FILE",
+            help="Name of a scene (stickslip list scenes), a robot's file (.urdf, .xml), or a file of Python with a "
+            "function that builds a scene: my.py, my.py:build.",
+        ),
+    ]
     solver: Annotated[
         str | None, typer.Option(help="Name of a solver; see: stickslip list solvers. Default: the scene's own.")
     ] = None
@@ -50,6 +57,13 @@ class RunOptions:
             help="Save the contact problem of a step (from 1) with its solution: .npz, or .hdf5 for FCLIB.",
         ),
     ] = None
+    worlds: Annotated[int | None, typer.Option(help="Step so many worlds of the scene at once.")] = None
+    threads: Annotated[int | None, typer.Option(help="Threads for --worlds. Default: as many as there are cores.")] = (
+        None
+    )
+    package_dir: Annotated[
+        list[Path] | None, typer.Option(help="Folder with packages, for package:// names of a robot's file.")
+    ] = None
     strict: Annotated[bool, typer.Option("--strict", help="Exit with 1 unless every step converged.")] = False
     json: Annotated[bool, typer.Option("--json", help="Print one JSON object instead of a summary.")] = False
 
@@ -65,18 +79,28 @@ def run(asked: RunOptions) -> None:
     stickslip run arch --set friction=0.2 --set voussoirs=21 --time 2 --json
 
     stickslip run box-slide --set stepping.scheme=moreau --set solver.tolerance=1e-10
+
+    stickslip run box-slope --worlds 1024 --json
+
+    stickslip run panda.xml --time 2
     """
+    from stickslip.cli.scene_files import prepared as prepare
     from stickslip.cold_start import compiled_beside
     from stickslip.scenes.parameters import parse_assignments
-    from stickslip.scenes.running import execute, prepare
+    from stickslip.scenes.running import execute
 
     settings = parse_assignments(asked.set_ or [])
     if asked.max_seconds is not None:
         if "solver.max_seconds" in settings:
             raise InputError("max-seconds is given twice, also as --set solver.max_seconds; give one of them")
         settings["solver.max_seconds"] = asked.max_seconds
-    prepared = prepare(asked.scene, asked.solver, settings, asked.dt)
+    prepared = prepare(asked.scene, asked.solver, settings, asked.dt, asked.package_dir or ())
     count = prepared.step_count(asked.steps, asked.time)
+    if asked.worlds is not None:
+        _run_worlds(prepared, count, asked)
+        return
+    if asked.threads is not None:
+        raise InputError("threads is given without worlds; they step many worlds, so give both")
     dump = _dump(prepared.sim, asked.scene, count, *asked.dump_problem) if asked.dump_problem is not None else None
     with ExitStack() as stack:
         recorder = None
@@ -105,6 +129,23 @@ def run(asked: RunOptions) -> None:
         print_json(summary.to_json())
     else:
         _print_summary(summary, asked.out)
+    if asked.strict and not summary.converged:
+        raise typer.Exit(1)
+
+
+def _run_worlds(prepared: Run, count: int, asked: RunOptions) -> None:
+    """Many worlds, which are neither recorded nor dumped."""
+    from stickslip.cli.run_worlds import print_worlds, run_worlds
+
+    assert asked.worlds is not None
+    for name, value in (("out", asked.out), ("dump-problem", asked.dump_problem)):
+        if value is not None:
+            raise InputError(f"{name} is given with worlds; it is for a run of one world")
+    summary = run_worlds(prepared, asked.worlds, count, asked.threads)
+    if asked.json:
+        print_json(summary.to_json())
+    else:
+        print_worlds(summary)
     if asked.strict and not summary.converged:
         raise typer.Exit(1)
 

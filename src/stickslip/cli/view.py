@@ -15,6 +15,7 @@ from typing import TYPE_CHECKING, Annotated
 import typer
 
 from stickslip.cli.output import say
+from stickslip.cli.scene_files import ROBOT_ENDINGS
 from stickslip.errors import InputError
 
 if TYPE_CHECKING:
@@ -23,7 +24,6 @@ if TYPE_CHECKING:
 
 ENDINGS = (".h5", ".hdf5")
 """Ends of the names of finished recordings."""
-ROBOT_ENDINGS = (".urdf", ".xacro", ".xml", ".mjcf")
 ROBOT_STEP = 0.002
 """[s] step size of robots where none is given."""
 

@@ -7,7 +7,7 @@ compiled function hands back, the Python driver takes, world by world, between i
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Iterable
 from concurrent.futures import ThreadPoolExecutor
 from functools import cached_property
 from typing import Any, NamedTuple
@@ -17,6 +17,15 @@ import numpy as np
 from stickslip.arrays import Array, Bools, LongInts
 from stickslip.compiled.choice import driver_for
 from stickslip.compiled.driver import NO_POSES
+from stickslip.compiled.many_plan import (
+    FLAT,
+    NO_PLAN,
+    NOTHING_VARIED,
+    TABLES,
+    Varied,
+    put_varied,
+    record_step,
+)
 from stickslip.compiled.many_trees import (
     FIRST_REMEMBERED,
     NO_ROOM,
@@ -73,7 +82,7 @@ class ManyWorlds:
     def __init__(self, model: Model, options: Stepping, solver: Solver, states: list[State], threads: int) -> None:
         """``states``: where each world starts; the compiled driver must have nothing against model, options, solver."""
         self.model, self.options, self.threads = model, options, threads
-        self.drivers = [driver_for(model, options, solver) for _ in range(threads)]
+        self.drivers: list[Any] = [driver_for(model, options, solver) for _ in range(threads)]
         self.layout, self.joint_angle, self.joint_broken = (
             states[0].layout,
             states[0].joint_angle,
@@ -84,6 +93,14 @@ class ManyWorlds:
         self.address = self.drivers[0].address(states[0], initial_control(model))
         """Of the compiled function."""
         self.time = np.zeros(count)
+        self.varied = NOTHING_VARIED
+        self._parts = np.zeros((2, 0), np.int64)
+        """(2, f) part of ``Flat.reals`` and place in it of each number that varies there: parts move as rooms grow."""
+        self.plan = NO_PLAN
+        self.left = np.zeros(count, np.int64)
+        """(N,) steps that are left of those that are being taken, and of those that were taken last: that no world that
+        diverged took."""
+        self.stopped = np.zeros(count, np.int64)
         for k, state in enumerate(states):
             self.set_state(k, state)
 
@@ -144,15 +161,55 @@ class ManyWorlds:
             impulse = np.pad(self.arrays.impulse, ((0, 0), (0, more), (0, 0)))
             self.arrays = self.arrays._replace(key=key, impulse=impulse)
 
+    def vary(self, models: Iterable[Model]) -> None:
+        """Have world k step by the k-th of N models; only the numbers in which they differ are kept.
+
+        A ValueError says which of their tables are of different forms.
+        """
+        options, solver = self.drivers[0].options, self.drivers[0].solver
+        first, own = None, list[Array]()
+        kept = list[tuple[list[LongInts], list[Array]]]()
+        for model in models:
+            other = driver_for(model, options, solver)
+            if first is None:
+                first, own = other, tables_of(other)
+            _check_alike(first, other)
+            theirs = tables_of(other)
+            places = [np.flatnonzero(mine != its) for mine, its in zip(own, theirs, strict=True)]
+            kept.append((places, [its[place] for its, place in zip(theirs, places, strict=True)]))
+        assert first is not None
+        self.model = first.model
+        self.drivers = [driver_for(self.model, options, solver) for _ in range(self.threads)]
+        for driver in self.drivers:  # what worlds write into belongs to their thread alone
+            driver.tables = driver.tables._replace(thickness=driver.tables.thickness.copy())
+        union = [np.unique(np.concatenate([places[n] for places, _ in kept])) for n in range(TABLES)]
+        columns = [np.tile(mine[where], (len(kept), 1)) for mine, where in zip(own, union, strict=True)]
+        for k, (places, numbers) in enumerate(kept):
+            for n in range(TABLES):
+                columns[n][k, np.searchsorted(union[n], places[n])] = numbers[n]
+        starts = first.rooms.flat.layout[0]
+        part = np.searchsorted(starts[1:], union[FLAT], side="right")
+        self._parts = np.stack([part, union[FLAT] - starts[part]])
+        start = np.cumsum([0, *(len(where) for where in union)])
+        self.varied = Varied(start, np.concatenate(union), np.concatenate(columns, axis=1))
+
+    def _find_varied(self) -> None:
+        """Find the places of varied numbers in rooms of another size."""
+        starts = self.drivers[0].rooms.flat.layout[0]
+        own = slice(*self.varied.start[FLAT : FLAT + 2])
+        self.varied.place[own] = starts[self._parts[0]] + self._parts[1]
+
     def step(self, going: Bools, substeps: int, by_python: TakeStep) -> Bools:
         """Take steps of the worlds that are ``going`` (N,); returns those of them that diverged, at the step before."""
-        left = np.where(going, substeps, 0).astype(np.int64)
+        self.left = left = np.where(going, substeps, 0).astype(np.int64)
         lost = np.zeros(len(going), dtype=np.bool_)
+        self.stopped = np.zeros(len(going), np.int64)
         while left.any():
             self._compiled(left)
             for k in np.flatnonzero(self.arrays.code):
                 lost[k] = not self._go_on(int(k), int(self.arrays.code[k]), left, by_python)
             self.arrays.code[:] = 0
+            self.stopped = np.where(lost & (left > 0), left, self.stopped)
             left[lost] = 0
         return lost
 
@@ -180,8 +237,8 @@ class ManyWorlds:
         take = step_tree_worlds if self.model.others else step_worlds
         room = np.empty(arrays.q[0].size + arrays.v[0].size)
         take(
-            self.address, worlds, left, done, driver.tables, driver.numbers, driver.rooms, arrays, driver.led, NO_POSES,
-            room,
+            self.address, worlds, (left, done), driver.tables, driver.numbers, driver.rooms, arrays, driver.led,
+            NO_POSES, self.varied, self.plan, room,
         )  # fmt: skip
 
     def _go_on(self, k: int, code: int, left: LongInts, by_python: TakeStep) -> bool:
@@ -191,6 +248,7 @@ class ManyWorlds:
             return True
         grown = [driver.grow(code) for driver in self.drivers]  # all of them: any may meet it next
         if any(grown):
+            self._find_varied()
             return True
         after = by_python(k, self.state(k))
         if after is None:
@@ -198,7 +256,17 @@ class ManyWorlds:
         self.set_state(k, after)
         self.arrays.told[k] = np.nan  # whoever took the step knows more
         left[k] -= 1
+        record = self.plan.record_of(int(left[k]))
+        if record >= 0:
+            self.plan.q[record, k], self.plan.v[record, k] = after.q, after.v
+            self.plan.told[record, k] = np.nan
         return True
+
+
+def tables_of(driver: Any) -> list[Array]:
+    """Flat arrays in which the numbers of a model are."""
+    robots = driver.tables.robots.reals if hasattr(driver.tables, "robots") else np.zeros(0)
+    return [driver.tables.rigid.reals, driver.rooms.flat.reals, driver.numbers, driver.tables.thickness, robots]
 
 
 def _memory(arrays: WorldArrays, k: int) -> Memory:
@@ -211,14 +279,29 @@ def _memory(arrays: WorldArrays, k: int) -> Memory:
     return memory
 
 
-@bare_threaded_kernel
-def step_worlds(address, worlds, left, done, tables, numbers, rooms, arrays, led, led_to, out):
-    """Take the steps that are ``left`` (N,) of each of some worlds (k,), one world after the other.
+def _check_alike(a: Any, b: Any) -> None:
+    """Raise a ValueError unless all else in the tables of two models is the same."""
+    pairs = [(f"shapes ({name})", getattr(a.rooms.flat, name), getattr(b.rooms.flat, name))
+             for name in ("layout", "ints", "longs", "bools")]  # fmt: skip
+    pairs += [(name, getattr(a.tables, name), getattr(b.tables, name)) for name in ("columns", "ignored")]
+    pairs += [("bodies", a.tables.rigid.ints, b.tables.rigid.ints), ("motions", a.led, b.led)]
+    if hasattr(a.tables, "robots"):
+        pairs += [("robots", a.tables.robots.ints, b.tables.robots.ints)]
+    for name, mine, its in pairs:
+        if not np.array_equal(mine, its):
+            raise ValueError(f"those of {name} differ")
 
-    address: of ``step_rigid``. ``done`` (N,) counts them; ``out`` (13 nb,) is room.
+
+@bare_threaded_kernel
+def step_worlds(address, worlds, progress, tables, numbers, rooms, arrays, led, led_to, varied, plan, out):
+    """Take the steps that are left of each of some worlds (k,), one world after the other.
+
+    address: of ``step_rigid``. progress: steps that are left (N,), and those that are done; out (13 nb,): room.
     """
+    left, done = progress
     nb = arrays.q.shape[1]
     for k in worlds:
+        put_varied(varied, k, tables.rigid.reals, rooms.flat.reals, numbers, tables.thickness, numbers[:0])
         while left[k] > 0:
             n = arrays.remembered[k]
             q, v = arrays.q[k], arrays.v[k]
@@ -247,3 +330,4 @@ def step_worlds(address, worlds, left, done, tables, numbers, rooms, arrays, led
             arrays.steps[k] += 1
             left[k] -= 1
             done[k] += 1
+            record_step(plan, left[k], k, q.reshape(7 * nb), v.reshape(6 * nb), arrays.told[k], arrays.counts[k])

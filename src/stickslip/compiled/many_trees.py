@@ -7,6 +7,7 @@ from typing import NamedTuple
 import numpy as np
 
 from stickslip.arrays import Array, LongInts
+from stickslip.compiled.many_plan import put_varied, record_step
 from stickslip.compiled.rigid_step import COORDINATES, TOLD
 from stickslip.compiled.tree_driver import TreeDriver
 from stickslip.compiled.tree_step import RIGID, ROWS, TreeGiven, TreeMemory
@@ -84,11 +85,17 @@ def put_rows(arrays: TreeWorldArrays, k: int, memory: Memory) -> None:
 
 
 @bare_threaded_kernel
-def step_tree_worlds(address, worlds, left, done, tables, numbers, rooms, arrays, led, led_to, out):
+def step_tree_worlds(address, worlds, progress, tables, numbers, rooms, arrays, led, led_to, varied, plan, out):
     """many.step_worlds with robots; address: of ``step_trees``; ``out`` (nq + nv,) is room."""
+    left, done = progress
     nq, nv, nr = arrays.q.shape[1], arrays.v.shape[1], tables.numbers[RIGID]
     for k in worlds:
+        put_varied(varied, k, tables.rigid.reals, rooms.flat.reals, numbers, tables.thickness, tables.robots.reals)
         while left[k] > 0:
+            if plan.control.shape[0] > 0:
+                now = plan.control[(plan.total - left[k]) // plan.substeps, k]
+                for i in range(now.shape[0]):
+                    arrays.control[k, i, 0] = now[i]
             n, m = arrays.remembered[k], arrays.rows[k]
             q, v = arrays.q[k], arrays.v[k]
             memory = TreeMemory(
@@ -121,3 +128,4 @@ def step_tree_worlds(address, worlds, left, done, tables, numbers, rooms, arrays
             arrays.steps[k] += 1
             left[k] -= 1
             done[k] += 1
+            record_step(plan, left[k], k, q, v, arrays.told[k], arrays.counts[k])

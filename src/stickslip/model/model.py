@@ -373,6 +373,13 @@ def compile_scene(scene: Scene) -> Model:
     )
 
 
+def materials_of(scene: Scene) -> list[Material]:
+    """Surfaces in the order in which a model numbers them: those of the scene, then those of robots."""
+    materials = list(scene.materials)
+    _compiled_others(scene, materials)
+    return materials
+
+
 def _compiled_others(scene: Scene, materials: list[Material]) -> tuple[tuple[Any, ...], list[BodyDescription]]:
     """Kinds of bodies from outside the package, and their frames as bodies; their materials are appended."""
     kinds: list[Any] = []

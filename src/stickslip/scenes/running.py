@@ -110,7 +110,14 @@ def prepare(
 
     ``dt`` [s] takes the place of the scene's step size.
     """
-    entry = find_scene(name)
+    return prepare_entry(find_scene(name), solver, settings, dt)
+
+
+def prepare_entry(
+    entry: SceneEntry, solver: str | None = None, settings: Mapping[str, Value] | None = None, dt: float | None = None
+) -> Run:
+    """The same of a scene that need not be in the registry."""
+    name = entry.name
     if settings is not None and not isinstance(settings, Mapping):
         raise InputError(f"scene {name}: settings are {shown(settings)}; a mapping of names to values is needed")
     own, solver_options, stepping_options = _split(name, settings or {})

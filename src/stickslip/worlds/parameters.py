@@ -1,0 +1,333 @@
+"""Worlds that differ in the numbers of their scene: friction, masses, sizes, gravity, joints and drives of robots.
+
+A world has the model of its own scene: that of all, with other numbers, compiled as any scene is. Friction alone is
+written into tables, where each body that has its own gets a material of its own.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass, fields, replace
+from typing import Any
+
+import numpy as np
+
+from stickslip import checks
+from stickslip.arrays import Array, Ints, LongInts
+from stickslip.checks import LARGEST, SMALLEST
+from stickslip.errors import InputError
+from stickslip.geometry import mass as shape_mass
+from stickslip.geometry.shapes import Box, Capsule, Cylinder, Placed, Shape, Sphere
+from stickslip.model.model import Model, compile_scene, materials_of
+from stickslip.names import shown
+from stickslip.reading_state import body_row
+from stickslip.robots.records import Actuator, RobotRecord, TreeJoint, TreeLink
+from stickslip.scene.body import BodyDescription
+from stickslip.scene.body_mass import mass_properties
+from stickslip.scene.materials import Material, pair_tables
+from stickslip.scene.robots import Robot, RobotDescription, unknown
+from stickslip.scene.scene import Scene
+
+SAME = 1e-9
+"""Relative difference up to which the inertia of a body is the one that its shapes give at its mass."""
+
+
+@dataclass(frozen=True, eq=False)
+class Parameters:
+    """Numbers in which N worlds differ, by what they are of; None: nobody said anything."""
+
+    friction: Mapping[int, Array]
+    """By row of a body in the model: (N,)"""
+    mass: Mapping[int, Array]
+    """By row: (N,) [kg]"""
+    size: Mapping[int, Array]
+    """By row: (N, k) [m], as the arguments of scene.add_box and the like."""
+    gravity: Array | None
+    """(N, 3) [m/s^2]"""
+    drive_stiffness: Mapping[str, Array]
+    """By robot: (N, nu) [N/m or N m/rad] of its drives to positions; those of other actuators are not read."""
+    drive_damping: Mapping[str, Array]
+    """By robot: (N, nu) [N s/m or N m s/rad] of its drives to positions and velocities."""
+    joint_damping: Mapping[str, Array]
+    """By robot: (N, nj) of its joints."""
+
+    @property
+    def of_scene(self) -> bool:
+        """Whether a scene with other numbers must be compiled for each world."""
+        others = (self.mass, self.size, self.drive_stiffness, self.drive_damping, self.joint_damping)
+        return any(others) or self.gravity is not None
+
+
+NO_PARAMETERS = Parameters({}, {}, {}, None, {}, {}, {})
+
+
+# ---- what a user gives ---------------------------------------------------------------------------------------
+
+
+def checked_parameters(scene: Scene, model: Model, robots: Mapping[str, Robot], count: int, given: Any) -> Parameters:
+    """Parameters of N worlds from what the user gave by name; wrong ones raise an InputError."""
+    moving = [i for i in range(model.body_count) if i >= model.rigid_count or model.block[i] >= 0]
+    everybody = list(range(model.body_count))
+    gravity = given["gravity"]
+    if gravity is not None:
+        array = checks.array("parameters", "gravity", gravity, (3,), (count, 3))
+        gravity = np.array(np.broadcast_to(array, (count, 3)))
+    return Parameters(
+        _by_body("friction", model, given["friction"], count, everybody, 0.0),
+        _by_body("mass", model, given["mass"], count, moving, SMALLEST),
+        _sizes(scene, model, given["size"], count),
+        gravity,
+        _by_robot("drive_stiffness", robots, given["drive_stiffness"], count, lambda r: len(r.actuator_names)),
+        _by_robot("drive_damping", robots, given["drive_damping"], count, lambda r: len(r.actuator_names)),
+        _by_robot("joint_damping", robots, given["joint_damping"], count, lambda r: len(r.joint_names)),
+    )
+
+
+def _by_body(
+    what: str, model: Model, given: Any, count: int, everybody: Sequence[int], least: float
+) -> dict[int, Array]:
+    """Numbers (N,) by row of a body: from a mapping, from (N,) for all, or from (N, k) for these bodies."""
+    if given is None:
+        return {}
+    found: dict[int, Array] = {}
+    if isinstance(given, Mapping):
+        for body, numbers in given.items():
+            row = body_row(model, body)
+            if row not in everybody:
+                raise InputError(f"parameters: {what} of {body.name!r} has no effect, since it does not move freely")
+            found[row] = _column(f"{what} of body {body.name!r}", numbers, count)
+    else:
+        array = checks.array("parameters", what, given, (count,), (count, len(everybody)))
+        for k, row in enumerate(everybody):
+            found[row] = array.copy() if array.ndim == 1 else array[:, k].copy()
+    for row, numbers in found.items():
+        if (numbers < least).any():
+            k = int(np.argmax(numbers < least))
+            needed = "zero or positive" if least == 0.0 else "positive"
+            raise InputError(
+                f"parameters: {what} of body {model.body_names[row]!r} is {numbers[k]} in world {k}; it must be "
+                f"{needed}"
+            )
+    return found
+
+
+def _column(what: str, numbers: Any, count: int) -> Array:
+    return checks.array("parameters", what, numbers, (count,))
+
+
+def _sizes(scene: Scene, model: Model, given: Any, count: int) -> dict[int, Array]:
+    if given is None:
+        return {}
+    if not isinstance(given, Mapping):
+        raise InputError(f"parameters: size is {shown(given)}; a mapping of bodies to arrays is needed")
+    found: dict[int, Array] = {}
+    for body, numbers in given.items():
+        row = body_row(model, body)
+        parts = scene.bodies[row].parts if row < len(scene.bodies) else ()
+        if len(parts) != 1 or not isinstance(parts[0].shape, Box | Sphere | Cylinder | Capsule):
+            raise InputError(f"parameters: size of body {body.name!r} cannot be set; it must be one primitive shape")
+        width = {Box: 3, Sphere: 1}.get(type(parts[0].shape), 2)
+        what, shapes = f"size of body {body.name!r}", [(count, width)] + ([(count,)] if width == 1 else [])
+        array = checks.array("parameters", what, numbers, *shapes).reshape(count, width)
+        if not ((array >= SMALLEST) & (array <= LARGEST)).all():
+            raise InputError(f"parameters: {what} has the entry {array.min()}; all must be positive")
+        found[row] = array
+    return found
+
+
+def _by_robot(
+    what: str, robots: Mapping[str, Robot], given: Any, count: int, width: Callable[[Robot], int]
+) -> dict[str, Array]:
+    """Numbers (N, k) by name of a robot: from a mapping of robots to (N,) or (N, k), or so for the only robot."""
+    if given is None:
+        return {}
+    if not isinstance(given, Mapping):
+        if len(robots) != 1:
+            raise InputError(f"parameters: {what} is {shown(given)}; a mapping of robots to arrays is needed")
+        given = {next(iter(robots)): given}
+    found: dict[str, Array] = {}
+    for key, numbers in given.items():
+        name = key.name if isinstance(key, Robot) else key
+        if name not in robots:
+            raise unknown("parameters: robot", name, list(robots))
+        k = width(robots[name])
+        array = checks.array("parameters", f"{what} of robot {name!r}", numbers, (count,), (count, k))
+        if (array < 0.0).any():
+            raise InputError(f"parameters: {what} of robot {name!r} has the entry {array.min()}; none may be negative")
+        found[name] = np.array(np.broadcast_to(array[:, None] if array.ndim == 1 else array, (count, k)))
+    return found
+
+
+# ---- the model of a world ------------------------------------------------------------------------------------
+
+
+class Variants:
+    """Models of worlds, made when they are asked for."""
+
+    def __init__(self, scene: Scene, model: Model, parameters: Parameters) -> None:
+        self.scene, self.model, self.parameters = scene, model, parameters
+        self.frictions = _frictions(scene, model, parameters.friction) if parameters.friction else None
+
+    def scene_of(self, k: int) -> Scene:
+        """The scene of world k, but for friction, which is in its model."""
+        return _varied_scene(self.scene, self.model, self.parameters, k)
+
+    def model_of(self, k: int) -> Model:
+        """The model of world k."""
+        own = self.model
+        if self.parameters.of_scene:  # pairs of links that pass are those of the model that all worlds have
+            own = replace(compile_scene(self.scene_of(k)), ignored=self.model.ignored)
+        if self.frictions is not None:
+            own = self.frictions.put_into(own, k)
+        return own
+
+
+@dataclass(frozen=True, eq=False)
+class _Frictions:
+    """Tables of materials of which some bodies have their own."""
+
+    shape_material: Ints
+    """(ns,)"""
+    old: LongInts
+    """(nm,) material of the scene that each of them was."""
+    friction: Array
+    """(N, nm, nm, 3)"""
+    axis: Ints
+
+    def put_into(self, model: Model, k: int) -> Model:
+        """A model with the friction of world k."""
+        old, pairs = self.old, model.pairs
+        tables = pairs._replace(
+            friction=self.friction[k], restitution=np.ascontiguousarray(pairs.restitution[old][:, old]),
+            compliance=np.ascontiguousarray(pairs.compliance[old][:, old]), axis=self.axis,
+        )  # fmt: skip
+        return replace(model, shape_material=self.shape_material, pairs=tables, friction_axis=model.friction_axis[old])
+
+
+def _frictions(scene: Scene, model: Model, friction: Mapping[int, Array]) -> _Frictions:
+    """A material for each surface of each body that has its own friction, and coefficients of all pairs."""
+    materials = materials_of(scene)
+    old, mine = list(range(len(materials))), dict[tuple[int, int], int]()
+    own_of: list[int | None] = [None] * len(materials)
+    shape_material = model.shape_material.copy()
+    for shape, (body, surface) in enumerate(zip(model.shape_body.tolist(), model.shape_material.tolist(), strict=True)):
+        if body in friction:
+            if (body, surface) not in mine:
+                if len(set(materials[surface].friction)) > 1:
+                    raise InputError(
+                        f"parameters: friction of body {model.body_names[body]!r} differs along its axis and across "
+                        "it; it cannot be set to one coefficient"
+                    )
+                mine[body, surface] = len(old)
+                old.append(surface)
+                own_of.append(body)
+            shape_material[shape] = mine[body, surface]
+    count = len(next(iter(friction.values())))
+    rules = {
+        (i, j): scene.pair_rules[min(a, b), max(a, b)]
+        for i, a in enumerate(old)
+        for j, b in enumerate(old)
+        if i <= j and (min(a, b), max(a, b)) in scene.pair_rules
+    }
+
+    def tables(k: int) -> Any:
+        surfaces: list[Material] = [
+            materials[old[i]] if body is None else replace(materials[old[i]], friction=2 * (float(friction[body][k]),))
+            for i, body in enumerate(own_of)
+        ]
+        return pair_tables(surfaces, rules, scene.default_rule)
+
+    each = [tables(k) for k in range(count)]
+    if any(not np.array_equal(other.axis, each[0].axis) for other in each):
+        raise InputError("parameters: friction makes an axis count in some worlds only; give it to other bodies")
+    return _Frictions(
+        shape_material, np.array(old, dtype=np.int64), np.stack([table.friction for table in each]), each[0].axis
+    )
+
+
+def _varied_scene(scene: Scene, model: Model, parameters: Parameters, k: int) -> Scene:
+    """The scene with the numbers of world k."""
+    gravity = scene.gravity if parameters.gravity is None else parameters.gravity[k]
+    new = Scene(gravity, scene.friction_rule, scene.restitution_rule)
+    for item in fields(scene.records):
+        to, what = getattr(new.records, item.name), getattr(scene.records, item.name)
+        (to.update if isinstance(to, dict | set) else to.extend)(what)
+    rigid = len(scene.bodies)
+    for row in sorted({*parameters.mass, *parameters.size}):
+        if row < rigid:
+            new.bodies[row] = _varied_body(scene.bodies[row], row, parameters, k)
+    links = {
+        name: numbers for row, numbers in parameters.mass.items() if row >= rigid for name in [model.body_names[row]]
+    }
+    for number, described in enumerate(scene.others):
+        if isinstance(described, RobotDescription):
+            record = _varied_record(described, links, parameters, k)
+            new.others[number] = RobotDescription(described.name, record)
+    return new
+
+
+def _varied_body(body: BodyDescription, row: int, parameters: Parameters, k: int) -> BodyDescription:
+    """A body with its mass and size in world k; its inertia follows the mass, and its shape where that gave it."""
+    own, where = body.mass_properties, f"body {body.name!r}, world {k}"
+    parts = body.parts
+    if row in parameters.size:
+        parts = (replace(parts[0], shape=_sized(parts[0], parameters.size[row][k])),)
+    if body.kind != "dynamic":
+        return replace(body, parts=parts)
+    total = float(parameters.mass[row][k]) if row in parameters.mass else own.mass
+    unit = shape_mass.of_compound(body.parts, where)
+    if np.allclose(unit.inertia * (own.mass / unit.mass), own.inertia, rtol=SAME, atol=0.0):
+        new = mass_properties(where, True, parts, None, total, None)
+    else:  # the user gave an inertia
+        new = shape_mass.MassProperties(total, own.centre, own.inertia * (total / own.mass))
+    return replace(body, parts=parts, mass_properties=new)
+
+
+def _sized(part: Placed, size: Array) -> Shape:
+    """The shape of a part with another size."""
+    if isinstance(part.shape, Box):
+        return Box((float(size[0]), float(size[1]), float(size[2])))
+    if isinstance(part.shape, Sphere):
+        return Sphere(float(size[0]))
+    kind = Cylinder if isinstance(part.shape, Cylinder) else Capsule
+    return kind(float(size[0]), float(size[1]))
+
+
+def _varied_record(
+    described: RobotDescription, mass: Mapping[str, Array], parameters: Parameters, k: int
+) -> RobotRecord:
+    """A robot with the numbers of world k."""
+    name, record = described.name, described.record
+    damping = parameters.joint_damping.get(name)
+    links, joint = [], 0
+    for link in record.links:
+        joints = list[TreeJoint]()
+        for each in link.joints:
+            joints.append(each if damping is None else replace(each, damping=float(damping[k, joint])))
+            joint += 1
+        links.append(_varied_link(replace(link, joints=tuple(joints)), mass.get(f"{name}/{link.name}"), k))
+    stiffness, resistance = (each.get(name) for each in (parameters.drive_stiffness, parameters.drive_damping))
+    actuators = tuple(
+        _varied_drive(each, None if stiffness is None else float(stiffness[k, d]),
+                      None if resistance is None else float(resistance[k, d]))
+        for d, each in enumerate(record.actuators)
+    )  # fmt: skip
+    return replace(record, links=tuple(links), actuators=actuators)
+
+
+def _varied_link(link: TreeLink, mass: Array | None, k: int) -> TreeLink:
+    if mass is None:
+        return link
+    total = float(mass[k])
+    return replace(link, mass=total, inertia=link.inertia * (total / link.mass))
+
+
+def _varied_drive(drive: Actuator, stiffness: float | None, damping: float | None) -> Actuator:
+    """A drive to a position or velocity with other gains; forces alone have none."""
+    gain, (constant, along, against) = drive.gain, drive.bias
+    if drive.kind == "position" and stiffness is not None:
+        gain, along = stiffness, -stiffness
+    if drive.kind in ("position", "velocity") and damping is not None:
+        against = -damping
+        gain = damping if drive.kind == "velocity" else gain
+    return replace(drive, gain=gain, bias=(constant, along, against))
