@@ -174,10 +174,13 @@ def _prepared_folder(module: str) -> str:
     return ""
 
 
-def is_cold(module: str) -> bool:
-    """Whether no kernel of a module is in the cache."""
+def is_cold(module: str, *versions: str) -> bool:
+    """Whether no kernel of a module is in the cache; versions: "called", "bare", those for other kernels alone."""
     folder = _prepared_folder(module)
-    return bool(folder) and not numba.config.DISABLE_JIT and next(Path(folder).rglob("*.nbc"), None) is None
+    if not folder or numba.config.DISABLE_JIT:
+        return False
+    places = [Path(folder, version) for version in versions] or [Path(folder)]
+    return not any(next(place.rglob("*.nbc"), None) for place in places)
 
 
 class _WithoutCollector(event.Listener):  # type: ignore[misc]
