@@ -8,8 +8,8 @@ import numpy as np
 import pytest
 
 from stickslip import Scene, Simulation, Stepping
-from stickslip.compiled.choice import many_worlds
 from stickslip.compiled.driver import reason_against
+from stickslip.compiled.many import ManyWorlds
 from stickslip.errors import InputError
 from stickslip.scene.joint import Drive
 from stickslip.scenes.running import prepare
@@ -157,7 +157,7 @@ def test_a_scene_whose_last_joint_has_broken_goes_on() -> None:
 def test_many_worlds_have_no_joints() -> None:
     sim = Simulation(pendulum())
     with pytest.raises(InputError, match="3 joints; it must have none"):
-        many_worlds(sim.model, sim.stepping, sim.solver, [sim.state], 1)
+        ManyWorlds(sim.model, sim.stepping, sim.solver, [sim.state], 1)
 
 
 JOINED = ("beam-insertion", "chain", "four-bar", "rope-bridge", "scale")

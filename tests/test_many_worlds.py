@@ -7,9 +7,7 @@ import pytest
 
 from robot_records import ant
 from stickslip import Scene, Simulation
-from stickslip.compiled.choice import many_worlds
 from stickslip.compiled.many import ManyWorlds
-from stickslip.compiled.many_trees import ManyTrees
 from stickslip.model.state import State
 
 pytestmark = pytest.mark.slow
@@ -80,8 +78,7 @@ def test_worlds_of_robots_have_the_bits_of_a_run_alone(threads: int, substeps: i
     for k in range(COUNT):
         sim.set_joint_velocities(robot, 0.1 * np.arange(14) * k)
         states.append(sim.state)
-    many = many_worlds(sim.model, sim.stepping, sim.solver, states, threads)
-    assert isinstance(many, ManyTrees)
+    many = ManyWorlds(sim.model, sim.stepping, sim.solver, states, threads)
     targets = np.linspace(-0.5, 0.5, COUNT)
     many.control_of("b")[:, :, 0] = targets[:, None]
     many.arrays.along[:, 6 + 6] = targets

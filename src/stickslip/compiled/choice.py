@@ -1,19 +1,15 @@
-"""Which compiled driver takes the steps of a model, of one world or of many; whether its kernels are in the cache."""
+"""Which compiled driver takes the steps of a model, and whether its kernels are in the cache."""
 
 from __future__ import annotations
 
 from stickslip.compiled.driver import CompiledDriver, Driver
 from stickslip.compiled.joint_driver import JointDriver
 from stickslip.compiled.joint_step import step_jointed
-from stickslip.compiled.many import ManyWorlds
-from stickslip.compiled.many_trees import ManyTrees
 from stickslip.compiled.rigid_step import step_rigid
 from stickslip.compiled.tree_driver import TreeDriver
 from stickslip.compiled.tree_step import step_trees
-from stickslip.errors import InputError
 from stickslip.jit import is_cold
 from stickslip.model.model import Model
-from stickslip.model.state import State
 from stickslip.model.stepping import Stepping
 from stickslip.solvers.protocol import Solver
 
@@ -29,10 +25,3 @@ def is_ready(model: Model) -> bool:
     """Whether its driver need not be compiled first (``stickslip warmup`` does that, too)."""
     step = step_trees if model.others else step_jointed if model.joints.count else step_rigid
     return not is_cold(step.__module__)
-
-
-def many_worlds(model: Model, options: Stepping, solver: Solver, states: list[State], threads: int) -> ManyWorlds:
-    """N worlds of such a model, from a state each."""
-    if model.joints.count:
-        raise InputError(f"many worlds: the model has {model.joints.count} joints; it must have none")
-    return (ManyTrees if model.others else ManyWorlds)(model, options, solver, states, threads)

@@ -55,7 +55,8 @@ def find_contacts(table, flat, q, ignored, everybody, approach, reach, key, inde
     ``approach.gained`` comes in as zero and tells what velocities bodies may gain.
     """
     most = key.shape[0] // 3
-    n = _search(table, flat, q, ignored, everybody, approach, True, reach, most, 0, key, index, surfaces)
+    rooms = key, index, surfaces
+    n = _search(table, flat, q, ignored, everybody, approach, True, reach, most, 0, rooms)
     look, speed, all_near = look_in(flat), real(flat, SPEED), True
     for search in range(SEARCHES + 1):
         if n < 0:
@@ -72,7 +73,7 @@ def find_contacts(table, flat, q, ignored, everybody, approach, reach, key, inde
             if look.hit[i]:
                 approach.gained[i] = look.new[i]
             reach[i] = approach.far * (speed[i] + approach.gained[i]) + 0.5 * approach.margin
-        more = _search(table, flat, q, ignored, look.hit, approach, False, reach, most, 2 * most, key, index, surfaces)
+        more = _search(table, flat, q, ignored, look.hit, approach, False, reach, most, 2 * most, rooms)
         n = more if more < 0 else _join(look.hit, n, more, most, key, index, surfaces)
     if all_near:
         return n, n
@@ -80,8 +81,9 @@ def find_contacts(table, flat, q, ignored, everybody, approach, reach, key, inde
 
 
 @inner_kernel
-def _search(table, flat, q, ignored, changed, approach, ahead, reach, most, at, key, index, surfaces):
+def _search(table, flat, q, ignored, changed, approach, ahead, reach, most, at, rooms):
     """Contacts of bodies that have ``changed`` with all others, written from place ``at`` of the rooms on."""
+    key, index, surfaces = rooms
     found, kept, kinds = near_pairs_of_few(flat, q, ignored, changed, True, approach, ahead, reach)
     pairs = pairs_in(flat)
     if found > pairs.key.shape[0]:

@@ -15,9 +15,20 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from stickslip.arrays import Array, Bools, LongInts
-from stickslip.compiled.driver import NO_POSES, CompiledDriver, Driver
+from stickslip.compiled.choice import driver_for
+from stickslip.compiled.driver import NO_POSES
+from stickslip.compiled.many_trees import (
+    FIRST_REMEMBERED,
+    NO_ROOM,
+    put_rows,
+    step_tree_worlds,
+    tree_memory,
+    tree_world_arrays,
+)
 from stickslip.compiled.rigid_step import TOLD
+from stickslip.compiled.tree_driver import TreeDriver
 from stickslip.constraint_kinds import KINDS
+from stickslip.errors import InputError
 from stickslip.jit import call_kernel, threaded_kernel
 from stickslip.model.control import initial_control
 from stickslip.model.memory import Memory
@@ -25,9 +36,6 @@ from stickslip.model.model import Model
 from stickslip.model.state import State
 from stickslip.model.stepping import Stepping
 from stickslip.solvers.protocol import Solver
-
-FIRST_REMEMBERED = 16
-"""Contacts of a world that there is room for at first."""
 
 TakeStep = Callable[[int, State], State | None]
 """Takes the step of a world from a state by the Python driver; None where it diverges."""
@@ -57,21 +65,18 @@ class WorldArrays(NamedTuple):
     """(N,) 0, or why the compiled function could not go on with a world; 1: there is no room for its contacts."""
 
 
-NO_ROOM = 1
-"""A code beside those of ``step_rigid``."""
-
-
 class ManyWorlds:
-    """N worlds of one model of rigid bodies; those of robots are in many_trees.py."""
+    """N worlds of one model of rigid bodies and robots."""
 
-    made_for: type[Driver] = CompiledDriver
-    """Who takes steps of one world."""
     arrays: Any
+    """WorldArrays, or TreeWorldArrays where there are robots."""
 
     def __init__(self, model: Model, options: Stepping, solver: Solver, states: list[State], threads: int) -> None:
         """``states``: where each world starts; the compiled driver must have nothing against model, options, solver."""
+        if model.joints.count:
+            raise InputError(f"many worlds: the model has {model.joints.count} joints; it must have none")
         self.model, self.options, self.threads = model, options, threads
-        self.drivers = [self.made_for(model, options, solver) for _ in range(threads)]
+        self.drivers = [driver_for(model, options, solver) for _ in range(threads)]
         self.layout, self.joint_angle, self.joint_broken = (
             states[0].layout,
             states[0].joint_angle,
@@ -87,6 +92,9 @@ class ManyWorlds:
 
     def _arrays(self, count: int) -> Any:
         """Arrays of so many worlds."""
+        first = self.drivers[0]
+        if isinstance(first, TreeDriver):
+            return tree_world_arrays(self.model, first, count)
         nb = len(self.model.mass)
         return WorldArrays(
             np.empty((count, nb, 7)), np.empty((count, nb, 6)), np.zeros((count, nb, 6)), np.zeros(count, np.int64),
@@ -102,23 +110,33 @@ class ManyWorlds:
 
     def state(self, k: int) -> State:
         """The state of world k, in arrays of its own."""
-        arrays, n = self.arrays, int(self.arrays.remembered[k])
-        columns = np.zeros((2, n), dtype=np.int64)
-        columns[1] = arrays.key[k, :n]
-        memory = Memory(columns.T, arrays.impulse[k, :n].copy())
-        memory.__dict__["start"] = (0, *((n,) * len(KINDS)))  # known, and need not be sought
+        arrays = self.arrays
+        memory = tree_memory(arrays, k) if self.model.others else _memory(arrays, k)
         q, v = arrays.q[k].reshape(-1).copy(), arrays.v[k].reshape(-1).copy()
         time, steps = float(self.time[k]), int(arrays.steps[k])
         return State(time, steps, self.layout, q, v, self.joint_angle, self.joint_broken, memory)
 
     def set_state(self, k: int, state: State) -> None:
         """Put world k into a state."""
-        n = len(state.contact_key)
+        key, impulse = state.memory.of("contact")
+        n = len(key)
         self._remember(n)
         arrays = self.arrays
-        arrays.q[k], arrays.v[k] = state.body_pose, state.body_velocity
-        arrays.remembered[k], arrays.key[k, :n], arrays.impulse[k, :n] = n, state.contact_key, state.contact_impulse
+        arrays.q[k], arrays.v[k] = state.q.reshape(arrays.q[k].shape), state.v.reshape(arrays.v[k].shape)
+        arrays.remembered[k], arrays.key[k, :n], arrays.impulse[k, :n] = n, key, impulse
         arrays.steps[k], self.time[k] = state.steps, state.time
+        if self.model.others:
+            put_rows(arrays, k, state.memory)
+
+    def control_of(self, name: str) -> Array:
+        """(N, nu, 2) controls of the actuators of a robot, as in Control.actuators: a view that may be written."""
+        first = 0
+        for kind in self.model.others:
+            own = slice(first, first + len(kind.control_start))
+            first = own.stop
+            if kind.name == name:
+                return np.asarray(self.arrays.control[:, own])
+        raise KeyError(name)
 
     def _remember(self, count: int) -> None:
         """Room for so many contacts of a world."""
@@ -162,9 +180,11 @@ class ManyWorlds:
     def _step(self, driver: Any, worlds: LongInts, left: LongInts, done: LongInts) -> None:
         """The steps of some worlds (k,) by one driver, which no other thread uses meanwhile."""
         arrays = self.arrays
-        step_worlds(
+        take = step_tree_worlds if self.model.others else step_worlds
+        room = np.empty(arrays.q[0].size + arrays.v[0].size)
+        take(
             self.address, worlds, left, done, driver.tables, driver.numbers, driver.rooms, arrays, driver.led, NO_POSES,
-            np.empty(13 * arrays.q.shape[1]),
+            room,
         )  # fmt: skip
 
     def _go_on(self, k: int, code: int, left: LongInts, by_python: TakeStep) -> bool:
@@ -182,6 +202,16 @@ class ManyWorlds:
         self.arrays.told[k] = np.nan  # whoever took the step knows more
         left[k] -= 1
         return True
+
+
+def _memory(arrays: WorldArrays, k: int) -> Memory:
+    """What world k remembers, where there are rigid bodies alone."""
+    n = int(arrays.remembered[k])
+    columns = np.zeros((2, n), dtype=np.int64)
+    columns[1] = arrays.key[k, :n]
+    memory = Memory(columns.T, arrays.impulse[k, :n].copy())
+    memory.__dict__["start"] = (0, *((n,) * len(KINDS)))  # known, and need not be sought
+    return memory
 
 
 @threaded_kernel

@@ -2,20 +2,23 @@
 
 from __future__ import annotations
 
-from typing import Any, NamedTuple
+from typing import NamedTuple
 
 import numpy as np
 
 from stickslip.arrays import Array, LongInts
-from stickslip.compiled.driver import NO_POSES, Driver
-from stickslip.compiled.many import FIRST_REMEMBERED, NO_ROOM, ManyWorlds
 from stickslip.compiled.rigid_step import COORDINATES, TOLD
 from stickslip.compiled.tree_driver import TreeDriver
 from stickslip.compiled.tree_step import RIGID, ROWS, TreeGiven, TreeMemory
 from stickslip.jit import call_kernel, threaded_kernel
 from stickslip.model.control import initial_control
-from stickslip.model.memory import memory_of_parts
-from stickslip.model.state import State
+from stickslip.model.memory import Memory, memory_of_parts
+from stickslip.model.model import Model
+
+FIRST_REMEMBERED = 16
+"""Contacts of a world that there is room for at first."""
+NO_ROOM = 1
+"""A code beside those of the compiled functions: there is no room for a world's contacts."""
 
 
 class TreeWorldArrays(NamedTuple):
@@ -48,68 +51,36 @@ class TreeWorldArrays(NamedTuple):
     code: LongInts
 
 
-class ManyTrees(ManyWorlds):
-    """N worlds of one model with robots."""
+def tree_world_arrays(model: Model, driver: TreeDriver, count: int) -> TreeWorldArrays:
+    """Arrays of so many worlds, with the controls of the scene."""
+    rows, given = int(driver.tables.numbers[ROWS]), driver.given(initial_control(model))
+    return TreeWorldArrays(
+        np.empty((count, model.layout.q_count)), np.empty((count, model.layout.v_count)),
+        np.zeros((count, model.rigid_count, 6)), np.zeros((count, int(driver.tables.columns[-1]))),
+        np.zeros((count, *driver.links.shape)), np.tile(given.control, (count, 1, 1)), np.zeros(count, np.int64),
+        np.zeros((count, FIRST_REMEMBERED), np.int64), np.zeros((count, FIRST_REMEMBERED, 4)),
+        np.zeros(count, np.int64), np.zeros((count, rows), np.int64), np.zeros((count, rows, 4)),
+        np.zeros((count, TOLD), np.int64), np.full((count, driver.told), np.nan), np.zeros(count, np.int64),
+        np.zeros(count, np.int64),
+    )  # fmt: skip
 
-    made_for: type[Driver] = TreeDriver
 
-    def _arrays(self, count: int) -> Any:
-        """See ManyWorlds."""
-        model, driver = self.model, self.drivers[0]
-        assert isinstance(driver, TreeDriver)
-        rows = int(driver.tables.numbers[ROWS])
-        given = driver.given(initial_control(model))
-        return TreeWorldArrays(
-            np.empty((count, model.layout.q_count)), np.empty((count, model.layout.v_count)),
-            np.zeros((count, model.rigid_count, 6)), np.zeros((count, int(driver.tables.columns[-1]))),
-            np.zeros((count, *driver.links.shape)), np.tile(given.control, (count, 1, 1)), np.zeros(count, np.int64),
-            np.zeros((count, FIRST_REMEMBERED), np.int64), np.zeros((count, FIRST_REMEMBERED, 4)),
-            np.zeros(count, np.int64), np.zeros((count, rows), np.int64), np.zeros((count, rows, 4)),
-            np.zeros((count, TOLD), np.int64), np.full((count, driver.told), np.nan), np.zeros(count, np.int64),
-            np.zeros(count, np.int64),
-        )  # fmt: skip
+def tree_memory(arrays: TreeWorldArrays, k: int) -> Memory:
+    """What world k remembers."""
+    n, rows = int(arrays.remembered[k]), int(arrays.rows[k])
+    return memory_of_parts(
+        [
+            ("contact", arrays.key[k, :n].copy(), arrays.impulse[k, :n].copy()),
+            ("coordinate", arrays.number[k, :rows].copy(), arrays.row_impulse[k, :rows].copy()),
+        ]
+    )
 
-    def control_of(self, name: str) -> Array:
-        """(N, nu, 2) controls of the actuators of a robot: a view that may be written."""
-        first = 0
-        for kind in self.model.others:
-            if kind.name == name:
-                break
-            first += len(kind.control_start)
-        return np.asarray(self.arrays.control[:, first : first + len(kind.control_start)])
 
-    def state(self, k: int) -> State:
-        """See ManyWorlds."""
-        arrays, n, rows = self.arrays, int(self.arrays.remembered[k]), int(self.arrays.rows[k])
-        memory = memory_of_parts(
-            [
-                ("contact", arrays.key[k, :n].copy(), arrays.impulse[k, :n].copy()),
-                ("coordinate", arrays.number[k, :rows].copy(), arrays.row_impulse[k, :rows].copy()),
-            ]
-        )
-        time, steps = float(self.time[k]), int(arrays.steps[k])
-        q, v = arrays.q[k].copy(), arrays.v[k].copy()
-        return State(time, steps, self.layout, q, v, self.joint_angle, self.joint_broken, memory)
-
-    def set_state(self, k: int, state: State) -> None:
-        """See ManyWorlds."""
-        key, impulse = state.memory.of("contact")
-        number, row_impulse = state.memory.of("coordinate")
-        n, rows = len(key), len(number)
-        self._remember(n)
-        arrays = self.arrays
-        arrays.q[k], arrays.v[k] = state.q, state.v
-        arrays.remembered[k], arrays.key[k, :n], arrays.impulse[k, :n] = n, key, impulse
-        arrays.rows[k], arrays.number[k, :rows], arrays.row_impulse[k, :rows] = rows, number, row_impulse
-        arrays.steps[k], self.time[k] = state.steps, state.time
-
-    def _step(self, driver: Any, worlds: LongInts, left: LongInts, done: LongInts) -> None:
-        """See ManyWorlds."""
-        arrays = self.arrays
-        step_tree_worlds(
-            self.address, worlds, left, done, driver.tables, driver.numbers, driver.rooms, arrays, driver.led, NO_POSES,
-            np.empty(arrays.q.shape[1] + arrays.v.shape[1]),
-        )  # fmt: skip
+def put_rows(arrays: TreeWorldArrays, k: int, memory: Memory) -> None:
+    """Have world k remember the rows over coordinates of a memory."""
+    number, impulse = memory.of("coordinate")
+    rows = len(number)
+    arrays.rows[k], arrays.number[k, :rows], arrays.row_impulse[k, :rows] = rows, number, impulse
 
 
 @threaded_kernel

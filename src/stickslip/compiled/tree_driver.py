@@ -26,13 +26,17 @@ from stickslip.compiled.tree_step import (
     step_trees,
     tree_room,
 )
+from stickslip.constraint_kinds import KIND, KINDS
 from stickslip.linalg.block_rows import summed
 from stickslip.model.control import Control
-from stickslip.model.memory import memory_of_parts
+from stickslip.model.memory import Memory
 from stickslip.model.model import Model
 from stickslip.model.state import State
 from stickslip.model.stepping import Stepping
 from stickslip.solvers.protocol import Solver
+
+STARTS = [(kind > KIND["contact"], kind > KIND["coordinate"]) for kind in range(len(KINDS) + 1)]
+"""Which of contacts and rows over coordinates come before each kind in the memory."""
 
 
 class TreeDriver(Driver):
@@ -94,14 +98,11 @@ class TreeDriver(Driver):
     def after(self, state: State, out: Array, n: int) -> State:
         """See Driver."""
         rooms, rows = self.rooms, int(self.counts[COORDINATES])
-        impulse = np.zeros((rows, 4))
-        impulse[:, 0] = rooms.row_impulse[:rows]
-        memory = memory_of_parts(
-            [
-                ("contact", rooms.key[:n].copy(), rooms.impulse[: 4 * n].copy().reshape(n, 4)),
-                ("coordinate", rooms.number[:rows].copy(), impulse),
-            ]
-        )
+        columns, impulse = np.zeros((2, n + rows), dtype=np.int64), np.zeros((n + rows, 4))
+        columns[1, :n], columns[0, n:], columns[1, n:] = rooms.key[:n], KIND["coordinate"], rooms.number[:rows]
+        impulse[:n], impulse[n:, 0] = rooms.impulse[: 4 * n].reshape(n, 4), rooms.row_impulse[:rows]
+        memory = Memory(columns.T, impulse)
+        memory.__dict__["start"] = tuple(n * first + rows * last for first, last in STARTS)  # and need not be sought
         nq = len(state.q)
         return state.following(self.options.dt, out[:nq], out[nq:], memory)
 

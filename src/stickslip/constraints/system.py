@@ -122,7 +122,7 @@ class StepSystem:
                 scale = each.measured(scale, momentum, parts, place)
         as_they_are = found.J.column_start is self.model.columns or place.twists is not None
         J = found.J if as_they_are else self.motions.over_unknowns(found.J, place)
-        if place.twists is not None:  # blocks of six unknowns may be those of a tree, and are never taken for bodies
+        if place.twists is not None:  # blocks of six unknowns may be those of any kind, and are never taken for bodies
             J.__dict__.update(contact_height=0, over_bodies=False)
         problem = ContactProblem(
             momentum, J, found.bias, found.laws, self.options.dt,
