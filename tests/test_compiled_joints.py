@@ -9,6 +9,8 @@ import pytest
 
 from stickslip import Scene, Simulation, Stepping
 from stickslip.compiled.driver import reason_against
+from stickslip.compiled.many import ManyWorlds
+from stickslip.errors import InputError
 from stickslip.scene.joint import Drive
 from stickslip.scenes.running import prepare
 from stickslip.solvers.registry import make_solver
@@ -146,6 +148,16 @@ def test_islands_with_contacts_and_joints_have_the_same_bits(solver: str, torsio
 def test_joints_break_in_the_step_of_the_python_driver() -> None:
     scene = pendulum(3, break_force=40.0)
     assert both(scene, 60) == 59
+
+
+def test_a_scene_whose_last_joint_has_broken_goes_on() -> None:
+    assert 5 < both(pendulum(1, break_force=12.0), 100) < 95
+
+
+def test_many_worlds_have_no_joints() -> None:
+    sim = Simulation(pendulum())
+    with pytest.raises(InputError, match="3 joints; it must have none"):
+        ManyWorlds(sim.model, sim.stepping, sim.solver, [sim.state], 1)
 
 
 JOINED = ("beam-insertion", "chain", "four-bar", "rope-bridge", "scale")

@@ -37,6 +37,7 @@ from stickslip.compiled.many_trees import (
 from stickslip.compiled.rigid_step import TOLD
 from stickslip.compiled.tree_driver import TreeDriver
 from stickslip.constraint_kinds import KINDS
+from stickslip.errors import InputError
 from stickslip.jit import bare_threaded_kernel, call_kernel
 from stickslip.model.control import initial_control
 from stickslip.model.memory import Memory
@@ -81,6 +82,8 @@ class ManyWorlds:
 
     def __init__(self, model: Model, options: Stepping, solver: Solver, states: list[State], threads: int) -> None:
         """``states``: where each world starts; the compiled driver must have nothing against model, options, solver."""
+        if model.joints.count:
+            raise InputError(f"many worlds: the model has {model.joints.count} joints; it must have none")
         self.model, self.options, self.threads = model, options, threads
         self.drivers: list[Any] = [driver_for(model, options, solver) for _ in range(threads)]
         self.layout, self.joint_angle, self.joint_broken = (
