@@ -118,6 +118,22 @@ def test_states_are_values_from_which_worlds_go_on_bit_for_bit(tmp_path: Path) -
     assert worlds.state(0).digest() == end[3].digest() == end.take([3])[0].digest()
 
 
+def test_room_grows_once_for_all_worlds_that_need_it() -> None:
+    scene = Scene()
+    scene.add_half_space()
+    for k in range(9):  # 36 contacts; there is room for 32 at first
+        scene.add_box((0.2, 0.2, 0.2), (0.3 * k, 0.0, 0.1), name=f"box-{k}")
+    worlds = Worlds(scene, 40, dt=DT, threads=2)
+    worlds.set_parameters(friction=np.linspace(0.1, 0.9, 40))
+    worlds.set_velocity(scene.body("box-3"), (0.5, 0.0, 0.0))
+    worlds.step(substeps=5)
+    assert set(worlds.certificate.contacts.tolist()) == {36}
+    assert worlds.nbytes / 40 < 20_000
+    sim = Simulation(worlds.model_of(7), dt=DT, driver="python")
+    sim.set_velocity(scene.body("box-3"), (0.5, 0.0, 0.0))
+    assert worlds.state(7).digest() == sim.run(5).digest()
+
+
 def test_a_world_that_diverges_is_frozen_and_flagged_and_can_be_reset(monkeypatch: pytest.MonkeyPatch) -> None:
     scene = thrown()
     worlds = Worlds(scene, N, dt=DT, threads=2)

@@ -208,10 +208,13 @@ class ManyWorlds:
         lost = np.zeros(len(going), dtype=np.bool_)
         self.stopped = np.zeros(len(going), np.int64)
         while left.any():
-            self._compiled(left)
-            for k in np.flatnonzero(self.arrays.code):
-                lost[k] = not self._go_on(int(k), int(self.arrays.code[k]), left, by_python)
             self.arrays.code[:] = 0
+            self._compiled(left)
+            codes = self.arrays.code.copy()
+            roomy = {int(code) for code in np.unique(codes[codes != 0]) if self._make_room(int(code))}
+            for k in np.flatnonzero(codes):
+                if int(codes[k]) not in roomy:
+                    lost[k] = not self._go_on(int(k), left, by_python)
             self.stopped = np.where(lost & (left > 0), left, self.stopped)
             left[lost] = 0
         return lost
@@ -244,15 +247,18 @@ class ManyWorlds:
             NO_POSES, self.varied, self.plan, room,
         )  # fmt: skip
 
-    def _go_on(self, k: int, code: int, left: LongInts, by_python: TakeStep) -> bool:
-        """Make room, or have a step taken by the Python driver; False where it diverges."""
+    def _make_room(self, code: int) -> bool:
+        """Make the room that a code says is too small, for all worlds and threads; whether it says so."""
         if code == NO_ROOM:
             self._remember(2 * self.arrays.key.shape[1])
             return True
-        grown = [driver.grow(code) for driver in self.drivers]  # all of them: any may meet it next
+        grown = [driver.grow(code) for driver in self.drivers]
         if any(grown):
             self._find_varied()
-            return True
+        return any(grown)
+
+    def _go_on(self, k: int, left: LongInts, by_python: TakeStep) -> bool:
+        """Have a step taken by the Python driver; False where it diverges."""
         after = by_python(k, self.state(k))
         if after is None:
             return False
