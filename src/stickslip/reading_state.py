@@ -30,6 +30,7 @@ from stickslip.model.stepping import Stepping
 from stickslip.names import shown
 from stickslip.scene.body import FIRST_FRAME, Body, frame_number, handle_fits
 from stickslip.scene.joint import Joint
+from stickslip.scene.robots import Robot
 from stickslip.scene.soft_body import SoftBody
 
 # ---- handles ---------------------------------------------------------------------------------------------
@@ -109,18 +110,26 @@ def angular_velocity(model: Model, state: State, body: Body) -> Array:
 # ---- contacts of the last step ---------------------------------------------------------------------------
 
 
-def contacts(
-    model: Model, last: StepResult | None, h: float, body: Body | SoftBody | None, other: Body | SoftBody | None
-) -> ContactReport:
-    """Contacts of a step of length h [s]: all, those of a body, or those of a pair; forces act on ``body``."""
+Touching = Body | SoftBody | Robot | None
+"""Whose contacts are asked for; of a robot, those of all its links."""
+
+
+def contacts(model: Model, last: StepResult | None, h: float, body: Touching, other: Touching) -> ContactReport:
+    """Contacts of a step of length h [s]: all, those of a body or robot, or of a pair; forces act on ``body``."""
     if last is None:
         raise InputError(
             "contacts: no step was completed since the start, the last restore or the last failure; call step()"
         )
     if isinstance(body, Body) and isinstance(other, Body) and body == other:
         raise InputError(f"contacts: {body.name!r} is given twice; give two bodies, or one")
-    numbers = (None if each is None else body_number(model, each) for each in (body, other))
-    return report_contacts(last, h, *numbers)
+    return report_contacts(last, h, _numbers(model, body), _numbers(model, other))
+
+
+def _numbers(model: Model, touching: Touching) -> int | list[int] | None:
+    """Number of a body, or those of the links of a robot."""
+    if isinstance(touching, Robot):
+        return [body_number(model, link) for link in touching.links.values()]
+    return None if touching is None else body_number(model, touching)
 
 
 def node_contact_forces(model: Model, last: StepResult | None, h: float, body: SoftBody) -> Array:

@@ -205,10 +205,12 @@ class Simulation:
         """Angular velocity (3,) [rad/s] in the world."""
         return reading_state.angular_velocity(self.model, self.state, body)
 
-    def contacts(self, body: Body | SoftBody | None = None, other: Body | SoftBody | None = None) -> ContactReport:
-        """Contacts of the last step: all, those of a body, or those of a pair; forces act on ``body``.
+    def contacts(
+        self, body: Body | SoftBody | Robot | None = None, other: Body | SoftBody | Robot | None = None
+    ) -> ContactReport:
+        """Contacts of the last step: all, those of a body or robot, or those of a pair; forces act on ``body``.
 
-        A soft body given twice: its contacts with itself, each of which it sees from both sides.
+        A soft body or a robot given twice: its contacts with itself, each of which it sees from both sides.
         """
         return reading_state.contacts(self.model, self.last, self.stepping.dt, body, other)
 

@@ -4,7 +4,7 @@ bodies and to links of other robots; every step converges and the books of energ
 import numpy as np
 import pytest
 
-from robot_records import about_y, box_inertia, pendulum
+from robot_records import about_y, box_inertia, floating_box, pendulum
 from stickslip import Scene, Simulation, elastic, tet_generators
 from stickslip.geometry.shapes import Box, placed
 from stickslip.pieces.soft_crossing import crossed
@@ -157,3 +157,17 @@ def test_a_link_that_jumps_through_a_soft_body_is_told(slide, through):
     sim.set_joint_positions(robot, [slide])
     found = crossed(sim.model, before, sim.state)
     assert np.flatnonzero(found).tolist() == ([2, 3] if through else [])  # the plate and the cube
+
+
+def test_contacts_of_a_robot_are_those_of_its_links():
+    scene = Scene()
+    ground = scene.add_half_space()
+    robot = scene.add_tree(floating_box((0.2, 0.2, 0.2), position=(0.0, 0.0, 0.1)))
+    box = scene.add_box((0.2, 0.2, 0.2), (0.0, 0.0, 0.3), mass=1.0)
+    sim = Simulation(scene, dt=0.005)
+    sim.run(40)
+    on_ground, under_box = sim.contacts(robot, ground), sim.contacts(robot, box)
+    assert len(on_ground) == len(under_box) == 4
+    np.testing.assert_allclose(on_ground.total_force, (0.0, 0.0, 3.0 * 9.81), atol=1e-6)
+    np.testing.assert_allclose(sim.contacts(box, robot).total_force, (0.0, 0.0, 9.81), atol=1e-6)
+    np.testing.assert_allclose(sim.contacts(robot).total_force, sim.robot_contact_force(robot), atol=1e-12)

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Any
 
@@ -115,7 +116,11 @@ def _own_contacts(result: StepResult) -> StepContacts:
     )
 
 
-def report_contacts(result: StepResult, h: float, body: int | None = None, other: int | None = None) -> ContactReport:
+Numbers = int | Sequence[int] | None
+"""Of a body, of several (the links of a robot), or of any."""
+
+
+def report_contacts(result: StepResult, h: float, body: Numbers = None, other: Numbers = None) -> ContactReport:
     """Contacts of a step of h [s] as seen by ``body`` (by b of each where None), optionally only with ``other``.
 
     Indices of soft bodies follow those of rigid ones. Where a body touches itself, it sees both sides.
@@ -127,9 +132,9 @@ def report_contacts(result: StepResult, h: float, body: int | None = None, other
     if body is None and other is None:
         seen[:, 1] = False
     if body is not None:
-        seen &= on_body == body
+        seen &= np.isin(on_body, body)
     if other is not None:
-        seen &= from_body == other
+        seen &= np.isin(from_body, other)
     contact, side = np.nonzero(seen)
     flip = np.where(side == 0, 1.0, -1.0)[:, None]
     return ContactReport(
