@@ -34,7 +34,7 @@ from typing import ClassVar, Literal, get_args
 import numpy as np
 
 from stickslip.arrays import Array
-from stickslip.contact.laws import BILATERAL, CONTACT, ELASTIC, project_cone, project_row
+from stickslip.contact.laws import BILATERAL, CONTACT, ELASTIC, project_row
 from stickslip.contact.problem import ContactProblem
 from stickslip.errors import InputError
 from stickslip.jit import kernel
@@ -43,12 +43,14 @@ from stickslip.linalg.vectors import length
 from stickslip.solvers.anderson import Anderson
 from stickslip.solvers.budget import Clock
 from stickslip.solvers.ccs import NodeSplitting, solve_by_nodes
-from stickslip.solvers.cones import project_cones, row_compliance, row_scale, scaled_cones
+from stickslip.solvers.cones import project_cones, project_contact, row_compliance, row_scale, scaled_cones
 from stickslip.solvers.iterative import ConvergenceMonitor, Iterative
 from stickslip.solvers.protocol import Relinearise, Solution, Takes
 from stickslip.solvers.shifted_delassus import ShiftedDelassus
 
 Splitting = Literal["impulses", "nodes"]
+DISCS, CONES = ("disc",), ("disc", "ellipse", "ellipsoid")
+"""Friction sets of either splitting: those that make cones with the normal impulse, of which boxes have no correction."""
 RATIO = 10.0
 """Ratio of primal and dual residual at which rho changes, as in the paper."""
 POWER_STEP = 0.05
@@ -60,7 +62,7 @@ INTERVAL_GROWTH = 1.5
 """How much longer each rho lives than the one before."""
 EXTRAPOLATE_EVERY = 2
 """Iterations from one extrapolation to the next; plain ones between them keep contacts in their cones' right parts."""
-ASTRAY, REST = 5.0, 10
+ASTRAY, REST = 1.5, 10
 """A step so many times the smallest since the memory began takes an extrapolation back; plain iterations follow."""
 STALL_ITERATIONS = 1500
 """Iterations without a tenth of progress after which more of them are no use."""
@@ -106,6 +108,7 @@ class ADMM(Iterative):
         """See protocol.Takes."""
         return Takes(
             criterion=self.criterion,
+            friction_sets=DISCS if self.splitting == "nodes" else CONES,
             unknowns="velocities" if self.splitting == "nodes" else "impulses",
             linearise="once" if self.criterion == "velocity" else "until-converged",  # as in [lee2023]
             factors="own" if self.splitting == "nodes" else "prepared",
@@ -213,33 +216,38 @@ def _largest_eigenvalue(problem: ContactProblem, S: Array) -> float:
 
 @kernel
 def _open(cones, u):
-    """u_n += mu |u_t| of contacts, in place: De Saxce's correction."""
+    """u_n += |diag(axes) u_t| of contacts, in place: De Saxce's correction."""
     for c in range(cones.law.shape[0]):
         i = cones.row_start[c]
         if cones.law[c] == CONTACT:
-            u[i] += cones.mu[c] * sqrt(u[i + 1] * u[i + 1] + u[i + 2] * u[i + 2])
+            total = 0.0
+            for k in range(i + 1, cones.row_start[c + 1]):
+                total += (cones.axes[c, k - i - 1] * u[k]) ** 2
+            u[i] += sqrt(total)
 
 
 @kernel
 def _right_side(cones, g, t, f, rho, eta, y_out, right_out):
     """y = P_K(t), z = rho (y - t), and the right-hand side -(g + s) + z + rho y + eta f of the system for f."""
     for c in range(cones.law.shape[0]):
-        i, end, law, mu = cones.row_start[c], cones.row_start[c + 1], cones.law[c], cones.mu[c]
+        i, end, law = cones.row_start[c], cones.row_start[c + 1], cones.law[c]
         if law in (BILATERAL, ELASTIC):
             for k in range(i, end):
                 y_out[k] = t[k]
                 right_out[k] = -g[k] + eta * t[k]
             continue
         if law == CONTACT:
-            y_out[i], y_out[i + 1], y_out[i + 2] = project_cone(t[i], t[i + 1], t[i + 2], mu)
+            project_contact(cones.axes, t, y_out, c, i, end)
         else:
             for k in range(i, end):
                 y_out[k] = project_row(law, t[k], cones.bound[k])
         for k in range(i, end):
             right_out[k] = -g[k] + rho * (2.0 * y_out[k] - t[k]) + eta * f[k]
         if law == CONTACT:
-            z1, z2 = rho * (y_out[i + 1] - t[i + 1]), rho * (y_out[i + 2] - t[i + 2])
-            right_out[i] -= mu * sqrt(z1 * z1 + z2 * z2)
+            total = 0.0
+            for k in range(i + 1, end):
+                total += (cones.axes[c, k - i - 1] * rho * (y_out[k] - t[k])) ** 2
+            right_out[i] -= sqrt(total)
 
 
 @kernel
