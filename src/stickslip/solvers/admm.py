@@ -62,8 +62,9 @@ INTERVAL_GROWTH = 1.5
 """How much longer each rho lives than the one before."""
 EXTRAPOLATE_EVERY = 2
 """Iterations from one extrapolation to the next; plain ones between them keep contacts in their cones' right parts."""
-ASTRAY, REST = 1.5, 10
-"""A step so many times the smallest since the memory began takes an extrapolation back; plain iterations follow."""
+REST, NOISE = 10, 1e-12
+"""A step that is not the smallest since the memory began takes an extrapolation back, and plain iterations follow;
+unless it is as small a share of the iterate as NOISE, which rounding makes."""
 STALL_ITERATIONS = 1500
 """Iterations without a tenth of progress after which more of them are no use."""
 
@@ -164,7 +165,7 @@ class ADMM(Iterative):
             _right_side(cones, g, t, f_last, rho, eta, y, right)
             f = solve(right)
             size, primal, dual = _step(projected, t, f, f_last, y, y_last, rho, eta, self.relaxation, step)
-            if size > ASTRAY * smallest and counts["extrapolations"] and plain == 0:
+            if size > max(smallest, NOISE * float(length(t))) and counts["extrapolations"] and plain == 0:
                 t, f, smallest, plain = anderson.t + anderson.g, f_last, np.inf, REST
                 anderson.forget()
                 counts["taken_back"] += 1

@@ -30,7 +30,9 @@ from stickslip.solvers.protocol import ALL_FRICTION_SETS, Relinearise, Solution,
 from stickslip.solvers.prox.first_sweeps import FirstSweeps
 from stickslip.solvers.prox.gauss_seidel import ProxGaussSeidel, apart
 from stickslip.solvers.proximal_point import ProximalPoint
+from stickslip.solvers.settled_newton import SettledNewton
 from stickslip.solvers.velocity_cholesky import VelocityCholesky
+from stickslip.solvers.velocity_matrix import can_factorise
 from stickslip.solvers.verdict import judged
 
 MOST_NEWTON_ROWS = 4500
@@ -53,10 +55,13 @@ FEW_COLUMNS, MOST_FULL_ROWS = 4, 400
 """Column blocks of an island up to which its W is full, and rows up to which that is solved as such."""
 DENSE_BUDGET = 60
 """Sweeps and Newton steps on dense islands before others have their turn."""
-ADMM_TRIAL = 200
-"""Iterations of the first trial of alternating directions where Newton steps can follow them."""
+ADMM_TRIAL, ADMM_ROWS = 200, 1500
+"""Iterations of the first trial of alternating directions where Newton steps can follow them, and rows from which on
+they come first."""
 MOST_OPERATIONS = 3e9
-"""Multiplications of one factorisation over velocities above which alternating directions are not tried."""
+"""Multiplications of one factorisation over velocities above which it is not tried."""
+COSTLY = (ADMM, SettledNewton)
+"""Methods that are tried where their factorisations are affordable."""
 PATIENCE = 1.0
 """A method goes on while it would arrive, at its present rate, within so many times the iterations it has had."""
 
@@ -208,7 +213,7 @@ class Automatic(Iterative):
         status: Status = "converged" if best <= self.tolerance else "max-iterations"
         for stage in plan(structure(problem)) if problem.block_count else ():
             (method, budget, afresh), on_track = stage, True
-            if method is ADMM and not is_affordable(problem):
+            if method in COSTLY and not is_affordable(problem, method):
                 continue
             # even impulses that are good enough get one iteration: small errors would pile up from step to step
             while (best > self.tolerance or not methods) and on_track and iterations < self.max_iterations:
@@ -297,8 +302,10 @@ def structure(problem: ContactProblem) -> Structure:
     return Structure(problem.row_count, joint_rows, isotropic, True, blocks, redundant, conic)
 
 
-def is_affordable(problem: ContactProblem) -> bool:
-    """Whether the matrix that alternating directions factorise is within bounds, by its fill where bodies are known."""
+def is_affordable(problem: ContactProblem, method: type[Iterative]) -> bool:
+    """Whether the matrix that a method factorises is within bounds, by its fill where bodies are known."""
+    if method is SettledNewton and not can_factorise(problem):
+        return False
     if problem.row_count <= MOST_NEWTON_ROWS:
         return True
     if not problem.A.is_dense or problem.J.column_count >= problem.row_count:
@@ -319,15 +326,25 @@ def plan(found: Structure) -> tuple[Stage, ...]:
     if found.joint_rows:
         trial = JOINT_TRIAL
     if not found.isotropic or dense or found.rows > most_rows:
-        return Stage(ProxGaussSeidel, trial), Stage(ADMM, 1000), Stage(ProxGaussSeidel, 1000), Stage(ADMM, 4000, True)
+        return (
+            Stage(ProxGaussSeidel, trial),
+            Stage(ADMM, 400),
+            Stage(SettledNewton, 60),
+            Stage(ADMM, 1000, True),
+            Stage(SettledNewton, 200),
+            Stage(ProxGaussSeidel, 1000),
+            Stage(ADMM, 4000, True),
+            Stage(SettledNewton, 1000),
+        )
     sweeps: type[Iterative] = ProxGaussSeidel if found.rigid else NonsmoothGaussSeidel
     small = (Stage(ImplicitComplementarity, 40, True),) if found.rows <= MOST_IMPLICIT_ROWS else ()
     # sweeps only crawl along chains, and there a factorisation costs as much as a few of them
     first = (Stage(ProximalPoint, CHAIN_TRIAL),) if chains else ()
+    large = (Stage(ADMM, ADMM_TRIAL), Stage(SettledNewton, 60)) if found.rows > ADMM_ROWS else ()
     return (
         *first,
         Stage(sweeps, trial),
-        Stage(ADMM, ADMM_TRIAL),
+        *large,
         Stage(ProximalPoint, 120),
         *small,
         Stage(sweeps, 1000),
