@@ -58,9 +58,12 @@ DENSE_BUDGET = 60
 ADMM_TRIAL, ADMM_ROWS = 200, 1500
 """Iterations of the first trial of alternating directions where Newton steps can follow them, and rows from which on
 they come first."""
-MOST_OPERATIONS = 3e9
-"""Multiplications of one factorisation over velocities above which it is not tried."""
-COSTLY = (ADMM, SettledNewton)
+MOST_OPERATIONS: dict[type[Iterative], float] = {ADMM: 3e9, SettledNewton: 5e7}
+"""Multiplications of one Cholesky factorisation over velocities above which these methods are not tried. Newton steps,
+whose matrix is not symmetric, take ten to thirty times as long as one, and each needs its own."""
+LEAST_BUDGET: dict[type[Iterative], int] = {ADMM: 100, SettledNewton: 10}
+"""Iterations below which these methods do not pay: they are tried where more are left."""
+COSTLY = tuple(LEAST_BUDGET)
 """Methods that are tried where their factorisations are affordable."""
 PATIENCE = 1.0
 """A method goes on while it would arrive, at its present rate, within so many times the iterations it has had."""
@@ -213,7 +216,9 @@ class Automatic(Iterative):
         status: Status = "converged" if best <= self.tolerance else "max-iterations"
         for stage in plan(structure(problem)) if problem.block_count else ():
             (method, budget, afresh), on_track = stage, True
-            if method in COSTLY and not is_affordable(problem, method):
+            if method in COSTLY and (
+                self.max_iterations - iterations < LEAST_BUDGET[method] or not is_affordable(problem, method)
+            ):
                 continue
             # even impulses that are good enough get one iteration: small errors would pile up from step to step
             while (best > self.tolerance or not methods) and on_track and iterations < self.max_iterations:
@@ -306,11 +311,11 @@ def is_affordable(problem: ContactProblem, method: type[Iterative]) -> bool:
     """Whether the matrix that a method factorises is within bounds, by its fill where bodies are known."""
     if method is SettledNewton and not can_factorise(problem):
         return False
-    if problem.row_count <= MOST_NEWTON_ROWS:
+    if problem.row_count <= ADMM_ROWS:
         return True
     if not problem.A.is_dense or problem.J.column_count >= problem.row_count:
-        return False
-    return VelocityCholesky(problem).operations <= MOST_OPERATIONS
+        return method is ADMM and problem.row_count <= MOST_NEWTON_ROWS
+    return VelocityCholesky(problem).operations <= MOST_OPERATIONS[method]
 
 
 def plan(found: Structure) -> tuple[Stage, ...]:
@@ -331,10 +336,10 @@ def plan(found: Structure) -> tuple[Stage, ...]:
             Stage(ADMM, 400),
             Stage(SettledNewton, 60),
             Stage(ADMM, 1000, True),
-            Stage(SettledNewton, 200),
+            Stage(SettledNewton, 100),
             Stage(ProxGaussSeidel, 1000),
             Stage(ADMM, 4000, True),
-            Stage(SettledNewton, 1000),
+            Stage(SettledNewton, 400),
         )
     sweeps: type[Iterative] = ProxGaussSeidel if found.rigid else NonsmoothGaussSeidel
     small = (Stage(ImplicitComplementarity, 40, True),) if found.rows <= MOST_IMPLICIT_ROWS else ()

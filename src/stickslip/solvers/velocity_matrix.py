@@ -65,6 +65,7 @@ def _sparse_factor(problem: ContactProblem, acting: Array, stiffness: Array) -> 
     value = np.zeros((pairs + blocks, k, k))
     _assemble_triplets(J, problem.A.dense, acting, stiffness, k, row, column, value)
     matrix = csc_array(coo_array((value.ravel(), (row.ravel(), column.ravel())), shape=(J.column_count,) * 2))
+    matrix.eliminate_zeros()  # open contacts join nothing
     factors = sparse_factors(matrix, PIVOTING)
     return None if factors is None else factors.solve
 
