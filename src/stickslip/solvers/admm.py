@@ -15,9 +15,13 @@ the other tenfold.
 
 After the projection z = rho (y - t) with t = f - z / rho the point projected: t alone is the state of the iteration.
 
+Friction with two coefficients and torsion make elliptic cones, and s is |diag(a) z_t| n with their semi-axes a. Spins are
+measured at the radius at which they move a contact as easily as the tangents do, and cones projected on as they are:
+scaled to circular ones, a spin with small friction hardly counts, and sticks only after thousands of iterations.
+
 Differs from the paper: contacts are scaled by the square root of their weight, which keeps cones and makes iterations
 the same in any units; f is over-relaxed (``relaxation``); t is extrapolated by Anderson's method, taken back where the
-step of the iteration then grows (``memory`` 0: never); rho changes at growing intervals, since each change costs a
+step of the iteration then is not the smallest (``memory`` 0: never); rho changes at growing intervals, since each change costs a
 factorisation and the memory; equality rows have no copy, since nothing is projected there.
 
 With ``splitting="nodes"`` it is the contact constraint splitting of [daviet2020] instead, over velocities (ccs.py).
@@ -50,7 +54,7 @@ from stickslip.solvers.shifted_delassus import ShiftedDelassus
 
 Splitting = Literal["impulses", "nodes"]
 DISCS, CONES = ("disc",), ("disc", "ellipse", "ellipsoid")
-"""Friction sets of either splitting: those that make cones with the normal impulse, of which boxes have no correction."""
+"""Friction sets of either splitting: those that make cones with the normal impulse, for which there is a correction."""
 RATIO = 10.0
 """Ratio of primal and dual residual at which rho changes, as in the paper."""
 POWER_STEP = 0.05

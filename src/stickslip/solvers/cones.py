@@ -1,10 +1,10 @@
 """The cones that impulses lie in, all blocks at once, and the scaling of rows that keeps them.
 
-Contacts have Coulomb's cone K = {|lam_t| <= mu lam_n}, or an elliptic one where friction has two coefficients or resists
-spin; limits have the half-line lam >= 0, equality rows (bilateral, elastic) the whole line. Multiplying a contact by one
-positive number keeps its cone, as does one number per row elsewhere. A spin is measured at the radius at which it moves
-the contact as easily as the tangents do, which makes another cone of it (contact/elliptic_cone.py). Bounded rows have an
-interval, no cone, but a convex set all the same; its ends are scaled with the row.
+Contacts have Coulomb's cone K = {|lam_t| <= mu lam_n}, or an elliptic one where friction has two coefficients or
+resists spin; limits have the half-line lam >= 0, equality rows (bilateral, elastic) the whole line. Multiplying a
+contact by one positive number keeps its cone, as does one number per row elsewhere. A spin is measured at the radius
+at which it moves the contact as easily as the tangents do, which makes another cone of it (contact/elliptic_cone.py).
+Bounded rows have an interval, no cone, but a convex set all the same; its ends are scaled with the row.
 """
 
 from __future__ import annotations

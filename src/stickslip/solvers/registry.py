@@ -45,7 +45,6 @@ from stickslip.solvers.prox.gauss_seidel import ProxGaussSeidel
 from stickslip.solvers.prox.jacobi import ProxJacobi
 from stickslip.solvers.proximal_point import ProximalPoint
 from stickslip.solvers.sap.sap import Sap
-from stickslip.solvers.settled_newton import SettledNewton
 from stickslip.solvers.xpbd import Xpbd
 
 if TYPE_CHECKING:
@@ -68,7 +67,6 @@ SOLVERS: dict[str, Any] = {
         NonsmoothGaussSeidel,
         ProximalPoint,
         ADMM,
-        SettledNewton,
         APGD,
         LCP,
         Sap,

@@ -1,16 +1,16 @@
 """Proximal points one after the other, each solved by Newton steps over velocities, for all friction sets.
 
-Legend: x impulses in coordinates in which every friction cone is circular (spins and second tangents over their share of
-the first coefficient), x_k the centre, w their velocities, eps the proximal term, G = -dX/dw of the exact law
+Legend: x impulses in coordinates in which every friction cone is circular (spins and second tangents over their share
+of the first coefficient), x_k the centre, w their velocities, eps the proximal term, G = -dX/dw of the exact law
 
     X(w)_n = max(0, x_k - w / eps)_n,    X(w)_t = (x_k - w / eps)_t cut to mu X(w)_n        contact by contact
     A (v - v_free) = J^T X(w(v))         the regularised problem; its solution X is the next centre
 
-A Newton step solves (A + J^T G J) dv = -(A (v - v_free) - J^T X), a matrix as sparse as the bodies' contacts; it is cut
-until the error of momentum falls, measured as an energy. What makes hyperstatic problems slow is drift: an impulse that
-must vanish does so by u / eps a centre. So eps falls where a problem was solved in few steps, and rises, back at the old
-centre, where it was not. It finishes what alternating directions began (admm.py), from which it takes the first eps; from
-far away its steps lead nowhere.
+A Newton step solves (A + J^T G J) dv = -(A (v - v_free) - J^T X), a matrix as sparse as the bodies' contacts; it is
+cut until the error of momentum falls, measured as an energy. What makes hyperstatic problems slow is drift: an
+impulse that must vanish does so by u / eps a centre. So eps falls where a problem was solved in few steps, and rises,
+back at the old centre, where it was not. It is a stage of `auto` that finishes what alternating directions began
+(admm.py), with an eps like theirs; from far away its steps lead nowhere.
 """
 
 from __future__ import annotations
@@ -164,8 +164,9 @@ def _settle(options: SettledNewton, problem: ContactProblem, lam: Array, watch: 
     eps, failed, steps, failures = options.proximal, 0.0, 0, 0
     v, u = problem.velocities(search.S * centre)
     while watch.goes_on(steps):
-        at: _Point | None = search.at(v, search.S * u, centre, eps)
-        wanted, taken, reached = SOLVED * at.error, 0, False  # type: ignore[union-attr]
+        here = search.at(v, search.S * u, centre, eps)
+        at: _Point | None = here
+        wanted, taken, reached = SOLVED * here.error, 0, False
         while at is not None and taken < INNER_STEPS and not reached and not watch.ends(steps):
             at = search.step(at, centre, eps)
             steps, taken = steps + 1, taken + 1
@@ -177,7 +178,7 @@ def _settle(options: SettledNewton, problem: ContactProblem, lam: Array, watch: 
             continue
         centre = at.x
         watch.look(search.S * centre, steps)
-        v, u, _ = watch.looked
+        v, u = problem.velocities(search.S * centre)
         if taken <= EASY:
             lower = CHANGE * eps
             eps = max(max(0.5 * eps, 2.0 * failed) if lower < CAREFUL * failed else lower, LEAST)
@@ -255,9 +256,7 @@ def _turned_rows(J, law, S, G, data_out):
             for k in range(i, end):
                 for y in range(width):
                     if law[c] != CONTACT:
-                        data_out[at + (k - i) * width + y] = (
-                            S[k] * S[k] * G[k, 0] * J.data[at + (k - i) * width + y]
-                        )
+                        data_out[at + (k - i) * width + y] = S[k] * S[k] * G[k, 0] * J.data[at + (k - i) * width + y]
                         continue
                     total = 0.0
                     for r in range(i, end):

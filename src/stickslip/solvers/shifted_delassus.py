@@ -4,10 +4,10 @@
 
     (J_S A^-1 J_S^T + R)^-1 = R^-1 - R^-1 J_S (A + J_S^T R^-1 J_S)^-1 J_S^T R^-1
 
-and the matrix over velocities goes to the Cholesky factorisation by blocks of bodies (velocity_cholesky.py). *rows*: the
-matrix itself, by SuperLU where it is sparse, by LAPACK where it is not or is small, as L L^T where W is symmetric and as
-L U where it is not (measured W are not to 1e-3). In the velocity form small r (rows of joints) make R^-1 a stiffness in
-which the rest drowns; one step of iterative refinement brings it back.
+and the matrix over velocities goes to the Cholesky factorisation by blocks of bodies (velocity_cholesky.py). *rows*:
+the matrix itself, by SuperLU where it is sparse, by LAPACK where it is not or is small, as L L^T where W is symmetric
+and as L U where it is not (measured W are not to 1e-3). In the velocity form small r (rows of joints) make R^-1 a
+stiffness in which the rest drowns; one step of iterative refinement brings it back.
 """
 
 from __future__ import annotations
