@@ -15,14 +15,14 @@ the other tenfold.
 
 After the projection z = rho (y - t) with t = f - z / rho the point projected: t alone is the state of the iteration.
 
-Friction with two coefficients and torsion make elliptic cones, and s is |diag(a) z_t| n with their semi-axes a. Spins are
-measured at the radius at which they move a contact as easily as the tangents do, and cones projected on as they are:
-scaled to circular ones, a spin with small friction hardly counts, and sticks only after thousands of iterations.
+Friction with two coefficients and torsion make elliptic cones, and s is |diag(a) z_t| n with their semi-axes a. Spins
+are measured at the radius at which they move a contact as easily as the tangents do, and cones projected on as they
+are: scaled to circular ones, a spin with small friction hardly counts, and sticks only after thousands of iterations.
 
 Differs from the paper: contacts are scaled by the square root of their weight, which keeps cones and makes iterations
 the same in any units; f is over-relaxed (``relaxation``); t is extrapolated by Anderson's method, taken back where the
-step of the iteration then is not the smallest (``memory`` 0: never); rho changes at growing intervals, since each change costs a
-factorisation and the memory; equality rows have no copy, since nothing is projected there.
+step of the iteration then is not the smallest (``memory`` 0: never); rho changes at growing intervals, since each
+change costs a factorisation and the memory; equality rows have no copy, since nothing is projected there.
 
 With ``splitting="nodes"`` it is the contact constraint splitting of [daviet2020] instead, over velocities (ccs.py).
 """
