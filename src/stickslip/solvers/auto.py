@@ -217,7 +217,9 @@ class Automatic(Iterative):
         for stage in plan(structure(problem)) if problem.block_count else ():
             (method, budget, afresh), on_track = stage, True
             if method in COSTLY and (
-                self.max_iterations - iterations < LEAST_BUDGET[method] or not is_affordable(problem, method)
+                self.max_iterations - iterations < LEAST_BUDGET[method]
+                or (method is SettledNewton and ADMM.name not in methods)  # from anywhere else it leads nowhere
+                or not is_affordable(problem, method)
             ):
                 continue
             # even impulses that are good enough get one iteration: small errors would pile up from step to step
