@@ -10,9 +10,11 @@ from stickslip.contact.gallery import GALLERY
 from stickslip.contact.problem import from_delassus
 from stickslip.contact.residual import residual
 from stickslip.io.problem_file import load_problem
+from stickslip.solvers.admm import ADMM
 from stickslip.solvers.auto import MOST_NEWTON_ROWS, Automatic, Structure, plan, structure
 from stickslip.solvers.prox.gauss_seidel import ProxGaussSeidel
 from stickslip.solvers.proximal_point import ProximalPoint
+from stickslip.solvers.settled_newton import SettledNewton
 
 ROOT = Path(__file__).parents[2]
 DATA = Path(os.environ.get("STICKSLIP_DATA", ROOT.parent / "shared" / "data")) / "fc3d"
@@ -56,11 +58,18 @@ def test_iterations_of_all_methods_count() -> None:
     assert solution.status == "max-iterations"
 
 
-def test_large_problems_are_left_to_sweeps() -> None:
+def test_large_problems_get_sweeps_then_alternating_directions_and_no_newton_steps_over_impulses() -> None:
     large = Structure(MOST_NEWTON_ROWS + 1, 0, True, True, 10.0, 0.0)
     plate = Structure(3000, 0, True, True, 900.0, 0.5)
     for found in (large, plate):
-        assert [stage.method for stage in plan(found)] == [ProxGaussSeidel]
+        methods = [stage.method for stage in plan(found)]
+        assert methods[:3] == [ProxGaussSeidel, ADMM, SettledNewton]
+        assert ProximalPoint not in methods
+
+
+def test_friction_boxes_are_left_to_sweeps() -> None:
+    boxes = Structure(300, 0, False, True, 10.0, 0.0, conic=False)
+    assert [stage.method for stage in plan(boxes)] == [ProxGaussSeidel]
 
 
 def test_newton_steps_are_tried_where_W_is_full_but_small() -> None:

@@ -15,10 +15,14 @@ the other tenfold.
 
 After the projection z = rho (y - t) with t = f - z / rho the point projected: t alone is the state of the iteration.
 
+Friction with two coefficients and torsion make elliptic cones, and s is |diag(a) z_t| n with their semi-axes a. Spins
+are measured at the radius at which they move a contact as easily as the tangents do, and cones projected on as they
+are: scaled to circular ones, a spin with small friction hardly counts, and sticks only after thousands of iterations.
+
 Differs from the paper: contacts are scaled by the square root of their weight, which keeps cones and makes iterations
 the same in any units; f is over-relaxed (``relaxation``); t is extrapolated by Anderson's method, taken back where the
-step of the iteration then grows (``memory`` 0: never); rho changes at growing intervals, since each change costs a
-factorisation and the memory; equality rows have no copy, since nothing is projected there.
+step of the iteration then is not the smallest (``memory`` 0: never); rho changes at growing intervals, since each
+change costs a factorisation and the memory; equality rows have no copy, since nothing is projected there.
 
 With ``splitting="nodes"`` it is the contact constraint splitting of [daviet2020] instead, over velocities (ccs.py).
 """
@@ -34,7 +38,7 @@ from typing import ClassVar, Literal, get_args
 import numpy as np
 
 from stickslip.arrays import Array
-from stickslip.contact.laws import BILATERAL, CONTACT, ELASTIC, project_cone, project_row
+from stickslip.contact.laws import BILATERAL, CONTACT, ELASTIC, project_row
 from stickslip.contact.problem import ContactProblem
 from stickslip.errors import InputError
 from stickslip.jit import kernel
@@ -43,12 +47,14 @@ from stickslip.linalg.vectors import length
 from stickslip.solvers.anderson import Anderson
 from stickslip.solvers.budget import Clock
 from stickslip.solvers.ccs import NodeSplitting, solve_by_nodes
-from stickslip.solvers.cones import project_cones, row_compliance, row_scale, scaled_cones
+from stickslip.solvers.cones import project_cones, project_contact, row_compliance, row_scale, scaled_cones
 from stickslip.solvers.iterative import ConvergenceMonitor, Iterative
 from stickslip.solvers.protocol import Relinearise, Solution, Takes
 from stickslip.solvers.shifted_delassus import ShiftedDelassus
 
 Splitting = Literal["impulses", "nodes"]
+DISCS, CONES = ("disc",), ("disc", "ellipse", "ellipsoid")
+"""Friction sets of either splitting: those that make cones with the normal impulse, for which there is a correction."""
 RATIO = 10.0
 """Ratio of primal and dual residual at which rho changes, as in the paper."""
 POWER_STEP = 0.05
@@ -60,8 +66,9 @@ INTERVAL_GROWTH = 1.5
 """How much longer each rho lives than the one before."""
 EXTRAPOLATE_EVERY = 2
 """Iterations from one extrapolation to the next; plain ones between them keep contacts in their cones' right parts."""
-ASTRAY, REST = 5.0, 10
-"""A step so many times the smallest since the memory began takes an extrapolation back; plain iterations follow."""
+REST, NOISE = 10, 1e-12
+"""A step that is not the smallest since the memory began takes an extrapolation back, and plain iterations follow;
+unless it is as small a share of the iterate as NOISE, which rounding makes."""
 STALL_ITERATIONS = 1500
 """Iterations without a tenth of progress after which more of them are no use."""
 
@@ -106,6 +113,7 @@ class ADMM(Iterative):
         """See protocol.Takes."""
         return Takes(
             criterion=self.criterion,
+            friction_sets=DISCS if self.splitting == "nodes" else CONES,
             unknowns="velocities" if self.splitting == "nodes" else "impulses",
             linearise="once" if self.criterion == "velocity" else "until-converged",  # as in [lee2023]
             factors="own" if self.splitting == "nodes" else "prepared",
@@ -161,7 +169,7 @@ class ADMM(Iterative):
             _right_side(cones, g, t, f_last, rho, eta, y, right)
             f = solve(right)
             size, primal, dual = _step(projected, t, f, f_last, y, y_last, rho, eta, self.relaxation, step)
-            if size > ASTRAY * smallest and counts["extrapolations"] and plain == 0:
+            if size > max(smallest, NOISE * float(length(t))) and counts["extrapolations"] and plain == 0:
                 t, f, smallest, plain = anderson.t + anderson.g, f_last, np.inf, REST
                 anderson.forget()
                 counts["taken_back"] += 1
@@ -213,33 +221,38 @@ def _largest_eigenvalue(problem: ContactProblem, S: Array) -> float:
 
 @kernel
 def _open(cones, u):
-    """u_n += mu |u_t| of contacts, in place: De Saxce's correction."""
+    """u_n += |diag(axes) u_t| of contacts, in place: De Saxce's correction."""
     for c in range(cones.law.shape[0]):
         i = cones.row_start[c]
         if cones.law[c] == CONTACT:
-            u[i] += cones.mu[c] * sqrt(u[i + 1] * u[i + 1] + u[i + 2] * u[i + 2])
+            total = 0.0
+            for k in range(i + 1, cones.row_start[c + 1]):
+                total += (cones.axes[c, k - i - 1] * u[k]) ** 2
+            u[i] += sqrt(total)
 
 
 @kernel
 def _right_side(cones, g, t, f, rho, eta, y_out, right_out):
     """y = P_K(t), z = rho (y - t), and the right-hand side -(g + s) + z + rho y + eta f of the system for f."""
     for c in range(cones.law.shape[0]):
-        i, end, law, mu = cones.row_start[c], cones.row_start[c + 1], cones.law[c], cones.mu[c]
+        i, end, law = cones.row_start[c], cones.row_start[c + 1], cones.law[c]
         if law in (BILATERAL, ELASTIC):
             for k in range(i, end):
                 y_out[k] = t[k]
                 right_out[k] = -g[k] + eta * t[k]
             continue
         if law == CONTACT:
-            y_out[i], y_out[i + 1], y_out[i + 2] = project_cone(t[i], t[i + 1], t[i + 2], mu)
+            project_contact(cones.axes, t, y_out, c, i, end)
         else:
             for k in range(i, end):
                 y_out[k] = project_row(law, t[k], cones.bound[k])
         for k in range(i, end):
             right_out[k] = -g[k] + rho * (2.0 * y_out[k] - t[k]) + eta * f[k]
         if law == CONTACT:
-            z1, z2 = rho * (y_out[i + 1] - t[i + 1]), rho * (y_out[i + 2] - t[i + 2])
-            right_out[i] -= mu * sqrt(z1 * z1 + z2 * z2)
+            total = 0.0
+            for k in range(i + 1, end):
+                total += (cones.axes[c, k - i - 1] * rho * (y_out[k] - t[k])) ** 2
+            right_out[i] -= sqrt(total)
 
 
 @kernel

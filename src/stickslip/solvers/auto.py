@@ -17,7 +17,7 @@ from typing import ClassVar, NamedTuple
 import numpy as np
 
 from stickslip.arrays import Array
-from stickslip.contact.laws import BILATERAL, CONTACT, DISC, ELASTIC
+from stickslip.contact.laws import BILATERAL, BOX_SET, CONTACT, DISC, ELASTIC
 from stickslip.contact.problem import ContactProblem
 from stickslip.solvers.admm import ADMM
 from stickslip.solvers.budget import Clock
@@ -30,6 +30,9 @@ from stickslip.solvers.protocol import ALL_FRICTION_SETS, Relinearise, Solution,
 from stickslip.solvers.prox.first_sweeps import FirstSweeps
 from stickslip.solvers.prox.gauss_seidel import ProxGaussSeidel, apart
 from stickslip.solvers.proximal_point import ProximalPoint
+from stickslip.solvers.settled_newton import SettledNewton
+from stickslip.solvers.velocity_cholesky import VelocityCholesky
+from stickslip.solvers.velocity_matrix import can_factorise
 from stickslip.solvers.verdict import judged
 
 MOST_NEWTON_ROWS = 4500
@@ -52,6 +55,16 @@ FEW_COLUMNS, MOST_FULL_ROWS = 4, 400
 """Column blocks of an island up to which its W is full, and rows up to which that is solved as such."""
 DENSE_BUDGET = 60
 """Sweeps and Newton steps on dense islands before others have their turn."""
+ADMM_TRIAL, ADMM_ROWS = 200, 1500
+"""Iterations of the first trial of alternating directions where Newton steps can follow them, and rows from which on
+they come first."""
+MOST_OPERATIONS: dict[type[Iterative], float] = {ADMM: 3e9, SettledNewton: 5e7}
+"""Multiplications of one Cholesky factorisation over velocities above which these methods are not tried. Newton steps,
+whose matrix is not symmetric, take ten to thirty times as long as one, and each needs its own."""
+LEAST_BUDGET: dict[type[Iterative], int] = {ADMM: 100, SettledNewton: 10}
+"""Iterations below which these methods do not pay: they are tried where more are left."""
+COSTLY = tuple(LEAST_BUDGET)
+"""Methods that are tried where their factorisations are affordable."""
 PATIENCE = 1.0
 """A method goes on while it would arrive, at its present rate, within so many times the iterations it has had."""
 
@@ -71,6 +84,8 @@ class Structure(NamedTuple):
     """Estimated blocks of W in a row of blocks."""
     redundant: float
     """Estimated share of rows that other rows determine: 0 where impulses are unique."""
+    conic: bool = True
+    """Whether the friction sets of all contacts make cones with their normals: no boxes."""
 
 
 class Stage(NamedTuple):
@@ -203,6 +218,12 @@ class Automatic(Iterative):
         status: Status = "converged" if best <= self.tolerance else "max-iterations"
         for stage in plan(structure(problem)) if problem.block_count else ():
             (method, budget, afresh), on_track = stage, True
+            if method in COSTLY and (
+                self.max_iterations - iterations < LEAST_BUDGET[method]
+                or (method is SettledNewton and ADMM.name not in methods)  # from anywhere else it leads nowhere
+                or not is_affordable(problem, method)
+            ):
+                continue
             # even impulses that are good enough get one iteration: small errors would pile up from step to step
             while (best > self.tolerance or not methods) and on_track and iterations < self.max_iterations:
                 if clock.limit < inf and clock.is_up:
@@ -267,6 +288,7 @@ def structure(problem: ContactProblem) -> Structure:
     """Estimates from the pattern of J alone; no product with W is made."""
     J, laws = problem.J, problem.laws
     isotropic = bool(((laws.law != CONTACT) | ((laws.friction_set == DISC) & (np.diff(J.row_start) == 3))).all())
+    conic = bool(((laws.law != CONTACT) | (laws.friction_set != BOX_SET)).all())
     count, rows = max(problem.block_count, 1), max(problem.row_count, 1)
     joint = (laws.law == BILATERAL) | (laws.law == ELASTIC)
     joint_rows = int(np.diff(J.row_start)[joint].sum())
@@ -274,19 +296,30 @@ def structure(problem: ContactProblem) -> Structure:
         given = problem.A.given
         stored = (problem.A.stored if given is None else len(given.data)) / 9.0
         if problem.soft:  # contacts of a soft body do not determine each other
-            return Structure(problem.row_count, joint_rows, isotropic, False, stored / count, 0.0)
+            return Structure(problem.row_count, joint_rows, isotropic, False, stored / count, 0.0, conic)
         # contacts of the same two bodies touch the same others: their rows of W have one pattern
         W = problem.delassus
         sizes = np.diff(W.entry_start)
         first = W.entry_column[W.entry_start[:-1][sizes > 0]]
         _, shared = np.unique(np.column_stack([first, sizes[sizes > 0]]), axis=0, return_counts=True)
         redundant = float(np.maximum(3 * shared - 6, 0).sum()) / rows
-        return Structure(problem.row_count, joint_rows, isotropic, False, stored / count, redundant)
+        return Structure(problem.row_count, joint_rows, isotropic, False, stored / count, redundant, conic)
     touching = np.bincount(J.entry_column, minlength=len(J.column_start) - 1).astype(np.float64)
     moved = float(np.diff(J.column_start)[touching > 0].sum())
     redundant = max(0.0, problem.row_count - moved) / rows
     blocks = float((touching**2).sum()) / count
-    return Structure(problem.row_count, joint_rows, isotropic, True, blocks, redundant)
+    return Structure(problem.row_count, joint_rows, isotropic, True, blocks, redundant, conic)
+
+
+def is_affordable(problem: ContactProblem, method: type[Iterative]) -> bool:
+    """Whether the matrix that a method factorises is within bounds, by its fill where bodies are known."""
+    if method is SettledNewton and not can_factorise(problem):
+        return False
+    if problem.row_count <= ADMM_ROWS:
+        return True
+    if not problem.A.is_dense or problem.J.column_count >= problem.row_count:
+        return method is ADMM and problem.row_count <= MOST_NEWTON_ROWS
+    return VelocityCholesky(problem).operations <= MOST_OPERATIONS[method]
 
 
 def plan(found: Structure) -> tuple[Stage, ...]:
@@ -296,18 +329,31 @@ def plan(found: Structure) -> tuple[Stage, ...]:
     # W that is given is there already, however full it is
     full = found.rigid and found.delassus_blocks > MOST_DELASSUS_BLOCKS
     dense = full and found.rows > MOST_FULL_NEWTON_ROWS
-    if not found.isotropic or dense or found.rows > most_rows:
+    if not found.conic:
         return BEGINNINGS[:1]
     trial = TRIALS[0] if found.redundant >= HYPERSTATIC else TRIALS[1]
     if found.joint_rows:
         trial = JOINT_TRIAL
+    if not found.isotropic or dense or found.rows > most_rows:
+        return (
+            Stage(ProxGaussSeidel, trial),
+            Stage(ADMM, 400),
+            Stage(SettledNewton, 60),
+            Stage(ADMM, 1000, True),
+            Stage(SettledNewton, 100),
+            Stage(ProxGaussSeidel, 1000),
+            Stage(ADMM, 4000, True),
+            Stage(SettledNewton, 400),
+        )
     sweeps: type[Iterative] = ProxGaussSeidel if found.rigid else NonsmoothGaussSeidel
     small = (Stage(ImplicitComplementarity, 40, True),) if found.rows <= MOST_IMPLICIT_ROWS else ()
     # sweeps only crawl along chains, and there a factorisation costs as much as a few of them
     first = (Stage(ProximalPoint, CHAIN_TRIAL),) if chains else ()
+    large = (Stage(ADMM, ADMM_TRIAL), Stage(SettledNewton, 60)) if found.rows > ADMM_ROWS else ()
     return (
         *first,
         Stage(sweeps, trial),
+        *large,
         Stage(ProximalPoint, 120),
         *small,
         Stage(sweeps, 1000),

@@ -4,9 +4,10 @@
 
     (J_S A^-1 J_S^T + R)^-1 = R^-1 - R^-1 J_S (A + J_S^T R^-1 J_S)^-1 J_S^T R^-1
 
-*rows*: the matrix itself. Either is factorised by SuperLU where it is sparse; by LAPACK where it is not or is small, as
-L L^T where W is symmetric and as L U where it is not (measured W are not to 1e-3). In the velocity form small r (rows
-of joints) make R^-1 a stiffness in which the rest drowns; one step of iterative refinement brings it back.
+and the matrix over velocities goes to the Cholesky factorisation by blocks of bodies (velocity_cholesky.py). *rows*:
+the matrix itself, by SuperLU where it is sparse, by LAPACK where it is not or is small, as L L^T where W is symmetric
+and as L U where it is not (measured W are not to 1e-3). In the velocity form small r (rows of joints) make R^-1 a
+stiffness in which the rest drowns; one step of iterative refinement brings it back.
 """
 
 from __future__ import annotations
@@ -17,9 +18,12 @@ import numpy as np
 
 from stickslip.arrays import Array
 from stickslip.contact.problem import ContactProblem
+from stickslip.errors import DivergenceError
+from stickslip.linalg import block_rows
 from stickslip.linalg.block_rows import BlockRows
 from stickslip.linalg.factorisation import LinearSolve, shifted_factors
 from stickslip.linalg.sparse_blocks import to_sparse
+from stickslip.solvers.velocity_cholesky import VelocityCholesky
 from stickslip.tolerances import ASYMMETRY
 
 if TYPE_CHECKING:
@@ -36,10 +40,10 @@ class ShiftedDelassus:
     def __init__(self, problem: ContactProblem, S: Array) -> None:
         A, J = problem.A, problem.J
         self.problem, self.S = problem, S
-        self.rows: csr_array | None = None
-        """J_S in the velocity form."""
+        self.velocities: VelocityCholesky | None = None
+        """The matrix over velocities, in that form."""
         if A.is_dense and J.column_count < J.row_count:
-            self.rows, self.matrix, self.symmetric = _scaled(J, S), A.dense.matrix(), True
+            self.velocities = VelocityCholesky(problem)
             return
         W = _scaled(problem.delassus, S)
         W.data *= S[W.indices]
@@ -48,22 +52,21 @@ class ShiftedDelassus:
 
     def factorised(self, r: Array) -> LinearSolve:
         """A function that solves with S W S + diag r for right-hand sides (m,); r (m,) is positive."""
-        if self.rows is None:
+        if self.velocities is None:
             return shifted_factors(self.matrix, r, self.symmetric)
-        from scipy.sparse import csr_array
-
-        rows, transposed, inverse = self.rows, self.rows.T.tocsr(), 1.0 / r
-        data = rows.data * np.repeat(inverse, np.diff(rows.indptr))
-        weighted_rows = csr_array((data, rows.indices, rows.indptr), rows.shape)
-        solve = shifted_factors(self.matrix + transposed @ weighted_rows, np.zeros(rows.shape[1]), True)
+        S, J, inverse = self.S, self.problem.J, 1.0 / r
+        weight = S * inverse
+        solve = self.velocities.factorised(S * weight)
+        if solve is None:
+            raise DivergenceError("A + J^T R J is not positive definite; a shorter step would help")
 
         def by_velocities(b: Array) -> Array:
-            weighted = inverse * b
-            return weighted - inverse * (rows @ solve(transposed @ weighted))
+            moved = solve(block_rows.apply_transpose(J, weight * b))
+            return inverse * b - weight * block_rows.apply(J, moved)
 
         def refined(b: Array) -> Array:
-            x, J, A, S = by_velocities(b), self.problem.J, self.problem.A, self.S
-            return x + by_velocities(b - r * x - S * A.delassus_product(J, S * x))
+            x = by_velocities(b)
+            return x + by_velocities(b - r * x - S * self.problem.A.delassus_product(J, S * x))
 
         return refined if float(r.min()) < SMALL_SHIFT else by_velocities
 

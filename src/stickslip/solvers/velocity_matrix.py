@@ -12,6 +12,8 @@ from stickslip.contact.problem import ContactProblem
 from stickslip.jit import kernel
 from stickslip.linalg.factorisation import LinearSolve, sparse_factors
 
+PIVOTING = 1e-3
+"""A pivot stays on the diagonal where it is at least this share of its column (linalg/factorisation.py)."""
 DENSE_LIMIT = 96
 """Unknown velocities up to which a dense factorisation is the faster one."""
 
@@ -63,7 +65,8 @@ def _sparse_factor(problem: ContactProblem, acting: Array, stiffness: Array) -> 
     value = np.zeros((pairs + blocks, k, k))
     _assemble_triplets(J, problem.A.dense, acting, stiffness, k, row, column, value)
     matrix = csc_array(coo_array((value.ravel(), (row.ravel(), column.ravel())), shape=(J.column_count,) * 2))
-    factors = sparse_factors(matrix)
+    matrix.eliminate_zeros()  # open contacts join nothing
+    factors = sparse_factors(matrix, PIVOTING)
     return None if factors is None else factors.solve
 
 
