@@ -29,8 +29,8 @@ from stickslip.solvers.protocol import Solution
 from stickslip.solvers.prox.scheme import FACTOR, ROLL_BACK, ROLLBACKS, STOP, Prox, judge
 from stickslip.solvers.prox.sweeps import sweep_discs, sweep_torsion
 
-MOST_CONTACTS = 400
-"""Contacts of an island up to which it is tried: on larger ones sweeps that do not suffice would cost too much."""
+MOST_CONTACTS = 4999
+"""Contacts of an island up to which it is tried: larger ones are swept in slabs (slabs.py), on several threads."""
 
 
 class FirstSweeps(NamedTuple):
