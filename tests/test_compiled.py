@@ -121,6 +121,24 @@ def test_scenes_have_the_same_bits(name: str) -> None:
         same(plain.step(), fast.step())
 
 
+def test_a_wall_at_rest_is_taken_by_the_compiled_driver() -> None:
+    """One island of 580 contacts; sweeps that end a little above the tolerance go on."""
+    given = prepare("wall", "auto", {"courses": 9, "bricks": 9, "torsion": 0.0, "solver.tolerance": 1e-8}).sim
+    sim = Simulation(given.model, None, given.solver, given.stepping, driver="compiled")
+    results = [sim.step() for _ in range(240)]
+    assert sum(isinstance(result, CompiledResult) for result in results) >= 235
+    assert max(result.certificate.natural_residual for result in results) <= 1e-8
+    assert results[-1].certificate.contacts == 580
+
+
+def test_small_islands_beside_a_large_one_are_solved_as_dense_ones() -> None:
+    """The wall of the scene is too large for that, but first sweeps solve it."""
+    given = prepare("demo").sim
+    sim = Simulation(given.model, None, given.solver, given.stepping, driver="compiled")
+    sim.restore(given.state, given.control)
+    assert sum(isinstance(sim.step(), CompiledResult) for _ in range(40)) >= 34
+
+
 def test_bodies_of_prescribed_motion_have_the_same_bits() -> None:
     scene = Scene()
     scene.add_box((3, 3, 0.2), (0, 0, -0.1), kind="kinematic", velocity=(0.3, 0, 0.1), angular_velocity=(0, 0, 0.2))

@@ -1,4 +1,4 @@
-"""How the compiled driver solves: as ``auto`` begins, sweeps over all islands, then dense Newton steps on small ones.
+"""How the compiled driver solves: as ``auto`` begins, sweeps over all islands, then dense Newton steps on those left.
 
 The numbers are those of solvers/auto.py, solvers/prox/first_sweeps.py and solvers/dense/, whose kernels these are.
 """
@@ -62,7 +62,9 @@ def solve_contacts(J, A, laws, equations, counted, speed, islands, kind, effort,
         v[k] = equations[2][k]
     if n == 0:
         return 0.0
-    residual = float("inf")
+    residual, solved = float("inf"), rooms[2][islands.start.shape[0] - 1 :]
+    for i in range(islands.start.shape[0] - 1):
+        solved[i] = False
     if effort.sweeps:
         residual = _by_sweeps(J, A, laws, equations, speed, islands, kind, effort, rooms, found)
     if not residual <= effort.limits.tolerance and effort.budget > 0:
@@ -104,11 +106,17 @@ def _by_sweeps(J, A, laws, equations, speed, islands, kind, effort, rooms, found
 
 @inner_kernel
 def _by_newton(J, A, laws, equations, counted, speed, islands, kind, effort, rooms, found):
-    """Sweeps and Newton steps on the dense W of each island, where all are small enough."""
-    (ints, reals, _), (lam, v, u, counts), count = rooms, found, islands.start.shape[0] - 1
+    """Sweeps and Newton steps on the dense W of each island that first sweeps left, where those are small enough.
+
+    The others keep their impulses in lam, and the number of their sweeps.
+    """
+    (ints, reals, bools), (lam, v, u, counts), count = rooms, found, islands.start.shape[0] - 1
+    solved = bools[count : 2 * count]
     bias, q, v_free, _, weight, radius, warm = equations
     height, columns, blocks, rows = kind[1], 0, 0, 0
     for i in range(count):
+        if solved[i]:
+            continue
         columns = max(columns, islands.column_start[i + 1] - islands.column_start[i])
         blocks = max(blocks, islands.start[i + 1] - islands.start[i])
         rows = max(rows, islands.row_start[i + 1] - islands.row_start[i])
@@ -127,9 +135,11 @@ def _by_newton(J, A, laws, equations, counted, speed, islands, kind, effort, roo
     _response_contacts(J.entry_column, entries, inverse, response.reshape((-1, height, 6)))
     _goals(J, A, counted, speed, islands, effort.limits.tolerance, goal)
     for i in range(count):
-        begin[i], value[i], made[i], newton[i] = float("inf"), float("inf"), 0, 0
-    for k in range(lam.shape[0]):
-        lam[k] = 0.0
+        newton[i] = 0
+        if solved[i]:
+            goal[i] = -1.0
+        else:
+            begin[i], value[i], made[i] = float("inf"), float("inf"), 0
     R = _Arrays(J.row_start, J.entry_start, J.entry_column, J.data_start, response, J.column_start)
     solve_each(
         J, R, False, laws, (weight, radius), q, (warm, kind[0]), islands, goal, (effort.budget, most), ints, reals,
@@ -138,7 +148,7 @@ def _by_newton(J, A, laws, equations, counted, speed, islands, kind, effort, roo
     for i in range(count):
         counts[ITERATIONS] = max(counts[ITERATIONS], made[i])
         counts[NEWTON] += newton[i]
-        if not value[i] <= goal[i]:
+        if not (solved[i] or value[i] <= goal[i]):
             return float("inf")
     counts[METHOD] = DENSE
     # v = v_free + A^-1 J^T lam, u = J v + bias

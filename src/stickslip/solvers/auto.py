@@ -157,15 +157,16 @@ class Automatic(Iterative):
     ) -> Solution | None:
         """The solution where all islands that the ``first`` sweeps left are small, and are solved as such."""
         islands, contact = problem.islands, problem.laws.law == CONTACT
+        left = slice(None) if first is None else ~first.solved
         # between few bodies W is full anyway: a robot may have more rows
-        full = int(np.diff(islands.column_start).max()) <= FEW_COLUMNS
+        full = int(np.diff(islands.column_start)[left].max()) <= FEW_COLUMNS
         most = MOST_FULL_ROWS if full else MOST_ROWS
-        if int(np.diff(islands.row_start).max()) > most:
+        if int(np.diff(islands.row_start)[left].max()) > most:
             return None
         if problem.J.over_bodies and not contact.any():  # mechanisms of rigid bodies have a sparse factorisation
             return None
         budget = min(DENSE_BUDGET, self.max_iterations)
-        found, solved = solve_islands(problem, islands, warm, self.tolerance, budget, most)
+        found, solved = solve_islands(problem, islands, warm, self.tolerance, budget, most, first)
         solution = solution_of(problem, found, started) if solved.all() else None
         return solution if solution is not None and solution.residual <= self.tolerance else None
 

@@ -30,6 +30,7 @@ from stickslip.solvers.dense.island import distance, gathered, island_room, swee
 from stickslip.solvers.dense.newton import factorise, feasible, step_rows, substitute
 from stickslip.solvers.iterative import MOST_WORSENING, Iterative
 from stickslip.solvers.protocol import ALL_FRICTION_SETS, Relinearise, Solution, Takes
+from stickslip.solvers.prox.first_sweeps import FirstSweeps
 from stickslip.solvers.prox.gauss_seidel import ProxGaussSeidel, apart
 
 MOST_ROWS = 160
@@ -120,9 +121,18 @@ def solution_of(problem: ContactProblem, found: Found, started: float) -> Soluti
 
 
 def solve_islands(
-    problem: ContactProblem, islands: Islands, warm: Array | None, tolerance: float, budget: int, most_rows: int
+    problem: ContactProblem,
+    islands: Islands,
+    warm: Array | None,
+    tolerance: float,
+    budget: int,
+    most_rows: int,
+    first: FirstSweeps | None = None,
 ) -> tuple[Found, Bools]:
-    """Impulses of the islands of a problem, and which of them (ni,) are within the tolerance, each by its own speed."""
+    """Impulses of the islands of a problem, and which of them (ni,) are within the tolerance, each by its own speed.
+
+    Those that ``first`` sweeps have solved keep their impulses.
+    """
     count, J = islands.island_count, problem.J
     found = Found(
         np.zeros(problem.row_count), np.full(count, np.inf), np.full(count, np.inf), np.zeros(count, np.int32),
@@ -136,6 +146,11 @@ def solve_islands(
     ints, reals = dense_room(blocks, largest, int(np.diff(J.row_start).max(initial=1)), given)
     speed = problem.island_speed[islands.order[islands.start[:-1]]]
     goal = tolerance * np.where(speed > 0.0, speed, 1.0)
+    done = np.zeros(count, dtype=np.bool_) if first is None else first.solved
+    if first is not None:
+        found.lam[:], found.iterations[done], goal[done] = first.lam, first.sweeps[done], -1.0
+        found.start[done] = first.start[done] * first.speed[done]
+        found.value[done] = first.value[done] * first.speed[done]
     measures = problem.law_weight, problem.torsion_length
     response = problem.delassus if given else problem.response
     start = (problem.bias, False) if warm is None else (warm, True)
@@ -143,7 +158,7 @@ def solve_islands(
         J, response, given, problem.laws, measures, problem.free_constraint_velocity, start, islands, goal,
         (budget, most_rows), np.empty(ints, np.int32), np.empty(reals), found,
     )  # fmt: skip
-    return found, found.value <= goal
+    return found, done | (found.value <= goal)
 
 
 @plain_kernel
@@ -158,7 +173,7 @@ def solve_each(J, response, given, laws, measures, q, start, islands, goal, limi
     """Solve each island that is small enough.
 
     response: J A^-1, or with ``given`` W over the blocks; start: impulses (m,), and whether there are any; goal (ni,)
-    [m/s]; limits: iterations and rows at most.
+    [m/s], below zero for islands that are left as they are; limits: iterations and rows at most.
     """
     warm, has_warm = start
     budget, most_rows = limits
@@ -167,7 +182,7 @@ def solve_each(J, response, given, laws, measures, q, start, islands, goal, limi
         m = 0
         for k in range(blocks.shape[0]):
             m += J.row_start[blocks[k] + 1] - J.row_start[blocks[k]]
-        if m > most_rows:
+        if m > most_rows or goal[island] < 0.0:
             continue
         own = 4 * blocks.shape[0] + 2
         room, vectors = reals[: m * m].reshape((m, m)), reals[m * m : m * m + 7 * m].reshape((7, m))

@@ -26,11 +26,14 @@ from stickslip.linalg.islands import Islands
 from stickslip.linalg.vectors import length
 from stickslip.solvers.iterative import MOST_WORSENING
 from stickslip.solvers.protocol import Solution
-from stickslip.solvers.prox.scheme import FACTOR, ROLL_BACK, ROLLBACKS, STOP, Prox, judge
+from stickslip.solvers.prox.scheme import FACTOR, GO_ON, ROLL_BACK, ROLLBACKS, STOP, Prox, judge
 from stickslip.solvers.prox.sweeps import sweep_discs, sweep_torsion
 
-MOST_CONTACTS = 400
-"""Contacts of an island up to which it is tried: on larger ones sweeps that do not suffice would cost too much."""
+MOST_CONTACTS = 4999
+"""Contacts of an island up to which it is tried: larger ones are swept in slabs (slabs.py), on several threads."""
+NEARLY = 10.0
+"""Times the tolerance: an island whose sweeps ended above it, and not further above, gets the rest of its sweeps. A
+sweep's change underestimates the residual of warm starts, and a factorisation would cost more."""
 
 
 class FirstSweeps(NamedTuple):
@@ -238,45 +241,63 @@ def _solve_islands(J, masses, laws, equations, has_warm, islands, height, rule, 
         found.start[island] = begin
         _island_factors(blocks, height, equations.diagonal, radius, limits.relaxation, factors)
         target = limits.tolerance * (speed if speed > 0.0 else 1.0)
-        made = limits.patience
-        for sweep in range(limits.patience):
-            for k in range(blocks.shape[0]):
-                for i in range(height):
-                    lam0[blocks[k], i] = lam2[blocks[k], i]
-            for k in range(bodies.shape[0]):
-                for j in range(6):
-                    v0[bodies[k], j] = v2[bodies[k], j]
-            total, largest = 0.0, 0.0
-            for k in range(blocks.shape[0]):
-                c = blocks[k]
-                if height == 3:
-                    more, most_of = sweep_discs(
-                        c, c + 1, J, entries, inverses, bias2, laws, weight, factors, progress[FACTOR], lam2, v2
-                    )
-                else:
-                    more, most_of = sweep_torsion(
-                        c, c + 1, J, entries, inverses, bias2, laws, weight, factors, progress[FACTOR], lam2, v2
-                    )
-                total += more
-                largest = max(largest, most_of)
-            verdict = judge(sqrt(total), largest, rule, target, progress)
-            if verdict == ROLL_BACK:
-                for k in range(blocks.shape[0]):
-                    for i in range(height):
-                        lam2[blocks[k], i] = lam0[blocks[k], i]
-                for k in range(bodies.shape[0]):
-                    for j in range(6):
-                        v2[bodies[k], j] = v0[bodies[k], j]
-            if verdict == STOP:
-                made = sweep + 1
+        made = 0
+        while True:
+            verdict = GO_ON
+            while made < limits.patience and verdict != STOP:
+                verdict = _sweep_island(
+                    blocks, bodies, J, entries, inverses, bias2, laws, weight, factors, (rule, target, progress),
+                    (lam2, v2), (lam0, v0),
+                )  # fmt: skip
+                made += 1
+            # afresh, so that rounding of the updates does not pile up
+            _advance(blocks, bodies, J, entries, inverse, bias2, free2, lam2, impulse, v2, u2)
+            value = _residual(blocks, J.row_start, laws, lam, u, weight, radius)
+            value = value / speed if speed > 0.0 else value
+            if made >= limits.patience or not limits.tolerance < value <= NEARLY * limits.tolerance:
                 break
-        found.sweeps[island] = made
-        # afresh, so that rounding of the updates does not pile up
-        _advance(blocks, bodies, J, entries, inverse, bias2, free2, lam2, impulse, v2, u2)
-        value = _residual(blocks, J.row_start, laws, lam, u, weight, radius)
-        found.value[island] = value / speed if speed > 0.0 else value
-        found.solved[island] = found.value[island] <= limits.tolerance
+            target = min(0.5 * target, 0.5 * target * limits.tolerance / value)
+        found.sweeps[island], found.value[island] = made, value
+        found.solved[island] = value <= limits.tolerance
     return True
+
+
+@kernel
+def _sweep_island(blocks, bodies, J, entries, inverses, bias, laws, weight, factors, judging, at, before):
+    """One sweep over an island, rolled back on divergence; returns its verdict (scheme.judge).
+
+    judging: rule, target and progress; at: impulses (n, height) and velocities (nb, 6), changed; before: room for them.
+    """
+    (rule, target, progress), (lam, v), (lam0, v0) = judging, at, before
+    height = entries.shape[1]
+    for k in range(blocks.shape[0]):
+        for i in range(height):
+            lam0[blocks[k], i] = lam[blocks[k], i]
+    for k in range(bodies.shape[0]):
+        for j in range(6):
+            v0[bodies[k], j] = v[bodies[k], j]
+    total, largest = 0.0, 0.0
+    for k in range(blocks.shape[0]):
+        c = blocks[k]
+        if height == 3:
+            more, most_of = sweep_discs(
+                c, c + 1, J, entries, inverses, bias, laws, weight, factors, progress[FACTOR], lam, v
+            )
+        else:
+            more, most_of = sweep_torsion(
+                c, c + 1, J, entries, inverses, bias, laws, weight, factors, progress[FACTOR], lam, v
+            )
+        total += more
+        largest = max(largest, most_of)
+    verdict = judge(sqrt(total), largest, rule, target, progress)
+    if verdict == ROLL_BACK:
+        for k in range(blocks.shape[0]):
+            for i in range(height):
+                lam[blocks[k], i] = lam0[blocks[k], i]
+        for k in range(bodies.shape[0]):
+            for j in range(6):
+                v[bodies[k], j] = v0[bodies[k], j]
+    return verdict
 
 
 @kernel
