@@ -54,7 +54,7 @@ def forest_of(model: Model, motions: Sequence[TreeMotion]) -> Trees:
         frame, first = frame + len(numbers), first + len(motion.kind.tables.links)
     nv = len(v)
     room = (
-        np.empty(len(q)), np.empty((links, 6)), np.empty(nv), np.empty(nv), np.empty(len(tree.path)), np.empty(nv),
+        np.empty(len(q)), np.empty((links, 6)), np.empty(nv), np.empty(nv), np.empty(nv),
         np.empty(nv), np.empty(1),
     )  # fmt: skip
     counts = np.bincount(tree.link_index[:, TREE], minlength=trees)
