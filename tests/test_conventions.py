@@ -18,6 +18,7 @@ WIDE_FUNCTIONS = 12
 KERNEL_DECORATORS = {
     "kernel",
     "inner_kernel",
+    "large_kernel",
     "plain_kernel",
     "parallel_kernel",
     "allocating_kernel",

@@ -175,7 +175,7 @@ def _prepared_folder(module: str) -> str:
 
 
 def is_cold(module: str, *versions: str) -> bool:
-    """Whether no kernel of a module is in the cache; versions: "called", "bare", those for other kernels alone."""
+    """Whether no kernel of a module is in the cache; versions: "called", "bare", "inside", for other kernels."""
     folder = _prepared_folder(module)
     if not folder or numba.config.DISABLE_JIT:
         return False
@@ -215,6 +215,11 @@ def inner_kernel(function: F) -> F:
     return _compiled(function, no_cpython_wrapper=True)
 
 
+def large_kernel(function: F) -> F:
+    """Like :func:`kernel`, for functions of many lines or callers: bare kernels call them rather than take them in."""
+    return _compiled(function, apart=True)
+
+
 def plain_kernel(function: F) -> F:
     """Compile a function into kernels that call it; Python runs it as it is, for what would take long to hand over."""
     return cast(F, register_jitable(error_model="numpy")(function))
@@ -251,11 +256,11 @@ def view_kernel(function: F) -> F:
     return cast(F, register_jitable(error_model="numpy")(function))  # its name stays behind, and must have a type
 
 
-def _compiled(function: F, **options: bool) -> F:
+def _compiled(function: F, apart: bool = False, **options: bool) -> F:
     """A lazily compiled function whose cache lives in the folder of its module."""
     compiled = _dispatcher(function, _prepared_folder(function.__module__), **options)
     if hasattr(compiled, "get_call_template"):  # not where the compiler is off
-        _serve_kernels(compiled, bool(options) and "_nrt" not in options, options.get("_nrt"))
+        _serve_kernels(compiled, bool(options) and "_nrt" not in options, options.get("_nrt"), apart)
     return cast(F, compiled)
 
 
@@ -302,12 +307,14 @@ def _dispatcher(function: Callable[..., Any], folder: str, **options: bool) -> A
     return compiled
 
 
-def _serve_kernels(compiled: Any, itself: bool, counts: bool | None) -> None:
+def _serve_kernels(compiled: Any, itself: bool, counts: bool | None, apart: bool) -> None:
     """Have a kernel that other kernels call compiled in a shorter time than one that Python calls.
 
     What they call is a second version without a wrapper for Python, unless the kernel serves them ``itself``: to unpack
     tuples of arrays takes longer to compile than most kernels. Its numbers are int64; Numba would compile it anew for
-    each constant, and for int32. Bare kernels call a bare version, unless the kernel says itself whether it ``counts``.
+    each constant, and for int32. Bare kernels use a bare version, unless the kernel says itself whether it ``counts``,
+    and take it in, unless it is to stay ``apart``: every array is handed over as seven numbers, thirty arrays to each
+    of a hundred kernels, which would be half of the time of a small step.
     """
 
     @functools.cache
@@ -315,8 +322,9 @@ def _serve_kernels(compiled: Any, itself: bool, counts: bool | None) -> None:
         if itself and not bare:
             return compiled
         folder = _prepared_folder(compiled.py_func.__module__)
-        own = os.path.join(folder, "bare" if bare else "called") if folder else ""
-        return _dispatcher(compiled.py_func, own, no_cpython_wrapper=True, _nrt=not bare)
+        inside = bare and not apart
+        own = os.path.join(folder, "inside" if inside else "bare" if bare else "called") if folder else ""
+        return _dispatcher(compiled.py_func, own, no_cpython_wrapper=True, _nrt=not bare, forceinline=inside)
 
     def version() -> Any:
         caller = ConfigStack.top_or_none()

@@ -22,7 +22,7 @@ from stickslip.contact.laws import contact_errors
 from stickslip.contact.momentum_error import BODY_ROOM, worst_of_bodies
 from stickslip.contact.problem import ContactProblem
 from stickslip.contact.residual import extremes, worst_island
-from stickslip.jit import kernel, plain_kernel
+from stickslip.jit import kernel, plain_kernel, view_at
 from stickslip.model.state import State
 from stickslip.solvers.protocol import Solution
 from stickslip.tolerances import POSITION_ROUNDING
@@ -131,7 +131,7 @@ def measure_step(J, laws, pushes, measures, momentum, islands, tables, ends, num
     block = ints[3 * columns : 3 * columns + n]
     room, reals = reals[: 6 * BODY_ROOM * columns], reals[6 * BODY_ROOM * columns :]
     work, reals = reals[:n], reals[n:]
-    mean, reals = reals[: 6 * nb].reshape((nb, 6)), reals[6 * nb :]
+    mean, reals = view_at(reals, 0, (nb, 6)), reals[6 * nb :]
     turn, reals = reals[:nb], reals[nb:]
 
     work[:] = 0.0
@@ -142,7 +142,7 @@ def measure_step(J, laws, pushes, measures, momentum, islands, tables, ends, num
         group[b] = b
     count = label(islands, group, free, block, column)
     linear, angular, share = worst_of_bodies(J, masses, stiff, height, lam, v, at, inner, room)
-    shared, reals = reals[: 3 * count].reshape((3, count)), reals[3 * count :]
+    shared, reals = view_at(reals, 0, (3, count)), reals[3 * count :]
     deepest, farthest = extremes(gap, q, None)
     worst = worst_island(
         J, laws, lam, u, (law_weight, torsion_length, velocity), (block, column, shared), at, speed,
@@ -150,14 +150,14 @@ def measure_step(J, laws, pushes, measures, momentum, islands, tables, ends, num
     )  # fmt: skip
     turn[:] = 0.0
     most = push_turns(J, laws.law, lam, bodies.dynamic, bodies.lever, v_1, h, turn)
-    two, reals = reals[: 2 * count + 2].reshape((2, count + 1)), reals[2 * count + 2 :]
-    three = reals[: 3 * count + 3].reshape((3, count + 1))
+    two, reals = view_at(reals, 0, (2, count + 1)), reals[2 * count + 2 :]
+    three = view_at(reals, 0, (3, count + 1))
     three[:] = 0.0
     books = IslandBooks(column, three[0], three[1], three[2])
     for i in range(nb):
         for k in range(6):
             mean[i, k] = 0.5 * (v_0[i, k] + v_1[i, k])
-    powers = out[NUMBERS : NUMBERS + 6 * columns].reshape((columns, 6))
+    powers = view_at(out, NUMBERS, (columns, 6))
     solid = bodies.mass, bodies.inertia, bodies.gravity
     kinetic_0, potential_0, kinetic, potential = book_bodies(
         bodies.dynamic, solid, (q_0, v_0), (q, v_1), force, mean, h, books, powers

@@ -30,7 +30,7 @@ from stickslip.collision.arrays import (
     two_in,
     whole,
 )
-from stickslip.jit import kernel
+from stickslip.jit import kernel, view_at
 from stickslip.linalg.vec3 import dot, load3, mat_vec, norm, normalize, quat_matrix, scale, store3, sub, tangents
 from stickslip.model.model import Model
 from stickslip.scene.materials import AXIS_OF_A, NO_AXIS, PairTables
@@ -218,8 +218,8 @@ def materials_in(flat):
     return MaterialTables(
         whole(flat, SHAPE_MATERIAL), whole(flat, SOFT_MATERIAL), axis,
         PairTables(
-            real(flat, FRICTION).reshape((n, n, 3)), real(flat, RESTITUTION).reshape((n, n, 2)),
-            whole(flat, AXIS_OF).reshape((n, n)), real(flat, COMPLIANCE).reshape((n, n, 2)),
+            view_at(real(flat, FRICTION), 0, (n, n, 3)), view_at(real(flat, RESTITUTION), 0, (n, n, 2)),
+            view_at(whole(flat, AXIS_OF), 0, (n, n)), view_at(real(flat, COMPLIANCE), 0, (n, n, 2)),
         ),
     )  # fmt: skip
 

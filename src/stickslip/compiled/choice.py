@@ -30,4 +30,4 @@ def is_ready(model: Model) -> bool:
     pairs = [kernel for (a, b), (kernel, _) in PAIR_KERNELS.items() if a in kinds and b in kinds]
     used = {(each.func if isinstance(each, partial) else each).__module__ for each in pairs}
     step = step_trees if model.others else step_jointed if model.joints.count else step_rigid
-    return not is_cold(step.__module__) and not any(is_cold(module, "bare", "called") for module in used)
+    return not is_cold(step.__module__) and not any(is_cold(module, "inside", "bare", "called") for module in used)

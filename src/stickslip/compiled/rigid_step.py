@@ -209,7 +209,7 @@ def step_rigid(tables, start, force, memory, options, rooms, counts, out, told):
     own, inner, reals = reals[: 6 * nd], reals[6 * nd : 12 * nd], reals[12 * nd :]
     warm[:] = 0.0
     if numbers.warm:
-        _match(key[:n], three[1], three[2], memory[0], memory[1], warm.reshape((n, height)))
+        _match(key[:n], three[1], three[2], memory[0], memory[1], view_at(warm, 0, (n, height)))
     equations = bias, free, v_free, diagonal, weight, length, warm
     residual = solve_contacts(
         J, A, laws, equations, counted, speed, islands, (numbers.warm, height), effort, (ints, reals, bools),
@@ -231,7 +231,9 @@ def step_rigid(tables, start, force, memory, options, rooms, counts, out, told):
         not numbers.contacts_at > 0.0, reach, reals,
     ):  # fmt: skip
         return TOO_FAR
-    _remember(three[1], three[2], lam.reshape((n, height)), _zeroed(impulse[: 4 * n]).reshape((n, 4)))
+    kept = impulse[: 4 * n]
+    kept[:] = 0.0
+    _remember(three[1], three[2], view_at(lam, 0, (n, height)), view_at(kept, 0, (n, 4)))
 
     # how wrong it is
     inner[:] = 0.0
@@ -245,10 +247,3 @@ def step_rigid(tables, start, force, memory, options, rooms, counts, out, told):
     told[told_of + 6 * nd + RESIDUAL], told[told_of + 6 * nd + FREE_SPEED] = residual, speed
     counts[CONTACTS] = n
     return n
-
-
-@plain_kernel
-def _zeroed(x):
-    """x, set to zero."""
-    x[:] = 0.0
-    return x

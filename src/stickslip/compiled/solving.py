@@ -9,7 +9,7 @@ from typing import NamedTuple
 
 from stickslip.contact.residual import _natural_map
 from stickslip.contact.scale import _island_sizes
-from stickslip.jit import inner_kernel, plain_kernel
+from stickslip.jit import inner_kernel, plain_kernel, view_at
 from stickslip.linalg.block_rows import _Arrays, act_contacts, apply_contacts
 from stickslip.linalg.dense_blocks import _response_contacts, rigid_product
 from stickslip.linalg.vectors import length
@@ -77,7 +77,7 @@ def _by_sweeps(J, A, laws, equations, speed, islands, kind, effort, rooms, found
     """The first sweeps of prox-gs over each island."""
     (ints, reals, bools), (lam, v, u, counts), count = rooms, found, islands.start.shape[0] - 1
     begin, value, own_speed = reals[:count], reals[count : 2 * count], reals[2 * count : 3 * count]
-    progress = reals[3 * count : 8 * count].reshape((count, 5))
+    progress = view_at(reals, 3 * count, (count, 5))
     cold, solved, swept = bools[:count], bools[count : 2 * count], ints[:count]
     for i in range(count):
         cold[i], solved[i], swept[i] = True, False, 0

@@ -14,7 +14,7 @@ semi-axes, directions without friction, are allowed: p is zero there.
 
 from math import sqrt
 
-from stickslip.jit import inner_kernel, kernel
+from stickslip.jit import inner_kernel, kernel, large_kernel
 
 SMALLEST = 1e-300  # a set no larger is the point zero: 1 / a would overflow
 THINNEST = 1e-40  # semi-axes below this share of the largest count as zero, so that 1 / a^6 stays finite
@@ -24,7 +24,7 @@ THIN = 10.0  # a third semi-axis whose square is so many times smaller than the 
 EXPANSION = 1.5  # alpha of [erleben2017] sec. 4.1
 
 
-@kernel
+@large_kernel
 def project_ellipsoid(x, y, z, a, b, c):
     """Closest point to (x, y, z) in the ellipsoid with semi-axes a, b, c >= 0, to rounding.
 

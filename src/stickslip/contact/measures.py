@@ -15,7 +15,7 @@ import numpy as np
 from stickslip.arrays import Array, Ints
 from stickslip.contact.block_laws import Laws
 from stickslip.contact.momentum import Momentum
-from stickslip.jit import bare_kernel, kernel
+from stickslip.jit import bare_kernel, kernel, view_at
 from stickslip.law_codes import CONTACT, LIMIT
 from stickslip.linalg.block_rows import BlockRows, add_product
 from stickslip.linalg.dense_blocks import block_mobility
@@ -67,7 +67,9 @@ def measure_bodies(J, blocks, v, bias, laws, known, even, q, measured_out, diago
     blocks: A by its dense blocks; v (nv,): free velocities. ``known``: whether the diagonal is given; ``even``: whether
     all blocks have as many rows, three or four. Returns what ``_speeds`` does.
     """
-    data, inverse, of = J.data.reshape(-1, 6), blocks.inverse.reshape(-1, 6, 6), v.reshape(-1, 6)
+    nd = v.shape[0] // 6
+    data, of = view_at(J.data, 0, (J.data.shape[0] // 6, 6)), view_at(v, 0, (nd, 6))
+    inverse = view_at(blocks.inverse, 0, (nd, 6, 6))
     for c in range(J.row_start.shape[0] - 1):
         for e in range(J.entry_start[c], J.entry_start[c + 1]):
             x, m, at = of[J.entry_column[e]], inverse[J.entry_column[e]], J.data_start[e] // 6

@@ -22,7 +22,7 @@ import numpy as np
 from stickslip.arrays import Array, Ints
 from stickslip.contact.islands import judged_together
 from stickslip.contact.problem import ContactProblem
-from stickslip.jit import bare_kernel
+from stickslip.jit import bare_kernel, view_at
 from stickslip.linalg import block_rows
 from stickslip.linalg.vectors import length
 from stickslip.tolerances import SPEED_NOISE
@@ -79,7 +79,7 @@ def worst_of_bodies(J, masses, stiff, height, lam, v, at, inner, room):
     n = v.shape[0]
     bodies = n // 6
     impulse, gained, held, pushes = room[:n], room[n : 2 * n], room[2 * n : 3 * n], room[3 * n : 4 * n]
-    change, sums = room[4 * n : 5 * n], room[5 * n : 6 * n].reshape((bodies, 6))
+    change, sums = room[4 * n : 5 * n], view_at(room, 5 * n, (bodies, 6))
     for i in range(n):
         impulse[i], pushes[i], change[i] = 0.0, 0.0, v[i] - at[i]
     _add_impulses(J, height, lam, impulse)
@@ -97,7 +97,7 @@ def worst_of_bodies(J, masses, stiff, height, lam, v, at, inner, room):
 @bare_kernel
 def _add_impulses(J, height, lam, f_out):
     """J^T lam over rigid bodies, summed as linalg/block_rows.apply_transpose does."""
-    data = J.data.reshape(-1, 6)
+    data = view_at(J.data, 0, (J.data.shape[0] // 6, 6))
     for c in range(J.row_start.shape[0] - 1):
         k = J.row_start[c]
         for e in range(J.entry_start[c], J.entry_start[c + 1]):

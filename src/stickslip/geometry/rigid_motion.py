@@ -5,7 +5,7 @@ from __future__ import annotations
 import numpy as np
 
 from stickslip.arrays import Array, Ints
-from stickslip.jit import kernel
+from stickslip.jit import kernel, view_at
 from stickslip.linalg.vec3 import load3, quat_integrate
 from stickslip.linalg.vec3_motion import point_velocity as point_velocity  # noqa: PLC0414  (beside the poses)
 
@@ -32,7 +32,7 @@ def moved(block: Ints, q: Array, v: Array, own: Array, h: float) -> tuple[Array,
 def move(block, q, v, own, h, out):
     """q (nb, 7) at the end, then v (nb, 6) with the velocities of ``own``, which lead there, in one array (13 nb,)."""
     n = q.shape[0]
-    q_out, v_out = out[: 7 * n].reshape((n, 7)), out[7 * n : 13 * n].reshape((n, 6))
+    q_out, v_out = view_at(out, 0, (n, 7)), view_at(out, 7 * n, (n, 6))
     for i in range(v.shape[0]):
         for k in range(6):
             v_out[i, k] = v[i, k] if block[i] < 0 else own[6 * block[i] + k]

@@ -9,7 +9,7 @@ import numpy as np
 
 from stickslip.arrays import Array
 from stickslip.bodies.rigid.arrays import FULL, RigidTables, bodies_in
-from stickslip.jit import bare_kernel, kernel
+from stickslip.jit import bare_kernel, kernel, view_at
 from stickslip.linalg.dense_blocks import DenseBlocks
 from stickslip.linalg.inertia import Inertia
 from stickslip.linalg.vec3 import (
@@ -209,7 +209,7 @@ def free_motion(ints, reals, q, v, force, h, out):
     if out.shape[0] < MOMENTUM_ROOM * nd:
         return FULL
     out[: 72 * nd] = 0.0
-    blocks, inverses = out[: 36 * nd].reshape((nd, 6, 6)), out[36 * nd : 72 * nd].reshape((nd, 6, 6))
+    blocks, inverses = view_at(out, 0, (nd, 6, 6)), view_at(out, 36 * nd, (nd, 6, 6))
     _mass_blocks(bodies.dynamic, bodies.mass, bodies.inertia, q, blocks, inverses)
     free = out[72 * nd : MOMENTUM_ROOM * nd]
     _free_velocity(bodies.dynamic, bodies.mass, bodies.inertia, bodies.gravity, q, v, force, h, free)

@@ -25,7 +25,7 @@ from stickslip.bodies.tree.layout import (
 )
 from stickslip.bodies.tree.links import link_centre, link_inertia, link_matrix, tree_centre
 from stickslip.bodies.tree.momentum import move_links
-from stickslip.jit import kernel
+from stickslip.jit import kernel, large_kernel
 from stickslip.linalg.vec3 import add, cross, mat_t_vec, mat_vec, sub
 
 
@@ -92,7 +92,7 @@ def drive_work(tree, drive, q, v, between, given, h, work, given_out, damping_ou
         given_out[tree.link_index[tree.dof_index[k, DOF_LINK], TREE]] += h * push[k] * between[k]
 
 
-@kernel
+@large_kernel
 def book_trees(tree, drive, states, given, h, works, placed, room, first, books):
     """Book the trees by island, in place; returns kinetic, potential and elastic energy before and after, work and
     damping of all [J].

@@ -56,7 +56,7 @@ from stickslip.bodies.tree.momentum import (
 )
 from stickslip.bodies.tree.points import add_along_motions, link_frames, point_force
 from stickslip.bodies.tree.stiffening import add_stiffening, stiffening_rows
-from stickslip.jit import kernel
+from stickslip.jit import kernel, large_kernel
 from stickslip.linalg.vec3 import add, cross, mat_t_vec, mat_vec, norm, sub
 
 MOST_PASSES = 12
@@ -271,7 +271,7 @@ def free_velocity(tree, drive, state, given, scheme, works, room, v_out):
     return good
 
 
-@kernel
+@large_kernel
 def begin_step(tree, drive, frames, state, given, scheme, works, room, frames_out, out):
     """Where trees are at the start of a step, and the momentum of its motion without constraints.
 

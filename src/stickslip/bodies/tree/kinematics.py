@@ -27,7 +27,7 @@ from stickslip.bodies.tree.layout import (
     TREE,
     ZERO,
 )
-from stickslip.jit import kernel
+from stickslip.jit import kernel, large_kernel
 from stickslip.linalg.vec3 import add, axpy, cross, mat_vec, quat_matrix, quat_multiply, scale, sub
 
 
@@ -65,7 +65,7 @@ def put_motion(motion, k, angular, linear):
     motion[k, 3], motion[k, 4], motion[k, 5] = linear
 
 
-@kernel
+@large_kernel
 def place_links(tree, q, work):
     """Poses of all links at coordinates q (nq,), and motions of degrees of freedom about the origin of a first link.
 

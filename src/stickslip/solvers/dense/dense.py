@@ -23,7 +23,7 @@ import numpy as np
 from stickslip.arrays import Array, Bools, Ints
 from stickslip.contact.problem import ContactProblem
 from stickslip.contact.residual import scaled_residual
-from stickslip.jit import inner_kernel, kernel, plain_kernel
+from stickslip.jit import inner_kernel, large_kernel, plain_kernel
 from stickslip.linalg.islands import Islands
 from stickslip.solvers.budget import Clock
 from stickslip.solvers.dense.island import distance, gathered, island_room, sweep, velocities
@@ -168,7 +168,7 @@ def dense_room(blocks, rows, largest, given):
     return ints + 2 * rows, reals + rows * (rows + 7)
 
 
-@kernel
+@large_kernel
 def solve_each(J, response, given, laws, measures, q, start, islands, goal, limits, ints, reals, found):
     """Solve each island that is small enough.
 

@@ -20,7 +20,7 @@ from numpy.typing import NDArray
 from stickslip.arrays import Array, Bools, Ints
 from stickslip.contact.laws import CONTACT, DISC, contact_square
 from stickslip.contact.problem import ContactProblem
-from stickslip.jit import kernel, plain_kernel
+from stickslip.jit import kernel, plain_kernel, view_at
 from stickslip.linalg.dense_blocks import compact_inverses
 from stickslip.linalg.islands import Islands
 from stickslip.linalg.vectors import length
@@ -190,23 +190,24 @@ def sweeping_room(blocks, height, bodies):
 @kernel
 def _solve_islands(J, masses, laws, equations, has_warm, islands, height, rule, limits, found, room):
     """Each island apart; lam, v and u of ``found`` come in as zero, v_free and q. False where nothing was tried."""
-    inverse = masses.inverse.reshape(-1, 6, 6)
-    nd = inverse.shape[0]
-    inverses, room = room[: 7 * nd].reshape((nd, 7)), room[7 * nd :]
+    nd = masses.inverse.shape[0] // 36
+    inverse = view_at(masses.inverse, 0, (nd, 6, 6))
+    inverses, room = view_at(room, 0, (nd, 7)), room[7 * nd :]
     if not _swept(J, inverse, laws, islands, height, limits, inverses):
         return False
     lam, v, u, bias, weight, radius = found.lam, found.v, found.u, equations.bias, equations.weight, equations.radius
     n = laws.law.shape[0]
-    entries = J.data.reshape(-1, height, 6)
-    bias2, lam2, u2, v2 = bias.reshape(n, height), lam.reshape(n, height), u.reshape(n, height), v.reshape(-1, 6)
-    free2, warm2 = equations.v_free.reshape(-1, 6), equations.warm.reshape(n, height)
+    entries = view_at(J.data, 0, (J.data.shape[0] // (6 * height), height, 6))
+    bias2, lam2, u2 = view_at(bias, 0, (n, height)), view_at(lam, 0, (n, height)), view_at(u, 0, (n, height))
+    v2, free2 = view_at(v, 0, (nd, 6)), view_at(equations.v_free, 0, (nd, 6))
+    warm2 = view_at(equations.warm, 0, (n, height))
     m, nv = height * n, 6 * nd
-    factors = _Row(room[:m], room[m : m + 9 * n].reshape((n, 3, 3)), radius)
+    factors = _Row(room[:m], view_at(room, m, (n, 3, 3)), radius)
     factors.friction[:] = 0.0
     room = room[m + 9 * n :]
-    lam0, impulse = room[:m].reshape((n, height)), room[m : m + nv].reshape((nd, 6))
+    lam0, impulse = view_at(room, 0, (n, height)), view_at(room, m, (nd, 6))
     impulse[:] = 0.0
-    v0 = room[m + nv : m + 2 * nv].reshape((nd, 6))
+    v0 = view_at(room, m + nv, (nd, 6))
     for island in range(islands.start.shape[0] - 1):
         blocks = islands.order[islands.start[island] : islands.start[island + 1]]
         bodies = islands.column_order[islands.column_start[island] : islands.column_start[island + 1]]
