@@ -191,7 +191,7 @@ def test_robots_from_files_have_the_same_bits(path: str) -> None:
 def test_models_that_only_python_takes_say_why() -> None:
     scene = ground()
     scene.add_tree(crawler())
-    assert "loops of robots" in reason_against(Simulation(scene).model, Stepping(), make_solver("auto"))
+    assert "robots have loops" in reason_against(Simulation(scene).model, Stepping(), make_solver("auto"))
     scene = ground()
     scene.add_tree(coupled())
     model = Simulation(scene).model
