@@ -87,7 +87,9 @@ def complaints(model: Model, q: Array, nodes: Array, camera: Camera, picture: ND
     if changed.sum() < 40:
         found.append(f"bodies cover {changed.sum()} pixels")
     moving = np.append(model.body_kind == DYNAMIC, np.ones(model.soft.count, dtype=bool))
-    hues = unit(np.unique(body_colours(model)[moving], axis=0) ** 2.2)
+    seen_as = model.visuals  # what robots are drawn as, in the place of their shapes
+    visuals = seen_as.colours[(seen_as.body >= 0) & moving[seen_as.body], :3]
+    hues = unit(np.unique(np.concatenate([body_colours(model)[moving], visuals]), axis=0) ** 2.2)
     pixels = unit((picture[changed] / 255.0) ** 2.2)
     near = np.linalg.norm(pixels[:, None] - hues, axis=2).min(axis=1, initial=9.0) < 3.0 * HUE
     if near.sum() < 12:
