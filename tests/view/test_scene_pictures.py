@@ -11,7 +11,7 @@ from numpy.typing import NDArray
 
 from stickslip.arrays import Array
 from stickslip.bodies.registry import frame_poses as all_poses
-from stickslip.model.model import DYNAMIC, Model
+from stickslip.model.model import Model
 from stickslip.scenes.registry import SCENES
 from stickslip.scenes.running import prepare
 from stickslip.view.picture.camera import Camera, frame_poses, look_at, projected
@@ -86,7 +86,7 @@ def complaints(model: Model, q: Array, nodes: Array, camera: Camera, picture: ND
     changed = (np.abs(picture.astype(int) - empty) > 12).any(axis=2)
     if changed.sum() < 40:
         found.append(f"bodies cover {changed.sum()} pixels")
-    moving = np.append(model.body_kind == DYNAMIC, np.ones(model.soft.count, dtype=bool))
+    moving = np.append(model.body_dynamic, np.ones(model.soft.count, dtype=bool))
     seen_as = model.visuals  # what robots are drawn as, in the place of their shapes
     visuals = seen_as.colours[(seen_as.body >= 0) & moving[seen_as.body], :3]
     hues = unit(np.unique(np.concatenate([body_colours(model)[moving], visuals]), axis=0) ** 2.2)
