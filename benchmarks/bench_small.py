@@ -198,12 +198,14 @@ def certificate_share(sim: Simulation, repeats: int = 500) -> float | None:
     if len(measuring) != 1:
         return None
 
-    @numba.njit
+    bare = {"error_model": "numpy", "_nrt": False}  # as jit.bare_kernel, but not kept
+
+    @numba.njit(forceinline=True, **bare)
     def nothing(*measured):
         return 0
 
     world = {**function.__globals__, measuring[0]: nothing}
-    without = numba.njit(error_model="numpy")(type(function)(function.__code__, world, function.__name__))
+    without = numba.njit(**bare)(type(function)(function.__code__, world, function.__name__))
 
     def run(kernel: Callable[..., Any]) -> None:
         for _ in range(repeats):
