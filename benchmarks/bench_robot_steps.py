@@ -64,7 +64,7 @@ def models(data: Path) -> dict[str, Path]:
     return {name: file for name, file in found.items() if file.exists()}
 
 
-@numba.njit(error_model="numpy")
+@numba.njit(error_model="numpy", _nrt=False)
 def _stages(tree, q, v, work, times):
     """All stages, so many times."""
     for _ in range(times):
