@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
+
 import numpy as np
 import pytest
 
@@ -18,11 +20,21 @@ from stickslip.solvers.registry import make_solver
 pytestmark = pytest.mark.slow
 
 
-def both(scene: Scene, steps: int, solver: str = "auto", **options: object) -> int:
+def both(
+    scene: Scene,
+    steps: int,
+    solver: str = "auto",
+    change: Callable[[Simulation], None] | None = None,
+    **options: object,
+) -> int:
     """Take steps by both drivers, comparing all; returns how many the compiled one took."""
     stepping = Stepping(**{"dt": 0.004, **options})  # type: ignore[arg-type]
-    plain = Simulation(scene, solver=solver, stepping=stepping, driver="python")
-    fast = Simulation(scene, solver=solver, stepping=stepping, driver="compiled")
+    plain, fast = (
+        Simulation(scene, solver=solver, stepping=stepping, driver=driver) for driver in ("python", "compiled")
+    )
+    for sim in (plain, fast):
+        if change:
+            change(sim)
     return sum(same(plain.step(), fast.step()) for _ in range(steps))
 
 

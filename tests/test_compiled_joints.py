@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
-
 import numpy as np
 import pytest
 
@@ -14,27 +12,9 @@ from stickslip.errors import InputError
 from stickslip.scene.joint import Drive
 from stickslip.scenes.running import prepare
 from stickslip.solvers.registry import make_solver
-from test_compiled import same
+from test_compiled import both, same
 
 pytestmark = pytest.mark.slow
-
-
-def both(
-    scene: Scene,
-    steps: int,
-    solver: str = "auto",
-    change: Callable[[Simulation], None] | None = None,
-    **options: object,
-) -> int:
-    """Take steps by both drivers, comparing all; returns how many the compiled one took."""
-    stepping = Stepping(**{"dt": 0.004, **options})  # type: ignore[arg-type]
-    plain, fast = (
-        Simulation(scene, solver=solver, stepping=stepping, driver=driver) for driver in ("python", "compiled")
-    )
-    for sim in (plain, fast):
-        if change:
-            change(sim)
-    return sum(same(plain.step(), fast.step()) for _ in range(steps))
 
 
 def pendulum(links: int = 3, joint: str = "revolute", **options: object) -> Scene:

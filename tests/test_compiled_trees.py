@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 from collections.abc import Callable
 from pathlib import Path
 
@@ -22,29 +23,11 @@ from stickslip.robots.records import (
     TreeLink,
 )
 from stickslip.solvers.registry import make_solver
-from test_compiled import same
+from test_compiled import both, same
 
 pytestmark = pytest.mark.slow
 
-FILES = Path("/work/shared/data/robots/mjcf")
-
-
-def both(
-    scene: Scene,
-    steps: int,
-    solver: str = "auto",
-    change: Callable[[Simulation], None] | None = None,
-    **options: object,
-) -> int:
-    """Take steps by both drivers, comparing all; returns how many the compiled one took."""
-    stepping = Stepping(**{"dt": 0.004, **options})  # type: ignore[arg-type]
-    plain, fast = (
-        Simulation(scene, solver=solver, stepping=stepping, driver=driver) for driver in ("python", "compiled")
-    )
-    for sim in (plain, fast):
-        if change:
-            change(sim)
-    return sum(same(plain.step(), fast.step()) for _ in range(steps))
+FILES = Path(os.environ.get("STICKSLIP_DATA", Path(__file__).parents[2] / "shared" / "data")) / "robots" / "mjcf"
 
 
 def ground() -> Scene:
