@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import os
-from collections.abc import Callable
+from collections.abc import Callable, Iterable
 from contextlib import nullcontext
 from dataclasses import replace
 from importlib import import_module
@@ -37,6 +37,7 @@ from stickslip.model.state import (
 from stickslip.model.stepping import Stepping
 from stickslip.names import shown, visible
 from stickslip.pieces.pieces import excess, take_in_pieces
+from stickslip.pose_follower import ANGULAR_SPEED, SPEED, PoseFollower
 from stickslip.reading import reading
 from stickslip.reading_state import ElementReport
 from stickslip.scene.body import Body
@@ -406,6 +407,21 @@ class Simulation:
                 f"{found.rotation_error:.3g} rad are missing; give one within reach, or begin at another posture"
             )
         return found.q
+
+    def pose_follower(
+        self, robot: Robot, on: str, *, point: ArrayLike = (0, 0, 0), rotation: ArrayLike = (1, 0, 0, 0),
+        joints: Iterable[str] | None = None, speed: float = SPEED, angular_speed: float = ANGULAR_SPEED,
+    ) -> PoseFollower:  # fmt: skip
+        """What gives joint positions with which a link or site ``on`` follows a pose that moves, step by step.
+
+        It begins at the posture that the robot has. point (3,) [m] and rotation: the frame that follows, in that of the
+        link or site; joints: those that move, all above it that have a position drive; speed [m/s] and angular_speed
+        [rad/s]: of the frame, at most. :class:`stickslip.pose_follower.PoseFollower` says how to use it.
+        """
+        return PoseFollower(
+            self.model, self.state, robot, on, point=point, rotation=rotation, joints=joints, speed=speed,
+            angular_speed=angular_speed,
+        )  # fmt: skip
 
     def set_drive(
         self, joint: Joint, position: float | None = None, velocity: float | None = None, coordinate: int = 0
