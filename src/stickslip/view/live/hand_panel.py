@@ -29,6 +29,15 @@ TYPING = 0.7
 CLOSED = 0.5
 """Share from which on a button opens a gripper."""
 GOOD, BAD, PLAIN = "#2b8a3e", "#c92a2a", "inherit"
+PLACE_HINT = "Where the frame shall be, in the world. Or drag the arrows in the view."
+TURN_HINT = "About the fixed axes x (roll), then y (pitch), then z (yaw). Or drag the rings in the view."
+NUMBERS = (
+    *((name, "m", 0.001, PLACE_HINT) for name in "xyz"),
+    *((name, "\N{DEGREE SIGN}", 0.1, TURN_HINT) for name in ("roll", "pitch", "yaw")),
+)
+"""Fields of a target: label, unit, step, hint."""
+DIGITS = (4, 2)
+"""Of numbers of a position and of angles."""
 DASH = "\N{EN DASH}"
 
 
@@ -48,7 +57,7 @@ class HandPanel:
         """Is to be made in the container that it shall be in."""
         self._run, self._robot, self._hands, self._gizmo = run, robot, hands, gizmo
         self._state: HandState | None = None
-        self._typed: tuple[str, float] | None = None
+        self._typed: dict[int, float] = {}
         self._sent: tuple[Array, Array, float] | None = None
         self._text = ""
         self._by_label = {visible(frame.name): frame for frame in hands.frames}
@@ -124,43 +133,45 @@ class HandPanel:
                 hint="Which frame of the robot the arrows in the view, and the numbers below, lead.",
             )  # fmt: skip
             self._words = gui.add_html("")
-            self._at = gui.add_vector3(
-                "x, y, z [m]", (0.0, 0.0, 0.0), step=0.001,
-                hint="Where the frame shall be, in the world. Or drag the arrows in the view.",
-            )  # fmt: skip
-            self._turn = gui.add_vector3(
-                "roll, pitch, yaw [\N{DEGREE SIGN}]", (0.0, 0.0, 0.0), step=0.1, visible=self._frame.turns,
-                hint="How it shall be turned: about the fixed axes x, then y, then z. Or drag the rings in the view.",
-            )  # fmt: skip
+            self._numbers = [
+                gui.add_number(f"{name} [{unit}]", 0.0, step=step, hint=hint) for name, unit, step, hint in NUMBERS
+            ]  # fmt: skip
+            self._show_rings()
             self._release = gui.add_button(
                 "Release target", icon="hand-off", disabled=True,
                 hint="The frame goes back to the hand, whose drives hold it where they are.",
             )  # fmt: skip
             self._shown = gui.add_checkbox("Frame in the view", True, hint="Key: T")
         self._choice.on_update(lambda _: self._chosen())
-        self._at.on_update(lambda event: self._type("at", event))
-        self._turn.on_update(lambda event: self._type("turn", event))
+        for k, number in enumerate(self._numbers):
+            number.on_update(lambda event, k=k: self._type(k, event))
         self._release.on_click(lambda _: self._let_go())
 
     def _chosen(self) -> None:
-        self._typed = self._sent = None
-        self._turn.visible = self._frame.turns
+        self._typed, self._sent = {}, None
+        self._show_rings()
 
-    def _type(self, what: str, event: Any) -> None:
+    def _show_rings(self) -> None:
+        for number in self._numbers[3:]:
+            number.visible = self._frame.turns
+
+    def _type(self, k: int, event: Any) -> None:
         if event.client_id is not None:  # else it was written here
-            self._typed = what, time.perf_counter()
+            self._typed[k] = time.perf_counter()
 
     def _take_typed(self, now: float) -> None:
         """Give on numbers once they are whole: pages tell of every key."""
-        if self._typed is None or now - self._typed[1] < TYPING or self._state is None:
+        whole = [k for k, at in self._typed.items() if now - at >= TYPING]
+        if not whole or self._state is None:
             return
-        what, self._typed = self._typed[0], None
-        at, turn = self._state.target or (self._state.position, self._state.rotation)
-        if what == "at":
-            at = np.array(self._at.value)
-        else:
-            turn = from_angles(np.radians(self._turn.value))
-        self._aim(at, turn)
+        numbers = numbers_of(*(self._state.target or (self._state.position, self._state.rotation)))
+        for k in whole:
+            del self._typed[k]
+            numbers[k] = float(self._numbers[k].value)
+        turn = from_angles(np.radians(numbers[3:]))
+        if max(whole) < 3 and self._state.target is not None:
+            turn = self._state.target[1]
+        self._aim(numbers[:3], turn)
 
     def _aim(self, position: Array, rotation: Array) -> None:
         frame = self._frame
@@ -177,13 +188,13 @@ class HandPanel:
             self._text, self._words.content = text, text
         if self._release.disabled is (state.target is not None):
             self._release.disabled = state.target is None
-        if self._typed is not None or (self._sent is not None and now - self._sent[2] < PATIENCE):
+        if self._sent is not None and now - self._sent[2] < PATIENCE:
             return
-        at, turn = state.target or (state.position, state.rotation)
-        for widget, value, digits in ((self._at, at, 4), (self._turn, np.degrees(angles_of(turn)), 2)):
-            new = tuple(float(x) for x in np.round(value, digits) + 0.0)
-            if tuple(widget.value) != new:
-                widget.value = new
+        new = numbers_of(*(state.target or (state.position, state.rotation)))
+        for k, (widget, value) in enumerate(zip(self._numbers, new.tolist(), strict=True)):
+            rounded = round(value, DIGITS[k // 3]) + 0.0
+            if k not in self._typed and widget.value != rounded:
+                widget.value = rounded
 
     # ---- grippers --------------------------------------------------------------------------------------------
 
@@ -245,6 +256,11 @@ def words_html(state: HandState) -> str:
     )
     said = f"<div style='height:2.9em;overflow-y:auto;color:{colour}'>{html.escape(words)}</div>"
     return framed(f"<table style='border-spacing:0'>{cells}</table>{said}")
+
+
+def numbers_of(position: Array, rotation: Array) -> Array:
+    """(6,) x, y, z [m], roll, pitch, yaw [deg] of a pose."""
+    return np.concatenate([position, np.degrees(angles_of(rotation))])
 
 
 def angles_of(rotation: Array) -> Array:
