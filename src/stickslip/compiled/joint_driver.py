@@ -105,9 +105,7 @@ class JointDriver(Driver):
     def address(self, state: State, control: Control) -> Any:
         """See Driver."""
         out, told = np.empty(len(state.q) + len(state.v)), np.empty(self.told)
-        return kernel_address(
-            step_jointed, *self.arguments(state, control, state.body_velocity, NO_POSES, out, told)
-        )
+        return kernel_address(step_jointed, *self.arguments(state, control, state.body_velocity, NO_POSES, out, told))
 
     def measurements(self, numbers: Array, h: float) -> Measurements:
         """See Driver."""

@@ -335,7 +335,9 @@ def _check_alike(a: Any, b: Any) -> None:
     if hasattr(a.tables, "robots"):
         pairs += [("robots", a.tables.robots.ints, b.tables.robots.ints)]
     if hasattr(a.tables, "joints"):
-        joints = [("joints", getattr(a.tables.joints, name), getattr(b.tables.joints, name)) for name in ("ints", "longs")]
+        joints = [
+            ("joints", getattr(a.tables.joints, name), getattr(b.tables.joints, name)) for name in ("ints", "longs")
+        ]
         pairs += [*joints, ("joints", a.tables.joint_column, b.tables.joint_column)]
     for name, mine, its in pairs:
         if not np.array_equal(mine, its):

@@ -36,7 +36,8 @@ def told_of_many(
 ) -> Told:
     """What steps wrote, told (N, k) and counts (N, TOLD), as Driver.measurements and CompiledResult say it of one."""
     end, h = told.shape[1] - OWN_NUMBERS, options.dt
-    columns: Any = np.ascontiguousarray(told[:, : JOINT_NUMBERS if joints else TREE_NUMBERS if robots else NUMBERS].T)  # balanced takes them, too
+    count = JOINT_NUMBERS if joints else TREE_NUMBERS if robots else NUMBERS
+    columns: Any = np.ascontiguousarray(told[:, :count].T)  # balanced takes them, too
     violation, cone, angle, feeding, friction, normal, gliding, deepest, linear, angular, share, worst = columns[
         :ERRORS
     ]

@@ -421,7 +421,7 @@ class Worlds:
         at, rate = np.empty(angle.shape), np.empty(angle.shape)
         q, v = self._driver.q[:, : 7 * bodies[1]], self._driver.v[:, : 6 * bodies[1]]
         q, v = np.ascontiguousarray(q).reshape(*bodies, 7), np.ascontiguousarray(v).reshape(*bodies, 6)
-        coordinates_of_many(model.joints, q, v, angle, at, rate)
+        coordinates_of_many(model.joints, q, v, angle, at, rate)  # type: ignore[no-untyped-call]
         return at[:, j, :count].copy(), rate[:, j, :count].copy()
 
     def joint_force(self, joint: Joint) -> tuple[Array, Array]:
