@@ -58,7 +58,8 @@ class JointDriver(Driver):
         layout = known.layout(model, self.broken)
         return JointStepTables(
             rigid_tables(model), joint_arrays(model.joints, layout, known.sizes(model)), model.columns,
-            known.columns(model).astype(np.int32), model.ignored_pairs(self.broken), model.everybody, model.shape_points.thickness.copy(), pair_table(model),
+            known.columns(model).astype(np.int32), model.ignored_pairs(self.broken), model.everybody,
+            model.shape_points.thickness.copy(), pair_table(model),
         )  # fmt: skip
 
     def _rooms(self) -> Rooms:

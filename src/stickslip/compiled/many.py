@@ -366,8 +366,8 @@ def step_worlds(address, worlds, progress, tables, numbers, rooms, arrays, led, 
                 holding = held
             known = arrays.key[k, :n], arrays.impulse[k, :n]
             given = (
-                tables, (q, v, holding, led.bodies, led.pose[sample]), arrays.force[k], known, numbers, rooms, arrays.counts[k], out,
-                arrays.told[k],
+                tables, (q, v, holding, led.bodies, led.pose[sample]), arrays.force[k], known, numbers, rooms,
+                arrays.counts[k], out, arrays.told[k],
             )  # fmt: skip
             code = call_kernel(address, 0, given)
             if code < 0:

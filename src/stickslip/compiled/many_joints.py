@@ -56,8 +56,8 @@ def joint_world_arrays(model: Model, driver: JointDriver, count: int) -> JointWo
         np.tile(control.target, (count, 1, 1, 1)), np.zeros((count, joints.count, 2)),
         np.zeros((count, joints.count, 2)), np.zeros((count, joints.count), np.bool_),
         np.zeros((count, joints.row_count)), np.zeros(count, np.int64), np.zeros((count, FIRST_REMEMBERED), np.int64),
-        np.zeros((count, FIRST_REMEMBERED, 4)), np.zeros((count, TOLD), np.int64), np.full((count, driver.told), np.nan),
-        np.zeros(count, np.int64), np.zeros(count, np.int64),
+        np.zeros((count, FIRST_REMEMBERED, 4)), np.zeros((count, TOLD), np.int64),
+        np.full((count, driver.told), np.nan), np.zeros(count, np.int64), np.zeros(count, np.int64),
     )  # fmt: skip
 
 

@@ -174,8 +174,8 @@ def _check_joint(what: str, joint: JointDescription) -> None:
         raise InputError(f"parameters: joint {joint.name!r} has no drive, of which {what} could be set")
     if what == "joint_damping" and not np.isfinite(joint.stiffness):
         raise InputError(
-            f"parameters: joint {joint.name!r} is rigid and has no damping; that of a free coordinate is the damping of "
-            "a drive"
+            f"parameters: joint {joint.name!r} is rigid and has no damping; that of a free coordinate is the "
+            "damping of a drive"
         )
 
 

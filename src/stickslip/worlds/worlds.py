@@ -578,7 +578,8 @@ class Worlds:
         the same for bodies that move freely and links, whose inertia follows; size [m]: a mapping of bodies of one
         primitive shape to arrays (N, k) of what ``scene.add_box`` and the like take, at the same mass; gravity (N, 3)
         or (3,) [m/s^2]; drive_stiffness, drive_damping, joint_damping: of robots, (N,) or (N, nu), (N, nj), or a
-        mapping of robots to such, and of joints between bodies to (N,). States stay as they are; ``reset`` puts worlds where their own scenes start.
+        mapping of robots to such, and of joints between bodies to (N,). States stay as they are; ``reset`` puts worlds
+        where their own scenes start.
         """
         given = {
             "friction": friction, "mass": mass, "size": size, "gravity": gravity, "drive_stiffness": drive_stiffness,
