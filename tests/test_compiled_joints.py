@@ -8,9 +8,8 @@ import pytest
 from stickslip import Scene, Simulation, Stepping
 from stickslip.compiled.driver import reason_against
 from stickslip.scene.joint import Drive
-from stickslip.scenes.running import prepare
 from stickslip.solvers.registry import make_solver
-from test_compiled import both, same
+from test_compiled import both
 
 pytestmark = pytest.mark.slow
 

@@ -60,7 +60,7 @@ DRIVERS = ("auto", "compiled", "python")
 """Who takes the steps of a simulation, as users say: "auto" is the compiled driver after some steps, where it can take
 them and its kernels are in the cache."""
 MOST_SHAPES = 400
-"""Shapes, and bodies that move freely: the bounds of all pairs are compared; the sweep of the Python driver is for more.
+"""Shapes, and bodies that move freely: the bounds of all pairs are compared; sweeps are for more.
 Where there are robots they are at most FEW: beyond, the Python driver counts links, too, in what most bodies do."""
 MOST_MESHES = 32
 """Shapes: pairs of meshes are looked at by one thread, by the Python driver on all cores."""
