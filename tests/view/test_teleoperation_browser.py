@@ -14,6 +14,7 @@ from stickslip.reading_robots import robots_of
 from stickslip.scenes.registry import SceneEntry
 from stickslip.scenes.robots.registry import find_robot
 from stickslip.scenes.running import prepare_entry
+from stickslip.simulation import FIRST_STEPS
 from stickslip.view.live import page as live_page
 from stickslip.view.live.page import LivePage
 from stickslip.view.live.robot_scene import robot_scene
@@ -47,8 +48,9 @@ def served(monkeypatch: pytest.MonkeyPatch) -> Iterator[LivePage]:
     monkeypatch.setattr(live_page, "INTERVAL", 0.5)
     entry = SceneEntry("nods", "", lambda: robot_scene(find_robot("panda").build()), 0.004, 1.0, Nods)
     with live_page.serve_scene(prepare_entry(entry)) as page:
-        page.run.step_once()  # kernels are compiled before a browser waits for them
-        page.run.settled(300.0)
+        for _ in range(FIRST_STEPS + 1):  # kernels are compiled before a browser waits for them
+            page.run.step_once()
+        page.run.settled(600.0)
         page.run.reset()
         page.run.play()
         page.run.settled()
@@ -122,12 +124,13 @@ def fill(page: Any, number: int, text: str, done: Callable[[], bool], what: str)
 @pytest.mark.slow
 def test_a_hand_is_led_its_gripper_closes_and_a_script_yields(page, served):
     run = served.run
+    assert run.snapshot().steps == 0, "it runs before anybody looks"
+    start = hand(served).position
     page.set_viewport_size({"width": 1200, "height": 700})
     page.goto(served.url)
     page.get_by_role("button", name="Pause").wait_for()
     page.get_by_text("x [m]", exact=True).wait_for()
     until(lambda: run.snapshot().steps > 0, "it runs")
-    start = hand(served).position
     script = page.get_by_label("Script drives")
     until(lambda: run.snapshot().script is True and script.is_checked(), "the script drives")
     until(lambda: np.linalg.norm(hand(served).position - start) > 0.01, "it moves the hand")
@@ -194,6 +197,6 @@ def test_a_hand_is_led_its_gripper_closes_and_a_script_yields(page, served):
     press(page, "Pause")
     press(page, "Reset")
     until(lambda: run.snapshot().steps == 0, "reset")
-    assert np.allclose(hand(served).position, start, atol=0.02)
+    assert np.allclose(hand(served).position, start, atol=1e-12)
     assert hand(served).target is None
     assert min(fingers(served)) == pytest.approx(0.04, abs=1e-9)
