@@ -115,7 +115,7 @@ def test_a_file_takes_the_place_of_the_robot_built_by_code(scene: str, file: str
         assert execute(run, 10).converged
     first, second = (next(iter(robots_of(run.sim.model).values())) for run in (own, given))
     assert first.joint_names == second.joint_names
-    for link in ("palm", "thumb3") if scene != "yumi-cabinet" else ("right_gripper", "left_finger2"):
+    for link in ("palm", "thumb3") if scene != "yumi-cabinet" else ("right_gripper", "left_link7"):
         (a, turn_a), (b, turn_b) = own.sim.link_pose(first, link), given.sim.link_pose(second, link)
         assert np.linalg.norm(a - b) < 2e-3
         assert abs(abs(turn_a @ turn_b) - 1.0) < 1e-3

@@ -156,7 +156,7 @@ def measure(scene: str, quick: bool, progress: Progress) -> Timed:
     bodies, joints = _counts(sim)
     timed = Timed(
         bodies, joints, contacts.astype(np.int64), largest, assembly, solve, float(np.median(residual)),
-        len(sim.model.soft.element_body), unknowns=len(sim.state.v), converged=float(converged.mean()),
+        len(sim.model.soft.element_body), unknowns=len(moment.problem.v_free), converged=float(converged.mean()),
     )  # fmt: skip
     if scene in SOFT or scene in DRIVEN:
         return replace(timed, auto=own_time, auto_residual=float(np.median(own_residual)))
@@ -202,9 +202,9 @@ def _repeat(one: Simulation, many: Simulation) -> None:
         first = f"{name.rsplit('-', maxsplit=1)[0]}-1"
         q = np.array(one.state.part_q(first))
         if robot.record.links[0].joints and robot.record.links[0].joints[0].kind == "free":
-            q[:3] += np.asarray(robot.record.start)[:3] - np.asarray(own[first].record.start)[:3]
-        state.part_q(name)[:] = q
-        state.part_v(name)[:] = one.state.part_v(first)
+            q[..., :3] += np.asarray(robot.record.start)[:3] - np.asarray(own[first].record.start)[:3]
+        state.part_q(name)[...] = q
+        state.part_v(name)[...] = one.state.part_v(first)
     many.restore(replace(state, time=one.state.time, steps=one.state.steps))
 
 
