@@ -25,6 +25,7 @@ SMALL = {
     "soft-ball": {"divisions": 1},
     "allegro-ball": {"divisions": 2},
     "dexnet": {"object": "torus"},
+    "allegro-iiwa": {"divisions": 2},
     "soft-stack": {"levels": 2, "divisions": 1},
     "soft-chain": {"links": 2},
     "soft-bubble": {"cells": 8, "divisions": 2},
@@ -69,6 +70,8 @@ METRICS = {
     "dexnet": {"held", "slip_mm", "creep_mm_per_s", "epsilon", "contacts", "links", "force_N", "friction_share"}
     | {"contacts_max", "converged"},
     "allegro-ball": {"squeeze_mm", "grip_force_N", "rolled_rad", "held", "contacts_max", "converged"},
+    "allegro-iiwa": {"lifted_mm", "grip_force_N", "sway_mm", "slip_mm", "creep_um_per_s", "hand_error_mm"}
+    | {"contacts_mean", "contacts_max", "converged"},
     "humanoid": {"standing", "height_m", "moved_m", "contacts_max", "converged"},
     "yumi-cabinet": {
         "opened_m",

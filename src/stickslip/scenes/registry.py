@@ -13,6 +13,7 @@ from stickslip.names import shown
 from stickslip.scene.scene import Scene
 from stickslip.scenes import (
     allegro_ball,
+    allegro_iiwa,
     arch,
     ball_drop,
     ball_grip,
@@ -289,6 +290,10 @@ _ENTRIES = (
     SceneEntry(
         "dexnet", "a hand closes on an object of a set, turns over and shakes it (macklin2019 sec. 10.1.3)",
         dexnet.dexnet, dt=0.005, duration=5.2, metrics=dexnet.Grasped,
+    ),
+    SceneEntry(
+        "allegro-iiwa", "a hand on an arm, 23 joints, grasps, lifts and shakes a soft ball (han2023 Fig. 1)",
+        allegro_iiwa.allegro_iiwa, dt=0.01, duration=7.3, metrics=allegro_iiwa.Grasped,
     ),
     SceneEntry(
         "twist", "a bar is twisted until it touches itself", twist.twist,
