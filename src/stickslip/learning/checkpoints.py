@@ -1,23 +1,19 @@
-"""Checkpoints of a training: policy, optimiser, worlds and all random generators, in folders that are whole or absent."""
+"""Checkpoints of a training: policy, optimiser, worlds and all random generators, in folders whole or absent."""
 
 from __future__ import annotations
 
 import pickle
 import shutil
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import numpy as np
-import torch
-from stable_baselines3 import PPO
-from stable_baselines3.common.vec_env import VecEnv, VecNormalize
 
 from stickslip.errors import FileError
+from stickslip.learning.extra_trainer import PPO, VecEnv, VecNormalize, torch
 from stickslip.learning.saved_worlds import environment_state, restore_environment
+from stickslip.learning.trainer_env import TrainerEnv
 from stickslip.worlds.states import WorldStates
-
-if TYPE_CHECKING:
-    from stickslip.learning.trainer import TrainerEnv
 
 FOLDER, MODEL, NORMALISE, WORLDS, REST = "checkpoints", "model.zip", "normalise.pkl", "worlds.npz", "rest.pkl"
 

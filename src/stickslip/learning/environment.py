@@ -6,13 +6,12 @@ from collections.abc import Callable, Mapping
 from dataclasses import fields
 from typing import Any
 
-import gymnasium
 import numpy as np
-from gymnasium.vector import AutoresetMode
 from numpy.typing import ArrayLike, NDArray
 
 from stickslip.arrays import Array
 from stickslip.errors import InputError
+from stickslip.learning.extra import gymnasium
 from stickslip.learning.infos import of_world
 from stickslip.learning.task import Moment, Task
 from stickslip.learning.vector import VectorEnvironment
@@ -54,7 +53,7 @@ class Environment(gymnasium.Env[Array, Array]):
         """``options``: fields of ``Task``, where it is made here, and of ``VectorEnvironment``."""
         task = task_of(scene, observe, reward, options)
         self.vector = VectorEnvironment(
-            task, 1, autoreset_mode=AutoresetMode.DISABLED, render_mode=render_mode, **options
+            task, 1, autoreset_mode=gymnasium.vector.AutoresetMode.DISABLED, render_mode=render_mode, **options
         )
         self.render_mode, self.task, self.worlds = render_mode, task, self.vector.worlds
         self.metadata = {name: value for name, value in self.vector.metadata.items() if name != "autoreset_mode"}

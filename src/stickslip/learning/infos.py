@@ -1,4 +1,4 @@
-"""What environments tell beside observations and rewards: how wrong the steps were, contact forces, parts of rewards."""
+"""What environments tell beside observations and rewards: errors of the steps, contact forces, parts of rewards."""
 
 from __future__ import annotations
 

@@ -38,9 +38,12 @@ class Pictures:
 
     def picture(self, k: int) -> NDArray[np.uint8]:
         """(h, w, 3) of world k, sRGB."""
+        return self.picture_of(self.worlds.state(k))
+
+    def picture_of(self, state: State) -> NDArray[np.uint8]:
+        """(h, w, 3) of a state."""
         from stickslip.view.picture.picture import draw, easel
 
-        state = self.worlds.state(k)
         if self._easel is None:
             self._easel = easel(self.worlds.model, *self.size, 2)
         q = frame_poses(self.worlds.model, state)

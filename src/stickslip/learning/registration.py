@@ -7,26 +7,21 @@ from importlib import import_module
 from pathlib import Path
 from typing import Any
 
-import gymnasium
-
 from stickslip.errors import InputError
+from stickslip.learning.extra import gymnasium
+from stickslip.learning.names import ENVIRONMENTS
 from stickslip.learning.task import Task
 from stickslip.names import shown
 
 NAMESPACE = "stickslip"
-MODULES = {
-    "CartPole": ("cart_pole", 500), "Pendulum": ("pendulum", 200), "Hopper": ("hopper", 1000),
-    "Walker2D": ("walker2d", 1000), "Ant": ("ant", 1000), "HumanoidRun": ("humanoid_run", 1000),
-}  # fmt: skip
-"""Tasks by name: the module of each in ``tasks``, and the steps of an episode; loaded when they are asked for."""
 
 
 def find_task(name: str) -> Task:
     """The task of a name, with or without ``stickslip/`` and ``-v0``; an InputError lists them all."""
     short = name.removeprefix(f"{NAMESPACE}/").removesuffix("-v0") if isinstance(name, str) else ""
-    if short not in MODULES:
-        raise InputError(f"environment {shown(name)} is unknown; known: {', '.join(MODULES)}")
-    task: Task = import_module(f"stickslip.learning.tasks.{MODULES[short][0]}").TASK
+    if short not in ENVIRONMENTS:
+        raise InputError(f"environment {shown(name)} is unknown; known: {', '.join(ENVIRONMENTS)}")
+    task: Task = import_module(f"stickslip.learning.tasks.{ENVIRONMENTS[short].module}").TASK
     return task
 
 
@@ -61,9 +56,9 @@ def make_vector(task: str, num_envs: int = 1, **options: Any) -> Any:
 def register() -> None:
     """Register all environments that are not yet."""
     place = "stickslip.learning.registration"
-    for name, (_, steps) in MODULES.items():
+    for name, entry in ENVIRONMENTS.items():
         if f"{NAMESPACE}/{name}-v0" not in gymnasium.registry:
             gymnasium.register(
                 id=f"{NAMESPACE}/{name}-v0", entry_point=f"{place}:make_single",
-                vector_entry_point=f"{place}:make_vector", max_episode_steps=steps, kwargs={"task": name},
+                vector_entry_point=f"{place}:make_vector", max_episode_steps=entry.steps, kwargs={"task": name},
             )  # fmt: skip

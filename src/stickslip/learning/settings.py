@@ -36,13 +36,19 @@ class Settings:
 
 SETTINGS: Mapping[str, Settings] = {
     "CartPole": Settings(
-        100_000, envs=16, steps=64, batch=256, epochs=10, learning_rate=1e-3, gamma=0.98, gae_lambda=0.8,
+        80_000, envs=16, steps=64, batch=256, epochs=10, learning_rate=1e-3, gamma=0.98, gae_lambda=0.8,
         normalise=False,
     ),
     "Pendulum": Settings(200_000, envs=16, steps=128, batch=256, epochs=10, learning_rate=1e-3, gamma=0.9),
-    "Hopper": Settings(1_000_000, envs=32, steps=64, batch=256, epochs=5, log_std=-0.5),
+    "Hopper": Settings(250_000, envs=16, steps=256, batch=256, gamma=0.999, gae_lambda=0.97, log_std=-1.5),
     "Walker2D": Settings(1_500_000, envs=32, steps=64, batch=256, epochs=5, log_std=-0.5),
     "Ant": Settings(2_000_000, envs=64, steps=32, batch=512, epochs=5, width=128, log_std=-1.0),
+    "ReachPanda": Settings(500_000, envs=32, steps=64, batch=512, width=128, log_std=-0.5),
+    "PushBox": Settings(1_500_000, envs=64, steps=64, batch=1024, width=128, log_std=-0.5),
+    "GraspBox": Settings(1_000_000, envs=32, steps=64, batch=512, log_std=-0.5),
+    "SoftGrasp": Settings(50_000, envs=8, steps=64, batch=128, log_std=-0.5),
+    "CubeInHand": Settings(3_000_000, envs=64, steps=64, batch=1024, width=256, log_std=-1.0),
+    "YumiCabinet": Settings(2_000_000, envs=64, steps=64, batch=1024, width=128, log_std=-0.5),
     "HumanoidRun": Settings(5_000_000, envs=64, steps=64, batch=1024, epochs=5, width=256, log_std=-1.0),
 }  # fmt: skip
 

@@ -7,17 +7,14 @@ from collections.abc import Mapping, Sequence
 from dataclasses import replace
 from typing import Any
 
-import gymnasium
 import numpy as np
-from gymnasium.utils import seeding
-from gymnasium.vector import AutoresetMode
-from gymnasium.vector.utils import batch_space
 from numpy.typing import ArrayLike, NDArray
 
 from stickslip import checks
 from stickslip.arrays import Array, Bools, LongInts
 from stickslip.errors import InputError, WorldsWarning
 from stickslip.learning.acting import Actions
+from stickslip.learning.extra import gymnasium
 from stickslip.learning.infos import StepInfo, infos, masked
 from stickslip.learning.pictures import Pictures
 from stickslip.learning.randomisation import SAME, checked, draw, set_factors
@@ -28,6 +25,7 @@ from stickslip.solvers.registry import make_solver
 from stickslip.worlds.worlds import Worlds
 
 Options = dict[str, Any]
+AutoresetMode = gymnasium.vector.AutoresetMode
 MODES = {mode.name.lower(): mode for mode in AutoresetMode}
 """Modes of resetting by the words that users give."""
 RENDER_MODES = (None, "human", "rgb_array")
@@ -89,8 +87,8 @@ class VectorEnvironment(gymnasium.vector.VectorEnv[Array, Array, Any]):
         width = self._observed().shape[1]
         self.single_observation_space = gymnasium.spaces.Box(-np.inf, np.inf, (width,), np.float64)
         self.single_action_space = gymnasium.spaces.Box(-1.0, 1.0, (self.actions.count,), np.float32)
-        self.observation_space = batch_space(self.single_observation_space, n)
-        self.action_space = batch_space(self.single_action_space, n)
+        self.observation_space = gymnasium.vector.utils.batch_space(self.single_observation_space, n)
+        self.action_space = gymnasium.vector.utils.batch_space(self.single_action_space, n)
 
     # ---- resetting --------------------------------------------------------------------------------------------
 
@@ -121,14 +119,14 @@ class VectorEnvironment(gymnasium.vector.VectorEnv[Array, Array, Any]):
         n = self.num_envs
         if seed is None:
             if not self._seeded:
-                self.moment.random = [seeding.np_random(None)[0] for _ in range(n)]
+                self.moment.random = [gymnasium.utils.seeding.np_random(None)[0] for _ in range(n)]
         else:
             seeds = [seed + k for k in range(n)] if isinstance(seed, int | np.integer) else list(seed)
             if len(seeds) != n:
                 raise InputError(f"environment: {len(seeds)} seeds are given for {n} worlds")
             for k, each in enumerate(seeds):
                 if each is not None:
-                    self.moment.random[k] = seeding.np_random(int(each))[0]
+                    self.moment.random[k] = gymnasium.utils.seeding.np_random(int(each))[0]
         self._seeded = True
 
     def _draw_worlds(self) -> None:

@@ -1,8 +1,9 @@
 """Ant: four legs run forwards, as in gymnasium's Ant-v5 without contact forces in what is observed.
 
-Action (8): torques of hips and ankles, -1 to 1 for -150 to 150 N m. Observation (27): height [m], rotation (w, x, y, z) and
-joints [rad], velocities [m/s, rad/s]. Reward: speed forwards [m/s], 1 while it is well, -0.5 times the squares of actions.
-Ends: body below 0.2 m or above 1 m; after 1000 steps. Start: noise of 0.1 in joints and velocities. Step: 50 ms.
+Action (8): torques of hips and ankles, -1 to 1 for -150 to 150 N m. Observation (27): height [m], rotation (w, x, y,
+z) and joints [rad], velocities [m/s, rad/s]. Reward: speed forwards [m/s], 1 while it is well, -0.5 times the squares
+of actions. Ends: body below 0.2 m or above 1 m; after 1000 steps. Start: noise of 0.1 in joints and velocities. Step:
+50 ms.
 """
 
 from __future__ import annotations

@@ -1,7 +1,7 @@
 """CartPole: keep a pole upright by pushing its cart.
 
-Action: force on the cart, -1 to 1 for -10 to 10 N. Observation (4): cart [m], pole [rad], their velocities. Reward: 1 for
-each step. Ends: pole beyond 12 degrees, cart beyond 2.4 m; after 500 steps. Start: all within 0.05. Step: 20 ms.
+Action: force on the cart, -1 to 1 for -10 to 10 N. Observation (4): cart [m], pole [rad], their velocities. Reward: 1
+for each step. Ends: pole beyond 12 degrees, cart beyond 2.4 m; after 500 steps. Start: all within 0.05. Step: 20 ms.
 """
 
 from __future__ import annotations

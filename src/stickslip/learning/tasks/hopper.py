@@ -1,9 +1,9 @@
 """Hopper: one leg hops forwards, as in gymnasium's Hopper-v5.
 
-Action (3): torques of thigh, knee and foot, -1 to 1 for -200 to 200 N m. Observation (11): height above the start [m],
-pitch and joints [rad], velocities up to 10 [m/s, rad/s]. Reward: speed forwards [m/s], 1 while it stands, -0.001 times the
-squares of actions. Ends: torso below 0.7 m, pitch beyond 0.2 rad, a joint velocity beyond 100 rad/s; after 1000 steps.
-Start: noise of 0.005. Step: 8 ms.
+Action (3): torques of thigh, knee and foot, -1 to 1 for -200 to 200 N m. Observation (11): height above the start
+[m], pitch and joints [rad], velocities up to 10 [m/s, rad/s]. Reward: speed forwards [m/s], 1 while it stands, -0.001
+times the squares of actions. Ends: torso below 0.7 m, pitch beyond 0.2 rad, a joint velocity beyond 100 rad/s; after
+1000 steps. Start: noise of 0.005. Step: 8 ms.
 """
 
 from __future__ import annotations

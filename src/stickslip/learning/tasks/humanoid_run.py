@@ -1,12 +1,13 @@
-"""HumanoidRun: stand up and run towards a target that moves away, by torques: "flagrun harder" of [macklin2019] sec. 10.1.7.
+"""HumanoidRun: stand up and run towards a target that moves away, by torques: "flagrun harder" of [macklin2019] sec.
+10.1.7.
 
-Action (21): torques of all joints, -1 to 1 for their largest ones (20 to 120 N m). Observation (55): height of the torso
-[m]; its up and forward directions and its velocities in the frame that is turned to where it looks; direction to the target
-in the same (2) and distance up to 10 [m]; joints [rad] and a tenth of their velocities [rad/s]; phase of the episode is not
-told. Reward: speed towards the target up to 4 m/s, times how upright it is; 0.5 times height up to 1.2 m and 0.5 times how
-upright; -0.02 times the squares of actions. The target, 4 to 10 m away in any direction, changes when it is within 1 m and
-every 3 to 5 s. Ends: after 1000 steps, never by falling. Start: standing, or in every second episode lying as it fell. Step:
-15 ms.
+Action (21): torques of all joints, -1 to 1 for their largest ones (20 to 120 N m). Observation (55): height of the
+torso [m]; its up and forward directions and its velocities in the frame that is turned to where it looks; direction
+to the target in the same (2) and distance up to 10 [m]; joints [rad] and a tenth of their velocities [rad/s]; phase
+of the episode is not told. Reward: speed towards the target up to 4 m/s, times how upright it is; 0.5 times height up
+to 1.2 m and 0.5 times how upright; -0.02 times the squares of actions. The target, 4 to 10 m away in any direction,
+changes when it is within 1 m and every 3 to 5 s. Ends: after 1000 steps, never by falling. Start: standing, or in
+every second episode lying as it fell. Step: 15 ms.
 """
 
 from __future__ import annotations
@@ -45,7 +46,7 @@ def scene() -> Scene:
 
 
 def _posture(moment: Moment) -> tuple[Array, Array, Array, Array]:
-    """Joint positions and velocities, rotation matrices (N, 3, 3) of the torso, and unit directions (N, 2) it looks in."""
+    """Joint positions, velocities, rotation matrices (N, 3, 3) of the torso and unit directions (N, 2) it looks in."""
     q, v = moment.worlds.joint_positions(moment.robot), moment.worlds.joint_velocities(moment.robot)
     R = matrices(q[:, 3:7])
     ahead = np.where((np.abs(R[:, 2, 0]) > 0.98)[:, None], -np.sign(R[:, 2, :1]) * R[:, :2, 2], R[:, :2, 0])

@@ -1,7 +1,8 @@
 """Pendulum: swing a rod up with a motor too weak to lift it at once.
 
-Action: torque, -1 to 1 for -2 to 2 N m. Observation (3): cosine and sine of the angle from upright, angular velocity [rad/s].
-Reward: -(angle^2 + 0.1 speed^2 + 0.001 torque^2). Ends: after 200 steps. Start: any angle, up to 1 rad/s. Step: 50 ms.
+Action: torque, -1 to 1 for -2 to 2 N m. Observation (3): cosine and sine of the angle from upright, angular velocity
+[rad/s]. Reward: -(angle^2 + 0.1 speed^2 + 0.001 torque^2). Ends: after 200 steps. Start: any angle, up to 1 rad/s.
+Step: 50 ms.
 """
 
 from __future__ import annotations

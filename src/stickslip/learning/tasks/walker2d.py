@@ -1,9 +1,9 @@
 """Walker2D: two legs walk forwards in a plane, as in gymnasium's Walker2d-v5.
 
-Action (6): torques of thigh, knee and foot of both legs, -1 to 1 for -100 to 100 N m. Observation (17): height above the
-start [m], pitch and joints [rad], velocities up to 10 [m/s, rad/s]. Reward: speed forwards [m/s], 1 while it stands, -0.001
-times the squares of actions. Ends: torso below 0.8 m or above 2 m, pitch beyond 1 rad; after 1000 steps. Start: noise of
-0.005. Step: 8 ms.
+Action (6): torques of thigh, knee and foot of both legs, -1 to 1 for -100 to 100 N m. Observation (17): height above
+the start [m], pitch and joints [rad], velocities up to 10 [m/s, rad/s]. Reward: speed forwards [m/s], 1 while it
+stands, -0.001 times the squares of actions. Ends: torso below 0.8 m or above 2 m, pitch beyond 1 rad; after 1000
+steps. Start: noise of 0.005. Step: 8 ms.
 """
 
 from __future__ import annotations

@@ -1,9 +1,9 @@
 """The ant of learning benchmarks: a ball on four legs of two motors each.
 
-Sources. Spheres, capsules, joints, ranges, friction, rotor inertias and gears: the published model of gymnasium's Ant-v5,
-after Schulman, Moritz, Levine, Jordan and Abbeel, "High-dimensional continuous control using generalized advantage
-estimation", ICLR 2016. Links have a density of 5 kg/m^3, as there: nearly all inertia is that of rotors, 1 kg m^2 each.
-Differs: legs of that model pass through each other, here only those parts that are next to each other.
+Sources. Spheres, capsules, joints, ranges, friction, rotor inertias and gears: the published model of gymnasium's
+Ant-v5, after Schulman, Moritz, Levine, Jordan and Abbeel, "High-dimensional continuous control using generalized
+advantage estimation", ICLR 2016. Links have a density of 5 kg/m^3, as there: nearly all inertia is that of rotors, 1
+kg m^2 each. Differs: legs of that model pass through each other, here only those parts that are next to each other.
 """
 
 from __future__ import annotations
