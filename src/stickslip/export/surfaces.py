@@ -14,8 +14,8 @@ from stickslip.arrays import Array, Ints
 from stickslip.geometry.rotation import matrix
 from stickslip.io.recording import Recording
 from stickslip.model.model import Model
+from stickslip.model.shape_meshes import half_spaces, shape_instances
 from stickslip.view.picture.traced_scene import body_colours
-from stickslip.view.shape_meshes import half_spaces, shape_instances
 from stickslip.view.visual_meshes import covered_shapes, visual_meshes
 
 WIDER = 2.0
