@@ -11,6 +11,7 @@ import numpy as np
 from stickslip.arrays import Array, Bools, LongInts
 from stickslip.collision.matching import FEATURE_BITS
 from stickslip.compiled.driver import reason_against
+from stickslip.constraints.registry import moves
 from stickslip.compiled.many import ManyWorlds
 from stickslip.compiled.many_plan import NO_PLAN, Plan
 from stickslip.compiled.many_told import told_of_many
@@ -123,6 +124,8 @@ def reason_against_many(model: Model, sim: Simulation) -> str:
         return "bodies follow a prescribed motion"
     if not against and model.joints.count:
         return "bodies are held by joints"
+    if not against and moves(model):
+        return "robots have limits of ball joints or curved couplings"
     return against
 
 
