@@ -15,12 +15,12 @@ pytest.importorskip("viser", reason="viser is not installed: pip install 'sticks
 from stickslip import Scene, Simulation
 from stickslip.geometry import tet_generators
 from stickslip.model.model import compile_scene
+from stickslip.model.shape_meshes import shape_instances, shape_poses_wxyz
 from stickslip.scene.soft_body import elastic
 from stickslip.view.frame import FrameContacts, live_frame
 from stickslip.view.marks import turns_from_z
 from stickslip.view.picture.camera import look_at
 from stickslip.view.picture.picture import round_length
-from stickslip.view.shape_meshes import shape_instances, shape_poses_wxyz
 from stickslip.view.soft_colours import largest_principal
 from stickslip.view.web.display_panel import display_panel, with_unit
 from stickslip.view.web.ground_nodes import VIEW_DISTANCE

@@ -1,4 +1,4 @@
-"""Steps of robots with loops or curved rows by the compiled driver: tables of a model, made anew where a joint breaks."""
+"""Steps of robots with loops or curved rows by the compiled driver: tables of a model, anew where a joint breaks."""
 
 from __future__ import annotations
 
@@ -7,20 +7,21 @@ from typing import Any
 
 import numpy as np
 
-from stickslip.arrays import Array
+from stickslip.arrays import Array, Bools
 from stickslip.certify.measurements import Measurements
 from stickslip.collision.rigid_space import rigid_flat
+from stickslip.compiled.driver import NO_POSES
 from stickslip.compiled.joint_rows import joint_arrays
-from stickslip.compiled.joint_step import JOINT_BREAKS
-from stickslip.compiled.loop_step import LOOP_NUMBERS, LoopStart, LoopStepTables, step_loops
+from stickslip.compiled.loop_step import LOOP_NUMBERS, LoopStart, LoopStepTables, call_loops, step_loops
 from stickslip.compiled.rigid_step import COORDINATES, OWN_NUMBERS
 from stickslip.compiled.tree_certificate import tree_measurements_in
 from stickslip.compiled.tree_driver import TreeDriver, tree_step_tables
 from stickslip.compiled.tree_step import DATA, ENTRIES, ROWS, WIDTH, TreeMemory, TreeRooms, tree_room
 from stickslip.constraint_kinds import KIND, KINDS
 from stickslip.constraints.joint.efforts import with_efforts
-from stickslip.constraints.joint.joints import newly_broken
+from stickslip.constraints.joint.joints import joint_layout
 from stickslip.constraints.joints import JointMemory, joins_bodies
+from stickslip.jit import kernel_address
 from stickslip.model.control import Control
 from stickslip.model.memory import Memory
 from stickslip.model.model import Model
@@ -41,31 +42,47 @@ class LoopDriver(TreeDriver):
         """See Driver."""
         self.known = JointMemory()
         self.broken = np.zeros(model.joints.count, np.bool_)
+        self.known_tables = dict[bytes, Any]()
+        """By which joints are broken: worlds differ in that."""
+        self.place: Any = None
+        """Address of the compiled function."""
         self.angle, self.pushed = np.zeros((0, 2)), np.zeros(0)
         """What the latest step wrote: angles (nj, 2) and impulses of all rows (k,) of joints."""
         super().__init__(model, options, solver)
         assert isinstance(solver, Automatic | DenseNewton)
         summed, turns = options.geometric == "column-sums", joins_bodies(model)
         self.numbers = np.append(self.numbers, [float(summed), float(solver.max_iterations), float(turns)])
-        self.breakable = bool(
-            np.isfinite(model.joints.break_force).any() or np.isfinite(model.joints.break_torque).any()
-        )
         self.told += LOOP_NUMBERS
         self.tables = self._tables()
 
     def _tables(self) -> Any:
-        """Tables of the model with the joints that are not broken."""
+        """Tables of the model with the joints that are not broken; their numbers follow those of robots."""
         model, known = self.model, self.known
-        layout = known.layout(model, self.broken)
-        trees = tree_step_tables(model)._replace(ignored=model.ignored_pairs(self.broken))
-        return LoopStepTables(
-            *trees, joint_arrays(model.joints, layout), known.columns(model).astype(np.int32), known.sizes(model)
-        )
+        trees = tree_step_tables(model)
+        joints = joint_arrays(model.joints, known.layout(model, self.broken), known.sizes(model))
+        reals = np.concatenate([trees.robots.reals, joints.reals])
+        trees = trees._replace(
+            robots=trees.robots._replace(reals=reals), ignored=model.ignored_pairs(self.broken),
+            thickness=trees.thickness.copy(),
+        )  # fmt: skip
+        joints = joints._replace(reals=reals[len(reals) - len(joints.reals) :])
+        return LoopStepTables(*trees, joints, known.columns(model).astype(np.int32))
+
+    def take_broken(self, broken: Bools) -> None:
+        """Have tables of the joints that are not broken (nj,)."""
+        if broken is not self.broken:
+            changed = not np.array_equal(broken, self.broken)
+            self.known_tables[self.broken.tobytes()] = self.tables
+            self.broken = broken
+            if changed:
+                known = self.known_tables.get(broken.tobytes())
+                self.tables = self._tables() if known is None else known
 
     def _rooms(self) -> TreeRooms:
         """See Driver."""
         model, contacts, tables = self.model, self.contacts, self.tables
-        rows, nq, layout = int(tables.numbers[ROWS]), model.layout.q_count, self.known.layout(model, self.broken)
+        rows, nq = int(tables.numbers[ROWS]), model.layout.q_count
+        layout = joint_layout(model, np.zeros(model.joints.count, np.bool_))  # of all, since broken ones may differ
         numbers = tables.numbers.copy()
         numbers[ROWS] += len(layout.row)
         numbers[ENTRIES] += len(layout.entry_column)
@@ -84,11 +101,7 @@ class LoopDriver(TreeDriver):
     ) -> tuple[Any, ...]:
         """See Driver."""
         model, broken = self.model, state.joint_broken
-        if broken is not self.broken:
-            changed = not np.array_equal(broken, self.broken)
-            self.broken = broken
-            if changed:
-                self.tables = self._tables()
+        self.take_broken(broken)
         acting = with_efforts(model, state, control) if control.has_effort else control
         start = LoopStart(
             state.q, state.v, v, self.led, led_to, state.joint_angle, broken, state.joint_impulse, control.target
@@ -99,15 +112,15 @@ class LoopDriver(TreeDriver):
         return self.tables, start, self.given(acting), known, self.numbers, self.rooms, self.counts, written, told
 
     def step(self, *arguments: Any) -> int:
-        """The compiled step; where a joint breaks in it, the Python driver takes it."""
-        code = int(step_loops(*arguments))
-        if code >= 0 and self.breakable:
-            model, q, broken = self.model, arguments[-2][0], self.broken
-            poses = [kind.poses(q[model.layout.q_slice[kind.name]]) for kind in self.kinds]
-            pose = np.concatenate([q[: 7 * model.rigid_count].reshape(-1, 7), *poses])
-            if (newly_broken(model, pose, self.pushed, self.options.dt, broken) != broken).any():
-                return JOINT_BREAKS
-        return code
+        """The compiled step."""
+        if self.place is None:
+            self.place = kernel_address(step_loops, *arguments)
+        return int(call_loops(self.place, *arguments))
+
+    def address(self, state: State, control: Control) -> Any:
+        """See Driver."""
+        out, told = np.empty(len(state.q) + len(state.v)), np.empty(self.told)
+        return kernel_address(step_loops, *self.arguments(state, control, state.body_velocity, NO_POSES, out, told))
 
     def measurements(self, numbers: Array, h: float) -> Measurements:
         """See Driver."""

@@ -258,7 +258,7 @@ def loop_rounds(part, tables, fixed, begin, step, places, effort, lin, whole, me
     """
     (options, has_warm), (scratch, robots_of, far, rounding) = step, places
     v_all, lam_all = whole
-    squares, h, horizon = tables.squares, options[0], options[1]
+    squares, horizon = tables.squares, options[1]
     J = part.J
     n, m, columns = part.laws.law.shape[0], part.bias.shape[0], J.column_start.shape[0] - 1
     nv, tolerance, each = J.column_start[columns], effort.each.limits.tolerance, effort.each
@@ -388,7 +388,7 @@ def measure_of(n, m):
 @inner_kernel
 def is_jointed(laws, islands, i):
     """Whether island i has a block that is no contact."""
-    for k in range(islands.start[i], islands.start[i + 1]):
+    for k in range(islands.start[i], islands.start[i + 1]):  # noqa: SIM110  (kernels have no generators)
         if laws.law[islands.order[k]] != CONTACT:
             return True
     return False

@@ -10,7 +10,7 @@ from typing import NamedTuple
 
 import numpy as np
 
-from stickslip.arrays import Array, Bools, Ints, LongInts
+from stickslip.arrays import Array, Bools, Ints
 from stickslip.bodies.motions import _map_data, _mapped_columns
 from stickslip.bodies.rigid.momentum import _moved_motion
 from stickslip.bodies.tree.advance import advance_tree
@@ -35,8 +35,6 @@ from stickslip.bodies.tree.arrays import (
 )
 from stickslip.bodies.tree.coordinate_tables import ANGLE, COUPLING, POLYNOMIAL
 from stickslip.bodies.tree.free_motion import frames_at, momentum_led
-from stickslip.compiled.joint_rows import Held
-from stickslip.compiled.tree_rows import JoinedRows
 from stickslip.constraints.coordinates import _rows
 from stickslip.constraints.joint.joints import _part
 from stickslip.constraints.joint.stiffness import _stiffened_bodies
@@ -315,7 +313,7 @@ def is_curved(rows):
 
 @inner_kernel
 def turn(tables, fixed, v, lam, step, summed, lin):
-    """constraints/joints.Joints.turned: A with the turning of forces about lam (m,), at v; returns whether it is sound."""
+    """constraints/joints.Joints.turned: A with the turning of forces about lam (m,), at v; returns if it is sound."""
     bodies, joints, held = fixed
     nd, nv, first = bodies.dynamic.shape[0], v.shape[0], lin.counts[1]
     lin.impulse[:] = 0.0

@@ -42,8 +42,10 @@ from stickslip.collision.arrays import gap_in, three_in
 from stickslip.collision.matching import _match, _remember
 from stickslip.collision.reach import Approach
 from stickslip.compiled.contacts import find_contacts
+from stickslip.compiled.crossing import goes_through
 from stickslip.compiled.joint_rows import JointArrays, angles_at, held_in, joint_tables_in
 from stickslip.compiled.joint_step import APART as JOINTS_OPEN
+from stickslip.compiled.joint_step import JOINT_BREAKS, _may_break
 from stickslip.compiled.loop_rounds import (
     LoopEffort,
     find_rounding,
@@ -89,7 +91,7 @@ from stickslip.constraints.contact.rows import fill_rows, row_room, rows_in
 from stickslip.constraints.coordinates import APART, largest_coupling_error
 from stickslip.constraints.joints import JOINTS_APART
 from stickslip.contact.block_laws import Laws
-from stickslip.jit import inner_kernel, kernel, view_at
+from stickslip.jit import allocating_kernel, call_kernel, inner_kernel, kernel, view_at
 from stickslip.linalg.block_rows import _Arrays
 from stickslip.linalg.dense_blocks import DenseBlocks
 from stickslip.linalg.islands import fill_islands, island_room, islands_in
@@ -123,8 +125,6 @@ class LoopStepTables(NamedTuple):
     joints: JointArrays
     joint_column: Ints
     """(nj,) column block that each joint acts on; below zero: none."""
-    joint_size: Array
-    """(nj,) [m] of the smaller body that each joint joins."""
 
 
 class LoopStart(NamedTuple):
@@ -143,7 +143,7 @@ class LoopStart(NamedTuple):
     target: Array
 
 
-@kernel
+@allocating_kernel
 def step_loops(tables, start, given, memory, options, rooms, counts, written, told):
     """One step; returns the number of contacts, or a code: which room is too small (contacts.py), or why not.
 
@@ -171,9 +171,11 @@ def step_loops(tables, start, given, memory, options, rooms, counts, written, to
     q_rigid, v_state = view_at(q_0, 0, (nr, 7)), view_at(v_0, 0, (nr, 6))
     own = np.empty(13 * nb + count[TWISTS] + MOMENTUM_ROOM * nd + 2 * squares + 5 * nv + 2 * ncol)
     pose, velocity, own = own[: 7 * nb].reshape((nb, 7)), own[7 * nb : 13 * nb].reshape((nb, 6)), own[13 * nb :]
-    twists, momentum, own = own[: count[TWISTS]], own[count[TWISTS] : count[TWISTS] + MOMENTUM_ROOM * nd], own[
-        count[TWISTS] + MOMENTUM_ROOM * nd :
-    ]
+    twists, momentum, own = (
+        own[: count[TWISTS]],
+        own[count[TWISTS] : count[TWISTS] + MOMENTUM_ROOM * nd],
+        own[count[TWISTS] + MOMENTUM_ROOM * nd :],
+    )
     data, inverse, own = own[:squares], own[squares : 2 * squares], own[2 * squares :]
     v_free, before, v_all, own = own[:nv], own[nv : 2 * nv], own[2 * nv : 3 * nv], own[3 * nv :]
     far, rounding = own[:ncol], own[ncol : 2 * ncol]
@@ -225,8 +227,8 @@ def step_loops(tables, start, given, memory, options, rooms, counts, written, to
     )
     if n < 0:
         return n
-    first = 0 if n == seen else 4 * c
-    all_seen = view_at(index, first, (4, seen))
+    search_rooms, first = (key, index, surfaces), 0 if n == seen else c
+    all_seen = view_at(index, 4 * first, (4, seen)), surfaces[17 * first : 17 * first + 17 * seen]
     index, surfaces = view_at(index, 0, (4, n)), surfaces[: 17 * n]
     three, gap = three_in(surfaces, n), gap_in(surfaces, n)
 
@@ -245,7 +247,8 @@ def step_loops(tables, start, given, memory, options, rooms, counts, written, to
     rows, more, width = count[ROWS] + held.row.shape[0], held.entry_column.shape[0], count[WIDTH]
     its_data = count[DATA] + held.data_row.shape[0] * width
     join_ints, join_reals = joined_room(n, height, rows, count[ENTRIES] + more, width, its_data)
-    joined = joined_in(ints, reals, longs[2 * c :], (n, height, rows, count[ENTRIES] + more, width, its_data))
+    own_longs = longs[2 * c : 2 * c + 2 * rows + robots.robots.shape[0]]  # fewer than there is room for, if some broke
+    joined = joined_in(ints, reals, own_longs, (n, height, rows, count[ENTRIES] + more, width, its_data))
     ints, reals = ints[join_ints:], reals[join_reals:]
     entries = map_contacts(
         over_twists, contact_laws, (bias, carried), (nd, tables.frame_block, tables.twist_start, twists, columns),
@@ -330,8 +333,12 @@ def step_loops(tables, start, given, memory, options, rooms, counts, written, to
         for k in range(6):
             velocity[i, k] = v_state[i, k]
     if may_go_too_far(
-        flat, bodies.lever, tables.thickness, opts.thinnest, (velocity, lin.velocity), h, all_seen, True, reach, reals
-    ):
+        flat, bodies.lever, tables.thickness, opts.thinnest, (velocity, lin.velocity), h, all_seen[0], True, reach,
+        reals,
+    ) and goes_through(
+        tables.pairs, flat, (pose, lin.pose), reach, tables.thickness, tables.ignored, opts.margin, all_seen,
+        search_rooms, reals,
+    ):  # fmt: skip
         return TOO_FAR
     for i in range(nr):
         for k in range(6):
@@ -347,6 +354,11 @@ def step_loops(tables, start, given, memory, options, rooms, counts, written, to
     pushed[:] = 0.0
     for k in range(held.row.shape[0]):
         pushed[held.row[k]] = lam[m + k]
+    breakable = False
+    for k in range(nj):
+        breakable = breakable or (not broken[k] and min(joints.break_force[k], joints.break_torque[k]) < np.inf)
+    if breakable and _may_break(joints, lin.pose, pushed, broken, h):
+        return JOINT_BREAKS
     kept = view_at(impulse, 0, (n, 4))
     kept[:] = 0.0
     _remember(three[1], three[2], lam[:m].reshape((n, height)), kept)
@@ -368,12 +380,18 @@ def step_loops(tables, start, given, memory, options, rooms, counts, written, to
     if told[TURN] > MOST_TURN:
         return TOO_FAR
     for k in range(nj):
-        if apart[k] / tables.joint_size[k] > JOINTS_APART:
+        if apart[k] / arrays.reals[arrays.reals.shape[0] - nj + k] > JOINTS_APART:
             return JOINTS_OPEN
     told_of += LOOP_NUMBERS
     told[told_of + RESIDUAL], told[told_of + FREE_SPEED] = residual[0], speed
     counts[CONTACTS], counts[COORDINATES] = n, blocks - n_jointed
     return n
+
+
+@kernel
+def call_loops(address, tables, start, given, memory, options, rooms, counts, written, told):
+    """``step_loops`` at its address: who calls it from Python and who calls it from kernels need one of it only."""
+    return call_kernel(address, 0, (tables, start, given, memory, options, rooms, counts, written, told))
 
 
 @inner_kernel

@@ -99,8 +99,8 @@ def measure_trees(J, laws, pushes, measures, momentum, islands, bodies, ends, nu
     the free velocity as they count. momentum: A, v_free. bodies: parts of RigidTables. ends: q and v before and after,
     of rigid bodies (nb, 7) and (nb, 6) with prescribed velocities, forces on them (nb, 6). numbers: step and horizon
     [s], ``still``, the free speed [m/s]. robots: tables; q and unknown v before and after; forces (nv,), forces on
-    links (nl, 6) and controls (nu, 2); active rows over coordinates, and how many each robot has; scratch. joints: None,
-    or as of ``_joints_work``. rooms: integers and reals.
+    links (nl, 6) and controls (nu, 2); active rows over coordinates, and how many each robot has; scratch. joints:
+    None, or as of ``_joints_work``. rooms: integers and reals.
     """
     lam, v, u, u_before, bias, prescribed, gap = pushes
     weight, torsion_length, velocity = measures
