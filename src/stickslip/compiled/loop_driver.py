@@ -9,10 +9,10 @@ import numpy as np
 
 from stickslip.arrays import Array, Bools
 from stickslip.certify.measurements import Measurements
-from stickslip.collision.rigid_space import rigid_flat
 from stickslip.compiled.driver import NO_POSES
 from stickslip.compiled.joint_rows import joint_arrays
 from stickslip.compiled.loop_step import LOOP_NUMBERS, LoopStart, LoopStepTables, call_loops, step_loops
+from stickslip.compiled.mesh_pairs import flat_with_meshes
 from stickslip.compiled.rigid_step import COORDINATES, OWN_NUMBERS
 from stickslip.compiled.tree_certificate import tree_measurements_in
 from stickslip.compiled.tree_driver import TreeDriver, tree_step_tables
@@ -91,7 +91,7 @@ class LoopDriver(TreeDriver):
             contacts, model.contact_rows, numbers, tables.columns, nq, model.body_count, len(self.kinds)
         )
         return TreeRooms(
-            rigid_flat(model, self.pairs, self.points, contacts), np.empty(3 * contacts, np.int64),
+            flat_with_meshes(model, self.pairs, self.points, contacts), np.empty(3 * contacts, np.int64),
             np.empty(4 * contacts), np.empty(rows, np.int64), np.empty(rows), np.zeros(int(ints), np.int32),
             np.zeros(int(longs), np.int64), np.zeros(int(reals)), np.zeros(int(bools), np.bool_),
         )  # fmt: skip

@@ -332,12 +332,15 @@ def step_loops(tables, start, given, memory, options, rooms, counts, written, to
     for i in range(nr):  # as the state has them
         for k in range(6):
             velocity[i, k] = v_state[i, k]
+    ahead = opts.far > 0.0
     if may_go_too_far(
-        flat, bodies.lever, tables.thickness, opts.thinnest, (velocity, lin.velocity), h, all_seen[0], True, reach,
+        flat, bodies.lever, tables.thickness, opts.thinnest, (velocity, lin.velocity), h, all_seen[0], ahead, reach,
         reals,
-    ) and goes_through(
-        tables.pairs, flat, (pose, lin.pose), reach, tables.thickness, tables.ignored, opts.margin, all_seen,
-        search_rooms, reals,
+    ) and (
+        not ahead or goes_through(
+            tables.pairs, flat, (pose, lin.pose), reach, tables.thickness, tables.ignored, opts.margin, all_seen,
+            search_rooms, reals,
+        )
     ):  # fmt: skip
         return TOO_FAR
     for i in range(nr):

@@ -13,6 +13,7 @@ from stickslip.names import shown
 from stickslip.scene.scene import Scene
 from stickslip.scenes import (
     allegro_ball,
+    allegro_iiwa,
     arch,
     ball_drop,
     ball_grip,
@@ -284,6 +285,10 @@ _ENTRIES = (
     SceneEntry(
         "allegro-ball", "a hand of 16 joints squeezes a soft ball and rolls it (macklin2019 Fig. 3)",
         allegro_ball.allegro_ball, dt=0.01, duration=4.0, metrics=allegro_ball.Rolled,
+    ),
+    SceneEntry(
+        "allegro-iiwa", "a hand on an arm, 23 joints, grasps, lifts and shakes a soft ball (han2023 Fig. 1)",
+        allegro_iiwa.allegro_iiwa, dt=0.01, duration=7.3, metrics=allegro_iiwa.Grasped,
     ),
     SceneEntry(
         "twist", "a bar is twisted until it touches itself", twist.twist,
