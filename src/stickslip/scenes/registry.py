@@ -27,6 +27,7 @@ from stickslip.scenes import (
     cube_of_balls,
     cylinder_press,
     demo,
+    dexnet,
     extension,
     four_bar,
     funnel,
@@ -285,6 +286,10 @@ _ENTRIES = (
     SceneEntry(
         "allegro-ball", "a hand of 16 joints squeezes a soft ball and rolls it (macklin2019 Fig. 3)",
         allegro_ball.allegro_ball, dt=0.01, duration=4.0, metrics=allegro_ball.Rolled,
+    ),
+    SceneEntry(
+        "dexnet", "a hand closes on an object of a set, turns over and shakes it (macklin2019 sec. 10.1.3)",
+        dexnet.dexnet, dt=0.005, duration=5.2, metrics=dexnet.Grasped,
     ),
     SceneEntry(
         "allegro-iiwa", "a hand on an arm, 23 joints, grasps, lifts and shakes a soft ball (han2023 Fig. 1)",
