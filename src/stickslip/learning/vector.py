@@ -38,8 +38,7 @@ class VectorEnvironment(gymnasium.vector.VectorEnv[Array, Array, Any]):
     """
 
     def __init__(
-        self, task: Task, num_envs: int = 1, *,
-        autoreset_mode: str | gymnasium.vector.AutoresetMode = AutoresetMode.NEXT_STEP,
+        self, task: Task, num_envs: int = 1, *, autoreset_mode: str | AutoresetMode = AutoresetMode.NEXT_STEP,
         render_mode: str | None = None, max_episode_steps: int | None = -1, frame_skip: int | None = None,
         action_repeat: int = 1, randomise: Mapping[str, Any] | None = None,
         forces: Mapping[str, tuple[str, str | None]] | None = None, threads: int | None = None,
