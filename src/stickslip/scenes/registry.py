@@ -26,6 +26,7 @@ from stickslip.scenes import (
     cylinder_press,
     demo,
     extension,
+    fetch_tomato,
     four_bar,
     funnel,
     gripper_lift,
@@ -283,6 +284,11 @@ _ENTRIES = (
     SceneEntry(
         "allegro-ball", "a hand of 16 joints squeezes a soft ball and rolls it (macklin2019 Fig. 3)",
         allegro_ball.allegro_ball, dt=0.01, duration=4.0, metrics=allegro_ball.Rolled,
+    ),
+    SceneEntry(
+        "fetch-tomato", "a robot puts a soft tomato on a scale, which reads its weight (macklin2019 sec. 10.1.1)",
+        fetch_tomato.fetch_tomato, dt=0.0083, duration=12.5, metrics=fetch_tomato.Weighed,
+        stepping={"joints": "potentials"},
     ),
     SceneEntry(
         "twist", "a bar is twisted until it touches itself", twist.twist,
