@@ -7,6 +7,7 @@ from dataclasses import dataclass, replace
 from typing import NamedTuple
 
 import numpy as np
+from numpy.typing import ArrayLike
 from scipy.interpolate import PchipInterpolator
 
 from stickslip.arrays import Array
@@ -14,7 +15,7 @@ from stickslip.errors import InputError
 from stickslip.geometry import rotation as rotations
 from stickslip.reading_robots import robots_of
 from stickslip.robots.records import JointEquality, RobotRecord, TreeLink
-from stickslip.scene.scene import Body
+from stickslip.scene.scene import Body, Scene
 from stickslip.scenes.courses import smooth_step
 from stickslip.scenes.humanoid import robot_of
 from stickslip.scenes.robots.fetch import GRASP, HOME, JOINTS
@@ -71,27 +72,40 @@ def fetch_robot(where: str, name: str, friction: float) -> RobotRecord:
     """Our robot, or that of a file with our drives and posture; friction: Coulomb coefficient of its fingers."""
     record = robot_of(where, name)
     parts = parts_of(where, record)
-    links = tuple(_with_friction(each, friction) if each.name in parts.fingers else each for each in record.links)
+    moving = {*parts.joints.values()}
+    links = tuple(_fitted(each, moving, friction if each.name in parts.fingers else None) for each in record.links)
     start = start_of(links, {theirs: RAISED.get(own, 0.0) for own, theirs in parts.joints.items()})
     if any(each.name == GRIPPER for each in record.actuators):
         return replace(record, links=links, start=start)
     joints = {joint.name: joint for each in links for joint in each.joints}
     right, left = parts.joints["right_finger"], parts.joints["left_finger"]
     ours = [drive(joints[theirs], *STIFFNESS[own]) for own, theirs in parts.joints.items() if own in STIFFNESS]
-    driven = {*parts.joints.values()}
-    others = [each for each in record.actuators if not driven & {joint for joint, _ in each.terms}]
     return replace(
         record,
         links=links,
-        actuators=(*others, *ours, gripper_drive(GRIPPER, joints[right], GRASP)),
-        couplings=(*record.couplings, JointEquality("fingers", ((left, 1.0),), ((right, 1.0),))),
+        actuators=(*ours, gripper_drive(GRIPPER, joints[right], GRASP)),
+        couplings=(JointEquality("fingers", ((left, 1.0),), ((right, 1.0),)),),
         keyframes=(),
         start=start,
     )
 
 
-def _with_friction(finger: TreeLink, friction: float) -> TreeLink:
-    return replace(finger, shapes=tuple(replace(shape, friction=friction) for shape in finger.shapes))
+def with_hand_at(where: str, record: RobotRecord, position: ArrayLike, rotation: Array, finger: float) -> RobotRecord:
+    """The robot in a posture in which its gripper is at a pose, each finger ``finger`` [m] from the middle."""
+    parts = parts_of(where, record)
+    alone = Scene()
+    robot = alone.add_tree(replace(record, couplings=()))
+    sim = Simulation(alone, dt=0.01)
+    posture = sim.inverse_kinematics(robot, parts.hand, position, rotation)
+    for side in ("right", "left"):
+        posture[robot.joint_names.index(parts.joints[f"{side}_finger"])] = finger
+    return replace(record, start=posture)
+
+
+def _fitted(link: TreeLink, moving: set[str], friction: float | None) -> TreeLink:
+    """A link with joints of these names alone, wheels stand still, and shapes of a friction, where one is given."""
+    shapes = link.shapes if friction is None else tuple(replace(each, friction=friction) for each in link.shapes)
+    return replace(link, joints=tuple(each for each in link.joints if each.name in moving), shapes=shapes)
 
 
 @dataclass(frozen=True, eq=False)
@@ -163,7 +177,7 @@ class FetchArm:
         velocity = dict(zip(self._joints, ((angles - before) / dt).tolist(), strict=True))
         # as controllers of robots do: what drives add to the weight of the arm is little
         weight = np.where(self._weighed, sim.gravity_forces(self.robot), 0.0)
-        grip = float(np.interp(time, [each.time for each in self._waypoints], [each.finger for each in self._waypoints]))
+        grip = float(np.interp(time, *np.array([(each.time, each.finger) for each in self._waypoints]).T))
         sim.set_control(self.robot, position=position, velocity=velocity, effort=weight, actuators={GRIPPER: grip})
 
     def grip_force(self, sim: Simulation) -> float:

@@ -26,6 +26,7 @@ from stickslip.scenes import (
     cylinder_press,
     demo,
     extension,
+    fetch_beam,
     fetch_tomato,
     four_bar,
     funnel,
@@ -284,6 +285,10 @@ _ENTRIES = (
     SceneEntry(
         "allegro-ball", "a hand of 16 joints squeezes a soft ball and rolls it (macklin2019 Fig. 3)",
         allegro_ball.allegro_ball, dt=0.01, duration=4.0, metrics=allegro_ball.Rolled,
+    ),
+    SceneEntry(
+        "fetch-beam", "a robot pushes a flexible beam of 16 bodies into a hole (macklin2019 sec. 10.1.2, Fig. 7)",
+        fetch_beam.fetch_beam, dt=0.0083, duration=3.2, metrics=fetch_beam.Pushed,
     ),
     SceneEntry(
         "fetch-tomato", "a robot puts a soft tomato on a scale, which reads its weight (macklin2019 sec. 10.1.1)",

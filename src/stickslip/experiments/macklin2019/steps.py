@@ -96,14 +96,15 @@ class Stage:
 class Beside:
     """A simulation driven by ``auto``, and the problems that the non-smooth Newton method would be given in its steps.
 
-    For soft bodies, whose steps that method does not always solve: elements are its rows ([macklin2019] sec. 9).
+    For soft bodies and robots, whose steps that method does not always solve: elements and joints are its rows
+    ([macklin2019] sec. 9), also where ``stepping`` has joints as potentials.
     """
 
     def __init__(self, scene: Scene, stepping: Stepping) -> None:
         self.sim = Simulation(scene, None, DEFAULT, stepping)
         # what it finds is not used
         self.watched = Watched(make_solver(SOLVER, max_iterations=1, linear="pcr", linear_iterations=1))
-        self.other = Simulation(self.sim.model, None, self.watched, stepping)
+        self.other = Simulation(self.sim.model, None, self.watched, replace(stepping, joints="rows"))
 
     def step(self) -> tuple[StepResult, Moment]:
         """Make a step; returns what ``auto`` made of it, and the problem that the other method has."""

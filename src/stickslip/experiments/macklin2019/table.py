@@ -1,7 +1,7 @@
 """[macklin2019] Table 2: sizes, and time a step at the paper's iteration counts, on one core.
 
-Steps of rigid scenes are made by the non-smooth Newton method with its defaults, those of ``pneunet`` by ``auto``; each
-timed step is then solved again with the paper's counts.
+Steps of scenes of rigid bodies are made by the non-smooth Newton method with its defaults, those of soft bodies and
+robots by ``auto``; each timed step is then solved again with the paper's counts.
 """
 
 from __future__ import annotations
@@ -22,6 +22,7 @@ from stickslip.experiments.report import Claim, Row
 from stickslip.linalg.islands import find_islands
 from stickslip.linalg.threads import one_thread
 from stickslip.model.stepping import Stepping
+from stickslip.reading_robots import robots_of
 from stickslip.scenes.registry import find_scene
 from stickslip.simulation import Simulation, StepResult
 
@@ -51,15 +52,16 @@ class Printed:
 PAPER: Mapping[str, Printed] = {
     "arch": Printed(20, 0, 134, 134, 6, 20, 0.15, 0.05, 7.75, 1.4),
     "table-pile": Printed(54, 0, 936, 736, 4, 20, 0.1, 0.05, 3.7, 0.95),
-    "beam-insertion": Printed(42, 42, 300, 300, 6, 50, 0.2, 0.1, 18.6, 2.25),
     "pneunet": Printed(1, 0, 532, 532, 4, 80, 0.3, 0.05, 22.25, 1.4, 2241),
+    "fetch-tomato": Printed(29, 28, 371, 371, 4, 50, 0.45, 0.05, 12.2, 1.25, 319),
+    "fetch-beam": Printed(42, 42, 300, 300, 6, 50, 0.2, 0.1, 18.6, 2.25),
 }
-"""The beam's bodies and joints are with those of the robot that holds it."""
-SOFT = ("pneunet",)
-BEFORE = {"arch": 10, "table-pile": 60, "beam-insertion": 90, "pneunet": 150}
-"""Steps before those that are timed: until tables lie on each other, much of the beam is in its hole, and the fingers
-hold the ball and begin to lift it."""
-QUICK_BEFORE = {"arch": 10, "table-pile": 20, "beam-insertion": 30, "pneunet": 125}
+BESIDE = ("pneunet", "fetch-tomato", "fetch-beam")
+"""Scenes whose steps are made by ``auto``."""
+BEFORE = {"arch": 10, "table-pile": 60, "pneunet": 150, "fetch-tomato": 500, "fetch-beam": 220}
+"""Steps before those that are timed: until tables lie on each other, fingers hold the ball and begin to lift it, the
+tomato is carried, and much of the beam is in its hole."""
+QUICK_BEFORE = {"arch": 10, "table-pile": 20, "pneunet": 125, "fetch-tomato": 370, "fetch-beam": 120}
 
 
 @dataclass(frozen=True, eq=False)
@@ -94,18 +96,19 @@ def measure(scene: str, quick: bool, progress: Progress) -> Timed:
     """Time a scene's steps on one thread, each with exactly the paper's iterations, from zero."""
     printed = PAPER[scene]
     counts = {"max_iterations": printed.newton, "linear_iterations": printed.linear}
-    sim, step = _begin(scene)
+    sim, step, made = _begin(scene)
     steps = QUICK_STEPS if quick else STEPS
     before = (QUICK_BEFORE if quick else BEFORE)[scene]
     total = before + steps
     for k in range(before):
-        sim.step()
+        made(sim.step())
         progress(k, total, scene)
     found: list[tuple[float, ...]] = []
     with one_thread():
         while len(found) < steps:
             compiled = jit.compiled_count()
             result, moment = step()
+            made(result)
             solution = moment.solve(**counts)
             if jit.compiled_count() != compiled:
                 continue  # kernels were compiled on the way
@@ -120,20 +123,31 @@ def measure(scene: str, quick: bool, progress: Progress) -> Timed:
     of_contact = moment.problem.laws.law == CONTACT
     largest = max(int(of_contact[islands.order[a:b]].sum()) for a, b in pairwise(islands.start.tolist()))
     timed = Timed(
-        len(sim.model.dynamic), len(sim.model.joint_names), contacts.astype(np.int64), largest, assembly, solve,
-        float(np.median(residual)), len(sim.model.soft.element_body),
+        *_counts(sim), contacts.astype(np.int64), largest, assembly, solve, float(np.median(residual)),
+        len(sim.model.soft.element_body),
     )  # fmt: skip
-    return replace(timed, auto=own_time, auto_residual=float(np.median(own_residual))) if scene in SOFT else timed
+    return replace(timed, auto=own_time, auto_residual=float(np.median(own_residual))) if scene in BESIDE else timed
 
 
-def _begin(scene: str) -> tuple[Simulation, Callable[[], tuple[StepResult, Moment]]]:
-    """A scene's simulation, and what makes a step of it and shows its problem."""
-    if scene in SOFT:
+def _counts(sim: Simulation) -> tuple[int, int]:
+    """Bodies that are not static and joints, of robots as their files have them: all links and what holds them."""
+    model, links = sim.model, [len(robot.record.links) for robot in robots_of(sim.model).values()]
+    rigid = int((model.dynamic < model.rigid_count).sum())
+    return rigid + sum(links), len(model.joint_names) + sum(count - 1 for count in links)
+
+
+def _begin(
+    scene: str,
+) -> tuple[Simulation, Callable[[], tuple[StepResult, Moment]], Callable[[StepResult], None]]:
+    """A scene's simulation, what makes a step of it and shows its problem, and what hears of each step to drive it."""
+    if scene in BESIDE:
         entry = find_scene(scene)
-        beside = Beside(entry.build(**entry.parameters({})), Stepping(**{**entry.stepping, "dt": STEP}))  # type: ignore[arg-type]
-        return beside.sim, beside.step
+        parameters = entry.parameters({})
+        beside = Beside(entry.build(**parameters), Stepping(**{**entry.stepping, "dt": STEP}))  # type: ignore[arg-type]
+        script = entry.metrics(beside.sim, parameters)
+        return beside.sim, beside.step, partial(script.observe, beside.sim)
     sim, watched = Stage(scene, 0).begin()
-    return sim, partial(_watched_step, sim, watched)
+    return sim, partial(_watched_step, sim, watched), lambda result: None
 
 
 def _watched_step(sim: Simulation, watched: Watched) -> tuple[StepResult, Moment]:
