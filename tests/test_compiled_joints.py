@@ -7,8 +7,6 @@ import pytest
 
 from stickslip import Scene, Simulation, Stepping
 from stickslip.compiled.driver import reason_against
-from stickslip.compiled.many import ManyWorlds
-from stickslip.errors import InputError
 from stickslip.scene.joint import Drive
 from stickslip.scenes.running import prepare
 from stickslip.solvers.registry import make_solver
@@ -132,12 +130,6 @@ def test_joints_break_in_the_step_of_the_python_driver() -> None:
 
 def test_a_scene_whose_last_joint_has_broken_goes_on() -> None:
     assert 5 < both(pendulum(1, break_force=12.0), 100) < 95
-
-
-def test_many_worlds_have_no_joints() -> None:
-    sim = Simulation(pendulum())
-    with pytest.raises(InputError, match="3 joints; it must have none"):
-        ManyWorlds(sim.model, sim.stepping, sim.solver, [sim.state], 1)
 
 
 JOINED = ("beam-insertion", "chain", "four-bar", "rope-bridge", "scale")

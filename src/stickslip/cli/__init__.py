@@ -1,4 +1,4 @@
-"""The command line: ``stickslip list | run | solve | compare | truth | reproduce | render | view | robot | ...``.
+"""The command line: ``stickslip list | run | solve | compare | reproduce | render | export | view | robot | ...``.
 
 No physics here. Exit codes: 0 success; 1 the computation failed (diverged, or did not converge under ``--strict``);
 2 bad usage or bad input, with one line on stderr. Modules that compute are imported inside the commands, so that help
@@ -21,6 +21,7 @@ import typer
 from stickslip import __version__
 from stickslip.cli.compare import compare
 from stickslip.cli.diagnose import doctor, warmup
+from stickslip.cli.export import export
 from stickslip.cli.listing import list_names
 from stickslip.cli.output import say
 from stickslip.cli.render import render
@@ -52,6 +53,7 @@ app.command("truth")(truth)
 app.command("reproduce")(reproduce)
 app.command("render")(render)
 app.command("report")(report)
+app.command("export")(export)
 app.command("view")(view)
 app.command("robot")(robot)
 app.command("warmup")(warmup)

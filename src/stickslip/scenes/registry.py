@@ -8,6 +8,7 @@ from dataclasses import dataclass, field
 from types import MappingProxyType
 
 from stickslip.errors import InputError
+from stickslip.keywords import known_names
 from stickslip.names import shown
 from stickslip.scene.scene import Scene
 from stickslip.scenes import (
@@ -326,5 +327,5 @@ SCENES: Mapping[str, SceneEntry] = MappingProxyType({entry.name: entry for entry
 def find_scene(name: str) -> SceneEntry:
     """The scene of that name, or an InputError that lists them all."""
     if not isinstance(name, str) or name not in SCENES:
-        raise InputError(f"scene {shown(name)} is unknown; known: {', '.join(SCENES)}")
+        raise InputError(f"scene {shown(name)} is unknown; {known_names(name, SCENES)}")
     return SCENES[name]

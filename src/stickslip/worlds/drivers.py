@@ -10,7 +10,6 @@ import numpy as np
 
 from stickslip.arrays import Array, Bools, LongInts
 from stickslip.collision.matching import FEATURE_BITS
-from stickslip.compiled.driver import reason_against
 from stickslip.compiled.many import ManyWorlds
 from stickslip.compiled.many_plan import NO_PLAN, Plan
 from stickslip.compiled.many_told import told_of_many
@@ -53,6 +52,14 @@ class WorldsDriver(Protocol):
     @property
     def time(self) -> Array:
         """(N,) [s]"""
+
+    @property
+    def joint_angle(self) -> Array:
+        """(N, nj, 2) as in State; to be read only, as ``joint_broken`` (N, nj)."""
+
+    @property
+    def joint_broken(self) -> Bools:
+        """(N, nj)"""
 
     @property
     def steps(self) -> LongInts:
@@ -116,16 +123,6 @@ def no_run(lost: Bools, q: Array, v: Array) -> Run:
     return Run(lost, np.zeros((0, n)), np.zeros((0, *q.shape)), np.zeros((0, *v.shape)), none, certificate)
 
 
-def reason_against_many(model: Model, sim: Simulation) -> str:
-    """Why many worlds of a model cannot be stepped by the compiled driver, in words; "" where they can."""
-    against = reason_against(model, sim.stepping, sim.solver)
-    if not against and model.motions:
-        return "bodies follow a prescribed motion"
-    if not against and model.joints.count:
-        return "bodies are held by joints"
-    return against
-
-
 class PythonWorlds:
     """Worlds one after the other, by the Python driver."""
 
@@ -150,6 +147,16 @@ class PythonWorlds:
     def time(self) -> Array:
         """See WorldsDriver."""
         return np.array([state.time for state in self.states])
+
+    @property
+    def joint_angle(self) -> Array:
+        """See WorldsDriver."""
+        return np.stack([state.joint_angle for state in self.states])
+
+    @property
+    def joint_broken(self) -> Bools:
+        """See WorldsDriver."""
+        return np.stack([state.joint_broken for state in self.states])
 
     @property
     def steps(self) -> LongInts:
@@ -269,6 +276,18 @@ class CompiledWorlds:
         return self.many.time
 
     @property
+    def joint_angle(self) -> Array:
+        """See WorldsDriver."""
+        arrays, joints = self.many.arrays, self.sim.model.joints.count
+        return np.asarray(arrays.angle) if joints else np.zeros((len(self.put), 0, 2))
+
+    @property
+    def joint_broken(self) -> Bools:
+        """See WorldsDriver."""
+        arrays, joints = self.many.arrays, self.sim.model.joints.count
+        return np.asarray(arrays.broken) if joints else np.zeros((len(self.put), 0), np.bool_)
+
+    @property
     def steps(self) -> LongInts:
         """See WorldsDriver."""
         return self.many.arrays.steps
@@ -331,6 +350,8 @@ class CompiledWorlds:
                 if kind.name in controls.frame_forces:
                     arrays.link[:, first + kind.frame_link] = controls.frame_forces[kind.name]
                 first += len(kind.tables.links)
+        if model.joints.count:
+            arrays.target[:], arrays.effort[:] = controls.target, controls.effort
         return self.many.step(going, substeps, self._by_python)
 
     def run(self, going: Bools, controls: Mapping[str, Array], count: int, substeps: int, rows: list[int]) -> Run:
@@ -436,7 +457,8 @@ class CompiledWorlds:
     def write_told(self, to: WorldCertificates, which: slice | Bools, told: Array, counts: LongInts) -> None:
         """Write what steps told (N, k) into certificates of some of N steps."""
         robots = len(self.sim.model.others)
-        found = told_of_many(told[which], counts[which], self.sim.stepping, self.sim.solver, robots)
+        joints, sim = bool(self.sim.model.joints.count), self.sim
+        found = told_of_many(told[which], counts[which], sim.stepping, sim.solver, robots, joints)
         for name, numbers in found.errors.items():
             getattr(to, name)[which] = numbers
         to.contacts[which], to.iterations[which], to.status[which] = found[1:4]

@@ -10,12 +10,14 @@ from typing import Any
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
-from stickslip import checks, reading_robots
+from stickslip import checks, reading_robots, reading_state
 from stickslip.arrays import Array, Bools, LongInts
 from stickslip.bodies.tree.compiling import joint_places
 from stickslip.bodies.tree.tables import tree_work
 from stickslip.certify.step_result import StepResult
 from stickslip.closing_loops import with_loops_closed
+from stickslip.compiled.driver import reason_against
+from stickslip.compiled.many_joints import coordinates_of_many
 from stickslip.compiled.many_links import place_many
 from stickslip.errors import InputError, WorldsWarning
 from stickslip.model.layout import BODY
@@ -23,17 +25,18 @@ from stickslip.model.model import DYNAMIC, FRAME, KINEMATIC, STATIC, Model
 from stickslip.model.state import State, check_state, initial_state
 from stickslip.model.stepping import Stepping
 from stickslip.reading_robots import robots_of, trees_of
-from stickslip.reading_state import body_row
+from stickslip.reading_state import body_row, coordinate_count, joint_coordinates, joint_row
 from stickslip.robots.records import Sensor
 from stickslip.scene.body import KINDS, Body
+from stickslip.scene.joint import Joint
 from stickslip.scene.robots import Robot, unknown
 from stickslip.scene.scene import Scene
 from stickslip.simulation import Simulation
 from stickslip.solvers.protocol import Solver, SolvesProblems
 from stickslip.solvers.registry import DEFAULT
 from stickslip.worlds.certificates import DIVERGED, WorldCertificates, shaped
-from stickslip.worlds.controls import WorldControls, set_drives
-from stickslip.worlds.drivers import CompiledWorlds, PythonWorlds, WorldsDriver, reason_against_many
+from stickslip.worlds.controls import WorldControls, set_drives, set_joint_drive, set_joint_effort
+from stickslip.worlds.drivers import CompiledWorlds, PythonWorlds, WorldsDriver
 from stickslip.worlds.parameters import Variants, checked_parameters
 from stickslip.worlds.records import Recorded
 from stickslip.worlds.sensors import OF_STEP, READERS, WorldsOfRobot, matrices
@@ -69,7 +72,7 @@ class Worlds:
         self.start = self.template.state
         """Where all worlds start."""
         self.controls = WorldControls(self.model, count)
-        self.reason = reason_against_many(self.model, self.template)
+        self.reason = reason_against(self.model, self.stepping, self.solver)
         """Why the compiled driver does not step them; "": it does."""
         self._models: dict[int, Model] = {}
         self._variants: Variants | None = None
@@ -113,7 +116,8 @@ class Worlds:
         """Bytes of memory of all worlds, without tables and rooms that they share."""
         controls = self.controls
         own = sum(array.nbytes for each in (controls.actuators, controls.frame_forces) for array in each.values())
-        return self._driver.nbytes() + controls.force.nbytes + own + self._diverged.nbytes
+        own += controls.force.nbytes + controls.target.nbytes + controls.effort.nbytes
+        return self._driver.nbytes() + own + self._diverged.nbytes
 
     # ---- stepping ---------------------------------------------------------------------------------------------
 
@@ -397,6 +401,52 @@ class Worlds:
             raise InputError(f"contacts: {body.name!r} is given twice; give two bodies, or one")
         return self._driver.contact_push(*rows) / self.stepping.dt
 
+    # ---- joints between bodies --------------------------------------------------------------------------------
+
+    def joint_position(self, joint: Joint) -> Array:
+        """Positions (N, k) [m or rad] of the free coordinates of a joint, full turns counted."""
+        return self._coordinates_of(joint)[0]
+
+    def joint_velocity(self, joint: Joint) -> Array:
+        """Velocities (N, k) [m/s or rad/s] of the free coordinates of a joint."""
+        return self._coordinates_of(joint)[1]
+
+    def _coordinates_of(self, joint: Joint) -> tuple[Array, Array]:
+        model, j = self.model, joint_row(self.model, joint)
+        count = coordinate_count(model, j)
+        if model.others:
+            each = [joint_coordinates(model, self._driver.state(k), joint) for k in range(len(self))]
+            return np.array([at for at, _ in each]), np.array([rate for _, rate in each])
+        angle, bodies = self._driver.joint_angle, (len(self), model.rigid_count)
+        at, rate = np.empty(angle.shape), np.empty(angle.shape)
+        q, v = self._driver.q[:, : 7 * bodies[1]], self._driver.v[:, : 6 * bodies[1]]
+        q, v = np.ascontiguousarray(q).reshape(*bodies, 7), np.ascontiguousarray(v).reshape(*bodies, 6)
+        coordinates_of_many(model.joints, q, v, angle, at, rate)  # type: ignore[no-untyped-call]
+        return at[:, j, :count].copy(), rate[:, j, :count].copy()
+
+    def joint_force(self, joint: Joint) -> tuple[Array, Array]:
+        """Mean forces (N, 3) [N] and torques (N, 3) [N m] of the last step on the second body, at the joint's point."""
+        h = self.stepping.dt
+        each = [reading_state.joint_force(self.model_of(k), self._driver.state(k), h, joint) for k in range(len(self))]
+        return np.array([force for force, _ in each]), np.array([torque for _, torque in each])
+
+    def joint_broken(self, joint: Joint) -> Bools:
+        """(N,) whether a joint has broken."""
+        row = joint_row(self.model, joint)
+        return self._driver.joint_broken[:, row].copy()
+
+    def set_drive(
+        self, joint: Joint, position: ArrayLike | None = None, velocity: ArrayLike | None = None, coordinate: int = 0,
+        worlds: Mask = None,
+    ) -> None:  # fmt: skip
+        """What the drive of a joint aims at from now on: (n,) or a number [m or rad], [m/s or rad/s]."""
+        chosen = self._chosen(worlds)
+        set_joint_drive(self.model, self.controls, joint, position, velocity, coordinate, chosen)
+
+    def set_effort(self, joint: Joint, value: ArrayLike, coordinate: int = 0, worlds: Mask = None) -> None:
+        """Apply forces [N] or torques [N m] (n,), or a number, along a coordinate of a joint, until changed."""
+        set_joint_effort(self.model, self.controls, joint, value, coordinate, self._chosen(worlds))
+
     # ---- robots -----------------------------------------------------------------------------------------------
 
     def joint_positions(self, robot: Robot) -> Array:
@@ -528,7 +578,8 @@ class Worlds:
         the same for bodies that move freely and links, whose inertia follows; size [m]: a mapping of bodies of one
         primitive shape to arrays (N, k) of what ``scene.add_box`` and the like take, at the same mass; gravity (N, 3)
         or (3,) [m/s^2]; drive_stiffness, drive_damping, joint_damping: of robots, (N,) or (N, nu), (N, nj), or a
-        mapping of robots to such. States stay as they are; ``reset`` puts worlds where their own scenes start.
+        mapping of robots to such, and of joints between bodies to (N,). States stay as they are; ``reset`` puts worlds
+        where their own scenes start.
         """
         given = {
             "friction": friction, "mass": mass, "size": size, "gravity": gravity, "drive_stiffness": drive_stiffness,
