@@ -50,7 +50,8 @@ def rows(experiment: str, found: Forces) -> list[Row]:
         ("largest angle between neighbours", None, "bending_max_rad", "rad"),
         ("largest force of the hole on the beam", None, "hole_force_max_N", "N"),
         ("its largest part against the push", None, "push_max_N", "N"),
-        ("most contacts of a step", 300.0, "contacts_max", ""), ("share of steps that converged", None, "converged", ""),
+        ("most contacts of a step", 300.0, "contacts_max", ""),
+        ("share of steps that converged", None, "converged", ""),
     )  # fmt: skip
     return [
         Row(experiment, f"{SCENE}: {name}", paper, float(found.values[key]), unit) for name, paper, key, unit in named
