@@ -112,7 +112,7 @@ _PAPERS = (
                 "fig16": "quartiles of the residual over an insertion of a beam, with and without scaling",
                 "fig17": "identity, time-step and effective-mass scaling on arch, table pile and heavy stack",
                 "fig18": "four inner solvers over a Newton solve, with the limits of eq. 91 and 92",
-                "table2": "time of assembly and solve at the paper's iteration counts: arch, table pile, gripper, robot",
+                "table2": "time of assembly and solve at the paper's counts: arch, table pile, gripper, robot scenes",
             }
         ),
     ),
