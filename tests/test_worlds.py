@@ -73,6 +73,37 @@ def test_each_world_has_the_bits_and_the_certificate_of_a_simulation() -> None:
     assert worlds.nbytes / N < 4096
 
 
+def test_contacts_are_told_by_pair_of_bodies() -> None:
+    scene = thrown()
+    box, ball, ground = (scene.body(name) for name in ("box", "ball", "ground"))
+    worlds = Worlds(scene, N, dt=DT, threads=2)
+    worlds.set_force(box, (0.0, 0.0, 20.0), worlds=[1])
+    worlds.set_velocity(ball, (-60.0, 0.0, 0.0), worlds=2)  # too fast for the compiled driver
+    assert not worlds.contacts().count.any()
+    worlds.step(substeps=3)
+    found = worlds.contacts([(ground, box), (box, ground), (ground, ball)])
+    assert found.names[0] == ("ground", "box")
+    assert found.count.shape == (N, 3)
+    assert np.array_equal(found.force[:, 0], -found.force[:, 1])
+    assert found.touching[:, 0].all()
+    assert worlds.contact_force(box, ground) == pytest.approx(found.force[:, 0], abs=1e-12)
+    assert worlds.force(box)[0][:2].tolist() == [[0.0, 0.0, 0.0], [0.0, 0.0, 20.0]]
+    for k in range(3):
+        sim = Simulation(scene, dt=DT, driver="python")
+        sim.set_force(box, worlds.force(box)[0][k])
+        sim.set_velocity(ball, (-60.0 if k == 2 else -2.0, 0.0, 0.0))
+        sim.run(3)
+        for p, other in enumerate((box, ball)):
+            alone = sim.contacts(ground, other)
+            assert found.count[k, 2 * p] == len(alone)
+            assert found.force[k, 2 * p] == pytest.approx(sim.contacts(other, ground).total_force, abs=1e-9)
+    assert {*worlds.contacts().names} >= {("ground", "box"), ("ground", "ball")}
+    with pytest.raises(InputError, match="'box' is given twice"):
+        worlds.contacts([(box, box)])
+    with pytest.raises(InputError, match="is no pair"):
+        worlds.contacts([box])  # type: ignore[list-item]
+
+
 def test_worlds_of_own_numbers_have_the_bits_of_scenes_with_these_numbers() -> None:
     scene, some = thrown(), np.linspace(0.0, 1.0, N)
     given = {"gravity": 5.0 + some, "mass": 2.0 + some, "friction": 0.2 + 0.5 * some, "size": 0.2 + 0.01 * some}

@@ -2,12 +2,10 @@
 
 from __future__ import annotations
 
-from functools import partial
-
-from stickslip.collision.narrow_phase import PAIR_KERNELS
 from stickslip.compiled.driver import CompiledDriver, Driver
 from stickslip.compiled.joint_driver import JointDriver
 from stickslip.compiled.joint_step import step_jointed
+from stickslip.compiled.pairs import pairs_are_ready
 from stickslip.compiled.rigid_step import step_rigid
 from stickslip.compiled.tree_driver import TreeDriver
 from stickslip.compiled.tree_step import step_trees
@@ -26,8 +24,6 @@ def driver_for(model: Model, options: Stepping, solver: Solver) -> Driver:
 
 def is_ready(model: Model) -> bool:
     """Whether its driver need not be compiled first (``stickslip warmup`` does that, too)."""
-    kinds = {int(kind) for kind in model.shape_type}
-    pairs = [kernel for (a, b), (kernel, _) in PAIR_KERNELS.items() if a in kinds and b in kinds]
-    used = {(each.func if isinstance(each, partial) else each).__module__ for each in pairs}
     step = step_trees if model.others else step_jointed if model.joints.count else step_rigid
-    return not is_cold(step.__module__) and not any(is_cold(module, "inside", "bare", "called") for module in used)
+    versions = ("called",) if step is step_jointed else ()
+    return not is_cold(step.__module__, *versions) and pairs_are_ready(model)

@@ -10,12 +10,12 @@ import numpy as np
 from stickslip.arrays import Array, Bools
 from stickslip.bodies.rigid.arrays import rigid_tables
 from stickslip.certify.measurements import Measurements
-from stickslip.collision.rigid_space import rigid_flat
-from stickslip.compiled.contacts import pair_table
 from stickslip.compiled.driver import NO_POSES, Driver
 from stickslip.compiled.joint_certificate import JOINT_ERROR, JOINT_NUMBERS, joined_measurements_in
 from stickslip.compiled.joint_rows import joint_arrays
 from stickslip.compiled.joint_step import JointStart, JointStepTables, call_jointed, step_jointed
+from stickslip.compiled.mesh_pairs import flat_with_meshes
+from stickslip.compiled.pairs import pair_table
 from stickslip.compiled.rigid_step import OWN_NUMBERS, Rooms, step_room
 from stickslip.constraint_kinds import KIND, KINDS
 from stickslip.constraints.joint.efforts import with_efforts
@@ -67,7 +67,7 @@ class JointDriver(Driver):
         model, contacts = self.model, self.contacts
         ints, reals, bools = step_room(contacts, model.contact_rows, len(model.dynamic), len(model.mass))
         return Rooms(
-            rigid_flat(model, self.pairs, self.points, contacts), np.empty(3 * contacts, np.int64),
+            flat_with_meshes(model, self.pairs, self.points, contacts), np.empty(3 * contacts, np.int64),
             np.empty(4 * contacts), np.empty(ints, np.int32), np.empty(reals), np.empty(bools, np.bool_),
         )  # fmt: skip
 

@@ -95,7 +95,7 @@ class JointStepTables(NamedTuple):
     thickness: Array
     """(ns,) [m] of shapes."""
     pairs: LongInts
-    """Kernels of the narrow phase (contacts.pair_table)."""
+    """Kernels of the narrow phase (pairs.pair_table)."""
 
 
 class JointStart(NamedTuple):
@@ -235,7 +235,16 @@ def step_jointed(tables, start, force, memory, options, rooms, counts, written, 
     if not _all_finite(q_end, v_end, q_end[:0, :3], v_end[:0, :3]):
         return NOT_FINITE
     if may_go_too_far(
-        flat, bodies.lever, tables.thickness, numbers.thinnest, (v_0, v_end), h, all_seen, True, reach, reals
+        flat,
+        bodies.lever,
+        tables.thickness,
+        numbers.thinnest,
+        (v_0, v_end),
+        h,
+        all_seen,
+        numbers.far > 0.0,
+        reach,
+        reals,
     ):
         return TOO_FAR
     even = _contact_height(J.row_start, J.column_start)

@@ -102,7 +102,7 @@ class TreeStepTables(NamedTuple):
     thickness: Array
     """(ns,) [m] of shapes."""
     pairs: LongInts
-    """Kernels of the narrow phase (contacts.pair_table)."""
+    """Kernels of the narrow phase (pairs.pair_table)."""
 
 
 class TreeGiven(NamedTuple):
@@ -375,11 +375,12 @@ def step_trees(tables, start, given, memory, options, rooms, counts, out, told):
     )
     if not _finite(out):
         return NOT_FINITE
+    ahead = at_end and opts.far > 0.0
     if may_go_too_far(
-        flat, bodies.lever, tables.thickness, opts.thinnest, (velocity, velocity_end), h, all_seen[0], at_end, reach,
+        flat, bodies.lever, tables.thickness, opts.thinnest, (velocity, velocity_end), h, all_seen[0], ahead, reach,
         reals[13 * nb :],
     ):  # fmt: skip
-        if not at_end or goes_through(
+        if not ahead or goes_through(
             tables.pairs, flat, (pose, pose_end), reach, tables.thickness, tables.ignored, opts.margin, all_seen,
             search_rooms, reals[13 * nb :],
         ):  # fmt: skip

@@ -13,6 +13,7 @@ from stickslip.names import shown
 from stickslip.scene.scene import Scene
 from stickslip.scenes import (
     allegro_ball,
+    allegro_iiwa,
     arch,
     ball_drop,
     ball_grip,
@@ -295,6 +296,10 @@ _ENTRIES = (
         "fetch-tomato", "a robot puts a soft tomato on a scale, which reads its weight (macklin2019 sec. 10.1.1)",
         fetch_tomato.fetch_tomato, dt=0.0083, duration=12.5, metrics=fetch_tomato.Weighed,
         stepping={"joints": "potentials"},
+    ),
+    SceneEntry(
+        "allegro-iiwa", "a hand on an arm, 23 joints, grasps, lifts and shakes a soft ball (han2023 Fig. 1)",
+        allegro_iiwa.allegro_iiwa, dt=0.01, duration=7.3, metrics=allegro_iiwa.Grasped,
     ),
     SceneEntry(
         "twist", "a bar is twisted until it touches itself", twist.twist,

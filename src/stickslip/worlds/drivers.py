@@ -25,8 +25,9 @@ from stickslip.worlds.certificates import (
     shaped,
     write_certificate,
 )
+from stickslip.worlds.contacts import Pushed
 from stickslip.worlds.controls import WorldControls
-from stickslip.worlds.python_steps import NO_PUSHES, Helped, PythonSteps, helped, total_push
+from stickslip.worlds.python_steps import NO_PUSHES, Helped, PythonSteps, helped, pushed_of
 
 SHAPE_BITS = 24
 """Of a key of a contact, bits of each of its two shapes, above those of its feature."""
@@ -93,8 +94,8 @@ class WorldsDriver(Protocol):
     def certificates(self) -> WorldCertificates:
         """Of the last steps."""
 
-    def contact_push(self, body: int, other: int | None) -> Array:
-        """(N, 3) [N s] on a body in the last steps, from another one or from all."""
+    def contacts(self) -> Pushed:
+        """Of the last steps."""
 
     def nbytes(self) -> int:
         """Bytes of memory of all worlds, without what they share."""
@@ -229,9 +230,9 @@ class PythonWorlds:
         """See WorldsDriver."""
         return joined([self.known])
 
-    def contact_push(self, body: int, other: int | None) -> Array:
+    def contacts(self) -> Pushed:
         """See WorldsDriver."""
-        return np.array([total_push(pushes, body, other) for pushes in self.pushes]).reshape(-1, 3)
+        return pushed_of(list(enumerate(self.pushes)))
 
     def nbytes(self) -> int:
         """See WorldsDriver."""
@@ -466,22 +467,18 @@ class CompiledWorlds:
             getattr(to.energy, name)[which] = getattr(found.energy, name)
         to.converged[which] = to.status[which] == "converged"
 
-    def contact_push(self, body: int, other: int | None) -> Array:
+    def contacts(self) -> Pushed:
         """See WorldsDriver."""
-        arrays = self.many.arrays
-        most = int(arrays.remembered.max(initial=0))
-        key, there = arrays.key[:, :most], np.arange(most) < arrays.remembered[:, None]
-        shapes = (1 << SHAPE_BITS) - 1
-        a = self.shape_body[np.where(there, key >> (FEATURE_BITS + SHAPE_BITS) & shapes, 0)]
-        b = self.shape_body[np.where(there, key >> FEATURE_BITS & shapes, 0)]
-        on_b, on_a = there & (b == body), there & (a == body)
-        if other is not None:
-            on_b, on_a = on_b & (a == other), on_a & (b == other)
-        weight = on_b.astype(np.float64) - on_a
-        total = (weight[:, :, None] * arrays.impulse[:, :most, :3]).sum(axis=1)
-        for k, own in self._helped():
-            total[k] = total_push(own.pushes, body, other)
-        return np.asarray(total)
+        arrays, by_python = self.many.arrays, self._helped()
+        remembered = np.where(arrays.steps > self.put, arrays.remembered, 0)
+        remembered[[k for k, _ in by_python]] = 0
+        most, shapes = int(remembered.max(initial=0)), (1 << SHAPE_BITS) - 1
+        world, column = np.nonzero(np.arange(most) < remembered[:, None])
+        key = arrays.key[world, column]
+        a, b = (self.shape_body[key >> bits & shapes] for bits in (FEATURE_BITS + SHAPE_BITS, FEATURE_BITS))
+        others = pushed_of([(k, own.pushes) for k, own in by_python])
+        own = Pushed(world, a, b, arrays.impulse[world, column, :3])
+        return Pushed._make(np.concatenate(each) for each in zip(own, others, strict=True))
 
     def nbytes(self) -> int:
         """See WorldsDriver."""

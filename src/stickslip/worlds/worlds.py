@@ -35,6 +35,7 @@ from stickslip.simulation import Simulation
 from stickslip.solvers.protocol import Solver, SolvesProblems
 from stickslip.solvers.registry import DEFAULT
 from stickslip.worlds.certificates import DIVERGED, WorldCertificates, shaped
+from stickslip.worlds.contacts import PairContacts, contacts_of_pairs, total_pushes
 from stickslip.worlds.controls import WorldControls, set_drives, set_joint_drive, set_joint_effort
 from stickslip.worlds.drivers import CompiledWorlds, PythonWorlds, WorldsDriver
 from stickslip.worlds.parameters import Variants, checked_parameters
@@ -284,11 +285,7 @@ class Worlds:
         row, model = body_row(self.model, body), self.model
         if row < model.rigid_count:
             return self._driver.q[:, 7 * row : 7 * row + 7], self._driver.v[:, 6 * row : 6 * row + 6]
-        first = model.rigid_count
-        for kind in model.others:
-            if row < first + kind.frame_count:
-                break
-            first += kind.frame_count
+        kind, first = self._kind_of(row)
         if kind.name not in self.robots:
             raise InputError(f"body {body.name!r}: it is of a kind from outside the package, which worlds cannot read")
         pose, velocity = self._links_of(self.robots[kind.name])
@@ -364,11 +361,7 @@ class Worlds:
             first = self.model.layout.v_slice[BODY].start + 6 * row
             self.controls.force[chosen, first : first + 6] = rows
             return
-        first = self.model.rigid_count
-        for kind in self.model.others:
-            if row < first + kind.frame_count:
-                break
-            first += kind.frame_count
+        kind, first = self._kind_of(row)
         forces = self.controls.frame_forces
         if kind.name not in forces:
             forces[kind.name] = np.zeros((len(self), kind.frame_count, 6))
@@ -399,7 +392,34 @@ class Worlds:
         rows = body_row(self.model, body), None if other is None else body_row(self.model, other)
         if rows[0] == rows[1]:
             raise InputError(f"contacts: {body.name!r} is given twice; give two bodies, or one")
-        return self._driver.contact_push(*rows) / self.stepping.dt
+        return total_pushes(self._driver.contacts(), len(self), *rows) / self.stepping.dt
+
+    def contacts(self, pairs: Sequence[tuple[Body, Body]] | None = None) -> PairContacts:
+        """Contacts of the last step between P pairs of bodies: how many (N, P), and forces (N, P, 3).
+
+        None: all pairs that have contacts in any world.
+        """
+        return contacts_of_pairs(self.model, self._driver.contacts(), len(self), self.stepping.dt, pairs)
+
+    def force(self, body: Body) -> tuple[Array, Array]:
+        """Forces (N, 3) [N] and torques (N, 3) [N m] that ``set_force`` applies to a body."""
+        row, first = body_row(self.model, body), self.model.rigid_count
+        if row < first:
+            rows = self.controls.body_force[:, row]
+        else:
+            kind, first = self._kind_of(row)
+            forces = self.controls.frame_forces.get(kind.name)
+            rows = np.zeros((len(self), 6)) if forces is None else forces[:, row - first]
+        return rows[:, :3].copy(), rows[:, 3:].copy()
+
+    def _kind_of(self, row: int) -> tuple[Any, int]:
+        """The kind of bodies of which a frame is, and its first row."""
+        first = self.model.rigid_count
+        for kind in self.model.others:
+            if row < first + kind.frame_count:
+                break
+            first += kind.frame_count
+        return kind, first
 
     # ---- joints between bodies --------------------------------------------------------------------------------
 
@@ -503,6 +523,10 @@ class Worlds:
             nv = len(trees.v_start)
             array = checks.array(where, "effort", effort, (nv,), (len(chosen), nv))
             self.controls.force[chosen, self.model.layout.v_slice[trees.name]] = array
+
+    def control(self, robot: Robot) -> Array:
+        """(N, nu) controls of the actuators of a robot, as they are now."""
+        return self.controls.actuators[trees_of(self.model, robot).name][:, :, 0].copy()
 
     def _links_of(self, robot: Robot) -> tuple[Array, Array]:
         """Poses (N, nl, 7) and velocities (N, nl, 6) of all links of a robot."""
