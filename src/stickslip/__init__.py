@@ -38,6 +38,7 @@ _PLACES = {
     "placed": "geometry.shapes",
     "rollout": "worlds.rollouts",
     "shapes": "geometry.shapes",
+    "sweep": "sweeps.run_sweep",
     "tet_generators": "geometry.tet_generators",
 }
 __all__ = sorted([*_PLACES, "__version__"])
@@ -68,6 +69,7 @@ if TYPE_CHECKING:
     from stickslip.scene.soft_body import elastic as elastic
     from stickslip.simulation import Simulation as Simulation
     from stickslip.solvers.registry import make_solver as make_solver
+    from stickslip.sweeps.run_sweep import sweep as sweep
     from stickslip.worlds.rollouts import rollout as rollout
     from stickslip.worlds.worlds import Worlds as Worlds
 

@@ -154,6 +154,19 @@ class Scene:
         shape = bodies.mesh(vertices, triangles, file, options.get("name"))
         return self.add_body([placed(shape)], position, rotation, **options)
 
+    def add_shell(
+        self, vertices: ArrayLike | None = None, triangles: ArrayLike | None = None, position: ArrayLike = (0, 0, 0),
+        rotation: ArrayLike = (1, 0, 0, 0), *, thickness: float, file: str | os.PathLike[str] | None = None,
+        **options: Unpack[BodyOptions],
+    ) -> Body:  # fmt: skip
+        """Add a surface with a ``thickness`` [m] that bounds no solid: a sheet, or a mesh with holes and crossings.
+
+        vertices (n, 3) [m] and triangles (m, 3) in any order, or a mesh ``file``. Each triangle touches for itself, as
+        a flat plate; neighbours that are flat and convex together are one plate.
+        """
+        pieces = bodies.shell(vertices, triangles, file, thickness, options.get("name"))
+        return self.add_body([placed(piece) for piece in pieces], position, rotation, **options)
+
     def add_half_space(
         self, normal: ArrayLike = (0, 0, 1), position: ArrayLike = (0, 0, 0), **options: Unpack[BodyOptions]
     ) -> Body:

@@ -27,6 +27,7 @@ from stickslip.scenes import (
     cube_of_balls,
     cylinder_press,
     demo,
+    dexnet,
     extension,
     fetch_beam,
     fetch_tomato,
@@ -296,6 +297,10 @@ _ENTRIES = (
         "fetch-tomato", "a robot puts a soft tomato on a scale, which reads its weight (macklin2019 sec. 10.1.1)",
         fetch_tomato.fetch_tomato, dt=0.0083, duration=12.5, metrics=fetch_tomato.Weighed,
         stepping={"joints": "potentials"},
+    ),
+    SceneEntry(
+        "dexnet", "a hand closes on an object of a set, turns over and shakes it (macklin2019 sec. 10.1.3)",
+        dexnet.dexnet, dt=0.005, duration=5.2, metrics=dexnet.Grasped,
     ),
     SceneEntry(
         "allegro-iiwa", "a hand on an arm, 23 joints, grasps, lifts and shakes a soft ball (han2023 Fig. 1)",

@@ -12,6 +12,7 @@ from stickslip.arrays import Array
 from stickslip.contact.problem import ContactProblem
 from stickslip.errors import DivergenceError
 from stickslip.experiments.wrapped_solver import Wrapped
+from stickslip.model.model import Model
 from stickslip.model.stepping import Stepping
 from stickslip.scene.scene import Scene
 from stickslip.scenes.registry import find_scene
@@ -105,7 +106,7 @@ class Beside:
     ([macklin2019] sec. 9), also where ``stepping`` has joints as potentials.
     """
 
-    def __init__(self, scene: Scene, stepping: Stepping) -> None:
+    def __init__(self, scene: Scene | Model, stepping: Stepping) -> None:
         self.sim = Simulation(scene, None, DEFAULT, stepping)
         # what it finds is not used
         self.watched = Watched(make_solver(SOLVER, max_iterations=1, linear="pcr", linear_iterations=1), first=True)
