@@ -201,7 +201,7 @@ _ENTRIES = (
         gripper_lift.gripper_lift, dt=0.004, duration=5.0, metrics=gripper_lift.Lifted,
     ),
     SceneEntry(
-        "humanoid", "humanoids stand on their drives, or fall: mode=fall (macklin2019 sec. 10.1.7)", humanoid.humanoid,
+        "humanoid", "humanoids stand, fall (mode=fall), rise (mode=rise) (macklin2019 sec. 10.1.7)", humanoid.humanoid,
         dt=0.005, duration=3.0, metrics=humanoid.Balance,
     ),
     SceneEntry(
