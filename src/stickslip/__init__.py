@@ -17,6 +17,7 @@ _PLACES = {
     "ContactProblem": "contact.problem",
     "Control": "model.control",
     "DivergenceError": "errors",
+    "Environment": "learning.environment",
     "Drive": "scene.joint",
     "FileError": "errors",
     "InputError": "errors",
@@ -30,7 +31,9 @@ _PLACES = {
     "State": "model.state",
     "Stepping": "model.stepping",
     "StickslipError": "errors",
+    "Task": "learning.task",
     "TetMesh": "geometry.tet_mesh",
+    "VectorEnvironment": "learning.vector",
     "Worlds": "worlds.worlds",
     "compile_scene": "model.model",
     "elastic": "scene.soft_body",
@@ -55,6 +58,9 @@ if TYPE_CHECKING:
     from stickslip.geometry import tet_generators as tet_generators
     from stickslip.geometry.shapes import placed as placed
     from stickslip.geometry.tet_mesh import TetMesh as TetMesh
+    from stickslip.learning.environment import Environment as Environment
+    from stickslip.learning.task import Task as Task
+    from stickslip.learning.vector import VectorEnvironment as VectorEnvironment
     from stickslip.model.control import Control as Control
     from stickslip.model.model import Model as Model
     from stickslip.model.model import compile_scene as compile_scene

@@ -31,6 +31,7 @@ from stickslip.cli.robot import robot
 from stickslip.cli.run import run
 from stickslip.cli.solve import solve
 from stickslip.cli.sweep import sweep
+from stickslip.cli.train import play, train
 from stickslip.cli.truth import truth
 from stickslip.cli.view import view
 from stickslip.errors import DivergenceError, FileError, SolverWarning, StickslipError
@@ -58,6 +59,8 @@ app.command("report")(report)
 app.command("export")(export)
 app.command("view")(view)
 app.command("robot")(robot)
+app.command("train")(train)
+app.command("play")(play)
 app.command("warmup")(warmup)
 app.command("doctor")(doctor)
 
