@@ -5,7 +5,6 @@ from __future__ import annotations
 import math
 from collections.abc import Mapping
 from dataclasses import replace
-from pathlib import Path
 from typing import Any
 
 import numpy as np
@@ -15,12 +14,10 @@ from stickslip.errors import InputError
 from stickslip.geometry.shapes import HalfSpace
 from stickslip.names import shown
 from stickslip.reading_robots import robots_of
-from stickslip.robots.reading import read_robot
-from stickslip.robots.records import RobotRecord
 from stickslip.scene.scene import Scene
 from stickslip.scenes.metrics import Values
 from stickslip.scenes.parameters import whole_number
-from stickslip.scenes.robots.registry import ROBOTS
+from stickslip.scenes.robots.named import robot_of
 from stickslip.simulation import Simulation, StepResult
 
 APART = 2.0
@@ -56,15 +53,6 @@ def humanoid(mode: str = "stand", copies: int = 1, robot: str = "humanoid") -> S
         position = APART * np.array([row, column - 0.5 * (across - 1), 0.0])
         scene.add_tree(record, name=f"{record.name}-{k + 1}", position=position)
     return scene
-
-
-def robot_of(scene: str, name: str) -> RobotRecord:
-    """The robot built in of that name, or that of a file."""
-    if name in ROBOTS:
-        return ROBOTS[name].build()
-    if not Path(name).exists():
-        raise InputError(f"{scene}: robot is {shown(name)}; give a file or one of {', '.join(ROBOTS)}")
-    return read_robot(name)
 
 
 class Balance:

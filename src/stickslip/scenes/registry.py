@@ -32,6 +32,7 @@ from stickslip.scenes import (
     humanoid,
     impacts,
     jacks,
+    panda_cable,
     piles,
     pneunet,
     rolling,
@@ -185,6 +186,11 @@ _ENTRIES = (
     SceneEntry(
         "cable-winding", "a robot's hand winds a cable of 320 links onto a cylinder (lee2023 Fig. 9)",
         cable_winding.cable_winding, dt=0.01, duration=7.0, metrics=cable_winding.Winding,
+        solver={"tolerance": 1e-6}, stepping={"joints": "potentials"},
+    ),
+    SceneEntry(
+        "panda-cable", "a Panda winds a cable of 0.4 m onto a post (lee2023 Fig. 9, its release)",
+        panda_cable.panda_cable, dt=0.01, duration=55.0, metrics=panda_cable.PandaWinding,
         solver={"tolerance": 1e-6}, stepping={"joints": "potentials"},
     ),
     SceneEntry(
