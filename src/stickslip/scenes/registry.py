@@ -33,6 +33,7 @@ from stickslip.scenes import (
     impacts,
     jacks,
     panda_cable,
+    panda_mat,
     piles,
     pneunet,
     rolling,
@@ -276,6 +277,11 @@ _ENTRIES = (
         "soft-mat", "a gripper folds a soft mat on a table (lee2023 Fig. 7 and 11, Table II)", soft_mat.soft_mat,
         dt=0.01, duration=2.4, metrics=soft_mat.Folding, method="cond",
         solver={"criterion": "step", "tolerance": 1e-4},
+    ),
+    SceneEntry(
+        "panda-mat", "a Panda folds a soft mat by the friction of its blades (lee2023 Fig. 7, Table II)",
+        panda_mat.panda_mat, dt=0.01, duration=9.0, metrics=panda_mat.PandaFolding,
+        solver={"tolerance": 1e-6},
     ),
     SceneEntry(
         "soft-gripper", "two soft fingers close on an object on a force sensor (lee2023 Fig. 10, Table VI)",
