@@ -45,8 +45,8 @@ BASE = (0.0, -0.38, -0.3)
 """[m] of the robot, from the middle of the mat's lower face."""
 TABLE = 0.3
 """[m] height of the table, which ends before both edges of the mat: the hand is as high as it is long."""
-BLADE = (0.018, 0.13, 0.003, 0.075)
-"""[m] of a blade: how far the mat may reach between them, width, thickness, and its whole length."""
+BLADE = (0.2, 0.003, 0.075)
+"""[m] of a blade: width, more than that of the mat, thickness and length."""
 OPEN, WIDE = 0.005, 0.0075
 """[m] of each blade from the middle while it is open, before and after."""
 GRASP = 40.0
@@ -103,7 +103,7 @@ def table_ends(divisions: int) -> tuple[float, float]:
 def bladed_hand(grasp: float, friction: float, divisions: int) -> RobotRecord:
     """The hand of the Panda with a blade on each finger; site ``tcp`` between their tips, as deep as the mat reaches."""
     hand = franka_hand()
-    _, width, thick, long = BLADE
+    width, thick, long = BLADE
     start = 0.036
     pad = block((width, thick, long), (0.0, 0.5 * thick, start + 0.5 * long), STEEL)
     links: list[TreeLink] = []
@@ -162,7 +162,7 @@ class PandaFolding(Folding):
         names = sim.model.body_names
         self.blades = [Body(names.index(name), name) for name in ("arm/left_finger", "arm/right_finger")]
         x = sim.nodes(self.mat)
-        inside = (x[:, 0] > 0.5 * LENGTH - jaw_depth(LENGTH, self.divisions)) & (np.abs(x[:, 1]) < 0.5 * BLADE[1])
+        inside = (x[:, 0] > 0.5 * LENGTH - jaw_depth(LENGTH, self.divisions)) & (np.abs(x[:, 1]) < 0.5 * BLADE[0])
         self.gripped = np.flatnonzero(inside & (np.abs(np.abs(x[:, 2] - 0.5 * THICKNESS) - 0.5 * THICKNESS) < 1e-9))
         self.closed: Array | None = None
         self.still: tuple[float, Array] | None = None
