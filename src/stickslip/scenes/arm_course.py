@@ -32,9 +32,15 @@ def posed(record: RobotRecord, base: ArrayLike, pose: Pose, turned: ArrayLike = 
 class ArmCourse:
     """The angles of an arm over time with which the site ``tcp`` of its tool follows a course of poses."""
 
-    def __init__(self, sim: Simulation, robot: Robot, pose: Callable[[float], Pose], times: ArrayLike) -> None:
-        """``times`` (n,) [s]: at which postures are computed; between them is a cubic spline."""
-        self.robot = robot
+    def __init__(
+        self, sim: Simulation, robot: Robot, pose: Callable[[float], Pose], times: ArrayLike,
+        load: tuple[str, float] | None = None,
+    ) -> None:  # fmt: skip
+        """``times`` (n,) [s]: at which postures are computed; between them is a cubic spline.
+
+        load: a link and the mass [kg] that hangs on it and is no part of the robot, as its controller was told.
+        """
+        self.robot, self.load = robot, load
         self.joints = tuple(name for name in robot.joint_names if _hinged(robot, name))
         self._own = [robot.joint_names.index(name) for name in self.joints]
         knots = np.asarray(times, dtype=np.float64)
@@ -56,11 +62,15 @@ class ArmCourse:
     def drive(self, sim: Simulation, **others: float) -> None:
         """Give the drives their targets at the end of the coming step; ``others``: those of joints of the tool.
 
-        The weight of the robot is taken off, as controllers of robots do; what it carries is not known to it.
+        The weight of the robot and of its load is taken off, as controllers of robots do; what it picks up is not known
+        to it.
         """
         angles, rates = self.at(sim.state.time + sim.stepping.dt)
         weight = np.zeros(self.robot.dof_count)
         weight[self._own] = sim.gravity_forces(self.robot)[self._own]
+        if self.load is not None:
+            link, mass = self.load
+            weight -= sim.jacobian(self.robot, link)[:3].T @ (mass * sim.model.gravity)
         position: Mapping[str, float] = {**dict(zip(self.joints, angles.tolist(), strict=True)), **others}
         velocity = dict(zip(self.joints, rates.tolist(), strict=True))
         sim.set_control(self.robot, position=position, velocity=velocity, effort=weight)

@@ -33,6 +33,7 @@ from stickslip.scenes import (
     impacts,
     jacks,
     panda_cable,
+    panda_gripper,
     panda_mat,
     piles,
     pneunet,
@@ -287,6 +288,11 @@ _ENTRIES = (
         "soft-gripper", "two soft fingers close on an object on a force sensor (lee2023 Fig. 10, Table VI)",
         soft_gripper.soft_gripper, dt=0.01, duration=2.0, metrics=soft_gripper.GripForce, method="cond",
         solver={"criterion": "step", "tolerance": 1e-6},
+    ),
+    SceneEntry(
+        "panda-gripper", "a Panda lifts an object with soft fingers; its wrist reads the weight (lee2023 sec. V-C-6)",
+        panda_gripper.panda_gripper, dt=0.01, duration=5.0, metrics=panda_gripper.PandaLift,
+        solver={"tolerance": 1e-6},
     ),
     SceneEntry(
         "ball-grip", "two prismatic fingers grip a soft ball of 1,415 nodes, lift and hold it (lee2023 sec. V-C)",
