@@ -16,8 +16,7 @@ import numpy as np
 from stickslip.arrays import Array
 from stickslip.checks import positive
 from stickslip.errors import InputError
-from stickslip.geometry.rotation import about_axis, matrix, rotation_vector
-from stickslip.geometry.rotation import conjugate, multiply
+from stickslip.geometry.rotation import about_axis, matrix
 from stickslip.reading_robots import robots_of
 from stickslip.robots.mounting import mounted
 from stickslip.robots.records import RobotRecord, Site, TreeJoint
@@ -52,8 +51,9 @@ from stickslip.simulation import Simulation, StepResult
 
 AT = (0.5, 0.0, 0.22)
 """[m] of the object's axis at the start; below it is a pedestal."""
-CLOSED, LIFTS, LIFTED, SETTLED = 0.8, 1.0, 2.4, 4.0
-"""[s] when the fingers have closed, when the arm begins to lift, has lifted, and from when creep is measured."""
+CLOSES, CLOSED, LIFTS, LIFTED, SETTLED = 0.4, 1.2, 1.4, 2.8, 4.4
+"""[s] when the fingers begin to close and have closed, when the arm begins to lift and has lifted, and from when creep
+is measured."""
 HIGH, RAIL, PALM_MASS, CARRIAGE_MASS = 0.03, 0.01, 0.5, 0.05
 """[m] of the palm and of the carriages below it, and their masses [kg]."""
 GAMMA = (0.0377, 0.0333, 0.255)
@@ -147,8 +147,9 @@ class PandaLift:
     ``lifted_mm``: how far the object is above where it lay, at the end; ``wrist_weight_N``: by how much the sensor reads
     more at the end than before the fingers closed, and ``weight_error``: how far that is from the object's weight, as a
     share of it; ``wrist_balance_N``: by how much sensor, weights and contacts do not balance at the end;
-    ``squeeze_N``: mean force along x of a finger on the object, at the end; ``creep_um_per_s``: mean speed of the object
-    against the palm from SETTLED on; ``turned_mrad_per_s``: that of its turning; ``penetration_mm``: deepest overlap;
+    ``squeeze_N``: mean force along x of a finger on the object, at the end; ``creep_um_per_s``: speed at which the nodes
+    of fingers that touch the object at SETTLED have moved along it since then, mean over them; ``swing_um_per_s``: that
+    of the object against the palm, since fingers swing for long; ``penetration_mm``: deepest overlap;
     ``contacts_mean``: contacts that push, mean over steps with any, and ``contacts_max`` the most of them;
     ``converged``: share of steps.
     """
@@ -169,8 +170,9 @@ class PandaLift:
         self.course = ArmCourse(sim, self.arm, lambda time: wrist_pose(time, self.lift), times, load)
         self.start = float(sim.position(self.held)[2])
         self.height, self.empty, self.read = self.start, math.nan, np.full(3, math.nan)
-        self.squeeze, self.balance, self.creep, self.turned = (math.nan,) * 4
+        self.squeeze, self.balance, self.creep, self.swing = (math.nan,) * 4
         self.still: tuple[float, Array, Array] | None = None
+        self.gripping = np.zeros(0, dtype=np.intp)
         self.penetration = 0.0
         self.contacts: list[int] = []
         self.converged: list[bool] = []
@@ -179,7 +181,7 @@ class PandaLift:
     def drive(self, sim: Simulation) -> None:
         """Say where the arm and the carriages shall be at the end of the coming step."""
         self.course.drive(sim)
-        closed = self.way * smooth_step((sim.state.time + sim.stepping.dt) / CLOSED)
+        closed = self.way * smooth_step((sim.state.time + sim.stepping.dt - CLOSES) / (CLOSED - CLOSES))
         sim.set_control(self.gripper, position=dict.fromkeys(CARRIAGES, closed))
 
     def observe(self, sim: Simulation, result: StepResult) -> None:
@@ -194,17 +196,19 @@ class PandaLift:
         self.contacts.append(int((np.linalg.norm(result.state.soft_impulse, axis=1) > 0.0).sum()))
         self.converged.append(result.certificate.converged)
         self.penetration = max(self.penetration, result.certificate.penetration_mm)
-        if not any(self.contacts):
+        if now < CLOSES:
             self.empty = float(self.read[2])
         if now >= SETTLED:
-            at, turn = self._in_hand(sim)
+            nodes, at = self._on_object(sim), self._in_hand(sim)
             if self.still is None:
-                self.still = now, at, turn
-            else:
+                pushes = np.concatenate([sim.node_contact_forces(finger) for finger in self.fingers])
+                self.gripping = np.flatnonzero(np.linalg.norm(pushes, axis=1) > 0.0)
+                self.still = now, nodes[self.gripping], at
+            elif len(self.gripping):
                 since, there, before = self.still
-                self.creep = 1e6 * float(np.linalg.norm(at - there)) / (now - since)
-                by = rotation_vector(multiply(turn, conjugate(before)))
-                self.turned = 1e3 * float(np.linalg.norm(by)) / (now - since)
+                moved = np.linalg.norm(nodes[self.gripping] - there, axis=1)
+                self.creep = 1e6 * float(moved.mean()) / (now - since)
+                self.swing = 1e6 * float(np.linalg.norm(at - before)) / (now - since)
         self.drive(sim)
 
     def values(self) -> Values:
@@ -219,15 +223,20 @@ class PandaLift:
             "wrist_balance_N": self.balance,
             "squeeze_N": self.squeeze,
             "creep_um_per_s": self.creep,
-            "turned_mrad_per_s": self.turned,
+            "swing_um_per_s": self.swing,
             "penetration_mm": self.penetration,
             "contacts_mean": float(np.mean(pushing)) if pushing else math.nan,
             "contacts_max": float(max(pushing, default=0)),
             "converged": float(np.mean(self.converged)) if self.converged else math.nan,
         }
 
-    def _in_hand(self, sim: Simulation) -> tuple[Array, Array]:
-        """Position (3,) [m] and rotation of the object in the frame of the palm."""
+    def _in_hand(self, sim: Simulation) -> Array:
+        """Position (3,) [m] of the object in the frame of the palm."""
         at, turn = sim.link_pose(self.gripper, "palm")
+        return matrix(turn).T @ (sim.position(self.held) - at)
+
+    def _on_object(self, sim: Simulation) -> Array:
+        """(n, 3) [m] nodes of both fingers in the frame of the object."""
         held = sim.state.body_pose[self.held.index]
-        return matrix(turn).T @ (held[:3] - at), multiply(conjugate(turn), held[3:])
+        nodes = np.concatenate([sim.nodes(finger) for finger in self.fingers])
+        return (nodes - held[:3]) @ matrix(held[3:])
