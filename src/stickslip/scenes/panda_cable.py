@@ -13,10 +13,9 @@ from typing import Any
 
 import numpy as np
 
-from stickslip.arrays import Array
+from stickslip.arrays import Array, Bools
 from stickslip.checks import positive
 from stickslip.errors import InputError
-from stickslip.geometry.rotation import matrix
 from stickslip.reading_robots import robots_of
 from stickslip.robots.mounting import mounted
 from stickslip.robots.records import RobotRecord, Site
@@ -40,8 +39,8 @@ LOW = 0.1005
 LIFT, WIND = 5.0, 50.0
 """[s] in which the hand goes up, and winds after that."""
 RATE, UP, RISE = 0.25, 0.362229, 6.55556e-4
-"""[rad/s] at which the cable is laid on the post; [m] and [m/s] height of the hand where winding begins, and how it goes
-up from there."""
+"""[rad/s] at which the cable is laid on the post; [m] and [m/s] height of the hand where winding begins, and how it
+goes up from there."""
 FREE, SHORTENS = 0.302011, 4.74485e-3
 """[m] and [m/s] from where the cable leaves the post to the hand, seen from above, and how that becomes less."""
 BEND = 0.01
@@ -207,10 +206,10 @@ class PandaWinding:
         }
 
 
-def on_post(q: Array) -> Array:
+def on_post(q: Array) -> Bools:
     """Which links (n,) with poses q (n, 7) touch the post, about."""
     away = np.hypot(q[:, 0] - POST_AT[0], q[:, 1] - POST_AT[1])
-    return np.asarray(away < POST + 1.5 * RADIUS)
+    return np.asarray(away < POST + 1.5 * RADIUS, dtype=np.bool_)
 
 
 def windings(q: Array) -> float:

@@ -35,7 +35,6 @@ from stickslip.scenes.soft_gripper import (
     CLEARANCE,
     FINGER,
     FRICTION,
-    LENGTH,
     OBJECT,
     POISSON,
     RADIUS,
@@ -144,12 +143,12 @@ def wrist_pose(time: float, lift: float) -> Pose:
 class PandaLift:
     """Drives arm and gripper, and measures the grasp.
 
-    ``lifted_mm``: how far the object is above where it lay, at the end; ``wrist_weight_N``: by how much the sensor reads
-    more at the end than before the fingers closed, and ``weight_error``: how far that is from the object's weight, as a
+    ``lifted_mm``: how far the object is above where it lay, at the end; ``wrist_weight_N``: by how much more the sensor
+    reads at the end than before the fingers closed; ``weight_error``: how far that is from the object's weight, as a
     share of it; ``wrist_balance_N``: by how much sensor, weights and contacts do not balance at the end;
-    ``squeeze_N``: mean force along x of a finger on the object, at the end; ``creep_um_per_s``: speed at which the nodes
-    of fingers that touch the object at SETTLED have moved along it since then, mean over them; ``swing_um_per_s``: that
-    of the object against the palm, since fingers swing for long; ``penetration_mm``: deepest overlap;
+    ``squeeze_N``: mean force along x of a finger on the object, at the end; ``creep_um_per_s``: speed at which nodes of
+    fingers that touch the object at SETTLED have moved along it since then, mean over them; ``swing_um_per_s``: that of
+    the object against the palm, since fingers swing for long; ``penetration_mm``: deepest overlap;
     ``contacts_mean``: contacts that push, mean over steps with any, and ``contacts_max`` the most of them;
     ``converged``: share of steps.
     """

@@ -68,8 +68,8 @@ def panda_mat(
 ) -> Scene:  # fmt: skip
     """An arm takes the middle of an edge of a mat that juts out of a table, folds it over, and lets go.
 
-    young [Pa], poisson and friction of everything with everything, and ``seed``, which draws them: as in soft-mat; so is
-    divisions. grasp [N]: with which each blade presses. robot: an arm of seven hinges, one that is built in or a file
+    young [Pa], poisson and friction of everything with everything, and ``seed``, which draws them: as in soft-mat; so
+    is divisions. grasp [N]: with which each blade presses. robot: an arm of seven hinges, one that is built in or a file
     (URDF, MJCF); a hand that it has gives way to one with blades.
     """
     positive("panda-mat", "grasp", grasp)
@@ -88,7 +88,8 @@ def panda_mat(
     scene.add_soft(
         mesh, rubber, (0.0, 0.0, 0.5 * THICKNESS), material=surface, self_contact=True, colour=MAT, name="mat"
     )
-    record = mounted(bare_arm(robot_of("panda-mat", robot)), bladed_hand(grasp, friction, divisions), FLANGE, name="arm")
+    hand = bladed_hand(grasp, friction, divisions)
+    record = mounted(bare_arm(robot_of("panda-mat", robot)), hand, FLANGE, name="arm")
     scene.add_tree(posed(record, BASE, blade_pose(0.0, divisions)), position=BASE)
     return scene
 
@@ -101,7 +102,7 @@ def table_ends(divisions: int) -> tuple[float, float]:
 
 
 def bladed_hand(grasp: float, friction: float, divisions: int) -> RobotRecord:
-    """The hand of the Panda with a blade on each finger; site ``tcp`` between their tips, as deep as the mat reaches."""
+    """The hand of the Panda with a blade on each finger; site ``tcp`` between them, where the edge of the mat is."""
     hand = franka_hand()
     width, thick, long = BLADE
     start = 0.036

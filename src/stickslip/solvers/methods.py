@@ -331,7 +331,8 @@ def solve_with_potentials(solver: Solver, problem: ContactProblem, warm: Array |
 
 def _summed(first: Solution, then: Solution) -> Solution:
     """The later solution, with the iterations and times of both."""
-    timings = {name: first.timings.get(name, 0.0) + then.timings.get(name, 0.0) for name in first.timings | then.timings}
+    names = first.timings | then.timings
+    timings = {name: first.timings.get(name, 0.0) + then.timings.get(name, 0.0) for name in names}
     history = then.history.copy()
     history[:, 0] += first.iterations
     return replace(
