@@ -85,15 +85,15 @@ def test_a_robot_of_a_file_takes_the_place_of_the_one_built_in() -> None:
     assert summary.metrics["tracking_mm"] < 3.0
 
 
-@pytest.mark.parametrize("solver", ["auto", "cond"])
+@pytest.mark.parametrize("solver", ["auto", pytest.param("cond", marks=pytest.mark.slow)])
 def test_the_arm_winds_the_cable(solver: str) -> None:
-    """Half a turn; the pull of the wound cable is E A times its stretch."""
+    """A third of a turn; the pull of the wound cable is E A times its stretch."""
     options = {**COND, "solver.tolerance": 1e-4} if solver == "cond" else {}
-    run = prepare("panda-cable", solver, {"links": 40, "turns": 0.5, "stepping.dt": 0.02, **options})
-    summary = execute(run, run.step_count(duration=LIFT + 0.25 * WIND + 0.1))
+    run = prepare("panda-cable", solver, {"links": 40, "turns": 0.3, "stepping.dt": 0.02, **options})
+    summary = execute(run, run.step_count(duration=LIFT + 0.15 * WIND + 0.1))
     assert summary.converged_fraction > 0.995
     metrics = summary.metrics
-    assert 0.35 < metrics["windings"] < 0.65
+    assert 0.2 < metrics["windings"] < 0.4
     taut = 2.954e6 * math.pi * RADIUS**2 * metrics["stretch"]
     assert metrics["effector_force_N"] == pytest.approx(taut, rel=0.3)
     assert metrics["penetration_max_mm"] < 0.01

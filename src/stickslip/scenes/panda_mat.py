@@ -68,8 +68,8 @@ def panda_mat(
 ) -> Scene:  # fmt: skip
     """An arm takes the middle of an edge of a mat that juts out of a table, folds it over, and lets go.
 
-    young [Pa], poisson and friction of everything with everything, and ``seed``, which draws them: as in soft-mat; so
-    is divisions. grasp [N]: with which each blade presses. robot: an arm of seven hinges, one that is built in or a file
+    young [Pa], poisson and friction of everything with everything, and ``seed``, which draws them, divisions: as in
+    soft-mat. grasp [N]: with which each blade presses. robot: an arm of seven hinges, one that is built in or a file
     (URDF, MJCF); a hand that it has gives way to one with blades.
     """
     positive("panda-mat", "grasp", grasp)
