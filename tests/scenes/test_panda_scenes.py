@@ -110,7 +110,7 @@ def test_blades_hold_the_mat_by_friction_and_it_does_not_creep() -> None:
     assert summary.metrics["tracking_mm"] < 0.5
     lifted = execute(run, run.step_count(duration=1.5))
     assert lifted.converged
-    assert run.sim.nodes(run.metrics.mat)[run.metrics.edge, 2].mean() > 0.05
+    assert run.sim.nodes(run.metrics.folding.mat)[run.metrics.folding.edge, 2].mean() > 0.05
 
 
 @pytest.mark.slow

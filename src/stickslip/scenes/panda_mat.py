@@ -144,7 +144,7 @@ def blade_pose(time: float, divisions: int = 38) -> Pose:
     return at + matrix(turn) @ [out, 0.0, 0.0], multiply(turn, first)
 
 
-class PandaFolding(Folding):
+class PandaFolding:
     """Drives the arm, and measures how the mat was folded: as soft-mat, and what follows.
 
     ``creep_um_per_s``: fastest that a node between the blades moved along them while all was held still, over half a
@@ -156,13 +156,13 @@ class PandaFolding(Folding):
     def __init__(self, sim: Simulation, parameters: Mapping[str, Any]) -> None:
         self.divisions = int(parameters["divisions"])
         size = {"thickness": THICKNESS, "length": LENGTH, "divisions": self.divisions}
-        super().__init__(sim, size, opened=OPENED)
+        self.folding = Folding(sim, size, opened=OPENED)
         self.arm = robots_of(sim.model)["arm"]
         times = np.linspace(0.0, GONE, 1 + math.ceil(GONE / KNOTS))
         self.course = ArmCourse(sim, self.arm, self.pose, times)
         names = sim.model.body_names
         self.blades = [Body(names.index(name), name) for name in ("arm/left_finger", "arm/right_finger")]
-        x = sim.nodes(self.mat)
+        x = sim.nodes(self.folding.mat)
         inside = (x[:, 0] > 0.5 * LENGTH - jaw_depth(LENGTH, self.divisions)) & (np.abs(x[:, 1]) < 0.5 * BLADE[0])
         self.gripped = np.flatnonzero(inside & (np.abs(np.abs(x[:, 2] - 0.5 * THICKNESS) - 0.5 * THICKNESS) < 1e-9))
         self.closed: Array | None = None
@@ -182,20 +182,21 @@ class PandaFolding(Folding):
 
     def observe(self, sim: Simulation, result: StepResult) -> None:
         """Take note of the mat and the hand, and drive the arm on."""
-        super().observe(sim, result)
+        self.folding.observe(sim, result)
+        now, mat = self.folding.time, self.folding.end
         at, turn = sim.site_pose(self.arm, TCP)
-        self.tracking = max(self.tracking, 1e3 * float(np.linalg.norm(at - np.asarray(self.pose(self.time)[0]))))
-        if CLOSED < self.time <= FOLDED:
+        self.tracking = max(self.tracking, 1e3 * float(np.linalg.norm(at - np.asarray(self.pose(now)[0]))))
+        if CLOSED < now <= FOLDED:
             # along the blades: x and z of the hand, which closes along its y axis
-            inside = ((self.end[self.gripped] - at) @ matrix(turn))[:, [0, 2]]
+            inside = ((mat[self.gripped] - at) @ matrix(turn))[:, [0, 2]]
             if self.closed is None:
                 self.closed = inside
             self.slip = 1e3 * float(np.linalg.norm(inside - self.closed, axis=1).max())
-            if self.time >= SETTLED and self.still is None:
-                self.still = self.time, inside
-            elif self.still is not None and self.time <= HELD + 1e-9:
+            if now >= SETTLED and self.still is None:
+                self.still = now, inside
+            elif self.still is not None and now <= HELD + 1e-9:
                 since, there = self.still
-                self.creep = 1e6 * float(np.linalg.norm(inside - there, axis=1).max()) / (self.time - since)
+                self.creep = 1e6 * float(np.linalg.norm(inside - there, axis=1).max()) / (now - since)
                 across = matrix(turn)[:, 1]
                 pushes = [abs(float(sim.contacts(blade).total_force @ across)) for blade in self.blades]
                 self.grip = min(pushes)
@@ -204,6 +205,6 @@ class PandaFolding(Folding):
     def values(self) -> Values:
         """The values above."""
         return {
-            **super().values(), "creep_um_per_s": self.creep, "slip_mm": self.slip, "grip_N": self.grip,
+            **self.folding.values(), "creep_um_per_s": self.creep, "slip_mm": self.slip, "grip_N": self.grip,
             "tracking_mm": self.tracking,
         }  # fmt: skip
