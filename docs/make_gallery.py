@@ -58,6 +58,8 @@ SHOTS = {
     "panda-cable": Shot("--time 30 --every 100", "--time 30 --azimuth 60 --elevation 22"),
     "four-bar": Shot("--time 0.5", "--joints"),
     "allegro-ball": Shot("--time 2 --every 5", "--azimuth 40 --elevation 32 --time 1.9"),
+    "dexnet": Shot("--time 3 --every 20", "--azimuth 30 --elevation 20"),
+    "allegro-iiwa": Shot("--time 4.5 --every 5", "--elevation 16 --zoom 1.25 --follow robot/palm --time 4.45"),
     "humanoid": Shot("--set mode=fall --time 1.1", "--azimuth 35"),
     "yumi-cabinet": Shot("--time 3", "--azimuth -110 --elevation 28 --zoom 1.1"),
     "gripper-lift": Shot("--time 2", "--contacts --zoom 0.9"),

@@ -13,9 +13,9 @@ from stickslip.compiled.driver import FIRST_STEPS, TRIED, reason_against
 from stickslip.compiled.result import CompiledResult
 from stickslip.errors import InputError
 from stickslip.model.model import compile_scene
-from stickslip.scenes.registry import SCENES
 from stickslip.scenes.running import prepare
 from stickslip.solvers.registry import make_solver
+from stickslip.warmup import BOX_TRIANGLES, CORNERS
 
 pytestmark = pytest.mark.slow
 
@@ -87,6 +87,44 @@ def test_all_shapes_have_the_same_bits() -> None:
     assert both(all_shapes(), 60) > 10
 
 
+def meshes() -> Scene:
+    """Cubes of triangles on the floor and on each other, and each kind of shape on them and beside them."""
+    scene, corners = Scene(), np.array(CORNERS)
+    scene.add_half_space()
+    for k in range(3):
+        scene.add_mesh(corners, BOX_TRIANGLES, position=(0.3 * k, 0, 0.1), velocity=(0.2, 0, 0))
+        scene.add_mesh(corners, BOX_TRIANGLES, position=(0.3 * k + 0.02, 0.03, 0.305))
+    scene.add_sphere(0.1, (0.02, 0.01, 0.51))
+    scene.add_capsule(0.08, 0.1, (0.32, 0.02, 0.55))
+    scene.add_cylinder(0.1, 0.1, (0.62, 0.0, 0.46))
+    scene.add_box((0.2, 0.2, 0.2), (0, 0.3, 0.1), velocity=(0, -1, 0))
+    scene.add_hull(corners, (0.3, 0.3, 0.1), velocity=(0, -1, 0))
+    return scene
+
+
+def test_meshes_have_the_same_bits() -> None:
+    assert both(meshes(), 40) > 20
+
+
+def grid(count: int) -> Scene:
+    """Boxes side by side on the floor, some of which slide."""
+    scene = Scene()
+    scene.add_half_space()
+    for k in range(count):
+        at, speed = (0.21 * (k % 12), 0.21 * (k // 12), 0.1), (0.1 * (k % 3), 0, 0)
+        scene.add_box((0.2, 0.2, 0.2), at, velocity=speed)
+    return scene
+
+
+def test_more_shapes_than_the_python_driver_compares_one_by_one() -> None:
+    assert both(grid(130), 12) == 12
+
+
+def test_contacts_found_without_looking_ahead_have_the_same_bits() -> None:
+    assert both(grid(12), 20, lookahead=False) == 20
+    assert both(boxes(), 40, lookahead=False) > 20
+
+
 def test_rooms_grow_and_nothing_is_lost() -> None:
     scene = Scene()
     scene.add_half_space()
@@ -101,36 +139,6 @@ def test_forces_act_on_both_alike() -> None:
     for sim in runs:
         sim.set_force(scene.body("box-1"), (3.0, 0, 1.0), torque=(0.1, 0, 0))
     assert sum(same(*(sim.step() for sim in runs)) for _ in range(40)) > 0
-
-
-QUALIFY = (
-    "demo", "box-slope", "box-slide", "anisotropic-slide", "heavy-stack", "mass-ratio", "wall", "tower", "arch",
-    "round-arch", "rolling", "ball-drop", "bouncing-ball", "cradle", "spin-down", "tippe-top", "gripper-lift",
-    "humanoid", "yumi-cabinet",
-)  # fmt: skip
-"""Scenes of rigid bodies in contact, and of robots without loops, that are small enough."""
-
-
-def test_scenes_that_qualify_are_known() -> None:
-    large = {"jacks", "chalices", "funnel", "colosseum", "temple", "spheres", "glasses"}
-    small = {name for name in SCENES if "soft" not in name} - large
-    found = set()
-    for name in small:
-        run = prepare(name)
-        if not run.sim.model.joints.count and not reason_against(run.sim.model, run.sim.stepping, make_solver("auto")):
-            found.add(name)
-    assert found == {*QUALIFY}
-
-
-@pytest.mark.parametrize("name", QUALIFY)
-def test_scenes_have_the_same_bits(name: str) -> None:
-    run = prepare(name)
-    model, stepping = run.sim.model, run.sim.stepping
-    plain, fast = (Simulation(model, stepping=stepping, driver=driver) for driver in ("python", "compiled"))
-    for sim in (plain, fast):
-        sim.restore(run.sim.state, run.sim.control)
-    for _ in range(40):
-        same(plain.step(), fast.step())
 
 
 def test_a_wall_at_rest_is_taken_by_the_compiled_driver() -> None:

@@ -7,12 +7,9 @@ import pytest
 
 from stickslip import Scene, Simulation, Stepping
 from stickslip.compiled.driver import reason_against
-from stickslip.compiled.many import ManyWorlds
-from stickslip.errors import InputError
 from stickslip.scene.joint import Drive
-from stickslip.scenes.running import prepare
 from stickslip.solvers.registry import make_solver
-from test_compiled import both, same
+from test_compiled import both
 
 pytestmark = pytest.mark.slow
 
@@ -132,31 +129,6 @@ def test_joints_break_in_the_step_of_the_python_driver() -> None:
 
 def test_a_scene_whose_last_joint_has_broken_goes_on() -> None:
     assert 5 < both(pendulum(1, break_force=12.0), 100) < 95
-
-
-def test_many_worlds_have_no_joints() -> None:
-    sim = Simulation(pendulum())
-    with pytest.raises(InputError, match="3 joints; it must have none"):
-        ManyWorlds(sim.model, sim.stepping, sim.solver, [sim.state], 1)
-
-
-JOINED = ("beam-insertion", "chain", "four-bar", "rope-bridge", "scale")
-"""Scenes of joints between rigid bodies that are small enough."""
-
-
-def test_scenes_that_qualify_are_known() -> None:
-    for name in JOINED:
-        run = prepare(name)
-        assert not reason_against(run.sim.model, run.sim.stepping, make_solver("auto")), name
-
-
-@pytest.mark.parametrize("name", ["chain", "four-bar", "scale"])
-def test_scenes_have_the_same_bits(name: str) -> None:
-    run = prepare(name)
-    plain, fast = (
-        Simulation(run.sim.model, stepping=run.sim.stepping, driver=driver) for driver in ("python", "compiled")
-    )
-    assert sum(same(plain.step(), fast.step()) for _ in range(40)) > 20
 
 
 def test_what_is_asked_for_later_is_that_of_the_python_driver() -> None:

@@ -73,6 +73,37 @@ def test_each_world_has_the_bits_and_the_certificate_of_a_simulation() -> None:
     assert worlds.nbytes / N < 4096
 
 
+def test_contacts_are_told_by_pair_of_bodies() -> None:
+    scene = thrown()
+    box, ball, ground = (scene.body(name) for name in ("box", "ball", "ground"))
+    worlds = Worlds(scene, N, dt=DT, threads=2)
+    worlds.set_force(box, (0.0, 0.0, 20.0), worlds=[1])
+    worlds.set_velocity(ball, (-60.0, 0.0, 0.0), worlds=2)  # too fast for the compiled driver
+    assert not worlds.contacts().count.any()
+    worlds.step(substeps=3)
+    found = worlds.contacts([(ground, box), (box, ground), (ground, ball)])
+    assert found.names[0] == ("ground", "box")
+    assert found.count.shape == (N, 3)
+    assert np.array_equal(found.force[:, 0], -found.force[:, 1])
+    assert found.touching[:, 0].all()
+    assert worlds.contact_force(box, ground) == pytest.approx(found.force[:, 0], abs=1e-12)
+    assert worlds.force(box)[0][:2].tolist() == [[0.0, 0.0, 0.0], [0.0, 0.0, 20.0]]
+    for k in range(3):
+        sim = Simulation(scene, dt=DT, driver="python")
+        sim.set_force(box, worlds.force(box)[0][k])
+        sim.set_velocity(ball, (-60.0 if k == 2 else -2.0, 0.0, 0.0))
+        sim.run(3)
+        for p, other in enumerate((box, ball)):
+            alone = sim.contacts(ground, other)
+            assert found.count[k, 2 * p] == len(alone)
+            assert found.force[k, 2 * p] == pytest.approx(sim.contacts(other, ground).total_force, abs=1e-9)
+    assert {*worlds.contacts().names} >= {("ground", "box"), ("ground", "ball")}
+    with pytest.raises(InputError, match="'box' is given twice"):
+        worlds.contacts([(box, box)])
+    with pytest.raises(InputError, match="is no pair"):
+        worlds.contacts([box])  # type: ignore[list-item]
+
+
 def test_worlds_of_own_numbers_have_the_bits_of_scenes_with_these_numbers() -> None:
     scene, some = thrown(), np.linspace(0.0, 1.0, N)
     given = {"gravity": 5.0 + some, "mass": 2.0 + some, "friction": 0.2 + 0.5 * some, "size": 0.2 + 0.01 * some}
@@ -258,15 +289,15 @@ def test_other_scenes_are_stepped_by_the_python_driver_which_says_so() -> None:
     scene = Scene()
     ball = scene.add_sphere(0.1, (0.0, 0.0, 1.0))
     scene.add_ball(None, ball, point=(0.0, 0.0, 1.5))
-    with pytest.warns(WorldsWarning, match="Python driver.*joints"):
-        worlds = Worlds(scene, 2, dt=DT)
+    with pytest.warns(WorldsWarning, match="Python driver.*'nsgs'"):
+        worlds = Worlds(scene, 2, dt=DT, solver="nsgs")
     assert worlds.driver == "python"
-    assert "joints" in worlds.reason
+    assert "nsgs" in worlds.reason
     worlds.set_velocity(ball, [[0.1, 0, 0], [0.2, 0, 0]])
     worlds.set_parameters(mass={ball: [1.0, 2.0]})
     found = rollout(worlds, steps=5, every=2, checkpoints=[3])
     for k in range(2):
-        sim = Simulation(worlds.model_of(k), dt=DT)
+        sim = Simulation(worlds.model_of(k), dt=DT, solver="nsgs")
         sim.set_velocity(ball, (0.1 * (k + 1), 0, 0))
         assert found.checkpoints[3][k].digest() == sim.run(3).digest()
         assert worlds.state(k).digest() == sim.run(2).digest()

@@ -194,6 +194,7 @@ MOVED = {
     "view.run_charts": "view.web.run_charts",
     "view.run_plots": "view.report.plots",
     "view.run_warnings": "view.report.warnings",
+    "view.shape_meshes": "model.shape_meshes",
     "view.see_through": "view.picture.see_through",
     "view.shading": "view.picture.shading",
     "view.shots": "view.picture.shots",

@@ -27,6 +27,7 @@ from stickslip.model.model import Model
 from stickslip.model.state import State
 from stickslip.names import shown
 from stickslip.robots.records import Sensor, Site
+from stickslip.scene.body import Body
 from stickslip.scene.robots import Robot, unknown
 
 # ---- handles -------------------------------------------------------------------------------------------------
@@ -44,9 +45,18 @@ def trees_of(model: Model, robot: Robot) -> TreeBodies:
 
 
 def robots_of(model: Model) -> dict[str, Robot]:
-    """Handles of all robots of a model, by name, for reading and driving them; their links have none."""
+    """Handles of all robots of a model, by name, for reading and driving them."""
     kinds = [kind for kind in model.others if isinstance(kind, TreeBodies)]
-    return {kind.name: Robot(number, kind.name, kind.record, {}) for number, kind in enumerate(kinds)}
+    links = {name: Body(row, name) for row, name in enumerate(model.body_names) if row >= model.rigid_count}
+    return {
+        kind.name: Robot(number, kind.name, kind.record, _own_links(kind.name, links))
+        for number, kind in enumerate(kinds)
+    }
+
+
+def _own_links(robot: str, links: Mapping[str, Body]) -> dict[str, Body]:
+    """Handles of the links of a robot by their names in its record, of those of all robots."""
+    return {name.removeprefix(f"{robot}/"): body for name, body in links.items() if name.startswith(f"{robot}/")}
 
 
 def link_number(robot: Robot, link: str) -> int:

@@ -10,7 +10,7 @@ from importlib import import_module
 
 from numpy.typing import ArrayLike
 
-from stickslip import changing_robots, changing_state, checks, reading_robots, reading_state
+from stickslip import changing_robots, changing_state, checks, reading_robots, reading_shapes, reading_state
 from stickslip.arrays import Array
 from stickslip.bodies.tree import inverse_kinematics
 from stickslip.certify.contact_report import ContactReport
@@ -23,6 +23,7 @@ from stickslip.compiled.first_use import first_use
 from stickslip.constraints.registry import elements_as_rows, moves
 from stickslip.constraints.starting_overlaps import without_starting_overlaps
 from stickslip.errors import InputError
+from stickslip.keywords import checks_keywords
 from stickslip.linalg.threads import one_blas_thread
 from stickslip.model.control import Control, check_control, control_arrays, control_of, initial_control
 from stickslip.model.model import Model, compile_scene
@@ -57,6 +58,7 @@ READY = nullcontext()
 """What stands in the place of ``first_use`` where nothing need be compiled."""
 
 
+@checks_keywords
 class Simulation:
     """A scene in motion: holds the model, the current state and the result of the last step."""
 
@@ -173,8 +175,20 @@ class Simulation:
             method = method._replace(solver=solver, judge=self.solver)
         return step(self.model, state, control, method, options, self.workspace)
 
-    def run(self, steps: int, callback: Callable[[StepResult], None] | None = None) -> State:
-        """Take several steps; ``callback`` sees the result of each."""
+    @property
+    def time(self) -> float:
+        """[s] simulated so far."""
+        return self.state.time
+
+    def run(
+        self, steps: int | None = None, callback: Callable[[StepResult], None] | None = None, *,
+        time: float | None = None,
+    ) -> State:  # fmt: skip
+        """Take several steps, or as many as a ``time`` [s] has; ``callback`` sees the result of each."""
+        if (steps is None) == (time is None):
+            raise InputError("simulation: run takes either steps or time [s]; give one of them")
+        if time is not None:
+            steps = round(checks.not_negative("simulation", "time", time) / self.stepping.dt)
         count = checks.whole("simulation", "steps", steps)
         if callback is not None:
             checks.function("simulation", "callback", callback, "a function of the result of a step")
@@ -189,6 +203,17 @@ class Simulation:
     def position(self, body: Body) -> Array:
         """Position (3,) [m] of the body's frame (not of its centre of mass) in the world."""
         return reading_state.position(self.model, self.state, body)
+
+    def vertices(self, body: Body | SoftBody) -> Array:
+        """(n, 3) [m] world positions of the vertices of a body's shapes, or of the nodes of a soft body.
+
+        Round shapes are sampled to a percent or so; half-spaces have none.
+        """
+        return reading_shapes.vertices(self.model, self.state, body)
+
+    def bounds(self, body: Body | SoftBody) -> Array:
+        """(2, 3) [m] the smallest box along the axes of the world that holds a body: its lowest and highest corner."""
+        return reading_shapes.bounds(self.model, self.state, body)
 
     def rotation(self, body: Body) -> Array:
         """Rotation (w, x, y, z) of the body."""

@@ -23,7 +23,7 @@ from functools import partial
 import numpy as np
 
 from stickslip import jit
-from stickslip.compiled.contacts import pair_table
+from stickslip.compiled.pairs import pair_table
 from stickslip.contact.gallery import mass_ratio, redundant_table
 from stickslip.contact.problem import from_delassus
 from stickslip.contact.residual import residual
@@ -333,7 +333,7 @@ def _compiled_driver() -> None:
 
 def _compiled_pairs() -> None:
     """Its kernels for all pairs of shapes, which it looks up by what shapes a model has."""
-    pair_table(compile_scene(stacked(*(name for name in SHAPES if name != "mesh"))))
+    pair_table(compile_scene(stacked(*SHAPES)))
 
 
 def _compiled_joints() -> None:

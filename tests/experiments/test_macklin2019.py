@@ -104,8 +104,8 @@ def test_a_step_of_the_stack_and_its_limits() -> None:
 
 
 def test_the_rows_of_table_2_are_the_papers() -> None:
-    assert [row.newton * row.linear for row in table.PAPER.values()] == [120, 80, 300, 320]
-    assert [row.solve for row in table.PAPER.values()] == [7.75, 3.7, 18.6, 22.25]
+    assert [row.newton * row.linear for row in table.PAPER.values()] == [160, 300, 120, 80, 300, 320, 40, 125]
+    assert [row.solve for row in table.PAPER.values()] == [10.0, 11.4, 7.75, 3.7, 18.6, 22.25, 8.9, 56.0]
 
 
 def test_times_are_taken_at_the_papers_counts(monkeypatch: pytest.MonkeyPatch) -> None:
@@ -120,6 +120,16 @@ def test_times_are_taken_at_the_papers_counts(monkeypatch: pytest.MonkeyPatch) -
     assert rows["arch: Newton iterations"] == (6, 6)
     assert rows["arch: contacts, mean"][0] == 134
     assert len(table.claims("table2", found)) == 3
+
+
+def test_copies_of_robots_go_on_where_one_of_them_is(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(table, "QUICK_STEPS", 2)
+    monkeypatch.setattr(table, "QUICK_BEFORE", {"humanoid": 3})
+    monkeypatch.setattr(table, "QUICK_COPIES", 3)
+    timed = table.measure("humanoid", True, lambda *_: None)
+    assert (timed.bodies, timed.joints, timed.unknowns, timed.converged) == (39, 63, 81, 1.0)
+    assert timed.auto is not None
+    assert (timed.contacts == 3 * timed.largest_island).all()
 
 
 def test_pictures_of_solves(tmp_path: Path) -> None:

@@ -24,6 +24,8 @@ SMALL = {
     "rope-bridge": {"planks": 3},
     "soft-ball": {"divisions": 1},
     "allegro-ball": {"divisions": 2},
+    "dexnet": {"object": "torus"},
+    "allegro-iiwa": {"divisions": 2},
     "soft-stack": {"levels": 2, "divisions": 1},
     "soft-chain": {"links": 2},
     "soft-bubble": {"cells": 8, "divisions": 2},
@@ -68,7 +70,11 @@ METRICS = {
     "chain": {"joint_error_max_m", "stretch_max_m"},
     "four-bar": {"joint_error_max_m", "follower_error_max_rad", "crank_turns", "crank_speed_rad_per_s"},
     "gripper-lift": {"lifted_mm", "slip_mm"},
+    "dexnet": {"held", "slip_mm", "creep_mm_per_s", "epsilon", "contacts", "links", "force_N", "friction_share"}
+    | {"contacts_max", "converged"},
     "allegro-ball": {"squeeze_mm", "grip_force_N", "rolled_rad", "held", "contacts_max", "converged"},
+    "allegro-iiwa": {"lifted_mm", "grip_force_N", "sway_mm", "slip_mm", "creep_um_per_s", "hand_error_mm"}
+    | {"contacts_mean", "contacts_max", "converged"},
     "humanoid": {"standing", "height_m", "moved_m", "contacts_max", "converged"},
     "yumi-cabinet": {
         "opened_m",

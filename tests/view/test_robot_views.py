@@ -13,9 +13,9 @@ from stickslip.geometry.shapes import Box, placed
 from stickslip.geometry.unit_surfaces import box
 from stickslip.io.recording import Recorder, read_recording
 from stickslip.model.model import compile_scene
+from stickslip.robots.drive_ranges import PUSH, TURN, drive_range
 from stickslip.robots.records import Actuator, Keyframe, LinkShape, RobotRecord, TreeJoint, TreeLink, Visual
 from stickslip.scenes.own_scene import run_of_scene
-from stickslip.view.live.robot_drives import PUSH, TURN, drive_range
 from stickslip.view.live.robot_scene import GAP, robot_scene
 from stickslip.view.live.run import LiveRun
 from stickslip.view.live.simulation import LiveSimulation
@@ -419,8 +419,8 @@ def test_a_slider_and_a_drag_in_a_browser(page, served):
     page.get_by_role("button", name="Pause").wait_for()
     until(lambda: run.snapshot().steps > 0, "it runs")
     page.get_by_text("hinge1", exact=True).first.wait_for()
-    page.get_by_text("drive0", exact=True).wait_for()
-    page.get_by_text("drive1", exact=True).wait_for()
+    page.get_by_text("drive0 [rad]", exact=True).wait_for()
+    page.get_by_text("drive1 [rad]", exact=True).wait_for()
     fields = page.locator("input.mantine-NumberInput-input")  # those of the two drives are the last ones
 
     def driven() -> bool:

@@ -8,9 +8,9 @@ from stickslip.geometry import unit_surfaces
 from stickslip.geometry.rotation import matrix
 from stickslip.geometry.shapes import HALF_SPACE
 from stickslip.model.model import compile_scene
+from stickslip.model.shape_meshes import half_spaces, shape_instances, shape_poses_wxyz
 from stickslip.scene.scene import Scene
 from stickslip.scenes.registry import SCENES
-from stickslip.view.shape_meshes import half_spaces, shape_instances, shape_poses_wxyz
 
 
 def volume(vertices: np.ndarray, faces: np.ndarray) -> float:

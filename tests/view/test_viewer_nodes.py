@@ -15,12 +15,12 @@ pytest.importorskip("viser", reason="viser is not installed: pip install 'sticks
 from stickslip import Scene, Simulation
 from stickslip.geometry import tet_generators
 from stickslip.model.model import compile_scene
+from stickslip.model.shape_meshes import shape_instances, shape_poses_wxyz
 from stickslip.scene.soft_body import elastic
 from stickslip.view.frame import FrameContacts, live_frame
 from stickslip.view.marks import turns_from_z
 from stickslip.view.picture.camera import look_at
 from stickslip.view.picture.picture import round_length
-from stickslip.view.shape_meshes import shape_instances, shape_poses_wxyz
 from stickslip.view.soft_colours import largest_principal
 from stickslip.view.web.display_panel import display_panel, with_unit
 from stickslip.view.web.ground_nodes import VIEW_DISTANCE
@@ -136,7 +136,7 @@ def test_contacts_come_and_go(server: Any) -> None:
     length, force = view.force_scale
     assert force == pytest.approx(np.linalg.norm(frame.contacts.force, axis=1).max(), rel=0.1)
     # the page is drawn so that the camera is at a fixed distance
-    assert length * view._unit == pytest.approx(ARROW_LENGTH)
+    assert length * view.unit == pytest.approx(ARROW_LENGTH)
     none = FrameContacts(*(column[:0] for column in frame.contacts))
     view.show(frame._replace(contacts=none))
     assert marks.points.batched_positions.shape == (1, 3)  # pages cannot hold none
@@ -151,10 +151,10 @@ def test_following_moves_the_scene_and_not_the_camera(server: Any) -> None:
     view.follow = 0
     assert view.follow == 0
     assert view._labels.keys() == {0}
-    before = view._unit * view.centre(0) + view._root.position
+    before = view.unit * view.centre(0) + view._root.position
     sim.run(10)
     view.show(live_frame(sim))
-    np.testing.assert_allclose(view._unit * view.centre(0) + view._root.position, before, atol=1e-9)
+    np.testing.assert_allclose(view.unit * view.centre(0) + view._root.position, before, atol=1e-9)
     view.reset_view()
     assert view.follow is None
     assert not view._root.position.any()
@@ -179,7 +179,7 @@ def test_a_drag_names_the_body_and_speaks_of_metres(server: Any) -> None:
     handles = server.scene._handle_from_node_name
     balls = handles["/scene/bodies/spheres"]
     event = type("Event", (), {"client_id": 1, "instance_index": 3, "phase": "start"})()
-    event.start_position = event.end_position = view._unit * top + view._offset
+    event.start_position = event.end_position = view.unit * top + view._offset
     call(balls._impl.drag_cb[0].callback(event))
     assert model.body_names[grabs[-1].body].startswith("sphere")
     np.testing.assert_allclose(grabs[-1].point, top, atol=1e-12)
@@ -216,7 +216,7 @@ def test_soft_bodies_plain_and_painted(server: Any) -> None:
     for _ in range(2):
         view.show(frame._replace(nodes=frame.nodes + 0.1), np.ones((len(frame.nodes), 3)))
     assert (plain.visible, plain.opacity) == (True, 0.0)
-    np.testing.assert_allclose(plain.vertices, view._unit * (frame.nodes + 0.1)[view._soft._plain[0][1]], rtol=1e-6)
+    np.testing.assert_allclose(plain.vertices, view.unit * (frame.nodes + 0.1)[view._soft._plain[0][1]], rtol=1e-6)
     view.show(frame)
     assert (plain.visible, plain.opacity) == (True, None)
     view.follow = sim.model.body_count
@@ -282,7 +282,7 @@ def test_what_is_high_is_seen_above_the_panel_of_a_phone(server: Any, size: tupl
     forward = camera.look_at - camera.position
     distance = np.linalg.norm(forward)
     axes = look_at(camera.position, camera.look_at).axes
-    points = view._unit * np.array([[0.0, 0.0, z] for z in (0.0, 1.6)]) - camera.position
+    points = view.unit * np.array([[0.0, 0.0, z] for z in (0.0, 1.6)]) - camera.position
     up = (points @ axes[1]) / (points @ axes[2]) / np.tan(0.5 * camera.fov)  # -1 at the lower edge, 1 at the upper one
     assert distance > 0.0
     assert up.max() < 1.0

@@ -1,4 +1,4 @@
-"""The command line: ``stickslip list | run | solve | compare | truth | reproduce | render | view | robot | ...``.
+"""The command line: ``stickslip list | run | solve | compare | reproduce | render | export | view | robot | ...``.
 
 No physics here. Exit codes: 0 success; 1 the computation failed (diverged, or did not converge under ``--strict``);
 2 bad usage or bad input, with one line on stderr. Modules that compute are imported inside the commands, so that help
@@ -21,6 +21,7 @@ import typer
 from stickslip import __version__
 from stickslip.cli.compare import compare
 from stickslip.cli.diagnose import doctor, warmup
+from stickslip.cli.export import export
 from stickslip.cli.listing import list_names
 from stickslip.cli.output import say
 from stickslip.cli.render import render
@@ -29,6 +30,8 @@ from stickslip.cli.reproduce import reproduce
 from stickslip.cli.robot import robot
 from stickslip.cli.run import run
 from stickslip.cli.solve import solve
+from stickslip.cli.sweep import sweep
+from stickslip.cli.train import play, train
 from stickslip.cli.truth import truth
 from stickslip.cli.view import view
 from stickslip.errors import DivergenceError, FileError, SolverWarning, StickslipError
@@ -46,14 +49,18 @@ app = typer.Typer(
 )
 app.command("list")(list_names)
 app.command("run")(run)
+app.command("sweep")(sweep)
 app.command("solve")(solve)
 app.command("compare")(compare)
 app.command("truth")(truth)
 app.command("reproduce")(reproduce)
 app.command("render")(render)
 app.command("report")(report)
+app.command("export")(export)
 app.command("view")(view)
 app.command("robot")(robot)
+app.command("train")(train)
+app.command("play")(play)
 app.command("warmup")(warmup)
 app.command("doctor")(doctor)
 

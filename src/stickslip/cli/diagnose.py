@@ -19,9 +19,22 @@ from stickslip.cli.output import print_json, progress
 REQUIRED = ("numpy", "scipy", "numba", "h5py", "typer", "rich")
 OPTIONAL = {
     "trimesh": "mesh",
+    "collada": "mesh",
     "PIL": "view",
+    "viser": "view",
+    "imageio_ffmpeg": "video",
     "matplotlib": "plot",
-    "mujoco": "peers",
+    "mujoco": "robots",
+    "xacro": "xacro",
+    "coacd": "decomposition",
+    "pytetwild": "tetwild",
+    "mkl": "mkl",
+    "pymetis": "metis",
+    "meshio": "export",
+    "pyarrow": "export",
+    "pygltflib": "export",
+    "pxr": "export",
+    "ray": "ray",
     "pydrake": "peers",
     "pybullet": "peers",
 }
@@ -106,12 +119,14 @@ def _packages() -> Iterator[Check]:
 
 
 def _extras() -> Iterator[Check]:
-    missing = sorted({extra for name, extra in OPTIONAL.items() if util.find_spec(name) is None})
-    present = sorted(name for name in OPTIONAL if util.find_spec(name) is not None)
-    detail = f"present: {', '.join(present) or 'none'}"
-    if missing:
-        detail += f"; pip install 'stickslip[{','.join(missing)}]' brings the others"
-    yield Check("extras", True, detail)
+    found = {name: util.find_spec(name) is not None for name in OPTIONAL}
+    whole = [extra for extra in dict.fromkeys(OPTIONAL.values())
+             if all(found[name] for name, of in OPTIONAL.items() if of == extra)]  # fmt: skip
+    yield Check("extras", True, f"installed: {', '.join(whole) or 'none'}")
+    for extra in dict.fromkeys(OPTIONAL.values()):
+        if extra not in whole:
+            lacking = ", ".join(name for name, of in OPTIONAL.items() if of == extra and not found[name])
+            yield Check(extra, True, f"not installed ({lacking}); pip install 'stickslip[{extra}]'")
 
 
 def _threads() -> Iterator[Check]:

@@ -72,9 +72,9 @@ def rigid_flat(model: Model, pairs: int, points: int, contacts: int) -> Flat:
     return flat_of(
         [
             model.shape_position, model.shape_rotation, model.shape_size, model.shape_radius, model.lever, model.mass,
-            model.radius, hulls.vertices, hulls.face_plane, 3 * ns, 9 * ns, ns, 3 * ns, 3 * ns, FEW_BODIES, 3, nb, nb,
-            nb, pairs, pairs, 3 * points, 3 * points, points, contacts, materials.friction, materials.restitution,
-            materials.compliance, model.friction_axis,
+            model.radius, hulls.vertices, hulls.face_plane, 3 * ns, 9 * ns, ns, 3 * ns, 3 * ns,
+            max(FEW_BODIES, len(model.dynamic)), 3, nb, nb, nb, pairs, pairs, 3 * points, 3 * points, points,
+            contacts, materials.friction, materials.restitution, materials.compliance, model.friction_axis,
         ],
         [
             model.shape_type, model.shape_body, model.shape_hull, model.shape_mesh, model.dynamic, hulls.vertex_start,

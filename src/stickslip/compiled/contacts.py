@@ -2,39 +2,15 @@
 
 from __future__ import annotations
 
-from functools import partial
-from typing import Any
-
 from stickslip.collision.arrays import KINDS, SPEED, gap_in, look_in, pairs_in, real, three_in, two_in
 from stickslip.collision.contacts import collect
 from stickslip.collision.lookahead import SEARCHES, Meeting, _look
-from stickslip.collision.narrow_phase import PAIR_KERNELS
 from stickslip.collision.pair_search import near_pairs_of_few
-from stickslip.collision.rigid.convex import convex_convex
 from stickslip.collision.rigid.manifold import FULL
-from stickslip.collision.rigid_space import rigid_flat
-from stickslip.jit import call_kernel, inner_kernel, kernel, kernel_address, kernel_table, view_at
-from stickslip.model.model import Model
+from stickslip.jit import call_kernel, inner_kernel, kernel, view_at
 
 MORE_PAIRS, MORE_POINTS, MORE_CONTACTS = -1, -2, -3
 """What ``find_contacts`` returns in the place of a number of contacts: which room is too small."""
-
-
-def pair_table(model: Model) -> Any:
-    """Addresses of the kernels of the narrow phase for pairs of shapes that a model has, by 8 type[a] + type[b].
-
-    That of all pairs of convex shapes without a kernel of their own is the last.
-    """
-    flat, kinds = rigid_flat(model, 1, 1, 1), sorted({int(kind) for kind in model.shape_type})
-    found: dict[int, Any] = {}
-    for a in kinds:
-        for b in kinds:
-            kernel_of_pair = PAIR_KERNELS[a, b][0] if a <= b and (a, b) in PAIR_KERNELS else None
-            if isinstance(kernel_of_pair, partial):
-                found[KINDS] = kernel_address(convex_convex, 0, 0, flat, (), 0, 0, 0)
-            elif kernel_of_pair is not None:
-                found[8 * a + b] = kernel_address(kernel_of_pair, flat, (), 0, 0, 0)
-    return kernel_table(found, KINDS + 1)
 
 
 @inner_kernel
@@ -50,8 +26,9 @@ def find_contacts(table, flat, q, ignored, everybody, approach, reach, key, inde
     """Contacts that can close within a step, sorted by key: lookahead.contacts_of_step. Returns their number, or one of
     the codes above, and the number of all that were seen.
 
-    table: ``pair_table``. key (3 c,), index (12 c,), surfaces (51 c,): room for c contacts three times; what is found
-    begins each of them, in the order of Contacts.flat for as many. Where more were seen, these are in the second third.
+    table: ``pairs.pair_table``. key (3 c,), index (12 c,), surfaces (51 c,): room for c contacts three times; what is
+    found begins each of them, in the order of Contacts.flat for as many. Where more were seen, these are in the second
+    third.
     ``approach.gained`` comes in as zero and tells what velocities bodies may gain.
     """
     most = key.shape[0] // 3

@@ -19,10 +19,10 @@ from stickslip.certify.measurements import NUMBERS, Measurements, measurements_i
 from stickslip.certify.record import UNTOLD
 from stickslip.certify.step_result import StepResult
 from stickslip.collision.reach import APPROACH_SAFETY
-from stickslip.collision.reach import FEW as FEW_BODIES
-from stickslip.collision.rigid_contacts import FEW as FEW_SHAPES
-from stickslip.collision.rigid_space import rigid_flat
-from stickslip.compiled.contacts import MORE_CONTACTS, MORE_PAIRS, MORE_POINTS, pair_table
+from stickslip.collision.rigid_contacts import FEW
+from stickslip.compiled.contacts import MORE_CONTACTS, MORE_PAIRS, MORE_POINTS
+from stickslip.compiled.mesh_pairs import flat_with_meshes
+from stickslip.compiled.pairs import pair_table
 from stickslip.compiled.result import CompiledResult, TakeAgain
 from stickslip.compiled.rigid_step import (
     OWN_NUMBERS,
@@ -59,6 +59,11 @@ LEAST_SHARE, TRIED = 0.25, 64
 DRIVERS = ("auto", "compiled", "python")
 """Who takes the steps of a simulation, as users say: "auto" is the compiled driver after some steps, where it can take
 them and its kernels are in the cache."""
+MOST_SHAPES = 400
+"""Shapes, and bodies that move freely: the bounds of all pairs are compared; sweeps are for more.
+Where there are robots they are at most FEW: beyond, the Python driver counts links, too, in what most bodies do."""
+MOST_MESHES = 32
+"""Shapes: pairs of meshes are looked at by one thread, by the Python driver on all cores."""
 FIRST_STEPS = 100
 """Steps of a simulation after which "auto" looks for the compiled driver: to load it takes as long as some hundred."""
 
@@ -197,7 +202,7 @@ class CompiledDriver(Driver):
         model, contacts = self.model, self.contacts
         ints, reals, bools = step_room(contacts, model.contact_rows, len(model.dynamic), len(model.mass))
         return Rooms(
-            rigid_flat(model, self.pairs, self.points, contacts), np.empty(3 * contacts, np.int64),
+            flat_with_meshes(model, self.pairs, self.points, contacts), np.empty(3 * contacts, np.int64),
             np.empty(4 * contacts), np.empty(ints, np.int32), np.empty(reals), np.empty(bools, np.bool_),
         )  # fmt: skip
 
@@ -234,7 +239,8 @@ class CompiledDriver(Driver):
 def step_numbers(model: Model, options: Stepping, solver: Solver, carried: bool) -> StepNumbers:
     """What a compiled step reads of its options; ``carried``: there are bodies of prescribed motion."""
     return StepNumbers(
-        options.dt, options.rule.contacts_at * options.dt, APPROACH_SAFETY * options.dt,
+        options.dt, options.rule.contacts_at * options.dt,
+        APPROACH_SAFETY * options.dt if options.lookahead else 0.0,
         options.margin_under(model.gravity_norm), SLIP_FRACTION, SHARE * model.shape_points.thinnest,
         model.contact_rows, options.warm_start, carried, gap_numbers(options), effort_of(solver),
     )  # fmt: skip
@@ -265,17 +271,20 @@ def reason_against(model: Model, options: Stepping, solver: Solver) -> str:
         return against
     if not len(model.moving):
         return "nothing moves"
-    if len(model.bounded_shapes) > FEW_SHAPES or len(model.dynamic) > FEW_BODIES:
-        return f"there are more than {FEW_SHAPES} shapes or {FEW_BODIES} bodies"
+    most = FEW if model.others else MOST_SHAPES
+    if len(model.bounded_shapes) > most or len(model.dynamic) > most:
+        return f"there are more than {most} shapes or bodies that move freely"
     against = _reason_against_robots(model, options)
     if against:
         return against
-    if (model.shape_type == MESH).any():
-        return "shapes are meshes"
+    if (model.shape_type == MESH).sum() > MOST_MESHES:
+        return f"more than {MOST_MESHES} shapes are meshes"
     if model.compliant:
         return "contacts are compliant"
-    if options.rule.mean_velocities or not options.lookahead or options.stabilisation:
-        return "the scheme is 'passive', or contacts are found without looking ahead, or bodies are moved apart"
+    if options.rule.mean_velocities:
+        return f"the scheme is {options.scheme!r}, whose unknowns are mean velocities"
+    if options.stabilisation:
+        return f"stepping has stabilisation = {options.stabilisation}, which moves bodies apart after the step"
     if type(solver) is not Automatic and type(solver) is not DenseNewton:
         return f"the solver is {solver.name!r}, not 'auto' or 'dense'"
     assert isinstance(solver, Automatic | DenseNewton)
@@ -288,11 +297,10 @@ def _reason_against_joints(model: Model, options: Stepping) -> str:
     """The same of joints."""
     if not model.joints.count:
         return ""
-    if model.others:
-        return "robots have loops, or are joined to bodies"
     rule = options.rule
     if rule.settles != "nothing" or rule.forces_at != "end":
-        return f"there are joints, and the scheme is {options.scheme!r}, not 'euler' or 'symplectic'"
+        what = "robots have loops, or are joined to bodies" if model.others else "there are joints"
+        return f"{what}, and the scheme is {options.scheme!r}, not 'euler' or 'symplectic'"
     if options.joints != "rows":
         return f"joints enter as {options.joints!r}, not as 'rows'"
     return ""
@@ -303,8 +311,9 @@ def _reason_against_robots(model: Model, options: Stepping) -> str:
     for kind in model.others:
         if not isinstance(kind, TreeBodies):
             return f"bodies of the kind {kind.name!r} come from outside the package"
-        if kind.rows.nonlinear:
-            return f"robot {kind.name!r} has limits of ball joints or curved couplings: rows that are linearised again"
+        if kind.rows.nonlinear and options.rule.forces_at != "end":
+            what = "limits of ball joints or curved couplings, and the scheme is"
+            return f"robot {kind.name!r} has {what} {options.scheme!r}, not 'euler' or 'symplectic'"
         if options.rule.settles != "nothing" and (kind.rows.what == COUPLING).any():
             return f"robot {kind.name!r} has couplings, which scheme {options.scheme!r} settles after the step"
     return ""

@@ -7,20 +7,20 @@ from typing import Any
 
 import numpy as np
 
-from stickslip.arrays import Array
+from stickslip.arrays import Array, Bools
 from stickslip.bodies.rigid.arrays import rigid_tables
 from stickslip.certify.measurements import Measurements
-from stickslip.collision.rigid_space import rigid_flat
-from stickslip.compiled.contacts import pair_table
-from stickslip.compiled.driver import Driver
+from stickslip.compiled.driver import NO_POSES, Driver
 from stickslip.compiled.joint_certificate import JOINT_ERROR, JOINT_NUMBERS, joined_measurements_in
 from stickslip.compiled.joint_rows import joint_arrays
-from stickslip.compiled.joint_step import JOINT_BREAKS, JointStart, JointStepTables, step_jointed
+from stickslip.compiled.joint_step import JointStart, JointStepTables, call_jointed, step_jointed
+from stickslip.compiled.mesh_pairs import flat_with_meshes
+from stickslip.compiled.pairs import pair_table
 from stickslip.compiled.rigid_step import OWN_NUMBERS, Rooms, step_room
 from stickslip.constraint_kinds import KIND, KINDS
 from stickslip.constraints.joint.efforts import with_efforts
-from stickslip.constraints.joint.joints import newly_broken
 from stickslip.constraints.joints import JointMemory
+from stickslip.jit import kernel_address
 from stickslip.model.control import Control
 from stickslip.model.memory import Memory
 from stickslip.model.model import Model
@@ -41,24 +41,25 @@ class JointDriver(Driver):
         summed = options.geometric == "column-sums"
         self.numbers = np.append(self.numbers, [float(summed), float(solver.max_iterations)])
         self.known = JointMemory()
-        self.breakable = bool(
-            np.isfinite(model.joints.break_force).any() or np.isfinite(model.joints.break_torque).any()
-        )
         self.told = JOINT_NUMBERS + 6 * len(model.dynamic) + OWN_NUMBERS
         self.broken = np.zeros(model.joints.count, np.bool_)
         self.angle, self.pushed = np.zeros((0, 2)), np.zeros(0)
         """What the latest step wrote: angles (nj, 2) and impulses of all rows (k,) of joints."""
         self.tables = self._tables()
+        self.known_tables = dict[bytes, JointStepTables]()
+        """By which joints are broken: worlds differ in that."""
         self.rooms = self._rooms()
+        self.place: Any = None
+        """Address of the compiled function."""
 
     def _tables(self) -> JointStepTables:
         """Tables of the joints that are not broken."""
         model, known = self.model, self.known
         layout = known.layout(model, self.broken)
         return JointStepTables(
-            rigid_tables(model), joint_arrays(model.joints, layout), model.columns,
-            known.columns(model).astype(np.int32), known.sizes(model), model.ignored_pairs(self.broken),
-            model.everybody, model.shape_points.thickness, pair_table(model),
+            rigid_tables(model), joint_arrays(model.joints, layout, known.sizes(model)), model.columns,
+            known.columns(model).astype(np.int32), model.ignored_pairs(self.broken), model.everybody,
+            model.shape_points.thickness.copy(), pair_table(model),
         )  # fmt: skip
 
     def _rooms(self) -> Rooms:
@@ -66,7 +67,7 @@ class JointDriver(Driver):
         model, contacts = self.model, self.contacts
         ints, reals, bools = step_room(contacts, model.contact_rows, len(model.dynamic), len(model.mass))
         return Rooms(
-            rigid_flat(model, self.pairs, self.points, contacts), np.empty(3 * contacts, np.int64),
+            flat_with_meshes(model, self.pairs, self.points, contacts), np.empty(3 * contacts, np.int64),
             np.empty(4 * contacts), np.empty(ints, np.int32), np.empty(reals), np.empty(bools, np.bool_),
         )  # fmt: skip
 
@@ -75,11 +76,7 @@ class JointDriver(Driver):
     ) -> tuple[Any, ...]:
         """See Driver."""
         model, broken = self.model, state.joint_broken
-        if broken is not self.broken:
-            changed = not np.array_equal(broken, self.broken)
-            self.broken = broken
-            if changed:
-                self.tables = self._tables()
+        self.take_broken(broken)
         acting = with_efforts(model, state, control) if control.has_effort else control
         start = JointStart(
             state.body_pose, state.body_velocity, v, self.led, led_to, state.joint_angle, broken, state.joint_impulse,
@@ -90,14 +87,26 @@ class JointDriver(Driver):
         known = state.memory.of("contact")
         return self.tables, start, acting.body_force, known, self.numbers, self.rooms, self.counts, written, told
 
+    def take_broken(self, broken: Bools) -> None:
+        """Have tables of the joints that are not broken (nj,)."""
+        if broken is not self.broken:
+            changed = not np.array_equal(broken, self.broken)
+            self.known_tables[self.broken.tobytes()] = self.tables
+            self.broken = broken
+            if changed:
+                known = self.known_tables.get(broken.tobytes())
+                self.tables = self._tables() if known is None else known
+
     def step(self, *arguments: Any) -> int:
-        """The compiled step; where a joint breaks in it, the Python driver takes it."""
-        code = int(step_jointed(*arguments))
-        if code >= 0 and self.breakable:
-            model, q = self.model, arguments[-2][0][: 7 * self.model.rigid_count].reshape(-1, 7)
-            if (newly_broken(model, q, self.pushed, self.options.dt, self.broken) != self.broken).any():
-                return JOINT_BREAKS
-        return code
+        """The compiled step."""
+        if self.place is None:
+            self.place = kernel_address(step_jointed, *arguments)
+        return int(call_jointed(self.place, *arguments))
+
+    def address(self, state: State, control: Control) -> Any:
+        """See Driver."""
+        out, told = np.empty(len(state.q) + len(state.v)), np.empty(self.told)
+        return kernel_address(step_jointed, *self.arguments(state, control, state.body_velocity, NO_POSES, out, told))
 
     def measurements(self, numbers: Array, h: float) -> Measurements:
         """See Driver."""

@@ -96,8 +96,8 @@ class Linear(NamedTuple):
     """(nd,) room"""
 
 
-def joint_arrays(model_joints: JointTables, layout: JointLayout) -> JointArrays:
-    """The tables of all joints, and the layout of those that are not broken, as flat arrays."""
+def joint_arrays(model_joints: JointTables, layout: JointLayout, sizes: Array) -> JointArrays:
+    """The tables of all joints, the layout of those that are not broken, and sizes (nj,) of bodies, as flat arrays."""
     t = model_joints
     plan = make_plan(layout.over(np.zeros((len(layout.data_row), 6))), np.empty(0, np.int32))
     head = (
@@ -113,7 +113,7 @@ def joint_arrays(model_joints: JointTables, layout: JointLayout) -> JointArrays:
     )  # fmt: skip
     reals = (
         t.anchor_a.ravel(), t.anchor_b.ravel(), t.frame_a.ravel(), t.frame_b.ravel(), t.break_force, t.break_torque,
-        t.target.ravel(), t.row_sign, t.row_offset, t.row_stiffness, t.row_damping, t.row_bound,
+        t.target.ravel(), t.row_sign, t.row_offset, t.row_stiffness, t.row_damping, t.row_bound, sizes,
     )  # fmt: skip
     longs = (
         t.ignored_key, layout.row, layout.data_row, layout.data_side, plan.data_start, plan.diagonal,

@@ -56,14 +56,16 @@ from stickslip.compiled.rounds import (
 from stickslip.compiled.solving import DENSE, ITERATIONS, METHOD, NEWTON, solve_contacts
 from stickslip.compiled.too_far import may_go_too_far
 from stickslip.constraints.contact.rows import fill_rows, row_room, rows_in
+from stickslip.constraints.joint.joints import _add_reactions
 from stickslip.constraints.joints import JOINTS_APART
 from stickslip.contact.block_laws import Laws
 from stickslip.contact.residual import _natural_map
-from stickslip.jit import inner_kernel, kernel, view_at
+from stickslip.jit import allocating_kernel, call_kernel, inner_kernel, kernel, view_at
 from stickslip.law_codes import CONTACT
 from stickslip.linalg.block_rows import _Arrays, _contact_height
 from stickslip.linalg.dense_blocks import DenseBlocks
 from stickslip.linalg.islands import fill_islands, island_room, islands_in
+from stickslip.linalg.vec3 import load3, norm
 from stickslip.solvers.island_split import MOST_APART
 from stickslip.solvers.methods import MOST_JOINTED
 
@@ -75,6 +77,10 @@ SUMMED, MOST_ITERATIONS = 29, 30
 that a step may take."""
 
 
+NEARLY = 1.0 - 1e-12
+"""Of the force that breaks a joint: from here on the Python driver decides."""
+
+
 class JointStepTables(NamedTuple):
     """What a step reads of its model."""
 
@@ -84,14 +90,12 @@ class JointStepTables(NamedTuple):
     """(nd + 1,) starts of the unknowns of dynamic bodies."""
     joint_column: Ints
     """(nj,) column block of a body that each joint acts on; below zero: none."""
-    joint_size: Array
-    """(nj,) [m] of the smaller body that each joint joins."""
     ignored: LongInts
     everybody: Bools
     thickness: Array
     """(ns,) [m] of shapes."""
     pairs: LongInts
-    """Kernels of the narrow phase (contacts.pair_table)."""
+    """Kernels of the narrow phase (pairs.pair_table)."""
 
 
 class JointStart(NamedTuple):
@@ -110,7 +114,7 @@ class JointStart(NamedTuple):
     target: Array
 
 
-@kernel
+@allocating_kernel
 def step_jointed(tables, start, force, memory, options, rooms, counts, written, told):
     """One step; returns the number of contacts, or a code: which room is too small (contacts.py), or why not.
 
@@ -132,6 +136,9 @@ def step_jointed(tables, start, force, memory, options, rooms, counts, written, 
                 for k in range(6):
                     if v[i, k] != 0.0:
                         return RESTLESS
+    breakable = False
+    for k in range(nj):
+        breakable = breakable or (not broken[k] and min(joints.break_force[k], joints.break_torque[k]) < np.inf)
     if not held.row.shape[0]:  # the last joint broke: a scene of contacts alone is solved in another way
         return UNSOLVED
 
@@ -228,7 +235,16 @@ def step_jointed(tables, start, force, memory, options, rooms, counts, written, 
     if not _all_finite(q_end, v_end, q_end[:0, :3], v_end[:0, :3]):
         return NOT_FINITE
     if may_go_too_far(
-        flat, bodies.lever, tables.thickness, numbers.thinnest, (v_0, v_end), h, all_seen, True, reach, reals
+        flat,
+        bodies.lever,
+        tables.thickness,
+        numbers.thinnest,
+        (v_0, v_end),
+        h,
+        all_seen,
+        numbers.far > 0.0,
+        reach,
+        reals,
     ):
         return TOO_FAR
     even = _contact_height(J.row_start, J.column_start)
@@ -246,6 +262,8 @@ def step_jointed(tables, start, force, memory, options, rooms, counts, written, 
     pushed[:] = 0.0
     for k in range(held.row.shape[0]):
         pushed[held.row[k]] = lam[m + k]
+    if breakable and _may_break(joints, q_end, pushed, broken, h):
+        return JOINT_BREAKS
     kept = impulse[: 4 * n].reshape((n, 4))
     kept[:] = 0.0
     _remember(three[1], three[2], lam[:m].reshape((n, height)), kept)
@@ -261,12 +279,31 @@ def step_jointed(tables, start, force, memory, options, rooms, counts, written, 
     if told[TURN] > MOST_TURN:
         return TOO_FAR
     for k in range(nj):
-        if apart[k] / tables.joint_size[k] > JOINTS_APART:
+        if apart[k] / arrays.reals[arrays.reals.shape[0] - nj + k] > JOINTS_APART:
             return APART
     told_of = JOINT_NUMBERS + 6 * nd
     told[told_of + RESIDUAL], told[told_of + FREE_SPEED] = residual[0], speed
     counts[CONTACTS] = n
     return n
+
+
+@kernel
+def call_jointed(address, tables, start, force, memory, options, rooms, counts, written, told):
+    """``step_jointed`` at its address: who calls it from Python and who calls it from kernels need one of it only."""
+    return call_kernel(address, 0, (tables, start, force, memory, options, rooms, counts, written, told))
+
+
+@inner_kernel
+def _may_break(tables, q, impulse, broken, h):
+    """Whether a joint may break after a step: constraints/joint/joints.newly_broken, with some room for rounding."""
+    force, torque = np.zeros((broken.shape[0], 3)), np.zeros((broken.shape[0], 3))
+    _add_reactions(tables, q, impulse / h, force, torque)
+    for m in range(broken.shape[0]):
+        if not broken[m]:
+            push, turn = norm(load3(force, m)), norm(load3(torque, m))
+            if push > NEARLY * tables.break_force[m] or turn > NEARLY * tables.break_torque[m]:
+                return True
+    return False
 
 
 @inner_kernel

@@ -16,7 +16,18 @@ import numpy as np
 
 from stickslip.arrays import Array, Bools, LongInts
 from stickslip.compiled.choice import driver_for
-from stickslip.compiled.driver import NO_POSES
+from stickslip.compiled.joint_driver import JointDriver
+from stickslip.compiled.loop_driver import LoopDriver
+from stickslip.compiled.many_joints import (
+    JointWorldArrays,
+    joint_addresses,
+    joint_memory,
+    joint_world_arrays,
+    put_joints,
+    step_joint_worlds,
+)
+from stickslip.compiled.many_led import Led, Motions, put_led
+from stickslip.compiled.many_loops import LoopWorldArrays, loop_memory, loop_world_arrays, step_loop_worlds
 from stickslip.compiled.many_plan import (
     FLAT,
     NO_PLAN,
@@ -37,8 +48,7 @@ from stickslip.compiled.many_trees import (
 from stickslip.compiled.rigid_step import TOLD
 from stickslip.compiled.tree_driver import TreeDriver
 from stickslip.constraint_kinds import KINDS
-from stickslip.errors import InputError
-from stickslip.jit import bare_threaded_kernel, call_kernel
+from stickslip.jit import bare_threaded_kernel, call_kernel, view_at
 from stickslip.model.control import initial_control
 from stickslip.model.memory import Memory
 from stickslip.model.model import Model
@@ -75,15 +85,14 @@ class WorldArrays(NamedTuple):
 
 
 class ManyWorlds:
-    """N worlds of one model of rigid bodies and robots."""
+    """N worlds of one model of rigid bodies, joints between them, and robots."""
 
     arrays: Any
-    """WorldArrays, or TreeWorldArrays where there are robots."""
+    """WorldArrays, or TreeWorldArrays where there are robots, LoopWorldArrays where their rows are linearised again, or
+    JointWorldArrays where there are joints between rigid bodies alone."""
 
     def __init__(self, model: Model, options: Stepping, solver: Solver, states: list[State], threads: int) -> None:
         """``states``: where each world starts; the compiled driver must have nothing against model, options, solver."""
-        if model.joints.count:
-            raise InputError(f"many worlds: the model has {model.joints.count} joints; it must have none")
         self.model, self.options, self.threads = model, options, threads
         self.drivers: list[Any] = [driver_for(model, options, solver) for _ in range(threads)]
         self.layout, self.joint_angle, self.joint_broken = (
@@ -95,6 +104,9 @@ class ManyWorlds:
         self.arrays = self._arrays(count)
         self.address = self.drivers[0].address(states[0], initial_control(model))
         """Of the compiled function."""
+        if isinstance(self.arrays, JointWorldArrays):
+            self.address = joint_addresses(self.drivers[0], states[0], self.address)
+        self.motions = Motions(model, options.dt)
         self.time = np.zeros(count)
         self.varied = NOTHING_VARIED
         self._parts = np.zeros((2, 0), np.int64)
@@ -110,8 +122,12 @@ class ManyWorlds:
     def _arrays(self, count: int) -> Any:
         """Arrays of so many worlds."""
         first = self.drivers[0]
+        if isinstance(first, LoopDriver):
+            return loop_world_arrays(self.model, first, count)
         if isinstance(first, TreeDriver):
             return tree_world_arrays(self.model, first, count)
+        if isinstance(first, JointDriver):
+            return joint_world_arrays(self.model, first, count)
         nb = len(self.model.mass)
         return WorldArrays(
             np.empty((count, nb, 7)), np.empty((count, nb, 6)), np.zeros((count, nb, 6)), np.zeros(count, np.int64),
@@ -128,10 +144,14 @@ class ManyWorlds:
     def state(self, k: int) -> State:
         """The state of world k, in arrays of its own."""
         arrays = self.arrays
-        memory = tree_memory(arrays, k) if self.model.others else _memory(arrays, k)
+        angle, broken = self.joint_angle, self.joint_broken
+        if isinstance(arrays, JointWorldArrays | LoopWorldArrays):
+            memory = loop_memory(arrays, k) if isinstance(arrays, LoopWorldArrays) else joint_memory(arrays, k)
+            angle, broken = arrays.angle[k].copy(), arrays.broken[k].copy()
+        else:
+            memory = tree_memory(arrays, k) if self.model.others else _memory(arrays, k)
         q, v = arrays.q[k].reshape(-1).copy(), arrays.v[k].reshape(-1).copy()
-        time, steps = float(self.time[k]), int(arrays.steps[k])
-        return State(time, steps, self.layout, q, v, self.joint_angle, self.joint_broken, memory)
+        return State(float(self.time[k]), int(arrays.steps[k]), self.layout, q, v, angle, broken, memory)
 
     def set_state(self, k: int, state: State) -> None:
         """Put world k into a state."""
@@ -144,6 +164,8 @@ class ManyWorlds:
         arrays.steps[k], self.time[k] = state.steps, state.time
         if self.model.others:
             put_rows(arrays, k, state.memory)
+        if isinstance(arrays, JointWorldArrays | LoopWorldArrays):
+            put_joints(arrays, k, state)
 
     def control_of(self, name: str) -> Array:
         """(N, nu, 2) controls of the actuators of a robot, as in Control.actuators: a view that may be written."""
@@ -204,6 +226,7 @@ class ManyWorlds:
 
     def step(self, going: Bools, substeps: int, by_python: TakeStep) -> Bools:
         """Take steps of the worlds that are ``going`` (N,); returns those of them that diverged, at the step before."""
+        self.motions.known.clear()
         self.left = left = np.where(going, substeps, 0).astype(np.int64)
         lost = np.zeros(len(going), dtype=np.bool_)
         self.stopped = np.zeros(len(going), np.int64)
@@ -224,9 +247,10 @@ class ManyWorlds:
         worlds = np.flatnonzero(left).astype(np.int64)
         count = min(self.threads, max(len(worlds), 1))
         done = np.zeros(len(left), np.int64)
+        led = self.motions.sampled(self.arrays.q, self.time, left)
 
         def part(number: int) -> None:
-            self._step(self.drivers[number], worlds[number::count], left, done)
+            self._step(self.drivers[number], worlds[number::count], (left, done), led)
 
         others = [self.pool.submit(part, number) for number in range(1, count)]
         part(0)
@@ -237,15 +261,27 @@ class ManyWorlds:
             self.time[done > 0] += h
             done -= 1
 
-    def _step(self, driver: Any, worlds: LongInts, left: LongInts, done: LongInts) -> None:
+    def _step(self, driver: Any, worlds: LongInts, progress: tuple[LongInts, LongInts], led: Led) -> None:
         """The steps of some worlds (k,) by one driver, which no other thread uses meanwhile."""
         arrays = self.arrays
-        take = step_tree_worlds if self.model.others else step_worlds
-        room = np.empty(arrays.q[0].size + arrays.v[0].size)
-        take(
-            self.address, worlds, (left, done), driver.tables, driver.numbers, driver.rooms, arrays, driver.led,
-            NO_POSES, self.varied, self.plan, room,
-        )  # fmt: skip
+        take, room = step_worlds, np.empty(25 * self.model.rigid_count)
+        parts = [worlds]
+        if isinstance(arrays, JointWorldArrays):
+            take, parts = step_joint_worlds, _alike(arrays.broken, worlds)
+            room = np.empty(len(room) + arrays.angle[0].size + arrays.pushed.shape[1])
+        elif isinstance(arrays, LoopWorldArrays):
+            take, parts = step_loop_worlds, _alike(arrays.broken, worlds)
+            size = arrays.q[0].size + arrays.v[0].size + arrays.angle[0].size + arrays.pushed.shape[1]
+            room = np.empty(len(room) + size)
+        elif self.model.others:
+            take, room = step_tree_worlds, np.empty(len(room) + arrays.q[0].size + arrays.v[0].size)
+        for part in parts:
+            if isinstance(driver, JointDriver | LoopDriver) and len(part):
+                driver.take_broken(arrays.broken[part[0]].copy())
+            take(
+                self.address, part, progress, driver.tables, driver.numbers, driver.rooms, arrays, led, self.varied,
+                self.plan, room,
+            )  # fmt: skip
 
     def _make_room(self, code: int) -> bool:
         """Make the room that a code says is too small, for all worlds and threads; whether it says so."""
@@ -274,8 +310,20 @@ class ManyWorlds:
 
 def tables_of(driver: Any) -> list[Array]:
     """Flat arrays in which the numbers of a model are."""
-    robots = driver.tables.robots.reals if hasattr(driver.tables, "robots") else np.zeros(0)
-    return [driver.tables.rigid.reals, driver.rooms.flat.reals, driver.numbers, driver.tables.thickness, robots]
+    tables, own = driver.tables, np.zeros(0)
+    if hasattr(tables, "robots"):
+        own = tables.robots.reals
+    elif hasattr(tables, "joints"):
+        own = tables.joints.reals
+    return [tables.rigid.reals, driver.rooms.flat.reals, driver.numbers, tables.thickness, own]
+
+
+def _alike(broken: Bools, worlds: LongInts) -> list[LongInts]:
+    """Worlds in groups in which the same joints are broken."""
+    groups = dict[bytes, list[int]]()
+    for k in worlds.tolist():
+        groups.setdefault(broken[k].tobytes(), []).append(k)
+    return [np.array(each, np.int64) for each in groups.values()]
 
 
 def _memory(arrays: WorldArrays, k: int) -> Memory:
@@ -296,28 +344,40 @@ def _check_alike(a: Any, b: Any) -> None:
     pairs += [("bodies", a.tables.rigid.ints, b.tables.rigid.ints), ("motions", a.led, b.led)]
     if hasattr(a.tables, "robots"):
         pairs += [("robots", a.tables.robots.ints, b.tables.robots.ints)]
+    if hasattr(a.tables, "joints"):
+        joints = [
+            ("joints", getattr(a.tables.joints, name), getattr(b.tables.joints, name)) for name in ("ints", "longs")
+        ]
+        pairs += [*joints, ("joints", a.tables.joint_column, b.tables.joint_column)]
     for name, mine, its in pairs:
         if not np.array_equal(mine, its):
             raise ValueError(f"those of {name} differ")
 
 
 @bare_threaded_kernel
-def step_worlds(address, worlds, progress, tables, numbers, rooms, arrays, led, led_to, varied, plan, out):
+def step_worlds(address, worlds, progress, tables, numbers, rooms, arrays, led, varied, plan, room):
     """Take the steps that are left of each of some worlds (k,), one world after the other.
 
-    address: of ``step_rigid``. progress: steps that are left (N,), and those that are done; out (13 nb,): room.
+    address: of ``step_rigid``. progress: steps that are left (N,), and those that are done; led: Led; room (25 nb,).
     """
     left, done = progress
     nb = arrays.q.shape[1]
+    out, held, moves = room[: 13 * nb], view_at(room, 13 * nb, (nb, 6)), led.bodies.shape[0] > 0
+    given_velocities = moves or led.still.shape[0] > 0
     for k in worlds:
         put_varied(varied, k, tables.rigid.reals, rooms.flat.reals, numbers, tables.thickness, numbers[:0])
+        sample = led.first[k]
         while left[k] > 0:
             n = arrays.remembered[k]
             q, v = arrays.q[k], arrays.v[k]
+            holding = v
+            if given_velocities:
+                put_led(led, sample, v, held)
+                holding = held
             known = arrays.key[k, :n], arrays.impulse[k, :n]
             given = (
-                tables, (q, v, v, led, led_to), arrays.force[k], known, numbers, rooms, arrays.counts[k], out,
-                arrays.told[k],
+                tables, (q, v, holding, led.bodies, led.pose[sample]), arrays.force[k], known, numbers, rooms,
+                arrays.counts[k], out, arrays.told[k],
             )  # fmt: skip
             code = call_kernel(address, 0, given)
             if code < 0:
@@ -337,6 +397,7 @@ def step_worlds(address, worlds, progress, tables, numbers, rooms, arrays, led, 
                     arrays.impulse[k, c, j] = rooms.impulse[4 * c + j]
             arrays.remembered[k] = code
             arrays.steps[k] += 1
+            sample += moves
             left[k] -= 1
             done[k] += 1
             record_step(plan, left[k], k, q.reshape(7 * nb), v.reshape(6 * nb), arrays.told[k], arrays.counts[k])

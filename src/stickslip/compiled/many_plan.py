@@ -9,9 +9,9 @@ import numpy as np
 from stickslip.arrays import Array, LongInts
 from stickslip.jit import inner_kernel
 
-RIGID, FLAT, OPTIONS, THICKNESS, ROBOTS, TABLES = range(6)
+RIGID, FLAT, OPTIONS, THICKNESS, OWN, TABLES = range(6)
 """Flat arrays in which the numbers of a model are: of rigid bodies, of shapes and materials (with the rooms of the
-search), of options, of how thick shapes are, of robots."""
+search), of options, of how thick shapes are, of robots or joints."""
 
 
 class Varied(NamedTuple):
@@ -57,7 +57,7 @@ NO_PLAN = Plan(0, 1, 1, _NO_NUMBERS, _NO_NUMBERS, _NO_NUMBERS, _NO_NUMBERS, np.z
 
 
 @inner_kernel
-def put_varied(varied, k, rigid, flat, options, thickness, robots):
+def put_varied(varied, k, rigid, flat, options, thickness, own):
     """Write the numbers of world k into flat arrays."""
     start, place, numbers = varied.start, varied.place, varied.numbers
     for j in range(start[RIGID], start[FLAT]):
@@ -66,10 +66,10 @@ def put_varied(varied, k, rigid, flat, options, thickness, robots):
         flat[place[j]] = numbers[k, j]
     for j in range(start[OPTIONS], start[THICKNESS]):
         options[place[j]] = numbers[k, j]
-    for j in range(start[THICKNESS], start[ROBOTS]):
+    for j in range(start[THICKNESS], start[OWN]):
         thickness[place[j]] = numbers[k, j]
-    for j in range(start[ROBOTS], start[TABLES]):
-        robots[place[j]] = numbers[k, j]
+    for j in range(start[OWN], start[TABLES]):
+        own[place[j]] = numbers[k, j]
 
 
 @inner_kernel

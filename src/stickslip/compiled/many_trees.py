@@ -7,11 +7,12 @@ from typing import NamedTuple
 import numpy as np
 
 from stickslip.arrays import Array, LongInts
+from stickslip.compiled.many_led import put_led
 from stickslip.compiled.many_plan import put_varied, record_step
 from stickslip.compiled.rigid_step import COORDINATES, TOLD
 from stickslip.compiled.tree_driver import TreeDriver
 from stickslip.compiled.tree_step import RIGID, ROWS, TreeGiven, TreeMemory
-from stickslip.jit import bare_threaded_kernel, call_kernel
+from stickslip.jit import bare_threaded_kernel, call_kernel, view_at
 from stickslip.model.control import initial_control
 from stickslip.model.memory import Memory, memory_of_parts
 from stickslip.model.model import Model
@@ -85,12 +86,14 @@ def put_rows(arrays: TreeWorldArrays, k: int, memory: Memory) -> None:
 
 
 @bare_threaded_kernel
-def step_tree_worlds(address, worlds, progress, tables, numbers, rooms, arrays, led, led_to, varied, plan, out):
-    """many.step_worlds with robots; address: of ``step_trees``; ``out`` (nq + nv,) is room."""
+def step_tree_worlds(address, worlds, progress, tables, numbers, rooms, arrays, led, varied, plan, room):
+    """many.step_worlds with robots; address: of ``step_trees``; room (nq + nv + 6 nb,)."""
     left, done = progress
     nq, nv, nr = arrays.q.shape[1], arrays.v.shape[1], tables.numbers[RIGID]
+    out, held, moves = room[: nq + nv], view_at(room, nq + nv, (nr, 6)), led.bodies.shape[0] > 0
     for k in worlds:
         put_varied(varied, k, tables.rigid.reals, rooms.flat.reals, numbers, tables.thickness, tables.robots.reals)
+        sample = led.first[k]
         while left[k] > 0:
             if plan.control.shape[0] > 0:
                 now = plan.control[(plan.total - left[k]) // plan.substeps, k]
@@ -102,8 +105,9 @@ def step_tree_worlds(address, worlds, progress, tables, numbers, rooms, arrays, 
                 arrays.key[k, :n], arrays.impulse[k, :n], arrays.number[k, :m], arrays.row_impulse[k, :m]
             )
             given = TreeGiven(arrays.force[k], arrays.along[k], arrays.link[k], arrays.control[k])
+            put_led(led, sample, v[: 6 * nr].reshape((nr, 6)), held)
             all_given = (
-                tables, (q, v, v[: 6 * nr].reshape((nr, 6)), led, led_to), given, memory, numbers, rooms,
+                tables, (q, v, held, led.bodies, led.pose[sample]), given, memory, numbers, rooms,
                 arrays.counts[k], out, arrays.told[k],
             )  # fmt: skip
             code = call_kernel(address, 0, all_given)
@@ -126,6 +130,7 @@ def step_tree_worlds(address, worlds, progress, tables, numbers, rooms, arrays, 
                 arrays.number[k, r], arrays.row_impulse[k, r, 0] = rooms.number[r], rooms.row_impulse[r]
             arrays.remembered[k], arrays.rows[k] = code, rows
             arrays.steps[k] += 1
+            sample += moves
             left[k] -= 1
             done[k] += 1
             record_step(plan, left[k], k, q, v, arrays.told[k], arrays.counts[k])

@@ -57,7 +57,7 @@ class Tables(NamedTuple):
     thickness: Array
     """(ns,) [m] of shapes."""
     pairs: LongInts
-    """Kernels of the narrow phase (contacts.pair_table)."""
+    """Kernels of the narrow phase (pairs.pair_table)."""
 
 
 class StepNumbers(NamedTuple):
@@ -67,6 +67,7 @@ class StepNumbers(NamedTuple):
     contacts_at: float
     """[s] from the start to where contacts are found."""
     far: float
+    """[s] for which bodies look ahead; zero: they do not."""
     margin: float
     still: float
     """Share of the free speed below which slip has no direction."""
@@ -228,7 +229,7 @@ def step_rigid(tables, start, force, memory, options, rooms, counts, out, told):
         return NOT_FINITE
     if may_go_too_far(
         flat, bodies.lever, tables.thickness, numbers.thinnest, (v_0, v_end), h, all_seen,
-        not numbers.contacts_at > 0.0, reach, reals,
+        numbers.far > 0.0 and not numbers.contacts_at > 0.0, reach, reals,
     ):  # fmt: skip
         return TOO_FAR
     kept = impulse[: 4 * n]

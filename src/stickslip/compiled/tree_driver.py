@@ -11,9 +11,9 @@ from stickslip.bodies.rigid.arrays import rigid_tables
 from stickslip.bodies.tree.arrays import LINKS_END, WORK_END, robot_tables
 from stickslip.bodies.tree.kind import TreeBodies
 from stickslip.certify.measurements import Measurements
-from stickslip.collision.rigid_space import rigid_flat
-from stickslip.compiled.contacts import pair_table
 from stickslip.compiled.driver import Driver
+from stickslip.compiled.mesh_pairs import flat_with_meshes
+from stickslip.compiled.pairs import pair_table
 from stickslip.compiled.rigid_step import COORDINATES, OWN_NUMBERS
 from stickslip.compiled.tree_certificate import OF_ROBOT, TREE_NUMBERS, tree_measurements_in
 from stickslip.compiled.tree_step import (
@@ -62,7 +62,7 @@ class TreeDriver(Driver):
             contacts, model.contact_rows, tables.numbers, tables.columns, nq, model.body_count, len(self.kinds)
         )
         return TreeRooms(
-            rigid_flat(model, self.pairs, self.points, contacts), np.empty(3 * contacts, np.int64),
+            flat_with_meshes(model, self.pairs, self.points, contacts), np.empty(3 * contacts, np.int64),
             np.empty(4 * contacts), np.empty(rows, np.int64), np.empty(rows), np.zeros(int(ints), np.int32),
             np.zeros(int(longs), np.int64), np.zeros(int(reals)), np.zeros(int(bools), np.bool_),
         )  # fmt: skip

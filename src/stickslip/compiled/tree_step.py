@@ -42,6 +42,7 @@ from stickslip.collision.arrays import Flat, gap_in, three_in
 from stickslip.collision.matching import _match, _remember
 from stickslip.collision.reach import Approach
 from stickslip.compiled.contacts import find_contacts
+from stickslip.compiled.crossing import crossing_room, goes_through
 from stickslip.compiled.rigid_step import (
     CONTACTS,
     COORDINATES,
@@ -53,7 +54,7 @@ from stickslip.compiled.rigid_step import (
     UNSOLVED,
     unpacked,
 )
-from stickslip.compiled.too_far import far_room, may_go_too_far
+from stickslip.compiled.too_far import may_go_too_far
 from stickslip.compiled.tree_certificate import OF_ROBOT, TREE_NUMBERS, measure_trees, tree_measuring_room
 from stickslip.compiled.tree_rows import add_coordinates, joined_in, joined_room, map_contacts, rows_of
 from stickslip.compiled.tree_solving import solve_rows, tree_solving_room
@@ -101,7 +102,7 @@ class TreeStepTables(NamedTuple):
     thickness: Array
     """(ns,) [m] of shapes."""
     pairs: LongInts
-    """Kernels of the narrow phase (contacts.pair_table)."""
+    """Kernels of the narrow phase (pairs.pair_table)."""
 
 
 class TreeGiven(NamedTuple):
@@ -166,7 +167,8 @@ def tree_room(contacts, height, numbers, columns, coordinates, bodies, robots):
         + 42 * bodies
         + 2 * numbers[TWISTS]
         + 51 * contacts
-        + far_room(bodies)
+        + crossing_room(bodies)
+        + 7 * bodies
         + MOMENTUM_ROOM * bodies
         + 2 * ncol * width * width
     )
@@ -252,8 +254,8 @@ def step_trees(tables, start, given, memory, options, rooms, counts, out, told):
     )
     if n < 0:
         return n
-    first = 0 if n == seen else 4 * c
-    all_seen = view_at(index, first, (4, seen))
+    search_rooms, first = (key, index, surfaces), 0 if n == seen else c
+    all_seen = view_at(index, 4 * first, (4, seen)), surfaces[17 * first : 17 * first + 17 * seen]
     index, surfaces = view_at(index, 0, (4, n)), surfaces[: 17 * n]
     three, gap = three_in(surfaces, n), gap_in(surfaces, n)
 
@@ -364,14 +366,25 @@ def step_trees(tables, start, given, memory, options, rooms, counts, out, told):
         for k in range(6):
             velocity_end[i, k] = v_end[i, k]
     # frames have moved on from where they were before the step where contacts are found later
-    apart = _advance_robots(robots, found, (own_v, before), horizon, scratch, q_out, velocity_end, velocity, not at_end)
+    pose_end = view_at(reals, 6 * nb, (nb, 7))
+    for i in range(nr):
+        for k in range(7):
+            pose_end[i, k] = q_end[i, k]
+    apart = _advance_robots(
+        robots, found, (own_v, before), horizon, scratch, q_out, (pose_end, velocity_end), velocity, not at_end
+    )
     if not _finite(out):
         return NOT_FINITE
+    ahead = at_end and opts.far > 0.0
     if may_go_too_far(
-        flat, bodies.lever, tables.thickness, opts.thinnest, (velocity, velocity_end), h, all_seen, at_end, reach,
-        reals[6 * nb :],
+        flat, bodies.lever, tables.thickness, opts.thinnest, (velocity, velocity_end), h, all_seen[0], ahead, reach,
+        reals[13 * nb :],
     ):  # fmt: skip
-        return TOO_FAR
+        if not ahead or goes_through(
+            tables.pairs, flat, (pose, pose_end), reach, tables.thickness, tables.ignored, opts.margin, all_seen,
+            search_rooms, reals[13 * nb :],
+        ):  # fmt: skip
+            return TOO_FAR
     if apart > APART:
         return OPEN
     kept = view_at(impulse, 0, (n, 4))
@@ -386,7 +399,7 @@ def step_trees(tables, start, given, memory, options, rooms, counts, out, told):
         J, laws, (lam, own_v, u, u_before, bias, carried, gap), (weight, length, counted), (A, v_free), islands, bodies,
         (q_rigid, v_rigid, q_end, v_end, given.body), (h, horizon, opts.still * max(speed, 1e-12), speed),
         (robots, (q_0, before, q_out, own_v), (given.force, given.link, given.control), active, scratch),
-        (ints, reals), told,
+        None, (ints, reals), told,
     )  # fmt: skip
     if told[TURN] > MOST_TURN:
         return TOO_FAR
@@ -445,12 +458,14 @@ def _recall(known, impulse, number, lam_out):
 
 
 @inner_kernel
-def _advance_robots(robots, found, velocities, horizon, scratch, q_out, end_out, start_out, moved):
-    """Coordinates at the end of the step, links there in the second of the works, and velocities (nb, 6) of frames.
+def _advance_robots(robots, found, velocities, horizon, scratch, q_out, ends_out, start_out, moved):
+    """Coordinates at the end of the step, links there in the second of the works, poses (nb, 7) and velocities (nb, 6)
+    of frames.
 
     velocities: unknown ones, and those before the step, whose frames are written if they have ``moved``. Returns by how
     much couplings are open at most.
     """
+    pose_out, end_out = ends_out
     rigid, apart = end_out.shape[0] - robots.robots[robots.robots.shape[0] - 1, FRAME_END], 0.0
     for r in range(robots.robots.shape[0]):
         own, robot = robots.robots[r], robot_in(robots, r)
@@ -463,6 +478,9 @@ def _advance_robots(robots, found, velocities, horizon, scratch, q_out, end_out,
         advance_tree(robot.tree, found[q], velocities[0][v], horizon, q_out[q])
         place_links(robot.tree, q_out[q], works[1])
         link_velocities(robot.tree, robot.frame_link, works[1], velocities[0][v], end_out[frames])
+        for f in range(robot.frame_link.shape[0]):
+            for k in range(7):
+                pose_out[frames.start + f, k] = works[1].pose[robot.frame_link[f], k]
         if moved:
             link_velocities(robot.tree, robot.frame_link, works[0], velocities[1][v], start_out[frames])
         apart = max(apart, largest_coupling_error(robot.rows, q_out[q]))

@@ -40,7 +40,9 @@ def dense_delassus(J: BlockRows, dense: DenseBlocks, A: SparseBlocks, factorised
     rigid = len(dense.start) - 1
     if rigid and len(column) and column[0] < rigid:
         bounds = np.searchsorted(column, np.arange(rigid + 1)).astype(np.int32)
-        _add_rigid(J, order, owner, bounds, dense.data_start, dense.inverse, W, meet)
+        widest = int(np.diff(J.column_start[: rigid + 1]).max())
+        answer = np.empty(widest * int(np.diff(J.row_start).max()))
+        _add_rigid(J, order, owner, bounds, dense.data_start, dense.inverse, answer, W, meet)
     height = np.diff(J.row_start)
     for k, part in enumerate(A.parts):
         first, size = rigid + part.first, len(part.pattern.diagonal)
@@ -156,23 +158,30 @@ def _columns_of(J, entries, owner, place, first, B_out):
 
 
 @kernel
-def _add_rigid(J, order, owner, bounds, inverse_start, inverse, W_out, meet_out):
-    """W_cd += J_c,b A_b^-1 J_d,b^T over the dense blocks b, which come first: rigid bodies, trees."""
+def _add_rigid(J, order, owner, bounds, inverse_start, inverse, answer, W_out, meet_out):
+    """W_cd += J_c,b A_b^-1 J_d,b^T over the dense blocks b, which come first: rigid bodies, trees.
+
+    ``answer`` is storage for A_b^-1 J_d,b^T, the velocities of one b that impulses of one d cause.
+    """
     for b in range(bounds.shape[0] - 1):
         at, width = inverse_start[b], J.column_start[b + 1] - J.column_start[b]
-        for i in range(bounds[b], bounds[b + 1]):
-            e = order[i]
-            c = owner[e]
-            for j in range(bounds[b], bounds[b + 1]):
-                f = order[j]
-                d = owner[f]
+        for j in range(bounds[b], bounds[b + 1]):
+            f = order[j]
+            d = owner[f]
+            height = J.row_start[d + 1] - J.row_start[d]
+            for s in range(height):
+                for k in range(width):
+                    part = 0.0
+                    for n in range(width):
+                        part += inverse[at + width * k + n] * J.data[J.data_start[f] + width * s + n]
+                    answer[width * s + k] = part
+            for i in range(bounds[b], bounds[b + 1]):
+                e = order[i]
+                c = owner[e]
                 meet_out[c, d] = True
                 for r in range(J.row_start[c + 1] - J.row_start[c]):
-                    for s in range(J.row_start[d + 1] - J.row_start[d]):
+                    for s in range(height):
                         total = 0.0
                         for k in range(width):
-                            part = 0.0
-                            for n in range(width):
-                                part += inverse[at + width * k + n] * J.data[J.data_start[f] + width * s + n]
-                            total += J.data[J.data_start[e] + width * r + k] * part
+                            total += J.data[J.data_start[e] + width * r + k] * answer[width * s + k]
                         W_out[J.row_start[c] + r, J.row_start[d] + s] += total

@@ -15,6 +15,7 @@ from stickslip.checks import vector
 from stickslip.geometry import rotation, shapes
 from stickslip.geometry.shapes import Placed, Shape, placed
 from stickslip.geometry.tet_mesh import TetMesh
+from stickslip.keywords import checks_keywords
 from stickslip.names import counted, shown
 from stickslip.robots.records import RobotRecord
 from stickslip.scene import bodies, joints, robots, rods, soft_bodies
@@ -41,6 +42,7 @@ from stickslip.scene.soft_body import Course, Elastic, NodeMotion, SoftBody
 __all__ = ["KINDS", "Body", "BodyDescription", "Kind", "Motion", "Scene"]
 
 
+@checks_keywords
 @dataclass(eq=False, repr=False)
 class Scene:
     """Bodies, joints, materials, gravity [m/s^2]. ``friction_rule`` and ``restitution_rule`` name a rule in COMBINE."""
@@ -152,6 +154,19 @@ class Scene:
         shape = bodies.mesh(vertices, triangles, file, options.get("name"))
         return self.add_body([placed(shape)], position, rotation, **options)
 
+    def add_shell(
+        self, vertices: ArrayLike | None = None, triangles: ArrayLike | None = None, position: ArrayLike = (0, 0, 0),
+        rotation: ArrayLike = (1, 0, 0, 0), *, thickness: float, file: str | os.PathLike[str] | None = None,
+        **options: Unpack[BodyOptions],
+    ) -> Body:  # fmt: skip
+        """Add a surface with a ``thickness`` [m] that bounds no solid: a sheet, or a mesh with holes and crossings.
+
+        vertices (n, 3) [m] and triangles (m, 3) in any order, or a mesh ``file``. Each triangle touches for itself, as
+        a flat plate; neighbours that are flat and convex together are one plate.
+        """
+        pieces = bodies.shell(vertices, triangles, file, thickness, options.get("name"))
+        return self.add_body([placed(piece) for piece in pieces], position, rotation, **options)
+
     def add_half_space(
         self, normal: ArrayLike = (0, 0, 1), position: ArrayLike = (0, 0, 0), **options: Unpack[BodyOptions]
     ) -> Body:
@@ -250,7 +265,7 @@ class Scene:
     # Each takes two bodies, or a body and None for the world; options of all are explained at JointOptions. Where
     # ``point`` is not given it is the centre of mass of b, or of a where b is not dynamic.
 
-    def add_fixed(
+    def add_fixed_joint(
         self, a: Body | None, b: Body | None, point: ArrayLike | None = None, *, bending_stiffness: float | None = None,
         bending_damping: float = 0.0, **options: Unpack[JointOptions],
     ) -> Joint:  # fmt: skip
@@ -258,14 +273,14 @@ class Scene:
         form = JointForm(bending=(bending_stiffness, bending_damping))
         return joints.add_joint(self.records, "fixed", a, b, point, options, form)
 
-    def add_ball(
+    def add_ball_joint(
         self, a: Body | None, b: Body | None, point: ArrayLike | None = None, *, bending_stiffness: float | None = None,
         bending_damping: float = 0.0, **options: Unpack[JointOptions],
     ) -> Joint:  # fmt: skip
         """Hold b to a at ``point``; bending_stiffness [N m/rad], bending_damping [N m s/rad] resist any turning."""
         return joints.add_ball(self.records, a, b, point, (bending_stiffness, bending_damping), options)
 
-    def add_revolute(
+    def add_revolute_joint(
         self, a: Body | None, b: Body | None, point: ArrayLike | None = None, axis: ArrayLike | None = None, *,
         limits: Range | None = None, drive: Drive | None = None, **options: Unpack[JointOptions],
     ) -> Joint:  # fmt: skip
@@ -273,7 +288,7 @@ class Scene:
         form = JointForm(axes=(axis,), limits=(limits,), drives=(drive,))
         return joints.add_joint(self.records, "revolute", a, b, point, options, form)
 
-    def add_prismatic(
+    def add_prismatic_joint(
         self, a: Body | None, b: Body | None, axis: ArrayLike, point: ArrayLike | None = None, *,
         limits: Range | None = None, drive: Drive | None = None, **options: Unpack[JointOptions],
     ) -> Joint:  # fmt: skip
@@ -281,7 +296,7 @@ class Scene:
         form = JointForm(axes=(axis,), limits=(limits,), drives=(drive,))
         return joints.add_joint(self.records, "prismatic", a, b, point, options, form)
 
-    def add_cylindrical(
+    def add_cylindrical_joint(
         self, a: Body | None, b: Body | None, point: ArrayLike | None = None, axis: ArrayLike | None = None, *,
         limits: Range | None = None, drive: Drive | None = None, turn_limits: Range | None = None,
         turn_drive: Drive | None = None, **options: Unpack[JointOptions],
@@ -290,7 +305,7 @@ class Scene:
         form = JointForm(axes=(axis,), limits=(limits, turn_limits), drives=(drive, turn_drive))
         return joints.add_joint(self.records, "cylindrical", a, b, point, options, form)
 
-    def add_universal(
+    def add_universal_joint(
         self, a: Body | None, b: Body | None, point: ArrayLike | None = None, axis_a: ArrayLike | None = None,
         axis_b: ArrayLike | None = None, *, limits: Range | None = None, drive: Drive | None = None,
         other_limits: Range | None = None, other_drive: Drive | None = None, **options: Unpack[JointOptions],
@@ -302,7 +317,7 @@ class Scene:
         form = JointForm(axes=(axis_a, axis_b), limits=(limits, other_limits), drives=(drive, other_drive))
         return joints.add_joint(self.records, "universal", a, b, point, options, form)
 
-    def add_distance(
+    def add_distance_joint(
         self, a: Body | None, b: Body | None, point_a: ArrayLike, point_b: ArrayLike, *, length: float | None = None,
         limits: Range | None = None, **options: Unpack[JointOptions],
     ) -> Joint:  # fmt: skip
@@ -318,6 +333,12 @@ class Scene:
     ) -> Joint:  # fmt: skip
         """Pull two points to ``length`` [m] (default: as at time zero) with stiffness [N/m] and damping [N s/m]."""
         return joints.add_spring(self.records, a, b, (point_a, point_b), (stiffness, damping), length, options)
+
+    # Shorter names, as they were.
+    add_fixed, add_ball, add_revolute, add_prismatic = (
+        add_fixed_joint, add_ball_joint, add_revolute_joint, add_prismatic_joint,
+    )  # fmt: skip
+    add_cylindrical, add_universal, add_distance = add_cylindrical_joint, add_universal_joint, add_distance_joint
 
     def joint(self, name: str) -> Joint:
         """Handle of a joint by name."""

@@ -13,7 +13,11 @@ Values = dict[str, float | bool]
 
 
 class Metrics(Protocol):
-    """Sees every step of a run; a value that the run was too short for is NaN."""
+    """Sees every step of a run; a value that the run was too short for is NaN.
+
+    It may also drive the scene, by what it sets of `Simulation.control` when it is made and when it observes. That is
+    the scene's script, which in the viewer a person can take over from (script_switch.py).
+    """
 
     def observe(self, sim: Simulation, result: StepResult) -> None:
         """Take note of one step."""

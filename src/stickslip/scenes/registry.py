@@ -8,10 +8,12 @@ from dataclasses import dataclass, field
 from types import MappingProxyType
 
 from stickslip.errors import InputError
+from stickslip.keywords import known_names
 from stickslip.names import shown
 from stickslip.scene.scene import Scene
 from stickslip.scenes import (
     allegro_ball,
+    allegro_iiwa,
     arch,
     ball_drop,
     ball_grip,
@@ -25,6 +27,7 @@ from stickslip.scenes import (
     cube_of_balls,
     cylinder_press,
     demo,
+    dexnet,
     extension,
     four_bar,
     funnel,
@@ -303,6 +306,14 @@ _ENTRIES = (
         allegro_ball.allegro_ball, dt=0.01, duration=4.0, metrics=allegro_ball.Rolled,
     ),
     SceneEntry(
+        "dexnet", "a hand closes on an object of a set, turns over and shakes it (macklin2019 sec. 10.1.3)",
+        dexnet.dexnet, dt=0.005, duration=5.2, metrics=dexnet.Grasped,
+    ),
+    SceneEntry(
+        "allegro-iiwa", "a hand on an arm, 23 joints, grasps, lifts and shakes a soft ball (han2023 Fig. 1)",
+        allegro_iiwa.allegro_iiwa, dt=0.01, duration=7.3, metrics=allegro_iiwa.Grasped,
+    ),
+    SceneEntry(
         "twist", "a bar is twisted until it touches itself", twist.twist,
         dt=0.005, duration=2.5, metrics=twist.Twisted,
     ),
@@ -333,5 +344,5 @@ SCENES: Mapping[str, SceneEntry] = MappingProxyType({entry.name: entry for entry
 def find_scene(name: str) -> SceneEntry:
     """The scene of that name, or an InputError that lists them all."""
     if not isinstance(name, str) or name not in SCENES:
-        raise InputError(f"scene {shown(name)} is unknown; known: {', '.join(SCENES)}")
+        raise InputError(f"scene {shown(name)} is unknown; {known_names(name, SCENES)}")
     return SCENES[name]

@@ -39,6 +39,8 @@ class Run:
     metrics: Metrics
     unread: tuple[str, ...] = ()
     """Names of solver options that the scene hints at and this solver does not read."""
+    scripted: bool = False
+    """Whether its metrics drive it (script_switch.py), from the start on."""
 
     def step_count(self, steps: int | None = None, duration: float | None = None) -> int:
         """Steps to take: as asked for, or the given duration [s], or the scene's own; a wrong one raises InputError."""
@@ -135,7 +137,9 @@ def prepare_entry(
     parameters = entry.parameters(own)
     sim = Simulation(entry.build(**parameters), solver=made, stepping=stepping)
     unread = tuple(key for key in entry.solver if key not in {**hints_for(entry, method), **solver_options})
-    return Run(entry, parameters, sim, entry.metrics(sim, parameters), unread)
+    before = sim.control
+    metrics = entry.metrics(sim, parameters)
+    return Run(entry, parameters, sim, metrics, unread, scripted=sim.control is not before)
 
 
 def solver_for(entry: SceneEntry, name: str, options: Mapping[str, Value]) -> Solver:

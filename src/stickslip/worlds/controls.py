@@ -8,7 +8,7 @@ from typing import Any
 import numpy as np
 
 from stickslip import checks
-from stickslip.arrays import Array
+from stickslip.arrays import Array, LongInts
 from stickslip.bodies.tree.compiling import joint_places
 from stickslip.bodies.tree.kind import TreeBodies
 from stickslip.errors import InputError
@@ -16,6 +16,8 @@ from stickslip.model.control import Control, initial_control
 from stickslip.model.layout import BODY
 from stickslip.model.model import Model
 from stickslip.names import shown
+from stickslip.reading_state import coordinate_count, joint_row
+from stickslip.scene.joint import Joint
 from stickslip.scene.robots import Robot, unknown
 
 
@@ -27,6 +29,10 @@ class WorldControls:
         start = self.start
         self.force = np.tile(start.force, (count, 1))
         """(N, nv)"""
+        self.target = np.tile(start.target, (count, 1, 1, 1))
+        """(N, nj, 2, 2) and ..."""
+        self.effort = np.tile(start.effort, (count, 1, 1))
+        """... (N, nj, 2) of joints between bodies."""
         self.actuators = {name: np.tile(own, (count, 1, 1)) for name, own in start.actuators.items()}
         """By robot: (N, nu, 2)"""
         self.frame_forces: dict[str, Array] = {}
@@ -47,7 +53,7 @@ class WorldControls:
         """That of world k: copies of its rows."""
         start = self.start
         return Control(
-            start.layout, self.force[k].copy(), start.target, start.effort,
+            start.layout, self.force[k].copy(), self.target[k].copy(), self.effort[k].copy(),
             {name: own[k].copy() for name, own in self.actuators.items()},
             {name: own[k].copy() for name, own in self.frame_forces.items()},
         )  # fmt: skip
@@ -82,7 +88,7 @@ class WorldControls:
     def reset(self, worlds: Any) -> None:
         """Controls at time zero for some worlds."""
         start = self.start
-        self.force[worlds] = start.force
+        self.force[worlds], self.target[worlds], self.effort[worlds] = start.force, start.target, start.effort
         for name, own in start.actuators.items():
             self.actuators[name][worlds] = own
         for array in self.frame_forces.values():
@@ -118,3 +124,36 @@ def set_drives(
             gear = dict(known[d].terms)[name]
             where_to = 0 if column == 0 or known[d].kind == "velocity" else 1
             to[worlds, d, where_to] = gear * array[:, column_of]
+
+
+def set_joint_drive(
+    model: Model, controls: WorldControls, joint: Joint, position: Any, velocity: Any, coordinate: int, worlds: LongInts
+) -> None:
+    """What the drive of a coordinate of a joint aims at, (n,) or numbers, as changing_state.with_drive."""
+    row, where = joint_row(model, joint), f"joint {joint.name!r}"
+    tables = model.joints
+    driven = tables.row_coordinate[(tables.row_joint == row) & (tables.row_driven == 1)].tolist()
+    k = checks.whole(where, "coordinate", coordinate)
+    if k not in driven:
+        raise InputError(f"{where}: coordinate {k} has no drive; those that have: {driven or 'none'}")
+    if position is None and velocity is None:
+        raise InputError(f"{where}: neither position nor velocity of its drive is given; give one or both")
+    for column, name, value in ((0, "position", position), (1, "velocity", velocity)):
+        if value is not None:
+            controls.target[worlds, row, k, column] = _for_worlds(where, name, value, worlds)
+
+
+def set_joint_effort(
+    model: Model, controls: WorldControls, joint: Joint, value: Any, coordinate: int, worlds: LongInts
+) -> None:
+    """Forces or torques along a coordinate of a joint, (n,) or a number, as changing_state.with_effort."""
+    row, where = joint_row(model, joint), f"joint {joint.name!r}"
+    count, k = coordinate_count(model, row), checks.whole(where, "coordinate", coordinate)
+    if k >= count:
+        raise InputError(f"{where}: coordinate is {k}, but it has {count}; those that it has: {list(range(count))}")
+    controls.effort[worlds, row, k] = _for_worlds(where, "effort", value, worlds)
+
+
+def _for_worlds(where: str, name: str, value: Any, worlds: LongInts) -> Array:
+    """Numbers (n,) from such, or from one for all."""
+    return checks.array(where, name, value, (len(worlds),), ())

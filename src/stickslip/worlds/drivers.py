@@ -10,8 +10,8 @@ import numpy as np
 
 from stickslip.arrays import Array, Bools, LongInts
 from stickslip.collision.matching import FEATURE_BITS
-from stickslip.compiled.driver import reason_against
 from stickslip.compiled.many import ManyWorlds
+from stickslip.compiled.many_loops import LoopWorldArrays
 from stickslip.compiled.many_plan import NO_PLAN, Plan
 from stickslip.compiled.many_told import told_of_many
 from stickslip.model.model import Model
@@ -26,8 +26,9 @@ from stickslip.worlds.certificates import (
     shaped,
     write_certificate,
 )
+from stickslip.worlds.contacts import Pushed
 from stickslip.worlds.controls import WorldControls
-from stickslip.worlds.python_steps import NO_PUSHES, Helped, PythonSteps, helped, total_push
+from stickslip.worlds.python_steps import NO_PUSHES, Helped, PythonSteps, helped, pushed_of
 
 SHAPE_BITS = 24
 """Of a key of a contact, bits of each of its two shapes, above those of its feature."""
@@ -53,6 +54,14 @@ class WorldsDriver(Protocol):
     @property
     def time(self) -> Array:
         """(N,) [s]"""
+
+    @property
+    def joint_angle(self) -> Array:
+        """(N, nj, 2) as in State; to be read only, as ``joint_broken`` (N, nj)."""
+
+    @property
+    def joint_broken(self) -> Bools:
+        """(N, nj)"""
 
     @property
     def steps(self) -> LongInts:
@@ -86,8 +95,8 @@ class WorldsDriver(Protocol):
     def certificates(self) -> WorldCertificates:
         """Of the last steps."""
 
-    def contact_push(self, body: int, other: int | None) -> Array:
-        """(N, 3) [N s] on a body in the last steps, from another one or from all."""
+    def contacts(self) -> Pushed:
+        """Of the last steps."""
 
     def nbytes(self) -> int:
         """Bytes of memory of all worlds, without what they share."""
@@ -116,16 +125,6 @@ def no_run(lost: Bools, q: Array, v: Array) -> Run:
     return Run(lost, np.zeros((0, n)), np.zeros((0, *q.shape)), np.zeros((0, *v.shape)), none, certificate)
 
 
-def reason_against_many(model: Model, sim: Simulation) -> str:
-    """Why many worlds of a model cannot be stepped by the compiled driver, in words; "" where they can."""
-    against = reason_against(model, sim.stepping, sim.solver)
-    if not against and model.motions:
-        return "bodies follow a prescribed motion"
-    if not against and model.joints.count:
-        return "bodies are held by joints"
-    return against
-
-
 class PythonWorlds:
     """Worlds one after the other, by the Python driver."""
 
@@ -150,6 +149,16 @@ class PythonWorlds:
     def time(self) -> Array:
         """See WorldsDriver."""
         return np.array([state.time for state in self.states])
+
+    @property
+    def joint_angle(self) -> Array:
+        """See WorldsDriver."""
+        return np.stack([state.joint_angle for state in self.states])
+
+    @property
+    def joint_broken(self) -> Bools:
+        """See WorldsDriver."""
+        return np.stack([state.joint_broken for state in self.states])
 
     @property
     def steps(self) -> LongInts:
@@ -222,9 +231,9 @@ class PythonWorlds:
         """See WorldsDriver."""
         return joined([self.known])
 
-    def contact_push(self, body: int, other: int | None) -> Array:
+    def contacts(self) -> Pushed:
         """See WorldsDriver."""
-        return np.array([total_push(pushes, body, other) for pushes in self.pushes]).reshape(-1, 3)
+        return pushed_of(list(enumerate(self.pushes)))
 
     def nbytes(self) -> int:
         """See WorldsDriver."""
@@ -267,6 +276,18 @@ class CompiledWorlds:
     def time(self) -> Array:
         """See WorldsDriver."""
         return self.many.time
+
+    @property
+    def joint_angle(self) -> Array:
+        """See WorldsDriver."""
+        arrays, joints = self.many.arrays, self.sim.model.joints.count
+        return np.asarray(arrays.angle) if joints else np.zeros((len(self.put), 0, 2))
+
+    @property
+    def joint_broken(self) -> Bools:
+        """See WorldsDriver."""
+        arrays, joints = self.many.arrays, self.sim.model.joints.count
+        return np.asarray(arrays.broken) if joints else np.zeros((len(self.put), 0), np.bool_)
 
     @property
     def steps(self) -> LongInts:
@@ -331,6 +352,8 @@ class CompiledWorlds:
                 if kind.name in controls.frame_forces:
                     arrays.link[:, first + kind.frame_link] = controls.frame_forces[kind.name]
                 first += len(kind.tables.links)
+        if model.joints.count:
+            arrays.target[:], arrays.effort[:] = controls.target, controls.effort
         return self.many.step(going, substeps, self._by_python)
 
     def run(self, going: Bools, controls: Mapping[str, Array], count: int, substeps: int, rows: list[int]) -> Run:
@@ -436,7 +459,9 @@ class CompiledWorlds:
     def write_told(self, to: WorldCertificates, which: slice | Bools, told: Array, counts: LongInts) -> None:
         """Write what steps told (N, k) into certificates of some of N steps."""
         robots = len(self.sim.model.others)
-        found = told_of_many(told[which], counts[which], self.sim.stepping, self.sim.solver, robots)
+        loops, sim = isinstance(self.many.arrays, LoopWorldArrays), self.sim
+        joints = bool(sim.model.joints.count) and not loops
+        found = told_of_many(told[which], counts[which], sim.stepping, sim.solver, robots, joints, loops)
         for name, numbers in found.errors.items():
             getattr(to, name)[which] = numbers
         to.contacts[which], to.iterations[which], to.status[which] = found[1:4]
@@ -444,22 +469,18 @@ class CompiledWorlds:
             getattr(to.energy, name)[which] = getattr(found.energy, name)
         to.converged[which] = to.status[which] == "converged"
 
-    def contact_push(self, body: int, other: int | None) -> Array:
+    def contacts(self) -> Pushed:
         """See WorldsDriver."""
-        arrays = self.many.arrays
-        most = int(arrays.remembered.max(initial=0))
-        key, there = arrays.key[:, :most], np.arange(most) < arrays.remembered[:, None]
-        shapes = (1 << SHAPE_BITS) - 1
-        a = self.shape_body[np.where(there, key >> (FEATURE_BITS + SHAPE_BITS) & shapes, 0)]
-        b = self.shape_body[np.where(there, key >> FEATURE_BITS & shapes, 0)]
-        on_b, on_a = there & (b == body), there & (a == body)
-        if other is not None:
-            on_b, on_a = on_b & (a == other), on_a & (b == other)
-        weight = on_b.astype(np.float64) - on_a
-        total = (weight[:, :, None] * arrays.impulse[:, :most, :3]).sum(axis=1)
-        for k, own in self._helped():
-            total[k] = total_push(own.pushes, body, other)
-        return np.asarray(total)
+        arrays, by_python = self.many.arrays, self._helped()
+        remembered = np.where(arrays.steps > self.put, arrays.remembered, 0)
+        remembered[[k for k, _ in by_python]] = 0
+        most, shapes = int(remembered.max(initial=0)), (1 << SHAPE_BITS) - 1
+        world, column = np.nonzero(np.arange(most) < remembered[:, None])
+        key = arrays.key[world, column]
+        a, b = (self.shape_body[key >> bits & shapes] for bits in (FEATURE_BITS + SHAPE_BITS, FEATURE_BITS))
+        others = pushed_of([(k, own.pushes) for k, own in by_python])
+        own = Pushed(world, a, b, arrays.impulse[world, column, :3])
+        return Pushed._make(np.concatenate(each) for each in zip(own, others, strict=True))
 
     def nbytes(self) -> int:
         """See WorldsDriver."""

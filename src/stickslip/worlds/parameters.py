@@ -6,7 +6,7 @@ written into tables, where each body that has its own gets a material of its own
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, fields, replace
 from typing import Any
 
@@ -20,10 +20,11 @@ from stickslip.geometry import mass as shape_mass
 from stickslip.geometry.shapes import Box, Capsule, Cylinder, Placed, Shape, Sphere
 from stickslip.model.model import Model, compile_scene, materials_of
 from stickslip.names import shown
-from stickslip.reading_state import body_row
+from stickslip.reading_state import body_row, joint_row
 from stickslip.robots.records import Actuator, RobotRecord, TreeJoint, TreeLink
 from stickslip.scene.body import BodyDescription
 from stickslip.scene.body_mass import mass_properties
+from stickslip.scene.joint import Joint, JointDescription
 from stickslip.scene.materials import Material, pair_tables
 from stickslip.scene.robots import Robot, RobotDescription, unknown
 from stickslip.scene.scene import Scene
@@ -44,12 +45,13 @@ class Parameters:
     """By row: (N, k) [m], as the arguments of scene.add_box and the like."""
     gravity: Array | None
     """(N, 3) [m/s^2]"""
-    drive_stiffness: Mapping[str, Array]
-    """By robot: (N, nu) [N/m or N m/rad] of its drives to positions; those of other actuators are not read."""
-    drive_damping: Mapping[str, Array]
-    """By robot: (N, nu) [N s/m or N m s/rad] of its drives to positions and velocities."""
-    joint_damping: Mapping[str, Array]
-    """By robot: (N, nj) of its joints."""
+    drive_stiffness: Mapping[str | int, Array]
+    """By robot: (N, nu) [N/m or N m/rad] of its drives to positions; those of other actuators are not read. By number
+    of a joint between bodies: (N, 1) of all its drives."""
+    drive_damping: Mapping[str | int, Array]
+    """By robot: (N, nu) [N s/m or N m s/rad] of its drives to positions and velocities; by joint as above."""
+    joint_damping: Mapping[str | int, Array]
+    """By robot: (N, nj) of its joints; by number of a compliant joint between bodies: (N, 1)."""
 
     @property
     def of_scene(self) -> bool:
@@ -77,9 +79,10 @@ def checked_parameters(scene: Scene, model: Model, robots: Mapping[str, Robot], 
         _by_body("mass", model, given["mass"], count, moving, SMALLEST),
         _sizes(scene, model, given["size"], count),
         gravity,
-        _by_robot("drive_stiffness", robots, given["drive_stiffness"], count, lambda r: len(r.actuator_names)),
-        _by_robot("drive_damping", robots, given["drive_damping"], count, lambda r: len(r.actuator_names)),
-        _by_robot("joint_damping", robots, given["joint_damping"], count, lambda r: len(r.joint_names)),
+        *(
+            _by_robot(what, scene, model, robots, given[what], count)
+            for what in ("drive_stiffness", "drive_damping", "joint_damping")
+        ),
     )
 
 
@@ -136,26 +139,44 @@ def _sizes(scene: Scene, model: Model, given: Any, count: int) -> dict[int, Arra
 
 
 def _by_robot(
-    what: str, robots: Mapping[str, Robot], given: Any, count: int, width: Callable[[Robot], int]
-) -> dict[str, Array]:
-    """Numbers (N, k) by name of a robot: from a mapping of robots to (N,) or (N, k), or so for the only robot."""
+    what: str, scene: Scene, model: Model, robots: Mapping[str, Robot], given: Any, count: int
+) -> dict[str | int, Array]:
+    """Numbers (N, k) by name of a robot or number of a joint: from a mapping of these to (N,) or (N, k), or so for the
+    only robot."""
     if given is None:
         return {}
     if not isinstance(given, Mapping):
         if len(robots) != 1:
-            raise InputError(f"parameters: {what} is {shown(given)}; a mapping of robots to arrays is needed")
+            raise InputError(f"parameters: {what} is {shown(given)}; a mapping of robots or joints to arrays is needed")
         given = {next(iter(robots)): given}
-    found: dict[str, Array] = {}
+    found: dict[str | int, Array] = {}
     for key, numbers in given.items():
-        name = key.name if isinstance(key, Robot) else key
-        if name not in robots:
-            raise unknown("parameters: robot", name, list(robots))
-        k = width(robots[name])
-        array = checks.array("parameters", f"{what} of robot {name!r}", numbers, (count,), (count, k))
+        name: str | int
+        if isinstance(key, Joint):
+            name, where, k = joint_row(model, key), f"{what} of joint {key.name!r}", 1
+            _check_joint(what, scene.joints[name])
+        else:
+            name = key.name if isinstance(key, Robot) else key
+            if name not in robots:
+                raise unknown("parameters: robot", name, list(robots))
+            where, robot = f"{what} of robot {name!r}", robots[name]
+            k = len(robot.joint_names if what == "joint_damping" else robot.actuator_names)
+        array = checks.array("parameters", where, numbers, (count,), (count, k))
         if (array < 0.0).any():
-            raise InputError(f"parameters: {what} of robot {name!r} has the entry {array.min()}; none may be negative")
+            raise InputError(f"parameters: {where} has the entry {array.min()}; none may be negative")
         found[name] = np.array(np.broadcast_to(array[:, None] if array.ndim == 1 else array, (count, k)))
     return found
+
+
+def _check_joint(what: str, joint: JointDescription) -> None:
+    """Raise an InputError unless a joint between bodies has the numbers that are to be set."""
+    if what != "joint_damping" and not any(drive is not None for drive in joint.drives):
+        raise InputError(f"parameters: joint {joint.name!r} has no drive, of which {what} could be set")
+    if what == "joint_damping" and not np.isfinite(joint.stiffness):
+        raise InputError(
+            f"parameters: joint {joint.name!r} is rigid and has no damping; that of a free coordinate is the "
+            "damping of a drive"
+        )
 
 
 # ---- the model of a world ------------------------------------------------------------------------------------
@@ -259,6 +280,9 @@ def _varied_scene(scene: Scene, model: Model, parameters: Parameters, k: int) ->
     links = {
         name: numbers for row, numbers in parameters.mass.items() if row >= rigid for name in [model.body_names[row]]
     }
+    of_joints = (parameters.drive_stiffness, parameters.drive_damping, parameters.joint_damping)
+    for number in {key for each in of_joints for key in each if isinstance(key, int)}:
+        new.joints[number] = _varied_joint(scene.joints[number], number, parameters, k)
     for number, described in enumerate(scene.others):
         if isinstance(described, RobotDescription):
             record = _varied_record(described, links, parameters, k)
@@ -291,6 +315,22 @@ def _sized(part: Placed, size: Array) -> Shape:
         return Sphere(float(size[0]))
     kind = Cylinder if isinstance(part.shape, Cylinder) else Capsule
     return kind(float(size[0]), float(size[1]))
+
+
+def _varied_joint(joint: JointDescription, number: int, parameters: Parameters, k: int) -> JointDescription:
+    """A joint between bodies with its numbers in world k."""
+
+    def own(of: Mapping[str | int, Array], old: float) -> float:
+        return float(of[number][k, 0]) if number in of else old
+
+    drives = tuple(
+        drive and replace(
+            drive, stiffness=own(parameters.drive_stiffness, drive.stiffness),
+            damping=own(parameters.drive_damping, drive.damping),
+        )
+        for drive in joint.drives
+    )  # fmt: skip
+    return replace(joint, drives=drives, damping=own(parameters.joint_damping, joint.damping))
 
 
 def _varied_record(

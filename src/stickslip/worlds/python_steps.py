@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from typing import NamedTuple
 
 import numpy as np
@@ -15,6 +16,7 @@ from stickslip.model.control import Control
 from stickslip.model.model import Model
 from stickslip.model.state import State
 from stickslip.simulation import Simulation
+from stickslip.worlds.contacts import Pushed
 
 
 class Pushes(NamedTuple):
@@ -76,10 +78,14 @@ def helped(result: StepResult) -> Helped:
     return Helped(result.state.steps, result.certificate, pushes)
 
 
-def total_push(pushes: Pushes, body: int, other: int | None) -> Array:
-    """(3,) [N s] on a body, from another one or from all."""
-    on_b, on_a = pushes.body_b == body, pushes.body_a == body
-    if other is not None:
-        on_b, on_a = on_b & (pushes.body_a == other), on_a & (pushes.body_b == other)
-    weight = on_b.astype(np.float64) - on_a
-    return np.asarray(weight @ pushes.impulse)
+def pushed_of(pushes: Sequence[tuple[int, Pushes]]) -> Pushed:
+    """Contacts of some worlds, by their numbers."""
+    world = [np.full(len(each.body_a), k, np.int64) for k, each in pushes]
+    none = NO_PUSHES  # so that there is one at least
+    parts = [each for _, each in pushes] + [none]
+    return Pushed(
+        np.concatenate([*world, np.zeros(0, np.int64)]),
+        np.concatenate([each.body_a for each in parts]).astype(np.int64),
+        np.concatenate([each.body_b for each in parts]).astype(np.int64),
+        np.concatenate([each.impulse for each in parts]),
+    )  # fmt: skip

@@ -10,12 +10,14 @@ from typing import Any
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
-from stickslip import checks, reading_robots
+from stickslip import checks, reading_robots, reading_state
 from stickslip.arrays import Array, Bools, LongInts
 from stickslip.bodies.tree.compiling import joint_places
 from stickslip.bodies.tree.tables import tree_work
 from stickslip.certify.step_result import StepResult
 from stickslip.closing_loops import with_loops_closed
+from stickslip.compiled.driver import reason_against
+from stickslip.compiled.many_joints import coordinates_of_many
 from stickslip.compiled.many_links import place_many
 from stickslip.errors import InputError, WorldsWarning
 from stickslip.model.layout import BODY
@@ -23,17 +25,19 @@ from stickslip.model.model import DYNAMIC, FRAME, KINEMATIC, STATIC, Model
 from stickslip.model.state import State, check_state, initial_state
 from stickslip.model.stepping import Stepping
 from stickslip.reading_robots import robots_of, trees_of
-from stickslip.reading_state import body_row
+from stickslip.reading_state import body_row, coordinate_count, joint_coordinates, joint_row
 from stickslip.robots.records import Sensor
 from stickslip.scene.body import KINDS, Body
+from stickslip.scene.joint import Joint
 from stickslip.scene.robots import Robot, unknown
 from stickslip.scene.scene import Scene
 from stickslip.simulation import Simulation
 from stickslip.solvers.protocol import Solver, SolvesProblems
 from stickslip.solvers.registry import DEFAULT
 from stickslip.worlds.certificates import DIVERGED, WorldCertificates, shaped
-from stickslip.worlds.controls import WorldControls, set_drives
-from stickslip.worlds.drivers import CompiledWorlds, PythonWorlds, WorldsDriver, reason_against_many
+from stickslip.worlds.contacts import PairContacts, contacts_of_pairs, total_pushes
+from stickslip.worlds.controls import WorldControls, set_drives, set_joint_drive, set_joint_effort
+from stickslip.worlds.drivers import CompiledWorlds, PythonWorlds, WorldsDriver
 from stickslip.worlds.parameters import Variants, checked_parameters
 from stickslip.worlds.records import Recorded
 from stickslip.worlds.sensors import OF_STEP, READERS, WorldsOfRobot, matrices
@@ -69,7 +73,7 @@ class Worlds:
         self.start = self.template.state
         """Where all worlds start."""
         self.controls = WorldControls(self.model, count)
-        self.reason = reason_against_many(self.model, self.template)
+        self.reason = reason_against(self.model, self.stepping, self.solver)
         """Why the compiled driver does not step them; "": it does."""
         self._models: dict[int, Model] = {}
         self._variants: Variants | None = None
@@ -113,7 +117,8 @@ class Worlds:
         """Bytes of memory of all worlds, without tables and rooms that they share."""
         controls = self.controls
         own = sum(array.nbytes for each in (controls.actuators, controls.frame_forces) for array in each.values())
-        return self._driver.nbytes() + controls.force.nbytes + own + self._diverged.nbytes
+        own += controls.force.nbytes + controls.target.nbytes + controls.effort.nbytes
+        return self._driver.nbytes() + own + self._diverged.nbytes
 
     # ---- stepping ---------------------------------------------------------------------------------------------
 
@@ -280,11 +285,7 @@ class Worlds:
         row, model = body_row(self.model, body), self.model
         if row < model.rigid_count:
             return self._driver.q[:, 7 * row : 7 * row + 7], self._driver.v[:, 6 * row : 6 * row + 6]
-        first = model.rigid_count
-        for kind in model.others:
-            if row < first + kind.frame_count:
-                break
-            first += kind.frame_count
+        kind, first = self._kind_of(row)
         if kind.name not in self.robots:
             raise InputError(f"body {body.name!r}: it is of a kind from outside the package, which worlds cannot read")
         pose, velocity = self._links_of(self.robots[kind.name])
@@ -360,11 +361,7 @@ class Worlds:
             first = self.model.layout.v_slice[BODY].start + 6 * row
             self.controls.force[chosen, first : first + 6] = rows
             return
-        first = self.model.rigid_count
-        for kind in self.model.others:
-            if row < first + kind.frame_count:
-                break
-            first += kind.frame_count
+        kind, first = self._kind_of(row)
         forces = self.controls.frame_forces
         if kind.name not in forces:
             forces[kind.name] = np.zeros((len(self), kind.frame_count, 6))
@@ -395,7 +392,80 @@ class Worlds:
         rows = body_row(self.model, body), None if other is None else body_row(self.model, other)
         if rows[0] == rows[1]:
             raise InputError(f"contacts: {body.name!r} is given twice; give two bodies, or one")
-        return self._driver.contact_push(*rows) / self.stepping.dt
+        return total_pushes(self._driver.contacts(), len(self), *rows) / self.stepping.dt
+
+    def contacts(self, pairs: Sequence[tuple[Body, Body]] | None = None) -> PairContacts:
+        """Contacts of the last step between P pairs of bodies: how many (N, P), and forces (N, P, 3).
+
+        None: all pairs that have contacts in any world.
+        """
+        return contacts_of_pairs(self.model, self._driver.contacts(), len(self), self.stepping.dt, pairs)
+
+    def force(self, body: Body) -> tuple[Array, Array]:
+        """Forces (N, 3) [N] and torques (N, 3) [N m] that ``set_force`` applies to a body."""
+        row, first = body_row(self.model, body), self.model.rigid_count
+        if row < first:
+            rows = self.controls.body_force[:, row]
+        else:
+            kind, first = self._kind_of(row)
+            forces = self.controls.frame_forces.get(kind.name)
+            rows = np.zeros((len(self), 6)) if forces is None else forces[:, row - first]
+        return rows[:, :3].copy(), rows[:, 3:].copy()
+
+    def _kind_of(self, row: int) -> tuple[Any, int]:
+        """The kind of bodies of which a frame is, and its first row."""
+        first = self.model.rigid_count
+        for kind in self.model.others:
+            if row < first + kind.frame_count:
+                break
+            first += kind.frame_count
+        return kind, first
+
+    # ---- joints between bodies --------------------------------------------------------------------------------
+
+    def joint_position(self, joint: Joint) -> Array:
+        """Positions (N, k) [m or rad] of the free coordinates of a joint, full turns counted."""
+        return self._coordinates_of(joint)[0]
+
+    def joint_velocity(self, joint: Joint) -> Array:
+        """Velocities (N, k) [m/s or rad/s] of the free coordinates of a joint."""
+        return self._coordinates_of(joint)[1]
+
+    def _coordinates_of(self, joint: Joint) -> tuple[Array, Array]:
+        model, j = self.model, joint_row(self.model, joint)
+        count = coordinate_count(model, j)
+        if model.others:
+            each = [joint_coordinates(model, self._driver.state(k), joint) for k in range(len(self))]
+            return np.array([at for at, _ in each]), np.array([rate for _, rate in each])
+        angle, bodies = self._driver.joint_angle, (len(self), model.rigid_count)
+        at, rate = np.empty(angle.shape), np.empty(angle.shape)
+        q, v = self._driver.q[:, : 7 * bodies[1]], self._driver.v[:, : 6 * bodies[1]]
+        q, v = np.ascontiguousarray(q).reshape(*bodies, 7), np.ascontiguousarray(v).reshape(*bodies, 6)
+        coordinates_of_many(model.joints, q, v, angle, at, rate)  # type: ignore[no-untyped-call]
+        return at[:, j, :count].copy(), rate[:, j, :count].copy()
+
+    def joint_force(self, joint: Joint) -> tuple[Array, Array]:
+        """Mean forces (N, 3) [N] and torques (N, 3) [N m] of the last step on the second body, at the joint's point."""
+        h = self.stepping.dt
+        each = [reading_state.joint_force(self.model_of(k), self._driver.state(k), h, joint) for k in range(len(self))]
+        return np.array([force for force, _ in each]), np.array([torque for _, torque in each])
+
+    def joint_broken(self, joint: Joint) -> Bools:
+        """(N,) whether a joint has broken."""
+        row = joint_row(self.model, joint)
+        return self._driver.joint_broken[:, row].copy()
+
+    def set_drive(
+        self, joint: Joint, position: ArrayLike | None = None, velocity: ArrayLike | None = None, coordinate: int = 0,
+        worlds: Mask = None,
+    ) -> None:  # fmt: skip
+        """What the drive of a joint aims at from now on: (n,) or a number [m or rad], [m/s or rad/s]."""
+        chosen = self._chosen(worlds)
+        set_joint_drive(self.model, self.controls, joint, position, velocity, coordinate, chosen)
+
+    def set_effort(self, joint: Joint, value: ArrayLike, coordinate: int = 0, worlds: Mask = None) -> None:
+        """Apply forces [N] or torques [N m] (n,), or a number, along a coordinate of a joint, until changed."""
+        set_joint_effort(self.model, self.controls, joint, value, coordinate, self._chosen(worlds))
 
     # ---- robots -----------------------------------------------------------------------------------------------
 
@@ -453,6 +523,10 @@ class Worlds:
             nv = len(trees.v_start)
             array = checks.array(where, "effort", effort, (nv,), (len(chosen), nv))
             self.controls.force[chosen, self.model.layout.v_slice[trees.name]] = array
+
+    def control(self, robot: Robot) -> Array:
+        """(N, nu) controls of the actuators of a robot, as they are now."""
+        return self.controls.actuators[trees_of(self.model, robot).name][:, :, 0].copy()
 
     def _links_of(self, robot: Robot) -> tuple[Array, Array]:
         """Poses (N, nl, 7) and velocities (N, nl, 6) of all links of a robot."""
@@ -528,7 +602,8 @@ class Worlds:
         the same for bodies that move freely and links, whose inertia follows; size [m]: a mapping of bodies of one
         primitive shape to arrays (N, k) of what ``scene.add_box`` and the like take, at the same mass; gravity (N, 3)
         or (3,) [m/s^2]; drive_stiffness, drive_damping, joint_damping: of robots, (N,) or (N, nu), (N, nj), or a
-        mapping of robots to such. States stay as they are; ``reset`` puts worlds where their own scenes start.
+        mapping of robots to such, and of joints between bodies to (N,). States stay as they are; ``reset`` puts worlds
+        where their own scenes start.
         """
         given = {
             "friction": friction, "mass": mass, "size": size, "gravity": gravity, "drive_stiffness": drive_stiffness,

@@ -9,7 +9,7 @@ import numpy as np
 from stickslip.bodies.registry import frame_poses, frame_velocities
 from stickslip.constraints.joint.rows import measure_all
 from stickslip.geometry.rotation import matrix
-from stickslip.jit import kernel
+from stickslip.jit import allocating_kernel
 from stickslip.model.control import Control
 from stickslip.model.model import Model
 from stickslip.model.state import State
@@ -39,7 +39,7 @@ def with_efforts(model: Model, state: State, control: Control) -> Control:
     return replace(control.with_parts(body_force=force[:rigid]), frame_forces=links)
 
 
-@kernel
+@allocating_kernel
 def _add_efforts(tables, q, v, angle, broken, effort, force_out):
     """Add J^T effort of every coordinate to the forces (nb, 6) of its two bodies."""
     count = effort.shape[0]

@@ -10,6 +10,7 @@ from typing import Any, ClassVar
 from stickslip.arrays import Array
 from stickslip.contact.problem import ContactProblem
 from stickslip.experiments.wrapped_solver import Wrapped
+from stickslip.model.model import Model
 from stickslip.model.stepping import Stepping
 from stickslip.scene.scene import Scene
 from stickslip.scenes.registry import find_scene
@@ -96,10 +97,11 @@ class Stage:
 class Beside:
     """A simulation driven by ``auto``, and the problems that the non-smooth Newton method would be given in its steps.
 
-    For soft bodies, whose steps that method does not always solve: elements are its rows ([macklin2019] sec. 9).
+    For robots, and for soft bodies, whose steps that method does not always solve: elements are its rows ([macklin2019]
+    sec. 9).
     """
 
-    def __init__(self, scene: Scene, stepping: Stepping) -> None:
+    def __init__(self, scene: Scene | Model, stepping: Stepping) -> None:
         self.sim = Simulation(scene, None, DEFAULT, stepping)
         # what it finds is not used
         self.watched = Watched(make_solver(SOLVER, max_iterations=1, linear="pcr", linear_iterations=1))

@@ -39,6 +39,7 @@ SHORTCUTS = (
     ("1, 2, 3", "speed: real time, half, a tenth"),
     ("M", "scale arrows and colours anew"),
     ("drag a body", "pull it with a spring"),
+    ("T; O; I", "of robots: target frame on, off; open, close the gripper; script on, off"),
 )
 KEY_SPEEDS = (("1", "real time"), ("2", "1/2"), ("3", "1/10"))
 MOST_FRICTION = 1.5

@@ -64,7 +64,7 @@ class LivePage:
         self.robots: RobotPanel | None = None
         if self.run.robots:
             tab = beside.add_tab("Robot", icon="robot")
-            self.robots = RobotPanel(self.server, self.run, self.run.robots, tab)
+            self.robots = RobotPanel(self.server, self.scene, self.run, self.run.robots, tab)
         with beside.add_tab("Plots", icon="chart-line"):
             self.plots = LivePlots(self.server)
         gui.main_panel.dock_left()
@@ -109,6 +109,9 @@ class LivePage:
             self.run.watch(False)
 
     def _drag(self, grab: Grab) -> None:
+        if self.robots is not None and self.robots.gizmo.held:
+            self.run.release()  # the mouse has hold of the target frame, which is drawn over bodies
+            return
         if grab.phase == "start":
             self.run.grab(grab.body, grab.point)
         self.run.pull(grab.target)
@@ -150,6 +153,8 @@ class LivePage:
         with self.server.atomic():
             self.scene.show(snapshot.frame, colours)
             self.scene.draw_spring(*(snapshot.spring or (None, None)))
+            if self.robots is not None:
+                self.robots.show_frame(snapshot)
 
     @contextlib.contextmanager
     def _going_on(self) -> Any:

@@ -17,6 +17,7 @@ from numpy.typing import ArrayLike
 from stickslip.arrays import Array
 from stickslip.certify.certificate import Certificate
 from stickslip.errors import InputError, StickslipError
+from stickslip.hands import Hands
 from stickslip.scene.robots import Robot
 from stickslip.scenes.running import Run
 from stickslip.view.frame import Frame, live_frame
@@ -33,7 +34,7 @@ RATE_WINDOW = 1.0
 """[s] over which rates are measured."""
 CLOSING = 10.0
 """[s] that closing waits for the step under way; a longer one ends with the program."""
-LATEST_ONLY = ("friction", "gravity", "dt", "speed", "pull", "colours", "drive", "robot")
+LATEST_ONLY = ("friction", "gravity", "dt", "speed", "pull", "colours", "drive", "robot", "target", "grip")
 """Commands of which only the last counts where several wait: those of sliders and of the mouse; what follows a colon
 says of which slider."""
 QUIET = ("pull", "release", "watch", "colours", "robot")
@@ -84,6 +85,8 @@ class LiveSnapshot:
     """(nn,) numbers of the quantity."""
     robot: RobotSnapshot | None
     """That which is watched."""
+    script: bool | None
+    """Whether the scene's script drives it; None: it has none."""
 
 
 class LiveRun:
@@ -159,6 +162,11 @@ class LiveRun:
         return self._live.robots
 
     @property
+    def hands(self) -> dict[str, Hands]:
+        """Frames of each robot that can be led, and its grippers."""
+        return {name: each.found for name, each in self._live.operated.items()}
+
+    @property
     def step_sizes(self) -> tuple[float, float]:
         """[s] the least and the largest step size that is allowed."""
         return self._live.step_sizes
@@ -228,6 +236,25 @@ class LiveRun:
     def set_actuator(self, robot: str, actuator: str, control: float) -> None:
         """Tell an actuator of a robot what to do from now on."""
         self._give(f"drive:{robot}/{actuator}", lambda: self._live.set_actuator(robot, actuator, control))
+
+    def set_target(
+        self, robot: str, frame: str, position: ArrayLike, rotation: ArrayLike | None = None
+    ) -> None:  # fmt: skip
+        """Lead a frame of a robot (RobotSnapshot.hands) to a pose: position (3,) [m], rotation (w, x, y, z) or as it
+        is. The scene's script ends; so it does with all commands to a robot."""
+        self._give(f"target:{robot}/{frame}", lambda: self._live.set_target(robot, frame, position, rotation))
+
+    def drop_target(self, robot: str, frame: str) -> None:
+        """Lead a frame no longer; drives hold it."""
+        self._give("drop", lambda: self._live.drop_target(robot, frame))
+
+    def set_grip(self, robot: str, gripper: str, share: float) -> None:
+        """Close a gripper of a robot (RobotSnapshot.grips) to a share, from 0 (open) to 1 (closed)."""
+        self._give(f"grip:{robot}/{gripper}", lambda: self._live.set_grip(robot, gripper, share))
+
+    def set_script(self, on: bool) -> None:
+        """Whether the script of the scene drives it."""
+        self._give("script", lambda: self._live.set_script(on))
 
     def take_posture(self, robot: str, keyframe: str | None = None) -> None:
         """Put a robot into a posture of its file, or, where None, into that of its start."""
@@ -404,6 +431,7 @@ class LiveRun:
             quantity=self._quantity,
             node_values=self._node_values(frame),
             robot=live.robot_snapshot(),
+            script=live.script.on if live.script.exists else None,
         )
 
     def _rate(self) -> float:

@@ -19,6 +19,7 @@ from stickslip.reading_robots import robots_of
 from stickslip.scene.materials import NO_AXIS, PairTables
 from stickslip.scene.robots import Robot, unknown
 from stickslip.scenes.running import Run, solver_for
+from stickslip.scenes.script_switch import ScriptSwitch
 from stickslip.simulation import Simulation, StepResult
 from stickslip.solvers.protocol import Solver
 from stickslip.view.course import FLOWS
@@ -31,6 +32,7 @@ from stickslip.view.live.robot_drives import (
     robot_snapshot,
     single_joints,
 )
+from stickslip.view.live.teleoperation import Teleoperation, teleoperation
 
 KEPT_STEPS = 6000
 """Steps whose numbers are kept for plots."""
@@ -108,6 +110,12 @@ class LiveSimulation:
         self.robots = robots_of(run.sim.model)
         self._watched: tuple[Robot, str] | None = None
         self._course: deque[tuple[float, float, float]] = deque(maxlen=KEPT_STEPS)
+        self.operated: dict[str, Teleoperation] = {
+            name: teleoperation(run.sim, robot) for name, robot in self.robots.items()
+        }
+        """What a person tells each robot."""
+        self._run = run
+        self.script = ScriptSwitch(run)
         self._own, self._own_dt = run.sim.model, run.sim.stepping.dt
         self._start, self._start_control = run.sim.state.copy(), run.sim.control.copy()
 
@@ -124,7 +132,10 @@ class LiveSimulation:
 
     def step(self) -> StepResult:
         """Take a step, with the pull of the spring; an error leaves the state before it."""
-        sim, control = self.sim, self.sim.control
+        sim = self.sim
+        for operated in self.operated.values():
+            operated.tell(sim)
+        control = sim.control
         if self.spring is not None:
             if isinstance(self.spring, LinkSpring):
                 sim.control = link_loaded(self.spring, sim.state, control, sim.stepping.dt)
@@ -134,16 +145,19 @@ class LiveSimulation:
             result = sim.step()
         finally:
             sim.control = control
-        self.metrics.observe(sim, result)  # some scenes are driven by what watches them
+        self.script.observe(self.metrics, sim, result)
         self.courses.add(result.state.time, result.certificate)
         if self._watched is not None and self._watched[1]:
             self._course.append((result.state.time, *joint_now(sim, *self._watched)))
         return result
 
     def reset(self) -> None:
-        """Back to the start, with the current settings; nothing is pulled any more."""
+        """Back to the start, with the current settings; nothing is pulled or led any more, and the script runs."""
+        for operated in self.operated.values():
+            operated.stop()
         self.sim.restore(self._start, self._start_control)
         self.metrics = self.entry.metrics(self.sim, self.parameters)
+        self.script = ScriptSwitch(self._run)
         self.courses.clear()
         self._course.clear()
         self.spring = None
@@ -163,22 +177,73 @@ class LiveSimulation:
         """The robot that is watched, as it is now."""
         if self._watched is None:
             return None
-        return robot_snapshot(self.sim, *self._watched, kept_course(list(self._course)))
+        robot, joint = self._watched
+        return robot_snapshot(self.sim, robot, joint, kept_course(list(self._course)), self.operated[robot.name])
+
+    # ---- a person drives ---------------------------------------------------------------------------------------
+
+    def set_script(self, on: bool) -> None:
+        """Let the scene's script drive, or hold where it is now."""
+        if on:
+            for operated in self.operated.values():
+                operated.stop()
+            self.script.take_back(self.sim)
+        else:
+            self._take_over()
 
     def set_actuator(self, name: str, actuator: str, control: float) -> None:
         """Tell an actuator of a robot what to do from now on."""
-        self.sim.set_control(self._robot(name), actuators={actuator: control})
+        robot = self._robot(name)
+        if actuator not in robot.actuator_names:
+            raise unknown(f"robot {name!r}: actuator", actuator, robot.actuator_names)
+        self._take_over()
+        self.operated[name].slid(actuator)
+        self.sim.set_control(robot, actuators={actuator: control})
+
+    def set_target(self, name: str, frame: str, position: ArrayLike, rotation: ArrayLike | None = None) -> None:
+        """Lead a frame of a robot to a pose: position (3,) [m], (w, x, y, z) or None for that of now."""
+        self._robot(name)
+        self.operated[name].aim(self.sim, frame, position, rotation)
+        self._take_over()
+
+    def drop_target(self, name: str, frame: str) -> None:
+        """Lead a frame no longer; drives hold it where it is."""
+        self._robot(name)
+        self.operated[name].let_go(frame)
+
+    def set_grip(self, name: str, gripper: str, share: float) -> None:
+        """Close a gripper of a robot to a share, from 0 (open) to 1 (closed)."""
+        self._robot(name)
+        self.operated[name].grip(self.sim, gripper, share)
+        self._take_over()
 
     def take_posture(self, name: str, keyframe: str | None) -> None:
         """Put a robot into a posture of its file, or, where None, back to its start, with the controls of that."""
         robot, sim = self._robot(name), self.sim
+        if keyframe is not None and keyframe not in [each.name for each in robot.record.keyframes]:
+            raise unknown(f"robot {name!r}: keyframe", keyframe, [each.name for each in robot.record.keyframes])
+        self._take_over()
+        self.operated[name].stop()
+        start = self._start_control
+        force = sim.control.force.copy()
+        part = sim.control.layout.v_slice[name]
+        force[part] = start.force[part]
+        actuators = {**sim.control.actuators, name: start.actuators[name].copy()}
+        sim.control = replace(sim.control, force=force, actuators=actuators)
         if keyframe is not None:
             sim.apply_keyframe(robot, keyframe)
-            return
-        sim.set_joint_positions(robot, self._start.part_q(name).reshape(-1))
-        sim.set_joint_velocities(robot, self._start.part_v(name).reshape(-1))
-        control = {**sim.control.actuators, name: self._start_control.actuators[name].copy()}
-        sim.control = replace(sim.control, actuators=control)
+        else:
+            sim.set_joint_positions(robot, self._start.part_q(name).reshape(-1))
+            sim.set_joint_velocities(robot, self._start.part_v(name).reshape(-1))
+        self.operated[name].begin(sim)
+
+    def _take_over(self) -> None:
+        """The script drives no longer."""
+        if self.script.on:
+            self.script.hand_over(self.sim)
+            if self.script.exists:
+                for operated in self.operated.values():
+                    operated.begin(self.sim)
 
     def _robot(self, name: str) -> Robot:
         if name not in self.robots:

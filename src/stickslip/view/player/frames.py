@@ -12,6 +12,7 @@ from stickslip.arrays import Array, Ints, LongInts
 from stickslip.errors import InputError
 from stickslip.geometry.rotation import matrix
 from stickslip.model.model import Model
+from stickslip.model.shape_meshes import Instances, half_spaces, shape_instances
 from stickslip.view.frame import contacts_on_moving, spread
 from stickslip.view.marks import crowd_size
 from stickslip.view.picture.camera import FIELD_OF_VIEW, Pose, framed_balls, look_at
@@ -19,7 +20,6 @@ from stickslip.view.picture.outlines import body_balls
 from stickslip.view.picture.traced_scene import STEEPEST_GROUND, body_colours
 from stickslip.view.picture.wall_panes import wall_panes, wall_room
 from stickslip.view.player.data import Block, continuous_quaternions, float_block, integer_block, rounded, time_block
-from stickslip.view.shape_meshes import Instances, half_spaces, shape_instances
 from stickslip.view.soft_colours import QUANTITIES, least_range, recorded_values, value_limits
 from stickslip.view.visual_meshes import covered_shapes, visual_meshes
 

@@ -11,8 +11,8 @@ import numpy as np
 
 from stickslip.arrays import Array, Bools
 from stickslip.model.model import STATIC, Model
+from stickslip.model.shape_meshes import Instances, shape_instances, shape_poses_wxyz
 from stickslip.view.picture.traced_scene import body_colours, linear
-from stickslip.view.shape_meshes import Instances, shape_instances, shape_poses_wxyz
 from stickslip.view.web.moved_meshes import FEW, MovedMesh, moved_meshes
 
 if TYPE_CHECKING:

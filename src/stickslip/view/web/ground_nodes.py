@@ -8,10 +8,10 @@ import numpy as np
 
 from stickslip.arrays import Array
 from stickslip.model.model import STATIC, Model
+from stickslip.model.shape_meshes import half_spaces, shape_poses_wxyz
 from stickslip.view.picture.camera import Camera
 from stickslip.view.picture.picture import round_length
 from stickslip.view.picture.traced_scene import STEEPEST_GROUND, body_colours
-from stickslip.view.shape_meshes import half_spaces, shape_poses_wxyz
 from stickslip.view.web.moved_meshes import rotation_matrices
 
 if TYPE_CHECKING:

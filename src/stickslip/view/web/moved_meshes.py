@@ -11,7 +11,7 @@ from typing import NamedTuple
 import numpy as np
 
 from stickslip.arrays import Array, Ints
-from stickslip.view.shape_meshes import Instances
+from stickslip.model.shape_meshes import Instances
 
 FEW = 8
 """Shapes alike from which on they are drawn as instances of one mesh."""

@@ -70,20 +70,20 @@ class ViewerScene:
         """Bodies that a mouse has hold of."""
         self._offset = np.zeros(3)
         camera = self._camera(1600, 900)
-        self._unit = VIEW_DISTANCE / camera.distance
+        self.unit = VIEW_DISTANCE / camera.distance
         """Lengths of the page per metre."""
         with server.atomic():
             self._lamp = add_lights(server)
             self._root = server.scene.add_frame(ROOT, show_axes=False)
             self._ground = GroundNodes(server, model, camera_q, camera, f"{ROOT}/ground")
             covered = covered_shapes(model)
-            self._bodies = BodyNodes(server, model, camera_q, self._unit, f"{ROOT}/bodies", ~covered)
-            self._visuals = VisualNodes(server, model, camera_q, self._unit, f"{ROOT}/visuals")
+            self._bodies = BodyNodes(server, model, camera_q, self.unit, f"{ROOT}/bodies", ~covered)
+            self._visuals = VisualNodes(server, model, camera_q, self.unit, f"{ROOT}/visuals")
             self._hidden = server.scene.add_frame(f"{ROOT}/collision", show_axes=False, visible=False)
-            self._covered = BodyNodes(server, model, camera_q, self._unit, f"{ROOT}/collision", covered)
-            self._soft = SoftNodes(server, model, camera_nodes, self._unit, f"{ROOT}/soft")
-            self._joints = JointNodes(server, model, camera_q, self._unit, f"{ROOT}/joints")
-            self._contacts = ContactNodes(server, self._unit, f"{ROOT}/contacts")
+            self._covered = BodyNodes(server, model, camera_q, self.unit, f"{ROOT}/collision", covered)
+            self._soft = SoftNodes(server, model, camera_nodes, self.unit, f"{ROOT}/soft")
+            self._joints = JointNodes(server, model, camera_q, self.unit, f"{ROOT}/joints")
+            self._contacts = ContactNodes(server, self.unit, f"{ROOT}/contacts")
             self._spring = server.scene.add_line_segments(
                 f"{ROOT}/spring", np.zeros((1, 2, 3)), (230, 120, 0), thickness=4.0, thickness_units="screen",
                 visible=False,
@@ -227,7 +227,7 @@ class ViewerScene:
         with self._lock, self.server.atomic():
             self._follow = body
             if body is not None:
-                target = self._unit * self.centre(body) + self._offset
+                target = self.unit * self.centre(body) + self._offset
                 for client in self.server.get_clients().values():
                     move = target - client.camera.look_at
                     client.camera.position = client.camera.position + move
@@ -290,7 +290,7 @@ class ViewerScene:
         with self.server.atomic():
             self._spring.visible = point is not None and target is not None
             if point is not None and target is not None:
-                self._spring.points = self._unit * np.array([[point, target]])
+                self._spring.points = self.unit * np.array([[point, target]])
 
     # ---- inside ------------------------------------------------------------------------------------------------
 
@@ -315,7 +315,7 @@ class ViewerScene:
         for body in self._labels.keys() - wanted:
             self._labels.pop(body).remove()
         for body in sorted(wanted):
-            at = self._unit * self.centre(body)
+            at = self.unit * self.centre(body)
             if body in self._labels:
                 self._labels[body].position = at
             else:
@@ -327,7 +327,7 @@ class ViewerScene:
     def _keep_in_view(self) -> None:
         """Move the scene instead of the camera, which stays free to orbit on every page."""
         if self._follow is not None:
-            self._offset = self._anchor - self._unit * self.centre(self._follow)
+            self._offset = self._anchor - self.unit * self.centre(self._follow)
             self._root.position = self._offset
 
     def _camera(self, width: int, height: int) -> Camera:
@@ -335,7 +335,7 @@ class ViewerScene:
 
     def _metres(self, page: Any) -> Array:
         """(3,) [m] world of a point of the page."""
-        return (np.asarray(page, dtype=np.float64) - self._offset) / self._unit
+        return (np.asarray(page, dtype=np.float64) - self._offset) / self.unit
 
     def _first_view(self, camera: Camera) -> None:
         initial = self.server.initial_camera
@@ -377,7 +377,7 @@ class ViewerScene:
         """Where a camera stands and looks in the page, lowered by a share of the length that FIELD_OF_VIEW spans."""
         down = 2.0 * below * np.tan(0.5 * FIELD_OF_VIEW) * camera.distance * camera.axes[1]
         eye = camera.eye - down
-        return self._offset + self._unit * eye, self._offset + self._unit * (eye + camera.distance * camera.axes[2])
+        return self._offset + self.unit * eye, self._offset + self.unit * (eye + camera.distance * camera.axes[2])
 
 
 def lowered(aspect: float) -> float:
