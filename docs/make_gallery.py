@@ -77,7 +77,7 @@ SHOTS = {
     "soft-chain": Shot("--time 0.4 --every 5", "--elevation 8"),
     "soft-torus": Shot("--time 0.3", "--colour-by von-mises"),
     "soft-arch": Shot("--time 0.3", "--contacts"),
-    "soft-bubble": Shot("--every 10", "--time 3.4"),
+    "soft-bubble": Shot("--solver sap --every 10", "--time 3.4"),
     "soft-mat": Shot("--set divisions=24 --every 10"),
     "soft-gripper": Shot("--set scale=0.6 --every 10"),
     "panda-mat": Shot("--every 20", "--time 5.4 --azimuth 60"),

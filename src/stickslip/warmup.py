@@ -337,8 +337,12 @@ def _compiled_pairs() -> None:
 
 
 def _compiled_joints() -> None:
-    """The same with every kind of joint."""
-    Simulation(_mechanism(), DT, driver="compiled").step()
+    """The same with every kind of joint, of one world and of two."""
+    scene = _mechanism()
+    Simulation(scene, DT, driver="compiled").step()
+    worlds = Worlds(scene, 2, DT, threads=1)
+    worlds.step()
+    worlds.joint_position(scene.joint(scene.joints[0].name))
 
 
 def _compiled_robots() -> None:

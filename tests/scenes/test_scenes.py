@@ -101,7 +101,7 @@ METRICS = {
     "soft-torus": HANGING,
     "soft-arch": {"stands", "max_drift_mm", "overlap_max_mm"},
     "soft-bubble": {"lifted_m", "slipped_mm", "sway_mm", "placed", "contacts_mean", "contacts_max"}
-    | {"weld_error_max_m", "converged"},
+    | {"weld_error_max_m", "converged", "creep_um_per_s", "grip_force_N"},
     "soft-mat": {"folded", "edge_x_mm", "edge_height_mm", "internal_force_N", "internal_force_mean_N"}
     | {"below_table_mm", "penetration_mm", "contacts_mean", "contacts_max", "self_contacts_max", "converged"},
     "soft-gripper": {"force_x_N", "force_y_N", "force_z_N", "squeeze_N", "sensor_error_N", "marker_displacement_mm"}
