@@ -83,6 +83,8 @@ SHOTS = {
     "panda-mat": Shot("--every 20", "--time 5.4 --azimuth 60"),
     "panda-gripper": Shot("--every 20", "--azimuth 55 --elevation 15"),
     "ball-grip": Shot("--set divisions=5 --every 10"),
+    "fetch-beam": Shot("--time 2.1 --every 10", "--azimuth -50 --elevation 16"),
+    "fetch-tomato": Shot("--every 20", "--azimuth -55 --elevation 16 --zoom 1.1 --time 6"),
     "twist": Shot("--set cells=18 --every 10", "--colour-by von-mises"),
     "pneunet": Shot("--set arches=4 --every 10", "--time 1.6"),
     "cantilever": Shot("--time 2 --every 10", "--colour-by von-mises"),

@@ -29,6 +29,8 @@ from stickslip.scenes import (
     demo,
     dexnet,
     extension,
+    fetch_beam,
+    fetch_tomato,
     four_bar,
     funnel,
     gripper_lift,
@@ -207,7 +209,7 @@ _ENTRIES = (
         gripper_lift.gripper_lift, dt=0.004, duration=5.0, metrics=gripper_lift.Lifted,
     ),
     SceneEntry(
-        "humanoid", "humanoids stand on their drives, or fall: mode=fall (macklin2019 sec. 10.1.7)", humanoid.humanoid,
+        "humanoid", "humanoids stand, fall (mode=fall), rise (mode=rise) (macklin2019 sec. 10.1.7)", humanoid.humanoid,
         dt=0.005, duration=3.0, metrics=humanoid.Balance,
     ),
     SceneEntry(
@@ -304,6 +306,15 @@ _ENTRIES = (
     SceneEntry(
         "allegro-ball", "a hand of 16 joints squeezes a soft ball and rolls it (macklin2019 Fig. 3)",
         allegro_ball.allegro_ball, dt=0.01, duration=4.0, metrics=allegro_ball.Rolled,
+    ),
+    SceneEntry(
+        "fetch-beam", "a robot pushes a flexible beam of 16 bodies into a hole (macklin2019 sec. 10.1.2, Fig. 7)",
+        fetch_beam.fetch_beam, dt=0.0083, duration=3.2, metrics=fetch_beam.Pushed,
+    ),
+    SceneEntry(
+        "fetch-tomato", "a robot puts a soft tomato on a scale, which reads its weight (macklin2019 sec. 10.1.1)",
+        fetch_tomato.fetch_tomato, dt=0.0083, duration=12.5, metrics=fetch_tomato.Weighed,
+        stepping={"joints": "potentials"},
     ),
     SceneEntry(
         "dexnet", "a hand closes on an object of a set, turns over and shakes it (macklin2019 sec. 10.1.3)",
