@@ -65,7 +65,7 @@ def test_rows_are_those_of_runs_alone(scene: str, tmp_path: Path) -> None:
     assert [row["run"] for row in rows] == [0, 1, 2, 3]
     asked = [(0.2, "ball"), (0.2, "box"), (0.4, "ball"), (0.4, "box")]
     assert [(row["friction"], row["shape"]) for row in rows] == asked
-    plan = Plan(scene, None, as_axes(settings), None, 5)
+    plan = Plan(scene, None, as_axes(settings), 5)
     alone = [one_run(request) for request in plan.requests()]
     assert [row["state_hash"] for row in rows] == [row["state_hash"] for row in alone]
     assert [row["state_hash"] for row in rows] == [row["state_hash"] for row in again]
@@ -99,7 +99,7 @@ def test_a_sweep_that_was_killed_goes_on(scene: str, tmp_path: Path) -> None:
 
 
 def test_a_run_whose_process_is_killed_is_made_again(scene: str) -> None:
-    plan = Plan(scene, None, as_axes({"seed": [1, 2, 3]}), None, 3)
+    plan = Plan(scene, None, as_axes({"seed": [1, 2, 3]}), 3)
     rows = run_here(plan.requests(), 1, 600.0)
     first = next(rows)
     for child in multiprocessing.active_children():

@@ -33,6 +33,9 @@ SMALL = {
     "soft-arch": {"count": 3},
     "soft-mat": {"divisions": 10},
     "soft-gripper": {"scale": 0.3},
+    "panda-cable": {"links": 16},
+    "panda-gripper": {"scale": 0.3},
+    "panda-mat": {"divisions": 10},
     "twist": {"cells": 4, "across": 1},
     "cable": {"links": 16},
     "cable-winding": {"links": 16},
@@ -98,7 +101,7 @@ METRICS = {
     "soft-torus": HANGING,
     "soft-arch": {"stands", "max_drift_mm", "overlap_max_mm"},
     "soft-bubble": {"lifted_m", "slipped_mm", "sway_mm", "placed", "contacts_mean", "contacts_max"}
-    | {"weld_error_max_m", "converged"},
+    | {"weld_error_max_m", "converged", "creep_um_per_s", "grip_force_N"},
     "soft-mat": {"folded", "edge_x_mm", "edge_height_mm", "internal_force_N", "internal_force_mean_N"}
     | {"below_table_mm", "penetration_mm", "contacts_mean", "contacts_max", "self_contacts_max", "converged"},
     "soft-gripper": {"force_x_N", "force_y_N", "force_z_N", "squeeze_N", "sensor_error_N", "marker_displacement_mm"}
@@ -109,6 +112,13 @@ METRICS = {
     "cable": {"sag_m", "sag_error_mm"},
     "cable-winding": {"penetration_max_mm", "penetration_mean_mm", "effector_force_N", "effector_force_max_N"}
     | {"windings", "stretch_max", "stretch", "converged"},
+    "panda-cable": {"penetration_max_mm", "penetration_mean_mm", "effector_force_N", "effector_force_max_N"}
+    | {"windings", "stretch", "tracking_mm", "slip_um_per_s", "contacts_mean", "contacts_max", "converged"},
+    "panda-mat": {"folded", "edge_x_mm", "edge_height_mm", "internal_force_N", "internal_force_mean_N"}
+    | {"below_table_mm", "penetration_mm", "contacts_mean", "contacts_max", "self_contacts_max", "converged"}
+    | {"creep_um_per_s", "slip_mm", "grip_N", "tracking_mm"},
+    "panda-gripper": {"lifted_mm", "wrist_weight_N", "weight_error", "wrist_balance_N", "squeeze_N", "creep_um_per_s"}
+    | {"swing_um_per_s", "penetration_mm", "contacts_mean", "contacts_max", "converged"},
     "pneunet": {"lifted_m", "holds", "slip_mm", "elements", "contacts_max", "penetration_mm"},
     "cantilever": {"tip_deflection_m", "beam_theory_m", "deflection_error", "tip_speed_m_per_s"},
     "extension": {"stretch", "volume_ratio", "waist_ratio"},

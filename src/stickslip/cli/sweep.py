@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING, Annotated
 import typer
 
 from stickslip.cli.output import print_json, progress, say
+from stickslip.errors import InputError
 from stickslip.fields_as_arguments import fields_as_arguments
 
 if TYPE_CHECKING:
@@ -73,6 +74,13 @@ def sweep(asked: SweepOptions) -> None:
     from stickslip.sweeps.run_sweep import sweep as make
 
     axes = parse_axes(asked.set_ or [])
+    if asked.dt is not None:
+        if "stepping.dt" in axes:
+            raise InputError("dt is given twice, also as --set stepping.dt; give one of them")
+        axes["stepping.dt"] = (asked.dt,)
+    if asked.address is not None and asked.on != "ray":
+        raise InputError(f"address is {asked.address}, but on is {asked.on}; addresses are those of Ray clusters")
+    where = asked.on if asked.address is None else f"{asked.on}:{asked.address}"
     names = [name.strip() for name in (asked.metrics or "").split(",") if name.strip()]
     with progress(max(1, math.prod(map(len, axes.values())))) as advance:
 
@@ -81,8 +89,8 @@ def sweep(asked: SweepOptions) -> None:
 
         rows = make(
             asked.scene, {name: list(values) for name, values in axes.items()}, asked.out, metrics=names,
-            solver=asked.solver, dt=asked.dt, steps=asked.steps, time=asked.time, on=asked.on, address=asked.address,
-            processes=asked.processes, time_limit=math.inf if asked.time_limit is None else asked.time_limit,
+            solver=asked.solver, steps=asked.steps, time=asked.time, on=where, processes=asked.processes,
+            time_limit=math.inf if asked.time_limit is None else asked.time_limit,
             plot=asked.plot, told=told,
         )  # fmt: skip
     ends = Counter(str(row["status"]) for row in rows)

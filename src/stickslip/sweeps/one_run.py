@@ -24,7 +24,7 @@ def one_run(request: RunRequest) -> Row:
     begin = time.perf_counter()
     tally, status, note = None, "converged", ""
     try:
-        run = prepared(request.scene, request.solver, request.settings, request.dt)
+        run = prepared(request.scene, request.solver, request.settings, None)
         tally = Tally(run)
         for _ in range(run.step_count(request.steps, request.time)):
             tally.step()

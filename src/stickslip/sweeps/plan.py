@@ -30,7 +30,6 @@ class RunRequest:
     """Name of a scene, a robot's file, or ``my.py:build``."""
     solver: str | None
     settings: Mapping[str, Value]
-    dt: float | None
     steps: int | None
     time: float | None
 
@@ -42,7 +41,6 @@ class Plan:
     scene: str
     solver: str | None
     axes: Mapping[str, tuple[Value, ...]]
-    dt: float | None = None
     steps: int | None = None
     time: float | None = None
 
@@ -62,12 +60,12 @@ class Plan:
     def digest(self) -> str:
         """What tells this plan from others."""
         said = [self.scene, self.solver, {name: list(map(repr, values)) for name, values in self.axes.items()},
-                self.dt, self.steps, self.time]  # fmt: skip
+                self.steps, self.time]  # fmt: skip
         return hashlib.sha256(json.dumps(said, sort_keys=True).encode()).hexdigest()[:16]
 
     def requests(self) -> list[RunRequest]:
         """The runs in their order."""
-        asked = self.dt, self.steps, self.time
+        asked = self.steps, self.time
         return [
             RunRequest(k, self.scene, self.solver, dict(zip(self.axes, chosen, strict=True)), *asked)
             for k, chosen in enumerate(itertools.product(*self.axes.values()))
