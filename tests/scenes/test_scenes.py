@@ -33,6 +33,9 @@ SMALL = {
     "soft-arch": {"count": 3},
     "soft-mat": {"divisions": 10},
     "soft-gripper": {"scale": 0.3},
+    "panda-cable": {"links": 16},
+    "panda-gripper": {"scale": 0.3},
+    "panda-mat": {"divisions": 10},
     "twist": {"cells": 4, "across": 1},
     "cable": {"links": 16},
     "cable-winding": {"links": 16},
@@ -109,6 +112,13 @@ METRICS = {
     "cable": {"sag_m", "sag_error_mm"},
     "cable-winding": {"penetration_max_mm", "penetration_mean_mm", "effector_force_N", "effector_force_max_N"}
     | {"windings", "stretch_max", "stretch", "converged"},
+    "panda-cable": {"penetration_max_mm", "penetration_mean_mm", "effector_force_N", "effector_force_max_N"}
+    | {"windings", "stretch", "tracking_mm", "slip_um_per_s", "contacts_mean", "contacts_max", "converged"},
+    "panda-mat": {"folded", "edge_x_mm", "edge_height_mm", "internal_force_N", "internal_force_mean_N"}
+    | {"below_table_mm", "penetration_mm", "contacts_mean", "contacts_max", "self_contacts_max", "converged"}
+    | {"creep_um_per_s", "slip_mm", "grip_N", "tracking_mm"},
+    "panda-gripper": {"lifted_mm", "wrist_weight_N", "weight_error", "wrist_balance_N", "squeeze_N", "creep_um_per_s"}
+    | {"swing_um_per_s", "penetration_mm", "contacts_mean", "contacts_max", "converged"},
     "pneunet": {"lifted_m", "holds", "slip_mm", "elements", "contacts_max", "penetration_mm"},
     "cantilever": {"tip_deflection_m", "beam_theory_m", "deflection_error", "tip_speed_m_per_s"},
     "extension": {"stretch", "volume_ratio", "waist_ratio"},

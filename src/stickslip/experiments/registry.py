@@ -90,6 +90,7 @@ _PAPERS = (
                 "table7": "COND against contact constraint splitting on the mat",
                 "table8": "COND against position-based dynamics on the cable",
                 "table9": "iterations without and with Chebyshev acceleration",
+                "robots": "mat, cable and gripper with an arm's joints among the unknowns: every step of COND",
                 "fig6": "the pushed box over time",
                 "fig11": "solver time of COND, PGS and APGD over unknowns of the mat",
                 "fig13": "contact forces from the solver and from its velocities: the invertible model",

@@ -21,10 +21,10 @@ from stickslip.robots.records import RobotRecord
 from stickslip.scene.scene import Scene
 from stickslip.scene.soft_body import SoftBody, elastic
 from stickslip.scenes.courses import smooth_step
-from stickslip.scenes.humanoid import robot_of
 from stickslip.scenes.metrics import Values
 from stickslip.scenes.parameters import whole_number
 from stickslip.scenes.robots.allegro import WRIST, allegro
+from stickslip.scenes.robots.named import robot_of
 from stickslip.simulation import Simulation, StepResult
 
 ARM, HAND = 7, 16

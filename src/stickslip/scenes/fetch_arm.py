@@ -17,8 +17,8 @@ from stickslip.reading_robots import robots_of
 from stickslip.robots.records import JointEquality, RobotRecord, TreeLink
 from stickslip.scene.scene import Body, Scene
 from stickslip.scenes.courses import smooth_step
-from stickslip.scenes.humanoid import robot_of
 from stickslip.scenes.robots.fetch import GRASP, HOME, JOINTS
+from stickslip.scenes.robots.named import robot_of
 from stickslip.scenes.robots.parts import drive, gripper_drive, start_of
 from stickslip.simulation import Simulation
 

@@ -5,7 +5,6 @@ from __future__ import annotations
 import math
 from collections.abc import Mapping, Sequence
 from dataclasses import replace
-from pathlib import Path
 from typing import Any
 
 import numpy as np
@@ -15,13 +14,12 @@ from stickslip.errors import InputError
 from stickslip.geometry.shapes import HalfSpace
 from stickslip.names import shown
 from stickslip.reading_robots import robots_of
-from stickslip.robots.reading import read_robot
 from stickslip.robots.records import RobotRecord
 from stickslip.scene.scene import Scene
 from stickslip.scenes.courses import smooth_step
 from stickslip.scenes.metrics import Values
 from stickslip.scenes.parameters import whole_number
-from stickslip.scenes.robots.registry import ROBOTS
+from stickslip.scenes.robots.named import robot_of
 from stickslip.simulation import Simulation, StepResult
 
 APART = 2.0
@@ -98,15 +96,6 @@ def targets(names: Sequence[str], share: float) -> dict[str, float]:
     angles = np.radians(np.array(POSTURES[k]) + (at - k) * (np.array(POSTURES[k + 1]) - np.array(POSTURES[k])))
     bent = dict(zip(BENT, angles.tolist(), strict=True))
     return {name: bent.get(name.removeprefix("right_").removeprefix("left_"), 0.0) for name in names}
-
-
-def robot_of(scene: str, name: str) -> RobotRecord:
-    """The robot built in of that name, or that of a file."""
-    if name in ROBOTS:
-        return ROBOTS[name].build()
-    if not Path(name).exists():
-        raise InputError(f"{scene}: robot is {shown(name)}; give a file or one of {', '.join(ROBOTS)}")
-    return read_robot(name)
 
 
 class Balance:

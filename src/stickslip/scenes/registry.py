@@ -37,6 +37,9 @@ from stickslip.scenes import (
     humanoid,
     impacts,
     jacks,
+    panda_cable,
+    panda_gripper,
+    panda_mat,
     piles,
     pneunet,
     rolling,
@@ -193,6 +196,11 @@ _ENTRIES = (
         solver={"tolerance": 1e-6}, stepping={"joints": "potentials"},
     ),
     SceneEntry(
+        "panda-cable", "a Panda winds a cable of 0.4 m onto a post (lee2023 Fig. 9, its release)",
+        panda_cable.panda_cable, dt=0.01, duration=55.0, metrics=panda_cable.PandaWinding,
+        solver={"tolerance": 1e-6}, stepping={"joints": "potentials"},
+    ),
+    SceneEntry(
         "four-bar", "a crank drives a follower; its angle has a closed form (Freudenstein)", four_bar.four_bar,
         dt=0.002, duration=3.0, metrics=four_bar.FourBar,
     ),
@@ -277,8 +285,18 @@ _ENTRIES = (
         solver={"criterion": "step", "tolerance": 1e-4},
     ),
     SceneEntry(
+        "panda-mat", "a Panda folds a soft mat by the friction of its blades (lee2023 Fig. 7, Table II)",
+        panda_mat.panda_mat, dt=0.01, duration=9.0, metrics=panda_mat.PandaFolding, method="cond",
+        solver={"criterion": "step", "tolerance": 1e-4},
+    ),
+    SceneEntry(
         "soft-gripper", "two soft fingers close on an object on a force sensor (lee2023 Fig. 10, Table VI)",
         soft_gripper.soft_gripper, dt=0.01, duration=2.0, metrics=soft_gripper.GripForce, method="cond",
+        solver={"criterion": "step", "tolerance": 1e-6},
+    ),
+    SceneEntry(
+        "panda-gripper", "a Panda lifts an object with soft fingers; its wrist reads the weight (lee2023 sec. V-C-6)",
+        panda_gripper.panda_gripper, dt=0.01, duration=5.4, metrics=panda_gripper.PandaLift, method="cond",
         solver={"criterion": "step", "tolerance": 1e-6},
     ),
     SceneEntry(
