@@ -69,10 +69,10 @@ def allegro_iiwa(
     """The hand takes a soft ball from a stand, lifts it by ``lift`` [m] and shakes it with an amplitude ``shake`` [m].
 
     robot: an arm of 7 hinges, or an arm and hand of 23, by the name of one that is built in or a file (URDF, MJCF);
-    hand: one of 16 for the end of an arm that has none. young [Pa], poisson, density [kg/m^3]: of the ball; friction: Coulomb coefficient of ball and built-in hand; divisions: layers of elements,
-    4 for the paper's 129 nodes. clench: how far drives of the hand aim at being closed; more for a hand whose drives
-    give way. script: false leaves the drives to whoever sets them, with the weight of the robot
-    compensated.
+    hand: one of 16 for the end of an arm that has none. young [Pa], poisson, density [kg/m^3]: of the ball; friction:
+    Coulomb coefficient of ball and built-in hand; divisions: layers of elements, 4 for the paper's 129 nodes. clench:
+    how far drives of the hand aim at being closed; more for a hand whose drives give way. script: false leaves the
+    drives to whoever sets them, with the weight of the robot compensated.
     """
     where = "allegro-iiwa"
     for name, value in (("radius", radius), ("young", young), ("density", density), ("lift", lift)):
