@@ -42,7 +42,14 @@ from stickslip.scene.soft_body import Course, Elastic, NodeMotion, SoftBody
 __all__ = ["KINDS", "Body", "BodyDescription", "Kind", "Motion", "Scene"]
 
 
-@checks_keywords
+JOINTS = (
+    "add_fixed_joint", "add_ball_joint", "add_revolute_joint", "add_prismatic_joint", "add_cylindrical_joint",
+    "add_universal_joint", "add_distance_joint", "add_spring",
+)  # fmt: skip
+"""Methods that answer unknown options themselves, by the kind of the joint."""
+
+
+@checks_keywords(*JOINTS)
 @dataclass(eq=False, repr=False)
 class Scene:
     """Bodies, joints, materials, gravity [m/s^2]. ``friction_rule`` and ``restitution_rule`` name a rule in COMBINE."""
