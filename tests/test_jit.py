@@ -48,7 +48,10 @@ import stickslip, stickslip.jit
 names = [info.name for info in pkgutil.walk_packages(stickslip.__path__, "stickslip.")]
 for name in names:
     if not name.endswith("__main__"):
-        importlib.import_module(name)
+        try:
+            importlib.import_module(name)
+        except stickslip.MissingDependencyError as error:  # of an extra that is not installed: it must say which
+            assert "pip install 'stickslip[" in str(error), error
 print(json.dumps({"modules": len(names), "kernels": len(stickslip.jit.KERNELS),
                   "compiled": stickslip.jit.compiled_count()}))
 """

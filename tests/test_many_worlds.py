@@ -5,7 +5,7 @@ from __future__ import annotations
 import numpy as np
 import pytest
 
-from robot_records import ant
+from robot_records import ant, crawler
 from stickslip import Scene, Simulation
 from stickslip.compiled.many import ManyWorlds
 from stickslip.model.state import State
@@ -105,3 +105,33 @@ def test_worlds_of_robots_have_the_bits_of_a_run_alone(threads: int, substeps: i
     assert len(helped) < COUNT * STEPS / 2
     for k in range(COUNT):
         assert many.state(k).digest() == alone_under_control(k, states[k], STEPS).digest()
+
+
+@pytest.mark.parametrize(("threads", "substeps"), [(1, 40), (2, 7)])
+def test_worlds_of_robots_with_loops_have_the_bits_of_a_run_alone(threads: int, substeps: int) -> None:
+    """A joint to a ball breaks in some of the worlds."""
+    scene = Scene()
+    scene.add_half_space()
+    robot = scene.add_tree(crawler())
+    ball = scene.add_sphere(0.05, (0.3, 0.0, 0.4), mass=0.1)
+    scene.add_ball(robot.link("arm"), ball, (0.3, 0.0, 0.35), break_force=4.0)
+    sim = Simulation(scene, dt=0.004, driver="python")
+    states = []
+    for k in range(COUNT):
+        sim.set_velocity(ball, (0.0, 0.3 * k, 0.0))
+        states.append(sim.state)
+    many = ManyWorlds(sim.model, sim.stepping, sim.solver, states, threads)
+    going, done, helped = np.ones(COUNT, dtype=bool), 0, []
+
+    def by_python(k: int, state: State) -> State:
+        helped.append(k)
+        return alone(sim, state, 1)
+
+    while done < 40:
+        take = min(substeps, 40 - done)
+        assert not many.step(going, take, by_python).any()
+        done += take
+    assert len(helped) < COUNT * 40 / 4
+    assert 0 < many.arrays.broken.sum() < COUNT
+    for k in range(COUNT):
+        assert many.state(k).digest() == alone(sim, states[k], 40).digest()

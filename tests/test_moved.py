@@ -33,6 +33,8 @@ for module in pkgutil.walk_packages(stickslip.__path__, "stickslip."):
             importlib.import_module(module.name)
         except ModuleNotFoundError as error:
             assert (error.name or "").split(".")[0] in optional, error
+        except stickslip.MissingDependencyError as error:  # of an extra that is not installed: it must say which
+            assert "pip install 'stickslip[" in str(error), error
         count += 1
 print(count)
 """

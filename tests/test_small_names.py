@@ -76,7 +76,7 @@ def test_bounds_of_hulls_and_soft_bodies() -> None:
 def test_joints_by_their_full_names() -> None:
     for name in ("fixed", "ball", "revolute", "prismatic", "cylindrical", "universal", "distance"):
         full, short = getattr(Scene, f"add_{name}_joint"), getattr(Scene, f"add_{name}")
-        assert full.__wrapped__ is getattr(short, "__wrapped__", short)
+        assert full is short
     scene = Scene()
     bob = scene.add_sphere(0.1)
     joint = scene.add_ball_joint(None, bob, (0, 0, 1))
@@ -98,7 +98,6 @@ def test_unknown_keywords_are_answered_with_the_closest() -> None:
         (lambda: scene.add_ball_joint(None, body, brake_force=1), r"did you mean break_force"),
         (lambda: scene.add_soft(None, None, frictio=1), r"did you mean friction"),
         (lambda: sim.set_force(body, forse=(0, 0, 1)), r"Simulation.set_force.*did you mean force"),
-        (lambda: sim.step(xyzzy=1), r"known: none$"),
     ]  # type: ignore[call-arg]
     for call, message in calls:
         with pytest.raises(KeywordError, match=message) as caught:

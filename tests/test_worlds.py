@@ -11,7 +11,7 @@ import pytest
 
 import stickslip
 from robot_records import ant, arm
-from stickslip import InputError, Scene, Simulation, Worlds, rollout
+from stickslip import InputError, Scene, Simulation, Worlds, elastic, rollout, tet_generators
 from stickslip.errors import DivergenceError, WorldsWarning
 from stickslip.robots.records import Sensor
 from stickslip.worlds.states import WorldStates
@@ -237,6 +237,7 @@ def test_robots_are_driven_read_and_rolled_out_as_alone() -> None:
     controls = 0.4 * np.sin(np.arange(20 * 3 * 8)).reshape(20, 3, 8)
     names = [sensor.name for sensor in robot.record.sensors]
     found = rollout(worlds, controls, every=10, sensors=[(robot, name) for name in names])
+    assert worlds.nbytes / 3 < 10_000
     fast = Worlds(scene, 3, dt=DT, threads=1)
     few = rollout(fast, controls, every=5, sensors=[(robot, "speed")])
     assert np.array_equal(few.q[1::2], found.q)
@@ -303,6 +304,47 @@ def test_other_scenes_are_stepped_by_the_python_driver_which_says_so() -> None:
         assert worlds.state(k).digest() == sim.run(2).digest()
         assert sim.last is not None
         assert worlds.certificate[k] == sim.last.certificate
+
+
+def test_soft_bodies_are_stepped_by_the_python_driver() -> None:
+    scene = Scene()
+    scene.add_half_space()
+    cube = scene.add_soft(tet_generators.box((0.1, 0.1, 0.1), (1, 1, 1)), elastic(1e5, 0.3, density=1000), (0, 0, 0.05))
+    ball = scene.add_sphere(0.03, (0.0, 0.0, 0.13))
+    with pytest.warns(WorldsWarning, match="soft bodies"):
+        worlds = Worlds(scene, 2, dt=DT)
+    worlds.set_velocity(ball, [[0.1, 0, 0], [0.2, 0, 0]])
+    worlds.set_node_force(cube, [[0, 0, 1.0], [0, 0, -1.0]], nodes=[0, 3])
+    worlds.step(substeps=3)
+    for k in range(2):
+        sim = Simulation(scene, dt=DT)
+        sim.set_velocity(ball, (0.1 * (k + 1), 0, 0))
+        sim.set_node_force(cube, (0, 0, 1.0 - 2.0 * k), nodes=[0, 3])
+        assert worlds.state(k).digest() == sim.run(3).digest()
+        assert np.array_equal(worlds.nodes(cube)[k], sim.nodes(cube))
+        assert np.array_equal(worlds.node_velocities(cube)[k], sim.node_velocities(cube))
+        assert worlds.contact_force(ball)[k] == pytest.approx(sim.contacts(ball).total_force, abs=1e-9)
+    with pytest.raises(InputError, match="no handle"):
+        worlds.nodes(ball)  # type: ignore[arg-type]
+
+
+def test_inertias_differ_between_worlds() -> None:
+    scene, some = thrown(), np.linspace(1.0, 2.0, N)
+    box, moments = scene.body("box"), np.array([0.05, 0.06, 0.07])
+    worlds = Worlds(scene, N, dt=DT, threads=2)
+    worlds.set_parameters(inertia={box: some[:, None] * moments}, mass={box: 8.0 * some})
+    worlds.step(substeps=30)
+    for k in (0, 3):
+        own = Scene()
+        own.add_half_space(name="ground")
+        inertia = np.diag(some[k] * moments)
+        own.add_box((0.2, 0.2, 0.2), (0.0, 0.0, 0.1), mass=8.0 * some[k], inertia=inertia, name="box", friction=0.5)
+        own.add_sphere(0.1, (0.4, 0.0, 0.1), velocity=(-2.0, 0.0, 0.0), name="ball")
+        assert worlds.state(k).digest() == Simulation(own, dt=DT, driver="python").run(30).digest()
+    with pytest.raises(InputError, match="inertia of body 'box', world 1: inertia has the eigenvalue -1"):
+        worlds.set_parameters(inertia={box: np.stack([moments, -np.ones(3), *3 * [moments]])})
+    with pytest.raises(InputError, match=r"ground.*does not move"):
+        worlds.set_parameters(inertia={scene.body("ground"): np.ones((N, 3))})
 
 
 def test_what_is_wrong_is_rejected_by_name() -> None:

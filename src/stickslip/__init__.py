@@ -17,6 +17,7 @@ _PLACES = {
     "ContactProblem": "contact.problem",
     "Control": "model.control",
     "DivergenceError": "errors",
+    "Environment": "learning.environment",
     "Drive": "scene.joint",
     "FileError": "errors",
     "InputError": "errors",
@@ -30,7 +31,9 @@ _PLACES = {
     "State": "model.state",
     "Stepping": "model.stepping",
     "StickslipError": "errors",
+    "Task": "learning.task",
     "TetMesh": "geometry.tet_mesh",
+    "VectorEnvironment": "learning.vector",
     "Worlds": "worlds.worlds",
     "compile_scene": "model.model",
     "elastic": "scene.soft_body",
@@ -38,6 +41,7 @@ _PLACES = {
     "placed": "geometry.shapes",
     "rollout": "worlds.rollouts",
     "shapes": "geometry.shapes",
+    "sweep": "sweeps.run_sweep",
     "tet_generators": "geometry.tet_generators",
 }
 __all__ = sorted([*_PLACES, "__version__"])
@@ -54,6 +58,9 @@ if TYPE_CHECKING:
     from stickslip.geometry import tet_generators as tet_generators
     from stickslip.geometry.shapes import placed as placed
     from stickslip.geometry.tet_mesh import TetMesh as TetMesh
+    from stickslip.learning.environment import Environment as Environment
+    from stickslip.learning.task import Task as Task
+    from stickslip.learning.vector import VectorEnvironment as VectorEnvironment
     from stickslip.model.control import Control as Control
     from stickslip.model.model import Model as Model
     from stickslip.model.model import compile_scene as compile_scene
@@ -68,6 +75,7 @@ if TYPE_CHECKING:
     from stickslip.scene.soft_body import elastic as elastic
     from stickslip.simulation import Simulation as Simulation
     from stickslip.solvers.registry import make_solver as make_solver
+    from stickslip.sweeps.run_sweep import sweep as sweep
     from stickslip.worlds.rollouts import rollout as rollout
     from stickslip.worlds.worlds import Worlds as Worlds
 

@@ -19,12 +19,20 @@ class KeywordError(InputError, TypeError):
     """A keyword that a function does not have; a TypeError, too, as Python's own."""
 
 
-def checks_keywords(cls: type[C]) -> type[C]:
-    """Class decorator: public methods answer unknown keywords with those that are closest, and take ``SAME``."""
-    for name, method in list(vars(cls).items()):
-        if inspect.isfunction(method) and not name.startswith("_"):
-            setattr(cls, name, _checked(cls.__name__, method))
-    return cls
+def checks_keywords(*answering: str) -> Callable[[type[C]], type[C]]:
+    """Class decorator: public methods answer unknown keywords with those that are closest, and take ``SAME``.
+
+    Methods without arguments are left as they are, and those that are ``answering`` themselves.
+    """
+
+    def decorated(cls: type[C]) -> type[C]:
+        for name, method in list(vars(cls).items()):
+            if inspect.isfunction(method) and not name.startswith("_") and method.__name__ not in answering:
+                if len(inspect.signature(method).parameters) > 1:
+                    setattr(cls, name, _checked(cls.__name__, method))
+        return cls
+
+    return decorated
 
 
 def _checked(owner: str, method: Callable[..., Any]) -> Callable[..., Any]:

@@ -58,7 +58,7 @@ READY = nullcontext()
 """What stands in the place of ``first_use`` where nothing need be compiled."""
 
 
-@checks_keywords
+@checks_keywords()
 class Simulation:
     """A scene in motion: holds the model, the current state and the result of the last step."""
 

@@ -61,6 +61,7 @@ MOST_PROCESSES = 8
 LONG = {
     "sphere on half-space": 20.0, "box on half-space": 8.0, "compiled driver": 40.0, "solver newton": 8.0,
     "compiled driver, robots": 30.0, "compiled driver, joints": 40.0, "compiled driver, pairs": 15.0,
+    "compiled driver, loops": 60.0,
     "solver implicit": 6.0, "solver sap": 25.0, "solver cond": 20.0, "solver xpbd": 45.0, "joints": 12.0,
     "linear solvers": 15.0, "robots": 20.0, "robots, solver xpbd": 20.0, "soft box on sphere": 18.0, "picture": 5.0,
     "soft bodies on each other": 10.0, "soft box on box, solver xpbd": 14.0, "soft body, picture": 10.0,
@@ -290,6 +291,7 @@ def _stages() -> Iterator[Stage]:
         yield f"{lower} and {upper}", partial(_step, stacked(lower, upper))
     yield "compiled driver", _compiled_driver
     yield "compiled driver, robots", _compiled_robots
+    yield "compiled driver, loops", _compiled_loops
     yield "compiled driver, joints", _compiled_joints
     yield "compiled driver, pairs", _compiled_pairs
     for solver in sorted(SOLVERS, key=lambda name: LONG.get(f"solver {name}", SHORT), reverse=True):
@@ -337,8 +339,12 @@ def _compiled_pairs() -> None:
 
 
 def _compiled_joints() -> None:
-    """The same with every kind of joint."""
-    Simulation(_mechanism(), DT, driver="compiled").step()
+    """The same with every kind of joint, of one world and of two."""
+    scene = _mechanism()
+    Simulation(scene, DT, driver="compiled").step()
+    worlds = Worlds(scene, 2, DT, threads=1)
+    worlds.step()
+    worlds.joint_position(scene.joint(scene.joints[0].name))
 
 
 def _compiled_robots() -> None:
@@ -351,6 +357,15 @@ def _compiled_robots() -> None:
     worlds = Worlds(scene, 2, DT, threads=1)
     worlds.step()
     worlds.link_pose(robot, "link")
+
+
+def _compiled_loops() -> None:
+    """The same with a robot that has a loop."""
+    scene = Scene()
+    scene.add_half_space()
+    scene.add_tree(_robot())
+    Simulation(scene, DT, driver="compiled").step()
+    Worlds(scene, 2, DT, threads=1).step()
 
 
 def _many_contacts(torsion: float) -> None:

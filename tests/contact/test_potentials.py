@@ -12,6 +12,7 @@ from stickslip.contact.problem import ContactProblem, from_delassus
 from stickslip.geometry import tet_generators
 from stickslip.linalg.block_rows import apply_transpose, to_dense
 from stickslip.linalg.inertia import Inertia
+from stickslip.robots.records import RobotRecord, TreeJoint, TreeLink
 from stickslip.scenes.cable_winding import cable_winding
 from stickslip.solvers.methods import solve, solve_with_potentials
 from stickslip.solvers.protocol import Solution
@@ -143,6 +144,50 @@ def test_the_same_velocities_as_with_rows(name: str, make) -> None:
         assert apply_transpose(problem.J, found.lam) == pytest.approx(
             apply_transpose(problem.J, rows.lam), abs=1e-4 * np.abs(rows.lam).max()
         )
+
+
+def carried() -> Scene:
+    """A rod that touches the ground, whose end an arm of four joints holds: a tree does not fill up blocks of three."""
+    scene = Scene()
+    scene.add_half_space(friction=0.8)
+    links, axes = [], ((0.0, 1.0, 0.0), (0.0, 0.0, 1.0), (0.0, 1.0, 0.0), (1.0, 0.0, 0.0))
+    for k, axis in enumerate(axes):
+        joint = TreeJoint(f"joint{k}", "revolute", axis, damping=0.2, stiffness=5.0)
+        place = (0.0, 0.0, 0.2) if k == 0 else (0.08, 0.0, 0.0)
+        links.append(TreeLink(f"link{k}", k - 1, (joint,), 0.4, 1e-3 * np.eye(3), (0.04, 0.0, 0.0), place))
+    arm = scene.add_tree(RobotRecord("arm", tuple(links)), position=(-0.4, 0.0, -0.1901))
+    points = np.array([-0.08, 0.0, 0.0099]) + np.linspace(0.0, 0.3, 6)[:, None] * np.array([1.0, 0.0, 0.0])
+    scene.add_rod(points, 0.01, young=1e6, density=1000.0, damping=0.01, fixed_start=arm.link("link3"))
+    return scene
+
+
+def test_trees_of_any_number_of_joints_are_joined() -> None:
+    """The same A' and b' as by dense algebra, with two unknowns of nothing; velocities are those of the rows."""
+    problem = problem_of(carried)
+    stiff, recover = with_potentials(problem)
+    n, J = problem.unknown_count, to_dense(problem.J)
+    size = len(recover.unknown)
+    assert (n, size) == (4 + 30, 36)
+    real = recover.unknown < n
+    assert np.array_equal(np.sort(recover.unknown[real]), np.arange(n))
+    held = np.repeat(is_held(problem.laws.law), np.diff(problem.J.row_start))
+    T = np.zeros((n, size))
+    T[recover.unknown[real], np.flatnonzero(real)] = recover.unit[real]
+    K, J_r = np.diag(recover.stiffness), J[held]
+    expected = T.T @ (dense(problem.A, n) + J_r.T @ K @ J_r) @ T
+    found = dense(stiff.A, size)
+    filled = np.flatnonzero(~real)
+    assert (found[filled, filled] > 0.0).all()
+    expected[filled, filled] = found[filled, filled]
+    assert found == pytest.approx(expected, rel=1e-9, abs=1e-12 * np.abs(expected).max())
+    v = np.random.default_rng(1).standard_normal(n)
+    assert recover.velocities(recover.new_velocities(v)) == pytest.approx(v, rel=1e-12)
+    rows = solve(make_solver("auto", tolerance=1e-10), problem)
+    for name in ("auto", "cond"):
+        solver, close = SOLVERS[name]
+        solved = solve_with_potentials(solver, problem)
+        assert solved.converged
+        assert solved.v == pytest.approx(rows.v, abs=close * max(problem.free_speed, np.abs(rows.v).max()))
 
 
 def test_rigid_joints_open_by_holding() -> None:

@@ -34,7 +34,7 @@ def seen(seconds: float = 0.01, **changes: object) -> Measured:
     """Made-up numbers of four steps."""
     values = {
         "stands": True, "max_drift_mm": 0.1, "lifted_m": 0.1, "slipped_mm": 1.0, "placed": True, "hangs": True,
-        "overlap_max_mm": 0.01,
+        "overlap_max_mm": 0.01, "sway_mm": 2.0,
     }  # fmt: skip
     stages = dict.fromkeys(NAMES, seconds / len(NAMES))
     one = Measured(
@@ -92,9 +92,16 @@ def test_claims_of_the_table_follow_the_numbers() -> None:
     other = {name: replace(each, converged=np.zeros(4, dtype=np.bool_)) for name, each in found.items()}
     other[table.STANDING], other[table.SLIDING] = other[table.SLIDING], other[table.STANDING]
     assert verdicts(table.claims("table1", other, quick=False))[:3] == [False, False, False]
+    slow = found | {table.HAND_EXACT: seen(0.03, values={**seen().values, "sway_mm": 20.0})}
+    assert verdicts(table.claims("table1", slow, quick=False))[-2:] == [False, False]
+    found[table.HAND] = seen(certificate={"penetration_max_mm": 0.25})
     rows = table.rows("table1", found)
-    hand = [row for row in rows if row.name.startswith(table.HAND)]
-    assert [row.ours for row in hand] == [None]
+    # a line for each of the paper's
+    named = {row.name.partition(":")[0].partition(",")[0] for row in rows}
+    assert named >= {name.partition(",")[0] for name in table.PAPER}
+    hand = {row.name: (row.paper, row.ours) for row in rows if row.name.startswith(f"{table.HAND}:")}
+    assert hand["Allegro hand: realtime rate"] == (1.13, pytest.approx(2.0))
+    assert hand["Allegro hand: overlap, deepest"] == (None, 0.25)
     assert all(row.paper is None for row in rows if "smaller" in row.name)
 
 

@@ -11,7 +11,7 @@ import pytest
 
 from stickslip.cli import main
 from stickslip.experiments.lee2023 import cable as table8
-from stickslip.experiments.lee2023 import figures, growth, inverse, tables, variants
+from stickslip.experiments.lee2023 import figures, growth, inverse, robots, tables, variants
 from stickslip.experiments.lee2023.cable import METHODS, CableLine, Table8
 from stickslip.experiments.lee2023.experiment import EXPERIMENTS
 from stickslip.experiments.lee2023.inverse import Forces
@@ -241,3 +241,24 @@ def test_the_command_prints_one_json_object(
     assert {row["experiment"] for row in report["rows"]} == {"fig11"}
     assert (tmp_path / "fig11.png").read_bytes().startswith(PNG)
     assert tables.NOT_HERE in (tmp_path / "report.md").read_text()
+
+
+def test_robots_are_measured_at_every_step(tmp_path: Path) -> None:
+    """An arm with a short cable, run as the table does it; the paper's numbers stand beside ours."""
+    scene = robots.RobotScene("table5", "panda-cable", 1927, 12, 12, {"links": 20})
+    seen = robots.run(scene, 12, silent)
+    assert seen.unknowns == 6 * 20 + 7
+    assert len(seen.iterations) == len(seen.missing) == 12
+    assert np.isfinite(seen.missing).all()
+    found = dict.fromkeys(robots.SCENES, seen)
+    rows = {row.name: row for row in robots.rows("robots", found)}
+    assert (rows["cable, 320 links: unknowns"].paper, rows["cable, 320 links: unknowns"].ours) == (1927, 127)
+    assert rows["mat: IN"].paper == 39.72
+    assert rows["cable, 160 links: IN"].ours == pytest.approx(seen.iterations.mean())
+    # a claim fails on both sides
+    for factor, agrees in ((1.0, True), (3.0, False), (0.3, False)):
+        like = replace(seen, iterations=np.full(12, 18.28 * factor))
+        assert robots.claims("robots", {"cable, 320 links": like})[0].agrees is agrees
+    robots.draw(found, tmp_path / "robots.png", tmp_path / "robots.csv")
+    assert (tmp_path / "robots.png").read_bytes().startswith(PNG)
+    assert len((tmp_path / "robots.csv").read_text().splitlines()) == 1 + 4 * 12

@@ -7,7 +7,7 @@ import numpy as np
 import pytest
 
 from stickslip.cli import main
-from stickslip.experiments.macklin2019 import course_claims, figures, functions, quartiles, systems, table
+from stickslip.experiments.macklin2019 import course_claims, figures, functions, insertion, quartiles, systems, table
 from stickslip.experiments.macklin2019.courses import SCALINGS, Course, Panel, course_of
 from stickslip.experiments.macklin2019.experiment import EXPERIMENTS
 from stickslip.experiments.macklin2019.limits import DELTA, Limits, limits_of, newton_matrix, row_terms
@@ -104,8 +104,8 @@ def test_a_step_of_the_stack_and_its_limits() -> None:
 
 
 def test_the_rows_of_table_2_are_the_papers() -> None:
-    assert [row.newton * row.linear for row in table.PAPER.values()] == [120, 80, 300, 320]
-    assert [row.solve for row in table.PAPER.values()] == [7.75, 3.7, 18.6, 22.25]
+    assert [row.newton * row.linear for row in table.PAPER.values()] == [160, 300, 120, 80, 320, 200, 300, 40, 125]
+    assert [row.solve for row in table.PAPER.values()] == [10.0, 11.4, 7.75, 3.7, 22.25, 12.2, 18.6, 8.9, 56.0]
 
 
 def test_times_are_taken_at_the_papers_counts(monkeypatch: pytest.MonkeyPatch) -> None:
@@ -120,6 +120,40 @@ def test_times_are_taken_at_the_papers_counts(monkeypatch: pytest.MonkeyPatch) -
     assert rows["arch: Newton iterations"] == (6, 6)
     assert rows["arch: contacts, mean"][0] == 134
     assert len(table.claims("table2", found)) == 3
+
+
+@pytest.mark.parametrize(("scene", "bodies", "joints"), [("fetch-tomato", 15, 17), ("fetch-beam", 28, 28)])
+def test_the_fetch_counts_in_table_2_with_what_it_moves(monkeypatch, scene, bodies, joints) -> None:
+    """12 links that move, and 3 bodies of the scale with 5 joints (one a spring), or 16 of the beam with 16."""
+    monkeypatch.setattr(table, "QUICK_STEPS", 1)
+    monkeypatch.setattr(table, "QUICK_BEFORE", {scene: 0})
+    timed = table.measure(scene, True, lambda *_: None)
+    assert (timed.bodies, timed.joints) == (bodies, joints)
+    assert timed.auto_residual < 1e-6
+
+
+def test_forces_of_the_insertion_are_drawn_over_time(monkeypatch, tmp_path: Path) -> None:
+    monkeypatch.setattr(insertion, "QUICK_STEPS", 100)
+    found = insertion.measure(True, lambda *_: None)
+    rows = {row.name: (row.paper, row.ours) for row in insertion.rows("fig7", found)}
+    assert rows["fetch-beam: bodies"] == (42.0, 42.0)
+    assert (
+        rows["fetch-beam: largest force of the hole on the beam"][1]
+        == np.linalg.norm(found.course[:, 1:4], axis=1).max()
+    )
+    insertion.draw(found, tmp_path / "a.png", tmp_path / "a.csv")
+    assert (tmp_path / "a.png").stat().st_size > 1000
+    assert (tmp_path / "a.csv").read_text().count("\n") == 101
+
+
+def test_copies_of_robots_go_on_where_one_of_them_is(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(table, "QUICK_STEPS", 2)
+    monkeypatch.setattr(table, "QUICK_BEFORE", {"humanoid": 3})
+    monkeypatch.setattr(table, "QUICK_COPIES", 3)
+    timed = table.measure("humanoid", True, lambda *_: None)
+    assert (timed.bodies, timed.joints, timed.unknowns, timed.converged) == (39, 63, 81, 1.0)
+    assert timed.auto is not None
+    assert (timed.contacts == 3 * timed.largest_island).all()
 
 
 def test_pictures_of_solves(tmp_path: Path) -> None:

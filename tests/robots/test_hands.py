@@ -19,6 +19,7 @@ FRAMES = {
     "panda": {"tool": 7}, "franka-hand": {}, "iiwa14": {"flange": 7},
     "allegro": {"index_tip": 4, "middle_tip": 4, "ring_tip": 4, "thumb_tip": 4}, "allegro-iiwa": {"palm": 7},
     "fetch": {"tool": 8}, "yumi": {"right_tool": 7, "left_tool": 7},
+    "ant": {}, "hopper": {}, "walker": {}, "cart-pole": {}, "pendulum": {},
     "humanoid": {"right_foot": 6, "left_foot": 6, "right_hand": 3, "left_hand": 3}, "parallel-gripper": {},
 }  # fmt: skip
 """Of the robots that are built in: frames, and how many joints move each."""
@@ -26,7 +27,7 @@ GRIPPERS = {
     "panda": {"hand": 1}, "franka-hand": {"hand": 1}, "iiwa14": {}, "allegro": {"palm": 16},
     "allegro-iiwa": {"palm": 16},
     "fetch": {"gripper": 1}, "yumi": {"right_gripper": 1, "left_gripper": 1}, "humanoid": {},
-    "parallel-gripper": {"palm": 1},
+    "ant": {}, "hopper": {}, "walker": {}, "cart-pole": {}, "pendulum": {}, "parallel-gripper": {"palm": 1},
 }  # fmt: skip
 FILES = {
     "mjcf/franka_emika_panda/panda.xml": ("hand", {"actuator8": (255.0, 0.0)}),

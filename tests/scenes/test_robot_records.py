@@ -17,8 +17,8 @@ from stickslip.scenes.robots.registry import ROBOTS, allegro_iiwa
 from stickslip.scenes.robots.yumi import yumi
 
 DATA = Path(os.environ.get("STICKSLIP_DATA", Path(__file__).parents[3] / "shared" / "data")) / "robots"
-NEVER_STAND = ("humanoid",)
-"""Robots that need ground."""
+NEVER_STAND = ("humanoid", "ant", "hopper", "walker", "cart-pole", "pendulum")
+"""Robots that need ground, or a policy."""
 
 
 def placed(record):
@@ -51,6 +51,10 @@ def built():
         ("fetch", 113.3, 0.08, 12),  # the manufacturer's file has 121 kg
         ("yumi", 38.0 + 2 * 0.23, 1e-9, 18),
         ("humanoid", 40.84, 1e-3, 27),  # that of the control suite
+        ("hopper", 15.820013, 1e-7, 6),  # the published models of learning benchmarks, as MuJoCo compiles them
+        ("walker", 23.677137, 1e-7, 9),
+        ("ant", 0.9108801, 1e-7, 14),
+        ("cart-pole", 2.1, 1e-9, 2),  # with a rail of 1 kg
     ],
 )
 def test_masses_and_degrees_of_freedom_are_those_of_the_data_sheets(built, name, mass, within, dofs):

@@ -24,6 +24,7 @@ SMALL = {
     "rope-bridge": {"planks": 3},
     "soft-ball": {"divisions": 1},
     "allegro-ball": {"divisions": 2},
+    "dexnet": {"object": "torus"},
     "allegro-iiwa": {"divisions": 2},
     "soft-stack": {"levels": 2, "divisions": 1},
     "soft-chain": {"links": 2},
@@ -32,6 +33,9 @@ SMALL = {
     "soft-arch": {"count": 3},
     "soft-mat": {"divisions": 10},
     "soft-gripper": {"scale": 0.3},
+    "panda-cable": {"links": 16},
+    "panda-gripper": {"scale": 0.3},
+    "panda-mat": {"divisions": 10},
     "twist": {"cells": 4, "across": 1},
     "cable": {"links": 16},
     "cable-winding": {"links": 16},
@@ -66,6 +70,8 @@ METRICS = {
     "chain": {"joint_error_max_m", "stretch_max_m"},
     "four-bar": {"joint_error_max_m", "follower_error_max_rad", "crank_turns", "crank_speed_rad_per_s"},
     "gripper-lift": {"lifted_mm", "slip_mm"},
+    "dexnet": {"held", "slip_mm", "creep_mm_per_s", "epsilon", "contacts", "links", "force_N", "friction_share"}
+    | {"contacts_max", "converged"},
     "allegro-ball": {"squeeze_mm", "grip_force_N", "rolled_rad", "held", "contacts_max", "converged"},
     "allegro-iiwa": {"lifted_mm", "grip_force_N", "sway_mm", "slip_mm", "creep_um_per_s", "hand_error_mm"}
     | {"contacts_mean", "contacts_max", "converged"},
@@ -95,7 +101,7 @@ METRICS = {
     "soft-torus": HANGING,
     "soft-arch": {"stands", "max_drift_mm", "overlap_max_mm"},
     "soft-bubble": {"lifted_m", "slipped_mm", "sway_mm", "placed", "contacts_mean", "contacts_max"}
-    | {"weld_error_max_m", "converged"},
+    | {"weld_error_max_m", "converged", "creep_um_per_s", "grip_force_N"},
     "soft-mat": {"folded", "edge_x_mm", "edge_height_mm", "internal_force_N", "internal_force_mean_N"}
     | {"below_table_mm", "penetration_mm", "contacts_mean", "contacts_max", "self_contacts_max", "converged"},
     "soft-gripper": {"force_x_N", "force_y_N", "force_z_N", "squeeze_N", "sensor_error_N", "marker_displacement_mm"}
@@ -106,6 +112,17 @@ METRICS = {
     "cable": {"sag_m", "sag_error_mm"},
     "cable-winding": {"penetration_max_mm", "penetration_mean_mm", "effector_force_N", "effector_force_max_N"}
     | {"windings", "stretch_max", "stretch", "converged"},
+    "panda-cable": {"penetration_max_mm", "penetration_mean_mm", "effector_force_N", "effector_force_max_N"}
+    | {"windings", "stretch", "tracking_mm", "slip_um_per_s", "contacts_mean", "contacts_max", "converged"},
+    "panda-mat": {"folded", "edge_x_mm", "edge_height_mm", "internal_force_N", "internal_force_mean_N"}
+    | {"below_table_mm", "penetration_mm", "contacts_mean", "contacts_max", "self_contacts_max", "converged"}
+    | {"creep_um_per_s", "slip_mm", "grip_N", "tracking_mm"},
+    "panda-gripper": {"lifted_mm", "wrist_weight_N", "weight_error", "wrist_balance_N", "squeeze_N", "creep_um_per_s"}
+    | {"swing_um_per_s", "penetration_mm", "contacts_mean", "contacts_max", "converged"},
+    "fetch-tomato": {"weight_read_kg", "weight_error_relative", "needle_rad", "joint_error_max_m", "grip_force_N"}
+    | {"squeeze_mm", "slip_mm", "creep_um_per_s", "on_pan", "contacts_max", "converged"},
+    "fetch-beam": {"joint_error_max_m", "inserted_m", "bodies", "hole_force_max_N", "hole_force_end_N", "push_max_N"}
+    | {"wrist_force_max_N", "creep_um_per_s", "converged", "bending_max_rad", "contacts_max"},
     "pneunet": {"lifted_m", "holds", "slip_mm", "elements", "contacts_max", "penetration_mm"},
     "cantilever": {"tip_deflection_m", "beam_theory_m", "deflection_error", "tip_speed_m_per_s"},
     "extension": {"stretch", "volume_ratio", "waist_ratio"},

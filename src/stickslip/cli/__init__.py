@@ -30,6 +30,8 @@ from stickslip.cli.reproduce import reproduce
 from stickslip.cli.robot import robot
 from stickslip.cli.run import run
 from stickslip.cli.solve import solve
+from stickslip.cli.sweep import sweep
+from stickslip.cli.train import play, train
 from stickslip.cli.truth import truth
 from stickslip.cli.view import view
 from stickslip.errors import DivergenceError, FileError, SolverWarning, StickslipError
@@ -47,6 +49,7 @@ app = typer.Typer(
 )
 app.command("list")(list_names)
 app.command("run")(run)
+app.command("sweep")(sweep)
 app.command("solve")(solve)
 app.command("compare")(compare)
 app.command("truth")(truth)
@@ -56,6 +59,8 @@ app.command("report")(report)
 app.command("export")(export)
 app.command("view")(view)
 app.command("robot")(robot)
+app.command("train")(train)
+app.command("play")(play)
 app.command("warmup")(warmup)
 app.command("doctor")(doctor)
 

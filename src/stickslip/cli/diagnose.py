@@ -34,6 +34,7 @@ OPTIONAL = {
     "pyarrow": "export",
     "pygltflib": "export",
     "pxr": "export",
+    "ray": "ray",
     "pydrake": "peers",
     "pybullet": "peers",
 }

@@ -17,6 +17,7 @@ class Kind(StrEnum):
     SCENES = "scenes"
     SOLVERS = "solvers"
     ROBOTS = "robots"
+    ENVIRONMENTS = "environments"
     EXPERIMENTS = "experiments"
 
 
@@ -24,7 +25,8 @@ def list_names(
     kind: Annotated[Kind | None, typer.Argument(help="What to list; everything if left out.")] = None,
     json: Annotated[bool, typer.Option("--json", help="Print one JSON object instead of tables.")] = False,
 ) -> None:
-    """List scenes with their parameters, solvers with their options, robots that are built in, experiments.
+    """List scenes with their parameters, solvers with their options, robots that are built in, environments for
+    learning, experiments.
 
     Example: stickslip list scenes
     """
@@ -99,6 +101,12 @@ def _robots() -> list[dict[str, Any]]:
     return [{"name": entry.name, "summary": entry.summary, "settings": {}} for entry in ROBOTS.values()]
 
 
+def _environments() -> list[dict[str, Any]]:
+    from stickslip.learning.names import ENVIRONMENTS
+
+    return [{"name": entry.name, "summary": entry.summary, "settings": {}} for entry in ENVIRONMENTS.values()]
+
+
 def _experiments() -> list[dict[str, Any]]:
     from stickslip.experiments.registry import PAPERS
 
@@ -111,4 +119,7 @@ def _experiments() -> list[dict[str, Any]]:
     return rows
 
 
-ROWS = {Kind.SCENES: _scenes, Kind.SOLVERS: _solvers, Kind.ROBOTS: _robots, Kind.EXPERIMENTS: _experiments}
+ROWS = {
+    Kind.SCENES: _scenes, Kind.SOLVERS: _solvers, Kind.ROBOTS: _robots, Kind.ENVIRONMENTS: _environments,
+    Kind.EXPERIMENTS: _experiments,
+}  # fmt: skip

@@ -84,8 +84,8 @@ def run(asked: RunOptions) -> None:
 
     stickslip run panda.xml --time 2
     """
-    from stickslip.cli.scene_files import prepared as prepare
     from stickslip.cold_start import compiled_beside
+    from stickslip.scene_files import prepared as prepare
     from stickslip.scenes.parameters import parse_assignments
     from stickslip.scenes.running import execute
 

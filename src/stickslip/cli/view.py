@@ -15,8 +15,8 @@ from typing import TYPE_CHECKING, Annotated
 import typer
 
 from stickslip.cli.output import say
-from stickslip.cli.scene_files import ROBOT_ENDINGS
 from stickslip.errors import InputError
+from stickslip.scene_files import ROBOT_ENDINGS
 
 if TYPE_CHECKING:
     from stickslip.view.live.page import LivePage

@@ -17,6 +17,7 @@ import numpy as np
 from stickslip.arrays import Array, Bools, LongInts
 from stickslip.compiled.choice import driver_for
 from stickslip.compiled.joint_driver import JointDriver
+from stickslip.compiled.loop_driver import LoopDriver
 from stickslip.compiled.many_joints import (
     JointWorldArrays,
     joint_addresses,
@@ -26,6 +27,7 @@ from stickslip.compiled.many_joints import (
     step_joint_worlds,
 )
 from stickslip.compiled.many_led import Led, Motions, put_led
+from stickslip.compiled.many_loops import LoopWorldArrays, loop_memory, loop_world_arrays, step_loop_worlds
 from stickslip.compiled.many_plan import (
     FLAT,
     NO_PLAN,
@@ -86,7 +88,8 @@ class ManyWorlds:
     """N worlds of one model of rigid bodies, joints between them, and robots."""
 
     arrays: Any
-    """WorldArrays, or TreeWorldArrays where there are robots, or JointWorldArrays where there are joints."""
+    """WorldArrays, or TreeWorldArrays where there are robots, LoopWorldArrays where their rows are linearised again, or
+    JointWorldArrays where there are joints between rigid bodies alone."""
 
     def __init__(self, model: Model, options: Stepping, solver: Solver, states: list[State], threads: int) -> None:
         """``states``: where each world starts; the compiled driver must have nothing against model, options, solver."""
@@ -101,7 +104,7 @@ class ManyWorlds:
         self.arrays = self._arrays(count)
         self.address = self.drivers[0].address(states[0], initial_control(model))
         """Of the compiled function."""
-        if model.joints.count:
+        if isinstance(self.arrays, JointWorldArrays):
             self.address = joint_addresses(self.drivers[0], states[0], self.address)
         self.motions = Motions(model, options.dt)
         self.time = np.zeros(count)
@@ -119,6 +122,8 @@ class ManyWorlds:
     def _arrays(self, count: int) -> Any:
         """Arrays of so many worlds."""
         first = self.drivers[0]
+        if isinstance(first, LoopDriver):
+            return loop_world_arrays(self.model, first, count)
         if isinstance(first, TreeDriver):
             return tree_world_arrays(self.model, first, count)
         if isinstance(first, JointDriver):
@@ -140,8 +145,9 @@ class ManyWorlds:
         """The state of world k, in arrays of its own."""
         arrays = self.arrays
         angle, broken = self.joint_angle, self.joint_broken
-        if isinstance(arrays, JointWorldArrays):
-            memory, angle, broken = joint_memory(arrays, k), arrays.angle[k].copy(), arrays.broken[k].copy()
+        if isinstance(arrays, JointWorldArrays | LoopWorldArrays):
+            memory = loop_memory(arrays, k) if isinstance(arrays, LoopWorldArrays) else joint_memory(arrays, k)
+            angle, broken = arrays.angle[k].copy(), arrays.broken[k].copy()
         else:
             memory = tree_memory(arrays, k) if self.model.others else _memory(arrays, k)
         q, v = arrays.q[k].reshape(-1).copy(), arrays.v[k].reshape(-1).copy()
@@ -158,7 +164,7 @@ class ManyWorlds:
         arrays.steps[k], self.time[k] = state.steps, state.time
         if self.model.others:
             put_rows(arrays, k, state.memory)
-        if isinstance(arrays, JointWorldArrays):
+        if isinstance(arrays, JointWorldArrays | LoopWorldArrays):
             put_joints(arrays, k, state)
 
     def control_of(self, name: str) -> Array:
@@ -263,10 +269,14 @@ class ManyWorlds:
         if isinstance(arrays, JointWorldArrays):
             take, parts = step_joint_worlds, _alike(arrays.broken, worlds)
             room = np.empty(len(room) + arrays.angle[0].size + arrays.pushed.shape[1])
+        elif isinstance(arrays, LoopWorldArrays):
+            take, parts = step_loop_worlds, _alike(arrays.broken, worlds)
+            size = arrays.q[0].size + arrays.v[0].size + arrays.angle[0].size + arrays.pushed.shape[1]
+            room = np.empty(len(room) + size)
         elif self.model.others:
             take, room = step_tree_worlds, np.empty(len(room) + arrays.q[0].size + arrays.v[0].size)
         for part in parts:
-            if isinstance(driver, JointDriver) and len(part):
+            if isinstance(driver, JointDriver | LoopDriver) and len(part):
                 driver.take_broken(arrays.broken[part[0]].copy())
             take(
                 self.address, part, progress, driver.tables, driver.numbers, driver.rooms, arrays, led, self.varied,

@@ -67,7 +67,7 @@ def joint_memory(arrays: JointWorldArrays, k: int) -> Memory:
     return memory_of(arrays.key[k, :n].copy(), arrays.impulse[k, :n].copy(), arrays.pushed[k].copy())
 
 
-def put_joints(arrays: JointWorldArrays, k: int, state: State) -> None:
+def put_joints(arrays: Any, k: int, state: State) -> None:
     """Have world k go on with the joints of a state."""
     arrays.angle[k], arrays.broken[k], arrays.pushed[k] = state.joint_angle, state.joint_broken, state.joint_impulse
 

@@ -12,6 +12,7 @@ from stickslip.certify.energy_ledger import EnergyLedger, balanced
 from stickslip.certify.measurements import NUMBERS
 from stickslip.certify.status import COARSE, MOST_MADE, MOST_TURN, step_status
 from stickslip.compiled.joint_certificate import JOINT_NUMBERS
+from stickslip.compiled.loop_step import LOOP_NUMBERS
 from stickslip.compiled.rigid_step import CONTACTS, ITERATIONS, OWN_NUMBERS, RESIDUAL
 from stickslip.compiled.tree_certificate import OF_ROBOT, TREE_NUMBERS
 from stickslip.model.stepping import Stepping
@@ -32,9 +33,13 @@ class Told(NamedTuple):
 
 
 def told_of_many(
-    told: Array, counts: LongInts, options: Stepping, solver: Solver, robots: int, joints: bool = False
-) -> Told:
-    """What steps wrote, told (N, k) and counts (N, TOLD), as Driver.measurements and CompiledResult say it of one."""
+    told: Array, counts: LongInts, options: Stepping, solver: Solver, robots: int, joints: bool = False,
+    loops: bool = False,
+) -> Told:  # fmt: skip
+    """What steps wrote, told (N, k) and counts (N, TOLD), as Driver.measurements and CompiledResult say it of one.
+
+    joints: between rigid bodies alone; loops: rows of robots are linearised again.
+    """
     end, h = told.shape[1] - OWN_NUMBERS, options.dt
     count = JOINT_NUMBERS if joints else TREE_NUMBERS if robots else NUMBERS
     columns: Any = np.ascontiguousarray(told[:, :count].T)  # balanced takes them, too
@@ -49,9 +54,12 @@ def told_of_many(
         elastic_0, elastic, damping, given, lost, _, apart = columns[ERRORS + 7 :]
         work = h * told[:, JOINT_NUMBERS:end].sum(axis=1) + (given - carried) + 0.0
     elif robots:
-        own = TREE_NUMBERS + OF_ROBOT * robots
+        own, last = TREE_NUMBERS + OF_ROBOT * robots, end
         elastic_0, elastic, damping, given = columns[ERRORS + 7 :]
-        work = h * told[:, own:end].sum(axis=1) + (given - carried)
+        if loops:
+            last = end - LOOP_NUMBERS
+            lost, apart = told[:, last], told[:, last + 1]
+        work = h * told[:, own:last].sum(axis=1) + (given - carried)
         for first in range(TREE_NUMBERS, own, OF_ROBOT):
             each = told[:, first : first + OF_ROBOT].T
             work, elastic_0, elastic, damping = (

@@ -5,6 +5,10 @@ The order of all sums is that of certify/energy_ledger.py and contact/momentum_e
 
 from __future__ import annotations
 
+from math import sqrt
+
+import numpy as np
+
 from stickslip.arrays import Array
 from stickslip.bodies.protocol import IslandBooks
 from stickslip.bodies.rigid.energy import book_bodies
@@ -29,6 +33,7 @@ from stickslip.certify.measurements import Measurements
 from stickslip.certify.status import push_turns
 from stickslip.compiled.tree_solving import block_product
 from stickslip.constraints.coordinates import row_work
+from stickslip.constraints.joint.sums import step_energies
 from stickslip.contact.islands import label
 from stickslip.contact.laws import contact_errors
 from stickslip.contact.momentum_error import _add_sizes, _worst
@@ -42,8 +47,8 @@ TREE_NUMBERS, OF_ROBOT = 23, 4
 energy before and after, damping [J]. Powers of forces on rigid bodies follow."""
 
 
-def tree_measurements_in(found: Array, h: float, robots: int) -> Measurements:
-    """What ``measure_trees`` wrote of a step of h [s]."""
+def tree_measurements_in(found: Array, h: float, robots: int, lost: float = 0.0) -> Measurements:
+    """What ``measure_trees`` wrote of a step of h [s]; lost [J]: by breaking."""
     (
         violation, cone, angle, feeding, friction, normal, gliding, deepest, linear, angular, share, worst, kinetic_0,
         potential_0, kinetic, potential, carried, made, turn, elastic_0, elastic, damping, given,
@@ -53,7 +58,7 @@ def tree_measurements_in(found: Array, h: float, robots: int) -> Measurements:
     for each in found[TREE_NUMBERS:own].reshape(robots, OF_ROBOT).tolist():
         work, elastic_0, elastic, damping = work + each[0], elastic_0 + each[1], elastic + each[2], damping + each[3]
     ledger = balanced(
-        (kinetic_0, kinetic), (potential_0, potential), (elastic_0, elastic), work, friction, normal, damping, 0.0
+        (kinetic_0, kinetic), (potential_0, potential), (elastic_0, elastic), work, friction, normal, damping, lost
     )
     return Measurements(
         deepest, violation, cone, angle, feeding, gliding, linear, angular, share, worst, turn, StepEnergy(ledger, made)
@@ -87,15 +92,15 @@ def judged_as_one(J, islands, free, group_out):
 
 
 @inner_kernel
-def measure_trees(J, laws, pushes, measures, momentum, islands, bodies, ends, numbers, robots, rooms, out):
+def measure_trees(J, laws, pushes, measures, momentum, islands, bodies, ends, numbers, robots, joints, rooms, out):
     """All numbers of a certificate, the work of each robot's forces [J], and powers [W] on rigid bodies (nd, 6).
 
     pushes: lam, v, u, u before the step, bias, prescribed, gaps. measures: weights of blocks, torsion lengths, rows of
     the free velocity as they count. momentum: A, v_free. bodies: parts of RigidTables. ends: q and v before and after,
     of rigid bodies (nb, 7) and (nb, 6) with prescribed velocities, forces on them (nb, 6). numbers: step and horizon
     [s], ``still``, the free speed [m/s]. robots: tables; q and unknown v before and after; forces (nv,), forces on
-    links (nl, 6) and controls (nu, 2); active rows over coordinates, and how many each robot has; scratch. rooms:
-    integers and reals.
+    links (nl, 6) and controls (nu, 2); active rows over coordinates, and how many each robot has; scratch. joints:
+    None, or as of ``_joints_work``. rooms: integers and reals.
     """
     lam, v, u, u_before, bias, prescribed, gap = pushes
     weight, torsion_length, velocity = measures
@@ -156,7 +161,10 @@ def measure_trees(J, laws, pushes, measures, momentum, islands, bodies, ends, nu
         told = TREE_NUMBERS + OF_ROBOT * r
         out[told], out[told + 1], out[told + 2], out[told + 3] = found[6], found[4], found[5], found[7]
     carried = add_rows(block, J.row_start, work, lam, prescribed, two, three[0], three[1], three[2])
-    elastic_0, elastic, damping, gave = _rows_work(J, lam, tables, states, active, books, reals)
+    held = (0.0, 0.0, 0.0, 0.0)
+    if joints is not None:
+        held = _joints_work(joints, mean, h, books)
+    elastic_0, elastic, damping, gave = _rows_work(J, lam, tables, states, active, held, books, reals)
     made = energy_made(three[0], three[1], three[2])
     found_all = (
         violation, cone, angle, feeding, friction, normal, gliding, deepest, linear, angular, share, worst, kinetic_0,
@@ -186,14 +194,49 @@ def _momentum_error(J, A, lam, v, at, group, reals):
 
 
 @inner_kernel
-def _rows_work(J, lam, tables, states, active, books, reals):
-    """Book the rows over coordinates by island; returns their elastic energies, damping, and what drives gave [J]."""
+def _joints_work(joints, mean, h, books):
+    """Book joints by island; returns their elastic energies, damping, and what drives gave [J].
+
+    joints: tables, poses (nb, 7) and velocities (nb, 6) of all frames before and after, broken ones, impulses (k,),
+    column block of each, and two arrays that are written: by how much each is apart (nj,) [m], and what breaking lost
+    with the largest of these (2,). mean (nr, 6): velocities of rigid bodies over which forces act.
+    """
+    tables, (q_0, v_0, q, v), broken, impulse, of_joint, apart, told = joints
+    nb, nr, nj, islands = q.shape[0], mean.shape[0], of_joint.shape[0], books.known.shape[0]
+    between, by_joint, sums = np.empty((nb, 6)), np.zeros((6, nj)), np.zeros((3, islands))
+    for i in range(nb):
+        for k in range(6):
+            between[i, k] = mean[i, k] if i < nr else 0.5 * (v_0[i, k] + v[i, k])
+    apart[:] = 0.0
+    elastic_0, elastic, damping, gave, lost = step_energies(
+        tables, q_0, q, broken, broken, impulse, between, h, by_joint, apart
+    )
+    told[0], told[1] = lost, 0.0
+    for m in range(nj):
+        apart[m] = sqrt(apart[m])
+        told[1] = max(told[1], apart[m])
+        if of_joint[m] >= 0:
+            to = books.column[of_joint[m]]
+            sums[0, to] += by_joint[0, m] + abs(by_joint[3, m]) + by_joint[5, m]
+            sums[1, to] += by_joint[1, m] - by_joint[0, m]
+            sums[2, to] += by_joint[3, m] - by_joint[2, m] - by_joint[4, m]
+    for to in range(islands):
+        books.known[to] += sums[0, to]
+        books.change[to] += sums[1, to]
+        books.given[to] += sums[2, to]
+    return elastic_0, elastic, damping, gave
+
+
+@inner_kernel
+def _rows_work(J, lam, tables, states, active, held, books, reals):
+    """Book the rows over coordinates by island; returns their elastic energies, damping, and what drives gave [J], with
+    those of joints, ``held``."""
     numbers, count = active
     total = 0
     for r in range(count.shape[0]):
         total += count[r]
     block, first = J.row_start.shape[0] - 1 - total, 0
-    elastic_0, elastic, damping, gave = 0.0, 0.0, 0.0, 0.0
+    elastic_0, elastic, damping, gave = held
     islands = books.known.shape[0]
     for r in range(count.shape[0]):
         own, rows, k = tables.robots[r], robot_in(tables, r).rows, count[r]

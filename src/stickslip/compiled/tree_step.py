@@ -399,7 +399,7 @@ def step_trees(tables, start, given, memory, options, rooms, counts, out, told):
         J, laws, (lam, own_v, u, u_before, bias, carried, gap), (weight, length, counted), (A, v_free), islands, bodies,
         (q_rigid, v_rigid, q_end, v_end, given.body), (h, horizon, opts.still * max(speed, 1e-12), speed),
         (robots, (q_0, before, q_out, own_v), (given.force, given.link, given.control), active, scratch),
-        (ints, reals), told,
+        None, (ints, reals), told,
     )  # fmt: skip
     if told[TURN] > MOST_TURN:
         return TOO_FAR

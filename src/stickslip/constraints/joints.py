@@ -38,6 +38,7 @@ class JointMemory:
         self.known: tuple[Bools, joints.JointLayout] | None = None
         self.size: Array | None = None
         self.column: Ints | None = None
+        self.rigid: bool | None = None
 
     def layout(self, model: Model, broken: Bools) -> joints.JointLayout:
         """How the rows of all joints but the ``broken`` (nj,) ones are stored."""
@@ -57,6 +58,19 @@ class JointMemory:
             of_body = np.append(model.unknown_block, -1)  # the world is body -1
             self.column = np.maximum(of_body[model.joints.body_a], of_body[model.joints.body_b])
         return self.column
+
+    def joins_bodies(self, model: Model) -> bool:
+        """Whether a joint acts on a rigid body: the forces of others, between links, turn nothing that is in A."""
+        if self.rigid is None:
+            self.rigid = bool(joins_bodies(model))
+        return self.rigid
+
+
+def joins_bodies(model: Model) -> bool:
+    """Whether a joint of a model acts on a dynamic rigid body."""
+    block = np.append(model.block, -1)  # the world is body -1
+    sides = block[np.concatenate([model.joints.body_a, model.joints.body_b])]
+    return bool(((sides >= 0) & (sides < len(model.dynamic))).any())
 
 
 class Joints(Constraint):
@@ -115,6 +129,8 @@ class Joints(Constraint):
 
     def turned(self, problem: ContactProblem, place: Place, lam: Array) -> ContactProblem:
         """With the turning of joint forces in the blocks of rigid bodies ([macklin2019] sec. 8.3)."""
+        if self.model.others and not self.memory.joins_bodies(self.model):
+            return problem
         v = place.unknown
         if v is None:  # where the rows are, as if nothing moved; mean velocities lead from where they were
             assert problem.v_before is not None

@@ -1,6 +1,7 @@
 """Where the blocks of A + J^T K J are, for rows J that join bodies and nodes: the half that depends on no number.
 
-A joined body becomes block rows of three unknowns (linear, angular), a node one. What rows and stiffness join is a part
+A joined body becomes block rows of three unknowns (linear, angular), a node one; a tree as many as its unknowns fill,
+and what is missing in the last one are unknowns of nothing, which stay at zero. What rows and stiffness join is a part
 with its own order of elimination; block rows of a part are neighbours. Bodies that nothing joins stay as they are.
 """
 
@@ -14,7 +15,6 @@ from scipy.sparse import csr_array
 from scipy.sparse.csgraph import connected_components
 
 from stickslip.arrays import Ints, LongInts
-from stickslip.errors import InputError
 from stickslip.linalg.block_matrix import BlockPattern
 from stickslip.linalg.block_rows import BlockRows, summed
 from stickslip.linalg.dense_blocks import DenseBlocks
@@ -37,7 +37,7 @@ class PotentialBlocks(NamedTuple):
     column_start: Ints
     """Where the new column blocks start."""
     unknown: LongInts
-    """(nv,) which old unknown each new one is."""
+    """(n,) which old unknown each new one is; nv where it is none of them."""
     pattern: BlockPattern
     parts: tuple[SoftPart, ...]
     body_place: Ints
@@ -55,15 +55,10 @@ def potential_blocks(held: BlockRows, blocks: DenseBlocks, nodes: BlockPattern) 
     joined = np.zeros(columns, dtype=np.bool_)
     joined[held.entry_column] = True
     own, free = (np.flatnonzero(each).astype(np.int32) for each in (joined[:bodies], ~joined[:bodies]))
-    if (width[own] % 3).any():
-        b = int(own[np.argmax(width[own] % 3)])
-        raise InputError(
-            f"problem: body {b} has {width[b]} unknowns; as potentials, rows join bodies of 6 and nodes of 3"
-        )
 
     # numbers before parts are known: pieces of joined bodies, then nodes
     count = np.ones(columns, dtype=np.int32)
-    count[own] = width[own] // 3
+    count[own] = -(-width[own] // 3)
     base = int(count[own].sum())
     size = base + node_count
     place = np.full(columns, -1, dtype=np.int64)
@@ -90,7 +85,11 @@ def potential_blocks(held: BlockRows, blocks: DenseBlocks, nodes: BlockPattern) 
     moved = place >= 0
     first[moved] = len(free) + number[place[moved]]
     start = np.concatenate([_counted(held.column_start[own], 3, count[own]), held.column_start[bodies:-1]])[order]
-    unknown = np.concatenate([_counted(blocks.start[free], 1, width[free]), (start[:, None] + np.arange(3)).ravel()])
+    end = np.concatenate([np.repeat(held.column_start[own + 1], count[own]), held.column_start[bodies + 1 :]])[order]
+    inside = start[:, None] + np.arange(3)
+    # those that fill up the last piece of a tree stand for no unknown: their number is one past the last
+    inside = np.where(inside < end[:, None], inside, held.column_start[-1])
+    unknown = np.concatenate([_counted(blocks.start[free], 1, width[free]), inside.ravel()])
     sizes = np.concatenate([width[free], np.full(size, 3)])
     ends = np.cumsum([len(each[0]) for each in pairs])
     to_bodies, to_nodes, to_rows, _ = np.split(inverse.astype(np.int32), ends)

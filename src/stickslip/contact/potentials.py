@@ -59,27 +59,27 @@ class Recover:
     stiffness: Array
     """(r,) [kg] K."""
     unknown: LongInts
-    """(nv,) which old unknown each new one is."""
+    """(n,) which old unknown each new one is; nv where it is none of them."""
     unit: Array
-    """(nv,) old unknowns over new ones: 1, or 1 over a radius [1/m]."""
+    """(n,) old unknowns over new ones: 1, or 1 over a radius [1/m]."""
 
     def impulses(self, v: Array) -> Array:
         """lam_r (r,) at the old unknowns v (nv,)."""
         return -self.stiffness * (block_rows.apply(self.held, v) + self.bias)
 
     def velocities(self, v: Array) -> Array:
-        """The old unknowns (nv,) of the new ones."""
-        old = np.empty_like(v)
+        """The old unknowns (nv,) of the new ones (n,)."""
+        old = np.empty(self.held.column_start[-1] + 1)
         old[self.unknown] = self.unit * v
-        return old
+        return old[:-1].copy()
 
     def new_velocities(self, v: Array) -> Array:
-        """The new unknowns (nv,) of the old ones."""
-        return v[self.unknown] / self.unit
+        """The new unknowns (n,) of the old ones (nv,)."""
+        return np.append(v, 0.0)[self.unknown] / self.unit
 
     def new_impulses(self, f: Array) -> Array:
-        """Impulses (nv,) on the new unknowns, from those on the old ones."""
-        return f[self.unknown] * self.unit
+        """Impulses (n,) on the new unknowns, from those on the old ones (nv,)."""
+        return np.append(f, 0.0)[self.unknown] * self.unit
 
 
 def is_held(law: Ints) -> Bools:
@@ -177,7 +177,7 @@ def _units(to: PotentialBlocks, blocks: DenseBlocks, data: Array) -> Array:
 
 @kernel
 def _put_bodies(own, start, data_start, data, place, data_out):
-    """The blocks of bodies, cut into 3x3 blocks."""
+    """The blocks of bodies, cut into 3x3 blocks; what fills up the last one has the last entry of the diagonal."""
     p = 0
     for k in range(own.shape[0]):
         at, width = data_start[own[k]], start[own[k] + 1] - start[own[k]]
@@ -187,7 +187,10 @@ def _put_bodies(own, start, data_start, data, place, data_out):
                 p += 1
                 for r in range(3):
                     for c in range(3):
-                        to[r, c] += data[at + width * (i + r) + j + c]
+                        if i + r < width and j + c < width:
+                            to[r, c] += data[at + width * (i + r) + j + c]
+                        elif i + r == j + c:
+                            to[r, c] = data[at + width * width - 1]
 
 
 @kernel

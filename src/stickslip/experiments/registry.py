@@ -90,6 +90,7 @@ _PAPERS = (
                 "table7": "COND against contact constraint splitting on the mat",
                 "table8": "COND against position-based dynamics on the cable",
                 "table9": "iterations without and with Chebyshev acceleration",
+                "robots": "mat, cable and gripper with an arm's joints among the unknowns: every step of COND",
                 "fig6": "the pushed box over time",
                 "fig11": "solver time of COND, PGS and APGD over unknowns of the mat",
                 "fig13": "contact forces from the solver and from its velocities: the invertible model",
@@ -104,6 +105,7 @@ _PAPERS = (
         MappingProxyType(
             {
                 "fig6": "compliance W and error of friction over the force, for both NCP functions",
+                "fig7": "forces over time while a robot pushes a flexible beam into a hole",
                 "fig9": "one constraint with and without scaling: Newton steps from any start",
                 "fig11": "Jacobi, Gauss-Seidel, PCG and PCR on one linear system",
                 "fig12": "a stretched elastic sheet with and without geometric stiffness: merit and convergence",
@@ -111,7 +113,7 @@ _PAPERS = (
                 "fig16": "quartiles of the residual over an insertion of a beam, with and without scaling",
                 "fig17": "identity, time-step and effective-mass scaling on arch, table pile and heavy stack",
                 "fig18": "four inner solvers over a Newton solve, with the limits of eq. 91 and 92",
-                "table2": "time of assembly and solve at the paper's iteration counts: arch, table pile, beam, gripper",
+                "table2": "time of assembly and solve at the paper's counts: arch, table pile, gripper, robot scenes",
             }
         ),
     ),

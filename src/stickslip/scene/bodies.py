@@ -15,6 +15,7 @@ from stickslip.checks import unit_quaternion, vector
 from stickslip.errors import InputError
 from stickslip.geometry import mesh_file, shapes
 from stickslip.geometry.shapes import Placed, Shape, placed
+from stickslip.geometry.shell import shell_pieces
 from stickslip.names import shown, visible
 from stickslip.scene.body import KINDS, Body, BodyDescription, Kind, Motion, Start
 from stickslip.scene.body_mass import mass_properties
@@ -104,13 +105,33 @@ def mesh(
     vertices: ArrayLike | None, triangles: ArrayLike | None, file: str | os.PathLike[str] | None, name: object
 ) -> shapes.Mesh:
     """A closed mesh, of arrays or of a file; ``name``: that of its body, if it has one, for messages."""
+    return shapes.Mesh(*_surface("mesh", vertices, triangles, file, name))
+
+
+def shell(
+    vertices: ArrayLike | None, triangles: ArrayLike | None, file: str | os.PathLike[str] | None, thickness: float,
+    name: object,
+) -> list[shapes.Hull]:  # fmt: skip
+    """The plates of a surface with a thickness [m], of arrays or of a file."""
+    points, corners, where = _surface("shell", vertices, triangles, file, name)
+    return [shapes.Hull(piece) for piece in shell_pieces(points, corners, thickness, where)]
+
+
+def _surface(
+    what: str,
+    vertices: ArrayLike | None,
+    triangles: ArrayLike | None,
+    file: str | os.PathLike[str] | None,
+    name: object,
+) -> tuple[ArrayLike, ArrayLike, str]:
+    """Vertices and triangles, given or read, and whose they are."""
     if (vertices is None) != (triangles is None) or (vertices is None) == (file is None):
-        raise InputError("mesh: give either vertices and triangles, or file")
-    where = f"body {shown(name)}" if isinstance(name, str) else "mesh"
+        raise InputError(f"{what}: give either vertices and triangles, or file")
+    where = f"body {shown(name)}" if isinstance(name, str) else what
     if file is not None:
         where = f"mesh file {visible(file)}"
         vertices, triangles = mesh_file.read_mesh(file)
-    return shapes.Mesh(cast(ArrayLike, vertices), cast(ArrayLike, triangles), where)
+    return cast(ArrayLike, vertices), cast(ArrayLike, triangles), where
 
 
 def body_named(records: SceneRecords, name: str) -> Body:

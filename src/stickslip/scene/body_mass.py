@@ -37,7 +37,7 @@ def mass_properties(
     own = mass.of_compound(parts, where)
     positive(where, "volume of its shapes", own.mass)
     factor = rho if total is None else total / own.mass
-    tensor = own.inertia * factor if inertia is None else _inertia(where, inertia)
+    tensor = own.inertia * factor if inertia is None else inertia_tensor(where, inertia)
     moments = np.linalg.eigvalsh(tensor)
     if not moments[0] > THINNEST * moments[2]:
         raise InputError(
@@ -47,7 +47,7 @@ def mass_properties(
     return mass.MassProperties(own.mass * factor if total is None else total, own.centre, tensor)
 
 
-def _inertia(where: str, inertia: ArrayLike) -> Array:
+def inertia_tensor(where: str, inertia: ArrayLike) -> Array:
     """A symmetric positive definite inertia (3, 3) from a matrix or its diagonal."""
     given = array(where, "inertia", inertia, (3,), (3, 3))
     tensor = np.diag(given) if given.ndim == 1 else given

@@ -16,6 +16,7 @@ from stickslip.arrays import Array
 from stickslip.checks import positive, vector
 from stickslip.errors import InputError
 from stickslip.geometry import rotation
+from stickslip.keywords import KeywordError, known_names
 from stickslip.names import shown
 from stickslip.scene.body import FIRST_FRAME, Body
 from stickslip.scene.joint import (
@@ -97,7 +98,8 @@ def add_joint(
         raise InputError(f"{where} exists already; choose another name")
     for option in options:
         if option not in JointOptions.__optional_keys__:
-            raise InputError(f"{where}: a {called} joint has no option {option!r}")
+            known = known_names(option, sorted(JointOptions.__optional_keys__))
+            raise KeywordError(f"{where}: a {called} joint has no option {option!r}; {known}")
     i, j = two_bodies(records, where, a, b)
     first = default_point(records, i, j) if point is None else vector(where, "point", point)
     second = first if form.point_b is None else vector(where, "point_b", form.point_b)

@@ -42,7 +42,14 @@ from stickslip.scene.soft_body import Course, Elastic, NodeMotion, SoftBody
 __all__ = ["KINDS", "Body", "BodyDescription", "Kind", "Motion", "Scene"]
 
 
-@checks_keywords
+JOINTS = (
+    "add_fixed_joint", "add_ball_joint", "add_revolute_joint", "add_prismatic_joint", "add_cylindrical_joint",
+    "add_universal_joint", "add_distance_joint", "add_spring",
+)  # fmt: skip
+"""Methods that answer unknown options themselves, by the kind of the joint."""
+
+
+@checks_keywords(*JOINTS)
 @dataclass(eq=False, repr=False)
 class Scene:
     """Bodies, joints, materials, gravity [m/s^2]. ``friction_rule`` and ``restitution_rule`` name a rule in COMBINE."""
@@ -153,6 +160,19 @@ class Scene:
         """Add the solid inside a closed mesh: ``vertices`` (n, 3) [m] and ``triangles`` (m, 3), or a mesh ``file``."""
         shape = bodies.mesh(vertices, triangles, file, options.get("name"))
         return self.add_body([placed(shape)], position, rotation, **options)
+
+    def add_shell(
+        self, vertices: ArrayLike | None = None, triangles: ArrayLike | None = None, position: ArrayLike = (0, 0, 0),
+        rotation: ArrayLike = (1, 0, 0, 0), *, thickness: float, file: str | os.PathLike[str] | None = None,
+        **options: Unpack[BodyOptions],
+    ) -> Body:  # fmt: skip
+        """Add a surface with a ``thickness`` [m] that bounds no solid: a sheet, or a mesh with holes and crossings.
+
+        vertices (n, 3) [m] and triangles (m, 3) in any order, or a mesh ``file``. Each triangle touches for itself, as
+        a flat plate; neighbours that are flat and convex together are one plate.
+        """
+        pieces = bodies.shell(vertices, triangles, file, thickness, options.get("name"))
+        return self.add_body([placed(piece) for piece in pieces], position, rotation, **options)
 
     def add_half_space(
         self, normal: ArrayLike = (0, 0, 1), position: ArrayLike = (0, 0, 0), **options: Unpack[BodyOptions]

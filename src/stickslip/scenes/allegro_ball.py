@@ -19,6 +19,7 @@ from stickslip.scenes.courses import smooth_step
 from stickslip.scenes.metrics import Values
 from stickslip.scenes.parameters import whole_number
 from stickslip.scenes.robots.allegro import allegro
+from stickslip.scenes.robots.given import given_robot
 from stickslip.simulation import Simulation, StepResult
 
 UPWARDS = tuple(float(x) for x in rotations.about_axis((0.0, 1.0, 0.0), -0.5 * math.pi))
@@ -41,12 +42,12 @@ THUMB_FLAT, THUMB_BENT = (0.3, 0.0, 0.0, 0.0), (0.3, 0.0, 0.3, 0.3)
 
 def allegro_ball(
     radius: float = 0.035, young: float = 5e4, poisson: float = 0.4, density: float = 500.0, friction: float = 0.8,
-    swing: float = 0.35, divisions: int = 3,
+    swing: float = 0.35, divisions: int = 3, robot: str = "allegro",
 ) -> Scene:  # fmt: skip
     """A soft ball lies in the palm of a hand that lies, too; three fingers close, squeeze it, and go to and fro.
 
     young [Pa], poisson, density [kg/m^3]: of the ball; friction: Coulomb coefficient of ball and hand; swing [rad]: of
-    the fingers to both sides; divisions: layers of elements.
+    the fingers to both sides; divisions: layers of elements; robot: "allegro", or a file of this hand (URDF, MJCF).
     """
     for name, value in (("radius", radius), ("young", young), ("density", density), ("swing", swing)):
         positive("allegro-ball", name, value)
@@ -54,7 +55,8 @@ def allegro_ball(
     scene = Scene()
     surface = scene.add_material("rubber", friction)
     scene.add_half_space(name="ground", material=surface)
-    scene.add_tree(allegro(friction), position=(0.0, 0.0, ABOVE), rotation=UPWARDS)
+    hand = given_robot("allegro-ball", allegro(friction), robot, friction, apart=2)
+    scene.add_tree(hand, position=(0.0, 0.0, ABOVE), rotation=UPWARDS)
     foam = elastic(young, poisson, density=density, beta=0.01)
     mesh = tet_generators.sphere(radius, divisions)
     height = ABOVE + 0.0115 - float(mesh.nodes[:, 2].min())
@@ -78,7 +80,9 @@ class Rolled:
         self.rest = sim.nodes(self.ball).copy()
         self.start = sim.soft_centre(self.ball)
         names = sim.model.body_names
-        tips = [f"allegro/{name}{k}" for name in (*FINGERS, "thumb") for k in (2, 3)]
+        roots = {"allegro/palm", *(f"allegro/{name}{k}" for name in (*FINGERS, "thumb") for k in (0, 1))}
+        # files may have tips as links of their own
+        tips = [name for name in names if name.startswith("allegro/") and name not in roots]
         self.tips = [Body(names.index(name), name) for name in tips]
         self.squeeze, self.grip, self.held = math.nan, math.nan, False
         self.turns: list[float] = []

@@ -21,10 +21,10 @@ from stickslip.robots.records import RobotRecord
 from stickslip.scene.scene import Scene
 from stickslip.scene.soft_body import SoftBody, elastic
 from stickslip.scenes.courses import smooth_step
-from stickslip.scenes.humanoid import robot_of
 from stickslip.scenes.metrics import Values
 from stickslip.scenes.parameters import whole_number
 from stickslip.scenes.robots.allegro import WRIST, allegro
+from stickslip.scenes.robots.named import robot_of
 from stickslip.simulation import Simulation, StepResult
 
 ARM, HAND = 7, 16
@@ -39,6 +39,8 @@ GRASP = (0.0111 + 0.047, 0.0, 0.002)
 """[m] middle of the ball in the frame of the palm when the hand is about it, for a ball of RADIUS; its palm is at
 x = 0.0111."""
 RADIUS = 0.05
+DAMPING = 0.01
+"""[s] of the ball, by stiffness."""
 TILT = 0.35
 """[rad] by which the fingers of the hand, whose palm faces down, point below the horizon."""
 BACK = 0.13
@@ -61,17 +63,16 @@ CLENCHED = np.array([*FINGER_CLOSED + INWARDS, *FINGER_CLOSED, *FINGER_CLOSED - 
 
 def allegro_iiwa(
     robot: str = "iiwa14", hand: str = "allegro", radius: float = RADIUS, young: float = 2.5e4, poisson: float = 0.4,
-    density: float = 1000.0, friction: float = 0.9, damping: float = 0.01, lift: float = 0.15, shake: float = 0.02,
+    density: float = 1000.0, friction: float = 0.9, lift: float = 0.15, shake: float = 0.02,
     clench: float = 1.0, divisions: int = 4, script: bool = True,
 ) -> Scene:  # fmt: skip
     """The hand takes a soft ball from a stand, lifts it by ``lift`` [m] and shakes it with an amplitude ``shake`` [m].
 
     robot: an arm of 7 hinges, or an arm and hand of 23, by the name of one that is built in or a file (URDF, MJCF);
-    hand: one of 16 for the end of an arm that has none. young [Pa], poisson, density [kg/m^3], damping [s] by
-    stiffness: of the ball; friction: Coulomb coefficient of ball and built-in hand; divisions: layers of elements,
-    4 for the paper's 129 nodes. clench: how far drives of the hand aim at being closed; more for a hand whose drives
-    give way. script: false leaves the drives to whoever sets them, with the weight of the robot
-    compensated.
+    hand: one of 16 for the end of an arm that has none. young [Pa], poisson, density [kg/m^3]: of the ball; friction:
+    Coulomb coefficient of ball and built-in hand; divisions: layers of elements, 4 for the paper's 129 nodes. clench:
+    how far drives of the hand aim at being closed; more for a hand whose drives give way. script: false leaves the
+    drives to whoever sets them, with the weight of the robot compensated.
     """
     where = "allegro-iiwa"
     for name, value in (("radius", radius), ("young", young), ("density", density), ("lift", lift)):
@@ -94,7 +95,7 @@ def allegro_iiwa(
         STAND, low - TABLE, (x, y, 0.5 * (low + TABLE)), kind="static", material=surface, colour=steel, name="stand"
     )
     scene.add_tree(arm_with_hand(robot, hand, friction), name="robot")
-    rubber = elastic(young, poisson, density=density, beta=damping)
+    rubber = elastic(young, poisson, density=density, beta=DAMPING)
     mesh = tet_generators.sphere(radius, divisions, "octahedron")
     scene.add_soft(mesh, rubber, BALL, material=surface, colour=(0.85, 0.3, 0.25), name="ball")
     return scene

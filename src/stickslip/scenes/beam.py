@@ -7,6 +7,7 @@ from collections.abc import Mapping
 from typing import Any
 
 import numpy as np
+from numpy.typing import ArrayLike
 
 from stickslip.checks import positive
 from stickslip.errors import InputError
@@ -65,19 +66,10 @@ def beam_insertion(
     scene = Scene()
     scene.add_material("surface", friction)
     scene.add_half_space(material="surface", name="floor")
-    _add_hole(scene, 0.5 * side + clearance, 0.5 * side + 2.0 * clearance, depth)
+    add_hole(scene, (0.0, 0.0, HEIGHT), 0.5 * side + clearance, 0.5 * side + 2.0 * clearance, depth)
     start = -MOUTH - GAP - segments * segment_length  # the hole begins at x = 0
     z = HEIGHT + offset
-    bodies = [
-        scene.add_box(
-            (segment_length, side, side), (start + (i + 0.5) * segment_length, 0.0, z),
-            mass=mass, material="surface", colour=BEAM[i % 2], name=f"segment-{i}",
-        )
-        for i in range(segments)
-    ]  # fmt: skip
-    for i in range(segments - 1):
-        place = (start + (i + 1) * segment_length, 0.0, z)
-        scene.add_ball(bodies[i], bodies[i + 1], place, bending_stiffness=bending_stiffness, name=f"joint-{i}")
+    bodies = add_beam(scene, (start, 0.0, z), segments, segment_length, side, mass, bending_stiffness)
     _add_hand(scene, bodies[0], start, z, speed)
     return scene
 
@@ -98,23 +90,48 @@ def _add_hand(scene: Scene, held: Body, x: float, z: float, speed: float) -> Non
     scene.add_fixed(wrist, held, (x, 0.0, z), name="grip")
 
 
-def _add_hole(scene: Scene, height: float, width: float, depth: float) -> None:
-    """Static rails and walls about the x axis at HEIGHT, from the mouth to ``depth``; half of the clear sides [m]."""
+def add_beam(
+    scene: Scene, start: ArrayLike, segments: int, length: float, side: float, mass: float, stiffness: float,
+) -> list[Body]:  # fmt: skip
+    """Add a beam of boxes along x from ``start`` (3,) [m] on; ball joints with a bending stiffness [N m/rad] between.
+
+    length, side [m] and mass [kg]: of a segment.
+    """
+    origin = np.asarray(start, dtype=np.float64)
+    bodies = [
+        scene.add_box(
+            (length, side, side), origin + [(i + 0.5) * length, 0.0, 0.0],
+            mass=mass, material="surface", colour=BEAM[i % 2], name=f"segment-{i}",
+        )
+        for i in range(segments)
+    ]  # fmt: skip
+    for i in range(segments - 1):
+        place = origin + [(i + 1) * length, 0.0, 0.0]
+        scene.add_ball(bodies[i], bodies[i + 1], place, bending_stiffness=stiffness, name=f"joint-{i}")
+    return bodies
+
+
+def add_hole(scene: Scene, at: ArrayLike, height: float, width: float, depth: float) -> None:
+    """Static rails and walls about an axis along x, from the mouth before ``at`` (3,) [m] to ``depth`` behind it.
+
+    height, width: half of the clear sides [m].
+    """
+    origin = np.asarray(at, dtype=np.float64)
     length = MOUTH + depth
     middle = 0.5 * (depth - MOUTH)
     inner, outer = 0.001, width + WALL
     parts: list[Placed] = []
     for s in (-1, 1):
         rail = Box((length, outer - inner, WALL))
-        parts.append(placed(rail, (middle, 0.5 * s * (inner + outer), HEIGHT - height - 0.5 * WALL)))
+        parts.append(placed(rail, origin + [middle, 0.5 * s * (inner + outer), -height - 0.5 * WALL]))
         wall = Box((length, WALL, 2.0 * height))
-        parts.append(placed(wall, (middle, s * (width + 0.5 * WALL), HEIGHT)))
+        parts.append(placed(wall, origin + [middle, s * (width + 0.5 * WALL), 0.0]))
     scene.add_compound(parts, kind="static", material="surface", colour=HOLE, name="hole")
     # one convex piece from the slope to the end: a seam would catch the beam
     top = height + WALL
     section = [(-MOUTH, height + FLARE), (0.0, height), (depth, height), (depth, top), (-MOUTH, top)]
     rails = [
-        placed(Hull(np.array([(x, s * y, HEIGHT + z) for x, z in section for y in (inner, outer)]))) for s in (-1, 1)
+        placed(Hull(origin + np.array([(x, s * y, z) for x, z in section for y in (inner, outer)]))) for s in (-1, 1)
     ]
     scene.add_compound(rails, kind="static", material="surface", colour=CEILING, name="ceiling")
 

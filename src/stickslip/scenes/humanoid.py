@@ -1,11 +1,10 @@
-"""Humanoids that stand on their drives or fall without them, [macklin2019] sec. 10.1.7."""
+"""Humanoids that stand on their drives, fall without them, or rise from a crouch, [macklin2019] sec. 10.1.7."""
 
 from __future__ import annotations
 
 import math
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import replace
-from pathlib import Path
 from typing import Any
 
 import numpy as np
@@ -15,23 +14,42 @@ from stickslip.errors import InputError
 from stickslip.geometry.shapes import HalfSpace
 from stickslip.names import shown
 from stickslip.reading_robots import robots_of
-from stickslip.robots.reading import read_robot
 from stickslip.robots.records import RobotRecord
 from stickslip.scene.scene import Scene
+from stickslip.scenes.courses import smooth_step
 from stickslip.scenes.metrics import Values
 from stickslip.scenes.parameters import whole_number
-from stickslip.scenes.robots.registry import ROBOTS
+from stickslip.scenes.robots.named import robot_of
 from stickslip.simulation import Simulation, StepResult
 
 APART = 2.0
 """[m] between neighbours."""
-MODES = ("stand", "fall")
+MODES = ("stand", "fall", "rise")
 UPRIGHT = 0.9
 """Share of its height at the start above which the centre of mass of a robot that stands is."""
+STOOD = 0.85
+"""[m] height of the centre of mass of the built-in humanoid that stands: those that rise start lower."""
+RISES, RISEN = 0.3, 1.9
+"""[s] when drives begin to raise the robot, and when it shall stand."""
+POSTURES = (
+    # knee, ankle_y, abdomen_y, hip_y [deg]
+    (-115.00, -45.00, -35.00, -77.67),
+    (-86.25, -33.75, -26.25, -64.00),
+    (-57.50, -22.50, -17.50, -45.75),
+    (-28.75, -11.25, -8.75, -24.77),
+    (0.0, 0.0, 0.0, -2.81),
+)
+"""Of a robot that rises, both legs alike: knees, ankles and back straighten evenly, soles are flat, hips bend so that
+the centre of mass is above the middle of the feet."""
+BENT = ("knee", "ankle_y", "abdomen_y", "hip_y")
+CROUCH_HEIGHT, CROUCH_PITCH = 0.8755, 42.67
+"""[m] of the torso's frame, and how far it leans forward [deg], in the first posture."""
 
 
 def humanoid(mode: str = "stand", copies: int = 1, robot: str = "humanoid") -> Scene:
-    """Humanoids on the ground, in rows; their drives hold them (stand), or they have none (fall).
+    """Humanoids on the ground, in rows; their drives hold them (stand) or raise them (rise), or they have none (fall).
+
+    Those that rise crouch at the start; drives have the largest torques of the joints.
 
     robot: the name of one that is built in, or a file (URDF, MJCF); its drives are those that it has.
     """
@@ -43,6 +61,8 @@ def humanoid(mode: str = "stand", copies: int = 1, robot: str = "humanoid") -> S
         record = replace(
             record, actuators=(), keyframes=tuple(replace(each, control=np.zeros(0)) for each in record.keyframes)
         )
+    if mode == "rise":
+        record = crouching(robot, record)
     scene = Scene()
     if not any(isinstance(shape.placed.shape, HalfSpace) for shape in record.surroundings):
         scene.add_half_space(name="ground")
@@ -58,17 +78,28 @@ def humanoid(mode: str = "stand", copies: int = 1, robot: str = "humanoid") -> S
     return scene
 
 
-def robot_of(scene: str, name: str) -> RobotRecord:
-    """The robot built in of that name, or that of a file."""
-    if name in ROBOTS:
-        return ROBOTS[name].build()
-    if not Path(name).exists():
-        raise InputError(f"{scene}: robot is {shown(name)}; give a file or one of {', '.join(ROBOTS)}")
-    return read_robot(name)
+def crouching(name: str, record: RobotRecord) -> RobotRecord:
+    """The humanoid in the first of its postures."""
+    if name != "humanoid":
+        raise InputError(f"humanoid: mode is 'rise', which is for the built-in robot, not for {shown(name)}")
+    names = [joint.name for link in record.links[1:] for joint in link.joints]
+    angles = targets(names, 0.0)
+    half = 0.5 * math.radians(CROUCH_PITCH)
+    base = [0.0, 0.0, CROUCH_HEIGHT, math.cos(half), 0.0, math.sin(half), 0.0]
+    return replace(record, start=np.array([*base, *(angles.get(name, 0.0) for name in names)]), keyframes=())
+
+
+def targets(names: Sequence[str], share: float) -> dict[str, float]:
+    """[rad] of the drives where so much of the way from the first posture to the last is done."""
+    at = min(max(share, 0.0), 1.0) * (len(POSTURES) - 1)
+    k = min(int(at), len(POSTURES) - 2)
+    angles = np.radians(np.array(POSTURES[k]) + (at - k) * (np.array(POSTURES[k + 1]) - np.array(POSTURES[k])))
+    bent = dict(zip(BENT, angles.tolist(), strict=True))
+    return {name: bent.get(name.removeprefix("right_").removeprefix("left_"), 0.0) for name in names}
 
 
 class Balance:
-    """Whether they stand.
+    """Whether they stand; drives those that rise.
 
     ``standing``: how many have their centre of mass at nine tenths of its height at the start or above, at the end;
     ``height_m``: lowest of their centres of mass; ``moved_m``: furthest that a centre of mass is from where it started,
@@ -79,7 +110,10 @@ class Balance:
         self.robots = list(robots_of(sim.model).values())
         self.start = self._centres(sim)
         self.centres = self.start
+        self.rises = parameters["mode"] == "rise"
+        self.upright = UPRIGHT * (np.full(len(self.robots), STOOD) if self.rises else self.start[:, 2])
         self.moved, self.contacts, self.steps, self.converged = 0.0, 0, 0, 0
+        self._drive(sim)
 
     def observe(self, sim: Simulation, result: StepResult) -> None:
         """Take note of where they are."""
@@ -88,12 +122,13 @@ class Balance:
         self.contacts = max(self.contacts, result.certificate.contacts)
         self.steps += 1
         self.converged += result.certificate.converged
+        self._drive(sim)
 
     def values(self) -> Values:
         """The values above."""
         heights = self.centres[:, 2]
         return {
-            "standing": float((heights > UPRIGHT * self.start[:, 2]).sum()),
+            "standing": float((heights > self.upright).sum()),
             "height_m": float(heights.min()),
             "moved_m": self.moved,
             "contacts_max": float(self.contacts),
@@ -102,3 +137,11 @@ class Balance:
 
     def _centres(self, sim: Simulation) -> Array:
         return np.array([sim.robot_centre(robot) for robot in self.robots])
+
+    def _drive(self, sim: Simulation) -> None:
+        """Targets of the drives at the end of the coming step."""
+        if self.rises:
+            time = sim.state.time + sim.stepping.dt
+            share = smooth_step((time - RISES) / (RISEN - RISES))
+            for robot in self.robots:
+                sim.set_control(robot, position=targets(robot.actuator_names, share))

@@ -27,13 +27,19 @@ from stickslip.scenes import (
     cube_of_balls,
     cylinder_press,
     demo,
+    dexnet,
     extension,
+    fetch_beam,
+    fetch_tomato,
     four_bar,
     funnel,
     gripper_lift,
     humanoid,
     impacts,
     jacks,
+    panda_cable,
+    panda_gripper,
+    panda_mat,
     piles,
     pneunet,
     rolling,
@@ -190,6 +196,11 @@ _ENTRIES = (
         solver={"tolerance": 1e-6}, stepping={"joints": "potentials"},
     ),
     SceneEntry(
+        "panda-cable", "a Panda winds a cable of 0.4 m onto a post (lee2023 Fig. 9, its release)",
+        panda_cable.panda_cable, dt=0.01, duration=55.0, metrics=panda_cable.PandaWinding,
+        solver={"tolerance": 1e-6}, stepping={"joints": "potentials"},
+    ),
+    SceneEntry(
         "four-bar", "a crank drives a follower; its angle has a closed form (Freudenstein)", four_bar.four_bar,
         dt=0.002, duration=3.0, metrics=four_bar.FourBar,
     ),
@@ -198,7 +209,7 @@ _ENTRIES = (
         gripper_lift.gripper_lift, dt=0.004, duration=5.0, metrics=gripper_lift.Lifted,
     ),
     SceneEntry(
-        "humanoid", "humanoids stand on their drives, or fall: mode=fall (macklin2019 sec. 10.1.7)", humanoid.humanoid,
+        "humanoid", "humanoids stand, fall (mode=fall), rise (mode=rise) (macklin2019 sec. 10.1.7)", humanoid.humanoid,
         dt=0.005, duration=3.0, metrics=humanoid.Balance,
     ),
     SceneEntry(
@@ -266,7 +277,7 @@ _ENTRIES = (
     ),
     SceneEntry(
         "soft-bubble", "two bubbles grip a teddy bear: close, lift, shake, place (han2023 Fig. 6)",
-        soft_bubble.soft_bubble, dt=0.02, duration=6.4, metrics=soft_bubble.Grasp, method="sap",
+        soft_bubble.soft_bubble, dt=0.02, duration=8.4, metrics=soft_bubble.Grasp,
     ),
     SceneEntry(
         "soft-mat", "a gripper folds a soft mat on a table (lee2023 Fig. 7 and 11, Table II)", soft_mat.soft_mat,
@@ -274,8 +285,18 @@ _ENTRIES = (
         solver={"criterion": "step", "tolerance": 1e-4},
     ),
     SceneEntry(
+        "panda-mat", "a Panda folds a soft mat by the friction of its blades (lee2023 Fig. 7, Table II)",
+        panda_mat.panda_mat, dt=0.01, duration=9.0, metrics=panda_mat.PandaFolding, method="cond",
+        solver={"criterion": "step", "tolerance": 1e-4},
+    ),
+    SceneEntry(
         "soft-gripper", "two soft fingers close on an object on a force sensor (lee2023 Fig. 10, Table VI)",
         soft_gripper.soft_gripper, dt=0.01, duration=2.0, metrics=soft_gripper.GripForce, method="cond",
+        solver={"criterion": "step", "tolerance": 1e-6},
+    ),
+    SceneEntry(
+        "panda-gripper", "a Panda lifts an object with soft fingers; its wrist reads the weight (lee2023 sec. V-C-6)",
+        panda_gripper.panda_gripper, dt=0.01, duration=5.4, metrics=panda_gripper.PandaLift, method="cond",
         solver={"criterion": "step", "tolerance": 1e-6},
     ),
     SceneEntry(
@@ -285,6 +306,19 @@ _ENTRIES = (
     SceneEntry(
         "allegro-ball", "a hand of 16 joints squeezes a soft ball and rolls it (macklin2019 Fig. 3)",
         allegro_ball.allegro_ball, dt=0.01, duration=4.0, metrics=allegro_ball.Rolled,
+    ),
+    SceneEntry(
+        "fetch-beam", "a robot pushes a flexible beam of 16 bodies into a hole (macklin2019 sec. 10.1.2, Fig. 7)",
+        fetch_beam.fetch_beam, dt=0.0083, duration=3.2, metrics=fetch_beam.Pushed,
+    ),
+    SceneEntry(
+        "fetch-tomato", "a robot puts a soft tomato on a scale, which reads its weight (macklin2019 sec. 10.1.1)",
+        fetch_tomato.fetch_tomato, dt=0.0083, duration=12.5, metrics=fetch_tomato.Weighed,
+        stepping={"joints": "potentials"},
+    ),
+    SceneEntry(
+        "dexnet", "a hand closes on an object of a set, turns over and shakes it (macklin2019 sec. 10.1.3)",
+        dexnet.dexnet, dt=0.005, duration=5.2, metrics=dexnet.Grasped,
     ),
     SceneEntry(
         "allegro-iiwa", "a hand on an arm, 23 joints, grasps, lifts and shakes a soft ball (han2023 Fig. 1)",

@@ -8,13 +8,15 @@ from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
+from numpy.typing import ArrayLike
 
+from stickslip.arrays import Array
 from stickslip.checks import positive
 from stickslip.errors import InputError
 from stickslip.geometry import tet_generators
 from stickslip.geometry.rotation import about_axis, between
 from stickslip.geometry.shapes import Box, Cylinder, Placed, placed
-from stickslip.scene.scene import Scene
+from stickslip.scene.scene import Body, Scene
 from stickslip.scene.soft_body import elastic
 from stickslip.scenes.joint_metrics import JointError, joint_named
 from stickslip.scenes.metrics import Values
@@ -106,14 +108,28 @@ def scale(
     most = linkage.weight(-linkage.empty)
     if not weight < most:
         raise InputError(f"scale: weight is {weight}; with a stiffness of {stiffness} it reads up to {most:.4g} kg")
-    r, phi = linkage.crank, linkage.empty
-    needle_pin = PIVOT + [r * math.cos(phi), -0.014, r * math.sin(phi)]
-    pan_pin = PIVOT + [r, -0.014, linkage.pin_height(phi)]
     scene = Scene()
     surface = scene.add_material("scale", friction)
     scene.add_half_space(material=surface, name="table")
-    _add_housing(scene, surface, linkage)
-    pan = scene.add_compound(_pan_parts(pan_pin), mass=PAN_MASS, material=surface, colour=METAL, name="pan")
+    add_scale(scene, surface, linkage, damping)
+    _add_tomato(scene, surface, weight, load)
+    return scene
+
+
+def add_scale(scene: Scene, surface: str, linkage: Linkage, damping: float, at: ArrayLike = (0.0, 0.0, 0.0)) -> Body:
+    """Add a scale that stands at a point (3,) [m], all of a material ``surface``; gives its pan.
+
+    damping [N s/m]: of the spring below the pan. Its joints are named "slide", "pan-pin", "needle-pin" and "needle".
+    """
+    origin = np.asarray(at, dtype=np.float64)
+    r, phi = linkage.crank, linkage.empty
+    pivot = origin + PIVOT
+    needle_pin = pivot + [r * math.cos(phi), -0.014, r * math.sin(phi)]
+    pan_pin = pivot + [r, -0.014, linkage.pin_height(phi)]
+    _add_housing(scene, surface, linkage, origin)
+    pan = scene.add_compound(
+        _pan_parts(pan_pin - origin), origin, mass=PAN_MASS, material=surface, colour=METAL, name="pan"
+    )
     scene.ignore_collision(pan, scene.body("guide"))
     way = needle_pin - pan_pin
     rod = scene.add_box(
@@ -121,18 +137,19 @@ def scale(
         mass=ROD_MASS, material=surface, colour=BRASS, name="rod",
     )  # fmt: skip
     needle = scene.add_compound(
-        _needle_parts(), PIVOT, about_axis(AXIS, POINTER),
+        _needle_parts(), pivot, about_axis(AXIS, POINTER),
         mass=NEEDLE_MASS, material=surface, colour=RED, name="needle",
     )  # fmt: skip
     scene.add_prismatic(None, pan, (0, 0, 1), name="slide")
     scene.add_revolute(pan, rod, pan_pin, AXIS, name="pan-pin")
     scene.add_revolute(rod, needle, needle_pin, AXIS, name="needle-pin")
-    scene.add_revolute(None, needle, PIVOT, AXIS, name="needle")
-    foot, head = np.array([0.0, 0.0, 0.04]), np.array([0.0, 0.0, PAN])
-    preload = linkage.carried(phi) * linkage.gravity / stiffness
-    scene.add_spring(None, pan, foot, head, stiffness, damping, length=PAN - 0.04 + preload, name="spring")
-    _add_tomato(scene, surface, weight, load)
-    return scene
+    scene.add_revolute(None, needle, pivot, AXIS, name="needle")
+    foot, head = origin + [0.0, 0.0, 0.04], origin + [0.0, 0.0, PAN]
+    preload = linkage.carried(phi) * linkage.gravity / linkage.stiffness
+    scene.add_spring(
+        None, pan, foot, head, linkage.stiffness, damping, length=PAN - 0.04 + preload, name="spring"
+    )  # fmt: skip
+    return pan
 
 
 def _add_tomato(scene: Scene, surface: str, weight: float, load: str) -> None:
@@ -171,14 +188,15 @@ def _needle_parts() -> list[Placed]:
     ]
 
 
-def _add_housing(scene: Scene, surface: str, linkage: Linkage) -> None:
+def _add_housing(scene: Scene, surface: str, linkage: Linkage, origin: Array) -> None:
     """Base, back plate, guide of the stem, dial and its marks: 0.1 kg apart, as the linkage says."""
     plate = placed(Box((0.2, 0.008, 0.22)), (0.0, -0.094, 0.11))
     base = placed(Box((0.22, 0.24, 0.04)), (0.0, 0.02, 0.02))
-    scene.add_compound([base, plate], kind="static", material=surface, colour=HOUSING, name="housing")
-    scene.add_cylinder(0.022, 0.17, (0.0, 0.0, 0.125), kind="static", material=surface, colour=HOUSING, name="guide")
+    scene.add_compound([base, plate], origin, kind="static", material=surface, colour=HOUSING, name="housing")
+    up = origin + [0.0, 0.0, 0.125]
+    scene.add_cylinder(0.022, 0.17, up, kind="static", material=surface, colour=HOUSING, name="guide")
     face = between((0, 0, 1), (0, 1, 0))
-    centre = (PIVOT[0], -0.1, PIVOT[2])
+    centre = origin + [PIVOT[0], -0.1, PIVOT[2]]
     scene.add_cylinder(DIAL_RADIUS, 0.004, centre, face, kind="static", material=surface, colour=CREAM, name="dial")
     marks = []
     for k in range(int(10.0 * linkage.weight(-linkage.empty)) + 1):
@@ -187,7 +205,7 @@ def _add_housing(scene: Scene, surface: str, linkage: Linkage) -> None:
         reach = DIAL_RADIUS - 0.5 * size
         place = (PIVOT[0] + reach * math.cos(angle), -0.1025, PIVOT[2] + reach * math.sin(angle))
         marks.append(placed(Box((size, 0.001, 0.0015)), place, about_axis(AXIS, angle)))
-    scene.add_compound(marks, kind="static", material=surface, colour=BLACK, name="marks")
+    scene.add_compound(marks, origin, kind="static", material=surface, colour=BLACK, name="marks")
 
 
 class Reading(JointError):

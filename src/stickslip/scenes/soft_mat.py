@@ -161,7 +161,9 @@ class Folding:
     push; ``converged``: share of steps.
     """
 
-    def __init__(self, sim: Simulation, parameters: Mapping[str, Any]) -> None:
+    def __init__(self, sim: Simulation, parameters: Mapping[str, Any], opened: float = OPENED) -> None:
+        """``opened`` [s]: when whatever holds the edge has let go."""
+        self.opened = opened
         self.mat = SoftBody(sim.model.soft.names.index("mat"), "mat")
         self.thickness = float(parameters["thickness"])
         self.table = table_end(parameters["length"], parameters["divisions"])
@@ -188,7 +190,7 @@ class Folding:
         edge: Array = self.end[self.edge].mean(axis=0)
         over = edge[0] < 0.0 and self.thickness < edge[2] < 3.0 * self.thickness
         return {
-            "folded": bool(over and self.time > OPENED),
+            "folded": bool(over and self.time > self.opened),
             "edge_x_mm": 1e3 * float(edge[0]),
             "edge_height_mm": 1e3 * float(edge[2]),
             "internal_force_N": self.forces[-1] if self.forces else math.nan,

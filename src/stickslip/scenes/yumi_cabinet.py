@@ -19,6 +19,7 @@ from stickslip.scene.scene import Body, Scene
 from stickslip.scenes.courses import smooth_step
 from stickslip.scenes.metrics import Values
 from stickslip.scenes.parameters import whole_number
+from stickslip.scenes.robots.given import given_robot
 from stickslip.scenes.robots.parts import Weight, block, link, rod
 from stickslip.scenes.robots.yumi import STROKE, yumi
 from stickslip.simulation import Simulation, StepResult
@@ -47,12 +48,14 @@ ARM = tuple(f"right_joint{k}" for k in (1, 2, 7, 3, 4, 5, 6))
 
 
 def yumi_cabinet(
-    pull: float = 0.12, friction: float = 0.8, rail: float = 5.0, mass: float = 2.0, copies: int = 1
-) -> Scene:
+    pull: float = 0.12, friction: float = 0.8, rail: float = 5.0, mass: float = 2.0, copies: int = 1,
+    robot: str = "yumi",
+) -> Scene:  # fmt: skip
     """The right hand of YuMi takes the handle of a drawer of ``mass`` [kg] and pulls it out by ``pull`` [m].
 
     friction: Coulomb coefficient of handle and fingers; rail [N]: dry friction of the drawer's rail. Nothing but that
-    of the fingers, which press with 20 N each, moves the drawer.
+    of the fingers, which press with 20 N each, moves the drawer. robot: "yumi", or a file of this robot (URDF, MJCF),
+    whose links take the place of those built by code.
     """
     positive("yumi-cabinet", "pull", pull)
     positive("yumi-cabinet", "friction", friction)
@@ -63,10 +66,11 @@ def yumi_cabinet(
         raise InputError(f"yumi-cabinet: pull is {pull} m; it must be at most {FURTHEST} m, which the arm reaches")
     scene = Scene()
     scene.add_half_space(name="ground")
-    robot, furniture = yumi(friction), cabinet(friction, rail, mass)
+    arms = given_robot("yumi-cabinet", yumi(friction), robot, friction, apart=3)
+    furniture = cabinet(friction, rail, mass)
     for k in range(copies):
         aside = np.array([0.0, APART * (k - 0.5 * (copies - 1)), 0.0])
-        scene.add_tree(robot, name=f"yumi-{k + 1}", position=aside)
+        scene.add_tree(arms, name=f"yumi-{k + 1}", position=aside)
         scene.add_tree(furniture, name=f"cabinet-{k + 1}", position=aside + [AT + DEEP + REACH, LANE, 0.0])
     return scene
 

@@ -11,6 +11,7 @@ import numpy as np
 from stickslip.arrays import Array, Bools, LongInts
 from stickslip.collision.matching import FEATURE_BITS
 from stickslip.compiled.many import ManyWorlds
+from stickslip.compiled.many_loops import LoopWorldArrays
 from stickslip.compiled.many_plan import NO_PLAN, Plan
 from stickslip.compiled.many_told import told_of_many
 from stickslip.model.model import Model
@@ -458,8 +459,9 @@ class CompiledWorlds:
     def write_told(self, to: WorldCertificates, which: slice | Bools, told: Array, counts: LongInts) -> None:
         """Write what steps told (N, k) into certificates of some of N steps."""
         robots = len(self.sim.model.others)
-        joints, sim = bool(self.sim.model.joints.count), self.sim
-        found = told_of_many(told[which], counts[which], sim.stepping, sim.solver, robots, joints)
+        loops, sim = isinstance(self.many.arrays, LoopWorldArrays), self.sim
+        joints = bool(sim.model.joints.count) and not loops
+        found = told_of_many(told[which], counts[which], sim.stepping, sim.solver, robots, joints, loops)
         for name, numbers in found.errors.items():
             getattr(to, name)[which] = numbers
         to.contacts[which], to.iterations[which], to.status[which] = found[1:4]

@@ -23,7 +23,7 @@ from stickslip.names import shown
 from stickslip.reading_state import body_row, joint_row
 from stickslip.robots.records import Actuator, RobotRecord, TreeJoint, TreeLink
 from stickslip.scene.body import BodyDescription
-from stickslip.scene.body_mass import mass_properties
+from stickslip.scene.body_mass import inertia_tensor, mass_properties
 from stickslip.scene.joint import Joint, JointDescription
 from stickslip.scene.materials import Material, pair_tables
 from stickslip.scene.robots import Robot, RobotDescription, unknown
@@ -41,6 +41,8 @@ class Parameters:
     """By row of a body in the model: (N,)"""
     mass: Mapping[int, Array]
     """By row: (N,) [kg]"""
+    inertia: Mapping[int, Array]
+    """By row: (N, 3, 3) [kg m^2] about the centre of mass, in the body's frame"""
     size: Mapping[int, Array]
     """By row: (N, k) [m], as the arguments of scene.add_box and the like."""
     gravity: Array | None
@@ -56,11 +58,8 @@ class Parameters:
     @property
     def of_scene(self) -> bool:
         """Whether a scene with other numbers must be compiled for each world."""
-        others = (self.mass, self.size, self.drive_stiffness, self.drive_damping, self.joint_damping)
+        others = (self.mass, self.inertia, self.size, self.drive_stiffness, self.drive_damping, self.joint_damping)
         return any(others) or self.gravity is not None
-
-
-NO_PARAMETERS = Parameters({}, {}, {}, None, {}, {}, {})
 
 
 # ---- what a user gives ---------------------------------------------------------------------------------------
@@ -77,6 +76,7 @@ def checked_parameters(scene: Scene, model: Model, robots: Mapping[str, Robot], 
     return Parameters(
         _by_body("friction", model, given["friction"], count, everybody, 0.0),
         _by_body("mass", model, given["mass"], count, moving, SMALLEST),
+        _inertias(model, given["inertia"], count, moving),
         _sizes(scene, model, given["size"], count),
         gravity,
         *(
@@ -116,6 +116,21 @@ def _by_body(
 
 def _column(what: str, numbers: Any, count: int) -> Array:
     return checks.array("parameters", what, numbers, (count,))
+
+
+def _inertias(model: Model, given: Any, count: int, moving: Sequence[int]) -> dict[int, Array]:
+    if given is None:
+        return {}
+    if not isinstance(given, Mapping):
+        raise InputError(f"parameters: inertia is {shown(given)}; a mapping of bodies to arrays is needed")
+    found: dict[int, Array] = {}
+    for body, numbers in given.items():
+        row, what = body_row(model, body), f"inertia of body {body.name!r}"
+        if row not in moving:
+            raise InputError(f"parameters: {what} has no effect, since it does not move freely")
+        array = checks.array("parameters", what, numbers, (count, 3), (count, 3, 3))
+        found[row] = np.stack([inertia_tensor(f"parameters: {what}, world {k}", array[k]) for k in range(count)])
+    return found
 
 
 def _sizes(scene: Scene, model: Model, given: Any, count: int) -> dict[int, Array]:
@@ -274,18 +289,19 @@ def _varied_scene(scene: Scene, model: Model, parameters: Parameters, k: int) ->
         to, what = getattr(new.records, item.name), getattr(scene.records, item.name)
         (to.update if isinstance(to, dict | set) else to.extend)(what)
     rigid = len(scene.bodies)
-    for row in sorted({*parameters.mass, *parameters.size}):
+    for row in sorted({*parameters.mass, *parameters.inertia, *parameters.size}):
         if row < rigid:
             new.bodies[row] = _varied_body(scene.bodies[row], row, parameters, k)
-    links = {
-        name: numbers for row, numbers in parameters.mass.items() if row >= rigid for name in [model.body_names[row]]
-    }
+    links, turned = (
+        {model.body_names[row]: numbers for row, numbers in given.items() if row >= rigid}
+        for given in (parameters.mass, parameters.inertia)
+    )
     of_joints = (parameters.drive_stiffness, parameters.drive_damping, parameters.joint_damping)
     for number in {key for each in of_joints for key in each if isinstance(key, int)}:
         new.joints[number] = _varied_joint(scene.joints[number], number, parameters, k)
     for number, described in enumerate(scene.others):
         if isinstance(described, RobotDescription):
-            record = _varied_record(described, links, parameters, k)
+            record = _varied_record(described, links, turned, parameters, k)
             new.others[number] = RobotDescription(described.name, record)
     return new
 
@@ -299,6 +315,9 @@ def _varied_body(body: BodyDescription, row: int, parameters: Parameters, k: int
     if body.kind != "dynamic":
         return replace(body, parts=parts)
     total = float(parameters.mass[row][k]) if row in parameters.mass else own.mass
+    if row in parameters.inertia:
+        new = mass_properties(where, True, parts, None, total, parameters.inertia[row][k])
+        return replace(body, parts=parts, mass_properties=new)
     unit = shape_mass.of_compound(body.parts, where)
     if np.allclose(unit.inertia * (own.mass / unit.mass), own.inertia, rtol=SAME, atol=0.0):
         new = mass_properties(where, True, parts, None, total, None)
@@ -334,7 +353,7 @@ def _varied_joint(joint: JointDescription, number: int, parameters: Parameters, 
 
 
 def _varied_record(
-    described: RobotDescription, mass: Mapping[str, Array], parameters: Parameters, k: int
+    described: RobotDescription, mass: Mapping[str, Array], inertia: Mapping[str, Array], parameters: Parameters, k: int
 ) -> RobotRecord:
     """A robot with the numbers of world k."""
     name, record = described.name, described.record
@@ -345,7 +364,8 @@ def _varied_record(
         for each in link.joints:
             joints.append(each if damping is None else replace(each, damping=float(damping[k, joint])))
             joint += 1
-        links.append(_varied_link(replace(link, joints=tuple(joints)), mass.get(f"{name}/{link.name}"), k))
+        own = f"{name}/{link.name}"
+        links.append(_varied_link(replace(link, joints=tuple(joints)), mass.get(own), inertia.get(own), k))
     stiffness, resistance = (each.get(name) for each in (parameters.drive_stiffness, parameters.drive_damping))
     actuators = tuple(
         _varied_drive(each, None if stiffness is None else float(stiffness[k, d]),
@@ -355,11 +375,10 @@ def _varied_record(
     return replace(record, links=tuple(links), actuators=actuators)
 
 
-def _varied_link(link: TreeLink, mass: Array | None, k: int) -> TreeLink:
-    if mass is None:
-        return link
-    total = float(mass[k])
-    return replace(link, mass=total, inertia=link.inertia * (total / link.mass))
+def _varied_link(link: TreeLink, mass: Array | None, inertia: Array | None, k: int) -> TreeLink:
+    total = link.mass if mass is None else float(mass[k])
+    own = link.inertia if mass is None else link.inertia * (total / link.mass)
+    return replace(link, mass=total, inertia=own if inertia is None else inertia[k])
 
 
 def _varied_drive(drive: Actuator, stiffness: float | None, damping: float | None) -> Actuator:

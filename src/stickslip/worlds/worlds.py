@@ -20,17 +20,18 @@ from stickslip.compiled.driver import reason_against
 from stickslip.compiled.many_joints import coordinates_of_many
 from stickslip.compiled.many_links import place_many
 from stickslip.errors import InputError, WorldsWarning
-from stickslip.model.layout import BODY
+from stickslip.model.layout import BODY, NODE
 from stickslip.model.model import DYNAMIC, FRAME, KINEMATIC, STATIC, Model
 from stickslip.model.state import State, check_state, initial_state
 from stickslip.model.stepping import Stepping
 from stickslip.reading_robots import robots_of, trees_of
-from stickslip.reading_state import body_row, coordinate_count, joint_coordinates, joint_row
+from stickslip.reading_state import body_row, coordinate_count, joint_coordinates, joint_row, node_rows
 from stickslip.robots.records import Sensor
 from stickslip.scene.body import KINDS, Body
 from stickslip.scene.joint import Joint
 from stickslip.scene.robots import Robot, unknown
 from stickslip.scene.scene import Scene
+from stickslip.scene.soft_body import SoftBody
 from stickslip.simulation import Simulation
 from stickslip.solvers.protocol import Solver, SolvesProblems
 from stickslip.solvers.registry import DEFAULT
@@ -421,6 +422,29 @@ class Worlds:
             first += kind.frame_count
         return kind, first
 
+    # ---- soft bodies ------------------------------------------------------------------------------------------
+
+    def nodes(self, body: SoftBody) -> Array:
+        """Positions (N, k, 3) [m] of the nodes of a soft body."""
+        own, where = node_rows(self.model, body), self.model.layout.q_slice[NODE]
+        return self._driver.q[:, where].reshape(len(self), -1, 3)[:, own].copy()
+
+    def node_velocities(self, body: SoftBody) -> Array:
+        """Velocities (N, k, 3) [m/s] of the nodes of a soft body."""
+        own, where = node_rows(self.model, body), self.model.layout.v_slice[NODE]
+        return self._driver.v[:, where].reshape(len(self), -1, 3)[:, own].copy()
+
+    def set_node_force(
+        self, body: SoftBody, force: ArrayLike, nodes: Sequence[int] | None = None, worlds: Mask = None
+    ) -> None:
+        """Apply a force [N] to nodes, all where None, until changed: (3,), or (n, 3) by world."""
+        own, where, chosen = node_rows(self.model, body), f"soft body {body.name!r}", self._chosen(worlds)
+        given = checks.array(where, "node_force", force, (3,), (len(chosen), 3), largest=np.inf)
+        count = own.stop - own.start
+        which = np.arange(count) if nodes is None else checks.indices(where, "nodes", nodes, count)
+        array = self.controls.force[:, self.model.layout.v_slice[NODE]].reshape(len(self), -1, 3)
+        array[chosen[:, None], own.start + np.asarray(which)] = np.broadcast_to(given, (len(chosen), 3))[:, None]
+
     # ---- joints between bodies --------------------------------------------------------------------------------
 
     def joint_position(self, joint: Joint) -> Array:
@@ -592,22 +616,23 @@ class Worlds:
     # ---- parameters -------------------------------------------------------------------------------------------
 
     def set_parameters(
-        self, *, friction: Any = None, mass: Any = None, size: Mapping[Body, ArrayLike] | None = None,
-        gravity: ArrayLike | None = None, drive_stiffness: Any = None, drive_damping: Any = None,
-        joint_damping: Any = None,
+        self, *, friction: Any = None, mass: Any = None, inertia: Mapping[Body, ArrayLike] | None = None,
+        size: Mapping[Body, ArrayLike] | None = None, gravity: ArrayLike | None = None, drive_stiffness: Any = None,
+        drive_damping: Any = None, joint_damping: Any = None,
     ) -> None:  # fmt: skip
         """Give worlds numbers of their own, in the place of all that earlier calls have given.
 
         friction: a coefficient for all surfaces (N,), or by body: (N, nb), or a mapping of bodies to (N,); mass [kg]:
-        the same for bodies that move freely and links, whose inertia follows; size [m]: a mapping of bodies of one
+        the same for bodies that move freely and links, whose inertia follows; inertia [kg m^2]: a mapping of such to
+        (N, 3, 3), or moments (N, 3), about the centre of mass; size [m]: a mapping of bodies of one
         primitive shape to arrays (N, k) of what ``scene.add_box`` and the like take, at the same mass; gravity (N, 3)
         or (3,) [m/s^2]; drive_stiffness, drive_damping, joint_damping: of robots, (N,) or (N, nu), (N, nj), or a
         mapping of robots to such, and of joints between bodies to (N,). States stay as they are; ``reset`` puts worlds
         where their own scenes start.
         """
         given = {
-            "friction": friction, "mass": mass, "size": size, "gravity": gravity, "drive_stiffness": drive_stiffness,
-            "drive_damping": drive_damping, "joint_damping": joint_damping,
+            "friction": friction, "mass": mass, "inertia": inertia, "size": size, "gravity": gravity,
+            "drive_stiffness": drive_stiffness, "drive_damping": drive_damping, "joint_damping": joint_damping,
         }  # fmt: skip
         self._models.clear()
         self._forget()

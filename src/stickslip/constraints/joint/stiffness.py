@@ -56,8 +56,11 @@ def stiffened(
         model.joints, model.block, len(model.moving), *where, impulse, tau, column_sums, data.reshape(-1, 6, 6),
         inverse.reshape(-1, 6, 6), momentum.at, v, blocks_out, inverses_out, idle, free,
     )  # fmt: skip
-    if sound and solved and A.is_dense and len(A.dense.data) == 36 * count:  # the common case
-        return Momentum(Inertia(A.dense._replace(data=blocks_out.ravel(), inverse=inverses_out.ravel())), free)
+    if sound and solved and A.is_dense:  # the common case
+        if len(A.dense.data) == 36 * count:
+            return Momentum(Inertia(A.dense._replace(data=blocks_out.ravel(), inverse=inverses_out.ravel())), free)
+        H = A.with_dense(equal_blocks(blocks_out, inverses_out))
+        return Momentum(H, np.concatenate([free, momentum.at[6 * count :]]))
     if not sound:
         with one_blas_thread():
             general = np.linalg.inv(blocks_out)

@@ -35,6 +35,8 @@ class Case:
     approach_dt: float = 0.0
     settle: int = 0
     """Steps between those two, of the size ``dt``: impulses of larger steps are a bad start."""
+    solver: str = "sap"
+    """Others than the paper's have their own tolerance."""
 
     def but(self, **settings: Value) -> Case:
         """The same with other settings; two underscores stand for a dot."""
@@ -67,6 +69,8 @@ class Measured:
     """Metrics of the scene."""
     lost: str = ""
     """Why a run ended early."""
+    certificate: dict[str, float] = field(default_factory=dict)
+    """Largest errors of all steps, as in ``running.Summary``; against the exact law, whichever the solver has."""
 
     @property
     def seconds(self) -> float:
@@ -98,11 +102,13 @@ class Runs:
 
 def measure(case: Case, progress: Progress) -> Measured:
     """Run a case on one thread, with the clock of stages."""
-    settings = {"solver.tolerance": TOLERANCE, **dict(case.settings)}
-    run = prepare(case.scene, "sap", settings, case.approach_dt if case.approach else case.dt)
+    tolerance: dict[str, Value] = {"solver.tolerance": TOLERANCE} if case.solver == "sap" else {}
+    run = prepare(
+        case.scene, case.solver, {**tolerance, **dict(case.settings)}, case.approach_dt if case.approach else case.dt
+    )
     before = case.approach + case.settle
     total, sim, lost = before + case.steps, run.sim, ""
-    label = ", ".join([case.scene, *(f"{name} {value}" for name, value in case.settings)])
+    label = ", ".join([case.scene, case.solver, *(f"{name} {value}" for name, value in case.settings)])
     constraints: list[int] = []
     iterations, converged, kept = [], [], dict.fromkeys(NAMES, 0.0)
     pairs, density = np.zeros(2, dtype=np.int64), float("nan")
@@ -139,6 +145,7 @@ def measure(case: Case, progress: Progress) -> Measured:
         np.array(constraints), np.array(iterations), np.array(converged),
         {name: used / count for name, used in kept.items()},
         float(pairs[0] / pairs[1]) if pairs[1] else float("nan"), density, run.metrics.values(), lost,
+        tally.summary().certificate if tally.steps else {},
     )  # fmt: skip
 
 

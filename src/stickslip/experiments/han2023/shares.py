@@ -41,7 +41,8 @@ def measure(quick: bool, runs: Runs) -> Shares:
         if name == table.STANDING:
             case = replace(case, steps=QUICK_WARM_STEPS if quick else WARM_STEPS)
         warm[name] = runs[case], runs[_cold(case)]
-    return Shares(table.measure(quick, runs), warm)
+    scenes = {name: seen for name, seen in table.measure(quick, runs).items() if name != table.HAND_EXACT}
+    return Shares(scenes, warm)
 
 
 def _cold(case: Case) -> Case:

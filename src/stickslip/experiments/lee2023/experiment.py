@@ -1,8 +1,8 @@
 """[lee2023] sec. V measured again: Tables I to IX, Fig. 6, 11, 13 and 14.
 
 The boxes (Table I, Fig. 6 and 14) are in slides.py, the four scenes against PGS and APGD (II, III, V, VI) in tables.py,
-what is varied on them (IV, VII, IX) in variants.py, position-based dynamics (VIII) in cable.py, Fig. 11 in growth.py,
-Fig. 13 in inverse.py; trials in trials.py.
+what is varied on them (IV, VII, IX) in variants.py, whole runs with a robot (II, V, VI) in robots.py, position-based
+dynamics (VIII) in cable.py, Fig. 11 in growth.py, Fig. 13 in inverse.py; trials in trials.py.
 """
 
 from __future__ import annotations
@@ -12,7 +12,17 @@ from dataclasses import dataclass
 from functools import cached_property, partial
 
 from stickslip.experiments import reproduction
-from stickslip.experiments.lee2023 import cable, figures, growth, inverse, slide_figures, slides, tables, variants
+from stickslip.experiments.lee2023 import (
+    cable,
+    figures,
+    growth,
+    inverse,
+    robots,
+    slide_figures,
+    slides,
+    tables,
+    variants,
+)
 from stickslip.experiments.lee2023.trials import CONVERGED, Runs
 from stickslip.experiments.reproduction import Asked, Drawing, Experiment, Study, Task
 
@@ -71,6 +81,11 @@ EXPERIMENTS: Mapping[str, Experiment[Shared]] = {
         variants.chebyshev_rows, variants.chebyshev_claims,
         (Drawing("Iterations of COND without and with Chebyshev acceleration.", figures.draw_chebyshev),),
     ),
+    "robots": Experiment(
+        lambda task: robots.measure(task.quick, task.asked.progress), robots.rows, robots.claims,
+        (Drawing("COND with an arm's joints among the unknowns (Tables II, V, VI): iterations and contacts by step.",
+                 robots.draw),),
+    ),
     "fig6": Experiment(
         lambda task: task.shared.boxes, slides.end_rows, lambda name, found: [],
         (Drawing("The pushed box: position over time, and its error.", slide_figures.draw_slide),),
@@ -124,6 +139,9 @@ def _settings(asked: Asked, shared: Shared) -> dict[str, str]:
             for name, course in courses.items()
         },
         "table4": "ball-grip, one trial of each stiffness, steps as in table3",
+        "robots": ", ".join(
+            f"{name}: {each.quick_steps if quick else each.steps} steps" for name, each in robots.SCENES.items()
+        ),
         "fig11": "; ".join(f"{name}: divisions {_listed(each)}" for name, each in sizes.items()),
         "fig13": ", ".join(
             f"{name}: {count} steps" for name, count in (inverse.QUICK_STEPS if quick else inverse.STEPS).items()

@@ -4,12 +4,15 @@ from __future__ import annotations
 
 import os
 from collections.abc import Callable, Mapping
+from contextlib import suppress
 from dataclasses import dataclass, field, replace
 from typing import Any, ClassVar
 
 from stickslip.arrays import Array
 from stickslip.contact.problem import ContactProblem
+from stickslip.errors import DivergenceError
 from stickslip.experiments.wrapped_solver import Wrapped
+from stickslip.model.model import Model
 from stickslip.model.stepping import Stepping
 from stickslip.scene.scene import Scene
 from stickslip.scenes.registry import find_scene
@@ -51,10 +54,13 @@ class Watched(Wrapped):
     name: ClassVar[str] = "watched"
 
     moment: Moment | None = field(default=None)
+    first: bool = False
+    """Whether it keeps the first moment since there was none, in the place of the last."""
 
     def run(self, problem: ContactProblem, warm: Vector | None, relinearise: Relinearise | None) -> Solution:
         """Solve, and keep what was given."""
-        self.moment = Moment(problem, warm, relinearise)
+        if self.moment is None or not self.first:
+            self.moment = Moment(problem, warm, relinearise)
         return self.solver.run(problem, warm, relinearise)
 
     @property
@@ -96,19 +102,22 @@ class Stage:
 class Beside:
     """A simulation driven by ``auto``, and the problems that the non-smooth Newton method would be given in its steps.
 
-    For soft bodies, whose steps that method does not always solve: elements are its rows ([macklin2019] sec. 9).
+    For soft bodies and robots, whose steps that method does not always solve: elements and joints are its rows
+    ([macklin2019] sec. 9), also where ``stepping`` has joints as potentials.
     """
 
-    def __init__(self, scene: Scene, stepping: Stepping) -> None:
+    def __init__(self, scene: Scene | Model, stepping: Stepping) -> None:
         self.sim = Simulation(scene, None, DEFAULT, stepping)
         # what it finds is not used
-        self.watched = Watched(make_solver(SOLVER, max_iterations=1, linear="pcr", linear_iterations=1))
-        self.other = Simulation(self.sim.model, None, self.watched, stepping)
+        self.watched = Watched(make_solver(SOLVER, max_iterations=1, linear="pcr", linear_iterations=1), first=True)
+        self.other = Simulation(self.sim.model, None, self.watched, replace(stepping, joints="rows"))
 
     def step(self) -> tuple[StepResult, Moment]:
         """Make a step; returns what ``auto`` made of it, and the problem that the other method has."""
         self.other.restore(self.sim.state, self.sim.control)
-        self.other.step()
+        self.watched.moment = None
+        with suppress(DivergenceError):  # one iteration may lead anywhere; the problem was seen before
+            self.other.step()
         return self.sim.step(), self.watched.last
 
 

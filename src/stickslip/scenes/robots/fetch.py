@@ -3,7 +3,8 @@
 Sources. All lengths, masses, centres of mass and inertias, joint ranges, efforts and speeds: the manufacturer's public
 URDF file (fetch_description), whose links weigh 121 kg together (the data sheet: 113.3 kg). Gripper: opening 100 mm,
 its fingers with 60 N each as in that file; inertias of fingers are those of solid boxes, since those of the file belong
-to something ten times as long. The base does not move here: its wheels are fixed. Stiffness of the drives is ours, and
+to something ten times as long. The base does not move here: its wheels are fixed. Links are those of the file, 25, with
+its frames of the camera, which have no mass. Stiffness of the drives is ours, and
 so are the shapes: capsules and cylinders about as thick as the links are.
 """
 
@@ -30,6 +31,7 @@ from stickslip.scenes.robots.parts import (
     rod,
     start_of,
     tube,
+    turned,
 )
 
 WHITE, GREY, DARK, BLUE = (0.90, 0.91, 0.92), (0.55, 0.57, 0.60), (0.16, 0.17, 0.20), (0.12, 0.36, 0.66)
@@ -52,10 +54,8 @@ JOINTS: tuple[tuple[Any, ...], ...] = (
     ("wrist_roll", "wrist_flex", "revolute", (0.1385, 0.0, 0.0), X, None, 7.36, 2.268, 5.0, 500.0, 10.0),
 )  # fmt: skip
 WEIGHTS = {
-    # with wheels, laser scanner, emergency stop and the fixed part of the torso
-    "base": Weight(70.1294 + 2 * 4.3542 + 13.2775 + 0.0083 + 0.002),
-    "torso_lift": Weight(10.7796 + 0.1694, (-0.0013, -0.0009, 0.2935),
-                         (0.3354, 0.3354, 0.0954, 0.0, -0.0162, -0.0006)),
+    "base": Weight(70.1294, (-0.0036, 0.0, 0.0014), (1.225, 1.2853, 0.987, 0.0099, 0.0062, -0.0034)),
+    "torso_lift": Weight(10.7796, (-0.0013, -0.0009, 0.2935), (0.3354, 0.3354, 0.0954, 0.0, -0.0162, -0.0006)),
     "head_pan": Weight(2.2556, (0.0321, 0.0161, 0.0390), (0.0129, 0.0095, 0.0184, 0.0002, 0.0007, 0.0)),
     "head_tilt": Weight(0.9087, (0.0081, 0.0025, 0.0113), (0.0061, 0.0014, 0.0061, 0.0, 0.0002, -0.0001)),
     "shoulder_pan": Weight(2.5587, (0.0927, -0.0056, 0.0564), (0.0043, 0.0087, 0.0087, -0.0001, 0.001, -0.0001)),
@@ -67,6 +67,26 @@ WEIGHTS = {
     "wrist_roll": Weight(0.1354, (0.0095, 0.0004, -0.0002), (0.0001, 0.0001, 0.0001)),
     "gripper": Weight(1.5175, (-0.09, -0.0001, -0.0017), (0.0013, 0.0019, 0.0024)),
 }  # fmt: skip
+FIXED: tuple[tuple[str, str, tuple[float, float, float], tuple[float, float, float], Weight], ...] = (
+    # name, what it is fixed to, position [m], rotation about fixed axes [rad]; links of the file that have no joint
+    ("right_wheel", "base", (0.0012914, -0.18738, 0.055325), (0.0, 0.0, 0.0),
+     Weight(4.3542, (0.0, 0.0, 0.0), (0.0045, 0.005, 0.0045))),
+    ("left_wheel", "base", (0.0012914, 0.18738, 0.055325), (0.0, 0.0, 0.0),
+     Weight(4.3542, (0.0, 0.0, 0.0), (0.0045, 0.005, 0.0045))),
+    ("emergency_stop", "base", (-0.12465, 0.23892, 0.31127), (0.5 * pi, 0.0, 0.0),
+     Weight(0.00196, (0.0024, -0.0033, 0.0067), (3e-07, 3e-07, 2e-07))),
+    ("laser", "base", (0.235, 0.0, 0.2878), (pi, 0.0, 0.0),
+     Weight(0.00834, (-0.0306, 0.0007, 0.0552), (1e-06, 5e-07, 1.3e-06))),
+    ("torso_fixed", "base", (-0.086875, 0.0, 0.377425), (0.0, 0.0, 0.0),
+     Weight(13.2775, (-0.0722, 0.0057, 0.2656), (0.3861, 0.3388, 0.1018, 0.0015, -0.0102, 0.0117))),
+    ("bellows", "torso_lift", (0.0, 0.0, 0.0), (0.0, 0.0, 0.0),
+     Weight(0.1694, (0.0191, 0.0, -0.1349), (0.00331, 0.00174, 0.00169))),
+    ("camera", "head_tilt", (0.055, 0.0, 0.0225), (0.0, 0.0, 0.0), Weight(0.0)),
+    ("camera_colour", "camera", (0.0, 0.02, 0.0), (0.0, 0.0, 0.0), Weight(0.0)),
+    ("camera_colour_optical", "camera_colour", (0.0, 0.0, 0.0), (-0.5 * pi, 0.0, -0.5 * pi), Weight(0.0)),
+    ("camera_depth", "camera", (0.0, 0.045, 0.0), (0.0, 0.0, 0.0), Weight(0.0)),
+    ("camera_depth_optical", "camera_depth", (0.0, 0.0, 0.0), (-0.5 * pi, 0.0, -0.5 * pi), Weight(0.0)),
+)  # fmt: skip
 FINGER = Weight(0.0798)
 FINGERS_AT, OPENING, GRASP = 0.015425, 0.1, 60.0
 """[m] of the origins of fingers beside the middle, [m] between them when open, [N] of each."""
@@ -84,10 +104,10 @@ PARTS: dict[str, tuple[Part, ...]] = {
         block((0.17, 0.30, 0.42), (-0.115, 0.0, 0.56), WHITE),
         looks(tube((0.0, 0.0, 0.205), (0.0, 0.0, 0.275), 0.2815, GREY)),
         looks(plate([(0.272 * np.cos(a), 0.272 * np.sin(a)) for a in np.linspace(-1.0, 1.0, 15)], 0.225, 0.255, DARK)),
-        looks(tube((0.0, 0.19, 0.06), (0.0, 0.22, 0.06), 0.06, GREY)),
-        looks(tube((0.0, -0.22, 0.06), (0.0, -0.19, 0.06), 0.06, GREY)),
         looks(block((0.004, 0.10, 0.30), (-0.029, 0.0, 0.60), BLUE)),
     ),
+    "right_wheel": (looks(tube((0.0, -0.033, 0.0), (0.0, -0.003, 0.0), 0.06, GREY)),),
+    "left_wheel": (looks(tube((0.0, 0.003, 0.0), (0.0, 0.033, 0.0), 0.06, GREY)),),
     "torso_lift": (
         block((0.13, 0.27, 0.34), (-0.02, 0.0, 0.40), WHITE),
         block((0.16, 0.20, 0.09), (0.055, 0.0, 0.275), WHITE),
@@ -167,6 +187,13 @@ def fetch() -> RobotRecord:
             link(name, number[parent], WEIGHTS[name], PARTS[name], joints=(joint,), position=position)
         )  # fmt: skip
         drives.append(drive(joint, stiffness, held))
+    for name, holder, position, roll_pitch_yaw, weight in FIXED:
+        number[name] = len(links)
+        links.append(
+            link(
+                name, number[holder], weight, PARTS.get(name, ()), position=position, rotation=turned(*roll_pitch_yaw)
+            )
+        )  # fmt: skip
     number["gripper"] = len(links)
     links.append(link("gripper", number["wrist_roll"], WEIGHTS["gripper"], PARTS["gripper"], position=(0.16645, 0, 0)))
     for name, side in (("right_finger", 1.0), ("left_finger", -1.0)):

@@ -11,11 +11,14 @@ from stickslip.names import shown
 from stickslip.robots.mounting import mounted
 from stickslip.robots.records import RobotRecord
 from stickslip.scenes.robots.allegro import WRIST, allegro
+from stickslip.scenes.robots.ant import ant
+from stickslip.scenes.robots.cart_pole import cart_pole, pendulum
 from stickslip.scenes.robots.fetch import fetch
 from stickslip.scenes.robots.humanoid import humanoid
 from stickslip.scenes.robots.iiwa import iiwa14
 from stickslip.scenes.robots.panda import franka_hand, panda
 from stickslip.scenes.robots.parallel_gripper import parallel_gripper
+from stickslip.scenes.robots.planar_walkers import hopper, walker
 from stickslip.scenes.robots.yumi import yumi
 
 
@@ -43,6 +46,11 @@ _ENTRIES = (
     RobotEntry("fetch", "Fetch: torso, head, an arm of 7 joints, gripper, on a fixed base (macklin2019)", fetch),
     RobotEntry("yumi", "ABB YuMi: two arms of 7 joints, each with a gripper (macklin2019)", yumi),
     RobotEntry("humanoid", "a humanoid of capsules: 21 hinges and a floating base (macklin2019)", humanoid),
+    RobotEntry("ant", "a ball on four legs, with 8 motors", ant),
+    RobotEntry("hopper", "one leg in a plane, with 3 motors", hopper),
+    RobotEntry("walker", "two legs in a plane, with 6 motors", walker),
+    RobotEntry("cart-pole", "a pole on a cart that a motor pushes", cart_pole),
+    RobotEntry("pendulum", "a rod on a motor that is too weak to lift it", pendulum),
     RobotEntry("parallel-gripper", "a palm with two fingers that a spindle closes", parallel_gripper),
 )
 ROBOTS: Mapping[str, RobotEntry] = MappingProxyType({entry.name: entry for entry in _ENTRIES})

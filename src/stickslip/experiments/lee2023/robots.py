@@ -1,0 +1,166 @@
+"""[lee2023] Tables II, V and VI with a robot's joints among the unknowns: every step of whole runs of COND.
+
+Where the other tables take steps of several methods from the same states, here COND leads through the scene of the
+robot as the paper does it, at the paper's threshold, and every step counts.
+"""
+
+from __future__ import annotations
+
+import time
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+from pathlib import Path
+
+import numpy as np
+
+from stickslip import jit
+from stickslip.arrays import Array
+from stickslip.experiments.lee2023.tables import COMPARISONS, COND, DT, IN, MP, ST
+from stickslip.experiments.lee2023.trials import cpu_clock
+from stickslip.experiments.progress import Progress
+from stickslip.experiments.report import Claim, Row, write_table
+from stickslip.linalg.threads import one_thread
+from stickslip.scenes.parameters import Value
+from stickslip.scenes.running import prepare
+from stickslip.view.drawing import canvas, save
+
+LITTLE = 0.01
+"""Share of the momentum that may be missing in a step that counts as right."""
+NEAR = 2.0
+"""Factor within which iterations are those of the paper."""
+
+
+@dataclass(frozen=True)
+class RobotScene:
+    """A scene with a robot, the table of the paper that it belongs to, and how much of it is run."""
+
+    table: str
+    scene: str
+    unknowns: int
+    """As the paper has them."""
+    steps: int
+    quick_steps: int
+    settings: Mapping[str, Value] = field(default_factory=dict)
+
+
+SCENES: Mapping[str, RobotScene] = {
+    "mat": RobotScene("table2", "panda-mat", 4438, 900, 200),
+    "cable, 160 links": RobotScene("table5", "panda-cable", 967, 5500, 900),
+    "cable, 320 links": RobotScene("table5", "panda-cable", 1927, 5500, 600, {"links": 320}),
+    "gripper": RobotScene("table6", "panda-gripper", 14681, 540, 60),
+}
+
+
+@dataclass(frozen=True, eq=False)
+class RobotRun:
+    """What COND did; arrays have an entry a step. Times are CPU times of one thread."""
+
+    unknowns: int
+    penetration: Array
+    """[mm]"""
+    dynamics: Array
+    """[s] contacts, assembly and integration."""
+    solving: Array
+    """[s]"""
+    iterations: Array
+    contacts: Array
+    missing: Array
+    """Momentum that is missing, as a share, by the certificate."""
+    converged: Array
+    elapsed: float
+    """[s] CPU time of the whole run."""
+
+
+def measure(quick: bool, progress: Progress) -> dict[str, RobotRun]:
+    """By the name of the scene."""
+    return {name: run(each, each.quick_steps if quick else each.steps, progress) for name, each in SCENES.items()}
+
+
+def run(scene: RobotScene, steps: int, progress: Progress) -> RobotRun:
+    """So many steps of a scene from its start, at the paper's threshold."""
+    threshold = COMPARISONS[scene.table].threshold
+    settings = {**scene.settings, "solver.criterion": "step", "solver.tolerance": threshold}
+    prepared = prepare(scene.scene, "cond", settings)
+    book: list[tuple[float, ...]] = []
+    began = time.process_time()
+    with one_thread():
+        for k in range(steps):
+            progress(k, steps, f"{scene.scene}, {COND}")
+            kernels = jit.compiled_count()
+            with cpu_clock():
+                result = prepared.sim.step()
+            taken, certificate = result.timings, result.certificate
+            timed = jit.compiled_count() == kernels
+            dynamics = taken["collide"] + taken["assemble"] + taken["integrate"]
+            book.append((
+                certificate.penetration_mm, dynamics if timed else np.nan, taken["solve"] if timed else np.nan,
+                result.solution.iterations, certificate.contacts, certificate.momentum_relative,
+                result.solution.converged,
+            ))  # fmt: skip
+            prepared.metrics.observe(prepared.sim, result)
+    depth, dynamics, solving, iterations, contacts, missing, converged = np.array(book, dtype=np.float64).T
+    return RobotRun(
+        prepared.sim.model.dof_count, depth, dynamics, solving, iterations, contacts, missing, converged,
+        time.process_time() - began,
+    )  # fmt: skip
+
+
+def rows(experiment: str, found: Mapping[str, RobotRun]) -> list[Row]:
+    """Our numbers beside the paper's line of COND."""
+    lines = []
+    for name, seen in found.items():
+        scene = SCENES[name]
+        paper = COMPARISONS[scene.table].paper[COND]
+        lines += [
+            Row(experiment, f"{name}: unknowns", scene.unknowns, seen.unknowns, ""),
+            Row(experiment, f"{name}: contacts a step", 40 if name == "gripper" else None, _mean(seen.contacts), ""),
+            Row(experiment, f"{name}: MP", paper[MP], _mean(seen.penetration), "mm"),
+            Row(experiment, f"{name}: DT", paper[DT], 1e3 * _mean(seen.dynamics), "ms"),
+            Row(experiment, f"{name}: ST", paper[ST], 1e3 * _mean(seen.solving), "ms"),
+            Row(experiment, f"{name}: IN", paper[IN], _mean(seen.iterations), ""),
+            Row(experiment, f"{name}: IN, median", None, float(np.median(seen.iterations)), ""),
+            Row(experiment, f"{name}: steps that met the threshold", None, 100.0 * _mean(seen.converged), "%"),
+            Row(experiment, f"{name}: momentum missing, median", None, 100.0 * float(np.median(seen.missing)), "%"),
+            Row(experiment, f"{name}: steps with less than 1 % missing", None,
+                100.0 * float((seen.missing < LITTLE).mean()), "%"),
+            Row(experiment, f"{name}: steps", None, len(seen.iterations), ""),
+        ]  # fmt: skip
+    return lines
+
+
+def claims(experiment: str, found: Mapping[str, RobotRun]) -> list[Claim]:
+    """Iterations, from both sides: neither many more than the paper's nor many fewer."""
+    verdicts = []
+    for name, seen in found.items():
+        theirs, ours = COMPARISONS[SCENES[name].table].paper[COND][IN], _mean(seen.iterations)
+        verdicts.append(
+            Claim(
+                experiment, f"{name}: COND takes so many iterations", f"{theirs:g}", f"{ours:.4g}",
+                theirs / NEAR <= ours <= NEAR * theirs,
+            )
+        )  # fmt: skip
+    return verdicts
+
+
+def draw(found: Mapping[str, RobotRun], picture: Path, file: Path) -> None:
+    """Iterations and contacts over the steps of each run; the table has them all."""
+    figure, axes = canvas(1, len(found), 3.2 * len(found), 2.8)
+    lines: list[tuple[object, ...]] = []
+    for axis, (name, seen) in zip(axes[0], found.items(), strict=True):
+        steps = np.arange(1, len(seen.iterations) + 1)
+        axis.semilogy(steps, np.maximum(seen.iterations, 1.0), lw=0.7, label="iterations")
+        axis.semilogy(steps, np.maximum(seen.contacts, 1.0), lw=0.7, label="contacts")
+        axis.axhline(COMPARISONS[SCENES[name].table].paper[COND][IN], ls="--", lw=0.8, label="iterations, paper")
+        axis.set_title(name, fontsize=9)
+        axis.set_xlabel("step", fontsize=8)
+        lines += [
+            (name, int(k), int(i), int(c), float(m))
+            for k, i, c, m in zip(steps, seen.iterations, seen.contacts, seen.missing, strict=True)
+        ]
+    axes[0, 0].legend(fontsize=7)
+    save(figure, picture)
+    write_table(file, ("scene", "step", "iterations", "contacts", "momentum_missing"), lines)
+
+
+def _mean(values: Array) -> float:
+    return float(np.nanmean(values))

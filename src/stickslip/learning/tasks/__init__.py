@@ -1,0 +1,1 @@
+"""Tasks: one file each, with observations, actions, rewards, ends and starts in it."""

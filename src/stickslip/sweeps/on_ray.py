@@ -1,0 +1,74 @@
+"""Runs of a sweep as tasks of a Ray cluster: of this machine, or of the one at an address.
+
+Ray, because it is what people in robot learning have, it starts a task again whose worker was lost, and a cluster is
+joined by one command (``ray start --address``). Machines of a cluster need stickslip, and files that a scene reads.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Iterator, Sequence
+from typing import Any
+
+from stickslip.errors import InputError, MissingDependencyError
+from stickslip.sweeps.local import TRIES
+from stickslip.sweeps.one_run import Row, empty_row, one_run
+from stickslip.sweeps.plan import RunRequest
+
+LEFT = 2
+"""Tasks for each processor that are handed in ahead."""
+
+
+def run_on_ray(
+    requests: Sequence[RunRequest], processes: int | None, time_limit: float, address: str | None
+) -> Iterator[Row]:
+    """Rows of the runs, as they end; a task is made again where its worker is lost."""
+    try:
+        import ray
+    except ImportError as error:
+        raise MissingDependencyError("sweeps on Ray need it; pip install 'stickslip[ray]'") from error
+    begun = not ray.is_initialized()
+    if begun:
+        _join(ray, address, processes)
+    try:
+        yield from _rows(ray, requests, time_limit)
+    finally:
+        if begun:
+            ray.shutdown()
+
+
+def _join(ray: Any, address: str | None, processes: int | None) -> None:
+    """Begin a cluster on this machine, or join one."""
+    quiet: dict[str, Any] = {"log_to_driver": False, "logging_level": "ERROR", "include_dashboard": False}
+    if address is None:
+        ray.init(num_cpus=processes, **quiet)
+        return
+    if processes is not None:
+        raise InputError(f"sweep: processes is {processes}, but the cluster at {address} has its own; leave it out")
+    try:
+        ray.init(address=address, log_to_driver=False, logging_level="ERROR")
+    except (ConnectionError, RuntimeError, ValueError) as error:
+        raise InputError(f"sweep: no Ray cluster answers at {address} ({' '.join(str(error).split())[:200]})") from None
+
+
+def _rows(ray: Any, requests: Sequence[RunRequest], time_limit: float) -> Iterator[Row]:
+    task = ray.remote(num_cpus=1, max_retries=TRIES - 1)(one_run)
+    ahead = max(1, LEFT * int(ray.cluster_resources().get("CPU", 1)))
+    waiting, running = list(reversed(requests)), dict[Any, RunRequest]()
+    limit = None if math.isinf(time_limit) else time_limit
+    while waiting or running:
+        while waiting and len(running) < ahead:
+            request = waiting.pop()
+            running[task.remote(request)] = request
+        ended, _ = ray.wait(list(running), num_returns=1, timeout=limit)
+        if not ended:  # nothing ended for as long as one run may take: those under way are too slow
+            for reference, request in running.items():
+                ray.cancel(reference, force=True)
+                yield empty_row(request, "time-limit", f"no end within {time_limit:g} s")
+            running = {}
+        for reference in ended:
+            request = running.pop(reference)
+            try:
+                yield ray.get(reference)
+            except ray.exceptions.RayError as error:
+                yield empty_row(request, "crashed", f"{type(error).__name__}: {' '.join(str(error).split())[:200]}")
