@@ -26,7 +26,7 @@ from stickslip.worlds.sensors import matrices
 NEAR, FASTEST = 1.0, 4.0
 """[m] and [m/s]"""
 LIES = ((0.41, (1.0, 0.0, 1.0, 0.0)), (0.16, (1.0, 0.0, -1.0, 0.0)), (0.385, (1.0, 1.0, 0.0, 0.0)))
-"""Height [m] and rotation of a robot that lies on its front, its back and its side, its lowest limb above the ground."""
+"""Height [m] and rotation of a robot that lies on its front, back or side, its lowest limb just above the ground."""
 
 
 def torque_humanoid() -> RobotRecord:
