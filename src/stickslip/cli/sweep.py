@@ -64,7 +64,7 @@ def sweep(asked: SweepOptions) -> None:
 
     stickslip sweep arch --set friction=0.2:0.8:7 --out arch.csv --time 2
 
-    stickslip sweep box-slope --set friction=0.1:1.0:10 --set fraction=0.9|1.1 --metrics max_drift_mm --plot creep.png
+    stickslip sweep box-slope --set friction=0.1:1.0:10 --set fraction=0.9|1.1 --metrics creep_um_per_s --plot a.png
 
     stickslip sweep my.py:build --set seed=1:20 --solver sap --on ray --json
     """

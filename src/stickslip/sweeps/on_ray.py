@@ -7,6 +7,7 @@ joined by one command (``ray start --address``). Machines of a cluster need stic
 from __future__ import annotations
 
 import math
+import time
 from collections.abc import Iterator, Sequence
 from typing import Any
 
@@ -14,9 +15,6 @@ from stickslip.errors import InputError, MissingDependencyError
 from stickslip.sweeps.local import TRIES
 from stickslip.sweeps.one_run import Row, empty_row, one_run
 from stickslip.sweeps.plan import RunRequest
-
-LEFT = 2
-"""Tasks for each processor that are handed in ahead."""
 
 
 def run_on_ray(
@@ -52,23 +50,23 @@ def _join(ray: Any, address: str | None, processes: int | None) -> None:
 
 
 def _rows(ray: Any, requests: Sequence[RunRequest], time_limit: float) -> Iterator[Row]:
+    """Rows as they end. No more tasks than processors are handed in: one that waits for one would use up its time."""
     task = ray.remote(num_cpus=1, max_retries=TRIES - 1)(one_run)
-    ahead = max(1, LEFT * int(ray.cluster_resources().get("CPU", 1)))
-    waiting, running = list(reversed(requests)), dict[Any, RunRequest]()
-    limit = None if math.isinf(time_limit) else time_limit
+    at_once = max(1, int(ray.cluster_resources().get("CPU", 1)))
+    waiting, running = list(reversed(requests)), dict[Any, tuple[RunRequest, float]]()
     while waiting or running:
-        while waiting and len(running) < ahead:
+        while waiting and len(running) < at_once:
             request = waiting.pop()
-            running[task.remote(request)] = request
-        ended, _ = ray.wait(list(running), num_returns=1, timeout=limit)
-        if not ended:  # nothing ended for as long as one run may take: those under way are too slow
-            for reference, request in running.items():
-                ray.cancel(reference, force=True)
-                yield empty_row(request, "time-limit", f"no end within {time_limit:g} s")
-            running = {}
+            running[task.remote(request)] = request, time.monotonic() + time_limit
+        left = min(deadline for _, deadline in running.values()) - time.monotonic()
+        ended, _ = ray.wait(list(running), num_returns=1, timeout=None if math.isinf(left) else max(left, 0.0))
         for reference in ended:
-            request = running.pop(reference)
+            request, _ = running.pop(reference)
             try:
                 yield ray.get(reference)
             except ray.exceptions.RayError as error:
                 yield empty_row(request, "crashed", f"{type(error).__name__}: {' '.join(str(error).split())[:200]}")
+        for reference in [each for each, (_, deadline) in running.items() if deadline <= time.monotonic()]:
+            request, _ = running.pop(reference)
+            ray.cancel(reference, force=True)
+            yield empty_row(request, "time-limit", f"no end within {time_limit:g} s")
