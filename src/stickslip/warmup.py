@@ -27,6 +27,7 @@ from stickslip.compiled.pairs import pair_table
 from stickslip.contact.gallery import mass_ratio, redundant_table
 from stickslip.contact.problem import from_delassus
 from stickslip.contact.residual import residual
+from stickslip.cores import core_count
 from stickslip.geometry import tet_generators
 from stickslip.geometry.mesh_shapes import BOX_TRIANGLES
 from stickslip.geometry.shapes import Sphere, placed
@@ -138,7 +139,7 @@ def warmup(progress: Told | None = None, processes: int | None = None) -> Warmup
     processes: that share the work; by default one for each core.
     """
     stages = list(_stages())
-    count = min(_cores() if processes is None else processes, MOST_PROCESSES)
+    count = min(core_count() if processes is None else processes, MOST_PROCESSES)
     course = _Course([name for name, _ in stages], max(count, 1), progress)
     if count > 1 and sys.executable:
         with _Workers(count, course) as workers:
@@ -157,11 +158,6 @@ def _run(stage: Stage) -> StageReport:
     seconds = time.perf_counter() - start
     compiled_after, loaded_after = _cache_counts()
     return StageReport(stage[0], seconds, compiled_after - compiled, loaded_after - loaded)
-
-
-def _cores() -> int:
-    """Cores that this process may use."""
-    return len(os.sched_getaffinity(0)) if hasattr(os, "sched_getaffinity") else os.cpu_count() or 1
 
 
 class _Course:

@@ -2,11 +2,11 @@
 
 from __future__ import annotations
 
-import os
 import queue
 import threading
 from collections.abc import Iterator, Sequence
 
+from stickslip.cores import core_count
 from stickslip.errors import InputError
 from stickslip.experiments.limited_worker import LimitedWorker, TimeUp, WorkerEnded
 from stickslip.sweeps.one_run import Row, empty_row, one_run
@@ -20,7 +20,7 @@ TRIES = 3
 
 def run_here(requests: Sequence[RunRequest], processes: int | None, time_limit: float) -> Iterator[Row]:
     """Rows of the runs, as they end; ``time_limit`` [s] for each."""
-    count = min(processes or _cores(), max(1, len(requests)))
+    count = min(processes or core_count(), max(1, len(requests)))
     waiting: queue.SimpleQueue[RunRequest] = queue.SimpleQueue()
     for request in requests:
         waiting.put(request)
@@ -39,11 +39,6 @@ def run_here(requests: Sequence[RunRequest], processes: int | None, time_limit: 
             yield row
     finally:
         stop.set()  # workers are daemons, and end with this process at the latest
-
-
-def _cores() -> int:
-    """Processors that this process may use."""
-    return len(os.sched_getaffinity(0)) if hasattr(os, "sched_getaffinity") else os.cpu_count() or 1
 
 
 def _work(

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import os
 import warnings
 from collections.abc import Callable, Mapping, Sequence
 from typing import Any
@@ -19,6 +18,7 @@ from stickslip.closing_loops import with_loops_closed
 from stickslip.compiled.driver import reason_against
 from stickslip.compiled.many_joints import coordinates_of_many
 from stickslip.compiled.many_links import place_many
+from stickslip.cores import core_count
 from stickslip.errors import InputError, WorldsWarning
 from stickslip.model.layout import BODY, NODE
 from stickslip.model.model import DYNAMIC, FRAME, KINEMATIC, STATIC, Model
@@ -67,8 +67,7 @@ class Worlds:
         self.template = Simulation(scene, dt, solver, stepping, driver="python")
         self.scene = scene if isinstance(scene, Scene) else None
         self.model, self.stepping, self.solver = self.template.model, self.template.stepping, self.template.solver
-        cores = len(os.sched_getaffinity(0)) if hasattr(os, "sched_getaffinity") else os.cpu_count() or 1
-        self.threads = min(cores if threads is None else checks.whole("worlds", "threads", threads, 1), count)
+        self.threads = min(core_count() if threads is None else checks.whole("worlds", "threads", threads, 1), count)
         self.robots: dict[str, Robot] = robots_of(self.model)
         """By name."""
         self.start = self.template.state
