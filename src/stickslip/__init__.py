@@ -26,7 +26,9 @@ _PLACES = {
     "Model": "model.model",
     "Rod": "scene.rod",
     "Scene": "scene.scene",
+    "RunSummary": "certify.run_watch",
     "Simulation": "simulation",
+    "SimulationWarning": "errors",
     "SoftBody": "scene.soft_body",
     "State": "model.state",
     "Stepping": "model.stepping",
@@ -41,6 +43,7 @@ _PLACES = {
     "placed": "geometry.shapes",
     "rollout": "worlds.rollouts",
     "shapes": "geometry.shapes",
+    "show": "view.show",
     "sweep": "sweeps.run_sweep",
     "tet_generators": "geometry.tet_generators",
 }
@@ -48,11 +51,13 @@ __all__ = sorted([*_PLACES, "__version__"])
 
 if TYPE_CHECKING:
     from stickslip.certify.certificate import Certificate as Certificate
+    from stickslip.certify.run_watch import RunSummary as RunSummary
     from stickslip.contact.problem import ContactProblem as ContactProblem
     from stickslip.errors import DivergenceError as DivergenceError
     from stickslip.errors import FileError as FileError
     from stickslip.errors import InputError as InputError
     from stickslip.errors import MissingDependencyError as MissingDependencyError
+    from stickslip.errors import SimulationWarning as SimulationWarning
     from stickslip.errors import StickslipError as StickslipError
     from stickslip.geometry import shapes as shapes
     from stickslip.geometry import tet_generators as tet_generators
@@ -76,6 +81,7 @@ if TYPE_CHECKING:
     from stickslip.simulation import Simulation as Simulation
     from stickslip.solvers.registry import make_solver as make_solver
     from stickslip.sweeps.run_sweep import sweep as sweep
+    from stickslip.view.show import show as show
     from stickslip.worlds.rollouts import rollout as rollout
     from stickslip.worlds.worlds import Worlds as Worlds
 

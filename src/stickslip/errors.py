@@ -36,5 +36,12 @@ class RecordingWarning(UserWarning):
     """A run found the unfinished recording of another where it wants to write; the warning says where that is now."""
 
 
+class SimulationWarning(UserWarning):
+    """A run does what its user may not mean: bodies overlap, a step did not converge, energy came from nowhere.
+
+    Each kind once a simulation. ``warnings.simplefilter("error", stickslip.SimulationWarning)`` ends a run there.
+    """
+
+
 class WorldsWarning(UserWarning):
     """Many worlds are stepped more slowly than they could be; the warning says why."""

@@ -1,4 +1,4 @@
-"""Scenes for commands: by name, from a robot's file, or from a function in a file of Python."""
+"""Scenes for commands: by name, from a scene file, from a robot's file, or from a function in a file of Python."""
 
 from __future__ import annotations
 
@@ -11,40 +11,90 @@ from stickslip.errors import FileError, InputError, StickslipError
 from stickslip.names import shown
 
 if TYPE_CHECKING:
+    from stickslip.scenes.registry import SceneEntry
     from stickslip.scenes.running import Run
 
 ROBOT_ENDINGS = (".urdf", ".xacro", ".xml", ".mjcf")
+SCENE_ENDING, PYTHON_ENDING = ".toml", ".py"
 FILE_STEP, FILE_TIME = 0.002, 1.0
 """[s] step size and time of scenes from files where none is given."""
 FUNCTION = "build"
 """Name of the function of a file of Python that makes a scene, where none is given after a colon."""
+RUN_KEYS = ("dt", "time", "solver", "quality")
+"""What the table [run] of a scene file may say, and DT, TIME, SOLVER, QUALITY of a file of Python."""
 
 
 def prepared(
     what: str, solver: str | None, settings: Mapping[str, Any], dt: float | None, package_dirs: Sequence[Path] = ()
 ) -> Run:
-    """A scene by name, the robot of a file on ground, or what a function of a file of Python builds."""
-    from stickslip.scenes.own_scene import Unmeasured
-    from stickslip.scenes.registry import SceneEntry
-    from stickslip.scenes.running import prepare, prepare_entry
+    """A scene ready to step: by name, or what a file has (:func:`entry_of`)."""
+    from stickslip.scenes.running import prepare_entry
 
-    file, _, function = what.rpartition(":") if ".py:" in what else (what, "", FUNCTION)
-    if what.lower().endswith(ROBOT_ENDINGS):
+    return prepare_entry(entry_of(what, package_dirs), solver, settings, dt)
+
+
+def is_file(what: str) -> bool:
+    """Whether a text names a scene in a file, not one that is built in; the file need not exist."""
+    return what.lower().endswith((*ROBOT_ENDINGS, SCENE_ENDING, PYTHON_ENDING)) or f"{PYTHON_ENDING}:" in what
+
+
+def stem(what: str) -> str:
+    """The name of a scene: that of its file without folder, ending and function."""
+    return Path(what.partition(f"{PYTHON_ENDING}:")[0]).stem if is_file(what) else what
+
+
+def entry_of(what: str, package_dirs: Sequence[Path] = ()) -> SceneEntry:
+    """A built-in scene by name, or that of a file: TOML, a robot alone on the ground, or ``my.py[:build]``."""
+    from stickslip.scenes.own_scene import Unmeasured
+    from stickslip.scenes.registry import SceneEntry, find_scene
+
+    if not is_file(what):
+        return find_scene(what)
+    file, _, function = what.rpartition(":") if f"{PYTHON_ENDING}:" in what else (what, "", FUNCTION)
+    given: Mapping[str, Any] = {}
+    if what.lower().endswith(SCENE_ENDING):
+        build, given = _scene_of(file)
+    elif what.lower().endswith(ROBOT_ENDINGS):
         from stickslip.view.live.robot_scene import robot_scene
 
         scene = robot_scene(what, package_dirs)
-        build: Callable[..., Any] = lambda: scene  # noqa: E731
-    elif file.endswith(".py"):
-        build = function_of(file, function or FUNCTION)
+        build = lambda: scene  # noqa: E731
     else:
-        return prepare(what, solver, settings, dt)
-    name = Path(file).stem
-    entry = SceneEntry(name, "", build, FILE_STEP, FILE_TIME, lambda sim, parameters: Unmeasured())
-    return prepare_entry(entry, solver, settings, dt)
+        build, given = _built_by(file, function or FUNCTION)
+    for name in given:
+        if name not in RUN_KEYS:
+            raise InputError(f"scene file {shown(file)}: run: {name!r} is unknown; known: {', '.join(RUN_KEYS)}")
+    from stickslip.checks import positive
+    from stickslip.solvers.quality import solver_options
+
+    step, duration = (positive(f"scene file {shown(file)}", name, given.get(name, usual))
+                      for name, usual in (("dt", FILE_STEP), ("time", FILE_TIME)))  # fmt: skip
+    options = {} if "quality" not in given else solver_options(given["quality"])
+    own = {"method": given["solver"]} if "solver" in given else {}
+    return SceneEntry(
+        stem(what), f"from {Path(file).name}", build, step, duration, lambda sim, parameters: Unmeasured(),
+        solver=options, **own,
+    )  # fmt: skip
+
+
+def _scene_of(file: str) -> tuple[Callable[..., Any], Mapping[str, Any]]:
+    """What makes the scene of a TOML file, and its table [run]."""
+    from stickslip.scene.scene import Scene
+    from stickslip.scene.scene_file import read_table
+
+    given = read_table(file).get("run", {})
+    if not isinstance(given, dict):
+        raise InputError(f"scene file {shown(file)}: run is {shown(given)}; a table is needed")
+    return (lambda: Scene.load(file)), given
 
 
 def function_of(file: str, name: str) -> Callable[..., Any]:
     """The function of this name in a file, which must give a Scene; its arguments with defaults are parameters."""
+    return _built_by(file, name)[0]
+
+
+def _built_by(file: str, name: str) -> tuple[Callable[..., Any], Mapping[str, Any]]:
+    """A function of a file that gives a Scene, and what the file says of its runs."""
     from stickslip.scene.scene import Scene
 
     if not Path(file).is_file():
@@ -67,4 +117,4 @@ def function_of(file: str, name: str) -> Callable[..., Any]:
         return scene
 
     build.__wrapped__ = make  # type: ignore[attr-defined]  # its parameters are those of the function
-    return build
+    return build, {key: found[key.upper()] for key in RUN_KEYS if key.upper() in found}

@@ -14,6 +14,7 @@ from stickslip import changing_robots, changing_state, checks, reading_robots, r
 from stickslip.arrays import Array
 from stickslip.bodies.tree import inverse_kinematics
 from stickslip.certify.contact_report import ContactReport
+from stickslip.certify.run_watch import RunSummary, RunWatch
 from stickslip.certify.step_result import StepResult
 from stickslip.changing_robots import Numbers
 from stickslip.closing_loops import with_loops_closed
@@ -39,6 +40,7 @@ from stickslip.model.stepping import Stepping
 from stickslip.names import shown, visible
 from stickslip.pieces.pieces import excess, take_in_pieces
 from stickslip.pose_follower import ANGULAR_SPEED, SPEED, PoseFollower
+from stickslip.quality_of_scenes import options_for
 from stickslip.reading import reading
 from stickslip.reading_state import ElementReport
 from stickslip.scene.body import Body
@@ -47,6 +49,7 @@ from stickslip.scene.robots import Robot, unknown
 from stickslip.scene.scene import Scene
 from stickslip.scene.soft_body import SoftBody
 from stickslip.solvers.protocol import Solver, SolvesProblems
+from stickslip.solvers.quality import Quality
 from stickslip.solvers.registry import DEFAULT, as_solver, make_solver
 from stickslip.solvers.step_method import step_method
 from stickslip.step import STAGES, step
@@ -66,12 +69,15 @@ class Simulation:
         self,
         scene: Scene | Model,
         dt: float | None = None,
-        solver: str | Solver | SolvesProblems = DEFAULT,
+        solver: str | Solver | SolvesProblems | None = None,
         stepping: Stepping | None = None,
         driver: str = "auto",
+        *,
+        quality: Quality | None = None,
     ) -> None:
         """Compile the scene and start at time zero; ``dt`` [s] takes the place of the one in ``stepping``.
 
+        quality: "fast", "normal" (the default) or "exact", in the place of a solver (solvers/quality.py).
         driver: who takes the steps, with the same bits: "python", "compiled" or "auto" (compiled/driver.DRIVERS).
         """
         if not isinstance(scene, Scene | Model):
@@ -84,6 +90,12 @@ class Simulation:
             self.stepping = replace(self.stepping, dt=dt)
         if self.model.others:
             self.model = without_starting_overlaps(self.model, initial_state(self.model), self.stepping)
+        if solver is not None and quality is not None:
+            raise InputError(f"simulation: both solver and quality ({shown(quality)}) are given; give one of them")
+        self.quality = quality if solver is not None else quality or "normal"
+        """What was asked for in the place of a solver; None where one was."""
+        if solver is None:
+            solver = make_solver(DEFAULT, **options_for(quality or "normal", self.model, self.stepping))
         self.solver = make_solver(solver) if isinstance(solver, str) else as_solver(solver)
         if self.model.joints.count and self.stepping.stabilisation:
             raise InputError(
@@ -123,6 +135,9 @@ class Simulation:
         """Steps that this object has taken."""
         self.workspace = Workspace()
         """What steps remember; nobody else has it."""
+        self.watch = RunWatch(model)
+        """Warns, and keeps what :meth:`summary` says."""
+        self.watch.check_sizes()
         self.state = with_loops_closed(model, initial_state(model))
         self.control = initial_control(model)
         """Forces, targets of drives and efforts of joints, until told otherwise."""
@@ -136,9 +151,12 @@ class Simulation:
         if self.compiled is not None or (self.steps_here == FIRST_STEPS and self.driver == "auto"):
             result = self._compiled_step()
             if result is not None:
+                self.watch.see_some(result)
                 return result
         with self.dense_algebra():
-            return self._step()
+            result = self._step()
+        self.watch.see(result)
+        return result
 
     def _compiled_step(self) -> StepResult | None:
         """The step by the compiled driver; None where the Python driver must take it."""
@@ -174,6 +192,10 @@ class Simulation:
         if solver is not method.solver:  # a piece, or the user has put in another one
             method = method._replace(solver=solver, judge=self.solver)
         return step(self.model, state, control, method, options, self.workspace)
+
+    def summary(self) -> RunSummary:
+        """The run so far in sentences: what converged, how far bodies overlap, what was warned of; print it."""
+        return self.watch.summary()
 
     @property
     def time(self) -> float:

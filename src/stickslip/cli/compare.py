@@ -36,7 +36,8 @@ class CompareOptions:
     """What ``stickslip compare`` is asked for."""
 
     sources: Annotated[
-        list[str], typer.Argument(metavar="PROBLEM|FOLDER|SCENE...", help="Files, folders of them, or a scene's name.")
+        list[str],
+        typer.Argument(metavar="PROBLEM|FOLDER|SCENE...", help="Problem files, folders, or scenes."),
     ]
     solvers: Annotated[str | None, typer.Option(help="Solvers, separated by commas; all if left out.")] = None
     tolerance: Annotated[
@@ -232,13 +233,14 @@ def _problems(
 ) -> dict[str, ContactProblem]:
     """Problems by name, in the order given; those of a folder by the names of its files."""
     from stickslip.cli.loading import load_problems
+    from stickslip.scene_files import is_file
     from stickslip.scenes.registry import SCENES
 
     found: dict[str, ContactProblem] = {}
     scenes = 0
     for source in sources:
         path = Path(source)
-        if not path.exists() and source in SCENES:
+        if is_file(source) or (not path.exists() and source in SCENES):
             count, interval = STEPS if steps is None else steps, EVERY if every is None else every
             found |= _of_scene(source, count, interval, assignments, advance)
             scenes += 1
@@ -257,12 +259,12 @@ def _problems(
 
 def _of_scene(name: str, steps: int, every: int, assignments: list[str], advance: Advance) -> dict[str, ContactProblem]:
     """The problems of every so many steps of a scene, where there are contacts."""
+    from stickslip.scene_files import prepared
     from stickslip.scenes.parameters import parse_assignments
-    from stickslip.scenes.running import prepare
 
     if not 1 <= every <= steps:
         raise InputError(f"every is {every}; it must be from 1 to the number of steps, {steps}")
-    run = prepare(name, settings=parse_assignments(assignments))
+    run = prepared(name, None, parse_assignments(assignments), None)
     found: dict[str, ContactProblem] = {}
     for step in range(1, steps + 1):
         advance(0, f"{name}: step {step} of {steps}")

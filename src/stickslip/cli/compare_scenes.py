@@ -65,11 +65,12 @@ def compare_simulations(
     courses: whether to keep those of the runs, for plots.
     """
     from stickslip.experiments.scene_comparison import compare_scenes
+    from stickslip.scene_files import is_file
     from stickslip.scenes.parameters import parse_assignments
     from stickslip.scenes.registry import SCENES
 
     for scene in scenes:
-        if scene not in SCENES:
+        if scene not in SCENES and not is_file(scene):
             raise InputError(f"{scene!r} is no scene, and --simulate takes scenes; see: stickslip list scenes")
     if len(set(scenes)) < len(scenes):
         raise InputError(f"scenes: {' '.join(scenes)} names one twice; give each once")
@@ -137,7 +138,7 @@ def markdown(found: SceneComparison) -> str:
 
 def table_of(found: SceneComparison, scene: str) -> TextTable:
     """The table of one scene: who, how it ended, time, iterations, certificate, metrics."""
-    from stickslip.scenes.registry import find_scene
+    from stickslip.scene_files import entry_of
 
     rows = found.of_scene(scene)
     names = dict.fromkeys(name for row in rows if row.summary is not None for name in row.summary.metrics)
@@ -148,7 +149,7 @@ def table_of(found: SceneComparison, scene: str) -> TextTable:
     ]  # fmt: skip
     notes: list[str] = []
     cells = [_cells(row, metrics, found.by_cpu, notes) for row in rows]
-    about = find_scene(scene).summary
+    about = entry_of(scene).summary
     first = next((row.summary for row in rows if row.summary is not None), None)
     if first is not None:
         about += (

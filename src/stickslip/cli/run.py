@@ -28,8 +28,8 @@ class RunOptions:
         str,
         typer.Argument(
             metavar="SCENE|FILE",
-            help="Name of a scene (stickslip list scenes), a robot's file (.urdf, .xml), or a file of Python with a "
-            "function that builds a scene: my.py, my.py:build.",
+            help="Name of a scene (stickslip list scenes), a scene file (.toml), a file of Python with a function that "
+            "builds a scene (my.py, my.py:build), or a robot's file (.urdf, .xml).",
         ),
     ]
     solver: Annotated[

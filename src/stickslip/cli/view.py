@@ -16,7 +16,7 @@ import typer
 
 from stickslip.cli.output import say
 from stickslip.errors import InputError
-from stickslip.scene_files import ROBOT_ENDINGS
+from stickslip.scene_files import ROBOT_ENDINGS, is_file
 
 if TYPE_CHECKING:
     from stickslip.view.live.page import LivePage
@@ -33,7 +33,8 @@ def view(
         str,
         typer.Argument(
             metavar="SCENE|FILE",
-            help="A scene or a robot (.urdf, .xml, or its name) to run live, or a recording (.h5) to play.",
+            help="A scene (its name, my.py:build, or .toml) or a robot (its name, .urdf, .xml) to run live, or a "
+            "recording (.h5) to play.",
         ),
     ],
     host: Annotated[
@@ -64,6 +65,8 @@ def view(
     stickslip view demo.h5 --no-browser --port 9000
 
     stickslip view panda.xml
+
+    stickslip view my.py:build --set friction=0.3
 
     stickslip view yumi
     """
@@ -96,11 +99,11 @@ def view(
 
         page = serve_recording(Path(what), host, port or 0)
     else:
+        from stickslip.scene_files import prepared
         from stickslip.scenes.parameters import parse_assignments
-        from stickslip.scenes.running import prepare
         from stickslip.view.live.page import serve_scene
 
-        page = serve_scene(prepare(what, solver, parse_assignments(set_ or []), dt), host, port or 0)
+        page = serve_scene(prepared(what, solver, parse_assignments(set_ or []), dt), host, port or 0)
     with page, _signals() as ended:
         if not _is_loopback(host):
             name = socket.gethostname() if host in ("0.0.0.0", "::") else host
@@ -143,6 +146,8 @@ def _is_robot(what: str) -> bool:
 def _is_recording(what: str) -> bool:
     from stickslip.io.partial_file import unfinished
 
+    if is_file(what):
+        return False
     if what.lower().endswith(ENDINGS) or unfinished(Path(what)) or "/" in what or Path(what).is_file():
         return True
     from stickslip.scenes.registry import SCENES

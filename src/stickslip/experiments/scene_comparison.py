@@ -23,9 +23,9 @@ from stickslip.experiments.comparison import COMPILING, FAILED, warm_up
 from stickslip.experiments.limited_worker import LimitedWorker, TimeUp, check_sendable
 from stickslip.experiments.progress import Progress
 from stickslip.experiments.solver_timing import shortened
+from stickslip.scene_files import entry_of, prepared, stem
 from stickslip.scenes.parameters import Value
-from stickslip.scenes.registry import find_scene
-from stickslip.scenes.running import Run, Summary, Tally, prepare, solver_for
+from stickslip.scenes.running import Run, Summary, Tally, solver_for
 from stickslip.solvers.registry import find_solver, make_solver, option_defaults, register
 from stickslip.view.course import Course, Row, course_of_rows, course_row
 
@@ -178,8 +178,10 @@ def compare_scenes(
 
 def settings_of_scene(scene: str, scenes: Sequence[str], settings: Mapping[str, Value]) -> dict[str, Value]:
     """Those settings that are for all scenes, and in their places those for this one, without its name."""
-    special = {key: value for key, value in settings.items() if key.partition(".")[0] in scenes}
-    own = {key.removeprefix(f"{scene}."): value for key, value in special.items() if key.startswith(f"{scene}.")}
+    names = {stem(each) for each in scenes}
+    special = {key: value for key, value in settings.items() if key.partition(".")[0] in names}
+    mine = f"{stem(scene)}."
+    own = {key.removeprefix(mine): value for key, value in special.items() if key.startswith(mine)}
     return {**{key: value for key, value in settings.items() if key not in special}, **own}
 
 
@@ -198,11 +200,11 @@ def _jobs(
     for option in options:
         if not any(option in names for names in known.values()):
             raise InputError(f"set: no solver of {', '.join(solvers)} has the option {option!r}")
-    count = prepare(scene, settings=others).step_count(steps, duration)
+    count = prepared(scene, None, others, None).step_count(steps, duration)
     jobs = []
     for name in solvers:
         own = {key: value for key, value in options.items() if key in known[name]}
-        solver_for(find_scene(scene), name, own)  # raises where a value is wrong
+        solver_for(entry_of(scene), name, own)  # raises where a value is wrong
         given = {**others, **{PREFIX + key: value for key, value in own.items()}}
         check_sendable(f"compare: solver {name}", find_solver(name))
         jobs.append(_Job(scene, name, find_solver(name), given, count, courses))
@@ -248,7 +250,7 @@ def _row(job: _Job, limit: float, advance: Callable[[int], None]) -> SceneRow:
 def _prepared(job: _Job) -> Run:
     """The scene of a run, with its solver."""
     register(job.kind)
-    return prepare(job.scene, job.solver, job.settings)
+    return prepared(job.scene, job.solver, job.settings, None)
 
 
 def _load_kernels(job: _Job) -> None:

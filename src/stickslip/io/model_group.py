@@ -42,7 +42,7 @@ def write_model(group: h5py.Group, model: Model) -> None:
     Kinds from outside the package cannot be stored: their frames are, as bodies that stand still unless a frame of the
     recording says otherwise.
     """
-    model = _with_all_frames(model)
+    model = with_all_frames(model)
     for item in fields(Model):
         value = getattr(model, item.name)
         if item.name == "others":
@@ -57,7 +57,7 @@ def write_model(group: h5py.Group, model: Model) -> None:
             _write(group, item.name, value)
 
 
-def _with_all_frames(model: Model) -> Model:
+def with_all_frames(model: Model) -> Model:
     """The model with poses, velocities and forces at time zero of all frames, not of rigid bodies alone."""
     if not model.others:
         return model

@@ -14,6 +14,7 @@ from stickslip.arrays import Array
 from stickslip.checks import unit_quaternion, vector
 from stickslip.errors import InputError
 from stickslip.geometry import mesh_file, shapes
+from stickslip.geometry.mesh_units import scaled
 from stickslip.geometry.shapes import Placed, Shape, placed
 from stickslip.geometry.shell import shell_pieces
 from stickslip.names import shown, visible
@@ -102,10 +103,15 @@ def hull(points: ArrayLike | None, file: str | os.PathLike[str] | None) -> shape
 
 
 def mesh(
-    vertices: ArrayLike | None, triangles: ArrayLike | None, file: str | os.PathLike[str] | None, name: object
-) -> shapes.Mesh:
-    """A closed mesh, of arrays or of a file; ``name``: that of its body, if it has one, for messages."""
-    return shapes.Mesh(*_surface("mesh", vertices, triangles, file, name))
+    vertices: ArrayLike | None, triangles: ArrayLike | None, file: str | os.PathLike[str] | None, name: object,
+    units: tuple[float | None, str | None] = (None, None),
+) -> shapes.Mesh:  # fmt: skip
+    """A closed mesh, of arrays or of a file; ``name``: that of its body, if it has one, for messages.
+
+    units: metres of a unit of its vertices, or the name of their unit (geometry/mesh_units.py).
+    """
+    points, corners, where = _surface("mesh", vertices, triangles, file, name)
+    return shapes.Mesh(points if units == (None, None) else scaled(points, *units, where), corners, where)
 
 
 def shell(

@@ -83,6 +83,22 @@ class Scene:
         """What a notebook shows: counts, and a picture where one can be drawn."""
         return str(import_module("stickslip.view.notebook").scene_html(self))
 
+    # ---- files -----------------------------------------------------------------------------------------------
+
+    def save(self, path: str | os.PathLike[str]) -> None:
+        """Write the scene to a file .toml, from which :meth:`load` makes the same model, bit for bit.
+
+        Functions of time and bodies of kinds from outside cannot be written; an InputError says which they are.
+        """
+        import_module("stickslip.scene.scene_file").save_scene(self, path)
+
+    @classmethod
+    def load(cls, path: str | os.PathLike[str]) -> Scene:
+        """The scene of a file .toml that :meth:`save` or a person wrote."""
+        scene = cls()
+        import_module("stickslip.scene.scene_file").load_scene(path, scene)
+        return scene
+
     # ---- materials -------------------------------------------------------------------------------------------
 
     def add_material(
@@ -155,10 +171,14 @@ class Scene:
     def add_mesh(
         self, vertices: ArrayLike | None = None, triangles: ArrayLike | None = None, position: ArrayLike = (0, 0, 0),
         rotation: ArrayLike = (1, 0, 0, 0), *, file: str | os.PathLike[str] | None = None,
-        **options: Unpack[BodyOptions],
+        scale: float | None = None, units: str | None = None, **options: Unpack[BodyOptions],
     ) -> Body:  # fmt: skip
-        """Add the solid inside a closed mesh: ``vertices`` (n, 3) [m] and ``triangles`` (m, 3), or a mesh ``file``."""
-        shape = bodies.mesh(vertices, triangles, file, options.get("name"))
+        """Add the solid inside a closed mesh: ``vertices`` (n, 3) [m] and ``triangles`` (m, 3), or a mesh ``file``.
+
+        units: of the vertices where they are not metres: "mm", "cm", "um", "in", "ft"; or ``scale``, metres of one of
+        their units. Mesh files such as STL do not say theirs.
+        """
+        shape = bodies.mesh(vertices, triangles, file, options.get("name"), (scale, units))
         return self.add_body([placed(shape)], position, rotation, **options)
 
     def add_shell(

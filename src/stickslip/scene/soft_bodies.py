@@ -25,6 +25,7 @@ from stickslip.scene.records import SceneRecords
 from stickslip.scene.soft_body import (
     Activation,
     Cavity,
+    Constant,
     Course,
     Elastic,
     HeldNodes,
@@ -218,5 +219,4 @@ def _course(where: str, what: str, given: float | Course) -> Course:
     """A function of time from a number or a function."""
     if callable(given):
         return given
-    value = finite(where, what, given)
-    return lambda time: value
+    return Constant(finite(where, what, given))

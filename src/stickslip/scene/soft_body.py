@@ -28,6 +28,17 @@ Course = Callable[[float], float]
 
 
 @dataclass(frozen=True)
+class Constant:
+    """A number that does not depend on time, where a function of time is kept."""
+
+    value: float
+
+    def __call__(self, time: float) -> float:
+        """The number, whatever the time [s]."""
+        return self.value
+
+
+@dataclass(frozen=True)
 class SoftBody:
     """Handle of a soft body: its index among the soft bodies, and its name. Stays valid for the scene's life."""
 

@@ -1,0 +1,241 @@
+"""What a run says of itself while it goes on: one warning of each kind, and a summary in sentences.
+
+Thresholds are those of the report of a recording (view/report/warnings.py) where it has them; what a report knows of
+every step is here known of the steps that were looked at: all of the Python driver, some of the compiled one.
+"""
+
+from __future__ import annotations
+
+import sys
+import warnings
+from collections import Counter
+from dataclasses import dataclass, field
+from functools import cached_property
+
+import numpy as np
+
+from stickslip.arrays import Array
+from stickslip.certify.certificate import Certificate
+from stickslip.certify.contact_report import contacts_of
+from stickslip.certify.step_result import StepResult
+from stickslip.errors import SimulationWarning
+from stickslip.geometry.shapes import HULL, MESH
+from stickslip.model.model import Model
+from stickslip.names import visible
+
+OVERLAP, DEEP_OVERLAP = 0.01, 0.1
+"""Overlap over the size of the smaller body: visible in a picture; changes what happens."""
+STARTING_OVERLAP = 0.02
+"""The same of bodies that overlap before anything has moved."""
+LARGE = 10.0
+"""[m] size of a body from a mesh from which on its unit is doubted."""
+ENERGY = 0.1
+"""Energy that came from nowhere over that which moved."""
+LIFT = 1e-3
+"""Height over its size by which lifting a body is energy that does not count as motion."""
+SAMPLED = 64
+"""Of so many steps of the compiled driver one is looked at."""
+MOST_LOOKS = 50
+"""Steps whose contacts are read in search of a deep overlap, at most."""
+
+
+@dataclass(frozen=True)
+class RunSummary:
+    """A run so far, in sentences; print it, or end a notebook's cell with it."""
+
+    sentences: tuple[str, ...]
+    warnings: tuple[str, ...]
+    """What was warned of."""
+
+    def __str__(self) -> str:
+        return "\n".join([*self.sentences, *(f"warning: {text}" for text in self.warnings)])
+
+    __repr__ = __str__
+
+    def _repr_html_(self) -> str:
+        """What a notebook shows."""
+        from html import escape
+
+        lines = [f"<p>{escape(text)}</p>" for text in self.sentences]
+        return "".join(lines + [f"<p><b>Warning:</b> {escape(text)}</p>" for text in self.warnings])
+
+
+@dataclass(eq=False)
+class RunWatch:
+    """Looks at the steps of a simulation, warns once of each kind of trouble, and keeps what a summary says."""
+
+    model: Model
+    silent: bool = False
+    """Whether to keep warnings to itself."""
+    steps: int = 0
+    looked: int = 0
+    statuses: Counter[str] = field(default_factory=Counter)
+    said: dict[str, str] = field(default_factory=dict)
+    """Warnings by their kind."""
+    deepest: tuple[float, float] = (0.0, 0.0)
+    """[m] and the time [s] of the largest overlap."""
+    residual: tuple[float, float] = (0.0, 0.0)
+    """Largest residual of the contact law, and its time [s]."""
+    momentum: float = 0.0
+    made: float = 0.0
+    """[J] that the numerics added since the sum was last zero."""
+    gained: float = 0.0
+    """[J] that they added in all steps that gained."""
+    moved: float = 0.0
+    """[J] largest kinetic energy so far."""
+    potential: tuple[float, float] | None = None
+    """[J] least and largest potential and elastic energy so far."""
+    contacts: int = 0
+    time: float = 0.0
+    looks: int = 0
+
+    @cached_property
+    def sizes(self) -> Array:
+        """(bodies,) [m] diameter of a ball that holds each, infinite for half-spaces; soft bodies follow."""
+        soft = self.model.soft
+        own = np.where(self.model.radius > 0.0, 2.0 * self.model.radius, np.inf)
+        widths = [float(np.linalg.norm(np.ptp(soft.x_start[soft.node_body == k], axis=0))) for k in range(soft.count)]
+        return np.concatenate([own, widths])
+
+    @cached_property
+    def smallest(self) -> float:
+        """[m] size of the smallest body that moves."""
+        moving = np.concatenate([self.model.body_dynamic, np.ones(self.model.soft.count, bool)])
+        return float(self.sizes[moving].min(initial=np.inf))
+
+    @cached_property
+    def still_energy(self) -> float:
+        """[J] below which energy is not worth a word: that of lifting every body by a thousandth of its size."""
+        g = self.model.gravity_norm or 9.81
+        size = np.where(np.isfinite(self.sizes), self.sizes, 0.0)[: self.model.body_count]
+        return float(LIFT * g * (self.model.mass * size).sum()) + 1e-12
+
+    def check_sizes(self) -> None:
+        """Warn of bodies from meshes that are as large as houses: files in millimetres read as metres."""
+        kinds = np.isin(self.model.shape_type, (MESH, HULL)) & self.model.body_dynamic[self.model.shape_body]
+        for shape in np.flatnonzero(kinds).tolist():
+            size = self._across(shape)
+            if size > LARGE:
+                name = visible(self.model.body_names[self.model.shape_body[shape]])
+                self._warn(
+                    "size",
+                    f"body {name!r} is {size:.3g} m across. If its mesh is in millimetres, say so: "
+                    "add_mesh(..., units='mm')",
+                )
+                return
+
+    def _across(self, shape: int) -> float:
+        """[m] diagonal of the box about a shape of vertices."""
+        hull, hulls = int(self.model.shape_hull[shape]), self.model.hulls
+        if hull < 0:
+            return 2.0 * float(self.model.shape_radius[shape])
+        own = hulls.vertices[hulls.vertex_start[hull] : hulls.vertex_start[hull + 1]]
+        return float(np.linalg.norm(np.ptp(own, axis=0)))
+
+    def see_some(self, result: StepResult) -> None:
+        """A step of the compiled driver, of whose certificates only some are worth their time."""
+        self.steps += 1
+        if self.steps % SAMPLED == 1 or self.looked == 0:
+            self.steps -= 1
+            self.see(result)
+
+    def see(self, result: StepResult) -> None:
+        """A step."""
+        seen = result.certificate
+        self.steps += 1
+        self.looked += 1
+        self.time = time = result.state.time
+        self.statuses[seen.status] += 1
+        self.contacts = max(self.contacts, seen.contacts)
+        self.momentum = max(self.momentum, seen.momentum_relative)
+        if seen.natural_residual > self.residual[0]:
+            self.residual = seen.natural_residual, time
+        if seen.penetration > self.deepest[0]:
+            self.deepest = seen.penetration, time
+            self._look_at_overlap(result, seen)
+        if not seen.converged:
+            self._warn(
+                "unconverged",
+                f"the step at t = {time:.4g} s did not converge ({seen.status}; residual of the contact law "
+                f"{seen.natural_residual:.2g}). Later ones may not, too: print(sim.summary()) counts them",
+            )
+        self._book(seen, time)
+
+    def _look_at_overlap(self, result: StepResult, seen: Certificate) -> None:
+        """Warn where bodies overlap by a visible share of the smaller one, unless springs hold them apart."""
+        if "deep overlap" in self.said or self.model.compliant or self.looks >= MOST_LOOKS:
+            return
+        if seen.penetration <= OVERLAP * self.smallest:
+            return
+        self.looks += 1
+        found = contacts_of(result)
+        if not len(found.gap):
+            return
+        share = -found.gap / np.minimum(self.sizes[found.body_a], self.sizes[found.body_b])
+        c = int(share.argmax())
+        first = self.looked == 1 and result.state.steps == 1
+        if share[c] <= (STARTING_OVERLAP if first else OVERLAP):
+            return
+        names = " and ".join(repr(self._name(int(side[c]))) for side in (found.body_a, found.body_b))
+        size = f"{-1e3 * found.gap[c]:.3g} mm, {100 * share[c]:.2g} % of the size of the smaller one"
+        if first:
+            advice = "They are pushed apart in the first step, which may throw them; move them apart"
+            self._warn("starting overlap", f"bodies {names} overlap by {size}, where they start. {advice}")
+        else:
+            advice = "A shorter step (dt) or quality='exact' makes it less"
+            self._warn("deep overlap", f"bodies {names} overlap by {size}, at t = {result.state.time:.4g} s. {advice}")
+
+    def _name(self, number: int) -> str:
+        count = self.model.body_count
+        return visible(self.model.body_names[number] if number < count else self.model.soft.names[number - count])
+
+    def _book(self, seen: Certificate, time: float) -> None:
+        """Energy that came from nowhere, against what moved."""
+        energy = seen.energy
+        stored = energy.potential + energy.elastic
+        low, high = self.potential or (stored, stored)
+        self.potential = min(low, stored), max(high, stored)
+        self.moved = max(self.moved, energy.kinetic)
+        self.gained += max(0.0, energy.numerical)
+        self.made = max(0.0, self.made + energy.numerical)
+        if "energy" in self.said or self.made <= self.still_energy:
+            return
+        moved = self.moved + self.potential[1] - self.potential[0] + self.still_energy
+        if self.made > ENERGY * moved:
+            self._warn(
+                "energy",
+                f"{self.made:.3g} J of energy came from nowhere by t = {time:.4g} s, {100 * self.made / moved:.2g} % "
+                "of what moved: the step is too long for this motion, or overlaps are pushed apart. Try a shorter dt",
+            )
+
+    def _warn(self, kind: str, text: str) -> None:
+        if kind not in self.said:
+            self.said[kind] = text
+            if not self.silent:
+                warnings.warn(text, SimulationWarning, stacklevel=_depth_of_user())
+
+    def summary(self) -> RunSummary:
+        """The run so far."""
+        if not self.steps:
+            return RunSummary(("No step has been taken yet.",), tuple(self.said.values()))
+        failed = self.looked - self.statuses["converged"]
+        some = "" if self.looked == self.steps else f" ({self.looked} of them were looked at)"
+        how = ", ".join(f"{count} {word}" for word, count in self.statuses.most_common() if word != "converged")
+        ended = "All converged" if not failed else f"{failed} did not converge: {how}"
+        return RunSummary(
+            (
+                f"{self.steps} steps to t = {self.time:.4g} s{some}, {self.contacts} contacts at most. {ended}.",
+                f"The contact law is obeyed to {self.residual[0]:.2g} (residual, at t = {self.residual[1]:.4g} s).",
+                f"Bodies overlap by {1e3 * self.deepest[0]:.2g} mm at most (at t = {self.deepest[1]:.4g} s).",
+                f"Momentum is conserved to {self.momentum:.1e}; the time discretisation added {self.gained:.2g} J.",
+            ),
+            tuple(self.said.values()),
+        )
+
+
+def _depth_of_user() -> int:
+    """How many calls above ``warnings.warn`` the code is that is not of this package."""
+    frame, depth = sys._getframe(1), 1
+    while frame.f_back is not None and frame.f_globals.get("__name__", "").startswith("stickslip."):
+        frame, depth = frame.f_back, depth + 1
+    return depth - 1
