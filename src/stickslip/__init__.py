@@ -43,7 +43,7 @@ _PLACES = {
     "placed": "geometry.shapes",
     "rollout": "worlds.rollouts",
     "shapes": "geometry.shapes",
-    "show": "view.show",
+    "show": "view.showing",
     "sweep": "sweeps.run_sweep",
     "tet_generators": "geometry.tet_generators",
 }
@@ -81,7 +81,7 @@ if TYPE_CHECKING:
     from stickslip.simulation import Simulation as Simulation
     from stickslip.solvers.registry import make_solver as make_solver
     from stickslip.sweeps.run_sweep import sweep as sweep
-    from stickslip.view.show import show as show
+    from stickslip.view.showing import show as show
     from stickslip.worlds.rollouts import rollout as rollout
     from stickslip.worlds.worlds import Worlds as Worlds
 

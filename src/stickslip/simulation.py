@@ -14,7 +14,7 @@ from stickslip import changing_robots, changing_state, checks, reading_robots, r
 from stickslip.arrays import Array
 from stickslip.bodies.tree import inverse_kinematics
 from stickslip.certify.contact_report import ContactReport
-from stickslip.certify.run_watch import RunSummary, RunWatch
+from stickslip.certify.run_watch import PUT_ASIDE, SAMPLED, RunSummary, RunWatch
 from stickslip.certify.step_result import StepResult
 from stickslip.changing_robots import Numbers
 from stickslip.closing_loops import with_loops_closed
@@ -151,11 +151,16 @@ class Simulation:
         if self.compiled is not None or (self.steps_here == FIRST_STEPS and self.driver == "auto"):
             result = self._compiled_step()
             if result is not None:
-                self.watch.see_some(result)
+                if self.steps_here % SAMPLED == 1:
+                    self.watch.see(result)
                 return result
         with self.dense_algebra():
             result = self._step()
-        self.watch.see(result)
+        seen, watch = result.certificate, self.watch
+        if seen.converged and seen.penetration <= watch.visible and len(watch.quiet) < PUT_ASIDE:
+            watch.quiet.append((result.state.time, seen))
+        else:
+            watch.see(result)
         return result
 
     def _compiled_step(self) -> StepResult | None:
@@ -195,7 +200,7 @@ class Simulation:
 
     def summary(self) -> RunSummary:
         """The run so far in sentences: what converged, how far bodies overlap, what was warned of; print it."""
-        return self.watch.summary()
+        return self.watch.summary(self.steps_here)
 
     @property
     def time(self) -> float:
@@ -218,6 +223,7 @@ class Simulation:
             result = self.step()
             if callback is not None:
                 callback(result)
+        self.watch.settle()
         return self.state
 
     # ---- reading and changing the state: reading_state.py and changing_state.py --------------------------

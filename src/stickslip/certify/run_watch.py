@@ -35,6 +35,8 @@ LIFT = 1e-3
 """Height over its size by which lifting a body is energy that does not count as motion."""
 SAMPLED = 64
 """Of so many steps of the compiled driver one is looked at."""
+PUT_ASIDE = 200
+"""Certificates in which nothing speaks that are put aside before they are counted, at most."""
 MOST_LOOKS = 50
 """Steps whose contacts are read in search of a deep overlap, at most."""
 
@@ -67,7 +69,8 @@ class RunWatch:
     model: Model
     silent: bool = False
     """Whether to keep warnings to itself."""
-    steps: int = 0
+    quiet: list[tuple[float, Certificate]] = field(default_factory=list)
+    """Times [s] and certificates of steps that nobody has looked at yet, since nothing speaks in them."""
     looked: int = 0
     statuses: Counter[str] = field(default_factory=Counter)
     said: dict[str, str] = field(default_factory=dict)
@@ -132,27 +135,32 @@ class RunWatch:
         own = hulls.vertices[hulls.vertex_start[hull] : hulls.vertex_start[hull + 1]]
         return float(np.linalg.norm(np.ptp(own, axis=0)))
 
-    def see_some(self, result: StepResult) -> None:
-        """A step of the compiled driver, of whose certificates only some are worth their time."""
-        self.steps += 1
-        if self.steps % SAMPLED == 1 or self.looked == 0:
-            self.steps -= 1
-            self.see(result)
+    @cached_property
+    def visible(self) -> float:
+        """[m] overlap below which nobody need look closer."""
+        return np.inf if self.model.compliant else OVERLAP * self.smallest
 
     def see(self, result: StepResult) -> None:
-        """A step."""
-        seen = result.certificate
-        self.steps += 1
+        """A step, and those before it that were put aside."""
+        self.settle()
+        if result.certificate.penetration > self.visible:
+            self._look_at_overlap(result, result.certificate)
+        self._count(result.state.time, result.certificate)
+
+    def settle(self) -> None:
+        """Count the steps that were put aside."""
+        for time, seen in self.quiet:
+            self._count(time, seen)
+        self.quiet.clear()
+
+    def _count(self, time: float, seen: Certificate) -> None:
         self.looked += 1
-        self.time = time = result.state.time
+        self.time = time
         self.statuses[seen.status] += 1
         self.contacts = max(self.contacts, seen.contacts)
         self.momentum = max(self.momentum, seen.momentum_relative)
-        if seen.natural_residual > self.residual[0]:
-            self.residual = seen.natural_residual, time
-        if seen.penetration > self.deepest[0]:
-            self.deepest = seen.penetration, time
-            self._look_at_overlap(result, seen)
+        self.residual = max(self.residual, (seen.natural_residual, time))
+        self.deepest = max(self.deepest, (seen.penetration, time))
         if not seen.converged:
             self._warn(
                 "unconverged",
@@ -163,9 +171,7 @@ class RunWatch:
 
     def _look_at_overlap(self, result: StepResult, seen: Certificate) -> None:
         """Warn where bodies overlap by a visible share of the smaller one, unless springs hold them apart."""
-        if "deep overlap" in self.said or self.model.compliant or self.looks >= MOST_LOOKS:
-            return
-        if seen.penetration <= OVERLAP * self.smallest:
+        if "deep overlap" in self.said or self.looks >= MOST_LOOKS or seen.penetration < self.deepest[0]:
             return
         self.looks += 1
         found = contacts_of(result)
@@ -173,7 +179,7 @@ class RunWatch:
             return
         share = -found.gap / np.minimum(self.sizes[found.body_a], self.sizes[found.body_b])
         c = int(share.argmax())
-        first = self.looked == 1 and result.state.steps == 1
+        first = result.state.steps == 1
         if share[c] <= (STARTING_OVERLAP if first else OVERLAP):
             return
         names = " and ".join(repr(self._name(int(side[c]))) for side in (found.body_a, found.body_b))
@@ -196,8 +202,9 @@ class RunWatch:
         low, high = self.potential or (stored, stored)
         self.potential = min(low, stored), max(high, stored)
         self.moved = max(self.moved, energy.kinetic)
+        apart = max(0.0, -energy.impact)  # overlaps pushed apart
         self.gained += max(0.0, energy.numerical)
-        self.made = max(0.0, self.made + energy.numerical)
+        self.made = max(0.0, self.made + energy.numerical + apart)
         if "energy" in self.said or self.made <= self.still_energy:
             return
         moved = self.moved + self.potential[1] - self.potential[0] + self.still_energy
@@ -214,17 +221,18 @@ class RunWatch:
             if not self.silent:
                 warnings.warn(text, SimulationWarning, stacklevel=_depth_of_user())
 
-    def summary(self) -> RunSummary:
-        """The run so far."""
-        if not self.steps:
+    def summary(self, steps: int) -> RunSummary:
+        """The run so far, of so many steps."""
+        self.settle()
+        if not steps:
             return RunSummary(("No step has been taken yet.",), tuple(self.said.values()))
         failed = self.looked - self.statuses["converged"]
-        some = "" if self.looked == self.steps else f" ({self.looked} of them were looked at)"
+        some = "" if self.looked == steps else f" ({self.looked} of them were looked at)"
         how = ", ".join(f"{count} {word}" for word, count in self.statuses.most_common() if word != "converged")
         ended = "All converged" if not failed else f"{failed} did not converge: {how}"
         return RunSummary(
             (
-                f"{self.steps} steps to t = {self.time:.4g} s{some}, {self.contacts} contacts at most. {ended}.",
+                f"{steps} steps to t = {self.time:.4g} s{some}, {self.contacts} contacts at most. {ended}.",
                 f"The contact law is obeyed to {self.residual[0]:.2g} (residual, at t = {self.residual[1]:.4g} s).",
                 f"Bodies overlap by {1e3 * self.deepest[0]:.2g} mm at most (at t = {self.deepest[1]:.4g} s).",
                 f"Momentum is conserved to {self.momentum:.1e}; the time discretisation added {self.gained:.2g} J.",
@@ -238,4 +246,4 @@ def _depth_of_user() -> int:
     frame, depth = sys._getframe(1), 1
     while frame.f_back is not None and frame.f_globals.get("__name__", "").startswith("stickslip."):
         frame, depth = frame.f_back, depth + 1
-    return depth - 1
+    return depth

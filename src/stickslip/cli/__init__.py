@@ -34,7 +34,7 @@ from stickslip.cli.sweep import sweep
 from stickslip.cli.train import play, train
 from stickslip.cli.truth import truth
 from stickslip.cli.view import view
-from stickslip.errors import DivergenceError, FileError, SolverWarning, StickslipError
+from stickslip.errors import DivergenceError, FileError, SimulationWarning, SolverWarning, StickslipError
 from stickslip.files import PARTIAL, UNFINISHED
 
 # Some versions of Typer carry their own copy of Click: reach the base of its errors through a public name
@@ -113,7 +113,7 @@ def _solver_warnings() -> Iterator[None]:
         others = warnings.showwarning
 
         def show(message: Warning | str, category: type[Warning], *place: Any, **rest: Any) -> None:
-            if issubclass(category, SolverWarning):
+            if issubclass(category, SolverWarning | SimulationWarning):
                 say(f"warning: {' '.join(str(message).split())}", sys.stderr)
             else:
                 others(message, category, *place, **rest)

@@ -178,6 +178,7 @@ def _dump(sim: Simulation, scene: str, count: int, step: int, path: Path) -> Cal
 def _print_summary(summary: Summary, out: Path | None) -> None:
     """The summary as text, the certificate in words."""
     from rich.console import Console
+    from rich.markup import escape
     from rich.table import Table
 
     console = Console(highlight=False)
@@ -218,4 +219,6 @@ def _print_summary(summary: Summary, out: Path | None) -> None:
     # the report's ledger has another number, in which losses of some steps offset the gains of others
     lines.add_row("energy", f"{plain_number(c['energy_gain_J'])} J", "gained by discretisation, losses not counted")
     console.print(lines)
+    for text in s.warnings:
+        console.print(f"[yellow]warning:[/] {escape(text)}")
     console.print(f"state {s.state_hash[:16]}" + (f", recorded to {cell(out)}" if out is not None else ""))

@@ -94,6 +94,8 @@ class Summary:
     settings: dict[str, Any]
     unread_hints: tuple[str, ...]
     """Solver options that the scene hints at and the solver does not read."""
+    warnings: tuple[str, ...] = ()
+    """What the run warned of: overlaps, steps that did not converge, energy that came from nowhere."""
 
     @property
     def converged(self) -> bool:
@@ -136,6 +138,7 @@ def prepare_entry(
     stepping = Stepping(**chosen)
     parameters = entry.parameters(own)
     sim = Simulation(entry.build(**parameters), solver=made, stepping=stepping)
+    sim.watch.silent = True  # who runs it says what it found: Summary.warnings
     unread = tuple(key for key in entry.solver if key not in {**hints_for(entry, method), **solver_options})
     before = sim.control
     metrics = entry.metrics(sim, parameters)
@@ -233,6 +236,7 @@ class Tally:
     def summary(self) -> Summary:
         """The steps so far, at least one."""
         sim = self.run.sim
+        sim.watch.settle()
         # the first step does other things for the first time, too
         later = self.warm(self.seconds, 1) or self.seconds[1:] or self.seconds
         mean = statistics.fmean(later)
@@ -264,6 +268,7 @@ class Tally:
                 "stepping": repr(sim.stepping),
             },
             unread_hints=self.run.unread,
+            warnings=tuple(sim.watch.said.values()),
         )
 
 
