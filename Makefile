@@ -1,4 +1,4 @@
-# make demo | test | attack | digests | lint | bench | gallery | format | clean
+# make demo | test | attack | digests | lint | bench | gallery | docs | format | clean
 # Every target makes its own environment in .venv; only python3 (3.11 or later), pip and make are assumed.
 
 PYTHON ?= python3
@@ -12,7 +12,7 @@ ATTACK_ARGS ?= --minutes 60
 DIGESTS     ?= digests.json
 
 .DEFAULT_GOAL := help
-.PHONY: help demo test attack digests lint format bench gallery clean
+.PHONY: help demo test attack digests lint format bench gallery docs clean
 
 help:
 	@echo "make demo    run the demo scene, render a picture and a page of it"
@@ -23,6 +23,7 @@ help:
 	@echo "make format  let ruff format the code"
 	@echo "make bench   run the benchmarks, against other engines too (large downloads)"
 	@echo "make gallery run every scene and draw docs/gallery.md (half an hour or more)"
+	@echo "make docs    build the documentation site, with warnings as errors (docs/_build/html)"
 	@echo "make clean   remove .venv, caches and what runs left behind"
 
 demo: $(STAMPS)/view
@@ -65,8 +66,13 @@ bench: $(STAMPS)/dev $(STAMPS)/peers
 gallery: $(STAMPS)/view
 	@$(BIN)/python docs/make_gallery.py $(GALLERY_ARGS)
 
+# The examples are run for what they print; that is kept in docs/_build until they change.
+docs: $(STAMPS)/docs
+	@$(BIN)/python -m sphinx -q -W --keep-going -b html docs docs/_build/html
+	@echo "Site: $(CURDIR)/docs/_build/html/index.html"
+
 clean:
-	@rm -rf $(VENV) build dist .pytest_cache .mypy_cache .ruff_cache .import_linter_cache .hypothesis demo.h5 demo.h5.partial demo.png demo.html attack.json digests.json
+	@rm -rf docs/_build docs/reference docs/examples $(VENV) build dist .pytest_cache .mypy_cache .ruff_cache .import_linter_cache .hypothesis demo.h5 demo.h5.partial demo.png demo.html attack.json digests.json
 	@find src tests -name __pycache__ -type d -prune -exec rm -rf {} +
 
 # The environment. A stamp is newer than pyproject.toml when its extra is installed. Hatchling is installed

@@ -19,9 +19,9 @@ import warnings
 for pool in ("OMP_NUM_THREADS", "OPENBLAS_NUM_THREADS", "MKL_NUM_THREADS", "NUMBA_NUM_THREADS"):
     os.environ.setdefault(pool, "1")
 
-import numpy as np
+import numpy as np  # noqa: E402
 
-import stickslip
+import stickslip  # noqa: E402
 
 LEG, THICKNESS, WIDTH = 40.0, 8.0, 20.0
 """[mm], as in the drawing."""

@@ -77,7 +77,7 @@ def test_bodies_as_large_as_houses_are_doubted() -> None:
     assert np.ptp(sim.bounds(bracket), axis=0) == pytest.approx(0.04)
     scene.add_mesh(corners, faces, (0, 0, 2), scale=0.001)
     for wrong in ({"units": "mile"}, {"scale": -1.0}, {"scale": 1.0, "units": "m"}):
-        with pytest.raises(ValueError, match="units|scale"):
+        with pytest.raises(ValueError, match=r"units|scale"):
             scene.add_mesh(corners, faces, **wrong)  # type: ignore[arg-type]
 
 

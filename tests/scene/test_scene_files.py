@@ -1,4 +1,4 @@
-"""Scene files: written and read back to the same model bit for bit, written by hand, and refused where they are wrong."""
+"""Scene files: written and read back to the same model bit for bit, written by hand, refused where wrong."""
 
 from __future__ import annotations
 
@@ -123,14 +123,17 @@ def test_files_written_by_hand_are_as_short_as_calls(tmp_path: Path) -> None:
 
 def test_meshes_and_robots_may_be_in_files_of_their_own(tmp_path: Path) -> None:
     corners = np.array([(x, y, z) for x in (0, 10) for y in (0, 10) for z in (0, 10)])
-    faces = [(0, 2, 1), (1, 2, 3), (4, 5, 6), (5, 7, 6), (0, 1, 4), (1, 5, 4), (2, 6, 3), (3, 6, 7), (0, 4, 2), (2, 4, 6),
-             (1, 3, 5), (3, 7, 5)]  # fmt: skip
+    faces = [
+        (0, 2, 1), (1, 2, 3), (4, 5, 6), (5, 7, 6), (0, 1, 4), (1, 5, 4), (2, 6, 3), (3, 6, 7), (0, 4, 2), (2, 4, 6),
+        (1, 3, 5), (3, 7, 5),
+    ]  # fmt: skip
     lines = [f"v {x} {y} {z}" for x, y, z in corners] + [f"f {a + 1} {c + 1} {b + 1}" for a, b, c in faces]
     (tmp_path / "cube.obj").write_text("\n".join(lines))
     (tmp_path / "pendulum.urdf").write_text(
         '<robot name="pendulum"><link name="base"/><link name="rod"><inertial><mass value="1"/>'
         '<inertia ixx="0.1" iyy="0.1" izz="0.1" ixy="0" ixz="0" iyz="0"/></inertial></link>'
-        '<joint name="hinge" type="continuous"><parent link="base"/><child link="rod"/><axis xyz="0 1 0"/></joint></robot>'
+        '<joint name="hinge" type="continuous"><parent link="base"/><child link="rod"/><axis xyz="0 1 0"/>'
+        "</joint></robot>"
     )
     (tmp_path / "s.toml").write_text(
         'format = "stickslip scene"\nversion = 1\n[[robot]]\nfile = "pendulum.urdf"\nposition = [0, 0, 1]\n'

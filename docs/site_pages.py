@@ -1,0 +1,167 @@
+"""Pages of the site that are made of the package itself: the reference, and the examples with what they print.
+
+They are written to docs/reference/ and docs/examples/ when the site is built, and are no part of the repository.
+"""
+
+from __future__ import annotations
+
+import hashlib
+import inspect
+import os
+import re
+import subprocess
+import sys
+from collections.abc import Iterator
+from importlib import import_module
+from pathlib import Path
+from typing import Any
+
+import stickslip
+
+REPOSITORY = Path(__file__).resolve().parent.parent
+GROUPS: dict[str, tuple[str, ...]] = {
+    "Scenes": ("Scene", "shapes", "placed", "Body", "Joint", "Drive", "Rod", "SoftBody", "elastic", "TetMesh", "tet_generators"),
+    "Simulation": ("Simulation", "Stepping", "make_solver", "show", "RunSummary", "Certificate", "State", "Control"),
+    "Models and problems": ("Model", "compile_scene", "ContactProblem"),
+    "Many worlds": ("Worlds", "rollout", "sweep"),
+    "Learning": ("Environment", "VectorEnvironment", "Task"),
+    "Errors and warnings": (
+        "StickslipError", "InputError", "FileError", "MissingDependencyError", "DivergenceError", "SimulationWarning",
+    ),
+}  # fmt: skip
+"""Every name of ``stickslip.__all__`` has its place here; a test holds that."""
+FURTHER: dict[str, tuple[str, ...]] = {
+    "stickslip.certify.contact_report": ("ContactReport",),
+    "stickslip.certify.step_result": ("StepResult",),
+    "stickslip.certify.energy_ledger": ("EnergyLedger",),
+    "stickslip.reading_state": ("ElementReport",),
+    "stickslip.scene.robots": ("Robot",),
+    "stickslip.robots.records": ("RobotRecord", "TreeLink", "TreeJoint", "Actuator"),
+    "stickslip.io.recording": ("Recording", "read_recording"),
+    "stickslip.io.recorder": ("Recorder",),
+    "stickslip.solvers.protocol": ("Solution", "Solver", "Takes"),
+    "stickslip.export.formats": ("export",),
+}
+"""What public calls take and give, and users meet by its own name."""
+LINK = re.compile(r"\[([^\]]*)\]\((?!https?:|#|images/)([^)\s]+)\)")
+
+
+def install(app: Any, docs: Path) -> None:
+    """Connect to Sphinx."""
+    app.connect("builder-inited", lambda _: write_pages(docs))
+    app.connect("autodoc-process-docstring", plain_bars)
+    app.connect("source-read", lambda _, name, source: source.__setitem__(0, on_site(source[0], docs, name)))
+
+
+def plain_bars(app: Any, what: str, name: str, found: Any, options: Any, lines: list[str]) -> None:
+    """Bars of docstrings are absolute values, not substitutions."""
+    lines[:] = [line.replace("|", "\\|") for line in lines]
+
+
+def on_site(text: str, docs: Path, name: str) -> str:
+    """The text of a page whose links to files outside of the site are words."""
+    folder = (docs / name).parent
+
+    def changed(match: re.Match[str]) -> str:
+        words, target = match.groups()
+        file = target.partition("#")[0]
+        if not file or file.endswith(".md") and (folder / file).is_file() and docs in (folder / file).resolve().parents:
+            return match.group(0)
+        if (folder / file / "index.md").is_file():
+            return f"[{words}]({file.rstrip('/')}/index.md)"
+        return words
+
+    return LINK.sub(changed, text)
+
+
+def write_pages(docs: Path) -> None:
+    """The reference and the examples."""
+    reference, examples = docs / "reference", docs / "examples"
+    for folder in (reference, examples):
+        folder.mkdir(exist_ok=True)
+    pages = dict(_reference())
+    pages["index"] = _reference_index(list(pages))
+    _write(reference, pages)
+    _write(examples, dict(_examples(docs / "_build" / "printed")))
+
+
+def _write(folder: Path, pages: dict[str, str]) -> None:
+    """Only what has changed, so that Sphinx reads no more than it must."""
+    for name, text in pages.items():
+        file = folder / f"{name}.md"
+        if not file.is_file() or file.read_text(encoding="utf-8") != text:
+            file.write_text(text, encoding="utf-8")
+
+
+# ---- the reference ---------------------------------------------------------------------------------------------------
+
+
+def _reference() -> Iterator[tuple[str, str]]:
+    for title, names in GROUPS.items():
+        items = [("stickslip", name) for name in names]
+        yield title.lower().replace(" ", "-"), _page(title, items)
+    yield "further", _page("Further classes", [(place, name) for place, names in FURTHER.items() for name in names])
+
+
+def _reference_index(pages: list[str]) -> str:
+    listed = "\n".join(pages)
+    return (
+        "# Reference\n\nEvery public name, from its docstring. Lengths are in m, masses in kg, angles in rad; shapes of arrays "
+        "are in brackets. The command line: `stickslip --help`, and `stickslip COMMAND --help`.\n\n"
+        f"```{{toctree}}\n:maxdepth: 2\n\n{listed}\n../examples/index\n```\n"
+    )
+
+
+def _page(title: str, items: list[tuple[str, str]]) -> str:
+    parts = [f"# {title}\n"]
+    for place, name in items:
+        found = getattr(import_module(place), name)
+        # where it is defined: autodoc looks for docstrings of fields there
+        module = found.__name__ if inspect.ismodule(found) else getattr(found, "__module__", place)
+        kind = "automodule" if inspect.ismodule(found) else "autoclass" if inspect.isclass(found) else "autofunction"
+        target = module if inspect.ismodule(found) else f"{module}.{name}"
+        options = ":members:\n" if kind != "autofunction" else ""
+        if inspect.isclass(found) and issubclass(found, BaseException):
+            options = ""
+        if inspect.ismodule(found):
+            own = {key for key, value in vars(found).items() if getattr(value, "__module__", "") == module}
+            members = sorted(key for key in own if key[0] != "_" and key not in stickslip.__all__)
+            options = f":members: {', '.join(members)}\n"
+        indented = "".join(f"   {option}\n" for option in options.split("\n") if option)
+        parts.append(f"## {name}\n\n```{{eval-rst}}\n.. {kind}:: {target}\n{indented}```\n")
+    return "\n".join(parts)
+
+
+# ---- the examples ----------------------------------------------------------------------------------------------------
+
+
+def _examples(kept: Path) -> Iterator[tuple[str, str]]:
+    """A page an example: its code, and what it prints; STICKSLIP_DOCS_EXAMPLES=0 runs none of them."""
+    files = sorted((REPOSITORY / "examples").glob("*.py"))
+    for file in files:
+        code = file.read_text(encoding="utf-8")
+        printed = _printed(file, code, kept)
+        shown = f"It prints:\n\n```\n{printed}\n```\n" if printed else ""
+        first = (inspect.cleandoc(code.split('"""')[1]).splitlines() or [file.stem])[0]
+        title = file.stem.replace("_", " ").capitalize()
+        yield file.stem, f"# {title}\n\n{first}\n\n`examples/{file.name}`\n\n````python\n{code}````\n\n{shown}"
+    listed = "\n".join(file.stem for file in files)
+    yield "index", f"# Examples\n\nOne short program a capability.\n\n```{{toctree}}\n:maxdepth: 1\n\n{listed}\n```\n"
+
+
+def _printed(file: Path, code: str, kept: Path) -> str:
+    """What an example prints, kept until its code or the version changes."""
+    if os.environ.get("STICKSLIP_DOCS_EXAMPLES") == "0" or file.stem.startswith("train"):
+        return ""
+    digest = hashlib.sha256(f"{stickslip.__version__}{code}".encode()).hexdigest()[:16]
+    memory = kept / f"{file.stem}-{digest}.txt"
+    if not memory.is_file():
+        done = subprocess.run([sys.executable, str(file)], capture_output=True, text=True, timeout=300, check=False)
+        if done.returncode:
+            needed = "MissingDependencyError" in done.stderr or "ModuleNotFoundError" in done.stderr
+            if needed:
+                return ""
+            raise RuntimeError(f"{file.name} failed:\n{done.stderr}")
+        kept.mkdir(parents=True, exist_ok=True)
+        memory.write_text(done.stdout.rstrip() + "\n", encoding="utf-8")
+    return memory.read_text(encoding="utf-8").rstrip()
