@@ -56,6 +56,11 @@ class ContactReport:
         return self.force.sum(axis=0) if len(self) else np.zeros(3)
 
     @property
+    def slip(self) -> Array:
+        """The same as ``slip_velocity``, by the name that recordings have."""
+        return self.slip_velocity
+
+    @property
     def status_names(self) -> list[str]:
         """open, stick or slip of each contact."""
         return [STATUS_NAMES[code] for code in self.status]

@@ -86,6 +86,8 @@ class RunWatch:
     """[J] that they added in all steps that gained."""
     moved: float = 0.0
     """[J] largest kinetic energy so far."""
+    worked: float = 0.0
+    """[J] work of forces, drives and motions, whatever its sign."""
     potential: tuple[float, float] | None = None
     """[J] least and largest potential and elastic energy so far."""
     contacts: int = 0
@@ -110,8 +112,10 @@ class RunWatch:
     def still_energy(self) -> float:
         """[J] below which energy is not worth a word: that of lifting every body by a thousandth of its size."""
         g = self.model.gravity_norm or 9.81
-        size = np.where(np.isfinite(self.sizes), self.sizes, 0.0)[: self.model.body_count]
-        return float(LIFT * g * (self.model.mass * size).sum()) + 1e-12
+        size, soft = np.where(np.isfinite(self.sizes), self.sizes, 0.0), self.model.soft
+        own = (self.model.mass * size[: self.model.body_count]).sum()
+        nodes = (soft.mass * size[self.model.body_count + soft.node_body]).sum() if soft.count else 0.0
+        return float(LIFT * g * (own + nodes)) + 1e-12
 
     def check_sizes(self) -> None:
         """Warn of bodies from meshes that are as large as houses: files in millimetres read as metres."""
@@ -202,12 +206,13 @@ class RunWatch:
         low, high = self.potential or (stored, stored)
         self.potential = min(low, stored), max(high, stored)
         self.moved = max(self.moved, energy.kinetic)
+        self.worked += abs(energy.work)
         apart = max(0.0, -energy.impact)  # overlaps pushed apart
         self.gained += max(0.0, energy.numerical)
         self.made = max(0.0, self.made + energy.numerical + apart)
         if "energy" in self.said or self.made <= self.still_energy:
             return
-        moved = self.moved + self.potential[1] - self.potential[0] + self.still_energy
+        moved = self.moved + self.worked + self.potential[1] - self.potential[0] + self.still_energy
         if self.made > ENERGY * moved:
             self._warn(
                 "energy",

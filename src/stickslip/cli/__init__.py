@@ -20,10 +20,12 @@ import typer
 
 from stickslip import __version__
 from stickslip.cli.compare import compare
+from stickslip.cli.completion import completion
 from stickslip.cli.diagnose import doctor, warmup
 from stickslip.cli.export import export
 from stickslip.cli.listing import list_names
 from stickslip.cli.output import say
+from stickslip.cli.problems import problems
 from stickslip.cli.render import render
 from stickslip.cli.report import report
 from stickslip.cli.reproduce import reproduce
@@ -52,6 +54,7 @@ app.command("run")(run)
 app.command("sweep")(sweep)
 app.command("solve")(solve)
 app.command("compare")(compare)
+app.command("problems")(problems)
 app.command("truth")(truth)
 app.command("reproduce")(reproduce)
 app.command("render")(render)
@@ -63,6 +66,7 @@ app.command("train")(train)
 app.command("play")(play)
 app.command("warmup")(warmup)
 app.command("doctor")(doctor)
+app.command("completion")(completion)
 
 
 @app.callback(invoke_without_command=True)

@@ -2,12 +2,14 @@
 
 from __future__ import annotations
 
+import sys
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated
 
 import typer
 
-from stickslip.cli.output import plain_number, print_json, progress, table_console
+from stickslip.cli.completion import beginning, paper_names
+from stickslip.cli.output import plain_number, print_json, progress, say, table_console
 from stickslip.errors import InputError
 
 if TYPE_CHECKING:
@@ -15,7 +17,12 @@ if TYPE_CHECKING:
 
 
 def reproduce(
-    paper: Annotated[str, typer.Argument(help="Name of a paper; see: stickslip list experiments.")],
+    paper: Annotated[
+        str,
+        typer.Argument(
+            autocompletion=beginning(paper_names), help="Name of a paper; see: stickslip list experiments."
+        ),
+    ],
     experiment: Annotated[str | None, typer.Argument(help="One experiment of it; all if left out.")] = None,
     quick: Annotated[bool, typer.Option("--quick", help="Smaller scenes, fewer steps: a few minutes.")] = False,
     out: Annotated[
@@ -39,7 +46,8 @@ def reproduce(
     if workers is not None and workers < 1:
         raise InputError(f"workers is {workers}; it must be at least 1")
     folder = out or Path(f"reproduce-{paper}")
-    with progress(100) as advance:
+    with progress(100) as bar:
+        advance = bar if sys.stderr.isatty() else Lines()
         advance(0, f"{paper}: compiling")
         report = found.reproduce(
             chosen, quick, folder, lambda done, total, text: advance(100 * done // max(1, total), text), workers
@@ -48,6 +56,19 @@ def reproduce(
         print_json(report.to_json())
     else:
         _print_report(report, folder)
+
+
+class Lines:
+    """Progress where there is no terminal, in a log: a line each tenth."""
+
+    def __init__(self) -> None:
+        self.told = -1
+
+    def __call__(self, percent: int, text: str) -> None:
+        """Told how far it is."""
+        if percent // 10 > self.told:
+            self.told = percent // 10
+            say(f"{percent:3d} %: {text}", sys.stderr)
 
 
 def _print_report(report: Report, folder: Path) -> None:

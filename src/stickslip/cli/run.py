@@ -5,12 +5,14 @@ from __future__ import annotations
 from collections.abc import Callable
 from contextlib import ExitStack
 from dataclasses import dataclass
+from math import isfinite
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated
 
 import typer
 
 from stickslip import __version__
+from stickslip.cli.completion import beginning, scene_names, solver_names
 from stickslip.cli.output import cell, plain_number, print_json, progress, warnings_as_lines
 from stickslip.errors import InputError, RecordingWarning
 from stickslip.fields_as_arguments import fields_as_arguments
@@ -28,12 +30,14 @@ class RunOptions:
         str,
         typer.Argument(
             metavar="SCENE|FILE",
+            autocompletion=beginning(scene_names),
             help="Name of a scene (stickslip list scenes), a scene file (.toml), a file of Python with a function that "
             "builds a scene (my.py, my.py:build), or a robot's file (.urdf, .xml).",
         ),
     ]
     solver: Annotated[
-        str | None, typer.Option(help="Name of a solver; see: stickslip list solvers. Default: the scene's own.")
+        str | None,
+        typer.Option(autocompletion=beginning(solver_names), help="Name of a solver; see: stickslip list solvers. Default: the scene's own.")
     ] = None
     set_: Annotated[
         list[str] | None,
@@ -200,7 +204,10 @@ def _print_summary(summary: Summary, out: Path | None) -> None:
     table = Table("", "", show_header=False, box=None, padding=(0, 2))
     for name, value in s.metrics.items():
         words = {True: "[green]yes[/]", False: "[red]no[/]"}
-        table.add_row(name, words[value] if isinstance(value, bool) else plain_number(value))
+        if isinstance(value, bool):
+            table.add_row(name, words[value])
+        else:
+            table.add_row(name, plain_number(value) if isfinite(value) else "not reached in this run")
     console.print(table)
     failed = s.steps - round(s.steps * s.converged_fraction)
     if failed:

@@ -14,6 +14,7 @@ from typing import TYPE_CHECKING, Annotated
 
 import typer
 
+from stickslip.cli.completion import beginning, scene_and_robot_names, solver_names
 from stickslip.cli.output import say
 from stickslip.errors import InputError
 from stickslip.scene_files import ROBOT_ENDINGS, is_file
@@ -33,6 +34,7 @@ def view(
         str,
         typer.Argument(
             metavar="SCENE|FILE",
+            autocompletion=beginning(scene_and_robot_names),
             help="A scene (its name, my.py:build, or .toml) or a robot (its name, .urdf, .xml) to run live, or a "
             "recording (.h5) to play.",
         ),
@@ -48,7 +50,7 @@ def view(
         list[str] | None,
         typer.Option("--set", metavar="KEY=VALUE", help="A parameter of the scene, or solver.X, or stepping.X."),
     ] = None,
-    solver: Annotated[str | None, typer.Option(help="Solver of a scene. Default: the scene's own.")] = None,
+    solver: Annotated[str | None, typer.Option(autocompletion=beginning(solver_names), help="Solver of a scene. Default: the scene's own.")] = None,
     dt: Annotated[float | None, typer.Option(help="Step size of a scene in seconds, instead of its own.")] = None,
     package_dir: Annotated[
         list[Path] | None, typer.Option(help="Folder with packages, for package:// names of a robot's file.")

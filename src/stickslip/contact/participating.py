@@ -19,7 +19,6 @@ from dataclasses import dataclass
 
 import numpy as np
 from scipy.sparse import csr_array
-from scipy.sparse.csgraph import connected_components
 
 from stickslip.arrays import Array, LongInts
 from stickslip.jit import kernel
@@ -88,6 +87,8 @@ def given_participating(J: BlockRows, W: GivenInverse, added: Array) -> Particip
     owner = np.repeat(np.arange(len(height)), height)
     pairs = np.repeat(owner, np.diff(W.indptr)), owner[W.indices]
     graph = csr_array((np.ones(len(W.data)), pairs), shape=(len(height), len(height)))
+    from scipy.sparse.csgraph import connected_components  # 0.1 s, for soft bodies and robots only
+
     island = connected_components(graph, directed=False)[1]
     order = np.argsort(island, kind="stable")
     threes = (height[order] + 2) // 3

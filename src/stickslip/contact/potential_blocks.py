@@ -12,7 +12,6 @@ from typing import NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 from scipy.sparse import csr_array
-from scipy.sparse.csgraph import connected_components
 
 from stickslip.arrays import Ints, LongInts
 from stickslip.linalg.block_matrix import BlockPattern
@@ -67,6 +66,8 @@ def potential_blocks(held: BlockRows, blocks: DenseBlocks, nodes: BlockPattern) 
     pairs = [_pairs_within(place[own], count[own]), _node_pairs(nodes, base), _row_pairs(held, place, count)]
     row, column = (np.concatenate([each[k] for each in pairs] + [np.arange(size)]) for k in range(2))
     graph = csr_array((np.ones(len(row), dtype=np.int8), (row, column)), shape=(size, size))
+    from scipy.sparse.csgraph import connected_components  # 0.1 s, for soft bodies and robots only
+
     label = connected_components(graph, directed=False)[1]
     order = np.argsort(label, kind="stable")
     number = np.empty(size, dtype=np.int64)

@@ -16,7 +16,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Iterable, Mapping, Sequence
-from dataclasses import asdict, dataclass
+from dataclasses import dataclass, field, fields
 from typing import Any
 
 import numpy as np
@@ -70,6 +70,8 @@ class ComparisonRow:
     dissipation_J: float | None
     note: str = ""
     """Why there is no solution."""
+    history: Array | None = field(default=None, compare=False, repr=False)
+    """(k, 2) iterations and the residual that the solver watches there; not in JSON."""
 
     def time(self, by_cpu: bool) -> float | None:
         """Seconds of all threads, or of the clock on the wall; None where there is no solution."""
@@ -116,7 +118,10 @@ class Comparison:
         return {
             "problems": list(self.problems),
             "solvers": list(self.solvers),
-            "rows": [asdict(row) for row in self.rows],
+            "rows": [
+                {item.name: getattr(row, item.name) for item in fields(row) if item.name != "history"}
+                for row in self.rows
+            ],
             "profile": {"tau": taus, "solved": self.profile()},
             "settings": dict(self.settings),
         }
@@ -198,6 +203,7 @@ def _row(
         status=status or ("time-limit" if late else measured["status"]),
         solved=bool(measured["solved"]) and not late,
         note=note,
+        history=measured.get("history"),
         **{key: measured[key] for key in MEASURED if key not in ("status", "solved")},
     )
 
@@ -238,6 +244,7 @@ def _measure(solver: Solver, problem: ContactProblem, own_law: bool) -> dict[str
         "signorini_m_per_s": verdict.physical.signorini,
         "cone_N_s": verdict.physical.cone,
         "dissipation_J": verdict.physical.dissipation,
+        "history": solution.history,
     }
     return {
         key: None if isinstance(value, float) and not math.isfinite(value) else value for key, value in found.items()

@@ -10,7 +10,6 @@ from itertools import combinations
 
 import numpy as np
 from numpy.typing import ArrayLike
-from scipy.spatial import ConvexHull, QhullError
 
 from stickslip.arrays import Array
 from stickslip.checks import MOST, array, positive
@@ -88,6 +87,8 @@ def _joined(points: Array, corners: Array, normals: Array, areas: Array) -> list
 
 def _flat_and_convex(corners: Array, normal: Array, area: float) -> bool:
     """Whether corners lie in one plane, and their convex hull has this area [m^2]."""
+    from scipy.spatial import ConvexHull, QhullError  # costs 0.2 s to import, and few scenes have shells
+
     away = corners - corners[0]
     if np.abs(away @ normal).max() > FLAT * np.abs(away).max():
         return False

@@ -3,7 +3,7 @@
 Group ``contacts`` of a recording (n frames, k contacts in total):
 
     offset                (n + 1,) the contacts of frame f are the rows offset[f]:offset[f + 1] of
-    body_a, body_b, point, normal, gap, impulse, status                    (k, ...) as in RecordedContacts
+    body_a, body_b, point, normal, gap, impulse, status, slip              (k, ...) as in RecordedContacts
     node_a, node_b, weight_a, weight_b                                     (k, 3) where there are soft bodies
     friction_offset, friction, torsion_offset, torsion                     likewise, but a single row of a frame stands
                                                                            for all its contacts
@@ -19,7 +19,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from stickslip.arrays import Array, Ints, LongInts
-from stickslip.certify.contact_report import contacts_of
+from stickslip.certify.contact_report import STATUS_NAMES, contacts_of
 from stickslip.io.growing_dataset import GrowingDataset
 from stickslip.io.recording_file import RecordingFile
 from stickslip.model.model import Model
@@ -47,6 +47,8 @@ SOFT_COLUMNS: dict[str, tuple[tuple[int, ...], str, str]] = {
     "weight_b": ((3,), "f8", "f8"),
 }
 """Columns of contacts in a scene with soft bodies: which nodes take part, -1 beyond; of rigid bodies none do."""
+SLIP: dict[str, tuple[tuple[int, ...], str, str]] = {"slip": ((3,), "f4", "f8")}
+"""A column that files of versions before 0.2 do not have; in single precision, which is more than it is known to."""
 NO_NODE = {"i4": -1, "f8": 0.0}
 """What those columns hold where there is no node."""
 CHUNK_ROWS = 32
@@ -82,9 +84,31 @@ class RecordedContacts:
     weight_b: Array
     dt: float
     """[s] step size."""
+    slip: Array | None = None
+    """(k, 3) [m/s] tangential velocity of body b relative to a, world; None in recordings of versions before 0.2."""
 
     def __len__(self) -> int:
         return len(self.gap)
+
+    @property
+    def on_body(self) -> Ints:
+        """(k,) bodies on which ``force`` acts, as in the report of live contacts: those of side b."""
+        return self.body_b
+
+    @property
+    def from_body(self) -> Ints:
+        """(k,) bodies that push: those of side a."""
+        return self.body_a
+
+    @property
+    def slip_velocity(self) -> Array | None:
+        """The same as ``slip``."""
+        return self.slip
+
+    @property
+    def status_names(self) -> list[str]:
+        """open, stick or slip of each contact."""
+        return [STATUS_NAMES[code] for code in self.status]
 
     @property
     def force(self) -> Array:
@@ -103,7 +127,7 @@ class ContactWriter:
         self._offsets = {name: GrowingDataset(group, name, (), "i8", 512) for name in names}
         self._columns = {
             name: GrowingDataset(group, name, shape, stored, rows)
-            for name, (shape, stored, _) in {**COLUMNS, **(SOFT_COLUMNS if soft else {})}.items()
+            for name, (shape, stored, _) in {**COLUMNS, **SLIP, **(SOFT_COLUMNS if soft else {})}.items()
         }
         self._append_offsets()
 
@@ -115,7 +139,7 @@ class ContactWriter:
     def append(self, result: StepResult) -> None:
         """Add the contacts of one step."""
         found = contacts_of(result)
-        for name in ("body_a", "body_b", "point", "normal", "gap", "status"):
+        for name in ("body_a", "body_b", "point", "normal", "gap", "status", "slip"):
             self._columns[name].append(getattr(found, name))
         self._columns["impulse"].append(found.impulse[:, :3])
         torsion = found.impulse[:, 3]
@@ -139,7 +163,7 @@ class ContactReader:
         self._most = {"body": model.body_count + model.soft.count, "node": model.soft.node_count}
         with recording_file.opened() as file:
             group = file[GROUP]
-            names = [name for name in (*COLUMNS, *SOFT_COLUMNS) if name in group or name in COLUMNS]
+            names = [name for name in (*COLUMNS, *SOFT_COLUMNS, *SLIP) if name in group or name in COLUMNS]
             self._columns = {name: group[name] for name in names}
             self._offsets = {
                 name: group[_offset(name) if _offset(name) in group else "offset"][: frames + 1]
@@ -151,7 +175,7 @@ class ContactReader:
 
     def _check(self, name: str, offsets: NDArray[Any], frames: int) -> None:
         """Raise a ValueError unless a column has its shape and type, and its rows are those of the frames."""
-        column, (shape, stored, _) = self._columns[name], {**COLUMNS, **SOFT_COLUMNS}[name]
+        column, (shape, stored, _) = self._columns[name], {**COLUMNS, **SOFT_COLUMNS, **SLIP}[name]
         if column.shape[1:] != shape or column.dtype.kind != stored[0]:
             raise ValueError(
                 f"contacts/{name} has rows {column.shape[1:]} of {column.dtype}; {shape} of {stored} needed"
@@ -171,8 +195,10 @@ class ContactReader:
         count = int(self.offset[frame + 1] - self.offset[frame])
         columns: dict[str, Any] = {}
         with self._file.opened():
-            for name, (shape, _, kept) in {**COLUMNS, **SOFT_COLUMNS}.items():
+            for name, (shape, _, kept) in {**COLUMNS, **SOFT_COLUMNS, **SLIP}.items():
                 if name not in self._columns:
+                    if name in SLIP:
+                        continue
                     columns[name] = np.full((count, *shape), NO_NODE[kept], kept)
                     continue
                 first, last = self._offsets[name][frame : frame + 2]

@@ -1,0 +1,75 @@
+"""``stickslip completion``: the script that lets a shell complete commands, options, and names of scenes and solvers."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from enum import StrEnum
+from typing import Annotated
+
+import typer
+
+VARIABLE = "_STICKSLIP_COMPLETE"
+"""Where a shell says what it wants completed (Click's protocol)."""
+
+
+class Shell(StrEnum):
+    """Shells that are served."""
+
+    BASH = "bash"
+    ZSH = "zsh"
+    FISH = "fish"
+
+
+def completion(
+    shell: Annotated[Shell, typer.Argument(help="The shell to complete in.")],
+) -> None:
+    """Print the script that a shell reads to complete commands, options, scenes, solvers and robots.
+
+    Examples:
+
+    eval "$(stickslip completion bash)"        # in ~/.bashrc
+
+    eval "$(stickslip completion zsh)"         # in ~/.zshrc, after compinit
+
+    stickslip completion fish | source         # in ~/.config/fish/config.fish
+    """
+    from typer.completion import get_completion_script
+
+    print(get_completion_script(prog_name="stickslip", complete_var=VARIABLE, shell=shell.value))
+
+
+def beginning(names: Callable[[], list[str]]) -> Callable[[str], list[str]]:
+    """A function that completes an argument by names, which are looked up when a shell asks; files end the list."""
+
+    def found(incomplete: str) -> list[str]:
+        return [name for name in names() if name.startswith(incomplete)]
+
+    return found
+
+
+def scene_names() -> list[str]:
+    """Scenes that are built in."""
+    from stickslip.scenes.registry import SCENES
+
+    return list(SCENES)
+
+
+def scene_and_robot_names() -> list[str]:
+    """Scenes and robots that are built in."""
+    from stickslip.scenes.robots.registry import ROBOTS
+
+    return [*scene_names(), *ROBOTS]
+
+
+def solver_names() -> list[str]:
+    """Solvers that are known."""
+    from stickslip.solvers.registry import known_solvers
+
+    return list(known_solvers())
+
+
+def paper_names() -> list[str]:
+    """Papers that can be measured again."""
+    from stickslip.experiments.registry import PAPERS
+
+    return list(PAPERS)
