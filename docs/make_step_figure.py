@@ -1,6 +1,6 @@
-"""Draws docs/images/step.png: four stages of one step of a tilted box that falls on the ground, from the simulation itself.
+"""Draws docs/images/step.png: four stages of a step of a box that falls on the ground, from the simulation.
 
-    python docs/make_step_figure.py        (needs the extra plot)
+python docs/make_step_figure.py        (needs the extra plot)
 """
 
 from __future__ import annotations
@@ -58,7 +58,9 @@ def main() -> None:
     for point, normal in zip(found.point, found.normal):
         axes[1].plot(point[0], point[2], "o", color=ORANGE, ms=5)
         axes[1].annotate("", (point + 0.06 * normal)[[0, 2]], point[[0, 2]], arrowprops={"color": ORANGE, "width": 1})
-    axes[1].text(0.02, 0.24, f"{len(found)} points, least gap {1e3 * found.gap.min():.1f} mm", color=ORANGE, ha="center")
+    axes[1].text(
+        0.02, 0.24, f"{len(found)} points, least gap {1e3 * found.gap.min():.1f} mm", color=ORANGE, ha="center"
+    )
     axes[2].plot(*before.T, color=BLUE)
     impulse = DT * found.force
     scale = 0.1 / max(np.linalg.norm(impulse, axis=1).max(), 1e-12)

@@ -20,7 +20,9 @@ import stickslip
 
 REPOSITORY = Path(__file__).resolve().parent.parent
 GROUPS: dict[str, tuple[str, ...]] = {
-    "Scenes": ("Scene", "shapes", "placed", "Body", "Joint", "Drive", "Rod", "SoftBody", "elastic", "TetMesh", "tet_generators"),
+    "Scenes": (
+        "Scene", "shapes", "placed", "Body", "Joint", "Drive", "Rod", "SoftBody", "elastic", "TetMesh", "tet_generators",
+    ),
     "Simulation": ("Simulation", "Stepping", "make_solver", "show", "RunSummary", "Certificate", "State", "Control"),
     "Models and problems": ("Model", "compile_scene", "ContactProblem"),
     "Many worlds": ("Worlds", "rollout", "sweep"),
@@ -65,7 +67,9 @@ def on_site(text: str, docs: Path, name: str) -> str:
     def changed(match: re.Match[str]) -> str:
         words, target = match.groups()
         file = target.partition("#")[0]
-        if not file or file.endswith(".md") and (folder / file).is_file() and docs in (folder / file).resolve().parents:
+        if not file or (
+            file.endswith(".md") and (folder / file).is_file() and docs in (folder / file).resolve().parents
+        ):
             return match.group(0)
         if (folder / file / "index.md").is_file():
             return f"[{words}]({file.rstrip('/')}/index.md)"
@@ -106,8 +110,8 @@ def _reference() -> Iterator[tuple[str, str]]:
 def _reference_index(pages: list[str]) -> str:
     listed = "\n".join(pages)
     return (
-        "# Reference\n\nEvery public name, from its docstring. Lengths are in m, masses in kg, angles in rad; shapes of arrays "
-        "are in brackets. The command line: `stickslip --help`, and `stickslip COMMAND --help`.\n\n"
+        "# Reference\n\nEvery public name, from its docstring. Lengths are in m, masses in kg, angles in rad; "
+        "shapes of arrays are in brackets. The command line: `stickslip --help`, and `stickslip COMMAND --help`.\n\n"
         f"```{{toctree}}\n:maxdepth: 2\n\n{listed}\n../examples/index\n```\n"
     )
 

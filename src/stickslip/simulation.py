@@ -7,6 +7,7 @@ from collections.abc import Callable, Iterable
 from contextlib import nullcontext
 from dataclasses import replace
 from importlib import import_module
+from typing import Any
 
 from numpy.typing import ArrayLike
 
@@ -201,6 +202,19 @@ class Simulation:
     def summary(self) -> RunSummary:
         """The run so far in sentences: what converged, how far bodies overlap, what was warned of; print it."""
         return self.watch.summary(self.steps_here)
+
+    def picture(
+        self, width: int = 640, height: int = 360, *, azimuth: float = -60.0, elevation: float = 18.0,
+        zoom: float = 1.0,
+    ) -> Any:  # fmt: skip
+        """A picture (``view.inline.Picture``) of the simulation now, width x height pixels, for a notebook or a file.
+
+        azimuth, elevation [deg] of the camera, which frames the bodies that move. Needs the extra ``view``.
+
+        >>> sim.picture(320, 180).save("now.png")      # doctest: +SKIP
+        """
+        view = {"azimuth": azimuth, "elevation": elevation, "zoom": zoom}
+        return import_module("stickslip.view.inline").picture_of(self, width, height, **view)
 
     @property
     def time(self) -> float:

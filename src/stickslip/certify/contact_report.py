@@ -50,6 +50,11 @@ class ContactReport:
     def __len__(self) -> int:
         return len(self.gap)
 
+    def __repr__(self) -> str:
+        count, names = len(self), self.status_names
+        how = ", ".join(f"{names.count(name)} {name}" for name in STATUS_NAMES if name in names)
+        return f"ContactReport({count} contacts{': ' if how else ''}{how}; total force {self.total_force} N)"
+
     @property
     def total_force(self) -> Array:
         """(3,) [N] sum of the forces."""

@@ -1,10 +1,11 @@
-"""``stickslip completion``: the script that lets a shell complete commands, options, and names of scenes and solvers."""
+"""``stickslip completion``: the script by which a shell completes commands, options and names."""
 
 from __future__ import annotations
 
 from collections.abc import Callable
 from enum import StrEnum
-from typing import Annotated
+from importlib import import_module
+from typing import Annotated, Any
 
 import typer
 
@@ -33,9 +34,9 @@ def completion(
 
     stickslip completion fish | source         # in ~/.config/fish/config.fish
     """
-    from typer.completion import get_completion_script
+    completing: Any = import_module("typer.completion")
 
-    print(get_completion_script(prog_name="stickslip", complete_var=VARIABLE, shell=shell.value))
+    print(completing.get_completion_script(prog_name="stickslip", complete_var=VARIABLE, shell=shell.value))
 
 
 def beginning(names: Callable[[], list[str]]) -> Callable[[str], list[str]]:

@@ -19,9 +19,7 @@ if TYPE_CHECKING:
 def reproduce(
     paper: Annotated[
         str,
-        typer.Argument(
-            autocompletion=beginning(paper_names), help="Name of a paper; see: stickslip list experiments."
-        ),
+        typer.Argument(autocompletion=beginning(paper_names), help="Name of a paper; see: stickslip list experiments."),
     ],
     experiment: Annotated[str | None, typer.Argument(help="One experiment of it; all if left out.")] = None,
     quick: Annotated[bool, typer.Option("--quick", help="Smaller scenes, fewer steps: a few minutes.")] = False,

@@ -37,7 +37,10 @@ class RunOptions:
     ]
     solver: Annotated[
         str | None,
-        typer.Option(autocompletion=beginning(solver_names), help="Name of a solver; see: stickslip list solvers. Default: the scene's own.")
+        typer.Option(
+            autocompletion=beginning(solver_names),
+            help="Name of a solver; see: stickslip list solvers. Default: the scene's own.",
+        ),
     ] = None
     set_: Annotated[
         list[str] | None,

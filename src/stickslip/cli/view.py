@@ -50,7 +50,10 @@ def view(
         list[str] | None,
         typer.Option("--set", metavar="KEY=VALUE", help="A parameter of the scene, or solver.X, or stepping.X."),
     ] = None,
-    solver: Annotated[str | None, typer.Option(autocompletion=beginning(solver_names), help="Solver of a scene. Default: the scene's own.")] = None,
+    solver: Annotated[
+        str | None,
+        typer.Option(autocompletion=beginning(solver_names), help="Solver of a scene. Default: the scene's own."),
+    ] = None,
     dt: Annotated[float | None, typer.Option(help="Step size of a scene in seconds, instead of its own.")] = None,
     package_dir: Annotated[
         list[Path] | None, typer.Option(help="Folder with packages, for package:// names of a robot's file.")

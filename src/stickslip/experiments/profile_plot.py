@@ -10,7 +10,6 @@ import numpy as np
 from stickslip.experiments.comparison import Comparison
 from stickslip.view.drawing import DASHES, canvas, check_plot, save
 
-
 MOST_PROBLEMS = 6
 """Problems whose histories are drawn: those with most contacts."""
 

@@ -7,6 +7,7 @@ import os
 from collections.abc import Collection
 from dataclasses import dataclass
 from functools import partial
+from importlib import import_module
 from pathlib import Path
 from types import TracebackType
 from typing import Any
@@ -111,6 +112,18 @@ class Recording:
 
     def __len__(self) -> int:
         return len(self.time)
+
+    def play(self, width: int = 720, height: int = 460, fps: float = 30.0) -> Any:
+        """The recording in the cell of a notebook, width x height pixels, playing without a network."""
+        return import_module("stickslip.view.inline").player_of(self, width, height, fps)
+
+    def __repr__(self) -> str:
+        ended = "" if self.complete else ", not complete"
+        return f"Recording({self.scene!r}, {len(self)} frames, {self.model!r}, solver {self.solver}{ended})"
+
+    def _repr_html_(self) -> str:
+        """What a notebook shows: a small table; ``play()`` shows the run."""
+        return str(import_module("stickslip.view.notebook").recording_html(self))
 
     def close(self) -> None:
         """Close the file; arrays that are in it can no longer be read."""

@@ -27,6 +27,7 @@ from stickslip.solvers.protocol import Solution
 from stickslip.view.html_page import image, png_bytes, table
 
 if TYPE_CHECKING:
+    from stickslip.io.recording import Recording
     from stickslip.simulation import Simulation
 
 WIDTH, HEIGHT = 320, 180
@@ -78,6 +79,19 @@ def simulation_html(sim: Simulation) -> str:
     if sim.last is not None:
         rows += _step_rows(sim.last.certificate)
     return _beside(_picture(drawn, f"the scene at {sim.state.time:.6g} s"), _table("Simulation", rows))
+
+
+def recording_html(recording: Recording) -> str:
+    """What a recording holds."""
+    length = f"{float(recording.time[-1]):.6g} s" if len(recording) else "0 s"
+    rows = [
+        ("scene", visible(recording.scene)), ("frames", f"{len(recording):,}"), ("until", length),
+        ("solver", visible(recording.solver)), *_counts(_model_counts(recording.model)),
+    ]  # fmt: skip
+    if len(recording):
+        converged = int(np.count_nonzero(recording.certificate["converged"]))
+        rows.append(("converged", f"{converged:,} of {len(recording):,} frames"))
+    return _table("Recording", rows)
 
 
 def model_html(model: Model) -> str:
