@@ -29,7 +29,7 @@ help:
 demo: $(STAMPS)/view
 	@$(BIN)/stickslip run demo --out demo.h5
 	@$(BIN)/stickslip render demo.h5 demo.png --time 0.92
-	@$(BIN)/stickslip render demo.h5 demo.html
+	@$(BIN)/stickslip render demo.h5 demo.html --autoplay
 	@echo "Recording: $(CURDIR)/demo.h5"
 	@echo "Picture:   $(CURDIR)/demo.png"
 	@echo "Page:      $(CURDIR)/demo.html    (open it in a browser; or watch: $(BIN)/stickslip view demo)"

@@ -21,7 +21,8 @@ import stickslip
 REPOSITORY = Path(__file__).resolve().parent.parent
 GROUPS: dict[str, tuple[str, ...]] = {
     "Scenes": (
-        "Scene", "shapes", "placed", "Body", "Joint", "Drive", "Rod", "SoftBody", "elastic", "TetMesh", "tet_generators",
+        "Scene", "shapes", "placed", "Body", "Joint", "Drive", "Rod", "SoftBody", "elastic", "TetMesh",
+        "tet_generators",
     ),
     "Simulation": ("Simulation", "Stepping", "make_solver", "show", "RunSummary", "Certificate", "State", "Control"),
     "Models and problems": ("Model", "compile_scene", "ContactProblem"),

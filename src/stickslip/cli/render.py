@@ -57,6 +57,7 @@ class RenderOptions:
     collision: Annotated[
         bool, typer.Option("--collision", help="Collision shapes of robots, not what their files give to look at.")
     ] = False
+    autoplay: Annotated[bool, typer.Option("--autoplay", help="A page plays as soon as it opens.")] = False
     no_key: Annotated[bool, typer.Option("--no-key", help="No key of colours and forces in the lower left corner.")] = (
         False
     )
@@ -173,8 +174,9 @@ def _write_page(recording: Recording, out: Path, given: Given, told: Told) -> No
 
     part = {name: given[name] for name in PART if name in given}
     write_player(
-        recording, out, colour_by=given.get("colour-by"), collision=given.get("collision", False), progress=told, **part
-    )
+        recording, out, colour_by=given.get("colour-by"), collision=given.get("collision", False),
+        autoplay=given.get("autoplay", False), progress=told, **part,
+    )  # fmt: skip
 
 
 @dataclass(frozen=True)
@@ -191,7 +193,7 @@ FORMATS = {
     ".png": Format("a PNG picture", _write_picture, ("frame", "time", "wide", *CAMERA)),
     ".gif": Format("a GIF film", _write_gif, (*PART, "speed", *CAMERA)),
     ".mp4": Format("an MP4 film", _write_mp4, (*PART, "speed", *CAMERA)),
-    ".html": Format("an HTML page", _write_page, (*PART, "colour-by", "collision")),
+    ".html": Format("an HTML page", _write_page, (*PART, "colour-by", "collision", "autoplay")),
 }
 
 

@@ -70,4 +70,6 @@ def player_of(recording: Recording, width: int, height: int, fps: float) -> Play
     """A recording as a player."""
     from stickslip.view.player.html_player import page_text, player_data
 
-    return Player(page_text(player_data(recording, fps=fps), recording.scene or "recording"), width, height)
+    return Player(
+        page_text(player_data(recording, fps=fps, autoplay=True), recording.scene or "recording"), width, height
+    )

@@ -52,6 +52,7 @@ def write_player(
     colour_by: str | None = None,
     contacts: bool = True,
     collision: bool = False,
+    autoplay: bool = False,
     progress: Callable[[int, int], None] | None = None,
 ) -> None:
     """Write a page that plays a recording, with its certificate as plots; whole or not at all.
@@ -59,7 +60,8 @@ def write_player(
     fps: frames a second of the film, the nearest recorded ones; between them the page interpolates. start, end [s]:
     the part to play. colour_by: quantity of view/soft_colours that colours of soft bodies show. contacts: whether
     contact points and forces are stored. collision: whether collision shapes of robots are shown, and not what their
-    files give to look at. progress(done, total) is called as frames are read.
+    files give to look at. autoplay: whether the page plays as soon as it opens, unless its reader wants less motion.
+    progress(done, total) is called as frames are read.
     """
     contacts = checks.boolean("player", "contacts", contacts)
     collision = checks.boolean("player", "collision", collision)
@@ -68,7 +70,7 @@ def write_player(
         raise FileError(f"cannot write {visible(path)}: a player is a web page; give a name that ends in .html")
     data = player_data(
         recording, fps=fps, start=start, end=end, title=title, colour_by=colour_by, contacts=contacts,
-        collision=collision, progress=progress,
+        collision=collision, autoplay=autoplay, progress=progress,
     )  # fmt: skip
     page = page_text(data, title or recording.scene or Path(recording.path).stem)
     with whole_file(path) as temporary:
@@ -85,6 +87,7 @@ def player_data(
     colour_by: str | None = None,
     contacts: bool = True,
     collision: bool = False,
+    autoplay: bool = False,
     progress: Callable[[int, int], None] | None = None,
 ) -> bytes:
     """The packed recording that a page holds; options as in :func:`write_player`."""
@@ -103,6 +106,7 @@ def player_data(
     shown = (np.arange(len(time)) >= frames[0]) & (np.arange(len(time)) <= frames[-1])
     parts.append(courses(course_of_recording(recording), shown))
     facts = _facts(recording, title, len(frames))
+    facts["autoplay"] = checks.boolean("player", "autoplay", autoplay)
     for part in parts:
         facts.update(part.facts)
     poses = few_poses(recording, frames)

@@ -354,6 +354,7 @@ async function open() {
     const recording = await readRecording($("recording").textContent);
     $("message").textContent = "";
     const player = new Player(recording);
+    if (recording.facts.autoplay && !matchMedia("(prefers-reduced-motion: reduce)").matches) player.play(true);
     Object.defineProperties(handle, {
       time: { get: () => player.time },
       frame: { get: () => player.frame },
