@@ -129,9 +129,8 @@ def _page(title: str, items: list[tuple[str, str]]) -> str:
         if inspect.isclass(found) and issubclass(found, BaseException):
             options = ""
         if inspect.ismodule(found):
-            own = {key for key, value in vars(found).items() if getattr(value, "__module__", "") == module}
-            members = sorted(key for key in own if key[0] != "_" and key not in stickslip.__all__)
-            options = f":members: {', '.join(members)}\n"
+            elsewhere = sorted(set(vars(found)) & set(stickslip.__all__))
+            options += f":exclude-members: {', '.join(elsewhere)}\n" if elsewhere else ""
         indented = "".join(f"   {option}\n" for option in options.split("\n") if option)
         parts.append(f"## {name}\n\n```{{eval-rst}}\n.. {kind}:: {target}\n{indented}```\n")
     return "\n".join(parts)

@@ -54,7 +54,7 @@ def test_pictures_recordings_and_contacts_show_themselves(tmp_path: Path) -> Non
         assert len(repr(recording)) < 200
         assert "3" in recording._repr_html_()
         assert recording.play(fps=10)._repr_html_().startswith("<iframe srcdoc=")
-        live, kept = sim.contacts(box), recording.contacts(2)
+        live, kept = sim.contacts(), recording.contacts(2)
         assert kept.status_names == live.status_names
         assert kept.on_body.tolist() == live.on_body.tolist()
         assert kept.slip is not None
