@@ -40,11 +40,14 @@ from stickslip.solvers.budget import Clock
 from stickslip.solvers.iterative import MOST_WORSENING, Iterative
 from stickslip.solvers.newton.geometric_stiffness import stiffened
 from stickslip.solvers.newton.ncp import NCP_FUNCTIONS
+from stickslip.solvers.newton.over_velocities import step_over_velocities
 from stickslip.solvers.newton.rows import LARGE, row_terms
-from stickslip.solvers.protocol import Relinearise, Solution, Status, Takes
+from stickslip.solvers.protocol import ElementRows, Relinearise, Solution, Status, Takes
 from stickslip.solvers.verdict import nonlinear_residual
 
 SCALINGS = ("effective-mass", "timestep", "identity")
+ELEMENT_STIFFNESS: dict[str, ElementRows] = {"differences": "bare", "column-sums": "column-sums", "matrix": "matrix"}
+"""Where the stiffness comes from that rows of elements lack, and what is in A for it."""
 HALVINGS = 10
 """Step lengths that a line search tries."""
 LEAST = 1e-300
@@ -85,6 +88,11 @@ class NonsmoothNewton(Iterative):
     """Halve steps until the error falls (sec. 8.1); stalls often where there is friction, as the paper says."""
     geometric_stiffness: bool = True
     """Take the turning of forces into H (sec. 8.3): that of joints as they say, that of particles by differences."""
+    element_stiffness: str = "auto"
+    """What the rows of elements lack, how they turn and shear, in H: "matrix", the stiffness of the elements as a sparse
+    matrix, over whose velocities each system is solved directly; "column-sums", a diagonal that bounds it; "differences",
+    a diagonal by differences of J between iterates, as the paper has it. "auto" is "matrix" where ``linear`` is "auto" or
+    "direct", and "column-sums" with other linear solvers."""
     patience: int = 30
     """Iterations without a residual a tenth lower after which it gives up."""
 
@@ -94,6 +102,7 @@ class NonsmoothNewton(Iterative):
         self._check_choice("scaling", SCALINGS)
         self._check_choice("linear", ("auto", *LINEAR_SOLVERS))
         self._check_choice("start_from", ("warm", "zero"))
+        self._check_choice("element_stiffness", ("auto", *ELEMENT_STIFFNESS))
         self._check_whole("linear_iterations", 1)
         self._check_whole("patience", 1)
         self._check_range("friction_share", 0.0, 10.0)
@@ -108,8 +117,14 @@ class NonsmoothNewton(Iterative):
         """See protocol.Takes."""
         return Takes(
             criterion=self.criterion, linearise="inside", friction_sets=("disc", "ellipse", "ellipsoid"),
-            islands="together",
+            islands="together", element_rows=self._element_rows,
         )  # fmt: skip
+
+    @property
+    def _element_rows(self) -> ElementRows:
+        if self.element_stiffness != "auto":
+            return ELEMENT_STIFFNESS[self.element_stiffness]
+        return "matrix" if self.linear in ("auto", "direct") else "column-sums"
 
     def run(self, problem: ContactProblem, warm: Array | None, relinearise: Relinearise | None) -> Solution:
         """Solve for impulses and velocities; with ``relinearise`` constraints hold at the end of the step."""
@@ -206,7 +221,7 @@ class _Iterates:
         if self.relinearise is not None:
             self.problem = self.relinearise(v, lam if self.options.geometric_stiffness else None)
             self.H = self.problem.A
-            if self.options.geometric_stiffness and self.H.is_dense:
+            if self.options.geometric_stiffness and self.options.takes.element_rows == "bare" and self.H.is_dense:
                 self.H = self.H.with_dense(stiffened(self.H.dense, last.J, self.problem.J, lam, v - self.v))
         self.lam, self.v = lam, v
         if self.relinearise is None:
@@ -225,7 +240,7 @@ class _Iterates:
         """One Newton iteration."""
         options, problem = self.options, self.problem
         terms = self._terms(problem, self.lam, self.v)
-        step = self._step if problem.A.is_dense else self._given_step
+        step = self._step if self.H.is_dense else self._given_step if self.H.is_given else self._stiff_step
         # elastic rows have their own compliance: with more of it they would only creep to where they belong
         C = terms.C + np.where(self.elastic, 0.0, options.regularisation) * problem.diagonal
         dlam, dv, linear = step(problem, C, terms.h, terms.known)
@@ -249,7 +264,7 @@ class _Iterates:
         options = self.options
         # rows whose step is known leave the system; their impulses act on the others through momentum
         J = block_rows.without(problem.J, problem.diagonal * LARGE <= C)
-        g = problem.A.apply(self.v - problem.v_free) - block_rows.apply_transpose(problem.J, self.lam + known)
+        g = problem.momentum.gain(self.v) - block_rows.apply_transpose(problem.J, self.lam + known)
         clock = time.perf_counter()
         system = schur_system(J, self.H, C, self.islands)
         b = block_rows.apply(J, self.H.solve(g)) - h
@@ -258,6 +273,22 @@ class _Iterates:
         linear = self.linear(system, b, None, options.linear_iterations, options.linear_tolerance)
         self.linear_seconds += time.perf_counter() - clock
         return linear.x + known, self.H.solve(block_rows.apply_transpose(J, linear.x) - g), linear
+
+    def _stiff_step(
+        self,
+        problem: ContactProblem,
+        C: Array,
+        h: Array,
+        known: Array,
+    ) -> tuple[Array, Array, LinearSolution]:
+        """The same where H holds the stiffness of elements: over velocities, whatever linear solver was asked for."""
+        clock = time.perf_counter()
+        g = problem.momentum.gain(self.v) - block_rows.apply_transpose(problem.J, self.lam + known)
+        rest = np.where(problem.diagonal * LARGE > C, C, np.inf)
+        dlam, dv = step_over_velocities(problem, self.H, rest, g, h, self.elastic)
+        self.linear_seconds += time.perf_counter() - clock
+        norms = np.array([float(length(g)), 0.0])
+        return dlam + known, dv, LinearSolution(dlam, norms, 1, norms)
 
     def _given_step(
         self,
