@@ -1,9 +1,10 @@
-"""The matrix A + J^T S J over velocities, factorised: A of dense blocks and of soft bodies, S >= 0 a stiffness by row.
+"""The matrix A + B^T S J over velocities, factorised: A of dense blocks and of soft bodies, S >= 0 a stiffness by row.
 
 It is what is left of the momentum equation with compliant rows, S = C^-1, when the impulses of the rows are eliminated:
 
-    A dv - J^T dlam = a,   J dv + C dlam = b      =>      (A + J^T S J) dv = a + J^T S b,   dlam = S (b - J dv).
+    A dv - B^T dlam = a,   J dv + C dlam = b      =>      (A + B^T S J) dv = a + B^T S b,   dlam = S (b - J dv).
 
+B is J where impulses act along their own rows; then the matrix is positive definite and has a Cholesky factorisation.
 Unknowns go in blocks of three for the supernodal factorisation of block_cholesky.py; dense blocks of another width are
 filled up with ones on the diagonal, which nothing touches.
 """
@@ -11,21 +12,25 @@ filled up with ones on the diagonal, which nothing touches.
 from __future__ import annotations
 
 from dataclasses import dataclass
+from typing import Any
 
 import numpy as np
 
-from stickslip.arrays import Array, Ints
+from stickslip.arrays import Array, Bools, Ints
 from stickslip.jit import inner_kernel, kernel
-from stickslip.linalg.block_cholesky import Factor, factorise, solve
+from stickslip.linalg.block_cholesky import factorise, solve
 from stickslip.linalg.block_matrix import BlockPattern
 from stickslip.linalg.block_rows import BlockRows, summed
 from stickslip.linalg.elimination import Symbolic, analyse
+from stickslip.linalg.factorisation import LinearSolve, sparse_factors
 from stickslip.linalg.inertia import Inertia
 from stickslip.workspace import Same, Workspace
 
 REMEMBERED = 16
 """Structures kept: neighbouring steps have the same one where contacts stay."""
 THREE = 3
+PIVOTING = 1e-3
+"""A pivot stays on the diagonal where it is at least this share of its column (linalg/factorisation.py)."""
 
 
 @dataclass(frozen=True, eq=False)
@@ -45,22 +50,25 @@ class Structure:
 
 @dataclass(frozen=True, eq=False)
 class StiffRows:
-    """A + J^T S J, factorised."""
+    """A + B^T S J, factorised."""
 
     structure: Structure
-    factor: Factor
+    inverse: LinearSolve
 
     def solve(self, f: Array) -> Array:
-        """(A + J^T S J)^-1 f (nv,)."""
+        """(A + B^T S J)^-1 f (nv,)."""
         padded = np.zeros(self.structure.symbolic.size)
         padded[self.structure.unknown] = f
-        return solve(self.factor, padded)[self.structure.unknown]
+        return self.inverse(padded)[self.structure.unknown]
 
 
-def stiff_rows(A: Inertia, J: BlockRows, stiffness: Array, skipped: Array, workspace: Workspace) -> StiffRows | None:
-    """A + J^T S J for the stiffness (m,) >= 0 of rows; None where it is not positive definite.
+def stiff_rows(
+    A: Inertia, J: BlockRows, stiffness: Array, skipped: Bools, workspace: Workspace, acting: Array | None = None
+) -> StiffRows | None:
+    """A + B^T S J for the stiffness (m,) >= 0 of rows; None where it is singular, or not positive definite with B = J.
 
-    ``skipped`` (n,) tells constraint blocks that have no part in it, of which the structure knows nothing.
+    ``skipped`` (n,) tells constraint blocks that have no part in it, of which the structure knows nothing; ``acting``
+    are the data of B, which has the entries of J.
     """
     structure = structure_of(A, J, skipped, workspace)
     data = np.zeros((len(structure.indices), THREE, THREE))
@@ -68,13 +76,26 @@ def stiff_rows(A: Inertia, J: BlockRows, stiffness: Array, skipped: Array, works
     s = structure
     _add_dense(dense.start, dense.data_start, dense.data, s.first, s.indptr, s.indices, data)
     _add_soft(soft.pattern, soft.data, s.first[dense.block_count :], s.indptr, s.indices, data)
-    _add_rows(J, stiffness, skipped, s.first, s.indptr, s.indices, data)
+    _add_rows(J, J.data if acting is None else acting, stiffness, skipped, s.first, s.indptr, s.indices, data)
     data.reshape(-1, 9)[_diagonal_of(s.indptr, s.indices)[s.padding // THREE], 4 * (s.padding % THREE)] = 1.0
-    factor = factorise(s.symbolic, data, None, workspace)
-    return StiffRows(s, factor) if factor.positive else None
+    if acting is None:
+        factor = factorise(s.symbolic, data, None, workspace)
+        return StiffRows(s, lambda b: solve(factor, b)) if factor.positive else None
+    factors = _unsymmetric(s, data)
+    return None if factors is None else StiffRows(s, factors.solve)
 
 
-def structure_of(A: Inertia, J: BlockRows, skipped: Array, workspace: Workspace) -> Structure:
+def _unsymmetric(structure: Structure, data: Array) -> Any | None:
+    """SuperLU's factors; a pivot leaves the diagonal only where it is small."""
+    from scipy.sparse import bsr_array, csc_array
+
+    size = structure.symbolic.size
+    matrix = csc_array(bsr_array((data, structure.indices, structure.indptr), shape=(size, size)))
+    matrix.eliminate_zeros()  # open contacts join nothing
+    return sparse_factors(matrix, PIVOTING)
+
+
+def structure_of(A: Inertia, J: BlockRows, skipped: Bools, workspace: Workspace) -> Structure:
     """The structure, from memory where it was the same not long ago."""
     soft = A.nodes.pattern
     key = (
@@ -84,7 +105,7 @@ def structure_of(A: Inertia, J: BlockRows, skipped: Array, workspace: Workspace)
     return workspace.recall("structures of stiff rows", key, lambda: _structure(A, soft, J, skipped), REMEMBERED)
 
 
-def _structure(A: Inertia, soft: BlockPattern, J: BlockRows, skipped: Array) -> Structure:
+def _structure(A: Inertia, soft: BlockPattern, J: BlockRows, skipped: Bools) -> Structure:
     """Order of elimination and places."""
     width = np.diff(J.column_start)
     first = summed(-(-width // THREE))
@@ -106,7 +127,7 @@ def _structure(A: Inertia, soft: BlockPattern, J: BlockRows, skipped: Array) -> 
     )
 
 
-def _groups(J: BlockRows, skipped: Array, dense: int) -> tuple[Ints, Ints]:
+def _groups(J: BlockRows, skipped: Bools, dense: int) -> tuple[Ints, Ints]:
     """Column blocks that meet: those of each constraint block that takes part, and each dense block with itself."""
     taking = np.flatnonzero(~skipped)
     count = np.diff(J.entry_start)[taking]
@@ -181,8 +202,8 @@ def _add_soft(pattern, data, first, indptr, indices, data_out):
 
 
 @kernel
-def _add_rows(J, stiffness, skipped, first, indptr, indices, data_out):
-    """Add J^T S J."""
+def _add_rows(J, acting, stiffness, skipped, first, indptr, indices, data_out):
+    """Add B^T S J."""
     for c in range(J.row_start.shape[0] - 1):
         if skipped[c]:
             continue
@@ -207,7 +228,7 @@ def _add_rows(J, stiffness, skipped, first, indptr, indices, data_out):
                         for r in range(height):
                             total += (
                                 stiffness[begin + r]
-                                * J.data[J.data_start[e] + r * rows + i]
+                                * acting[J.data_start[e] + r * rows + i]
                                 * J.data[J.data_start[f] + r * columns + j]
                             )
                         data_out[place, i % 3, j % 3] += total

@@ -29,6 +29,7 @@ from stickslip.arrays import Array
 from stickslip.contact.laws import BILATERAL, CONTACT, ELASTIC
 from stickslip.contact.problem import ContactProblem
 from stickslip.linalg import block_rows
+from stickslip.linalg.block_rows import BlockRows
 from stickslip.linalg.factorisation import shifted_factors
 from stickslip.linalg.islands import Islands, find_islands
 from stickslip.linalg.linear_solution import LinearSolution
@@ -38,6 +39,7 @@ from stickslip.linalg.threads import one_blas_thread
 from stickslip.linalg.vectors import length
 from stickslip.solvers.budget import Clock
 from stickslip.solvers.iterative import MOST_WORSENING, Iterative
+from stickslip.solvers.newton.alart_curnier import semismooth_rows, turn_back
 from stickslip.solvers.newton.geometric_stiffness import stiffened
 from stickslip.solvers.newton.ncp import NCP_FUNCTIONS
 from stickslip.solvers.newton.over_velocities import step_over_velocities
@@ -48,6 +50,8 @@ from stickslip.solvers.verdict import nonlinear_residual
 SCALINGS = ("effective-mass", "timestep", "identity")
 ELEMENT_STIFFNESS: dict[str, ElementRows] = {"differences": "bare", "column-sums": "column-sums", "matrix": "matrix"}
 """Where the stiffness comes from that rows of elements lack, and what is in A for it."""
+WHOLE = 0.5
+"""Ratio of residuals below which the next Newton step is a whole one."""
 HALVINGS = 10
 """Step lengths that a line search tries."""
 LEAST = 1e-300
@@ -84,6 +88,13 @@ class NonsmoothNewton(Iterative):
     regularisation: float = 1e-6
     """Shift of the matrix (sec. 8.4), as a share of the diagonal of J H^-1 J^T. Where joints are redundant it keeps
     their inner stresses small: with a hundredth of it they grow from step to step, and momentum no longer converges."""
+    proximal: float = 0.0
+    """More of that shift while the residual is large: this times the residual, at most this."""
+    whole_steps: bool = False
+    """Take whole Newton steps while the residual falls as fast as damped ones would let it."""
+    friction: str = "fixed-point"
+    """"fixed-point": eq. (35), W held fixed in each step; "alart-curnier": the semismooth derivative of the projection
+    onto the friction cone, over velocities."""
     line_search: bool = False
     """Halve steps until the error falls (sec. 8.1); stalls often where there is friction, as the paper says."""
     geometric_stiffness: bool = True
@@ -100,16 +111,18 @@ class NonsmoothNewton(Iterative):
         super().__post_init__()
         self._check_choice("function", tuple(NCP_FUNCTIONS))
         self._check_choice("scaling", SCALINGS)
-        self._check_choice("linear", ("auto", *LINEAR_SOLVERS))
+        self._check_choice("linear", ("auto", "velocities", *LINEAR_SOLVERS))
+        self._check_choice("friction", ("fixed-point", "alart-curnier"))
         self._check_choice("start_from", ("warm", "zero"))
         self._check_choice("element_stiffness", ("auto", *ELEMENT_STIFFNESS))
         self._check_whole("linear_iterations", 1)
         self._check_whole("patience", 1)
         self._check_range("friction_share", 0.0, 10.0)
         self._check_range("damping", 0.0, 1.0 + 1e-12)
+        self._check_range("proximal", -1e-300, 1e6)
         for name in ("linear_tolerance", "regularisation"):
             self._check_range(name, -1e-300, 1.0)
-        for name in ("line_search", "geometric_stiffness"):
+        for name in ("line_search", "geometric_stiffness", "whole_steps"):
             self._check_flag(name)
 
     @cached_property
@@ -180,6 +193,14 @@ class _Terms(NamedTuple):
     error: Array
     largest: tuple[float, float, float]
     """Largest error of normals, friction and joints [m/s]."""
+    weight: Array
+    """(m,) diagonal of J H^-1 J^T, about, in the coordinates of J."""
+    J: BlockRows
+    """Rows; friction rows of sliding contacts may be turned (alart_curnier.py)."""
+    acting: Array | None
+    """Data of the rows that impulses act along; None: J."""
+    e: Array | None
+    """(n, 3) unit vectors of sliding contacts whose rows are turned."""
 
 
 class _Iterates:
@@ -201,7 +222,8 @@ class _Iterates:
         held = np.isin(problem.laws.law, (BILATERAL, ELASTIC))
         self.damping = 1.0 if held.all() else options.damping
         chosen = ("direct" if held.any() else "pcr") if options.linear == "auto" else options.linear
-        self.linear = LINEAR_SOLVERS[chosen]
+        self.over_velocities = chosen == "velocities" or options.friction != "fixed-point"
+        self.linear = LINEAR_SOLVERS.get(chosen, LINEAR_SOLVERS["direct"])
         self.elastic = np.repeat(problem.laws.law == ELASTIC, np.diff(problem.J.row_start))
         self.problem = problem
         self.H = problem.A
@@ -210,6 +232,7 @@ class _Iterates:
         self.history: list[tuple[int, float]] = []
         self.linear_seconds = 0.0
         self.linear_iterations = 0
+        self.whole = options.whole_steps
         self.best = self.mark = np.inf
         self.idle = 0
         self.best_at = self.lam, self.v
@@ -240,18 +263,25 @@ class _Iterates:
         """One Newton iteration."""
         options, problem = self.options, self.problem
         terms = self._terms(problem, self.lam, self.v)
-        step = self._step if self.H.is_dense else self._given_step if self.H.is_given else self._stiff_step
         # elastic rows have their own compliance: with more of it they would only creep to where they belong
-        C = terms.C + np.where(self.elastic, 0.0, options.regularisation) * problem.diagonal
-        dlam, dv, linear = step(problem, C, terms.h, terms.known)
+        shift = options.regularisation + options.proximal * min(self.value, 1.0)
+        C = terms.C + np.where(self.elastic, 0.0, shift) * terms.weight
+        if self.H.is_given:
+            dlam, dv, linear = self._given_step(problem, C, terms.h, terms.known)
+        elif self.over_velocities or not self.H.is_dense:
+            dlam, dv, linear = self._step_over_velocities(problem, terms, C)
+        else:
+            dlam, dv, linear = self._step(problem, C, terms.h, terms.known)
         self.linear_iterations += linear.iterations
-        t = self._step_length(dlam, dv) if options.line_search else self.damping
+        t = self._step_length(dlam, dv) if options.line_search else 1.0 if self.whole else self.damping
         normal, friction, joint = terms.largest
         self.steps.append(
             (float(np.abs(dlam).max(initial=0.0)), float(np.abs(dv).max(initial=0.0)), problem.step * normal, friction,
              problem.step * joint, float(linear.residuals[0]), float(linear.residuals[-1]), float(linear.iterations))
         )  # fmt: skip
+        before = self.value
         self._move(self.lam + t * dlam, self.v + t * dv)
+        self.whole = options.whole_steps and self.value < WHOLE * before
 
     def _step(
         self,
@@ -274,21 +304,23 @@ class _Iterates:
         self.linear_seconds += time.perf_counter() - clock
         return linear.x + known, self.H.solve(block_rows.apply_transpose(J, linear.x) - g), linear
 
-    def _stiff_step(
-        self,
-        problem: ContactProblem,
-        C: Array,
-        h: Array,
-        known: Array,
+    def _step_over_velocities(
+        self, problem: ContactProblem, terms: _Terms, C: Array
     ) -> tuple[Array, Array, LinearSolution]:
-        """The same where H holds the stiffness of elements: over velocities, whatever linear solver was asked for."""
+        """The same with the impulses of rows eliminated, whatever linear solver was asked for."""
         clock = time.perf_counter()
-        g = problem.momentum.gain(self.v) - block_rows.apply_transpose(problem.J, self.lam + known)
+        g = problem.momentum.gain(self.v) - block_rows.apply_transpose(problem.J, self.lam)
+        g -= block_rows.apply_transpose(terms.J, terms.known)
         rest = np.where(problem.diagonal * LARGE > C, C, np.inf)
-        dlam, dv = step_over_velocities(problem, self.H, rest, g, h, self.elastic)
+        found, dv = step_over_velocities(problem, self.H, terms.J, terms.acting, rest, g, terms.h, self.elastic)
+        found += terms.known
+        dlam = found
+        if terms.e is not None:
+            dlam = np.empty_like(found)
+            turn_back(problem.J, problem.laws, terms.e, found, dlam)
         self.linear_seconds += time.perf_counter() - clock
         norms = np.array([float(length(g)), 0.0])
-        return dlam + known, dv, LinearSolution(dlam, norms, 1, norms)
+        return dlam, dv, LinearSolution(dlam, norms, 1, norms)
 
     def _given_step(
         self,
@@ -321,7 +353,17 @@ class _Iterates:
             r_normal, r_friction, self.options.friction_share, *arrays,
         )  # fmt: skip
         C, h, known, error = arrays
-        return _Terms(C, h, known, error, largest)
+        if self.options.friction == "fixed-point":
+            return _Terms(C, h, known, error, largest, problem.diagonal, problem.J, None, None)
+        weight, e = problem.diagonal.copy(), np.zeros((problem.block_count, 3))
+        data, acting = problem.J.data.copy(), problem.J.data.copy()
+        u = problem.constraint_velocity(v)
+        rubbing = semismooth_rows(
+            problem.J, problem.laws, lam, u, problem.diagonal, self.options.friction_share,
+            C, h, known, error, weight, data, acting, e,
+        )  # fmt: skip
+        largest = largest[0], rubbing, largest[2]
+        return _Terms(C, h, known, error, largest, weight, problem.J._replace(data=data), acting, e)
 
     def _scales(self, problem: ContactProblem) -> tuple[float, float]:
         """r of normal and friction rows (sec. 7), or zero where each row has its own (eq. 66)."""

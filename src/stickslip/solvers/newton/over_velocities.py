@@ -17,6 +17,7 @@ from stickslip.arrays import Array, Bools
 from stickslip.contact.laws import ELASTIC
 from stickslip.contact.problem import ContactProblem
 from stickslip.linalg import block_rows
+from stickslip.linalg.block_rows import BlockRows
 from stickslip.linalg.inertia import Inertia
 from stickslip.linalg.row_stiffness import stiff_rows
 
@@ -25,24 +26,26 @@ REFINEMENTS = 1
 
 
 def step_over_velocities(
-    problem: ContactProblem, H: Inertia, C: Array, g: Array, h: Array, elastic: Bools
+    problem: ContactProblem, H: Inertia, J: BlockRows, acting: Array | None, C: Array, g: Array, h: Array, elastic: Bools
 ) -> tuple[Array, Array]:
     """dlam (m,) and dv (nv,); no step at all where the matrix is not positive definite or numbers overflow.
 
-    C (m,): compliance of rows, infinite for those that take no part; g (nv,), h (m,) as above; elastic (m,): rows of
-    elements.
+    J: rows, which may be turned ones of the problem's, and ``acting`` the data of those that their impulses act along, if
+    these are others; C (m,): compliance of rows, infinite for those that take no part; g (nv,), h (m,) as above; elastic
+    (m,): rows of elements, which hold their stiffness in H or, where H is dense, have none there.
     """
-    J = problem.J
     weight = 1.0 / C
-    rhs = -(g + block_rows.apply_transpose(J, weight * h))
+    B = J if acting is None else J._replace(data=acting)
+    rhs = -(g + block_rows.apply_transpose(B, weight * h))
+    inside = elastic & H.has_soft
+    stiffness, skipped = np.where(inside, 0.0, weight), (problem.laws.law == ELASTIC) & H.has_soft
     system = None
     if np.isfinite(rhs).all():
-        system = stiff_rows(H, J, np.where(elastic, 0.0, weight), problem.laws.law == ELASTIC, problem.workspace)
+        system = stiff_rows(H, J, stiffness, skipped, problem.workspace, acting)
     if system is None:
         return np.zeros_like(h), np.zeros_like(g)
     dv = system.solve(rhs)
-    stiffness = np.where(elastic, 0.0, weight)
     for _ in range(REFINEMENTS):
-        pushed = block_rows.apply_transpose(J, stiffness * block_rows.apply(J, dv))
+        pushed = block_rows.apply_transpose(B, stiffness * block_rows.apply(J, dv))
         dv += system.solve(rhs - H.apply(dv) - pushed)
     return -weight * (h + block_rows.apply(J, dv)), dv
