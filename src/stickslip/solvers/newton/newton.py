@@ -28,6 +28,7 @@ import numpy as np
 from stickslip.arrays import Array
 from stickslip.contact.laws import BILATERAL, CONTACT, ELASTIC
 from stickslip.contact.problem import ContactProblem
+from stickslip.errors import InputError
 from stickslip.linalg import block_rows
 from stickslip.linalg.block_rows import BlockRows
 from stickslip.linalg.factorisation import shifted_factors
@@ -50,8 +51,11 @@ from stickslip.solvers.verdict import nonlinear_residual
 SCALINGS = ("effective-mass", "timestep", "identity")
 ELEMENT_STIFFNESS: dict[str, ElementRows] = {"differences": "bare", "column-sums": "column-sums", "matrix": "matrix"}
 """Where the stiffness comes from that rows of elements lack, and what is in A for it."""
-WHOLE = 0.5
-"""Ratio of residuals below which the next Newton step is a whole one."""
+FELL, ROSE = 0.5, 1.2
+"""Ratios of residuals of two iterations: below the first the next Newton step is a whole one and the proximal shift
+falls, above the second it rises."""
+FIRST_DOUBT, LEAST_DOUBT, LESS_DOUBT, MORE_DOUBT = 1e-3, 1e-9, 0.3, 10.0
+"""The share of the proximal shift that is taken: at first, at least, and by which factors it changes."""
 HALVINGS = 10
 """Step lengths that a line search tries."""
 LEAST = 1e-300
@@ -64,19 +68,20 @@ class NonsmoothNewton(Iterative):
 
     name: ClassVar[str] = "newton"
 
-    max_iterations: int = 100
+    max_iterations: int = 200
     """Newton iterations at most."""
     function: str = "fischer-burmeister"
     """NCP function: "fischer-burmeister" or "minimum-map" (sec. 4)."""
     scaling: str = "effective-mass"
     """Complementarity preconditioner r (sec. 7): "effective-mass" (eq. 66), "timestep" (h^2) or "identity" (1)."""
     friction_share: float = 0.1
-    """Share of r that friction rows take; 1 is the paper's. W of a sliding contact is stable only for r below about
+    """Share of r that friction rows take by the fixed point; 1 is the paper's. W of a sliding contact is stable only for r below about
     twice its response with all other rows held, which is often far below the diagonal: of the problems of
     beam-insertion 15 of 15 are solved with 0.1 and 7 with 1, of those in files 32 and 28 of 37."""
     linear: str = "auto"
-    """Linear solver: "pcr", "pcg", "jacobi", "gauss-seidel" or "direct"; "auto" is direct where there are joints, whose
-    chains are too stiff for a few iterations, and pcr elsewhere, as in the paper. W alone is always factorised."""
+    """Linear solver: "velocities" eliminates all rows and factorises what is left, over velocities, as sparse as the
+    bodies' contacts; "direct" factorises the system of rows; "pcr", "pcg", "jacobi" and "gauss-seidel" iterate on it, "pcr"
+    in the paper. "auto" is "velocities". W alone is always factorised."""
     linear_iterations: int = 50
     """Iterations of the linear solver at most, in each Newton iteration."""
     linear_tolerance: float = 1e-4
@@ -88,13 +93,15 @@ class NonsmoothNewton(Iterative):
     regularisation: float = 1e-6
     """Shift of the matrix (sec. 8.4), as a share of the diagonal of J H^-1 J^T. Where joints are redundant it keeps
     their inner stresses small: with a hundredth of it they grow from step to step, and momentum no longer converges."""
-    proximal: float = 0.0
-    """More of that shift while the residual is large: this times the residual, at most this."""
-    whole_steps: bool = False
-    """Take whole Newton steps while the residual falls as fast as damped ones would let it."""
-    friction: str = "fixed-point"
-    """"fixed-point": eq. (35), W held fixed in each step; "alart-curnier": the semismooth derivative of the projection
-    onto the friction cone, over velocities."""
+    proximal: float = 1.0
+    """More of that shift for contacts, whose impulses are often redundant, while the residual is large: this times the
+    residual, and times a share that rises where the residual rises and falls with it. 0 is the paper's."""
+    whole_steps: bool = True
+    """Take whole Newton steps while the residual falls by half or more; else, as in the paper, only damped ones."""
+    friction: str = "auto"
+    """"fixed-point": eq. (35), W held fixed in each step, so that sliding converges linearly; "alart-curnier": the
+    semismooth derivative of the projection onto the friction cone (alart_curnier.py), for the linear solver
+    "velocities". "auto" is the latter where that is the linear solver, else the former."""
     line_search: bool = False
     """Halve steps until the error falls (sec. 8.1); stalls often where there is friction, as the paper says."""
     geometric_stiffness: bool = True
@@ -103,8 +110,8 @@ class NonsmoothNewton(Iterative):
     """What the rows of elements lack, how they turn and shear, in H: "matrix", the stiffness of the elements as a sparse
     matrix, over whose velocities each system is solved directly; "column-sums", a diagonal that bounds it; "differences",
     a diagonal by differences of J between iterates, as the paper has it. "auto" is "matrix" where ``linear`` is "auto" or
-    "direct", and "column-sums" with other linear solvers."""
-    patience: int = 30
+    "velocities", and "column-sums" with other linear solvers."""
+    patience: int = 60
     """Iterations without a residual a tenth lower after which it gives up."""
 
     def __post_init__(self) -> None:
@@ -112,7 +119,12 @@ class NonsmoothNewton(Iterative):
         self._check_choice("function", tuple(NCP_FUNCTIONS))
         self._check_choice("scaling", SCALINGS)
         self._check_choice("linear", ("auto", "velocities", *LINEAR_SOLVERS))
-        self._check_choice("friction", ("fixed-point", "alart-curnier"))
+        self._check_choice("friction", ("auto", "fixed-point", "alart-curnier"))
+        if self.friction == "alart-curnier" and self.linear not in ("auto", "velocities"):
+            raise InputError(
+                f"solver newton: friction is 'alart-curnier', linear {self.linear!r}; the matrix is then unsymmetric, "
+                "which only 'velocities' takes"
+            )
         self._check_choice("start_from", ("warm", "zero"))
         self._check_choice("element_stiffness", ("auto", *ELEMENT_STIFFNESS))
         self._check_whole("linear_iterations", 1)
@@ -137,7 +149,12 @@ class NonsmoothNewton(Iterative):
     def _element_rows(self) -> ElementRows:
         if self.element_stiffness != "auto":
             return ELEMENT_STIFFNESS[self.element_stiffness]
-        return "matrix" if self.linear in ("auto", "direct") else "column-sums"
+        return "matrix" if self.linear in ("auto", "velocities") else "column-sums"
+
+    @property
+    def semismooth(self) -> bool:
+        """Whether friction has its semismooth derivative."""
+        return self.friction != "fixed-point" and self.linear in ("auto", "velocities")
 
     def run(self, problem: ContactProblem, warm: Array | None, relinearise: Relinearise | None) -> Solution:
         """Solve for impulses and velocities; with ``relinearise`` constraints hold at the end of the step."""
@@ -221,10 +238,12 @@ class _Iterates:
         self.function = NCP_FUNCTIONS[options.function]
         held = np.isin(problem.laws.law, (BILATERAL, ELASTIC))
         self.damping = 1.0 if held.all() else options.damping
-        chosen = ("direct" if held.any() else "pcr") if options.linear == "auto" else options.linear
-        self.over_velocities = chosen == "velocities" or options.friction != "fixed-point"
-        self.linear = LINEAR_SOLVERS.get(chosen, LINEAR_SOLVERS["direct"])
-        self.elastic = np.repeat(problem.laws.law == ELASTIC, np.diff(problem.J.row_start))
+        self.linear = LINEAR_SOLVERS.get(options.linear)
+        height = np.diff(problem.J.row_start)
+        self.elastic = np.repeat(problem.laws.law == ELASTIC, height)
+        self.regularised = np.where(self.elastic, 0.0, 1.0)
+        self.touching = np.repeat(problem.laws.law == CONTACT, height).astype(np.float64)
+        self.doubt = FIRST_DOUBT
         self.problem = problem
         self.H = problem.A
         self.contacts_only = bool((problem.laws.law == CONTACT).all())
@@ -232,7 +251,8 @@ class _Iterates:
         self.history: list[tuple[int, float]] = []
         self.linear_seconds = 0.0
         self.linear_iterations = 0
-        self.whole = options.whole_steps
+        self.adapts = options.whole_steps
+        self.whole = self.adapts
         self.best = self.mark = np.inf
         self.idle = 0
         self.best_at = self.lam, self.v
@@ -264,11 +284,10 @@ class _Iterates:
         options, problem = self.options, self.problem
         terms = self._terms(problem, self.lam, self.v)
         # elastic rows have their own compliance: with more of it they would only creep to where they belong
-        shift = options.regularisation + options.proximal * min(self.value, 1.0)
-        C = terms.C + np.where(self.elastic, 0.0, shift) * terms.weight
+        C = terms.C + (self.regularised * options.regularisation + self.touching * self._shift()) * terms.weight
         if self.H.is_given:
             dlam, dv, linear = self._given_step(problem, C, terms.h, terms.known)
-        elif self.over_velocities or not self.H.is_dense:
+        elif self.linear is None or not self.H.is_dense:
             dlam, dv, linear = self._step_over_velocities(problem, terms, C)
         else:
             dlam, dv, linear = self._step(problem, C, terms.h, terms.known)
@@ -281,7 +300,16 @@ class _Iterates:
         )  # fmt: skip
         before = self.value
         self._move(self.lam + t * dlam, self.v + t * dv)
-        self.whole = options.whole_steps and self.value < WHOLE * before
+        self.whole = self.adapts and self.value < FELL * before
+        ratio = self.value / before if before > 0.0 else 0.0
+        if ratio < FELL:
+            self.doubt = max(LEAST_DOUBT, LESS_DOUBT * self.doubt)
+        elif ratio > ROSE:
+            self.doubt = min(1.0, MORE_DOUBT * self.doubt)
+
+    def _shift(self) -> float:
+        """Proximal shift of contact rows as a share of their diagonal."""
+        return self.options.proximal * min(self.value, 1.0) * self.doubt
 
     def _step(
         self,
@@ -295,6 +323,7 @@ class _Iterates:
         # rows whose step is known leave the system; their impulses act on the others through momentum
         J = block_rows.without(problem.J, problem.diagonal * LARGE <= C)
         g = problem.momentum.gain(self.v) - block_rows.apply_transpose(problem.J, self.lam + known)
+        assert self.linear is not None
         clock = time.perf_counter()
         system = schur_system(J, self.H, C, self.islands)
         b = block_rows.apply(J, self.H.solve(g)) - h
@@ -353,14 +382,13 @@ class _Iterates:
             r_normal, r_friction, self.options.friction_share, *arrays,
         )  # fmt: skip
         C, h, known, error = arrays
-        if self.options.friction == "fixed-point":
+        if not self.options.semismooth or problem.A.is_given:
             return _Terms(C, h, known, error, largest, problem.diagonal, problem.J, None, None)
         weight, e = problem.diagonal.copy(), np.zeros((problem.block_count, 3))
         data, acting = problem.J.data.copy(), problem.J.data.copy()
         u = problem.constraint_velocity(v)
         rubbing = semismooth_rows(
-            problem.J, problem.laws, lam, u, problem.diagonal, self.options.friction_share,
-            C, h, known, error, weight, data, acting, e,
+            problem.J, problem.laws, lam, u, problem.diagonal, C, h, known, error, weight, data, acting, e,
         )  # fmt: skip
         largest = largest[0], rubbing, largest[2]
         return _Terms(C, h, known, error, largest, weight, problem.J._replace(data=data), acting, e)

@@ -26,7 +26,14 @@ REFINEMENTS = 1
 
 
 def step_over_velocities(
-    problem: ContactProblem, H: Inertia, J: BlockRows, acting: Array | None, C: Array, g: Array, h: Array, elastic: Bools
+    problem: ContactProblem,
+    H: Inertia,
+    J: BlockRows,
+    acting: Array | None,
+    C: Array,
+    g: Array,
+    h: Array,
+    elastic: Bools,
 ) -> tuple[Array, Array]:
     """dlam (m,) and dv (nv,); no step at all where the matrix is not positive definite or numbers overflow.
 
