@@ -112,7 +112,10 @@ class Beside:
     def __init__(self, scene: Scene | Model, stepping: Stepping) -> None:
         self.sim = Simulation(scene, None, DEFAULT, stepping)
         # what it finds is not used
-        self.watched = Watched(make_solver(SOLVER, max_iterations=1, linear="pcr", linear_iterations=1), first=True)
+        watched = make_solver(
+            SOLVER, max_iterations=1, linear="pcr", linear_iterations=1, element_stiffness="differences"
+        )  # fmt: skip
+        self.watched = Watched(watched, first=True)
         self.other = Simulation(self.sim.model, None, self.watched, replace(stepping, joints="rows"))
 
     def step(self) -> tuple[StepResult, Moment]:

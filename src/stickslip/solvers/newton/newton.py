@@ -54,6 +54,8 @@ ELEMENT_STIFFNESS: dict[str, ElementRows] = {"differences": "bare", "column-sums
 FELL, ROSE = 0.5, 1.2
 """Ratios of residuals of two iterations: below the first the next Newton step is a whole one and the proximal shift
 falls, above the second it rises."""
+STEADY = 4
+"""Iterations after each other in which the residual falls, so that the shift is larger than it need be."""
 FIRST_DOUBT, LEAST_DOUBT, LESS_DOUBT, MORE_DOUBT = 1e-3, 1e-9, 0.3, 10.0
 """The share of the proximal shift that is taken: at first, at least, and by which factors it changes."""
 HALVINGS = 10
@@ -93,11 +95,13 @@ class NonsmoothNewton(Iterative):
     regularisation: float = 1e-6
     """Shift of the matrix (sec. 8.4), as a share of the diagonal of J H^-1 J^T. Where joints are redundant it keeps
     their inner stresses small: with a hundredth of it they grow from step to step, and momentum no longer converges."""
-    proximal: float = 1.0
+    proximal: float = 2.0
     """More of that shift for contacts, whose impulses are often redundant, while the residual is large: this times the
-    residual, and times a share that rises where the residual rises and falls with it. 0 is the paper's."""
+    residual, and times a share that rises where the residual rises and falls with it. With the fixed point of friction
+    there is none, as in the paper."""
     whole_steps: bool = True
-    """Take whole Newton steps while the residual falls by half or more; else, as in the paper, only damped ones."""
+    """Take whole Newton steps while the residual falls by half or more; damped ones after others, and, as in the paper,
+    always with the fixed point of friction."""
     friction: str = "auto"
     """"fixed-point": eq. (35), W held fixed in each step, so that sliding converges linearly; "alart-curnier": the
     semismooth derivative of the projection onto the friction cone (alart_curnier.py), for the linear solver
@@ -142,7 +146,7 @@ class NonsmoothNewton(Iterative):
         """See protocol.Takes."""
         return Takes(
             criterion=self.criterion, linearise="inside", friction_sets=("disc", "ellipse", "ellipsoid"),
-            islands="together", element_rows=self._element_rows,
+            islands="together", element_rows=self._element_rows, compliance=True,
         )  # fmt: skip
 
     @property
@@ -243,7 +247,7 @@ class _Iterates:
         self.elastic = np.repeat(problem.laws.law == ELASTIC, height)
         self.regularised = np.where(self.elastic, 0.0, 1.0)
         self.touching = np.repeat(problem.laws.law == CONTACT, height).astype(np.float64)
-        self.doubt = FIRST_DOUBT
+        self.doubt, self.falls = FIRST_DOUBT, 0
         self.problem = problem
         self.H = problem.A
         self.contacts_only = bool((problem.laws.law == CONTACT).all())
@@ -251,7 +255,8 @@ class _Iterates:
         self.history: list[tuple[int, float]] = []
         self.linear_seconds = 0.0
         self.linear_iterations = 0
-        self.adapts = options.whole_steps
+        self.adapts = options.whole_steps and options.semismooth
+        self.proximal = options.proximal if options.semismooth else 0.0
         self.whole = self.adapts
         self.best = self.mark = np.inf
         self.idle = 0
@@ -264,7 +269,8 @@ class _Iterates:
         if self.relinearise is not None:
             self.problem = self.relinearise(v, lam if self.options.geometric_stiffness else None)
             self.H = self.problem.A
-            if self.options.geometric_stiffness and self.options.takes.element_rows == "bare" and self.H.is_dense:
+            bare = self.options.takes.element_rows == "bare" or not self.elastic.any()
+            if self.options.geometric_stiffness and bare and self.H.is_dense:
                 self.H = self.H.with_dense(stiffened(self.H.dense, last.J, self.problem.J, lam, v - self.v))
         self.lam, self.v = lam, v
         if self.relinearise is None:
@@ -302,14 +308,16 @@ class _Iterates:
         self._move(self.lam + t * dlam, self.v + t * dv)
         self.whole = self.adapts and self.value < FELL * before
         ratio = self.value / before if before > 0.0 else 0.0
-        if ratio < FELL:
+        self.falls = self.falls + 1 if ratio < 1.0 else 0
+        if ratio < FELL or self.falls >= STEADY:
+            self.falls = 0
             self.doubt = max(LEAST_DOUBT, LESS_DOUBT * self.doubt)
         elif ratio > ROSE:
             self.doubt = min(1.0, MORE_DOUBT * self.doubt)
 
     def _shift(self) -> float:
         """Proximal shift of contact rows as a share of their diagonal."""
-        return self.options.proximal * min(self.value, 1.0) * self.doubt
+        return self.proximal * min(self.value, 1.0) * self.doubt
 
     def _step(
         self,
@@ -401,20 +409,29 @@ class _Iterates:
         ]
 
     def _step_length(self, dlam: Array, dv: Array) -> float:
-        """The longest t = 1, 1/2, ... that lowers the error, or the shortest one tried."""
+        """The longest t = 1, 1/2, ... that lowers the error; the one that raises it least where none does."""
         now, t = self._merit(self.problem, self.lam, self.v), 1.0
+        tried = []
         for _ in range(HALVINGS):
             v = self.v + t * dv
             there = self.problem if self.relinearise is None else self.relinearise(v)
-            if self._merit(there, self.lam + t * dlam, v) < now:
-                break
+            merit = self._merit(there, self.lam + t * dlam, v)
+            if merit < now:
+                return t
+            tried.append((merit, -t))
             t *= 0.5
-        return t
+        return -min(tried)[1]
 
     def _merit(self, problem: ContactProblem, lam: Array, v: Array) -> float:
-        """Norm of the errors of constraints and momentum, both as velocities [m/s]."""
+        """Norm of the errors of constraints and momentum, both as velocities [m/s], by masses alone: the same norm at
+        all iterates, whatever the turning of forces adds to A there."""
         error = self._terms(problem, lam, v).error
-        return sqrt(float(length(error)) ** 2 + float(length(v - problem.velocity(lam))) ** 2)
+        if problem.A.is_given:
+            missing = v - problem.velocity(lam)
+        else:
+            lost = problem.momentum.gain(v) - block_rows.apply_transpose(problem.J, lam)
+            missing = problem.masses.solve(lost)
+        return sqrt(float(length(error)) ** 2 + float(length(missing)) ** 2)
 
     def solution(self, status: Status, iterations: int, timings: dict[str, float]) -> Solution:
         """The last iterate, or the best one where the last is much worse."""
