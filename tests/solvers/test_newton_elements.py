@@ -23,7 +23,8 @@ def run(name: str, steps: int, solver: NonsmoothNewton, dt: float | None = None,
 
 @pytest.mark.parametrize("model", [model for model in MODELS if model != "mooney-rivlin"])
 def test_every_material_is_stretched_in_few_iterations(model: str) -> None:
-    """A bar pulled by 2.5 % of its length in 10 steps: each converges to 1e-6, in 12 iterations or fewer in the mean."""
+    """A bar pulled by 2.5 % of its length in 10 steps: each converges to 1e-6, in 12 iterations or fewer in the
+    mean."""
     found = run("extension", 10, NonsmoothNewton(tolerance=1e-6), model=model, divisions=(6.0, 2.0, 2.0), ramp=0.4)
     assert all(each.converged for each in found)
     assert np.mean([each.iterations for each in found]) <= 12

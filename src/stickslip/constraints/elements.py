@@ -1,8 +1,8 @@
 """Elements of soft bodies as compliant rows, [macklin2019] sec. 9; only the masses of their nodes are in A.
 
-The rows alone lack what their own change adds to the stiffness, sec. 8.3: c : d^2 s / dx^2. With principal stretches that
-is all resistance to shear near rest, and iterations diverge without it. Where a solver asks for it (``Takes.element_rows``)
-it enters A as one of two matrices:
+The rows alone lack what their own change adds to the stiffness, sec. 8.3: c : d^2 s / dx^2. With principal stretches
+that is all resistance to shear near rest, and iterations diverge without it. Where a solver asks for it
+(``Takes.element_rows``) it enters A as one of two matrices:
 
   column-sums   the diagonal of the sums of absolute values of its columns, which bounds it and keeps A block diagonal
   matrix        together with what the rows themselves do: A is that of bodies/soft/momentum.py, and stands for the rows
@@ -50,7 +50,8 @@ class Elements(Constraint):
         return strain_rows(self.model, self.motion.motion, place.node_velocity)[0]
 
     def turned(self, problem: ContactProblem, place: Place, lam: Array) -> ContactProblem:
-        """With the stiffness that is no part of the rows, or with all of it, in A, and the momentum that it has there."""
+        """With the stiffness that is no part of the rows, or with all of it, in A, and the momentum that it has
+        there."""
         how, v = self.motion.as_rows, place.unknown
         if how == "bare" or v is None:
             return problem
@@ -157,7 +158,8 @@ def _element_blocks(
 
 
 def _with_diagonal(dense: DenseBlocks, nodes: int, more: Array) -> DenseBlocks:
-    """Dense blocks whose last ones, of ``nodes`` with three unknowns each, have ``more`` (nodes, 3) on their diagonals."""
+    """Dense blocks whose last ones, of ``nodes`` with three unknowns each, have ``more`` (nodes, 3) on their
+    diagonals."""
     data, inverse = dense.data.copy(), dense.inverse.copy()
     blocks, inverses = (array[len(array) - 9 * nodes :].reshape(nodes, 9) for array in (data, inverse))
     blocks[:, [0, 4, 8]] += more

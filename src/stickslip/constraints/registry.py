@@ -46,7 +46,8 @@ class Search(NamedTuple):
 def elements_as_rows(solver: Solver, options: Stepping) -> ElementRows | None:
     """Whether elements are rows, and what of them is in A then.
 
-    They are where the solver is nonlinear in positions, unless the user says otherwise. Not where joints are potentials, which enter A with the elements.
+    They are where the solver is nonlinear in positions, unless the user says otherwise. Not where joints are
+    potentials, which enter A with the elements.
     """
     chosen = options.elasticity
     able = options.rule.theta > 0.0 and not options.rule.mean_velocities

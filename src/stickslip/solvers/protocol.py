@@ -57,9 +57,9 @@ class Takes:
     """"apart": it gets islands of bodies one by one, each measured by itself; "own": it keeps them apart by itself;
     "together": it gets them all, and they share its iterations and its end."""
     element_rows: ElementRows = "bare"
-    """What is in A where elements of soft bodies are rows and forces turn (``Relinearise`` with impulses). "bare": masses
-    alone; "column-sums": also how the rows change, as a diagonal that bounds it; "matrix": the whole stiffness of the
-    elements, which stands for their rows."""
+    """What is in A where elements of soft bodies are rows and forces turn (``Relinearise`` with impulses). "bare":
+    masses alone; "column-sums": also how the rows change, as a diagonal that bounds it; "matrix": the whole stiffness
+    of the elements, which stands for their rows."""
     compliance: bool = False
     """Whether it knows the compliance of contacts; else it gets them as rigid ones (contact/cushions.py)."""
 

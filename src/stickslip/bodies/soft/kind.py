@@ -37,7 +37,8 @@ class SoftBodies(Bodies):
     name = "node"
 
     def __init__(self, model: Model, as_rows: ElementRows | None, unsolved: bool, workspace: Workspace) -> None:
-        """``as_rows``: elements are rows, with so much of them in A; ``unsolved``: nobody solves with A as it is, so nothing is factorised."""
+        """``as_rows``: elements are rows, with so much of them in A; ``unsolved``: nobody solves with A as it is, so
+        nothing is factorised."""
         self.model, self.as_rows, self.unsolved, self.workspace = model, as_rows, unsolved, workspace
         self.widths: Ints = np.full(len(model.soft.free), 3, dtype=np.int32)
         self.rotations = RotationMemory()

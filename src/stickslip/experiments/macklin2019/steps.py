@@ -42,8 +42,8 @@ class Moment:
         It never gives up, and where no tolerances are given, it takes all iterations.
         """
         papers = {
-            "start_from": "zero", "linear": "pcr", "friction": "fixed-point", "friction_share": 1.0, "whole_steps": False,
-            "proximal": 0.0, "element_stiffness": "differences",
+            "start_from": "zero", "linear": "pcr", "friction": "fixed-point", "friction_share": 1.0,
+            "whole_steps": False, "proximal": 0.0, "element_stiffness": "differences",
         }  # fmt: skip
         patient = {"tolerance": NEVER, "linear_tolerance": 0.0, "patience": 10**6}
         solver = make_solver(SOLVER, **{**papers, **patient, **options})

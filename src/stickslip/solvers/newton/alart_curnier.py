@@ -1,8 +1,8 @@
 """The semismooth derivative of friction, in the place of the fixed point of [macklin2019] eq. (35).
 
-With forces f = lam_f / mu and slips s = mu u_f, in which friction sets are balls of radius lam_n, friction is
+With forces f = lam_f / mu and slips s = mu u_f, in which friction sets are balls of radius lam_n, [alart1991] has
 
-    F = f - P(f - s / r),      P: the projection onto the ball of radius max(lam_n, 0),      r > 0 any: mu^2 diag W         [alart1991]
+    F = f - P(f - s / r),      P: the projection onto the ball of radius max(lam_n, 0),      r = mu^2 diag W
 
 Where f - s / r is inside the ball the contact sticks, s = 0. Where it is outside, along the unit vector e, and with
 beta = lam_n / |f - s / r| <= 1 and t across e,
@@ -37,8 +37,8 @@ def semismooth_rows(
     """Turn the friction rows of contacts; the largest error of friction.
 
     C, h, known and error (m,) hold the terms of rows.row_terms, and get those of turned friction rows, in their
-    coordinates; weight (m,) the diagonal, which is scaled with them; data, acting: those of J, which are turned as well;
-    e_out (n, 3): unit vectors of sliding contacts.
+    coordinates; weight (m,) the diagonal, which is scaled with them; data, acting: those of J, which are turned as
+    well; e_out (n, 3): unit vectors of sliding contacts.
     """
     worst = 0.0
     mu, s, f = [0.0, 0.0, 0.0], [0.0, 0.0, 0.0], [0.0, 0.0, 0.0]

@@ -77,13 +77,13 @@ class NonsmoothNewton(Iterative):
     scaling: str = "effective-mass"
     """Complementarity preconditioner r (sec. 7): "effective-mass" (eq. 66), "timestep" (h^2) or "identity" (1)."""
     friction_share: float = 0.1
-    """Share of r that friction rows take by the fixed point; 1 is the paper's. W of a sliding contact is stable only for r below about
-    twice its response with all other rows held, which is often far below the diagonal: of the problems of
-    beam-insertion 15 of 15 are solved with 0.1 and 7 with 1, of those in files 32 and 28 of 37."""
+    """Share of r that friction rows take by the fixed point; 1 is the paper's. W of a sliding contact is stable only
+    for r below about twice its response with all other rows held, which is often far below the diagonal: of the
+    problems of beam-insertion 15 of 15 are solved with 0.1 and 7 with 1, of those in files 32 and 28 of 37."""
     linear: str = "auto"
     """Linear solver: "velocities" eliminates all rows and factorises what is left, over velocities, as sparse as the
-    bodies' contacts; "direct" factorises the system of rows; "pcr", "pcg", "jacobi" and "gauss-seidel" iterate on it, "pcr"
-    in the paper. "auto" is "velocities". W alone is always factorised."""
+    bodies' contacts; "direct" factorises the system of rows; "pcr", "pcg", "jacobi" and "gauss-seidel" iterate on it,
+    "pcr" in the paper. "auto" is "velocities". W alone is always factorised."""
     linear_iterations: int = 50
     """Iterations of the linear solver at most, in each Newton iteration."""
     linear_tolerance: float = 1e-4
@@ -111,10 +111,10 @@ class NonsmoothNewton(Iterative):
     geometric_stiffness: bool = True
     """Take the turning of forces into H (sec. 8.3): that of joints as they say, that of particles by differences."""
     element_stiffness: str = "auto"
-    """What the rows of elements lack, how they turn and shear, in H: "matrix", the stiffness of the elements as a sparse
-    matrix, over whose velocities each system is solved directly; "column-sums", a diagonal that bounds it; "differences",
-    a diagonal by differences of J between iterates, as the paper has it. "auto" is "matrix" where ``linear`` is "auto" or
-    "velocities", and "column-sums" with other linear solvers."""
+    """What the rows of elements lack, how they turn and shear, in H: "matrix", the stiffness of the elements as a
+    sparse matrix, over whose velocities each system is solved directly; "column-sums", a diagonal that bounds it;
+    "differences", a diagonal by differences of J between iterates, as the paper has it. "auto" is "matrix" where
+    ``linear`` is "auto" or "velocities", and "column-sums" with other linear solvers."""
     patience: int = 60
     """Iterations without a residual a tenth lower after which it gives up."""
 

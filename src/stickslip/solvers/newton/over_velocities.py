@@ -4,9 +4,9 @@ With rows of compliance C eliminated, eq. (57)-(59) of [macklin2019] are
 
     (H + J^T C^-1 J) dv = -(g + J^T C^-1 h),      dlam = -C^-1 (h + J dv).
 
-Rows of elements are eliminated in the same way, but for them J^T C^-1 J is a part of the stiffness that H holds already,
-together with how these rows turn: H is what assembly of the elements makes, and only the other rows are added to it.
-What elements do to their nodes is then that of their strain at v, whatever their impulses were before.
+Rows of elements are eliminated in the same way, but for them J^T C^-1 J is a part of the stiffness that H holds
+already, together with how these rows turn: H is what assembly of the elements makes, and only the other rows are added
+to it. What elements do to their nodes is then that of their strain at v, whatever their impulses were before.
 """
 
 from __future__ import annotations
@@ -37,9 +37,9 @@ def step_over_velocities(
 ) -> tuple[Array, Array]:
     """dlam (m,) and dv (nv,); no step at all where the matrix is not positive definite or numbers overflow.
 
-    J: rows, which may be turned ones of the problem's, and ``acting`` the data of those that their impulses act along, if
-    these are others; C (m,): compliance of rows, infinite for those that take no part; g (nv,), h (m,) as above; elastic
-    (m,): rows of elements, which hold their stiffness in H or, where H is dense, have none there.
+    J: rows, which may be turned ones of the problem's, and ``acting`` the data of those that their impulses act along,
+    if these are others; C (m,): compliance of rows, infinite for those that take no part; g (nv,), h (m,) as above;
+    elastic (m,): rows of elements, which hold their stiffness in H or, where H is dense, have none there.
     """
     weight = 1.0 / C
     B = J if acting is None else J._replace(data=acting)
