@@ -1,0 +1,126 @@
+"""Drivers that hand nothing over: their compiled function reads each state from arrays that stay where they are."""
+
+from __future__ import annotations
+
+from abc import abstractmethod
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+
+from stickslip.arrays import Array, LongInts
+from stickslip.bound_kernels import CAN_BIND, BoundKernel, arrays_in
+from stickslip.compiled.driver import NO_POSES, Driver
+from stickslip.constraint_kinds import KIND, KINDS
+from stickslip.model.control import Control
+from stickslip.model.memory import Memory
+from stickslip.model.state import State
+
+STARTS = [(kind > KIND["contact"], kind > KIND["coordinate"]) for kind in range(len(KINDS) + 1)]
+"""Which of contacts and rows over coordinates come before each kind in the memory."""
+GIVEN, KNOWN = 2, 3
+"""Which of the arguments are what acts on the model, and impulses of the last step."""
+
+
+def memory_with(key: LongInts, impulse: Array, contacts: int, rows: int) -> Memory:
+    """The memory with keys (n, 2) and impulses (n, 4) of contacts, then rows over coordinates."""
+    memory = Memory(key, impulse)
+    memory.__dict__["start"] = tuple(contacts * first + rows * last for first, last in STARTS)  # and need not be sought
+    return memory
+
+
+def copied(arrays: Any) -> Any:
+    """An array, or each of a tuple of arrays, by itself."""
+    return np.array(arrays) if isinstance(arrays, np.ndarray) else type(arrays)(*map(np.array, arrays))
+
+
+@dataclass(eq=False)
+class Handed:
+    """Arguments of the compiled function that stay, and what was put into them last."""
+
+    kernel: BoundKernel
+    q: Array
+    v: Array
+    held: Array
+    """(nb, 6) velocities of rigid bodies in the step."""
+    led_to: Array
+    key: LongInts
+    """(contacts + rows,) that are remembered, with ``impulse`` (contacts + rows, 4)."""
+    impulse: Array
+    contacts: int
+    rows: int
+    out: Array
+    told: Array
+    had: tuple[int, int] = (-1, -1)
+    """Contacts and rows over coordinates that are remembered."""
+    control: Control | None = None
+
+
+class BoundDriver(Driver):
+    """Steps by a kernel that is bound to one set of arguments, into which each state is copied."""
+
+    kernel: Any
+    """The compiled function."""
+    binds = True
+    """Whether steps are taken so."""
+    handed: Handed | None = None
+    rows = 0
+    """Rows over coordinates that may be remembered."""
+
+    @abstractmethod
+    def given(self, control: Control) -> Any:
+        """What acts on the model: the argument GIVEN, an array or a tuple of arrays."""
+
+    def shows(self, control: Control) -> bool:
+        """Whether that is views of the control, in which changes are seen."""
+        return True
+
+    def step(self, *arguments: Any) -> int:
+        """See Driver."""
+        return int(self.kernel(*arguments))
+
+    def grow(self, code: int) -> bool:
+        """See Driver."""
+        self.handed = None
+        return super().grow(code)
+
+    def called(self, state: State, control: Control, v: Array, led_to: Array) -> tuple[int, Array, Array]:
+        """See Driver."""
+        if not (CAN_BIND and self.binds):
+            return super().called(state, control, v, led_to)
+        (key, impulse), (number, row_impulse) = state.memory.of("contact"), state.memory.of("coordinate")
+        n, rows = len(key), len(number)
+        to = self.handed
+        if to is None or n > to.contacts or rows > to.rows:
+            self.handed = to = self._handed(state, control, n, rows)
+        to.q[:], to.v[:] = state.q, state.v
+        if self.carried:
+            to.held[:], to.led_to[:] = v, led_to
+        if (n, rows) != to.had:
+            to.had = n, rows
+            for place, count in zip(to.kernel.numbers(KNOWN), (n, n, rows, rows)):
+                to.kernel.cut(place, count)
+        to.key[:n], to.impulse[:n] = key, impulse
+        if rows:
+            own = slice(to.contacts, to.contacts + rows)
+            to.key[own], to.impulse[own] = number, row_impulse
+        if control is not to.control or not self.shows(control):
+            to.control = control
+            for place, array in zip(to.kernel.numbers(GIVEN), arrays_in((self.given(control),)), strict=True):
+                to.kernel.put(place, np.ascontiguousarray(array))
+        return to.kernel(), to.out.copy(), to.told.copy()
+
+    def _handed(self, state: State, control: Control, contacts: int, rows: int) -> Handed:
+        """Arguments with room for so many contacts and rows that are remembered."""
+        contacts, rows = max(2 * contacts, self.contacts), max(rows, self.rows)
+        table, impulse = np.zeros((2, contacts + rows), np.int64), np.zeros((contacts + rows, 4))
+        q, v = np.array(state.q), np.array(state.v)
+        own = state.following(0.0, q, v, memory_with(table.T, impulse, contacts, rows))
+        held = np.array(own.body_velocity) if self.carried else own.body_velocity
+        led_to = np.empty((len(self.led), 7)) if self.carried else NO_POSES
+        out, told = np.empty(len(q) + len(v)), np.empty(self.told)
+        arguments = list(self.arguments(own, control, held, led_to, out, told))
+        arguments[GIVEN] = copied(arguments[GIVEN])  # contiguous, and not read-only
+        return Handed(
+            BoundKernel(self.kernel, *arguments), q, v, held, led_to, table[1], impulse, contacts, rows, out, told
+        )
