@@ -37,7 +37,7 @@ class BoundKernel:
     def __init__(self, kernel: Any, *arguments: Any) -> None:
         """The kernel is compiled, if need be, for such arguments."""
         self.kernel, self.arguments = kernel, arguments
-        version, kinds = kernel.for_bare_kernels(), tuple(map(numba.typeof, arguments))
+        version, kinds = kernel.by_address(), tuple(map(numba.typeof, arguments))
         version.compile(kinds)
         compiled = version.overloads[kinds]
         frame, self._places = [compiled.library.get_pointer_to_function(compiled.fndesc.llvm_func_name)], []

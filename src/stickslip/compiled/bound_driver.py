@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import functools
 from abc import abstractmethod
 from dataclasses import dataclass
 from typing import Any
@@ -18,15 +19,24 @@ from stickslip.model.state import State
 
 STARTS = [(kind > KIND["contact"], kind > KIND["coordinate"]) for kind in range(len(KINDS) + 1)]
 """Which of contacts and rows over coordinates come before each kind in the memory."""
-GIVEN, KNOWN = 2, 3
-"""Which of the arguments are what acts on the model, and impulses of the last step."""
+CONTACT_END, COORDINATE = KIND["contact"] + 1, KIND["coordinate"]
+"""Places of ``Memory.start``."""
+GIVEN, KNOWN, TOLD = 2, 3, 8
+"""Which of the arguments are what acts on the model, impulses of the last step, and the numbers of the certificate."""
+NOTHING = np.zeros(0)
 
 
 def memory_with(key: LongInts, impulse: Array, contacts: int, rows: int) -> Memory:
     """The memory with keys (n, 2) and impulses (n, 4) of contacts, then rows over coordinates."""
     memory = Memory(key, impulse)
-    memory.__dict__["start"] = tuple(contacts * first + rows * last for first, last in STARTS)  # and need not be sought
+    memory.__dict__["start"] = _starts(contacts, rows)  # and need not be sought
     return memory
+
+
+@functools.cache
+def _starts(contacts: int, rows: int) -> tuple[int, ...]:
+    """Memory.start"""
+    return tuple(contacts * first + rows * last for first, last in STARTS)
 
 
 def copied(arrays: Any) -> Any:
@@ -51,8 +61,8 @@ class Handed:
     rows: int
     out: Array
     told: Array
-    had: tuple[int, int] = (-1, -1)
-    """Contacts and rows over coordinates that are remembered."""
+    had: tuple[int, int, bool] = (-1, -1, False)
+    """Contacts and rows over coordinates that are remembered, and whether the step is measured."""
     control: Control | None = None
 
 
@@ -84,31 +94,36 @@ class BoundDriver(Driver):
         self.handed = None
         return super().grow(code)
 
-    def called(self, state: State, control: Control, v: Array, led_to: Array) -> tuple[int, Array, Array]:
+    def called(
+        self, state: State, control: Control, v: Array, led_to: Array, measured: bool
+    ) -> tuple[int, Array, Array]:
         """See Driver."""
         if not (CAN_BIND and self.binds):
-            return super().called(state, control, v, led_to)
-        (key, impulse), (number, row_impulse) = state.memory.of("contact"), state.memory.of("coordinate")
-        n, rows = len(key), len(number)
+            return super().called(state, control, v, led_to, measured)
+        memory = state.memory
+        start, n = memory.start[COORDINATE], memory.start[CONTACT_END]
+        rows = memory.start[-1] - start
         to = self.handed
         if to is None or n > to.contacts or rows > to.rows:
             self.handed = to = self._handed(state, control, n, rows)
         to.q[:], to.v[:] = state.q, state.v
         if self.carried:
             to.held[:], to.led_to[:] = v, led_to
-        if (n, rows) != to.had:
-            to.had = n, rows
+        if (n, rows, measured) != to.had:
+            to.had = n, rows, measured
             for place, count in zip(to.kernel.numbers(KNOWN), (n, n, rows, rows)):
                 to.kernel.cut(place, count)
-        to.key[:n], to.impulse[:n] = key, impulse
+            to.kernel.cut(to.kernel.numbers(TOLD)[0], self.told if measured else 0)
+        if n:
+            to.key[:n], to.impulse[:n] = memory.key[:n, 1], memory.impulse[:n]
         if rows:
             own = slice(to.contacts, to.contacts + rows)
-            to.key[own], to.impulse[own] = number, row_impulse
+            to.key[own], to.impulse[own] = memory.key[start:, 1], memory.impulse[start:]
         if control is not to.control or not self.shows(control):
             to.control = control
             for place, array in zip(to.kernel.numbers(GIVEN), arrays_in((self.given(control),)), strict=True):
                 to.kernel.put(place, np.ascontiguousarray(array))
-        return to.kernel(), to.out.copy(), to.told.copy()
+        return to.kernel(), to.out.copy(), to.told.copy() if measured else NOTHING
 
     def _handed(self, state: State, control: Control, contacts: int, rows: int) -> Handed:
         """Arguments with room for so many contacts and rows that are remembered."""

@@ -21,7 +21,7 @@ from stickslip.model.model import Model
 from stickslip.model.stepping import Stepping
 from stickslip.solvers.protocol import Solver
 
-VERSIONS = ("inside",) if CAN_BIND else ()
+VERSIONS = ("addressed",) if CAN_BIND else ()
 """Which versions of the kernels of steps are called (jit.is_cold)."""
 
 
@@ -37,5 +37,5 @@ def is_ready(model: Model) -> bool:
     step: Any = step_jointed if model.joints.count else step_rigid
     if model.others:
         step = step_loops if moves(model) else step_trees
-    versions = ("called",) if step in (step_jointed, step_loops) else VERSIONS
+    versions = ("addressed",) if step in (step_jointed, step_loops) else VERSIONS
     return not is_cold(step.__module__, *versions) and pairs_are_ready(model)

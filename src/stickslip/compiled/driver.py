@@ -43,7 +43,7 @@ from stickslip.solvers.prox.first_sweeps import MOST_CONTACTS, _Limits
 
 FIRST_CONTACTS = 32
 """Room at first."""
-NO_POSES = np.zeros((0, 7))
+NO_POSES, NO_VELOCITIES = np.zeros((0, 7)), np.zeros((0, 6))
 LEAST_SHARE, TRIED = 0.25, 64
 """Of the steps that were tried, once there are so many, this share must have been worth it; else none is any more."""
 DRIVERS = ("auto", "compiled", "python")
@@ -69,6 +69,8 @@ class Driver(ABC):
     """How many numbers a compiled step writes beside the state."""
     rooms: Any
     """What a compiled step works in."""
+    asked = False
+    """Whether somebody asked for the certificate of the last step: else that of the next one is measured if asked for."""
 
     def __init__(self, model: Model, options: Stepping, solver: Solver) -> None:
         """Tables of a model that ``reason_against`` has nothing against."""
@@ -135,29 +137,42 @@ class Driver(ABC):
         if self.tried >= TRIED and self.taken < LEAST_SHARE * self.tried:
             return None
         self.tried += 1
-        v, led_to = state.body_velocity, NO_POSES
+        given = state, control, NO_VELOCITIES, NO_POSES
         if self.carried:
-            v, led_to = prescribed_velocities(self.model, state, self.options.dt), self._led_to(state)
+            moved = prescribed_velocities(self.model, state, self.options.dt)
+            given = state, control, moved, self._led_to(state)
         code = MORE_CONTACTS
         while code < 0:
-            code, out, told = self.called(state, control, v, led_to)
+            code, out, told = self.called(*given, self.asked)
             if code < 0 and not self.grow(code):
                 self.handed_back[code] += 1
                 return None
         self.taken += 1
+        self.asked = False
         after = self.after(state, out, code)
 
         def twice() -> StepResult:
             self.taken -= 1  # a step that is taken twice was not worth it
             return again()
 
+        def numbers() -> Array:
+            self.asked = True  # of the next one, too, most likely
+            return told if len(told) else self.called(*given, True)[2]
+
         counts = self.counts.copy()
         return CompiledResult(
-            after, control, told, counts, self.options, self.solver, twice, self.measurements, self.errors
+            after, control, numbers, counts, self.options, self.solver, twice, self.measurements, self.errors
         )
 
-    def called(self, state: State, control: Control, v: Array, led_to: Array) -> tuple[int, Array, Array]:
-        """What the compiled function returns for a step, and what it writes: ``out`` and ``told`` of ``arguments``."""
+    def called(
+        self, state: State, control: Control, v: Array, led_to: Array, measured: bool
+    ) -> tuple[int, Array, Array]:
+        """What the compiled function returns for a step, and what it writes: ``out`` and ``told`` of ``arguments``.
+
+        v, led_to: empty where no body has a prescribed motion; measured: whether ``told`` is needed, else it may be
+        empty.
+        """
+        v = v if self.carried else state.body_velocity
         out, told = np.empty(len(state.q) + len(state.v)), np.empty(self.told)
         return self.step(*self.arguments(state, control, v, led_to, out, told)), out, told
 

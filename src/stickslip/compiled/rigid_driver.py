@@ -9,13 +9,11 @@ import numpy as np
 from stickslip.arrays import Array
 from stickslip.bodies.rigid.arrays import rigid_tables
 from stickslip.certify.measurements import NUMBERS
-from stickslip.compiled.bound_driver import BoundDriver
+from stickslip.compiled.bound_driver import BoundDriver, memory_with
 from stickslip.compiled.mesh_pairs import flat_with_meshes
 from stickslip.compiled.pairs import pair_table
 from stickslip.compiled.rigid_step import OWN_NUMBERS, Rooms, Tables, step_rigid, step_room
-from stickslip.constraint_kinds import KINDS
 from stickslip.model.control import Control
-from stickslip.model.memory import Memory
 from stickslip.model.model import Model
 from stickslip.model.state import State
 from stickslip.model.stepping import Stepping
@@ -25,7 +23,7 @@ from stickslip.solvers.protocol import Solver
 class CompiledDriver(BoundDriver):
     """Steps of rigid bodies in contact."""
 
-    kernel = step_rigid
+    kernel = staticmethod(step_rigid)
 
     def __init__(self, model: Model, options: Stepping, solver: Solver) -> None:
         """See Driver."""
@@ -66,19 +64,8 @@ class CompiledDriver(BoundDriver):
 
     def after(self, state: State, out: Array, n: int) -> State:
         """See Driver."""
-        nb = len(out) // 13
-        q, v = out[: 7 * nb], out[7 * nb :]
-        columns = np.zeros((2, n), dtype=np.int64)
-        columns[1] = self.rooms.key[:n]
-        memory = Memory(columns.T, self.rooms.impulse[: 4 * n].copy().reshape(n, 4))
-        memory.__dict__["start"] = (0, *((n,) * len(KINDS)))  # known, and need not be sought
-        time, steps, angle, broken = (
-            state.time + self.options.dt,
-            state.steps + 1,
-            state.joint_angle,
-            state.joint_broken,
-        )
-        after = State(time, steps, state.layout, q, v, angle, broken, memory)
-        views = after.__dict__  # those that the next step reads; at first use each takes as long as four
-        views["body_pose"], views["body_velocity"] = q.reshape(nb, 7), v.reshape(nb, 6)
-        return after
+        nq = len(state.q)
+        table = np.zeros((2, n), dtype=np.int64)
+        table[1] = self.rooms.key[:n]
+        memory = memory_with(table.T, self.rooms.impulse[: 4 * n].copy().reshape(n, 4), n, 0)
+        return state.following(self.options.dt, out[:nq], out[nq:], memory)

@@ -38,7 +38,7 @@ from stickslip.solvers.protocol import Solver
 class TreeDriver(BoundDriver):
     """Steps of robots and rigid bodies."""
 
-    kernel = step_trees
+    kernel = staticmethod(step_trees)
 
     def __init__(self, model: Model, options: Stepping, solver: Solver) -> None:
         """See Driver."""
@@ -99,11 +99,13 @@ class TreeDriver(BoundDriver):
     def after(self, state: State, out: Array, n: int) -> State:
         """See Driver."""
         rooms, rows = self.rooms, int(self.counts[COORDINATES])
-        columns, impulse = np.zeros((2, n + rows), dtype=np.int64), np.zeros((n + rows, 4))
-        columns[1, :n], columns[0, n:], columns[1, n:] = rooms.key[:n], KIND["coordinate"], rooms.number[:rows]
-        impulse[:n], impulse[n:, 0] = rooms.impulse[: 4 * n].reshape(n, 4), rooms.row_impulse[:rows]
+        table, impulse = np.zeros((2, n + rows), dtype=np.int64), np.zeros((n + rows, 4))
+        table[1, :n], impulse[:n] = rooms.key[:n], rooms.impulse[: 4 * n].reshape(n, 4)
+        if rows:
+            table[0, n:], table[1, n:] = KIND["coordinate"], rooms.number[:rows]
+            impulse[n:, 0] = rooms.row_impulse[:rows]
         nq = len(state.q)
-        return state.following(self.options.dt, out[:nq], out[nq:], memory_with(columns.T, impulse, n, rows))
+        return state.following(self.options.dt, out[:nq], out[nq:], memory_with(table.T, impulse, n, rows))
 
 
 def tree_step_tables(model: Model) -> TreeStepTables:
