@@ -46,7 +46,7 @@ class BoundKernel:
             self._places.append(len(frame))
             frame += [0, 0, array.size, array.itemsize, array.ctypes.data, *array.shape, *array.strides]
         self._frame = np.array(frame, dtype=np.int64)
-        self._numbers, self._place = memoryview(self._frame), self._frame.ctypes.data
+        self._place = self._frame.ctypes.data
         self._call: Callable[[int], int] = _caller(compiled)
 
     def __call__(self) -> int:
@@ -63,13 +63,13 @@ class BoundKernel:
     def cut(self, number: int, count: int) -> None:
         """Have an array be its first elements along its first axis alone, or as many as it has."""
         at, array = self._places[number], self._arrays[number]
-        self._numbers[at + SHAPE] = count
-        self._numbers[at + SIZE] = count * (array.strides[0] // array.itemsize)
+        self._frame[at + SHAPE] = count
+        self._frame[at + SIZE] = count * (array.strides[0] // array.itemsize)
 
     def put(self, number: int, array: Any) -> None:
         """Have another array of the same type and shape in the place of one."""
         self._arrays[number] = array
-        self._numbers[self._places[number] + DATA] = array.ctypes.data
+        self._frame[self._places[number] + DATA] = array.ctypes.data
 
     def __reduce__(self) -> tuple[Any, ...]:
         """What copies are made of: addresses are of no use to them."""

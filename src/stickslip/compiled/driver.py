@@ -70,7 +70,7 @@ class Driver(ABC):
     rooms: Any
     """What a compiled step works in."""
     asked = False
-    """Whether somebody asked for the certificate of the last step: else that of the next one is measured if asked for."""
+    """Whether somebody asked for the certificate of the last step; else that of the next is measured when asked for."""
 
     def __init__(self, model: Model, options: Stepping, solver: Solver) -> None:
         """Tables of a model that ``reason_against`` has nothing against."""

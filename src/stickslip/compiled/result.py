@@ -55,8 +55,8 @@ class CompiledResult(StepResult):
     @cached_property
     def certificate(self) -> Certificate:
         """How wrong the step is."""
-        told, counts, options, solver, _, measurements, errors = self._told
-        numbers = told()
+        measured, counts, options, solver, _, measurements, errors = self._told
+        numbers = measured()
         own = len(numbers) - OWN_NUMBERS
         found = measurements(numbers[:own], options.dt)
         residual, worst = float(numbers[own + RESIDUAL]), max(found.worst, found.share)
