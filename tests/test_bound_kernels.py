@@ -10,7 +10,7 @@ import pytest
 from stickslip import Simulation
 from stickslip.bound_kernels import CAN_BIND, BoundKernel
 from stickslip.compiled.bound_driver import BoundDriver
-from stickslip.jit import bare_kernel
+from stickslip.jit import KERNELS, bare_kernel, inner_kernel, kernel
 from stickslip.warmup import stacked
 
 pytestmark = pytest.mark.skipif(not CAN_BIND, reason="kernels are not compiled, or say where they leave arrays")
@@ -80,3 +80,31 @@ def test_a_certificate_that_is_asked_for_later_is_that_of_its_step() -> None:
     assert driver.handed.had[2] is False
     other = copy.deepcopy(fast)
     assert other.step().state.digest() == fast.step().state.digest()
+
+
+@inner_kernel
+def half(x):
+    return 0.5 * x
+
+
+@kernel
+def root(x):
+    return half(x) ** 0.5
+
+
+@kernel
+def roots(x):
+    return root(x) + root(4.0 * x)
+
+
+def test_what_only_kernels_call_has_no_machine_code() -> None:
+    """It is optimised in those that call it; what Python or an address leads to has its own."""
+    assert roots(8.0) == 6.0
+    assert root(8.0) == 2.0
+    found = {
+        (each.py_func.__name__, overload.library.is_part)
+        for each in KERNELS
+        if getattr(each, "py_func", None) in (half.py_func, root.py_func, roots.py_func)
+        for overload in each.overloads.values()
+    }
+    assert found == {("half", True), ("root", True), ("root", False), ("roots", False)}
