@@ -47,8 +47,6 @@ class BoundKernel:
             frame += [0, 0, array.size, array.itemsize, array.ctypes.data, *array.shape, *array.strides]
         self._frame = np.array(frame, dtype=np.int64)
         self._place = self._frame.ctypes.data
-        self._changes: tuple[dict[int, int], dict[int, Any]] = {}, {}
-        """By number: how long arrays were made, and what was put in their places."""
         self._call: Callable[[int], int] = _caller(compiled)
 
     def __call__(self) -> int:
@@ -65,25 +63,13 @@ class BoundKernel:
     def cut(self, number: int, count: int) -> None:
         """Have an array be its first elements along its first axis alone, or as many as it has."""
         at, array = self._places[number], self._arrays[number]
-        self._changes[0][number] = count
         self._frame[at + SHAPE] = count
         self._frame[at + SIZE] = count * (array.strides[0] // array.itemsize)
 
     def put(self, number: int, array: Any) -> None:
         """Have another array of the same type and shape in the place of one."""
-        self._arrays[number] = self._changes[1][number] = array
+        self._arrays[number] = array
         self._frame[self._places[number] + DATA] = array.ctypes.data
-
-    def __reduce__(self) -> tuple[Any, ...]:
-        """What copies are made of: addresses are of no use to them."""
-        return BoundKernel, (self.kernel, *self.arguments), self._changes
-
-    def __setstate__(self, changes: tuple[dict[int, int], dict[int, Any]]) -> None:
-        """Make the changes of what this is a copy of."""
-        for number, array in changes[1].items():
-            self.put(number, array)
-        for number, count in changes[0].items():
-            self.cut(number, count)
 
 
 def arrays_in(arguments: Any) -> Iterator[Any]:

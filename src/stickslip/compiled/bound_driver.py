@@ -77,6 +77,10 @@ class BoundDriver(Driver):
     rows = 0
     """Rows over coordinates that may be remembered."""
 
+    def __getstate__(self) -> dict[str, Any]:
+        """What copies are made of: arguments are views of each other, and addresses."""
+        return {**self.__dict__, "handed": None}
+
     @abstractmethod
     def given(self, control: Control) -> Any:
         """What acts on the model: the argument GIVEN, an array or a tuple of arrays."""
