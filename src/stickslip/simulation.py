@@ -201,7 +201,7 @@ class Simulation:
 
     def summary(self) -> RunSummary:
         """The run so far in sentences: what converged, how far bodies overlap, what was warned of; print it."""
-        return self.watch.summary(self.steps_here)
+        return self.watch.summary(self.steps_here, self.time)
 
     def picture(
         self, width: int = 640, height: int = 360, *, azimuth: float = -60.0, elevation: float = 18.0,

@@ -91,7 +91,6 @@ class RunWatch:
     potential: tuple[float, float] | None = None
     """[J] least and largest potential and elastic energy so far."""
     contacts: int = 0
-    time: float = 0.0
     looks: int = 0
 
     @cached_property
@@ -159,7 +158,6 @@ class RunWatch:
 
     def _count(self, time: float, seen: Certificate) -> None:
         self.looked += 1
-        self.time = time
         self.statuses[seen.status] += 1
         self.contacts = max(self.contacts, seen.contacts)
         self.momentum = max(self.momentum, seen.momentum_relative)
@@ -226,8 +224,8 @@ class RunWatch:
             if not self.silent:
                 warnings.warn(text, SimulationWarning, stacklevel=_depth_of_user())
 
-    def summary(self, steps: int) -> RunSummary:
-        """The run so far, of so many steps."""
+    def summary(self, steps: int, time: float) -> RunSummary:
+        """The run so far, of so many steps, until a time [s]."""
         self.settle()
         if not steps:
             return RunSummary(("No step has been taken yet.",), tuple(self.said.values()))
@@ -237,7 +235,7 @@ class RunWatch:
         ended = "All converged" if not failed else f"{failed} did not converge: {how}"
         return RunSummary(
             (
-                f"{steps} steps to t = {self.time:.4g} s{some}, {self.contacts} contacts at most. {ended}.",
+                f"{steps} steps to t = {time:.4g} s{some}, {self.contacts} contacts at most. {ended}.",
                 f"The contact law is obeyed to {self.residual[0]:.2g} (residual, at t = {self.residual[1]:.4g} s).",
                 f"Bodies overlap by {1e3 * self.deepest[0]:.2g} mm at most (at t = {self.deepest[1]:.4g} s).",
                 f"Momentum is conserved to {self.momentum:.1e}; the time discretisation added {self.gained:.2g} J.",
