@@ -205,7 +205,7 @@ def step_loops(tables, start, given, memory, options, rooms, counts, written, to
         square = slice(its[SQUARE], its[SQUARE_END])
         good = begin_step(
             robot.tree, robot.drives, robot.frame_link, (q_0[its[Q] : its[Q_END]], before[at]), acting, scheme, works,
-            room, (found[its[Q] : its[Q_END]], pose[frames], velocity[frames], twists[its[TWIST] : its[TWIST_END]]),
+            room, True, (found[its[Q] : its[Q_END]], pose[frames], velocity[frames], twists[its[TWIST] : its[TWIST_END]]),
             (v_free[at], data[square], inverse[square]),
         )  # fmt: skip
         if not good:

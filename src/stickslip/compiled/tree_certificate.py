@@ -121,7 +121,9 @@ def measure_trees(J, laws, pushes, measures, momentum, islands, bodies, ends, nu
     )
     judged_as_one(J, islands, free, group)
     count = label(islands, group, free, block, column)
-    linear, angular, share = _momentum_error(J, A, lam, v, at, group, reals)
+    linear, angular, share = 0.0, 0.0, 0.0
+    if n > 0:  # without rows v is v_free, and nothing has made A of deep trees
+        linear, angular, share = _momentum_error(J, A, lam, v, at, group, reals)
     shared = view_at(reals, 0, (3, count))
     deepest, farthest = extremes(gap, q, None)
     worst = worst_island(
