@@ -9,7 +9,7 @@ import numpy as np
 
 from stickslip.arrays import Array, Bools
 from stickslip.certify.measurements import Measurements
-from stickslip.compiled.driver import NO_POSES
+from stickslip.compiled.by_broken import ByAddress, ByBroken
 from stickslip.compiled.joint_rows import joint_arrays
 from stickslip.compiled.loop_step import LOOP_NUMBERS, LoopStart, LoopStepTables, call_loops, step_loops
 from stickslip.compiled.mesh_pairs import flat_with_meshes
@@ -21,7 +21,6 @@ from stickslip.constraint_kinds import KIND, KINDS
 from stickslip.constraints.joint.efforts import with_efforts
 from stickslip.constraints.joint.joints import joint_layout
 from stickslip.constraints.joints import JointMemory, joins_bodies
-from stickslip.jit import kernel_address
 from stickslip.model.control import Control
 from stickslip.model.memory import Memory
 from stickslip.model.model import Model
@@ -38,14 +37,12 @@ STARTS = [(k > KIND["contact"], k > KIND["joint"], k > KIND["coordinate"]) for k
 class LoopDriver(TreeDriver):
     """Steps of robots whose rows are linearised again, and rigid bodies."""
 
+    step: ByAddress
+
     def __init__(self, model: Model, options: Stepping, solver: Solver) -> None:
         """See Driver."""
         self.known = JointMemory()
-        self.broken = np.zeros(model.joints.count, np.bool_)
-        self.known_tables = dict[bytes, Any]()
-        """By which joints are broken: worlds differ in that."""
-        self.place: Any = None
-        """Address of the compiled function."""
+        self.by_broken, self.step = ByBroken(model.joints.count), ByAddress(step_loops, call_loops)
         self.angle, self.pushed = np.zeros((0, 2)), np.zeros(0)
         """What the latest step wrote: angles (nj, 2) and impulses of all rows (k,) of joints."""
         super().__init__(model, options, solver)
@@ -57,12 +54,12 @@ class LoopDriver(TreeDriver):
 
     def _tables(self) -> Any:
         """Tables of the model with the joints that are not broken; their numbers follow those of robots."""
-        model, known = self.model, self.known
+        model, known, broken = self.model, self.known, self.by_broken.broken
         trees = tree_step_tables(model)
-        joints = joint_arrays(model.joints, known.layout(model, self.broken), known.sizes(model))
+        joints = joint_arrays(model.joints, known.layout(model, broken), known.sizes(model))
         reals = np.concatenate([trees.robots.reals, joints.reals])
         trees = trees._replace(
-            robots=trees.robots._replace(reals=reals), ignored=model.ignored_pairs(self.broken),
+            robots=trees.robots._replace(reals=reals), ignored=model.ignored_pairs(broken),
             thickness=trees.thickness.copy(),
         )  # fmt: skip
         joints = joints._replace(reals=reals[len(reals) - len(joints.reals) :])
@@ -70,13 +67,7 @@ class LoopDriver(TreeDriver):
 
     def take_broken(self, broken: Bools) -> None:
         """Have tables of the joints that are not broken (nj,)."""
-        if broken is not self.broken:
-            changed = not np.array_equal(broken, self.broken)
-            self.known_tables[self.broken.tobytes()] = self.tables
-            self.broken = broken
-            if changed:
-                known = self.known_tables.get(broken.tobytes())
-                self.tables = self._tables() if known is None else known
+        self.tables = self.by_broken.tables(self.tables, broken, self._tables)
 
     def _rooms(self) -> TreeRooms:
         """See Driver."""
@@ -111,16 +102,9 @@ class LoopDriver(TreeDriver):
         written = out, self.angle, self.pushed
         return self.tables, start, self.given(acting), known, self.numbers, self.rooms, self.counts, written, told
 
-    def step(self, *arguments: Any) -> int:
-        """The compiled step."""
-        if self.place is None:
-            self.place = kernel_address(step_loops, *arguments)
-        return int(call_loops(self.place, *arguments))
-
     def address(self, state: State, control: Control) -> Any:
         """See Driver."""
-        out, told = np.empty(len(state.q) + len(state.v)), np.empty(self.told)
-        return kernel_address(step_loops, *self.arguments(state, control, state.body_velocity, NO_POSES, out, told))
+        return self.step.address(self, state, control)
 
     def measurements(self, numbers: Array, h: float) -> Measurements:
         """See Driver."""

@@ -38,7 +38,7 @@ from stickslip.contact.islands import label
 from stickslip.contact.laws import contact_errors
 from stickslip.contact.momentum_error import _add_sizes, _worst
 from stickslip.contact.residual import extremes, worst_island
-from stickslip.jit import inner_kernel, plain_kernel, view_at
+from stickslip.jit import allocating_kernel, inner_kernel, plain_kernel, view_at
 from stickslip.linalg.block_rows import _apply_transpose
 from stickslip.tolerances import POSITION_ROUNDING
 
@@ -195,7 +195,7 @@ def _momentum_error(J, A, lam, v, at, group, reals):
     return _worst(J.column_start, group, A, (gained, impulse, held, pushes, inner), sums)
 
 
-@inner_kernel
+@allocating_kernel
 def _joints_work(joints, mean, h, books):
     """Book joints by island; returns their elastic energies, damping, and what drives gave [J].
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from typing import Any, cast
 
 import numpy as np
@@ -42,7 +43,7 @@ STARTS = [(kind > KIND["contact"], kind > KIND["coordinate"]) for kind in range(
 class TreeDriver(Driver):
     """Steps of robots and rigid bodies."""
 
-    step = staticmethod(step_trees)
+    step: Callable[..., int] = staticmethod(step_trees)
 
     def __init__(self, model: Model, options: Stepping, solver: Solver) -> None:
         """See Driver."""

@@ -33,8 +33,7 @@ from stickslip.bodies.tree.arrays import (
     robot_in,
     scratch_in,
 )
-from stickslip.bodies.tree.articulated import is_deep
-from stickslip.bodies.tree.free_motion import begin_step, complete_frames, complete_momentum
+from stickslip.bodies.tree.free_motion import begin_step
 from stickslip.bodies.tree.kinematics import place_links
 from stickslip.bodies.tree.points import link_velocities
 from stickslip.certify.measurements import TURN
@@ -44,6 +43,7 @@ from stickslip.collision.matching import _match, _remember
 from stickslip.collision.reach import Approach
 from stickslip.compiled.contacts import find_contacts
 from stickslip.compiled.crossing import crossing_room, goes_through
+from stickslip.compiled.deep_trees import late_frames, late_momentum
 from stickslip.compiled.rigid_step import (
     CONTACTS,
     COORDINATES,
@@ -277,7 +277,7 @@ def step_trees(tables, start, given, memory, options, rooms, counts, out, told):
     joined = joined_in(ints, reals, longs[2 * c :], sizes)
     ints, reals = ints[join_ints:], reals[join_reals:]
     if n > 0 and at_end:
-        _complete_frames(robots, before, scratch, nr, (found, pose, velocity, twists))
+        late_frames(robots, before, scratch, nr, (found, pose, velocity, twists))
     over = nd, tables.frame_block, tables.twist_start, twists, columns
     entries = map_contacts(over_twists, contact_laws, (bias, carried), over, longs[: 2 * c], reals, joined)
     held = n
@@ -286,7 +286,7 @@ def step_trees(tables, start, given, memory, options, rooms, counts, out, told):
         ints, reals, bools,
     )  # fmt: skip
     ints, reals = ints[count[ROWS] + 2 * count[ENTRIES] + 2 :], reals[3 * count[ROWS] :]
-    if n_all > 0 and not _complete_momentum(robots, (q_0, before), h, at_end, scratch, (v_free, data, inverse)):
+    if n_all > 0 and not late_momentum(robots, (q_0, before), h, at_end, scratch, (v_free, data, inverse)):
         return NOT_FINITE
     J = rows_of(joined, n_all, entries, columns)
     m_all = m + n_all - held
@@ -412,39 +412,6 @@ def step_trees(tables, start, given, memory, options, rooms, counts, out, told):
     told[told_of + RESIDUAL], told[told_of + FREE_SPEED] = residual, speed
     counts[CONTACTS], counts[COORDINATES] = n, n_all - n
     return n
-
-
-@inner_kernel
-def _complete_frames(robots, v, scratch, rigid, frames_out):
-    """S of the frames of deep trees, which ``begin_step`` has left out; there are contacts."""
-    found, pose, velocity, twists = frames_out
-    for r in range(robots.robots.shape[0]):
-        own, robot = robots.robots[r], robot_in(robots, r)
-        if is_deep(robot.tree):
-            works, _, _ = scratch_in(robot.tree, own[Q_END] - own[Q], scratch[own[WORK] : own[WORK_END]])
-            frames = slice(rigid + own[FRAME], rigid + own[FRAME_END])
-            complete_frames(
-                robot.tree, robot.frame_link, v[own[V] : own[V_END]], works,
-                (found[own[Q] : own[Q_END]], pose[frames], velocity[frames], twists[own[TWIST] : own[TWIST_END]]),
-            )  # fmt: skip
-
-
-@inner_kernel
-def _complete_momentum(robots, state, h, at_end, scratch, out):
-    """A and A^-1 of deep trees, which ``begin_step`` has left out; there are rows. Returns whether A is sound."""
-    (q, v), (v_free, data, inverse) = state, out
-    good = True
-    for r in range(robots.robots.shape[0]):
-        own, robot = robots.robots[r], robot_in(robots, r)
-        if at_end and is_deep(robot.tree):
-            works, room, _ = scratch_in(robot.tree, own[Q_END] - own[Q], scratch[own[WORK] : own[WORK_END]])
-            at, square = slice(own[V], own[V_END]), slice(own[SQUARE], own[SQUARE_END])
-            sound = complete_momentum(
-                robot.tree, (q[own[Q] : own[Q_END]], v[at]), (h, True, 0.0, 1.0), works, room,
-                (v_free[at], data[square], inverse[square]),
-            )  # fmt: skip
-            good = good and sound
-    return good
 
 
 @inner_kernel

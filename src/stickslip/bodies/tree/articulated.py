@@ -1,4 +1,4 @@
-"""The velocity of a step of stiff or deep trees without constraints, by an elimination that grows with the number of links.
+"""The velocity of a step of stiff or deep trees without constraints, by an elimination that grows with their links.
 
 Below a degree of freedom k, A = M + D + h K (free_motion.py, stiffening.py) is a form of the motions above:
 
@@ -33,7 +33,7 @@ from stickslip.bodies.tree.layout import (
 from stickslip.bodies.tree.links import link_centre, link_inertia, link_matrix, tree_centre
 from stickslip.bodies.tree.momentum import times_inertia, weigh_links
 from stickslip.jit import kernel, large_kernel, plain_kernel
-from stickslip.linalg.vec3 import add, cross, mat_t_vec, mat_vec, sub
+from stickslip.linalg.vec3 import add, cross, mat_vec, sub
 
 DEEP = 32
 """Degrees of freedom above each, on average, from which on a tree is deep: below, rows along paths are as fast."""
@@ -53,7 +53,7 @@ def is_deep(tree):
 
 @kernel
 def link_twists(tree, v, work, velocity):
-    """Velocities of links (nl, 6), angular part first about the centre, at velocities v (nv,); after ``place_links``."""
+    """Velocities of links (nl, 6), angular part first about the centre, at v (nv,); after ``place_links``."""
     motion = work.motion
     for i in range(tree.links.shape[0]):
         parent = tree.link_index[i, PARENT]

@@ -10,8 +10,8 @@ it is projected. Differs from [featherstone2008], whose explicit bias forces gai
 (midpoint rules) M (v' - v) = h (f - c) with bias forces c of the middle of the step ([featherstone2008] ch. 5).
 
 q' is looked for in passes, each with A and p at where the one before led. That ends only while h^2 T / (m l) is below
-one for links of mass m and length l under a tension T; beyond, and in deep trees from the start, by Newton steps whose A
-has the turning of these forces with the links, too (articulated.py).
+one for links of mass m and length l under a tension T; beyond, and in deep trees from the start, by Newton steps whose
+A has the turning of these forces with the links, too (articulated.py).
 
 Springs, dampers and drives without limits are implicit: stiffness and damping are on the diagonal of A.
 """
@@ -294,7 +294,8 @@ def begin_step(tree, drive, frames, state, given, scheme, works, room, whole, fr
     frames (k,): links that are frames; state: q, v; given: force (nv,), link_force (nl, 6), control (nu, 2); scheme: h,
     whether forces are at the end, ``contacts_at``, ``gain``; works: two of TreeWork, for the start and for where forces
     act; room: q (nq,), twists (nl, 6), push, diagonal (nv,), two of v (nv,), whether A has the turning of forces (1,).
-    Unless the step is ``whole``, S and A of deep trees are left to ``complete_frames`` and ``complete_momentum``: steps without rows read neither.
+    Unless the step is ``whole``, S and A of deep trees are left to ``complete_frames`` and ``complete_momentum``: steps
+    without rows read neither.
     """
     q, v = state
     h, _, contacts_at, _ = scheme

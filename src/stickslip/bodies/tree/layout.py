@@ -128,7 +128,7 @@ class TreeWork(NamedTuple):
     stiffening: Array
     """(np,) how forces turn with links, along ``path``."""
     body: Array
-    """(nl, 36) inertia of all that hangs on a link, with the turning of forces, as six by six numbers; articulated.py."""
+    """(nl, 36) inertia of all that hangs on a link, with the turning of forces, six by six; articulated.py."""
     response: Array
     """(nv, 6) force along the motions above that a degree of freedom has in common with them."""
     pivot: Array
