@@ -36,7 +36,11 @@ class ByBroken:
 
 
 class ByAddress:
-    """A compiled step that Python calls by its address, as kernels do."""
+    """A compiled step that Python calls by its address, as kernels do.
+
+    Its arguments have the same types in all steps, which are looked at once: for some sixty arrays that takes as long
+    as two linearisations of a linkage.
+    """
 
     def __init__(self, kernel: Any, call: Callable[..., int]) -> None:
         self.kernel, self.call = kernel, call
@@ -44,9 +48,14 @@ class ByAddress:
 
     def __call__(self, *arguments: Any) -> int:
         """The step."""
-        if self.place is None:
-            self.place = kernel_address(self.kernel, *arguments)
-        return int(self.call(self.place, *arguments))
+        if self.place is not None:
+            return int(self.call(self.place, *arguments))
+        self.place = kernel_address(self.kernel, *arguments)
+        code = int(self.call(self.place, *arguments))
+        versions = list(getattr(self.call, "overloads", {}).values())
+        if len(versions) == 1:  # else nothing says which of them these arguments are for
+            self.call = versions[0].entry_point
+        return code
 
     def address(self, driver: Driver, state: State, control: Control) -> Any:
         """Where it is, for arguments like those of a step of a driver."""

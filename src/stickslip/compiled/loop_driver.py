@@ -45,6 +45,11 @@ class LoopDriver(TreeDriver):
         self.by_broken, self.step = ByBroken(model.joints.count), ByAddress(step_loops, call_loops)
         self.angle, self.pushed = np.zeros((0, 2)), np.zeros(0)
         """What the latest step wrote: angles (nj, 2) and impulses of all rows (k,) of joints."""
+        count = model.joints.row_count
+        self.rows = np.arange(count)
+        self.keys = np.array([np.full(count, KIND["joint"]), self.rows]).T
+        """What states remember after steps without contacts and rows over coordinates; nobody writes into it."""
+        self.alone = tuple(count * b for _, b, _ in STARTS)
         super().__init__(model, options, solver)
         assert isinstance(solver, Automatic | DenseNewton)
         summed, turns = options.geometric == "column-sums", joins_bodies(model)
@@ -117,17 +122,25 @@ class LoopDriver(TreeDriver):
 
     def after(self, state: State, out: Array, n: int) -> State:
         """See Driver."""
-        rooms, rows, k = self.rooms, int(self.counts[COORDINATES]), len(self.pushed)
-        columns, impulse = np.zeros((2, n + k + rows), dtype=np.int64), np.zeros((n + k + rows, 4))
-        columns[1, :n], columns[0, n : n + k], columns[1, n : n + k] = rooms.key[:n], KIND["joint"], np.arange(k)
-        columns[0, n + k :], columns[1, n + k :] = KIND["coordinate"], rooms.number[:rows]
-        impulse[:n] = rooms.impulse[: 4 * n].reshape(n, 4)
-        impulse[n : n + k, 0], impulse[n + k :, 0] = self.pushed, rooms.row_impulse[:rows]
-        memory = Memory(columns.T, impulse)
-        memory.__dict__["start"] = tuple(n * a + k * b + rows * c for a, b, c in STARTS)  # and need not be sought
+        rooms, rows, k, broken = self.rooms, int(self.counts[COORDINATES]), len(self.pushed), state.joint_broken
+        if n + rows:
+            columns, impulse = np.zeros((2, n + k + rows), dtype=np.int64), np.zeros((n + k + rows, 4))
+            columns[1, :n], columns[0, n : n + k], columns[1, n : n + k] = rooms.key[:n], KIND["joint"], self.rows
+            columns[0, n + k :], columns[1, n + k :] = KIND["coordinate"], rooms.number[:rows]
+            impulse[:n] = rooms.impulse[: 4 * n].reshape(n, 4)
+            impulse[n : n + k, 0], impulse[n + k :, 0] = self.pushed, rooms.row_impulse[:rows]
+            memory = Memory(columns.T, impulse)
+            start = tuple(n * a + k * b + rows * c for a, b, c in STARTS)
+        else:
+            impulse, start = np.zeros((k, 4)), self.alone
+            impulse[:, 0] = self.pushed
+            memory = Memory(self.keys, impulse)
+        memory.__dict__["start"] = start  # and need not be sought
         nq = len(state.q)
-        after = state.following(self.options.dt, out[:nq], out[nq:], memory)
+        angle = self.angle if k else state.joint_angle
+        after = State(
+            state.time + self.options.dt, state.steps + 1, state.layout, out[:nq], out[nq:], angle, broken, memory
+        )
         if k:
-            after = after.with_joints(self.angle, state.joint_broken)
             after.__dict__["joint_impulse"] = self.pushed
-        return after
+        return after._with_views()
