@@ -6,7 +6,7 @@ import numpy as np
 import pytest
 from scipy.integrate import solve_ivp
 
-from robot_records import arm, floating_box, four_bar, pendulum, rod_link
+from robot_records import arm, ball_link, floating_box, four_bar, pendulum, rod_link
 from stickslip import Scene, Simulation, Stepping
 from stickslip.geometry.shapes import Sphere, placed
 from stickslip.robots.records import (
@@ -295,14 +295,6 @@ def test_a_ball_that_moves_in_a_plane_slides_until_it_rolls(solver):
     np.testing.assert_allclose(sim.joint_velocities(robot), [0.5, 0.0, 5.0], atol=1e-6)
 
 
-def ball_link(name, parent, length, mass, radius=0.01):
-    """A rod that hangs by a ball joint at its upper end."""
-    spin, across = 0.5 * mass * radius**2, mass * length**2 / 12.0
-    joint = TreeJoint(f"{name}-joint", "ball", (0.0, 0.0, 0.0))
-    inertia, place = np.diag([across, across, spin]), (0.0, 0.0, -length if parent >= 0 else 0.0)
-    return TreeLink(name, parent, (joint,), mass, inertia, (0.0, 0.0, -0.5 * length), place)
-
-
 @pytest.mark.parametrize("count", [12, 30])
 def test_a_chain_of_ball_joints_with_a_heavy_end_swings_as_a_pendulum(count):
     """The end, 10,000 times as heavy as a link, stays as far from the hook as the chain is long, swings as a mass on a
@@ -321,9 +313,9 @@ def test_a_chain_of_ball_joints_with_a_heavy_end_swings_as_a_pendulum(count):
     before = sim.step().certificate.energy.total
     sim.run(steps - 1)
     string = count * length
-    times = solve_ivp(
-        lambda _, y: [y[1], -9.81 / string * np.sin(y[0])], (0.0, steps * dt), [angle, 0.0], rtol=1e-9
-    ).y[0, -1]
+    times = solve_ivp(lambda _, y: [y[1], -9.81 / string * np.sin(y[0])], (0.0, steps * dt), [angle, 0.0], rtol=1e-9).y[
+        0, -1
+    ]
     work = sim.model.others[0].placed(sim.state.part_q("chain"))
     end = work.pose[-1, :3] - length * work.turn[-1].reshape(3, 3)[:, 2]
     assert abs(np.linalg.norm(end) - string) < 2e-3 * string

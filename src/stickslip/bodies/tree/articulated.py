@@ -12,7 +12,8 @@ numbers a link stand for rows as long as the tree is deep. What is solved is A d
 
 at the end of the step to which v leads. A is not always positive definite on the way: links that spin about the axis of
 a chain have next to no inertia, and what light links lack there has either sign. Newton steps do not mind, and to leave
-K out instead, as long as A is not positive definite, leads a chain with a heavy end astray.
+K out instead leads a chain with a heavy end astray. A lacks how S v turns with links, so steps of fast, bent chains
+may lead nowhere: passes of before follow there.
 """
 
 from __future__ import annotations
@@ -37,8 +38,10 @@ from stickslip.linalg.vec3 import add, cross, mat_vec, sub
 
 DEEP = 32
 """Degrees of freedom above each, on average, from which on a tree is deep: below, rows along paths are as fast."""
-MOST_STEPS = 40
-"""Newton steps at most, ..."""
+MOST_STEPS, MOST_PASSES = 12, 60
+"""Newton steps, and passes where these lead nowhere, at most, ..."""
+SHORTER = 0.5
+"""Share of the one before that a step must have at most, ..."""
 FOUND = 1e-11
 """... until velocities change, or would change in the next one, by no more than this share of the largest, ..."""
 ROUNDED = 1e-5
@@ -148,9 +151,10 @@ def put_inertia(tree, h, work):
 
 @kernel
 def eliminate(tree, diagonal, h, work):
-    """y (nv, 6) and 1 / d (nv,) of all degrees of freedom, leaves first; A need not be positive definite."""
+    """y, s (nv, 6) and 1 / d (nv,) of all degrees of freedom, leaves first; returns whether A is positive definite."""
     put_inertia(tree, h, work)
-    body, motion, response, pivot = work.body, work.motion, work.response, work.pivot
+    body, motion, response, pivot = work.body, work.motion, work.response, work.vectors[0]
+    good = True
     for i in range(body.shape[0] - 1, -1, -1):
         B = body[i]
         first, end = own_dofs(tree, i)
@@ -162,9 +166,11 @@ def eliminate(tree, diagonal, h, work):
                     B[6 * c] * s0 + B[6 * c + 1] * s1 + B[6 * c + 2] * s2
                     + B[6 * c + 3] * s3 + B[6 * c + 4] * s4 + B[6 * c + 5] * s5
                 )  # fmt: skip
+            y[6], y[7], y[8], y[9], y[10], y[11] = s0, s1, s2, s3, s4, s5
             y0, y1, y2, y3, y4, y5 = y[0], y[1], y[2], y[3], y[4], y[5]
             d = s0 * y0 + s1 * y1 + s2 * y2 + s3 * y3 + s4 * y4 + s5 * y5
             d += diagonal[k] + tree.dofs[k, ARMATURE]
+            good = good and d > 0.0
             inverse = 1.0 / d
             pivot[k] = inverse
             for c in range(6):
@@ -180,19 +186,21 @@ def eliminate(tree, diagonal, h, work):
             above = body[parent]
             for c in range(36):
                 above[c] += B[c]
+    return good
 
 
 @kernel
 def solve_links(tree, work, x):
-    """A^-1 x, in place; after ``eliminate``."""
-    motion, response, pivot, sums = work.motion, work.response, work.pivot, work.acceleration
+    """A^-1 x, in place, with A of the last ``eliminate``, wherever links are since."""
+    response, pivot, sums = work.response, work.vectors[0], work.acceleration
     sums[:] = 0.0
     for i in range(sums.shape[0] - 1, -1, -1):
         p = sums[i]
         first, end = own_dofs(tree, i)
         for k in range(end - 1, first - 1, -1):
-            s, y = motion[k], response[k]
-            z = (x[k] - (s[0] * p[0] + s[1] * p[1] + s[2] * p[2] + s[3] * p[3] + s[4] * p[4] + s[5] * p[5])) * pivot[k]
+            y = response[k]
+            z = x[k] - (y[6] * p[0] + y[7] * p[1] + y[8] * p[2] + y[9] * p[3] + y[10] * p[4] + y[11] * p[5])
+            z *= pivot[k]
             x[k] = z
             for c in range(6):
                 p[c] += y[c] * z
@@ -206,47 +214,92 @@ def solve_links(tree, work, x):
             V[c] = sums[parent, c] if parent >= 0 else 0.0
         first, end = own_dofs(tree, i)
         for k in range(first, end):
-            s, y = motion[k], response[k]
+            y = response[k]
             x[k] -= (y[0] * V[0] + y[1] * V[1] + y[2] * V[2] + y[3] * V[3] + y[4] * V[4] + y[5] * V[5]) * pivot[k]
             for c in range(6):
-                V[c] += s[c] * x[k]
+                V[c] += y[6 + c] * x[k]
+
+
+@kernel
+def _lack(tree, state, v, numbers, h, q_at, work, r_out):
+    """r (nv,) at velocities v (nv,), with links where these lead."""
+    q, v_0 = state
+    twist, push, diagonal = numbers
+    advance_tree(tree, q, v, h, q_at)
+    place_links(tree, q_at, work)
+    weigh_links(tree, work)
+    lacking(tree, twist, v, work)
+    residual(tree, (v, v_0), push, diagonal, h, work, r_out)
 
 
 @large_kernel
-def newton_velocity(tree, state, numbers, room, work, h, v_out):
+def newton_velocity(tree, state, numbers, q_at, work, h, v_out):
     """The velocity (nv,) of a step without constraints with forces at its end; returns whether it is finite.
 
     state: q, v; numbers: twists of ``free_twists``, generalised forces and what is on the diagonal of A (nv,) each;
-    room: q (nq,), a step (nv,). Steps do not grow: one that would is shortened.
+    q_at (nq,): room. The next step by the same A says whether Newton steps lead to an end, and is taken where it is the
+    last; where it is not shorter, passes by a positive definite A follow, from the start.
     """
-    q, v = state
-    twist, push, diagonal = numbers
-    q_at, step = room
-    n = v.shape[0]
+    n = v_out.shape[0]
+    step, r, ahead = work.vectors[1], work.vectors[2], work.vectors[3]
     for k in range(n):
-        v_out[k] = v[k]
-    last, size = np.inf, 0.0
+        v_out[k] = state[1][k]
+    _lack(tree, state, v_out, numbers, h, q_at, work, r)
     for _ in range(MOST_STEPS):
-        advance_tree(tree, q, v_out, h, q_at)
-        place_links(tree, q_at, work)
-        weigh_links(tree, work)
-        lacking(tree, twist, v_out, work)
-        residual(tree, (v_out, v), push, diagonal, h, work, step)
-        eliminate(tree, diagonal, h, work)
-        solve_links(tree, work, step)
-        change, size = 0.0, 0.0
+        eliminate(tree, numbers[2], h, work)
+        change, size = _solved(tree, work, r, step), 0.0
         for k in range(n):
-            change = max(change, abs(step[k]))
-        share = 1.0 if change <= last else last / change
+            v_out[k] -= step[k]
+            size = max(size, abs(v_out[k]))
+        _lack(tree, state, v_out, numbers, h, q_at, work, r)
+        following = _solved(tree, work, r, ahead)
+        rounded = change <= ROUNDED * size
+        if not following < np.inf or not (rounded or following <= SHORTER * change):
+            break
+        if change <= FOUND * size or following * (following / change) <= FOUND * size or (
+            rounded and following > SHORTER * change
+        ):  # fmt: skip
+            for k in range(n):
+                v_out[k] -= ahead[k] if following < change else 0.0
+            return True
+    return _passes(tree, state, numbers, q_at, work, h, v_out)
+
+
+@kernel
+def _passes(tree, state, numbers, q_at, work, h, v_out):
+    """The same by passes, each with A where the one before led, with K as long as A is positive definite.
+
+    Each takes momentum to motions that joints allow, so that velocities stay bounded even if passes do not end.
+    """
+    n, last, size = v_out.shape[0], np.inf, 0.0
+    step, r = work.vectors[1], work.vectors[2]
+    for k in range(n):
+        v_out[k] = state[1][k]
+    for _ in range(MOST_PASSES):
+        _lack(tree, state, v_out, numbers, h, q_at, work, r)
+        if not eliminate(tree, numbers[2], h, work):
+            eliminate(tree, numbers[2], 0.0, work)
+        change, size = _solved(tree, work, r, step), 0.0
         for k in range(n):
-            v_out[k] -= share * step[k]
+            v_out[k] -= step[k]
             size = max(size, abs(v_out[k]))
         if not change < np.inf:
             return False
-        if change <= FOUND * size or (change <= ROUNDED * size and change > 0.5 * last):
+        if change <= FOUND * size or (change <= ROUNDED * size and change > SHORTER * last):
             break
-        # the next one would be within the bound
-        if change < last < np.inf and change * (change / last) <= FOUND * size:
-            break
-        last = min(change, last)
+        last = change
     return size < np.inf
+
+
+@kernel
+def _solved(tree, work, r, x_out):
+    """x_out = A^-1 r, and the largest of its numbers; infinite where one is none."""
+    for k in range(x_out.shape[0]):
+        x_out[k] = r[k]
+    solve_links(tree, work, x_out)
+    most = 0.0
+    for k in range(x_out.shape[0]):
+        size = abs(x_out[k])
+        if not size <= most:
+            most = size if size > most else np.inf
+    return most

@@ -244,7 +244,7 @@ def find_velocity(tree, drive, state, given, scheme, works, room, v_out):
     force, link_force, control = given
     h, at_end, _, _ = scheme
     start, other = works
-    q_at, twist, push, diagonal, v_at, between, stiff = room
+    q_at, twist, push, diagonal, v_at, _, stiff = room
     implicit_forces(tree, drive, q, force, control, h, 1.0 if at_end else 0.5, push, diagonal)
     if not at_end:
         add_link_forces(tree, start, link_force, push)
@@ -272,7 +272,7 @@ def find_velocity(tree, drive, state, given, scheme, works, room, v_out):
             stiff[0] = 1.0
         last = change
     if stiff[0] > 0.0:
-        good = newton_velocity(tree, state, (twist, push, diagonal), (q_at, between), other, h, v_out)
+        good = newton_velocity(tree, state, (twist, push, diagonal), q_at, other, h, v_out)
         if not is_deep(tree):
             good = good and stiff_rows(tree, state, scheme, v_out, other, room)
     return good

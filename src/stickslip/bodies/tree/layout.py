@@ -130,6 +130,6 @@ class TreeWork(NamedTuple):
     body: Array
     """(nl, 36) inertia of all that hangs on a link, with the turning of forces, six by six; articulated.py."""
     response: Array
-    """(nv, 6) force along the motions above that a degree of freedom has in common with them."""
-    pivot: Array
-    """(nv,) 1 / d of each."""
+    """(nv, 12) force along the motions above that a degree of freedom has in common with them, and its own motion."""
+    vectors: Array
+    """(4, nv) 1 / d of each, and room of Newton steps."""
