@@ -102,6 +102,7 @@ def may_pass(flat, lever, thickness, thinnest, ends, h, found, sought, reach, re
 
 
 @bare_kernel
-def measure_loops(J, laws, pushes, measures, momentum, islands, bodies, ends, numbers, robots, joints, rooms, out):
-    """tree_certificate.measure_trees"""
+def measure_loops(J, laws, pushes, measures, momentum, islands, bodies, ends, numbers, robots, joints, written):
+    """tree_certificate.measure_trees; written: rooms and what is told."""
+    rooms, out = written
     measure_trees(J, laws, pushes, measures, momentum, islands, bodies, ends, numbers, robots, joints, rooms, out)

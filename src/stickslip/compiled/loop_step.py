@@ -350,7 +350,7 @@ def step_loops(tables, start, given, memory, options, rooms, counts, written, to
         (robots, (q_0, before, q_out, v_all), (given.force, given.link, given.control), active, scratch),
         (joints, (pose, velocity, lin.pose, lin.velocity), broken, pushed, tables.joint_column, apart,
          told[told_of : told_of + LOOP_NUMBERS]),
-        (ints, reals), told,
+        ((ints, reals), told),
     )  # fmt: skip
     if told[TURN] > MOST_TURN:
         return TOO_FAR
