@@ -17,7 +17,7 @@ import argparse
 import numpy as np
 
 from stickslip import Worlds
-from stickslip.scenes.getting_up import BOTH_SIDES, CROUCH, EACH, LEAST, LIES, MOST, RESTS, TOLD, both_sides, lying
+from stickslip.scenes.getting_up import BOTH_SIDES, CROUCH, EACH, LEAST, LIES, MOST, RESTS, ROLL, SQUATS, TOLD, both_sides, lying
 from stickslip.scenes.humanoid import humanoid
 
 KNOWN = np.array([
@@ -51,7 +51,7 @@ class Robots:
     def begin(self, states, which, noise=0.0, rng=None):
         """World k goes on from state which[k], with velocities of ``noise`` [m/s], [rad/s] added."""
         self.worlds.set_state(states.take(which))
-        if noise:
+        if np.any(noise):
             v = self.worlds.joint_velocities(self.robot)
             self.worlds.set_joint_velocities(self.robot, v + noise * rng.standard_normal(v.shape))
 
@@ -148,8 +148,8 @@ def postures_ahead(rng, steps=6, count=64, ahead=5, rounds=4, best_of=8):
         mean = best = np.concatenate([best[1:], best[-1:]])
         seen = robots.seen()
         print(f"{step}: centre {seen['centre'][0].round(2)} m, head {seen['head'][0]:.2f} m, cost {least:.2f}", flush=True)
-        if seen["centre"][0, 2] > 0.7 and step > 2:
-            break
+        if seen["centre"][0, 2] > 0.7:
+            return np.array(kept[:-1])  # it does better to squat first
     return np.array(kept)
 
 
@@ -169,13 +169,14 @@ def rolls_over(rng, count=64, rounds=14, best_of=6):
         robots.begin(state, np.zeros(count, dtype=int), 0.02, rng)
         before = np.tile(start, (count, 1))
         for k in range(3):
-            robots.follow(before, tried[:, k])
+            robots.follow(before, tried[:, k], ROLL)
             before = tried[:, k]
-        robots.follow(before, front)
+        over = robots.seen()["torso"][:, 2, 0]
+        robots.follow(before, front, ROLL)
         robots.follow(front, front, 0.8)
         seen = robots.seen()
         q = robots.worlds.joint_positions(robots.robot)[:, 7:]
-        cost = 1.0 + seen["torso"][:, 2, 0] + 0.1 * np.linalg.norm(q - front, axis=1) + 0.05 * np.linalg.norm(seen["v"], axis=1)
+        cost = 2.0 + over + seen["torso"][:, 2, 0] + 0.1 * np.linalg.norm(q - front, axis=1) + 0.05 * np.linalg.norm(seen["v"], axis=1)
         cost += np.abs(seen["torso"][:, 2, 1])
         order = np.argsort(cost)[:best_of]
         if cost[order[0]] < least:
@@ -183,6 +184,40 @@ def rolls_over(rng, count=64, rounds=14, best_of=6):
         mean = 0.2 * mean + 0.8 * tried[order].mean(axis=0)
         spread = 0.3 * spread + 0.7 * tried[order].std(axis=0) + 0.02
         print(f"rolls over, {turn}: cost {least:.2f}, {(seen['torso'][:, 2, 0] < -0.9).sum()} of {count} lie on their front", flush=True)
-        if (cost < 0.3).sum() > count // 2:
+        if (seen["torso"][:, 2, 0] < -0.9).sum() > count // 2:
+            break
+    return best
+
+
+def squats(robots, states, postures, rng, noise):
+    """(n,) sums over a second of how far from squatting robots are after postures (n, k, 9) [deg]."""
+    which = np.arange(robots.count) % len(states)
+    robots.begin(states, which, noise, rng)
+    before, cost = np.tile(np.array(LIES["prone"][2]), (robots.count, 1)), np.zeros(robots.count)
+    for k in range(postures.shape[1]):
+        robots.follow(both_sides(robots.names, before), both_sides(robots.names, postures[:, k]))
+        before = postures[:, k]
+    crouch = both_sides(robots.names, np.tile(CROUCH, (robots.count, 1)))
+    robots.follow(both_sides(robots.names, before), crouch)
+    robots.follow(crouch, crouch, SQUATS, lambda seen: np.add(cost, squatting(seen), out=cost))
+    cost[robots.worlds.diverged] = np.inf
+    return cost
+
+
+def bettered(rng, postures, states, count=32, turns=30, noise=0.02):
+    """The third part: postures (k, 9) with which robots squat from all of the states, which are given by step size."""
+    robots = {dt: Robots(count, dt) for dt in states}
+    best, width = postures, 1.0
+    for turn in range(turns):
+        tried = best + width * 0.3 * SPREAD * rng.standard_normal((count, *best.shape))
+        tried[: count // 8] = best
+        tried = np.clip(tried, LEAST, MOST)
+        cost = sum(squats(robots[dt], states[dt], tried, rng, noise) for dt in states)
+        first, least = cost[: count // 8].mean(), int(np.argmin(cost))
+        better = cost[least] < first
+        best = tried[least] if better else best
+        print(f"bettered, {turn}: cost {first:.2f} -> {cost[least]:.2f}, width {width:.2f}", flush=True)
+        width *= 1.0 if cost[least] < 0.8 * first else 0.8
+        if first < 3.0 and cost[: count // 8].max() < 3.5:
             break
     return best

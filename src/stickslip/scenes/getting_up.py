@@ -28,6 +28,23 @@ LIES = {
 """Height [m] and pitch [deg] of the torso of a robot that lies, and its posture."""
 RESTS, EACH, TOLD = 0.4, 0.24, 0.02
 """[s] before the first posture, from each to the next, and after which drives are told anew where to be."""
+ROLL, LIES_STILL, SQUATS = 0.4, 0.8, 0.96
+"""[s] of each posture while it rolls over, after that, and squatting."""
+JOINTS = (
+    "abdomen_z", "abdomen_y", "abdomen_x",
+    *(f"{side}_{joint}" for side in ("right", "left") for joint in ("hip_x", "hip_z", "hip_y", "knee", "ankle_y", "ankle_x")),
+    *(f"{side}_{joint}" for side in ("right", "left") for joint in ("shoulder1", "shoulder2", "elbow")),
+)  # fmt: skip
+ROLLS: tuple[tuple[float, ...], ...] = ()
+"""[deg] of JOINTS: from its back onto its front."""
+GETS_UP: tuple[tuple[float, ...], ...] = (
+    (-57.0, -17.0, 1.0, -94.0, -116.0, 31.0, -24.0, -45.0, 50.0),
+    (-44.0, 2.0, -38.0, -76.0, -118.0, -10.0, -12.0, -34.0, 31.0),
+    (-27.0, -15.0, -58.0, -94.0, 2.0, -43.0, -47.0, -40.0, 19.0),
+    (30.0, -18.0, -46.0, -102.0, -13.0, -37.0, -85.0, 40.0, -90.0),
+    (28.0, -14.0, -16.0, -3.0, -47.0, 42.0, 19.0, -64.0, -66.0),
+)
+"""[deg] of BOTH_SIDES: from its front to a squat."""
 
 
 def both_sides(names: Sequence[str], postures: ArrayLike) -> Array:
@@ -47,3 +64,41 @@ def lying(how: str, names: Sequence[str]) -> Array:
     height, pitch, posture = LIES[how]
     half = 0.5 * math.radians(pitch)
     return np.array([0.0, 0.0, height, math.cos(half), 0.0, math.sin(half), 0.0, *both_sides(names, posture)])
+
+
+class Course:
+    """Where drives lead a robot from lying until it squats."""
+
+    def __init__(self, start: str, names: Sequence[str]) -> None:
+        """start: "prone", "supine", or "crouch", where there is nothing to do; names: of the drives."""
+        self.times, self.postures = [0.0], [np.zeros(len(names))]
+        if start in LIES:
+            self.postures = [both_sides(names, LIES[start][2])]
+            self._then(RESTS, self.postures[0])
+        if start == "supine":
+            for posture in ROLLS:
+                self._then(ROLL, np.radians([dict(zip(JOINTS, posture, strict=True))[name] for name in names]))
+            front = both_sides(names, LIES["prone"][2])
+            self._then(ROLL, front)
+            self._then(LIES_STILL, front)
+        if start in LIES:
+            for row in GETS_UP:
+                self._then(EACH, both_sides(names, row))
+            self._then(EACH, both_sides(names, CROUCH))
+            self._then(SQUATS, both_sides(names, CROUCH))
+
+    @property
+    def ends(self) -> float:
+        """[s] when the robot squats."""
+        return self.times[-1]
+
+    def at(self, time: float) -> Array:
+        """(n,) [rad] targets at a time, evenly between postures, which drives are told every TOLD."""
+        told = TOLD * math.ceil(time / TOLD - 1e-6)
+        k = min(max(int(np.searchsorted(self.times, told)), 1), len(self.times) - 1)
+        share = min(max((told - self.times[k - 1]) / (self.times[k] - self.times[k - 1]), 0.0), 1.0)
+        return np.asarray(self.postures[k - 1] + share * (self.postures[k] - self.postures[k - 1]))
+
+    def _then(self, seconds: float, posture: Array) -> None:
+        self.times.append(self.times[-1] + seconds)
+        self.postures.append(posture)
