@@ -35,7 +35,11 @@ JOINTS = (
     *(f"{side}_{joint}" for side in ("right", "left") for joint in ("hip_x", "hip_z", "hip_y", "knee", "ankle_y", "ankle_x")),
     *(f"{side}_{joint}" for side in ("right", "left") for joint in ("shoulder1", "shoulder2", "elbow")),
 )  # fmt: skip
-ROLLS: tuple[tuple[float, ...], ...] = ()
+ROLLS: tuple[tuple[float, ...], ...] = (
+    (45.0, 20.0, -35.0, -1.0, 25.0, -79.0, -44.0, -40.0, 1.0, 2.0, -9.0, -20.0, -97.0, 18.0, 19.0, 38.0, 19.0, -87.0, -18.0, -27.0, 25.0),
+    (-1.0, 30.0, 23.0, 5.0, -1.0, -39.0, 1.0, -18.0, -23.0, -10.0, 11.0, -3.0, -58.0, -1.0, -2.0, 20.0, 44.0, -85.0, -1.0, -5.0, -38.0),
+    (-40.0, -8.0, -26.0, -23.0, -17.0, 18.0, -14.0, 8.0, 3.0, -1.0, 29.0, -19.0, -30.0, 50.0, -2.0, -19.0, 10.0, 48.0, 36.0, -9.0, 41.0),
+)  # fmt: skip
 """[deg] of JOINTS: from its back onto its front."""
 GETS_UP: tuple[tuple[float, ...], ...] = (
     (-57.0, -17.0, 1.0, -94.0, -116.0, 31.0, -24.0, -45.0, 50.0),
