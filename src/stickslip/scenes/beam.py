@@ -99,7 +99,9 @@ def add_beam(
     length, side [m] and mass [kg]: of a segment. handle: length [m] and material of the first one, where they differ.
     """
     rear, gripped = handle or (length, "surface")
-    ends = np.asarray(start, dtype=np.float64) + np.outer([0.0, *(rear + i * length for i in range(segments))], (1, 0, 0))
+    ends = np.asarray(start, dtype=np.float64) + np.outer(
+        [0.0, *(rear + i * length for i in range(segments))], (1, 0, 0)
+    )
     bodies = [
         scene.add_box(
             (length if i else rear, side, side), 0.5 * (ends[i] + ends[i + 1]),
