@@ -102,7 +102,7 @@ def test_the_beam_bends_into_the_hole_and_all_steps_converge():
 
 
 def test_fingers_hold_the_beam_by_friction_alone():
-    """Its rear touches the pads at their eight corners and nothing else; 50 N at 0.8 carry its weight many times."""
+    """Its rear touches the pads at their eight corners, and nothing else touches them."""
     run = prepare("fetch-beam", settings={"hold": "friction"})
     summary = execute(run, 60)
     assert summary.converged

@@ -15,7 +15,7 @@ from stickslip.geometry import rotation as rotations
 from stickslip.names import shown
 from stickslip.scene.scene import Body, Scene
 from stickslip.scenes.beam import FLARE, GAP, MOUTH, Insertion, add_beam, add_hole
-from stickslip.scenes.fetch_arm import FetchArm, Waypoint, fetch_robot, with_hand_at
+from stickslip.scenes.fetch_arm import FetchArm, Waypoint, fetch_robot, parts_of, with_hand_at
 from stickslip.scenes.joint_metrics import joint_named
 from stickslip.scenes.metrics import Values
 from stickslip.scenes.parameters import whole_number
@@ -49,8 +49,8 @@ def fetch_beam(
     The paper gives 16 bodies of 0.003 kg (``mass``) and 250 N m/rad of ``bending_stiffness`` a joint, and 42 bodies
     in all: ours are 25 links of the robot, 16 segments and the hole, that of ``beam-insertion``. The hand begins
     ``offset`` [m] above the axis of the hole, whose ceiling slopes at its mouth and bends the beam down; the hand comes
-    down to the axis while it pushes. hold: "joint", a fixed one in the gripper, or "friction" of the fingers alone, on a
-    rear segment that is as long as their pads. friction, grip: Coulomb coefficients in the hole and of the fingers;
+    down to the axis while it pushes. hold: "joint", a fixed one in the gripper, or "friction" of the fingers alone, on
+    a rear segment that is as long as their pads. friction, grip: Coulomb coefficients in the hole and of the fingers;
     robot: "fetch", or the manufacturer's file.
     """
     segments = whole_number("fetch-beam", "segments", segments, 6)
@@ -121,7 +121,7 @@ class Pushed(Insertion):
     Those of an insertion: ``inserted_m``, ``bending_max_rad``, ``contacts_max``, ``joint_error_max_m``.
     ``bodies``: links, segments and the hole; ``hole_force_max_N``: largest sum of the normal and friction forces of the
     hole on the beam; ``hole_force_end_N``: at the end; ``push_max_N``: its largest part against the push;
-    ``hand_force_max_N``: largest force of the joint or of both fingers on the beam, which carries its weight, too;
+    ``wrist_force_max_N``: largest force of the joint or of both fingers on the beam, which carries its weight, too;
     ``slip_mm``: largest displacement of the beam in the hand; ``creep_um_per_s``: mean speed of its tip while the hand
     is held still, from STILL on; ``slip_um_per_s``: that of its rear in the hand; ``converged``: share of the steps
     that did.
@@ -195,7 +195,7 @@ class Pushed(Insertion):
             "hole_force_max_N": float(force.max(initial=0.0)),
             "hole_force_end_N": float(force[-1]) if len(force) else math.nan,
             "push_max_N": float(np.max(-table[:, 1], initial=0.0)),
-            "hand_force_max_N": float(np.max(table[:, 4], initial=0.0)),
+            "wrist_force_max_N": float(np.max(table[:, 4], initial=0.0)),
             "slip_mm": self.slip,
             "creep_um_per_s": self.creep,
             "slip_um_per_s": self.slipping,
