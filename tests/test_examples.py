@@ -16,6 +16,7 @@ EXPECTED = {
     "convex_contact.py": "friction over normal force 0.400",
     "exchange_problems.py": "FCLIB: 12 contacts, converged",
     "friction_sets.py": "it stops at 0.816 s",
+    "humanoid_gets_up.py": "4 of 4 robots that lay on their fronts stand",
     "impacts.py": "super-ball: up 1.800 m/s, along 0.4",
     "joints.py": "pushed down with 50 N: the rope is broken",
     "large_soft_body.py": "5887 nodes, 841 contacts",
