@@ -8,6 +8,7 @@ from functools import cached_property
 from typing import Literal
 
 from stickslip.checks import boolean, choice, fraction, not_negative, positive, whole
+from stickslip.errors import InputError
 from stickslip.model.schemes import SCHEMES, Scheme, SchemeRule
 
 Geometric = Literal["projected", "column-sums"]
@@ -45,6 +46,9 @@ class Stepping:
     lookahead: bool = True
     """Find contacts that will close within the step; without it only those that touch, and fast bodies overlap before
     they are stopped (the paper's discrete detection)."""
+    redetect: int = 0
+    """Times at most that a step is taken again with what it found only where it led: bodies that turn, slide or are hit
+    on come to overlap where no contact was near at the start. For fast scenes; rigid bodies, scheme "euler"."""
     warm_start: bool = True
     """Start the solver from the impulses of the last step."""
     continuous: bool = False
@@ -72,6 +76,7 @@ class Stepping:
             "recovery_speed": not_negative,
             "restitution_speed": not_negative,
             "stabilisation": whole,
+            "redetect": whole,
             "lookahead": boolean,
             "warm_start": boolean,
             "continuous": boolean,
@@ -80,6 +85,11 @@ class Stepping:
             checks["margin"] = not_negative
         for name, check in checks.items():
             object.__setattr__(self, name, check("stepping", name, getattr(self, name)))
+        if self.redetect and self.scheme not in ("euler", "symplectic"):
+            raise InputError(
+                f"stepping: redetect is {self.redetect}, scheme {self.scheme!r}; taking steps again needs contacts at "
+                "their start and velocities at their end: 'euler' or 'symplectic'"
+            )
 
     @cached_property
     def rule(self) -> SchemeRule:

@@ -1,0 +1,152 @@
+"""Overlap that a step made and did not know of: a search for contacts where it led, and the step taken again with them.
+
+Contacts are linearised where they are found, at the start. What overlaps at the end all the same (shapes that turn or
+slide past each other, bodies that are hit on towards what was out of reach) is measured here, by how much deeper each
+pair of shapes is than it was. Shapes get no deeper than they move: slow steps are not looked at.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import replace
+from typing import NamedTuple
+
+import numpy as np
+
+from stickslip.arrays import Array, LongInts
+from stickslip.bodies.registry import frame_poses
+from stickslip.certify.record import Certificate
+from stickslip.certify.status import DEEPER_SHARE, OVERLAPPING, worse
+from stickslip.certify.step_result import StepResult
+from stickslip.collision.contacts import NONE, Contacts
+from stickslip.collision.rigid_contacts import find_contacts
+from stickslip.constraints.foreseen import Foreseen, added, foreseen_contacts
+from stickslip.constraints.registry import Tried
+from stickslip.model.model import Model
+from stickslip.model.state import State
+from stickslip.model.stepping import Stepping
+from stickslip.pieces.crossing import _longest
+from stickslip.solvers.budget import left
+from stickslip.solvers.protocol import Solver
+from stickslip.workspace import Workspace
+
+LEAST = 1e-3
+"""Of the thinner shape of a pair: by how much it must have got deeper for a step to be taken again."""
+
+
+class Deeper(NamedTuple):
+    """Where shapes got deeper into each other within a step."""
+
+    most: float
+    """[m] the largest of all"""
+    worst: float
+    """The largest over the thickness of the thinner shape."""
+    contacts: Contacts
+    """nc contacts at the end, of pairs that are deeper by more than asked for"""
+    began: Array
+    """(nc,) [m] how deep each pair was at the start"""
+
+
+NOWHERE = Deeper(0.0, 0.0, NONE, np.zeros(0))
+
+TakeAgain = Callable[[State, Solver, Tried], StepResult]
+"""Takes the step again: from a state with impulses to start from."""
+
+
+def deeper(
+    model: Model, before: State, after: State, options: Stepping, share: float, workspace: Workspace | None = None
+) -> Deeper:
+    """Where shapes got deeper into each other from one state to another, by more than a share of the thinner one."""
+    thickness, thinnest = model.shape_points.thickness, model.shape_points.thinnest
+    q, q_end = before.body_pose, after.body_pose
+    if model.others:
+        q, q_end = frame_poses(model, before), frame_poses(model, after)
+    if not len(model.moving) or _is_slow(model, before, after, options.dt, share * thinnest):
+        return NOWHERE
+    ignored, nothing = model.ignored_pairs(before.joint_broken), np.zeros(model.body_count)
+    found = find_contacts(model, q_end, nothing, ignored=ignored, workspace=workspace)
+    thin = np.minimum(thickness[found.shape_a], thickness[found.shape_b])
+    deep = np.flatnonzero(found.gap < -share * thin)
+    if not len(deep):
+        return NOWHERE
+    found, thin = found.take(deep), thin[deep]
+    bodies = np.zeros(model.body_count, dtype=np.bool_)
+    bodies[found.body_a] = bodies[found.body_b] = True
+    start = find_contacts(model, q, nothing, NONE, bodies, ignored=ignored, workspace=workspace)
+    began = _depths(_pairs(start), -start.gap, _pairs(found))
+    grown = -found.gap - began
+    more = np.flatnonzero(grown > share * thin)
+    if not len(more):
+        return NOWHERE
+    return Deeper(float(grown.max()), float((grown / thin).max()), found.take(more), began[more])
+
+
+def looked_at(
+    take: TakeAgain, model: Model, before: State, options: Stepping, solver: Solver, first: StepResult,
+    workspace: Workspace,
+) -> StepResult:  # fmt: skip
+    """A step from ``before`` with what its certificate says of overlap that it made.
+
+    Where the options say so, taken again with contacts found at its end, until there is none, or for so many times; of
+    all tries, the one that got least deep.
+    """
+    share = LEAST if options.redetect else DEEPER_SHARE
+    found = deeper(model, before, first.state, options, share, workspace)
+    best, least, known = first, found, None
+    result, iterations, timings = first, first.solution.iterations, dict(first.timings)
+    for _ in range(options.redetect):
+        if not len(found.contacts):
+            break
+        some = left(solver, 0, sum(timings.values()))
+        if some is None:
+            break
+        poses = _poses(model, before), _poses(model, result.state)
+        known = added(known, foreseen_contacts(model, found.contacts, found.began, poses, options))
+        result = take(replace(before, memory=result.state.memory), some, Tried(first.search, known))
+        iterations += result.solution.iterations
+        timings = {stage: timings[stage] + result.timings[stage] for stage in timings}
+        found = deeper(model, before, result.state, options, share, workspace)
+        better = result.certificate.converged or not best.certificate.converged
+        if better and found.worst < least.worst:
+            best, least = result, found
+    if best is first and not least.most:
+        return first
+    solution = replace(best.solution, iterations=iterations)
+    certificate = with_deeper(replace(best.certificate, iterations=iterations), least)
+    return replace(best, solution=solution, certificate=certificate, timings=timings)
+
+
+def with_deeper(certificate: Certificate, found: Deeper) -> Certificate:
+    """The certificate of a step that made overlap."""
+    if not found.most:
+        return certificate
+    word = worse(certificate.status, OVERLAPPING) if found.worst > DEEPER_SHARE else certificate.status
+    return replace(certificate, deepened=found.most, status=word, converged=word == "converged")
+
+
+def _is_slow(model: Model, before: State, after: State, h: float, most: float) -> bool:
+    """Whether no two surfaces can have come nearer to each other by more than ``most`` [m]."""
+    v, v_end = before.body_velocity, after.body_velocity
+    if model.others:
+        return False
+    way, _ = _longest(model.lever, v, v_end, h)
+    return bool(2.0 * way <= most)
+
+
+def _poses(model: Model, state: State) -> Array:
+    return frame_poses(model, state) if model.others else state.body_pose
+
+
+def _pairs(contacts: Contacts) -> LongInts:
+    """(nc,) numbers of pairs of shapes."""
+    return np.asarray(contacts.key >> 16)
+
+
+def _depths(pairs: LongInts, depth: Array, asked: LongInts) -> Array:
+    """How deep (k,) [m] pairs that are asked for are, of contacts of ``pairs`` (nc,) with depths; 0: not at all."""
+    if not len(pairs):
+        return np.zeros(len(asked))
+    known, first = np.unique(pairs, return_index=True)
+    deepest = np.maximum.reduceat(depth, first)
+    at = np.minimum(np.searchsorted(known, asked), len(known) - 1)
+    return np.where(known[at] == asked, np.maximum(deepest[at], 0.0), 0.0)
