@@ -45,11 +45,13 @@ from stickslip.model.model import Model, motion_pose
 from stickslip.model.state import State
 from stickslip.model.stepping import Stepping
 from stickslip.pieces.crossing import SHARE
+from stickslip.pieces.deeper import Deeper, deeper, share_of
 from stickslip.solvers.auto import DENSE_BUDGET, MOST_FULL_ROWS, Automatic
 from stickslip.solvers.dense.dense import MOST_ITERATIONS, DenseNewton
 from stickslip.solvers.dense.dense import MOST_ROWS as MOST_DENSE_ROWS
 from stickslip.solvers.protocol import Solver
 from stickslip.solvers.prox.first_sweeps import MOST_CONTACTS, _Limits
+from stickslip.workspace import Workspace
 
 FIRST_CONTACTS = 32
 """Room at first."""
@@ -64,6 +66,8 @@ MOST_SHAPES = 400
 Where there are robots they are at most FEW: beyond, the Python driver counts links, too, in what most bodies do."""
 MOST_MESHES = 32
 """Shapes: pairs of meshes are looked at by one thread, by the Python driver on all cores."""
+LOOK_AGAIN = -100
+"""Code of a step that made overlap which the Python driver takes again with (Stepping.redetect)."""
 FIRST_STEPS = 100
 """Steps of a simulation after which "auto" looks for the compiled driver: to load it takes as long as some hundred."""
 
@@ -89,6 +93,8 @@ class Driver(ABC):
         self.numbers = packed(step_numbers(model, options, solver, self.carried))
         self.counts = np.zeros(TOLD, np.int64)
         self.tried, self.taken = 0, 0
+        self.workspace = Workspace()
+        """Rooms for looking at where a step led."""
         self.handed_back: Counter[int] = Counter()
         """How often the Python driver had to take a step, by the code that says why (rigid_step.py, tree_step.py)."""
 
@@ -153,8 +159,11 @@ class Driver(ABC):
             if code < 0 and not self.grow(code):
                 self.handed_back[code] += 1
                 return None
-        self.taken += 1
         after = self.after(state, out, code)
+        if self.options.tries and len(self._deeper(state, after).contacts):
+            self.handed_back[LOOK_AGAIN] += 1
+            return None
+        self.taken += 1
 
         def twice() -> StepResult:
             self.taken -= 1  # a step that is taken twice was not worth it
@@ -162,8 +171,13 @@ class Driver(ABC):
 
         counts = self.counts.copy()
         return CompiledResult(
-            after, control, told, counts, self.options, self.solver, twice, self.measurements, self.errors
-        )
+            after, control, told, counts, self.options, self.solver, twice, self.measurements, self.errors,
+            lambda: self._deeper(state, after),
+        )  # fmt: skip
+
+    def _deeper(self, before: State, after: State) -> Deeper:
+        """Overlap that a step made."""
+        return deeper(self.model, before, after, self.options, share_of(self.options), self.workspace)
 
     def address(self, state: State, control: Control) -> Any:
         """Where the compiled function is, for kernels that call it."""

@@ -8,7 +8,6 @@ from functools import cached_property
 from typing import Literal
 
 from stickslip.checks import boolean, choice, fraction, not_negative, positive, whole
-from stickslip.errors import InputError
 from stickslip.model.schemes import SCHEMES, Scheme, SchemeRule
 
 Geometric = Literal["projected", "column-sums"]
@@ -48,7 +47,8 @@ class Stepping:
     they are stopped (the paper's discrete detection)."""
     redetect: int = 0
     """Times at most that a step is taken again with what it found only where it led: bodies that turn, slide or are hit
-    on come to overlap where no contact was near at the start. For fast scenes; rigid bodies, scheme "euler"."""
+    on come to overlap where no contact was near at the start. For fast scenes of rigid bodies; schemes "euler" and
+    "symplectic", the others do not look."""
     warm_start: bool = True
     """Start the solver from the impulses of the last step."""
     continuous: bool = False
@@ -85,11 +85,6 @@ class Stepping:
             checks["margin"] = not_negative
         for name, check in checks.items():
             object.__setattr__(self, name, check("stepping", name, getattr(self, name)))
-        if self.redetect and self.scheme not in ("euler", "symplectic"):
-            raise InputError(
-                f"stepping: redetect is {self.redetect}, scheme {self.scheme!r}; taking steps again needs contacts at "
-                "their start and velocities at their end: 'euler' or 'symplectic'"
-            )
 
     @cached_property
     def rule(self) -> SchemeRule:
@@ -100,6 +95,12 @@ class Stepping:
     def horizon(self) -> float:
         """[s] time from where contacts are found to the end of the step."""
         return (1.0 - self.rule.contacts_at) * self.dt
+
+    @cached_property
+    def tries(self) -> int:
+        """How often a step is taken again at most: ``redetect``, where contacts are those at its start."""
+        able = self.rule.contacts_at == 0.0 and not self.rule.mean_velocities
+        return self.redetect if able else 0
 
     def margin_under(self, gravity: float) -> float:
         """[m] gap up to which contacts at rest take part in a step, under ``gravity`` [m/s^2]."""

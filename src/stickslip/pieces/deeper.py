@@ -9,6 +9,7 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from dataclasses import replace
+from time import perf_counter
 from typing import NamedTuple
 
 import numpy as np
@@ -30,8 +31,9 @@ from stickslip.solvers.budget import left
 from stickslip.solvers.protocol import Solver
 from stickslip.workspace import Workspace
 
-LEAST = 1e-3
-"""Of the thinner shape of a pair: by how much it must have got deeper for a step to be taken again."""
+LEAST = 5e-4
+"""Of the thinner shape of a pair: by how much it must be deeper than recovery would leave it for a step to be taken
+again."""
 
 
 class Deeper(NamedTuple):
@@ -51,6 +53,11 @@ NOWHERE = Deeper(0.0, 0.0, NONE, np.zeros(0))
 
 TakeAgain = Callable[[State, Solver, Tried], StepResult]
 """Takes the step again: from a state with impulses to start from."""
+
+
+def share_of(options: Stepping) -> float:
+    """Share of the thinner shape of a pair from which on it is looked at."""
+    return LEAST if options.tries else DEEPER_SHARE
 
 
 def deeper(
@@ -75,10 +82,11 @@ def deeper(
     start = find_contacts(model, q, nothing, NONE, bodies, ignored=ignored, workspace=workspace)
     began = _depths(_pairs(start), -start.gap, _pairs(found))
     grown = -found.gap - began
-    more = np.flatnonzero(grown > share * thin)
+    more = np.flatnonzero(grown + options.recovery * began > share * thin)
     if not len(more):
         return NOWHERE
-    return Deeper(float(grown.max()), float((grown / thin).max()), found.take(more), began[more])
+    most = max(0.0, float(grown.max()))
+    return Deeper(most, float((grown / thin).max()), found.take(more), began[more])
 
 
 def looked_at(
@@ -90,11 +98,18 @@ def looked_at(
     Where the options say so, taken again with contacts found at its end, until there is none, or for so many times; of
     all tries, the one that got least deep.
     """
-    share = LEAST if options.redetect else DEEPER_SHARE
-    found = deeper(model, before, first.state, options, share, workspace)
+    share, timings = share_of(options), dict(first.timings)
+
+    def look(after: State) -> Deeper:
+        started = perf_counter()
+        seen = deeper(model, before, after, options, share, workspace)
+        timings["collide"] += perf_counter() - started
+        return seen
+
+    found = look(first.state)
     best, least, known = first, found, None
-    result, iterations, timings = first, first.solution.iterations, dict(first.timings)
-    for _ in range(options.redetect):
+    result, iterations = first, first.solution.iterations
+    for _ in range(options.tries):
         if not len(found.contacts):
             break
         some = left(solver, 0, sum(timings.values()))
@@ -104,13 +119,14 @@ def looked_at(
         known = added(known, foreseen_contacts(model, found.contacts, found.began, poses, options))
         result = take(replace(before, memory=result.state.memory), some, Tried(first.search, known))
         iterations += result.solution.iterations
-        timings = {stage: timings[stage] + result.timings[stage] for stage in timings}
-        found = deeper(model, before, result.state, options, share, workspace)
+        for stage in timings:
+            timings[stage] += result.timings[stage]
+        found = look(result.state)
         better = result.certificate.converged or not best.certificate.converged
         if better and found.worst < least.worst:
             best, least = result, found
     if best is first and not least.most:
-        return first
+        return replace(first, timings=timings)
     solution = replace(best.solution, iterations=iterations)
     certificate = with_deeper(replace(best.certificate, iterations=iterations), least)
     return replace(best, solution=solution, certificate=certificate, timings=timings)
