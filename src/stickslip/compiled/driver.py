@@ -18,6 +18,7 @@ from stickslip.certify.certificate import SLIP_FRACTION
 from stickslip.certify.measurements import NUMBERS, Measurements, measurements_in
 from stickslip.certify.record import UNTOLD
 from stickslip.certify.step_result import StepResult
+from stickslip.collision.lookahead import SEARCHES
 from stickslip.collision.reach import APPROACH_SAFETY
 from stickslip.collision.rigid_contacts import FEW
 from stickslip.compiled.contacts import MORE_CONTACTS, MORE_PAIRS, MORE_POINTS
@@ -45,7 +46,7 @@ from stickslip.model.model import Model, motion_pose
 from stickslip.model.state import State
 from stickslip.model.stepping import Stepping
 from stickslip.pieces.crossing import SHARE
-from stickslip.pieces.deeper import Deeper, deeper, share_of
+from stickslip.pieces.deeper import Deeper, deeper
 from stickslip.solvers.auto import DENSE_BUDGET, MOST_FULL_ROWS, Automatic
 from stickslip.solvers.dense.dense import MOST_ITERATIONS, DenseNewton
 from stickslip.solvers.dense.dense import MOST_ROWS as MOST_DENSE_ROWS
@@ -177,7 +178,7 @@ class Driver(ABC):
 
     def _deeper(self, before: State, after: State) -> Deeper:
         """Overlap that a step made."""
-        return deeper(self.model, before, after, self.options, share_of(self.options), self.workspace)
+        return deeper(self.model, before, after, self.options, workspace=self.workspace)
 
     def address(self, state: State, control: Control) -> Any:
         """Where the compiled function is, for kernels that call it."""
@@ -297,6 +298,8 @@ def reason_against(model: Model, options: Stepping, solver: Solver) -> str:
         return "contacts are compliant"
     if options.rule.mean_velocities:
         return f"the scheme is {options.scheme!r}, whose unknowns are mean velocities"
+    if options.searches != SEARCHES:
+        return f"stepping has searches = {options.searches}, not {SEARCHES}"
     if options.stabilisation:
         return f"stepping has stabilisation = {options.stabilisation}, which moves bodies apart after the step"
     if type(solver) is not Automatic and type(solver) is not DenseNewton:

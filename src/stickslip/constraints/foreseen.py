@@ -13,6 +13,7 @@ brings them closer than any plane of the start says.
 
 from __future__ import annotations
 
+from dataclasses import replace
 from typing import NamedTuple
 
 import numpy as np
@@ -21,6 +22,10 @@ from stickslip.arrays import Array
 from stickslip.collision.contacts import Contacts, joined, with_surfaces
 from stickslip.model.model import Model
 from stickslip.model.stepping import Stepping
+
+
+FEATURES = 0xFFFF
+"""Bits of a key that tell contacts of one pair of shapes apart."""
 
 
 class Foreseen(NamedTuple):
@@ -53,15 +58,28 @@ def with_foreseen(found: Contacts, more: Foreseen) -> Foreseen:
 
     With how far each may close [m]; NaN where its gap says it.
     """
-    return added(Foreseen(found, np.full(len(found), np.nan)), more)
+    left = found.take(np.flatnonzero(~np.isin(found.key, more.contacts.key)))
+    return _by_key(left, np.full(len(left), np.nan), more.contacts, more.way)
 
 
 def added(known: Foreseen | None, new: Foreseen) -> Foreseen:
-    """Those of earlier tries and of the last one, which count where both have the same."""
+    """Those of earlier tries and of the last one. Where both have the same, it is linearised at two places and both
+    count, the later one by a key of its own: one alone would lead from here to there and back.
+    """
     if known is None:
         return new
-    left = np.flatnonzero(~np.isin(known.contacts.key, new.contacts.key))
-    both, way = joined([known.contacts.take(left), new.contacts]), np.concatenate([known.way[left], new.way])
+    taken, key = set(known.contacts.key.tolist()), new.contacts.key.copy()
+    taken.update(key[~np.isin(key, known.contacts.key)].tolist())
+    for c in np.flatnonzero(np.isin(key, known.contacts.key)):
+        while int(key[c]) in taken:
+            key[c] = (key[c] & ~FEATURES) | ((key[c] + 1) & FEATURES)
+        taken.add(int(key[c]))
+    return _by_key(known.contacts, known.way, replace(new.contacts, key=key), new.way)
+
+
+def _by_key(first: Contacts, first_way: Array, then: Contacts, then_way: Array) -> Foreseen:
+    """All of two sets of contacts, by key."""
+    both, way = joined([first, then]), np.concatenate([first_way, then_way])
     order = np.argsort(both.key, kind="stable")
     return Foreseen(both.take(order), way[order])
 

@@ -47,6 +47,10 @@ class Deeper(NamedTuple):
     """nc contacts at the end, of pairs that are deeper by more than asked for"""
     began: Array
     """(nc,) [m] how deep each pair was at the start"""
+    touching: Contacts | None = None
+    """All contacts at the end of bodies that moved; None: nobody looked"""
+    pose: Array | None = None
+    """(nb, 7) of frames at the end"""
 
 
 NOWHERE = Deeper(0.0, 0.0, NONE, np.zeros(0))
@@ -61,22 +65,30 @@ def share_of(options: Stepping) -> float:
 
 
 def deeper(
-    model: Model, before: State, after: State, options: Stepping, share: float, workspace: Workspace | None = None
-) -> Deeper:
-    """Where shapes got deeper into each other from one state to another, by more than a share of the thinner one."""
-    thickness, thinnest = model.shape_points.thickness, model.shape_points.thinnest
-    q, q_end = before.body_pose, after.body_pose
-    if model.others:
-        q, q_end = frame_poses(model, before), frame_poses(model, after)
-    if not len(model.moving) or _is_slow(model, before, after, options.dt, share * thinnest):
+    model: Model, before: State, after: State, options: Stepping, last: Deeper = NOWHERE,
+    workspace: Workspace | None = None,
+) -> Deeper:  # fmt: skip
+    """Where shapes got deeper into each other from one state to another, by more than a share of the thinner one.
+
+    last: what was seen after another try of the step, of which holds what hardly anybody moved differently.
+    """
+    share, thickness = share_of(options), model.shape_points.thickness
+    least = share * model.shape_points.thinnest
+    if not len(model.moving) or (not model.others and _is_slow(model, before, after, options.dt, least)):
         return NOWHERE
+    q, q_end = _poses(model, before), _poses(model, after)
     ignored, nothing = model.ignored_pairs(before.joint_broken), np.zeros(model.body_count)
-    found = find_contacts(model, q_end, nothing, ignored=ignored, workspace=workspace)
-    thin = np.minimum(thickness[found.shape_a], thickness[found.shape_b])
-    deep = np.flatnonzero(found.gap < -share * thin)
+    # two that move by less than half of it each get no deeper by more
+    known, moved = NONE, _ways(model, q, q_end) > 0.5 * least
+    if last.touching is not None and last.pose is not None:
+        known, moved = last.touching, moved & (_ways(model, last.pose, q_end) > 0.1 * least)
+    touching = find_contacts(model, q_end, nothing, known, moved, ignored=ignored, workspace=workspace)
+    seen = NOWHERE._replace(touching=touching, pose=q_end)
+    thin = np.minimum(thickness[touching.shape_a], thickness[touching.shape_b])
+    deep = np.flatnonzero(touching.gap < -share * thin)
     if not len(deep):
-        return NOWHERE
-    found, thin = found.take(deep), thin[deep]
+        return seen
+    found, thin = touching.take(deep), thin[deep]
     bodies = np.zeros(model.body_count, dtype=np.bool_)
     bodies[found.body_a] = bodies[found.body_b] = True
     start = find_contacts(model, q, nothing, NONE, bodies, ignored=ignored, workspace=workspace)
@@ -84,9 +96,9 @@ def deeper(
     grown = -found.gap - began
     more = np.flatnonzero(grown + options.recovery * began > share * thin)
     if not len(more):
-        return NOWHERE
+        return seen
     most = max(0.0, float(grown.max()))
-    return Deeper(most, float((grown / thin).max()), found.take(more), began[more])
+    return Deeper(most, float((grown / thin).max()), found.take(more), began[more], touching, q_end)
 
 
 def looked_at(
@@ -98,15 +110,15 @@ def looked_at(
     Where the options say so, taken again with contacts found at its end, until there is none, or for so many times; of
     all tries, the one that got least deep.
     """
-    share, timings = share_of(options), dict(first.timings)
+    timings = dict(first.timings)
 
-    def look(after: State) -> Deeper:
+    def look(after: State, last: Deeper) -> Deeper:
         started = perf_counter()
-        seen = deeper(model, before, after, options, share, workspace)
+        seen = deeper(model, before, after, options, last, workspace)
         timings["collide"] += perf_counter() - started
         return seen
 
-    found = look(first.state)
+    found = look(first.state, NOWHERE)
     best, least, known = first, found, None
     result, iterations = first, first.solution.iterations
     for _ in range(options.tries):
@@ -121,9 +133,9 @@ def looked_at(
         iterations += result.solution.iterations
         for stage in timings:
             timings[stage] += result.timings[stage]
-        found = look(result.state)
-        better = result.certificate.converged or not best.certificate.converged
-        if better and found.worst < least.worst:
+        found = look(result.state, found)
+        good = best.certificate.converged and least.worst <= DEEPER_SHARE
+        if found.worst < least.worst and (result.certificate.converged or not good):
             best, least = result, found
     if best is first and not least.most:
         return replace(first, timings=timings)
@@ -147,6 +159,13 @@ def _is_slow(model: Model, before: State, after: State, h: float, most: float) -
         return False
     way, _ = _longest(model.lever, v, v_end, h)
     return bool(2.0 * way <= most)
+
+
+def _ways(model: Model, q: Array, q_end: Array) -> Array:
+    """Bound (nb,) [m] of what any surface of each body moves by from poses q to q_end (nb, 7)."""
+    same = np.where(np.einsum("bi,bi->b", q[:, 3:], q_end[:, 3:]) < 0.0, -1.0, 1.0)
+    half_turn = np.linalg.norm(same[:, None] * q_end[:, 3:] - q[:, 3:], axis=1)
+    return np.asarray(np.linalg.norm(q_end[:, :3] - q[:, :3], axis=1) + 2.3 * model.lever * half_turn)
 
 
 def _poses(model: Model, state: State) -> Array:
