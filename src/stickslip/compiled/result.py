@@ -39,6 +39,11 @@ def no_errors(numbers: Array) -> Mapping[str, float]:
     return UNTOLD
 
 
+def nowhere() -> Deeper:
+    """Of a step of which nobody looks where it led."""
+    return NOWHERE
+
+
 class CompiledResult(StepResult):
     """The result of a step of the compiled driver, with the fields of every result."""
 
@@ -46,7 +51,7 @@ class CompiledResult(StepResult):
 
     def __init__(
         self, state: State, control: Control, numbers: Array, counts: LongInts, options: Stepping, solver: Solver,
-        again: TakeAgain, measurements: Told = measurements_in, errors: Errors = no_errors, look: Look = lambda: NOWHERE,
+        again: TakeAgain, measurements: Told = measurements_in, errors: Errors = no_errors, look: Look = nowhere,
     ) -> None:  # fmt: skip
         """numbers, counts: what the compiled function wrote (rigid_step.py)."""
         fields = self.__dict__  # the class above is frozen

@@ -18,11 +18,10 @@ from typing import NamedTuple
 
 import numpy as np
 
-from stickslip.arrays import Array
+from stickslip.arrays import Array, Ints
 from stickslip.collision.contacts import Contacts, joined, with_surfaces
 from stickslip.model.model import Model
 from stickslip.model.stepping import Stepping
-
 
 FEATURES = 0xFFFF
 """Bits of a key that tell contacts of one pair of shapes apart."""
@@ -91,14 +90,14 @@ def _turned(quaternion: Array, x: Array) -> Array:
     return np.asarray(x + quaternion[:, :1] * across + np.cross(u, across))
 
 
-def _carried(q: Array, q_to: Array, body: Array, point: Array) -> Array:
+def _carried(q: Array, q_to: Array, body: Ints, point: Array) -> Array:
     """Points (k, 3) of bodies at poses q (nb, 7), where they are at the poses q_to."""
     back = q[body, 3:] * [1.0, -1.0, -1.0, -1.0]
     return np.asarray(q_to[body, :3] + _turned(q_to[body, 3:], _turned(back, point - q[body, :3])))
 
 
-def _displacement(q: Array, q_end: Array, body: Array, point: Array) -> Array:
-    """What points (k, 3) of bodies at q move by (k, 3) [m] as their velocities say, up to where the bodies are at q_end.
+def _displacement(q: Array, q_end: Array, body: Ints, point: Array) -> Array:
+    """What points (k, 3) of bodies at q move by (k, 3) [m] as the velocities say that lead to q_end.
 
     The constant velocity and angular velocity that lead from q to q_end, times the step.
     """

@@ -21,7 +21,7 @@ from stickslip.certify.status import DEEPER_SHARE, OVERLAPPING, worse
 from stickslip.certify.step_result import StepResult
 from stickslip.collision.contacts import NONE, Contacts
 from stickslip.collision.rigid_contacts import find_contacts
-from stickslip.constraints.foreseen import Foreseen, added, foreseen_contacts
+from stickslip.constraints.foreseen import added, foreseen_contacts
 from stickslip.constraints.registry import Tried
 from stickslip.model.model import Model
 from stickslip.model.state import State

@@ -179,10 +179,10 @@ def segment_far_from(meshes, m, p, q, radius):
     half = 0.5 * norm(d)
     if far_from(meshes, m, axpy(0.5, d, p), half + radius):
         return True
+    near = False
     for k in range(4):
-        if not far_from(meshes, m, axpy(0.125 + 0.25 * k, d, p), 0.25 * half + radius):
-            return False
-    return True
+        near = near or not far_from(meshes, m, axpy(0.125 + 0.25 * k, d, p), 0.25 * half + radius)
+    return not near
 
 
 @inner_kernel
