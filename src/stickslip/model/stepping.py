@@ -51,7 +51,7 @@ class Stepping:
     redetect: int = 0
     """Times at most that a step is taken again with what it found only where it led: bodies that turn, slide or are hit
     on come to overlap where no contact was near at the start. For fast scenes of rigid bodies; schemes "euler" and
-    "symplectic", the others do not look."""
+    "symplectic" with ``lookahead``, others do not look."""
     warm_start: bool = True
     """Start the solver from the impulses of the last step."""
     continuous: bool = False
@@ -102,8 +102,8 @@ class Stepping:
 
     @cached_property
     def tries(self) -> int:
-        """How often a step is taken again at most: ``redetect``, where contacts are those at its start."""
-        able = self.rule.contacts_at == 0.0 and not self.rule.mean_velocities
+        """How often a step is taken again at most: ``redetect``, where contacts are sought ahead from its start."""
+        able = self.lookahead and self.rule.contacts_at == 0.0 and not self.rule.mean_velocities
         return self.redetect if able else 0
 
     def margin_under(self, gravity: float) -> float:
