@@ -28,10 +28,10 @@ from stickslip.scenes.running import prepare  # noqa: E402
 
 SCENES = {
     "jacks": (70, {"scale": 0.1}),
-    "glasses": (70, {"scale": 0.06}),
+    "glasses": (70, {"scale": 0.15}),
     "chalices": (90, {"scale": 0.01}),
     "funnel": (90, {"scale": 0.05}),
-    "spheres": (60, {"scale": 0.06}),
+    "spheres": (60, {"scale": 0.2}),
 }
 """Steps, until the heap has fallen on itself, and settings."""
 BEFORE = {"stepping.redetect": 0, "stepping.searches": 3}

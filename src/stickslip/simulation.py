@@ -120,6 +120,8 @@ class Simulation:
             if against:
                 raise InputError(f"simulation: driver is 'compiled', but {against}; it must be 'auto' or 'python'")
             self.compiled = driver_for(model, self.stepping, self.solver)
+        self.looks = True
+        """Whether steps of rigid bodies are looked at where they led, for what certificates say of overlap there."""
         self.steps_here = 0
         """Steps that this object has taken."""
         self.workspace = Workspace()
@@ -176,6 +178,8 @@ class Simulation:
             return self._take(start, control, options, some, tried)
 
         first = self._take(state, control, options, solver)
+        if not self.looks:
+            return first
         return looked_at(again, self.model, state, options, solver, first, self.workspace)
 
     def _take(
