@@ -14,7 +14,7 @@ from typing import NamedTuple
 
 import numpy as np
 
-from stickslip.arrays import Array, LongInts
+from stickslip.arrays import Array, Bools, LongInts
 from stickslip.bodies.registry import frame_poses
 from stickslip.certify.record import Certificate
 from stickslip.certify.status import DEEPER_SHARE, OVERLAPPING, worse
@@ -51,6 +51,10 @@ class Deeper(NamedTuple):
     """All contacts at the end of bodies that moved; None: nobody looked"""
     pose: Array | None = None
     """(nb, 7) of frames at the end"""
+    start: Contacts = NONE
+    """Contacts at the start of all bodies that were ..."""
+    sought: Bools | None = None
+    """(nb,) ... sought there; None: nobody was"""
 
 
 NOWHERE = Deeper(0.0, 0.0, NONE, np.zeros(0))
@@ -81,9 +85,9 @@ def deeper(
     # two that move by less than half of it each get no deeper by more
     known, moved = NONE, _ways(model, q, q_end) > 0.5 * least
     if last.touching is not None and last.pose is not None:
-        known, moved = last.touching, moved & (_ways(model, last.pose, q_end) > 0.1 * least)
+        known, moved = last.touching, _ways(model, last.pose, q_end) > 0.5 * least
     touching = find_contacts(model, q_end, nothing, known, moved, ignored=ignored, workspace=workspace)
-    seen = NOWHERE._replace(touching=touching, pose=q_end)
+    seen = NOWHERE._replace(touching=touching, pose=q_end, start=last.start, sought=last.sought)
     thin = np.minimum(thickness[touching.shape_a], thickness[touching.shape_b])
     deep = np.flatnonzero(touching.gap < -share * thin)
     if not len(deep):
@@ -91,14 +95,19 @@ def deeper(
     found, thin = touching.take(deep), thin[deep]
     bodies = np.zeros(model.body_count, dtype=np.bool_)
     bodies[found.body_a] = bodies[found.body_b] = True
-    start = find_contacts(model, q, nothing, NONE, bodies, ignored=ignored, workspace=workspace)
+    start, sought, more_bodies = last.start, bodies, bodies
+    if last.sought is not None:
+        sought, more_bodies = bodies | last.sought, bodies & ~last.sought
+    if more_bodies.any():
+        start = find_contacts(model, q, nothing, start, more_bodies, ignored=ignored, workspace=workspace)
+    seen = seen._replace(start=start, sought=sought)
     began = _depths(_pairs(start), -start.gap, _pairs(found))
     grown = -found.gap - began
     more = np.flatnonzero(grown + options.recovery * began > share * thin)
     if not len(more):
         return seen
     most = max(0.0, float(grown.max()))
-    return Deeper(most, float((grown / thin).max()), found.take(more), began[more], touching, q_end)
+    return seen._replace(most=most, worst=float((grown / thin).max()), contacts=found.take(more), began=began[more])
 
 
 def looked_at(
