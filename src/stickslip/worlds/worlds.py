@@ -74,6 +74,8 @@ class Worlds:
         """Where all worlds start."""
         self.controls = WorldControls(self.model, count)
         self.reason = reason_against(self.model, self.stepping, self.solver)
+        if not self.reason and self.stepping.tries:
+            self.reason = f"stepping has redetect = {self.stepping.redetect}, which looks at where steps led"
         """Why the compiled driver does not step them; "": it does."""
         self._models: dict[int, Model] = {}
         self._variants: Variants | None = None
