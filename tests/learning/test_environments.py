@@ -188,6 +188,31 @@ def test_noise_has_its_size_and_strength_scales_actions() -> None:
     assert env.worlds.controls.actuators["cart-pole"][:, 0, 0] == pytest.approx(0.5)
 
 
+@pytest.mark.parametrize("mode", ["same_step", "next_step", "disabled"])
+def test_noise_of_a_world_does_not_depend_on_when_others_end(mode: str) -> None:
+    """One of two worlds ends after three steps; the other sees what it sees beside one that does not."""
+    noisy = {"observation_noise": 0.1, "action_noise": 0.1, "latency": (0.0, 0.04)}
+    runs = []
+    for fallen in (True, False):
+        env = vector("CartPole", 2, autoreset_mode=mode, randomise=noisy)
+        seen, _ = env.reset(seed=5)
+        if fallen:
+            env.worlds.set_joint_positions(env.moment.robot, np.array([0.0, 0.205]), worlds=[0])
+            env.worlds.set_joint_velocities(env.moment.robot, np.array([0.0, 0.2]), worlds=[0])
+        rows, ends = [seen[1]], 0
+        for _ in range(8):
+            seen, _, terminated, _, _ = env.step(np.array([[0.0], [0.1]]))
+            rows.append(seen[1])
+            if terminated[0]:
+                ends += 1
+                if mode == "disabled":
+                    again, _ = env.reset(options={"reset_mask": np.array([True, False])})
+                    np.testing.assert_array_equal(again[1], seen[1])  # what it saw last
+        assert ends == (1 if fallen else 0)
+        runs.append(np.stack(rows))
+    np.testing.assert_array_equal(*runs)
+
+
 def test_repeated_actions_sum_rewards() -> None:
     env, plain = vector("Pendulum", 2, action_repeat=3), vector("Pendulum", 2)
     for each in (env, plain):

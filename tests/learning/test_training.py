@@ -41,6 +41,39 @@ def test_a_training_that_was_stopped_goes_on_to_the_same_bits(tmp_path: Path, no
     assert (weights(tmp_path / "whole") != weights(tmp_path / "other")).any()
 
 
+def test_training_on_ray_gives_the_same_bits_though_a_worker_is_killed(tmp_path: Path) -> None:
+    """Two workers, of which one is killed in the middle; and a training here goes on from its checkpoint."""
+    ray = pytest.importorskip("ray")
+    psutil = pytest.importorskip("psutil")
+    from stickslip.learning.trainer import train
+
+    settings = {**SMALL, "envs": 5}
+    options = {"randomise": {"latency": (0.0, 0.04), "observation_noise": 0.01}}
+    train("CartPole", tmp_path / "here", 640, 3, settings=settings, options=options)
+    killed = []
+
+    def kill_one(done: int, text: str) -> None:
+        if done >= 100 and not killed:
+            for child in psutil.Process().children(recursive=True):
+                if "ray::Part" in " ".join(child.cmdline()):
+                    child.kill()
+                    killed.append(child.pid)
+                    return
+
+    ray.init(num_cpus=2, include_dashboard=False, log_to_driver=False, logging_level="ERROR")
+    try:
+        found = train(
+            "CartPole", tmp_path / "ray", 640, 3, settings=settings, options=options, on="ray", workers=2,
+            tell=kill_one, stop_at=320,
+        )  # fmt: skip
+    finally:
+        ray.shutdown()
+    assert killed
+    assert found["lost_workers"] >= 1
+    assert train("", tmp_path / "ray", resume=True)["timesteps"] == 640
+    np.testing.assert_array_equal(weights(tmp_path / "here"), weights(tmp_path / "ray"))
+
+
 def test_the_command_line_trains_evaluates_resumes_and_films(
     tmp_path: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:

@@ -13,7 +13,7 @@ from stickslip.experiments.friction_transfer.settings import SETTINGS, Setting
 from stickslip.worlds.planning import Search, cross_entropy
 from stickslip.worlds.rollouts import rollout
 
-FULL, QUICK = (12, 10, 3), (10, 6, 1)
+FULL, QUICK = (12, 8, 3), (10, 6, 1)
 """Sequences in a round, rounds, seeds."""
 
 
@@ -59,7 +59,7 @@ def plan(challenge: Challenge, setting: Setting, seed: int, samples: int, rounds
     worlds = setting.worlds(challenge.scene(), samples)
     search = Search(worlds, challenge.cost, challenge.steps, -np.ones(2), np.ones(2), shape=challenge.shape)
     start = np.zeros((challenge.knots, 2))
-    knots, _ = cross_entropy(search, worlds.start, start, 0.7, np.random.default_rng(seed), rounds, 0.4, 0.1)
+    knots, _ = cross_entropy(search, worlds.start, start, 0.7, np.random.default_rng(seed), rounds, 0.4, 0.05)
     return challenge.shape(knots, challenge.steps)
 
 
@@ -81,7 +81,7 @@ def transfer(name: str, quick: bool, tell: Callable[[int, int, str], None]) -> T
         plans = []
         for seed in range(seeds):
             tell(k * seeds + seed, len(SETTINGS) * seeds, f"plans under {law}, seed {seed}")
-            plans.append(plan(challenge, setting, seed, samples, rounds))
+            plans.append(plan(challenge, setting, seed, samples, rounds + challenge.more_rounds))
         for other, judge in SETTINGS.items():
             outcomes[law, other] = tuple(do(challenge, judge, controls) for controls in plans)
     return Transfer(name, outcomes)
