@@ -240,6 +240,31 @@ def test_infos_have_certificates_and_contact_forces() -> None:
     assert told["_certificate"].all()
 
 
+def test_random_torques_on_humanoids_stay_finite_and_solved() -> None:
+    """1,920 steps, as ``bench_learning.py --only long`` takes a million."""
+    env = vector("HumanoidRun", 32)
+    env.reset(seed=0)
+    good = 0
+    for given in actions(env, 60):
+        seen, rewards, _, _, told = env.step(given)
+        assert np.isfinite(seen).all()
+        assert np.isfinite(rewards).all()
+        good += int((told["certificate"]["residual"] <= 1e-6).sum())
+        assert told["certificate"]["penetration"].max() < 0.01
+    assert env.diverged_count == 0
+    assert good >= 0.999 * 60 * 32
+
+
+def test_environments_take_other_contact_laws() -> None:
+    """A standing hopper sinks in by what the regularised law allows, and its certificate says so."""
+    residuals = []
+    for solver in (None, stickslip.make_solver("sap", near_rigid=1.0)):
+        env = vector("Hopper", 1, solver=solver)
+        env.reset(seed=0)
+        residuals.append(max(env.step(np.zeros((1, 3)))[4]["certificate"]["residual"][0] for _ in range(30)))
+    assert residuals[0] < 1e-6 < 1e-5 < residuals[1]
+
+
 def test_an_environment_goes_on_from_a_saved_state_bit_for_bit() -> None:
     options = {"randomise": {"friction": (0.5, 1.5), "latency": (0.0, 0.06), "observation_noise": 0.01}}
     env, other = (vector("PushBox", 3, autoreset_mode="same_step", **options) for _ in range(2))

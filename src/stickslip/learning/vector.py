@@ -21,7 +21,8 @@ from stickslip.learning.randomisation import SAME, checked, draw, set_factors
 from stickslip.learning.task import Moment, Task
 from stickslip.model.stepping import Stepping
 from stickslip.names import shown
-from stickslip.solvers.registry import make_solver
+from stickslip.solvers.protocol import Solver
+from stickslip.solvers.registry import DEFAULT, make_solver
 from stickslip.worlds.worlds import Worlds
 
 Options = dict[str, Any]
@@ -42,12 +43,13 @@ class VectorEnvironment(gymnasium.vector.VectorEnv[Array, Array, Any]):
         render_mode: str | None = None, max_episode_steps: int | None = -1, frame_skip: int | None = None,
         action_repeat: int = 1, randomise: Mapping[str, Any] | None = None,
         forces: Mapping[str, tuple[str, str | None]] | None = None, threads: int | None = None,
-        picture_size: tuple[int, int] = (640, 480),
+        picture_size: tuple[int, int] = (640, 480), solver: str | Solver | None = None,
     ) -> None:  # fmt: skip
         """frame_skip: steps of the simulation in one of the environment; action_repeat: of those, with rewards summed.
 
         max_episode_steps: -1, that of the task; None, no end. randomise: ranges of the numbers in which worlds differ
-        (``randomisation.FACTORS`` and ``EPISODE``). forces: contact forces in infos, beside those of the task.
+        (``randomisation.FACTORS`` and ``EPISODE``). forces: contact forces in infos, beside those of the task. solver:
+        another one than "auto"; those but "auto" and "dense" are of the Python driver, which is slow.
         """
         if render_mode not in RENDER_MODES:
             raise InputError(f"environment: render_mode is {shown(render_mode)}; it must be human, rgb_array or None")
@@ -62,9 +64,10 @@ class VectorEnvironment(gymnasium.vector.VectorEnv[Array, Array, Any]):
         self.render_mode, self.randomisation = render_mode, checked(randomise)
         with warnings.catch_warnings():
             warnings.simplefilter("ignore", WorldsWarning)  # ``worlds.reason`` says so, and docs/learning.md
-            stepping, solver = Stepping(dt=task.dt, margin=task.margin), "auto"
-            made = make_solver(solver, tolerance=task.tolerance) if task.tolerance else solver
-            self.worlds = Worlds(task.scene(), self.num_envs, stepping=stepping, threads=threads, solver=made)
+            stepping = Stepping(dt=task.dt, margin=task.margin)
+            if solver is None:
+                solver = make_solver(DEFAULT, tolerance=task.tolerance) if task.tolerance else DEFAULT
+            self.worlds = Worlds(task.scene(), self.num_envs, stepping=stepping, threads=threads, solver=solver)
         self.actions = Actions(task, self.worlds, self.substeps, self.randomisation.most("latency"))
         self.moment = Moment(self.worlds, self.actions.count)
         self.period = task.dt * self.substeps * self.repeat
