@@ -9,7 +9,8 @@
 Rates are by wall clock, the best of some rounds (machines with others on them: compare ratios), and by CPU time of all
 processes. ``--check`` exits with 1 where a bar is missed, or a ratio is worse than the recorded one by more than a
 factor (learning_ratios.json); ``--record`` writes those.
-Run: python benchmarks/bench_learning.py [--only speed] [--worlds 64] [--long-steps 100000] [--json] [--check] [--record]
+Run: python benchmarks/bench_learning.py [--only speed] [--worlds 64] [--long-steps 100000] [--json] [--check]
+     [--record]
 """
 
 from __future__ import annotations
@@ -172,7 +173,9 @@ def failures(found: dict[str, Any]) -> list[str]:
     if "long" in found:
         row = found["long"]
         if row["non_finite"] or row["within_tolerance"] < WITHIN:
-            wrong.append(f"long: {row['non_finite']} numbers not finite, {row['within_tolerance']:.5f} within tolerance")
+            wrong.append(
+                f"long: {row['non_finite']} numbers not finite, {row['within_tolerance']:.5f} within tolerance"
+            )
     return wrong
 
 

@@ -1,9 +1,8 @@
 """An arm of three hinges pushes a box to a place on a table: MPPI over 24 worlds, faster than real time.
 
-Run: python examples/plan_arm_pushes_box.py 
+Run: python examples/plan_arm_pushes_box.py
 """
 
-import sys
 import time
 
 import numpy as np

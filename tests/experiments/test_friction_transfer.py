@@ -30,7 +30,7 @@ def test_creep_overlap_and_boxes_are_seen_by_certificates() -> None:
 
 
 def test_resting_on_regularised_friction_creeps_as_its_formula_says() -> None:
-    """Steady creep of ``sap``: v = sigma w f h / 4 on four contacts, with sigma the share, w = 1 / m, f h the impulse."""
+    """Steady creep of ``sap`` on four contacts: v = sigma w f h / 4; sigma: the share, w = 1 / m, f h: the impulse."""
     setting = SETTINGS["soft"]
     short, long = (do(CHALLENGES["slope"], setting, np.zeros((steps, 2))).score for steps in (40, 60))
     speed = 1e-3 * (long - short) / (20 * DT)

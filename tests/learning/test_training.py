@@ -74,6 +74,31 @@ def test_training_on_ray_gives_the_same_bits_though_a_worker_is_killed(tmp_path:
     np.testing.assert_array_equal(weights(tmp_path / "here"), weights(tmp_path / "ray"))
 
 
+@pytest.mark.slow
+def test_rllib_trains_on_the_environments_as_they_are() -> None:
+    """By their names alone, many worlds in one call of each of its workers."""
+    for name in ("ray", "tree", "lz4", "pandas"):  # what RLlib needs beside Ray
+        pytest.importorskip(name)
+    ppo = pytest.importorskip("ray.rllib.algorithms.ppo", exc_type=ImportError)
+    import gymnasium
+    import ray
+
+    ray.init(num_cpus=2, include_dashboard=False, log_to_driver=False, logging_level="ERROR")
+    try:
+        config = ppo.PPOConfig().environment("stickslip.learning:stickslip/CartPole-v0")
+        config = config.env_runners(
+            num_env_runners=1, num_envs_per_env_runner=8,
+            gym_env_vectorize_mode=gymnasium.VectorizeMode.VECTOR_ENTRY_POINT,
+        )  # fmt: skip
+        algorithm = config.training(train_batch_size_per_learner=256, minibatch_size=128, num_epochs=2).build_algo()
+        found = algorithm.train()["env_runners"]
+        algorithm.stop()
+    finally:
+        ray.shutdown()
+    assert found["num_episodes"] > 0
+    assert 1.0 <= found["episode_return_mean"] <= 500.0
+
+
 def test_the_command_line_trains_evaluates_resumes_and_films(
     tmp_path: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:

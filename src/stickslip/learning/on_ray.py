@@ -15,7 +15,7 @@ import numpy as np
 
 from stickslip.arrays import Array
 from stickslip.errors import StickslipError
-from stickslip.learning.stepped_worlds import Saved, Taken, WorldsHere
+from stickslip.learning.stepped_worlds import Saved, Taken, WorldsHere, make_env
 from stickslip.ray_cluster import TRIES
 from stickslip.worlds.states import WorldStates
 
@@ -31,8 +31,6 @@ class Part:
     """Some of the worlds, in a process of Ray."""
 
     def __init__(self, config: Mapping[str, Any], count: int) -> None:
-        from stickslip.learning.trainer import make_env
-
         self.own = WorldsHere(make_env(config, count, autoreset_mode="same_step", threads=1))
 
     def call(self, name: str, *arguments: Any) -> Any:
@@ -135,7 +133,7 @@ class WorldsOnRay:
 def joined(parts: Sequence[Saved]) -> Saved:
     """States of all worlds, of those of some."""
     first = parts[0][0]
-    own = {
+    own: dict[str, Any] = {
         item.name: np.concatenate([getattr(states, item.name) for states, _ in parts])
         for item in fields(WorldStates)
         if item.name != "layout"

@@ -12,8 +12,8 @@ from stickslip.arrays import Array
 from stickslip.errors import FileError, InputError
 from stickslip.learning import checkpoints
 from stickslip.learning.extra_trainer import PPO, VecNormalize
-from stickslip.learning.stepped_worlds import WorldsHere
-from stickslip.learning.trainer import make_env, read_config
+from stickslip.learning.stepped_worlds import WorldsHere, make_env
+from stickslip.learning.trainer import read_config
 from stickslip.learning.trainer_env import TrainerEnv
 from stickslip.learning.vector import VectorEnvironment
 from stickslip.model.state import State

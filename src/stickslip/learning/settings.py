@@ -9,7 +9,6 @@ from typing import Any
 from stickslip.errors import InputError
 from stickslip.names import shown
 
-
 ACTIVATIONS = ("tanh", "relu")
 
 

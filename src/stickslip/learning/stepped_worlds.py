@@ -2,17 +2,24 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from typing import Any, NamedTuple, Protocol
 
 import numpy as np
 
 from stickslip.arrays import Array, Bools
+from stickslip.learning.registration import task_named
 from stickslip.learning.saved_worlds import environment_state, restore_environment
 from stickslip.learning.vector import VectorEnvironment
 from stickslip.worlds.states import WorldStates
 
 Saved = tuple[WorldStates, dict[str, Any]]
 """From which worlds go on bit for bit."""
+
+
+def make_env(config: Mapping[str, Any], count: int, **options: Any) -> VectorEnvironment:
+    """The environment of a training."""
+    return VectorEnvironment(task_named(config["env"]), count, **{**config["options"], **options})
 
 
 class Taken(NamedTuple):

@@ -20,9 +20,8 @@ from stickslip.learning import checkpoints
 from stickslip.learning.extra_trainer import PPO, BaseCallback, Logger, VecEnv, VecNormalize, make_output_format, torch
 from stickslip.learning.registration import task_named
 from stickslip.learning.settings import Settings, settings_for
-from stickslip.learning.stepped_worlds import WorldsHere
+from stickslip.learning.stepped_worlds import WorldsHere, make_env
 from stickslip.learning.trainer_env import TrainerEnv
-from stickslip.learning.vector import VectorEnvironment
 from stickslip.ray_cluster import ray_cluster
 
 Told = Callable[[int, str], None]
@@ -58,11 +57,6 @@ class _Watch(BaseCallback):
         return True
 
 
-def make_env(config: Mapping[str, Any], count: int, **options: Any) -> VectorEnvironment:
-    """The environment of a training."""
-    return VectorEnvironment(task_named(config["env"]), count, **{**config["options"], **options})
-
-
 def train(
     env: str, out: Path, timesteps: int | None = None, seed: int = 0, *, settings: Mapping[str, Any] | None = None,
     options: Mapping[str, Any] | None = None, resume: bool = False, checkpoint_every: int = 100_000,
@@ -95,8 +89,8 @@ def train(
             temporary.write_text(json.dumps(config, indent=2) + "\n")
     own = Settings(**config["settings"])
     if place == "here":
-        env = make_env(config, own.envs, autoreset_mode="same_step")
-        return _trained(out, config, own, TrainerEnv(WorldsHere(env)), resume, stop_at, tell)
+        here = WorldsHere(make_env(config, own.envs, autoreset_mode="same_step"))
+        return _trained(out, config, own, TrainerEnv(here), resume, stop_at, tell)
     from stickslip.learning.on_ray import WorldsOnRay
 
     count = checks.whole("train", "workers", workers or core_count(), 1)

@@ -16,7 +16,7 @@ import numpy as np
 from stickslip.arrays import Array
 from stickslip.experiments.friction_transfer.settings import DT
 from stickslip.geometry.shapes import Sphere, placed
-from stickslip.robots.records import Actuator, LinkShape, RobotRecord, TreeJoint
+from stickslip.robots.records import Actuator, RobotRecord, TreeJoint
 from stickslip.scene.scene import Scene
 from stickslip.scenes.robots.parts import Part, Weight, block, link
 from stickslip.worlds.planning import sequence

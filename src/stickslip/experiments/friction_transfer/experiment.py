@@ -116,7 +116,16 @@ def _draw(found: Transfer, picture: Path, table: Path) -> None:
     axis.set_yticks(range(len(laws)), laws)
     axis.set(xlabel="done under", ylabel="planned under", title=f"{found.challenge} [mm]")
     save(figure, picture)
-    header = ("planned", "done", "seed", "score_mm", "residual", "penetration_mm", "gliding_gap_mm", "direction_degrees")
+    header = (
+        "planned",
+        "done",
+        "seed",
+        "score_mm",
+        "residual",
+        "penetration_mm",
+        "gliding_gap_mm",
+        "direction_degrees",
+    )
     write_table(
         table, header,
         [(*pair, seed, *vars(each).values()) for pair, own in found.outcomes.items() for seed, each in enumerate(own)],

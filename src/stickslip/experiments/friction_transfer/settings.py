@@ -1,4 +1,4 @@
-"""Under which contact laws is planned and judged: the exact one, and three that people use because they are soft or easy.
+"""Under which contact laws is planned and judged: the exact one, and three that people use since they are easier.
 
 Every number of a certificate is measured against the exact law (Signorini-Coulomb), whatever law the solver obeys.
 """
@@ -40,7 +40,9 @@ EXACT = "exact"
 SETTINGS: Mapping[str, Setting] = {
     EXACT: Setting("auto", "Coulomb friction, nothing overlaps"),
     "soft": Setting(
-        "sap", "convex and regularised: what rests creeps, what slides glides", {"near_rigid": 1.0, "friction_share": 0.1}
+        "sap",
+        "convex and regularised: what rests creeps, what slides glides",
+        {"near_rigid": 1.0, "friction_share": 0.1},
     ),
     "penalty": Setting("penalty", "springs: what is pressed overlaps, what rests creeps"),
     "box": Setting("pgs", "friction along x knows nothing of that along y"),
