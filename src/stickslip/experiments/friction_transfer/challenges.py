@@ -88,8 +88,10 @@ class Challenge:
     """[mm] that it costs to push with all force for all the time."""
     steps: int = 60
     knots: int = 3
-    more_rounds: int = 0
-    """Rounds of planning beside those of all challenges."""
+    start: tuple[float, float] = (0.0, 0.0)
+    """Controls with which planning begins, and ..."""
+    spread: float = 0.7
+    """... the deviation of the first round."""
     shape: Callable[[Array, int], Array] = sequence
 
     def cost(self, found: Rollout, controls: Array) -> Array:
@@ -106,7 +108,7 @@ CHALLENGES: Mapping[str, Challenge] = {
     "slide": Challenge(
         "a puck is thrown so that friction stops it at a place: by how much it misses",
         lambda: on_a_plane(10.0), lambda found: 1e3 * np.linalg.norm(where(found)[-1] - PLACE, axis=1), False,
-        steps=80, knots=1, more_rounds=6, shape=thrown,
+        steps=80, knots=1, start=(0.6, 0.35), spread=0.2, shape=thrown,
     ),
     "gap": Challenge(
         "a ball is pushed between posts that are 4 mm too near to each other: how far it goes",

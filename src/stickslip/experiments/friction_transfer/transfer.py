@@ -58,8 +58,8 @@ def plan(challenge: Challenge, setting: Setting, seed: int, samples: int, rounds
     """Controls (T, 2) that the cross-entropy method finds under a law."""
     worlds = setting.worlds(challenge.scene(), samples)
     search = Search(worlds, challenge.cost, challenge.steps, -np.ones(2), np.ones(2), shape=challenge.shape)
-    start = np.zeros((challenge.knots, 2))
-    knots, _ = cross_entropy(search, worlds.start, start, 0.7, np.random.default_rng(seed), rounds, 0.4, 0.05)
+    start = np.tile(challenge.start, (challenge.knots, 1))
+    knots, _ = cross_entropy(search, worlds.start, start, challenge.spread, np.random.default_rng(seed), rounds, 0.4, 0.05)
     return challenge.shape(knots, challenge.steps)
 
 
@@ -81,7 +81,7 @@ def transfer(name: str, quick: bool, tell: Callable[[int, int, str], None]) -> T
         plans = []
         for seed in range(seeds):
             tell(k * seeds + seed, len(SETTINGS) * seeds, f"plans under {law}, seed {seed}")
-            plans.append(plan(challenge, setting, seed, samples, rounds + challenge.more_rounds))
+            plans.append(plan(challenge, setting, seed, samples, rounds))
         for other, judge in SETTINGS.items():
             outcomes[law, other] = tuple(do(challenge, judge, controls) for controls in plans)
     return Transfer(name, outcomes)
