@@ -59,7 +59,8 @@ def plan(challenge: Challenge, setting: Setting, seed: int, samples: int, rounds
     worlds = setting.worlds(challenge.scene(), samples)
     search = Search(worlds, challenge.cost, challenge.steps, -np.ones(2), np.ones(2), shape=challenge.shape)
     start = np.tile(challenge.start, (challenge.knots, 1))
-    knots, _ = cross_entropy(search, worlds.start, start, challenge.spread, np.random.default_rng(seed), rounds, 0.4, 0.05)
+    random = np.random.default_rng(seed)
+    knots, _ = cross_entropy(search, worlds.start, start, challenge.spread, random, rounds, 0.4, 0.05)
     return challenge.shape(knots, challenge.steps)
 
 
