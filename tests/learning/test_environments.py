@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import sys
+import urllib.request
 import warnings
 
 import gymnasium
@@ -287,6 +288,23 @@ def test_pictures_show_the_robot() -> None:
     assert picture.shape == (60, 80, 3)
     red = (picture[..., 0] > 150) & (picture[..., 1] < 90)
     assert red.any()  # the cart
+
+
+def test_human_mode_serves_a_page_until_it_is_closed(monkeypatch: pytest.MonkeyPatch) -> None:
+    pytest.importorskip("viser")
+    opened: list[str] = []
+    monkeypatch.setattr("webbrowser.open", lambda url: opened.append(url))
+    env = gymnasium.make("stickslip/CartPole-v0", render_mode="human")
+    env.reset(seed=0)
+    for _ in range(3):
+        env.step(np.zeros(1))
+    assert env.render() is None
+    with urllib.request.urlopen(opened[0], timeout=30) as page:
+        assert page.status == 200
+    env.close()
+    with pytest.raises(OSError):
+        urllib.request.urlopen(opened[0], timeout=2)
+    assert len(opened) == 1
 
 
 # ---- own environments, bad input -----------------------------------------------------------------------------
