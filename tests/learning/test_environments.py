@@ -293,7 +293,7 @@ def test_pictures_show_the_robot() -> None:
 def test_human_mode_serves_a_page_until_it_is_closed(monkeypatch: pytest.MonkeyPatch) -> None:
     pytest.importorskip("viser")
     opened: list[str] = []
-    monkeypatch.setattr("webbrowser.open", lambda url: opened.append(url))
+    monkeypatch.setattr("webbrowser.open", opened.append)
     env = gymnasium.make("stickslip/CartPole-v0", render_mode="human")
     env.reset(seed=0)
     for _ in range(3):
