@@ -38,6 +38,7 @@ def test_resting_on_regularised_friction_creeps_as_its_formula_says() -> None:
     assert speed == pytest.approx(0.25 * setting.options["friction_share"] * impulse / MASS, rel=0.05)
 
 
+@pytest.mark.slow
 def test_a_challenge_is_reported(tmp_path: Path) -> None:
     report = PAPERS["friction-transfer"].reproduce(["slope"], True, tmp_path, lambda *_: None, 1)
     assert [claim.agrees for claim in report.claims] == [True, True]

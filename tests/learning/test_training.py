@@ -42,6 +42,7 @@ def test_a_training_that_was_stopped_goes_on_to_the_same_bits(tmp_path: Path, no
     assert (weights(tmp_path / "whole") != weights(tmp_path / "other")).any()
 
 
+@pytest.mark.slow
 def test_training_on_ray_gives_the_same_bits_though_a_worker_is_killed(tmp_path: Path) -> None:
     """Two workers, of which one is killed in the middle; and a training here goes on from its checkpoint."""
     ray = pytest.importorskip("ray")
