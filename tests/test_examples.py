@@ -24,6 +24,8 @@ EXPECTED = {
     "mesh_bodies.py": "the ball is inside the glass: True",
     "own_environment.py": "2.75 N is best: the puck stops at 1.010 m",
     "own_solver.py": "solved 15 of 16 problems of contacts",
+    "plan_arm_pushes_box.py": "the box is at its place: True",
+    "plan_cart_pole.py": "the pole stands: True",
     "prescribed_motion.py": "at 0.500000 m/s",
     "record_and_read.py": "200 frames",
     "report_a_run.py": "friction exceeded its cone by",

@@ -156,7 +156,7 @@ class Worlds:
         """
         self._forget()
         body = count - 1 if self._keeps_before else count
-        first = min(body, every - begun % every)  # up to the next record, then whole periods, then what is left
+        first = min(body, -begun % every)  # up to the next record, then whole periods, then what is left
         whole = (body - first) // every * every
         parts = [(first, [first] if (begun + first) % every == 0 else []), (whole, [*range(every, whole + 1, every)])]
         records, done = list[Recorded](), 0
