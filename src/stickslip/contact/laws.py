@@ -89,7 +89,7 @@ def project_scaled(friction_set, x, y, z, length, lam_n, mu1, mu2, mu3):
 def contact_square(row_start, laws, lam, u, weight, torsion_length, opening, c):
     """Square of the natural map of a contact; ``opening`` 1 adds |diag(axes) u_t| to its normal velocity, 0 does not.
 
-    One map for all sets that make cones with the normal impulse; boxes have the proximal form of [erleben2017] eq. (14).
+    One map for all sets that make cones with the normal impulse; boxes have the proximal form of [erleben2017] (14).
     """
     i = row_start[c]
     w = weight[c]

@@ -59,17 +59,19 @@ DENSE_BUDGET = 60
 ADMM_TRIAL, ADMM_ROWS = 200, 1500
 """Iterations of the first trial of alternating directions where Newton steps can follow them, and rows from which on
 they come first."""
-MOST_OPERATIONS: dict[type[Iterative], float] = {ADMM: 3e9, InteriorPoint: 3e8, SettledNewton: 5e7}
+MOST_OPERATIONS: dict[type[Iterative], float] = {ADMM: 3e9, InteriorPoint: 3e8, SettledNewton: 3e8}
 """Multiplications of one Cholesky factorisation over velocities above which these methods are not tried. Newton steps,
 whose matrix is not symmetric, take ten to thirty times as long as one, and each needs its own."""
 LEAST_BUDGET: dict[type[Iterative], int] = {ADMM: 100, InteriorPoint: 20, SettledNewton: 10}
 """Iterations below which these methods do not pay: they are tried where more are left."""
 COSTLY = tuple(LEAST_BUDGET)
 """Methods that are tried where their factorisations are affordable."""
-MOST_FURTHER: dict[type[Iterative], float] = {InteriorPoint: 0, ADMM: 400}
-"""Further iterations in which these methods must arrive to go on after a trial. An interior point begins from the same
-point whenever it is called; its some twenty steps take as long as 400 iterations of alternating directions where
-factors are sparse (27 and 1.2 ms with the 5,256 contacts of `temple`), and up to 1,400 where they fill."""
+PATH_STEPS = 20
+"""Steps of an interior point that solves a problem, as a rule."""
+WORK_OF_STEP, WORK_OF_ITERATION = (1300.0, 0.26), (57.0, 0.5)
+"""[ns] for a row and a multiplication of a Cholesky factorisation, of a step of an interior point; for a row and an
+entry of the factor, of an iteration of alternating directions. Measured once, on 5,256 contacts of `temple` (27 and
+1.2 ms) and on 2,029 of a pile of spheres (50 and 0.7 ms): what is chosen depends on counts and on no clock."""
 PATH = 80
 """Newton steps along the central path."""
 PATIENCE = 1.0
@@ -226,7 +228,7 @@ class Automatic(Iterative):
         status: Status = "converged" if best <= self.tolerance else "max-iterations"
         for stage in plan(structure(problem)) if problem.block_count else ():
             (method, budget, afresh), on_track = stage, True
-            most = MOST_FURTHER.get(method, inf)
+            most = _most_further(problem, method)
             if method in COSTLY and (
                 self.max_iterations - iterations < LEAST_BUDGET[method]
                 or (method is SettledNewton and ADMM.name not in methods)  # from anywhere else it leads nowhere
@@ -263,7 +265,7 @@ class Automatic(Iterative):
                 if reached <= (MOST_WORSENING if len(methods) == 1 else 1.0) * best:
                     lam, v, u, best = found.lam, found.v, found.u, reached
                 # what was to arrive and did not has half as long the next time
-                budget, most = int(min(2 * budget, most)), most / 2.0
+                budget, most = max(int(min(2 * budget, most)), 1), most / 2.0
             if best <= self.tolerance or iterations >= self.max_iterations or (clock.limit < inf and clock.is_up):
                 break
         if best <= self.tolerance:
@@ -283,10 +285,28 @@ class Automatic(Iterative):
         )  # fmt: skip
 
 
+def _most_further(problem: ContactProblem, method: type[Iterative]) -> float:
+    """Iterations in which a method must arrive to go on after a trial.
+
+    An interior point begins from the same point whenever it is called. Alternating directions are left where it would
+    take less work, by the fill of the factors that both need.
+    """
+    if method is InteriorPoint:
+        return 0.0
+    if method is not ADMM or not problem.A.is_dense:
+        return inf
+    rows, operations, entries = float(problem.row_count), 0.0, 0.0
+    if problem.row_count > ADMM_ROWS:
+        symbolic = VelocityCholesky(problem).structure.symbolic
+        operations, entries = symbolic.operations, float(symbolic.factor_entries)
+    step = WORK_OF_STEP[0] * rows + WORK_OF_STEP[1] * operations
+    return PATH_STEPS * step / (WORK_OF_ITERATION[0] * rows + WORK_OF_ITERATION[1] * entries)
+
+
 def _arrives(history: Array, tolerance: float, most: float) -> bool:
     """Whether a method will reach the tolerance soon, at the rate of the second half of its history (k, 2).
 
-    ``most``: iterations that it may take for that.
+    ``most``: iterations that it may take for that (:func:`_most_further`).
     """
     if len(history) < 2:
         return False
@@ -295,7 +315,7 @@ def _arrives(history: Array, tolerance: float, most: float) -> bool:
     if not (steps > 0.0 and 0.0 < after < 0.9 * before):
         return False
     left = steps * log(after / tolerance) / log(before / after)
-    return bool(left <= min(PATIENCE * (history[-1, 0] - history[0, 0]), most))
+    return bool(left <= (PATIENCE * (history[-1, 0] - history[0, 0]) if most == inf else most))
 
 
 def structure(problem: ContactProblem) -> Structure:

@@ -1,4 +1,4 @@
-"""A primal-dual interior point for the exact law, after Acary, Armand, Nguyen and Shpakovych (2022).
+"""A primal-dual interior point for the exact law, after [acary2024].
 
 Legend: x impulses and w = S u velocities in coordinates in which friction cones are circular (contacts.py), S the
 scale of rows, J constraint rows, A inertia, sigma the centring of Mehrotra (1992), gap the mean product of an impulse
@@ -48,8 +48,8 @@ from stickslip.solvers.velocity_matrix import can_factorise, factorise
 Parts = tuple[Contacts, Intervals]
 Response = Callable[[Array], tuple[Array, Array]]
 TRIES = ((4.0, 0.1), (4.0, 0.3), (40.0, 0.1))
-"""Beginnings, one after the other where the path turns round: impulses and velocities of the start, in root mean squares
-of free velocities, and the smoothing of slip (contacts.py). Which one leads past a turn is a matter of luck."""
+"""Beginnings, one after the other where the path turns round: impulses and velocities of the start, in root mean
+squares of free velocities, and the smoothing of slip (contacts.py). Which one leads past a turn is a matter of luck."""
 TO_THE_EDGE = 0.99
 """Share of the way to the boundary that a step may go."""
 INFEASIBLE = 0.3
@@ -111,7 +111,7 @@ def _follow(problem: ContactProblem, watch: ConvergenceMonitor, steps: int, begi
     m = problem.row_count
     x, G, h = np.zeros(m), np.zeros((m, 4)), np.zeros(m)
     v, w = problem.v_free, S * problem.free_constraint_velocity
-    first, short, gap = steps, 0, sum(part.complementarity() for part in parts) / max(count, 1)
+    short, gap = 0, sum(part.complementarity() for part in parts) / max(count, 1)
     while True:
         for part in parts:
             part.write(x)
@@ -160,7 +160,9 @@ def path_scale(problem: ContactProblem) -> Array:
     contact, height = laws.law == CONTACT, np.diff(start)
     disc = laws.friction_set == DISC
     first = laws.friction[:, 0]
-    axes = np.column_stack([first, np.where(disc, first, laws.friction[:, 1]), np.where(disc, 0.0, laws.friction[:, 2])])
+    axes = np.column_stack(
+        [first, np.where(disc, first, laws.friction[:, 1]), np.where(disc, 0.0, laws.friction[:, 2])]
+    )
     radius = np.where(contact & (height > 3), problem.torsion_length, 1.0)
     widest = np.maximum(axes[:, :2].max(axis=1), np.where(height > 3, axes[:, 2] / radius, 0.0))
     widest = np.where(widest > 0.0, widest, 1.0)
