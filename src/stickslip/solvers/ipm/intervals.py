@@ -4,8 +4,8 @@ Legend: x impulses, w velocities, C compliance, low <= x <= high; a, b >= 0 what
 
     w + C x = a - b,     a (x - low) = tau,     b (high - x) = tau
 
-Limits have low = 0, drives and dry friction two finite ends, joints none: these get a small compliance, which is a
-proximal term since w + C x is brought to zero without it.
+Limits have low = 0, drives and dry friction two finite ends, joints none: all get a small
+compliance, which is a proximal term since w + C x is brought to a - b without it.
 """
 
 from __future__ import annotations
@@ -15,7 +15,7 @@ import numpy as np
 from stickslip.arrays import Array, LongInts
 
 PROXIMAL = 1e-7
-"""Added compliance of joints, in units of their mobility."""
+"""Added compliance, in units of the rows' mobility."""
 
 
 class Intervals:
@@ -30,9 +30,9 @@ class Intervals:
         self.fixed = both & (half <= 0.0)
         """No impulse is allowed: the row is left out."""
         self.x = np.where(self.below, np.where(self.below, low, 0.0) + half, 0.0)
-        self.a, self.b = np.where(self.below, size_of_start, 0.0), np.where(self.above, size_of_start, 0.0)
+        push = size_of_start * np.minimum(1.0, size_of_start / np.maximum(half, 1e-300))  # ends may be far away
+        self.a, self.b = np.where(self.below, push, 0.0), np.where(self.above, push, 0.0)
         self.dx, self.da, self.db = np.zeros(len(rows)), np.zeros(len(rows)), np.zeros(len(rows))
-        self.eta = np.where(self.below | self.above, 0.0, PROXIMAL)
 
     def _ends(self, x: Array) -> tuple[Array, Array]:
         """Distances from both ends, 1 where there is none."""
@@ -53,7 +53,7 @@ class Intervals:
         """Write G into the first column of (m, 4)."""
         self.low_end, self.high_end = self._ends(self.x)
         with np.errstate(divide="ignore", invalid="ignore"):
-            slope = self.C + self.eta + self.a / self.low_end + self.b / self.high_end
+            slope = self.C + PROXIMAL + self.a / self.low_end + self.b / self.high_end
             self.G = np.where(self.fixed, 0.0, 1.0 / np.maximum(slope, 1e-300))
         G_out[self.rows, 0] = self.G
 
