@@ -38,7 +38,7 @@ class LoopDriver(TreeDriver):
     """Steps of robots whose rows are linearised again, and rigid bodies."""
 
     binds = False
-    step: ByAddress  # type: ignore[assignment]
+    step: ByAddress
 
     def __init__(self, model: Model, options: Stepping, solver: Solver) -> None:
         """See Driver."""
@@ -144,4 +144,4 @@ class LoopDriver(TreeDriver):
         )
         if k:
             after.__dict__["joint_impulse"] = self.pushed
-        return after._with_views()
+        return after.with_views()
