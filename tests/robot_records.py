@@ -24,6 +24,14 @@ def rod_link(name, parent, length, position, rotation=(1.0, 0.0, 0.0, 0.0), mass
     return TreeLink(name, parent, (hinge,), mass, inertia, (0.5 * length, 0.0, 0.0), position, rotation)
 
 
+def ball_link(name, parent, length, mass, radius=0.01):
+    """A rod that hangs by a ball joint at its upper end."""
+    spin, across = 0.5 * mass * radius**2, mass * length**2 / 12.0
+    joint = TreeJoint(f"{name}-joint", "ball", (0.0, 0.0, 0.0))
+    inertia, place = np.diag([across, across, spin]), (0.0, 0.0, -length if parent >= 0 else 0.0)
+    return TreeLink(name, parent, (joint,), mass, inertia, (0.0, 0.0, -0.5 * length), place)
+
+
 def pendulum(count=1, length=1.0, mass=1.0):
     """Rods that hang one on the other, straight along x at their zeros."""
     return RobotRecord(

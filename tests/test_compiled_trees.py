@@ -10,10 +10,10 @@ from pathlib import Path
 import numpy as np
 import pytest
 
-from robot_records import ABOUT_Y, ant, arm, crawler, floating_box, four_bar, humanoid, rod_link
+from robot_records import ABOUT_Y, ant, arm, ball_link, crawler, floating_box, four_bar, humanoid, rod_link
 from stickslip import Scene, Simulation, Stepping
 from stickslip.compiled.driver import reason_against
-from stickslip.geometry.shapes import Box, placed
+from stickslip.geometry.shapes import Box, Sphere, placed
 from stickslip.robots.records import (
     Actuator,
     FixedTendon,
@@ -61,6 +61,22 @@ def test_floating_bases_fall_with_the_same_bits(options: dict[str, object]) -> N
     scene.add_tree(floating_box(position=(0.05, 0.0, 0.17), rotation=(0.998, 0.05, 0.0, 0.0)), "other")
     scene.add_box((0.2, 0.2, 0.1), (0.0, 0.02, 0.3))
     assert both(scene, 100, **options) > 60
+
+
+@pytest.mark.parametrize("height", [5.0, 3.149], ids=["free", "on the ground"])
+def test_deep_chains_have_the_same_bits(height: float) -> None:
+    """Without rows the compiled driver makes no A; with contacts it makes what the Python driver does."""
+    links = [ball_link(f"link{k}", k - 1, 0.1, 0.1) for k in range(30)]
+    ball = LinkShape(placed(Sphere(0.1), (0.0, 0.0, -0.15)))
+    links[0] = replace(links[0], position=(0.0, 0.0, height))
+    links[-1] = replace(links[-1], mass=20.0, inertia=0.1 * np.eye(3), centre=(0.0, 0.0, -0.15), shapes=(ball,))
+    scene = ground()
+    robot = scene.add_tree(RobotRecord("chain", tuple(links)))
+
+    def swing(sim: Simulation) -> None:
+        sim.set_joint_velocities(robot, np.tile([0.05, -0.02, 0.0], 30))
+
+    assert both(scene, 20, change=swing) > 15
 
 
 @pytest.mark.parametrize("limit", [87.0, 2.0, np.inf])

@@ -130,7 +130,9 @@ def test_the_step_reads_top_to_bottom_and_knows_no_kind_of_body():
     step = next(node for node in tree.body if isinstance(node, ast.FunctionDef) and node.name == "step")
     assert step.end_lineno is not None
     assert step.end_lineno - step.lineno + 1 <= 40
-    assert [item.arg for item in step.args.args] == ["model", "state", "control", "method", "options", "workspace"]
+    assert [item.arg for item in step.args.args] == [
+        "model", "state", "control", "method", "options", "workspace", "tried",
+    ]  # fmt: skip
     words = re.compile("|".join(["soft", "joint", r"\brods?\b", r"\btrees?\b", *SCHEMES]), re.IGNORECASE)
     for name in ("step.py", "constraints/system.py", "certify/certificate.py"):
         assert not words.findall((PACKAGE / name).read_text(encoding="utf-8")), name

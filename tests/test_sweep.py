@@ -2,14 +2,17 @@
 
 from __future__ import annotations
 
+import contextlib
 import csv
 import json
 import multiprocessing
 import os
 import signal
 import time
+from collections import Counter
 from pathlib import Path
 
+import numpy as np
 import pytest
 
 import child_process
@@ -98,6 +101,46 @@ def test_a_sweep_that_was_killed_goes_on(scene: str, tmp_path: Path) -> None:
     assert not journal.exists()
 
 
+@pytest.mark.slow
+def test_two_hundred_runs_killed_at_a_random_moment(tmp_path: Path) -> None:
+    """All processes are killed; then 200 rows, none twice, and only runs that were under way were made again."""
+    log, out, processes = tmp_path / "made.txt", tmp_path / "a.csv", 2
+    file = tmp_path / "own.py"
+    noted = f"    with open({str(log)!r}, 'a') as file:\n        file.write(f'{{seed}}\\n')\n"
+    file.write_text(SCENE.replace("    scene = stickslip.Scene()\n", f"{noted}    scene = stickslip.Scene()\n"))
+    command = ["sweep", f"{file}:build", "--set", "seed=1:200", "--steps", "1", "--out", str(out)]
+    command += ["--processes", str(processes)]
+    moment = int(np.random.default_rng().integers(1, 190))
+    journal = tmp_path / f"a.csv{ENDING}"
+    process = child_process.start("-m", "stickslip", *command, start_new_session=True)
+    while process.poll() is None and not (journal.exists() and len(journal.read_text().splitlines()) > moment):
+        time.sleep(0.005)
+    os.killpg(process.pid, signal.SIGKILL)
+    process.wait()
+    finished = len([line for line in journal.read_text().splitlines(keepends=True)[1:] if line.endswith("\n")])
+    assert finished >= moment
+    assert main(command) == 0
+    with out.open(newline="") as table:
+        rows = list(csv.DictReader(table))
+    assert [int(row["seed"]) for row in rows] == list(range(1, 201)), moment
+    made = Counter(log.read_text().split())
+    again = [seed for seed, count in made.items() if count > 1 and seed != "1"]  # the first is built to be checked
+    assert len(again) <= processes, (moment, again)
+
+
+def test_settings_may_be_infinite(scene: str, tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    """They are kept in the journal, told in JSON as words, and read again where a sweep goes on."""
+    plan = Plan(scene, None, as_axes({"speed": [float("inf"), 1.0], "friction": [0.5]}), 1)
+    with Journal(tmp_path / "b.csv", plan) as journal:
+        journal.add(one_run(plan.requests()[0]))
+    with Journal(tmp_path / "b.csv", plan) as journal:
+        assert journal.rows[0]["settings"] == {"speed": float("inf"), "friction": 0.5}
+    asked = ["--set", "speed=1.0|inf", "--steps", "1", "--processes", "1", "--json"]
+    assert main(["sweep", scene, *asked, "--out", str(tmp_path / "a.csv")]) == 0
+    rows = json.loads(capsys.readouterr().out)
+    assert [(row["speed"], row["status"]) for row in rows] == [(1.0, "converged"), ("inf", "rejected")]
+
+
 def test_a_run_whose_process_is_killed_is_made_again(scene: str) -> None:
     plan = Plan(scene, None, as_axes({"seed": [1, 2, 3]}), 3)
     rows = run_here(plan.requests(), 1, 600.0)
@@ -143,12 +186,14 @@ def test_on_ray_with_a_worker_that_is_killed(scene: str, tmp_path: Path) -> None
     killed = []
 
     def kill_one(done: int, total: int, row: object) -> None:
-        if row is not None and not killed:
+        until = time.monotonic() + 5.0
+        while row is not None and not killed and done < total - 1 and time.monotonic() < until:
             for child in psutil.Process().children(recursive=True):
-                if "one_run" in " ".join(child.cmdline()):
-                    child.kill()
-                    killed.append(child.pid)
-                    return
+                with contextlib.suppress(psutil.Error):  # it may have ended meanwhile
+                    if "one_run" in " ".join(child.cmdline()) and not killed:
+                        child.kill()
+                        killed.append(child.pid)
+            time.sleep(0.01)
 
     try:
         rows = stickslip.sweep(scene, {"seed": "1:6"}, tmp_path / "a.csv", steps=3, on="ray", told=kill_one)

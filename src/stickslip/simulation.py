@@ -22,7 +22,7 @@ from stickslip.closing_loops import with_loops_closed
 from stickslip.compiled.choice import driver_for, is_ready
 from stickslip.compiled.driver import DRIVERS, FIRST_STEPS, Driver, reason_against
 from stickslip.compiled.first_use import first_use
-from stickslip.constraints.registry import elements_as_rows, moves
+from stickslip.constraints.registry import Tried, elements_as_rows, moves
 from stickslip.constraints.starting_overlaps import without_starting_overlaps
 from stickslip.errors import InputError
 from stickslip.keywords import checks_keywords
@@ -39,6 +39,7 @@ from stickslip.model.state import (
 )
 from stickslip.model.stepping import Stepping
 from stickslip.names import shown, visible
+from stickslip.pieces.deeper import looked_at
 from stickslip.pieces.pieces import excess, take_in_pieces
 from stickslip.pose_follower import ANGULAR_SPEED, SPEED, PoseFollower
 from stickslip.quality_of_scenes import options_for
@@ -132,6 +133,8 @@ class Simulation:
             if against:
                 raise InputError(f"simulation: driver is 'compiled', but {against}; it must be 'auto' or 'python'")
             self.compiled = driver_for(model, self.stepping, self.solver)
+        self.looks = True
+        """Whether steps of rigid bodies are looked at where they led, for what certificates say of overlap there."""
         self.steps_here = 0
         """Steps that this object has taken."""
         self.workspace = Workspace()
@@ -183,21 +186,34 @@ class Simulation:
     def _step(self) -> StepResult:
         self.last = None  # its problem is as large as the one to come
         model, state, control, options = self.model, self.state, self.control, self.stepping
-        result = self._take(state, control, options, self.solver)
+        result = self._looked_at(state, control, options, self.solver)
         too_far = excess(model, state, result, options, self.workspace)
         if too_far.turn > 1.0 or too_far.crossing > 1.0:
             result = take_in_pieces(
-                self._take, model, state, control, options, self.solver, result, too_far, self.workspace
+                self._looked_at, model, state, control, options, self.solver, result, too_far, self.workspace
             )
         self.before, self.state, self.last = state, result.state, result
         return result
 
-    def _take(self, state: State, control: Control, options: Stepping, solver: Solver) -> StepResult:
+    def _looked_at(self, state: State, control: Control, options: Stepping, solver: Solver) -> StepResult:
+        """The same, by where it led: with the overlap that it made, and taken again where the options say so."""
+
+        def again(start: State, some: Solver, tried: Tried) -> StepResult:
+            return self._take(start, control, options, some, tried)
+
+        first = self._take(state, control, options, solver)
+        if not self.looks:
+            return first
+        return looked_at(again, self.model, state, options, solver, first, self.workspace)
+
+    def _take(
+        self, state: State, control: Control, options: Stepping, solver: Solver, tried: Tried | None = None
+    ) -> StepResult:
         """A step or a piece of one, from ``state``; ``solver`` has what is left of the budget of the simulation's."""
         method = self.method
         if solver is not method.solver:  # a piece, or the user has put in another one
             method = method._replace(solver=solver, judge=self.solver)
-        return step(self.model, state, control, method, options, self.workspace)
+        return step(self.model, state, control, method, options, self.workspace, tried)
 
     def summary(self) -> RunSummary:
         """The run so far in sentences: what converged, how far bodies overlap, what was warned of; print it."""

@@ -14,7 +14,7 @@ from stickslip.bodies.registry import kinds_of
 from stickslip.certify.certificate import certify
 from stickslip.certify.divergence import check_finite
 from stickslip.certify.step_result import StepResult
-from stickslip.constraints.registry import applied, constraints_of, search_contacts
+from stickslip.constraints.registry import Tried, applied, constraints_of, search_contacts
 from stickslip.constraints.stabilisation import stabilised
 from stickslip.constraints.system import StepSystem
 from stickslip.model.control import Control
@@ -30,14 +30,15 @@ STAGES = ("collide", "assemble", "solve", "integrate", "stabilise", "certify")
 
 
 def step(
-    model: Model, state: State, control: Control, method: StepMethod, options: Stepping, workspace: Workspace
-) -> StepResult:
-    """The step of length ``options.dt`` from ``state`` under ``control``, taken by ``method``."""
+    model: Model, state: State, control: Control, method: StepMethod, options: Stepping, workspace: Workspace,
+    tried: Tried | None = None,
+) -> StepResult:  # fmt: skip
+    """The step of length ``options.dt`` from ``state`` under ``control``, taken by ``method``; again, if ``tried``."""
     clock = [perf_counter()]
     acting = applied(model, state, control) if control.has_effort else control
     kinds = kinds_of(model, method.as_rows, method.unsolved, workspace)
     motions = Motions(model, kinds, state, acting, options)
-    search = search_contacts(model, state, motions, options, workspace)
+    search = search_contacts(model, state, motions, options, workspace, tried)
     clock.append(perf_counter())
 
     constraints = constraints_of(model, state, acting, motions, search, options, workspace)

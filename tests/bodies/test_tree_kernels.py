@@ -3,9 +3,10 @@
 import numpy as np
 import pytest
 
-from stickslip.bodies.tree import momentum
+from stickslip.bodies.tree import articulated, free_motion, momentum
 from stickslip.bodies.tree.advance import advance_tree
 from stickslip.bodies.tree.kinematics import place_links
+from stickslip.bodies.tree.stiffening import stiffening_rows
 from stickslip.bodies.tree.tables import tree_tables, tree_work
 from stickslip.geometry.rotation import matrix
 from stickslip.robots.records import TREE_JOINT_KINDS, TreeJoint, TreeLink
@@ -149,3 +150,43 @@ def test_what_is_not_positive_definite_is_said():
     tree = tree_tables([link], GRAVITY)
     work = placed(tree, np.zeros(1))
     assert not momentum.linearise(tree, np.zeros(1), work)
+
+
+@pytest.mark.parametrize("seed", range(8))
+def test_elimination_from_link_to_link_solves_what_the_full_matrix_does(seed):
+    """A = M + D + h K, K of the momenta that links lack; rounding of a matrix of condition 1e3 or so."""
+    _, tree, q, v = random_trees(seed)
+    rng, h = np.random.default_rng(seed + 100), 0.1
+    twist, diagonal, b = rng.normal(size=(len(tree.links), 6)), rng.uniform(0.0, 1.0, len(v)), rng.normal(size=len(v))
+    work = placed(tree, q)
+    momentum.weigh_links(tree, work)
+    momentum.compose_mass(tree, work)
+    stiffening_rows(tree, twist, v, work)
+    A = full(tree, work.mass) + h * full(tree, work.stiffening) + np.diag(diagonal)
+    momentum.weigh_links(tree, work)
+    articulated.lacking(tree, twist, v, work)
+    articulated.eliminate(tree, diagonal, h, work)
+    x = b.copy()
+    articulated.solve_links(tree, work, x)
+    np.testing.assert_allclose(A @ x, b, atol=1e-9 * np.linalg.norm(A) * np.linalg.norm(x))
+
+
+@pytest.mark.parametrize("seed", range(4))
+def test_a_newton_step_leaves_no_momentum_lacking(seed):
+    """S^T (I S v - p) + D v = h f where the step ends, from momenta of other velocities."""
+    _, tree, q, v = random_trees(seed)
+    rng, h, n = np.random.default_rng(seed + 200), 1e-3, len(v)
+    push, diagonal = rng.normal(size=n), rng.uniform(0.0, 0.1, n)
+    start, work = placed(tree, q), tree_work(tree)
+    momentum.move_links(tree, v, start)
+    twist = np.empty((len(tree.links), 6))
+    free_motion.free_twists(tree, start, np.zeros((len(tree.links), 6)), h, twist)
+    q_at, found, left = np.empty_like(q), np.empty(n), np.empty(n)
+    assert articulated.newton_velocity(tree, (q, v), (twist, push, diagonal), q_at, work, h, found)
+    q_end = np.empty_like(q)
+    advance_tree(tree, q, found, h, q_end)
+    place_links(tree, q_end, work)
+    momentum.weigh_links(tree, work)
+    articulated.lacking(tree, twist, found, work)
+    articulated.residual(tree, (found, v), push, diagonal, h, work, left)
+    assert np.abs(left).max() < 1e-9 * (1.0 + np.abs(found).max())

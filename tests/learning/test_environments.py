@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import sys
+import urllib.request
 import warnings
 
 import gymnasium
@@ -188,6 +189,31 @@ def test_noise_has_its_size_and_strength_scales_actions() -> None:
     assert env.worlds.controls.actuators["cart-pole"][:, 0, 0] == pytest.approx(0.5)
 
 
+@pytest.mark.parametrize("mode", ["same_step", "next_step", "disabled"])
+def test_noise_of_a_world_does_not_depend_on_when_others_end(mode: str) -> None:
+    """One of two worlds ends after three steps; the other sees what it sees beside one that does not."""
+    noisy = {"observation_noise": 0.1, "action_noise": 0.1, "latency": (0.0, 0.04)}
+    runs = []
+    for fallen in (True, False):
+        env = vector("CartPole", 2, autoreset_mode=mode, randomise=noisy)
+        seen, _ = env.reset(seed=5)
+        if fallen:
+            env.worlds.set_joint_positions(env.moment.robot, np.array([0.0, 0.205]), worlds=[0])
+            env.worlds.set_joint_velocities(env.moment.robot, np.array([0.0, 0.2]), worlds=[0])
+        rows, ends = [seen[1]], 0
+        for _ in range(8):
+            seen, _, terminated, _, _ = env.step(np.array([[0.0], [0.1]]))
+            rows.append(seen[1])
+            if terminated[0]:
+                ends += 1
+                if mode == "disabled":
+                    again, _ = env.reset(options={"reset_mask": np.array([True, False])})
+                    np.testing.assert_array_equal(again[1], seen[1])  # what it saw last
+        assert ends == (1 if fallen else 0)
+        runs.append(np.stack(rows))
+    np.testing.assert_array_equal(*runs)
+
+
 def test_repeated_actions_sum_rewards() -> None:
     env, plain = vector("Pendulum", 2, action_repeat=3), vector("Pendulum", 2)
     for each in (env, plain):
@@ -215,6 +241,31 @@ def test_infos_have_certificates_and_contact_forces() -> None:
     assert told["_certificate"].all()
 
 
+def test_random_torques_on_humanoids_stay_finite_and_solved() -> None:
+    """1,920 steps, as ``bench_learning.py --only long`` takes a million."""
+    env = vector("HumanoidRun", 32)
+    env.reset(seed=0)
+    good = 0
+    for given in actions(env, 60):
+        seen, rewards, _, _, told = env.step(given)
+        assert np.isfinite(seen).all()
+        assert np.isfinite(rewards).all()
+        good += int((told["certificate"]["residual"] <= 1e-6).sum())
+        assert told["certificate"]["penetration"].max() < 0.01
+    assert env.diverged_count == 0
+    assert good >= 0.999 * 60 * 32
+
+
+def test_environments_take_other_contact_laws() -> None:
+    """A standing hopper sinks in by what the regularised law allows, and its certificate says so."""
+    residuals = []
+    for solver in (None, stickslip.make_solver("sap", near_rigid=1.0)):
+        env = vector("Hopper", 1, solver=solver)
+        env.reset(seed=0)
+        residuals.append(max(env.step(np.zeros((1, 3)))[4]["certificate"]["residual"][0] for _ in range(30)))
+    assert residuals[0] < 1e-6 < 1e-5 < residuals[1]
+
+
 def test_an_environment_goes_on_from_a_saved_state_bit_for_bit() -> None:
     options = {"randomise": {"friction": (0.5, 1.5), "latency": (0.0, 0.06), "observation_noise": 0.01}}
     env, other = (vector("PushBox", 3, autoreset_mode="same_step", **options) for _ in range(2))
@@ -237,6 +288,23 @@ def test_pictures_show_the_robot() -> None:
     assert picture.shape == (60, 80, 3)
     red = (picture[..., 0] > 150) & (picture[..., 1] < 90)
     assert red.any()  # the cart
+
+
+def test_human_mode_serves_a_page_until_it_is_closed(monkeypatch: pytest.MonkeyPatch) -> None:
+    pytest.importorskip("viser")
+    opened: list[str] = []
+    monkeypatch.setattr("webbrowser.open", opened.append)
+    env = gymnasium.make("stickslip/CartPole-v0", render_mode="human")
+    env.reset(seed=0)
+    for _ in range(3):
+        env.step(np.zeros(1))
+    assert env.render() is None
+    with urllib.request.urlopen(opened[0], timeout=30) as page:
+        assert page.status == 200
+    env.close()
+    with pytest.raises(OSError):
+        urllib.request.urlopen(opened[0], timeout=2)
+    assert len(opened) == 1
 
 
 # ---- own environments, bad input -----------------------------------------------------------------------------

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import contextlib
 import json
 import sys
 from importlib.util import find_spec
@@ -39,6 +40,65 @@ def test_a_training_that_was_stopped_goes_on_to_the_same_bits(tmp_path: Path, no
     np.testing.assert_array_equal(weights(tmp_path / "whole"), weights(tmp_path / "parts"))
     train("CartPole", tmp_path / "other", 640, 4, settings=settings, options=options)
     assert (weights(tmp_path / "whole") != weights(tmp_path / "other")).any()
+
+
+@pytest.mark.slow
+def test_training_on_ray_gives_the_same_bits_though_a_worker_is_killed(tmp_path: Path) -> None:
+    """Two workers, of which one is killed in the middle; and a training here goes on from its checkpoint."""
+    ray = pytest.importorskip("ray")
+    psutil = pytest.importorskip("psutil")
+    from stickslip.learning.trainer import train
+
+    settings = {**SMALL, "envs": 5}
+    options = {"randomise": {"latency": (0.0, 0.04), "observation_noise": 0.01}}
+    train("CartPole", tmp_path / "here", 640, 3, settings=settings, options=options)
+    killed = []
+
+    def kill_one(done: int, text: str) -> None:
+        if done >= 100 and not killed:
+            for child in psutil.Process().children(recursive=True):
+                with contextlib.suppress(psutil.Error):  # it may have ended meanwhile
+                    if "ray::Part" in " ".join(child.cmdline()) and not killed:
+                        child.kill()
+                        killed.append(child.pid)
+
+    ray.init(num_cpus=2, include_dashboard=False, log_to_driver=False, logging_level="ERROR")
+    try:
+        found = train(
+            "CartPole", tmp_path / "ray", 640, 3, settings=settings, options=options, on="ray", workers=2,
+            tell=kill_one, stop_at=320,
+        )  # fmt: skip
+    finally:
+        ray.shutdown()
+    assert killed
+    assert found["lost_workers"] >= 1
+    assert train("", tmp_path / "ray", resume=True)["timesteps"] == 640
+    np.testing.assert_array_equal(weights(tmp_path / "here"), weights(tmp_path / "ray"))
+
+
+@pytest.mark.slow
+def test_rllib_trains_on_the_environments_as_they_are() -> None:
+    """By their names alone, many worlds in one call of each of its workers."""
+    for name in ("ray", "tree", "lz4", "pandas"):  # what RLlib needs beside Ray
+        pytest.importorskip(name)
+    ppo = pytest.importorskip("ray.rllib.algorithms.ppo", exc_type=ImportError)
+    import gymnasium
+    import ray
+
+    ray.init(num_cpus=2, include_dashboard=False, log_to_driver=False, logging_level="ERROR")
+    try:
+        config = ppo.PPOConfig().environment("stickslip.learning:stickslip/CartPole-v0")
+        config = config.env_runners(
+            num_env_runners=1, num_envs_per_env_runner=8,
+            gym_env_vectorize_mode=gymnasium.VectorizeMode.VECTOR_ENTRY_POINT,
+        )  # fmt: skip
+        algorithm = config.training(train_batch_size_per_learner=256, minibatch_size=128, num_epochs=2).build_algo()
+        found = algorithm.train()["env_runners"]
+        algorithm.stop()
+    finally:
+        ray.shutdown()
+    assert found["num_episodes"] > 0
+    assert 1.0 <= found["episode_return_mean"] <= 500.0
 
 
 def test_the_command_line_trains_evaluates_resumes_and_films(

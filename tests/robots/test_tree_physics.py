@@ -6,7 +6,7 @@ import numpy as np
 import pytest
 from scipy.integrate import solve_ivp
 
-from robot_records import arm, floating_box, four_bar, pendulum, rod_link
+from robot_records import arm, ball_link, floating_box, four_bar, pendulum, rod_link
 from stickslip import Scene, Simulation, Stepping
 from stickslip.geometry.shapes import Sphere, placed
 from stickslip.robots.records import (
@@ -293,3 +293,32 @@ def test_a_ball_that_moves_in_a_plane_slides_until_it_rolls(solver):
         assert sim.step().certificate.converged
     # m r^2 = I: half of the momentum goes into the spin
     np.testing.assert_allclose(sim.joint_velocities(robot), [0.5, 0.0, 5.0], atol=1e-6)
+
+
+@pytest.mark.parametrize("count", [12, 30])
+def test_a_chain_of_ball_joints_with_a_heavy_end_swings_as_a_pendulum(count):
+    """The end, 10,000 times as heavy as a link, stays as far from the hook as the chain is long, swings as a mass on a
+    string to the first order of the scheme, and nothing whips or gains energy; rows along paths serve 12 links,
+    elimination from link to link 30."""
+    length, dt, angle, steps = 0.1, 0.0083, 0.5, 80
+    links = [ball_link(f"link{k}", k - 1, length, 0.1) for k in range(count)]
+    links[-1] = replace(links[-1], mass=1000.0, inertia=np.eye(3), centre=(0.0, 0.0, -length))
+    scene = Scene()
+    record = RobotRecord("chain", tuple(links))
+    robot = scene.add_tree(record)
+    sim = Simulation(scene, dt=dt, driver="python")
+    q = sim.joint_positions(robot)
+    q[:4] = np.cos(0.5 * angle), 0.0, np.sin(0.5 * angle), 0.0
+    sim.set_joint_positions(robot, q)
+    before = sim.step().certificate.energy.total
+    sim.run(steps - 1)
+    string = count * length
+    times = solve_ivp(lambda _, y: [y[1], -9.81 / string * np.sin(y[0])], (0.0, steps * dt), [angle, 0.0], rtol=1e-9).y[
+        0, -1
+    ]
+    work = sim.model.others[0].placed(sim.state.part_q("chain"))
+    end = work.pose[-1, :3] - length * work.turn[-1].reshape(3, 3)[:, 2]
+    assert abs(np.linalg.norm(end) - string) < 2e-3 * string
+    assert abs(np.arctan2(-end[0], -end[2]) - times) < 0.03
+    assert np.abs(sim.joint_velocities(robot)).max() < 3.0
+    assert sim.step().certificate.energy.total < before

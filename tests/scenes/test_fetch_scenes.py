@@ -101,6 +101,16 @@ def test_the_beam_bends_into_the_hole_and_all_steps_converge():
     np.testing.assert_allclose(table[quiet, 4][-20:], 16 * 0.003 * 9.81, rtol=0.02)
 
 
+def test_fingers_hold_the_beam_by_friction_alone():
+    """Its rear touches the pads at their eight corners, and nothing else touches them."""
+    run = prepare("fetch-beam", settings={"hold": "friction"})
+    summary = execute(run, 60)
+    assert summary.converged
+    assert summary.contacts_max == 8
+    assert summary.metrics["slip_mm"] < 1e-3
+    np.testing.assert_allclose(run.metrics.course[-1][4], 16 * 0.003 * 9.81, rtol=0.02)
+
+
 @pytest.mark.parametrize("scene", ["fetch-tomato", "fetch-beam"])
 def test_the_manufacturers_file_takes_the_place_of_our_robot(scene):
     if not FILE.exists():
@@ -117,6 +127,7 @@ def test_what_cannot_be_done_is_one_line():
         ("fetch-tomato", {"radius": 0.06}, "radius is 0.06 m; the gripper takes from 0.02 to 0.045 m"),
         ("fetch-tomato", {"robot": "panda"}, "robot 'panda' has no joint 'torso_lift' or 'torso_lift_joint'"),
         ("fetch-beam", {"depth": 0.2}, "depth is 0.2 m; the free end of the beam reaches 0.172 m"),
+        ("fetch-beam", {"hold": "glue"}, "hold is 'glue'; it must be one of joint, friction"),
         ("fetch-beam", {"robot": "fetsh"}, "robot is 'fetsh'; give a file or one of panda"),
     ):
         with pytest.raises(InputError, match=words):

@@ -48,6 +48,22 @@ def test_a_humanoid_rises_from_a_crouch_within_the_torques_of_its_joints() -> No
     assert np.linalg.norm(run.sim.joint_velocities(robot)) < 0.2
 
 
+@pytest.mark.parametrize(("start", "seconds"), [("prone", 5.4), ("supine", 8.2)])
+def test_a_humanoid_gets_up_from_lying(start: str, seconds: float) -> None:
+    run = prepare("humanoid", settings={"mode": "rise", "start": start})
+    (robot,) = robots_of(run.sim.model).values()
+    execute(run, run.step_count(duration=0.4))
+    assert run.sim.robot_centre(robot)[2] < 0.15
+    assert abs(run.sim.link_pose(robot, "torso")[1][2]) > 0.65  # about y, by a right angle
+    summary = execute(run, run.step_count(duration=seconds - 0.4))
+    assert summary.converged
+    assert summary.metrics["standing"] == 1.0
+    assert np.linalg.norm(run.sim.joint_velocities(robot)) < 0.2
+    most = np.array([each.force_range[1] for each in robot.record.actuators if each.force_range is not None])
+    assert len(most) == 21
+    assert most.max() == 120.0
+
+
 def test_in_every_posture_of_a_humanoid_that_rises_its_weight_is_above_its_feet() -> None:
     """Soles are flat, and the centre of mass is within 2 cm of their middle: it could stay there."""
     run = prepare("humanoid", settings={"mode": "rise"})
@@ -71,6 +87,10 @@ def test_a_robot_that_is_neither_built_in_nor_a_file_is_one_line() -> None:
         prepare("humanoid", settings={"robot": "humanoyd"})
     with pytest.raises(InputError, match="mode is 'rise', which is for the built-in robot, not for 'panda'"):
         prepare("humanoid", settings={"mode": "rise", "robot": "panda"})
+    with pytest.raises(InputError, match="start is 'floating'; it must be one of crouch, prone, supine"):
+        prepare("humanoid", settings={"mode": "rise", "start": "floating"})
+    with pytest.raises(InputError, match="start is 'prone', which is for mode=rise, not for 'fall'"):
+        prepare("humanoid", settings={"mode": "fall", "start": "prone"})
     with pytest.raises(InputError, match="dexnet: robot is 'allegr'; give a file of this robot, or allegro"):
         prepare("dexnet", settings={"robot": "allegr"})
     with pytest.raises(InputError, match="dexnet: object is 'cup'; it must be one of mug, bowl"):

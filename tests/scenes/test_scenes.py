@@ -122,7 +122,15 @@ METRICS = {
     "fetch-tomato": {"weight_read_kg", "weight_error_relative", "needle_rad", "joint_error_max_m", "grip_force_N"}
     | {"squeeze_mm", "slip_mm", "creep_um_per_s", "on_pan", "contacts_max", "converged"},
     "fetch-beam": {"joint_error_max_m", "inserted_m", "bodies", "hole_force_max_N", "hole_force_end_N", "push_max_N"}
-    | {"wrist_force_max_N", "creep_um_per_s", "converged", "bending_max_rad", "contacts_max"},
+    | {
+        "wrist_force_max_N",
+        "creep_um_per_s",
+        "converged",
+        "bending_max_rad",
+        "contacts_max",
+        "slip_mm",
+        "slip_um_per_s",
+    },
     "pneunet": {"lifted_m", "holds", "slip_mm", "elements", "contacts_max", "penetration_mm"},
     "cantilever": {"tip_deflection_m", "beam_theory_m", "deflection_error", "tip_speed_m_per_s"},
     "extension": {"stretch", "volume_ratio", "waist_ratio"},

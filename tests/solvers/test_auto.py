@@ -12,6 +12,7 @@ from stickslip.contact.residual import residual
 from stickslip.io.problem_file import load_problem
 from stickslip.solvers.admm import ADMM
 from stickslip.solvers.auto import MOST_NEWTON_ROWS, Automatic, Structure, plan, structure
+from stickslip.solvers.ipm.ipm import InteriorPoint
 from stickslip.solvers.prox.gauss_seidel import ProxGaussSeidel
 from stickslip.solvers.proximal_point import ProximalPoint
 from stickslip.solvers.settled_newton import SettledNewton
@@ -63,7 +64,7 @@ def test_large_problems_get_sweeps_then_alternating_directions_and_no_newton_ste
     plate = Structure(3000, 0, True, True, 900.0, 0.5)
     for found in (large, plate):
         methods = [stage.method for stage in plan(found)]
-        assert methods[:3] == [ProxGaussSeidel, ADMM, SettledNewton]
+        assert methods[:4] == [ProxGaussSeidel, ADMM, InteriorPoint, SettledNewton]
         assert ProximalPoint not in methods
 
 

@@ -52,6 +52,9 @@ class Certificate:
     status: str
     """How the step ended, in one word; docs/certificates.md says what each promises."""
     energy: EnergyLedger
+    deepened: float = 0.0
+    """Most by which two rigid shapes got deeper into each other within the step [m], by a search for contacts at its
+    end; 0 up to a share of the thinner one (certify/status.DEEPER_SHARE, or pieces/deeper.LEAST with ``redetect``)."""
 
     @property
     def penetration_mm(self) -> float:

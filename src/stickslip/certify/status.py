@@ -20,13 +20,18 @@ from stickslip.model.model import Model
 from stickslip.model.state import State
 from stickslip.solvers.protocol import Solver
 
-WORST_FIRST = ("diverged", "passed-through", "joints-apart", "turned-too-far")
-"""Words that a step gets whatever its solver says of it; the first that is true of it. What passed through is found
-after the certificate (pieces/pieces.py)."""
+OVERLAPPING = "overlapping"
+WORST_FIRST = ("diverged", "passed-through", "joints-apart", "turned-too-far", OVERLAPPING)
+"""Words that a step gets whatever its solver says of it; the first that is true of it. What passed through, and what
+overlaps that its contacts did not know of, is found after the certificate (pieces/pieces.py, pieces/deeper.py)."""
+DEEPER_SHARE = 0.05
+"""Of the thinner of two shapes, half of its thickness: a step in which they get deeper into each other by more is not
+converged, whatever its contacts say."""
 MOST_TURN = 1.0
 """[rad] that a touching body may turn by in a step: contacts are linearised, and lose their meaning at more."""
-MOST_MADE = 1.0
-"""Energy that numerics may make in an island over the energy that it had or was given."""
+MOST_MADE = 1.1
+"""Energy that numerics may make in an island over the energy that it had or was given. A body at rest that what its
+solver leaves lifts by a tenth of a nanometre gains just what it is lifted by, 1, and its motion."""
 FAR_ABOVE = 100.0
 """Residual of the worst island, and error of momentum of the worst body, over the solver's tolerance, ..."""
 COARSE = 1e-4
@@ -54,6 +59,11 @@ def step_status(
         if worst > max(FAR_ABOVE * solver.tolerance, COARSE):
             return "stalled"
     return told
+
+
+def worse(told: str, word: str) -> str:
+    """The worse of two statuses."""
+    return next((each for each in WORST_FIRST if each in (told, word)), told)
 
 
 def _measured_alike(solver: Solver) -> bool:

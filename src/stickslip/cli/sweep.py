@@ -95,7 +95,7 @@ def sweep(asked: SweepOptions) -> None:
         )  # fmt: skip
     ends = Counter(str(row["status"]) for row in rows)
     if asked.json:
-        print_json(rows)
+        print_json([{name: str(x) if x in (math.inf, -math.inf) else x for name, x in row.items()} for row in rows])
     else:
         say(f"{len(rows)} runs: {', '.join(f'{count} {status}' for status, count in ends.most_common())}")
         say(f"written to {asked.out}" + (f" and {asked.plot}" if asked.plot is not None else ""))

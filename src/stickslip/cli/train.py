@@ -33,6 +33,13 @@ class TrainOptions:
         typer.Option(metavar="KEY=LOW:HIGH", help="A range in which worlds differ, as friction=0.5:1.5."),
     ] = None
     threads: Annotated[int | None, typer.Option(help="Threads that step worlds. Default: one for each core.")] = None
+    on: Annotated[str, typer.Option(help="Where worlds are stepped: here, or ray.")] = "here"
+    address: Annotated[
+        str | None, typer.Option(help="Address of a Ray cluster. Default: one of this machine alone.")
+    ] = None
+    workers: Annotated[
+        int | None, typer.Option(help="Workers of Ray that step the worlds. Default: one for each core.")
+    ] = None
     checkpoint_every: Annotated[int, typer.Option(help="Steps between checkpoints.")] = 100_000
     resume: Annotated[bool, typer.Option("--resume", help="Go on from the last checkpoint of --out.")] = False
     episodes: Annotated[int, typer.Option(help="Episodes by which the policy is judged at the end; 0 for none.")] = 10
@@ -55,6 +62,8 @@ def train(asked: TrainOptions) -> None:
     stickslip train PushBox --out push --randomise friction=0.5:1.5
 
     stickslip train --resume --out hopper
+
+    stickslip train Ant --on ray --workers 8 --out ant
     """
     if asked.out is None:
         raise InputError("train: no folder to write to; give --out DIR")
@@ -64,6 +73,9 @@ def train(asked: TrainOptions) -> None:
         value = getattr(asked, name.replace("-", "_"))
         if value is not None and value < least:
             raise InputError(f"{name} is {value}; it must be at least {least}")
+    if asked.on != "ray" and (asked.address is not None or asked.workers is not None):
+        raise InputError(f"train: on is {asked.on}; address and workers are of Ray, give --on ray")
+    where = asked.on if asked.address is None else f"{asked.on}:{asked.address}"
     from stickslip.learning.trainer import read_config
     from stickslip.learning.trainer import train as learn
     from stickslip.scenes.parameters import parse_assignments
@@ -82,6 +94,7 @@ def train(asked: TrainOptions) -> None:
         found = learn(
             asked.env or "", asked.out, asked.timesteps, asked.seed, settings=parse_assignments(asked.set_ or []),
             options=options, resume=asked.resume, checkpoint_every=asked.checkpoint_every, tell=advance,
+            on=where, workers=asked.workers,
         )  # fmt: skip
     found |= _judged(asked.out, asked.episodes, asked.film)
     if asked.json:

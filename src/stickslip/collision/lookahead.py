@@ -22,7 +22,7 @@ from stickslip.workspace import Workspace
 HIT_SHARE = 0.02
 """A body that may be hit looks ahead when it could move by more than this share of its radius in the step."""
 SEARCHES = 3
-"""Repeated searches for contacts in a step at most, each as far as bodies move that may be hit."""
+"""Repeated searches for contacts in a step at most, unless Stepping.searches says otherwise."""
 SPREAD_ROUNDS = 4
 """Contacts across which an impact is handed on when looking for contacts."""
 
@@ -75,7 +75,7 @@ def contacts_of_step(
         return Found(touching, touching, None)
     reach, gained = np.empty(len(v)), space.still
     contacts, hit = None, None
-    for search in range(SEARCHES + 1):
+    for search in range(options.searches + 1):
         if search > 0:
             reach = far * (space.speed + gained) + 0.5 * margin
         approach = Approach(v, v, gained, far, margin)
@@ -87,7 +87,7 @@ def contacts_of_step(
         meeting = Meeting(
             contacts.body_a, contacts.body_b, contacts.point, contacts.normal, contacts.gap, contacts.restitution
         )
-        any_hit, all_near = _look(meeting, space.flat, q, v, far, margin, gained, search < SEARCHES)
+        any_hit, all_near = _look(meeting, space.flat, q, v, far, margin, gained, search < options.searches)
         if not any_hit:
             break
         gained, hit = np.where(room.hit, room.new, gained), room.hit

@@ -17,6 +17,7 @@ from stickslip.certify.certificate import SLIP_FRACTION
 from stickslip.certify.measurements import Measurements, measurements_in
 from stickslip.certify.record import UNTOLD
 from stickslip.certify.step_result import StepResult
+from stickslip.collision.lookahead import SEARCHES
 from stickslip.collision.reach import APPROACH_SAFETY
 from stickslip.collision.rigid_contacts import FEW
 from stickslip.compiled.contacts import MORE_CONTACTS, MORE_PAIRS, MORE_POINTS
@@ -35,11 +36,13 @@ from stickslip.model.model import Model, motion_pose
 from stickslip.model.state import State
 from stickslip.model.stepping import Stepping
 from stickslip.pieces.crossing import SHARE
+from stickslip.pieces.deeper import Deeper, deeper
 from stickslip.solvers.auto import DENSE_BUDGET, MOST_FULL_ROWS, Automatic
 from stickslip.solvers.dense.dense import MOST_ITERATIONS, DenseNewton
 from stickslip.solvers.dense.dense import MOST_ROWS as MOST_DENSE_ROWS
 from stickslip.solvers.protocol import Solver
 from stickslip.solvers.prox.first_sweeps import MOST_CONTACTS, _Limits
+from stickslip.workspace import Workspace
 
 FIRST_CONTACTS = 32
 """Room at first."""
@@ -54,6 +57,8 @@ MOST_SHAPES = 400
 Where there are robots they are at most FEW: beyond, the Python driver counts links, too, in what most bodies do."""
 MOST_MESHES = 32
 """Shapes: pairs of meshes are looked at by one thread, by the Python driver on all cores."""
+LOOK_AGAIN = -100
+"""Code of a step that made overlap which the Python driver takes again with (Stepping.redetect)."""
 FIRST_STEPS = 100
 """Steps of a simulation after which "auto" looks for the compiled driver: to load it takes as long as some hundred."""
 
@@ -83,6 +88,8 @@ class Driver(ABC):
         self.numbers = packed(step_numbers(model, options, solver, self.carried))
         self.counts = np.zeros(TOLD, np.int64)
         self.tried, self.taken = 0, 0
+        self.workspace = Workspace()
+        """Rooms for looking at where a step led."""
         self.handed_back: Counter[int] = Counter()
         """How often the Python driver had to take a step, by the code that says why (rigid_step.py, tree_step.py)."""
 
@@ -147,9 +154,12 @@ class Driver(ABC):
             if code < 0 and not self.grow(code):
                 self.handed_back[code] += 1
                 return None
-        self.taken += 1
         self.asked = False
         after = self.after(state, out, code)
+        if self.options.tries and len(self._deeper(state, after).contacts):
+            self.handed_back[LOOK_AGAIN] += 1
+            return None
+        self.taken += 1
 
         def twice() -> StepResult:
             self.taken -= 1  # a step that is taken twice was not worth it
@@ -161,8 +171,13 @@ class Driver(ABC):
 
         counts = self.counts.copy()
         return CompiledResult(
-            after, control, numbers, counts, self.options, self.solver, twice, self.measurements, self.errors
-        )
+            after, control, numbers, counts, self.options, self.solver, twice, self.measurements, self.errors,
+            lambda: self._deeper(state, after),
+        )  # fmt: skip
+
+    def _deeper(self, before: State, after: State) -> Deeper:
+        """Overlap that a step made."""
+        return deeper(self.model, before, after, self.options, workspace=self.workspace)
 
     def called(
         self, state: State, control: Control, v: Array, led_to: Array, measured: bool
@@ -235,6 +250,8 @@ def reason_against(model: Model, options: Stepping, solver: Solver) -> str:
         return "contacts are compliant"
     if options.rule.mean_velocities:
         return f"the scheme is {options.scheme!r}, whose unknowns are mean velocities"
+    if options.searches != SEARCHES:
+        return f"stepping has searches = {options.searches}, not {SEARCHES}"
     if options.stabilisation:
         return f"stepping has stabilisation = {options.stabilisation}, which moves bodies apart after the step"
     if type(solver) is not Automatic and type(solver) is not DenseNewton:

@@ -10,7 +10,8 @@ import numpy as np
 from stickslip.arrays import Array, Bools
 from stickslip.bodies.rigid.arrays import rigid_tables
 from stickslip.certify.measurements import Measurements
-from stickslip.compiled.driver import NO_POSES, Driver
+from stickslip.compiled.by_broken import ByAddress, ByBroken
+from stickslip.compiled.driver import Driver
 from stickslip.compiled.joint_certificate import JOINT_ERROR, JOINT_NUMBERS, joined_measurements_in
 from stickslip.compiled.joint_rows import joint_arrays
 from stickslip.compiled.joint_step import JointStart, JointStepTables, call_jointed, step_jointed
@@ -20,7 +21,6 @@ from stickslip.compiled.rigid_step import OWN_NUMBERS, Rooms, step_room
 from stickslip.constraint_kinds import KIND, KINDS
 from stickslip.constraints.joint.efforts import with_efforts
 from stickslip.constraints.joints import JointMemory
-from stickslip.jit import kernel_address
 from stickslip.model.control import Control
 from stickslip.model.memory import Memory
 from stickslip.model.model import Model
@@ -34,6 +34,8 @@ from stickslip.solvers.protocol import Solver
 class JointDriver(Driver):
     """Steps of rigid bodies, some of which are joined."""
 
+    step: ByAddress
+
     def __init__(self, model: Model, options: Stepping, solver: Solver) -> None:
         """See Driver."""
         super().__init__(model, options, solver)
@@ -42,23 +44,20 @@ class JointDriver(Driver):
         self.numbers = np.append(self.numbers, [float(summed), float(solver.max_iterations)])
         self.known = JointMemory()
         self.told = JOINT_NUMBERS + 6 * len(model.dynamic) + OWN_NUMBERS
-        self.broken = np.zeros(model.joints.count, np.bool_)
+        self.by_broken, self.step = ByBroken(model.joints.count), ByAddress(step_jointed, call_jointed)
         self.angle, self.pushed = np.zeros((0, 2)), np.zeros(0)
         """What the latest step wrote: angles (nj, 2) and impulses of all rows (k,) of joints."""
         self.tables = self._tables()
-        self.known_tables = dict[bytes, JointStepTables]()
-        """By which joints are broken: worlds differ in that."""
         self.rooms = self._rooms()
-        self.place: Any = None
-        """Address of the compiled function."""
 
     def _tables(self) -> JointStepTables:
         """Tables of the joints that are not broken."""
         model, known = self.model, self.known
-        layout = known.layout(model, self.broken)
+        broken = self.by_broken.broken
+        layout = known.layout(model, broken)
         return JointStepTables(
             rigid_tables(model), joint_arrays(model.joints, layout, known.sizes(model)), model.columns,
-            known.columns(model).astype(np.int32), model.ignored_pairs(self.broken), model.everybody,
+            known.columns(model).astype(np.int32), model.ignored_pairs(broken), model.everybody,
             model.shape_points.thickness.copy(), pair_table(model),
         )  # fmt: skip
 
@@ -89,24 +88,11 @@ class JointDriver(Driver):
 
     def take_broken(self, broken: Bools) -> None:
         """Have tables of the joints that are not broken (nj,)."""
-        if broken is not self.broken:
-            changed = not np.array_equal(broken, self.broken)
-            self.known_tables[self.broken.tobytes()] = self.tables
-            self.broken = broken
-            if changed:
-                known = self.known_tables.get(broken.tobytes())
-                self.tables = self._tables() if known is None else known
-
-    def step(self, *arguments: Any) -> int:
-        """The compiled step."""
-        if self.place is None:
-            self.place = kernel_address(step_jointed, *arguments)
-        return int(call_jointed(self.place, *arguments))
+        self.tables = self.by_broken.tables(self.tables, broken, self._tables)
 
     def address(self, state: State, control: Control) -> Any:
         """See Driver."""
-        out, told = np.empty(len(state.q) + len(state.v)), np.empty(self.told)
-        return kernel_address(step_jointed, *self.arguments(state, control, state.body_velocity, NO_POSES, out, told))
+        return self.step.address(self, state, control)
 
     def measurements(self, numbers: Array, h: float) -> Measurements:
         """See Driver."""

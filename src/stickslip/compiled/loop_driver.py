@@ -9,7 +9,7 @@ import numpy as np
 
 from stickslip.arrays import Array, Bools
 from stickslip.certify.measurements import Measurements
-from stickslip.compiled.driver import NO_POSES
+from stickslip.compiled.by_broken import ByAddress, ByBroken
 from stickslip.compiled.joint_rows import joint_arrays
 from stickslip.compiled.loop_step import LOOP_NUMBERS, LoopStart, LoopStepTables, call_loops, step_loops
 from stickslip.compiled.mesh_pairs import flat_with_meshes
@@ -21,7 +21,6 @@ from stickslip.constraint_kinds import KIND, KINDS
 from stickslip.constraints.joint.efforts import with_efforts
 from stickslip.constraints.joint.joints import joint_layout
 from stickslip.constraints.joints import JointMemory, joins_bodies
-from stickslip.jit import kernel_address
 from stickslip.model.control import Control
 from stickslip.model.memory import Memory
 from stickslip.model.model import Model
@@ -39,17 +38,19 @@ class LoopDriver(TreeDriver):
     """Steps of robots whose rows are linearised again, and rigid bodies."""
 
     binds = False
+    step: ByAddress
 
     def __init__(self, model: Model, options: Stepping, solver: Solver) -> None:
         """See Driver."""
         self.known = JointMemory()
-        self.broken = np.zeros(model.joints.count, np.bool_)
-        self.known_tables = dict[bytes, Any]()
-        """By which joints are broken: worlds differ in that."""
-        self.place: Any = None
-        """Address of the compiled function."""
+        self.by_broken, self.step = ByBroken(model.joints.count), ByAddress(step_loops, call_loops)
         self.angle, self.pushed = np.zeros((0, 2)), np.zeros(0)
         """What the latest step wrote: angles (nj, 2) and impulses of all rows (k,) of joints."""
+        count = model.joints.row_count
+        self.joint_rows = np.arange(count)
+        self.keys = np.array([np.full(count, KIND["joint"]), self.joint_rows]).T
+        """What states remember after steps without contacts and rows over coordinates; nobody writes into it."""
+        self.alone = tuple(count * b for _, b, _ in STARTS)
         super().__init__(model, options, solver)
         assert isinstance(solver, Automatic | DenseNewton)
         summed, turns = options.geometric == "column-sums", joins_bodies(model)
@@ -59,12 +60,12 @@ class LoopDriver(TreeDriver):
 
     def _tables(self) -> Any:
         """Tables of the model with the joints that are not broken; their numbers follow those of robots."""
-        model, known = self.model, self.known
+        model, known, broken = self.model, self.known, self.by_broken.broken
         trees = tree_step_tables(model)
-        joints = joint_arrays(model.joints, known.layout(model, self.broken), known.sizes(model))
+        joints = joint_arrays(model.joints, known.layout(model, broken), known.sizes(model))
         reals = np.concatenate([trees.robots.reals, joints.reals])
         trees = trees._replace(
-            robots=trees.robots._replace(reals=reals), ignored=model.ignored_pairs(self.broken),
+            robots=trees.robots._replace(reals=reals), ignored=model.ignored_pairs(broken),
             thickness=trees.thickness.copy(),
         )  # fmt: skip
         joints = joints._replace(reals=reals[len(reals) - len(joints.reals) :])
@@ -72,13 +73,7 @@ class LoopDriver(TreeDriver):
 
     def take_broken(self, broken: Bools) -> None:
         """Have tables of the joints that are not broken (nj,)."""
-        if broken is not self.broken:
-            changed = not np.array_equal(broken, self.broken)
-            self.known_tables[self.broken.tobytes()] = self.tables
-            self.broken = broken
-            if changed:
-                known = self.known_tables.get(broken.tobytes())
-                self.tables = self._tables() if known is None else known
+        self.tables = self.by_broken.tables(self.tables, broken, self._tables)
 
     def _rooms(self) -> TreeRooms:
         """See Driver."""
@@ -113,16 +108,9 @@ class LoopDriver(TreeDriver):
         written = out, self.angle, self.pushed
         return self.tables, start, self.given(acting), known, self.numbers, self.rooms, self.counts, written, told
 
-    def step(self, *arguments: Any) -> int:
-        """The compiled step."""
-        if self.place is None:
-            self.place = kernel_address(step_loops, *arguments)
-        return int(call_loops(self.place, *arguments))
-
     def address(self, state: State, control: Control) -> Any:
         """See Driver."""
-        out, told = np.empty(len(state.q) + len(state.v)), np.empty(self.told)
-        return kernel_address(step_loops, *self.arguments(state, control, state.body_velocity, NO_POSES, out, told))
+        return self.step.address(self, state, control)
 
     def measurements(self, numbers: Array, h: float) -> Measurements:
         """See Driver."""
@@ -135,17 +123,25 @@ class LoopDriver(TreeDriver):
 
     def after(self, state: State, out: Array, n: int) -> State:
         """See Driver."""
-        rooms, rows, k = self.rooms, int(self.counts[COORDINATES]), len(self.pushed)
-        columns, impulse = np.zeros((2, n + k + rows), dtype=np.int64), np.zeros((n + k + rows, 4))
-        columns[1, :n], columns[0, n : n + k], columns[1, n : n + k] = rooms.key[:n], KIND["joint"], np.arange(k)
-        columns[0, n + k :], columns[1, n + k :] = KIND["coordinate"], rooms.number[:rows]
-        impulse[:n] = rooms.impulse[: 4 * n].reshape(n, 4)
-        impulse[n : n + k, 0], impulse[n + k :, 0] = self.pushed, rooms.row_impulse[:rows]
-        memory = Memory(columns.T, impulse)
-        memory.__dict__["start"] = tuple(n * a + k * b + rows * c for a, b, c in STARTS)  # and need not be sought
+        rooms, rows, k, broken = self.rooms, int(self.counts[COORDINATES]), len(self.pushed), state.joint_broken
+        if n + rows:
+            columns, impulse = np.zeros((2, n + k + rows), dtype=np.int64), np.zeros((n + k + rows, 4))
+            columns[1, :n], columns[0, n : n + k], columns[1, n : n + k] = rooms.key[:n], KIND["joint"], self.joint_rows
+            columns[0, n + k :], columns[1, n + k :] = KIND["coordinate"], rooms.number[:rows]
+            impulse[:n] = rooms.impulse[: 4 * n].reshape(n, 4)
+            impulse[n : n + k, 0], impulse[n + k :, 0] = self.pushed, rooms.row_impulse[:rows]
+            memory = Memory(columns.T, impulse)
+            start = tuple(n * a + k * b + rows * c for a, b, c in STARTS)
+        else:
+            impulse, start = np.zeros((k, 4)), self.alone
+            impulse[:, 0] = self.pushed
+            memory = Memory(self.keys, impulse)
+        memory.__dict__["start"] = start  # and need not be sought
         nq = len(state.q)
-        after = state.following(self.options.dt, out[:nq], out[nq:], memory)
+        angle = self.angle if k else state.joint_angle
+        after = State(
+            state.time + self.options.dt, state.steps + 1, state.layout, out[:nq], out[nq:], angle, broken, memory
+        )
         if k:
-            after = after.with_joints(self.angle, state.joint_broken)
             after.__dict__["joint_impulse"] = self.pushed
-        return after
+        return after.with_views()

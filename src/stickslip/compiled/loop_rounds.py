@@ -20,7 +20,7 @@ from stickslip.contact.block_laws import Laws
 from stickslip.contact.measures import measure_blocks
 from stickslip.contact.momentum_error import _add_sizes, _worst
 from stickslip.contact.residual import _natural_map
-from stickslip.jit import inner_kernel
+from stickslip.jit import bare_kernel, inner_kernel, large_kernel, view_at
 from stickslip.law_codes import CONTACT
 from stickslip.linalg.block_rows import _apply_transpose, _Arrays, add_product
 from stickslip.linalg.dense_blocks import DenseBlocks
@@ -124,7 +124,7 @@ def part_of(lin, squares, blocks, columns):
     )  # fmt: skip
 
 
-@inner_kernel
+@bare_kernel
 def take_part(part, lin, squares):
     """Rows and A of a part as the whole is linearised now."""
     if part.whole:
@@ -140,13 +140,13 @@ def take_part(part, lin, squares):
     take_momentum(part, squares, (lin.J.column_start, lin.data, lin.inverse, lin.free))
 
 
-@inner_kernel
+@bare_kernel
 def take_momentum(part, squares, momentum):
     """A and free velocities of a part from those of all: starts of unknowns, data, inverses, free velocities."""
     _take_blocks(part, squares, momentum, (part.data, part.inverse, part.free))
 
 
-@inner_kernel
+@bare_kernel
 def _take_blocks(part, squares, momentum, out):
     """The same into arrays of the part."""
     start, data, inverse, free = momentum
@@ -161,7 +161,7 @@ def _take_blocks(part, squares, momentum, out):
             free_out[to + x] = free[first + x]
 
 
-@inner_kernel
+@bare_kernel
 def speed_of(part, A, rounding, measure):
     """Fill a Measure; returns ContactProblem.free_speed. rounding (columns,): of all."""
     measure.q[:] = 0.0
@@ -176,7 +176,7 @@ def speed_of(part, A, rounding, measure):
     return max(size, least, SPEED_NOISE * moved) if joined else max(size, 0.0)
 
 
-@inner_kernel
+@bare_kernel
 def find_rounding(bodies, lin, far, horizon, out):
     """Scale.rounding (columns,) where a step is linearised; far (columns,) [m]: of the frames of robots."""
     for b in range(out.shape[0]):
@@ -188,7 +188,7 @@ def find_rounding(bodies, lin, far, horizon, out):
         out[b] = POSITION_ROUNDING * most / horizon
 
 
-@inner_kernel
+@bare_kernel
 def row_velocities(J, v, bias, u_out):
     """ContactProblem.constraint_velocity."""
     u_out[:] = 0.0
@@ -197,13 +197,17 @@ def row_velocities(J, v, bias, u_out):
         u_out[k] = u_out[k] + bias[k]
 
 
-@inner_kernel
-def lost_momentum(part, A, stiff, lam, v, at, group):
-    """contact/momentum_error.momentum_error: the share of momentum that is lost; stiff: data of A, which has more."""
+@bare_kernel
+def lost_momentum(part, A, stiff, lam, v, at, group, room):
+    """contact/momentum_error.momentum_error: the share of momentum that is lost; stiff: data of A, which has more.
+
+    room: 6 nv, and 6 for each group of column blocks.
+    """
     J, nv = part.J, v.shape[0]
-    room = np.zeros(6 * nv)
+    for k in range(6 * nv):
+        room[k] = 0.0
     impulse, gained, held = room[:nv], room[nv : 2 * nv], room[2 * nv : 3 * nv]
-    pushes, change, inner = room[3 * nv : 4 * nv], room[4 * nv : 5 * nv], room[5 * nv :]
+    pushes, change, inner = room[3 * nv : 4 * nv], room[4 * nv : 5 * nv], room[5 * nv : 6 * nv]
     for k in range(nv):
         change[k] = v[k] - at[k]
     _apply_transpose(J, lam, impulse)
@@ -213,38 +217,42 @@ def lost_momentum(part, A, stiff, lam, v, at, group):
     groups = 0
     for b in range(group.shape[0]):
         groups = max(groups, group[b] + 1)
-    _, _, share = _worst(J.column_start, group, A, (gained, impulse, held, pushes, inner), np.empty((groups, 6)))
+    _, _, share = _worst(
+        J.column_start, group, A, (gained, impulse, held, pushes, inner), view_at(room, 6 * nv, (groups, 6))
+    )
     return share
 
 
-@inner_kernel
+@bare_kernel
 def scaled(part, lam, u, measure, speed):
     """Natural map as a residual."""
     velocity = _natural_map(part.J.row_start, part.laws, lam, u, measure.weight, measure.length, 1.0)
     return velocity / speed if speed > 0.0 else velocity
 
 
-@inner_kernel
-def solve_part(part, islands, A, free, measure, speed, rounding, tolerance, effort, has_warm, found, counts):
+@bare_kernel
+def solve_part(part, islands, A, free, measure, speed, tolerance, effort, has_warm, found, rooms):
     """Impulses and velocities of a part linearised as it is, from the impulses of ``found``; returns iterations, or
-    UNSOLVED. found: lam, v, u, push, and room for impulses; effort: ``Effort``, with the budget that is left."""
-    lam, v, u, push, start = found
+    UNSOLVED. found: lam, v, u, push, room for impulses, counts; effort: ``Effort``, with the budget that is left."""
+    lam, v, u, push, start, counts = found
+    ints, reals, none = rooms
     if effort.budget <= 0:
         return UNSOLVED
-    n, m, largest = part.laws.law.shape[0], lam.shape[0], 1
-    for c in range(n):
-        largest = max(largest, part.J.row_start[c + 1] - part.J.row_start[c])
-    for k in range(m):
+    for k in range(lam.shape[0]):
         start[k] = lam[k]
     limits = _Limits(effort.limits.relaxation, tolerance, effort.limits.patience, effort.limits.contacts)
     own = Effort(effort.rule, limits, effort.sweeps, effort.budget, effort.most_rows, effort.most_full)
-    int_count, real_count = tree_solving_room(n, m, largest, part.J.data.shape[0])
-    residual = solve_rows(
+    residual = _solve_rows(
         part.J, A, part.laws, (part.bias, measure.q, free, measure.weight, measure.length, start),
-        (measure.counted, speed, rounding), islands, has_warm, own,
-        (np.empty(int_count, np.int32), np.empty(real_count)), (lam, v, u, push, counts),
+        (measure.counted, speed, none), islands, has_warm, own, (ints, reals), (lam, v, u, push, counts),
     )  # fmt: skip
     return counts[ITERATIONS] if residual <= tolerance else UNSOLVED
+
+
+@large_kernel
+def _solve_rows(J, A, laws, equations, scale, islands, kind, effort, rooms, found):
+    """tree_solving.solve_rows, which no kernel takes in."""
+    return solve_rows(J, A, laws, equations, scale, islands, kind, effort, rooms, found)
 
 
 @inner_kernel
@@ -267,14 +275,20 @@ def loop_rounds(part, tables, fixed, begin, step, places, effort, lin, whole, me
         only_bodies = only_bodies and J.column_start[b + 1] - J.column_start[b] == 6
     if only_bodies:
         return UNSOLVED
-    reals = np.empty(3 * m + 2 * nv)
+    largest = 1
+    for c in range(n):
+        largest = max(largest, J.row_start[c + 1] - J.row_start[c])
+    int_count, real_count = tree_solving_room(n, m, largest, J.data.shape[0])
+    rooms = np.empty(int_count, np.int32), np.empty(real_count), np.empty(0)
+    reals = np.empty(3 * m + 8 * nv + 6 * columns)
+    momenta, reals = reals[: 6 * nv + 6 * columns], reals[6 * nv + 6 * columns :]
     lam, u, start, reals = reals[:m], reals[m : 2 * m], reals[2 * m : 3 * m], reals[3 * m :]
     v, push = reals[:nv], reals[nv:]
     table, group = np.empty(island_room(n, columns), np.int32), np.empty(columns, np.int32)
     count, touched = fill_islands(J.row_start, J.entry_start, J.entry_column, columns, table)
     islands = islands_in(table, n, count, touched)
     judged_as_one(J, islands, group, group)
-    counts, none = np.empty(6, np.int64), np.empty(0)
+    counts = np.empty(6, np.int64)
     A = DenseBlocks(J.column_start, part.squares, part.data, part.inverse)
     H = DenseBlocks(J.column_start, part.squares, part.stiff, part.stiff_inverse)
     at = options
@@ -294,13 +308,11 @@ def loop_rounds(part, tables, fixed, begin, step, places, effort, lin, whole, me
         return UNSOLVED
     budget = min(each.budget, effort.most_iterations)
     own = Effort(each.rule, each.limits, each.sweeps, budget, each.most_rows, each.most_full)
-    vectors = lam, v, u, push, start
+    vectors = lam, v, u, push, start, counts
     if turning:
-        made = solve_part(
-            part, islands, H, part.stiff_free, measure, speed, none, tolerance, own, has_warm, vectors, counts
-        )
+        made = solve_part(part, islands, H, part.stiff_free, measure, speed, tolerance, own, has_warm, vectors, rooms)
     else:
-        made = solve_part(part, islands, A, part.free, measure, speed, none, tolerance, own, has_warm, vectors, counts)
+        made = solve_part(part, islands, A, part.free, measure, speed, tolerance, own, has_warm, vectors, rooms)
     if made < 0:
         return UNSOLVED
     iterations, best, idle = made, np.inf, 0
@@ -315,13 +327,13 @@ def loop_rounds(part, tables, fixed, begin, step, places, effort, lin, whole, me
         row_velocities(J, v, part.bias, u)
         value = scaled(part, lam, u, measure, speed)
         found[0], found[1] = value, speed
-        value = max(value, lost_momentum(part, A, part.data, lam, v, part.free, group))
+        value = max(value, lost_momentum(part, A, part.data, lam, v, part.free, group, momenta))
         if not value <= tolerance and effort.turns:
             if not _turned(part, tables, fixed, v_all, lam_all, at, effort.summed, H, rounding, measure, lin):
                 return UNSOLVED
             value = max(
                 scaled(part, lam, u, measure, speed),
-                lost_momentum(part, A, part.stiff, lam, v, part.stiff_free, group),
+                lost_momentum(part, A, part.stiff, lam, v, part.stiff_free, group, momenta),
             )
             if value <= tolerance:  # measured as it is without the turning of forces
                 speed_of(part, A, rounding, measure)
@@ -335,18 +347,16 @@ def loop_rounds(part, tables, fixed, begin, step, places, effort, lin, whole, me
         budget = min(each.budget, effort.most_iterations - iterations)
         own = Effort(each.rule, each.limits, each.sweeps, budget, each.most_rows, each.most_full)
         if effort.turns:
-            made = solve_part(
-                part, islands, H, part.stiff_free, measure, speed, none, finer, own, True, vectors, counts
-            )
+            made = solve_part(part, islands, H, part.stiff_free, measure, speed, finer, own, True, vectors, rooms)
         else:
-            made = solve_part(part, islands, A, part.free, measure, speed, none, finer, own, True, vectors, counts)
+            made = solve_part(part, islands, A, part.free, measure, speed, finer, own, True, vectors, rooms)
         if made < 0:
             return UNSOLVED
         iterations += made
     return UNSOLVED
 
 
-@inner_kernel
+@bare_kernel
 def _turned(part, tables, fixed, v_all, lam_all, step, summed, H, rounding, measure, lin):
     """A of a part with the turning of forces, and its measures with that; returns whether it is sound."""
     if not turn(tables, fixed, v_all, lam_all, step, summed, lin):
@@ -365,7 +375,7 @@ def _turned(part, tables, fixed, v_all, lam_all, step, summed, H, rounding, meas
     return True
 
 
-@inner_kernel
+@bare_kernel
 def _put(part, start, start_all, v, lam, v_all, lam_all):
     """Velocities and impulses of a part among those of all."""
     for b in range(part.columns.shape[0]):
@@ -385,7 +395,7 @@ def measure_of(n, m):
     )  # fmt: skip
 
 
-@inner_kernel
+@bare_kernel
 def is_jointed(laws, islands, i):
     """Whether island i has a block that is no contact."""
     for k in range(islands.start[i], islands.start[i + 1]):  # noqa: SIM110  (kernels have no generators)

@@ -40,7 +40,7 @@ from stickslip.constraints.joint.joints import _part
 from stickslip.constraints.joint.stiffness import _stiffened_bodies
 from stickslip.contact.block_laws import Laws
 from stickslip.geometry.rigid_motion import move
-from stickslip.jit import inner_kernel
+from stickslip.jit import allocating_kernel, bare_kernel, inner_kernel, large_kernel
 from stickslip.linalg.block_rows import _Arrays
 
 
@@ -103,6 +103,8 @@ class LoopLinear(NamedTuple):
     """(k,) room"""
     idle: Bools
     """(nd,) room"""
+    sizes: Array
+    """(numbers of J,) room"""
 
 
 @inner_kernel
@@ -169,12 +171,18 @@ def loop_linear(joined, sizes, contacts, held, pattern, columns, squares, rows, 
         J, laws, joined.bias[:m], joined.prescribed[:m], contacts, over_twists, pattern,
         (n_contacts, m_contacts, own, held.row.shape[0]), moved, q, pose, velocity, S,
         directions.reshape((rows, 2, 6)), data, inverse, reals[:nv], stiff, stiff_inverse, reals[nv:], impulse,
-        np.empty(columns.shape[0] - 1, np.bool_),
+        np.empty(columns.shape[0] - 1, np.bool_), np.empty(J.data.shape[0]),
     )  # fmt: skip
 
 
-@inner_kernel
+@bare_kernel
 def linearise(tables, fixed, begin, v, step, scratch, robots_of, lin):
+    """As ``_linearise``, which no kernel takes in: it is long, and called in several places."""
+    return _linearise(tables, fixed, begin, v, step, scratch, robots_of, lin)
+
+
+@large_kernel
+def _linearise(tables, fixed, begin, v, step, scratch, robots_of, lin):
     """constraints/system.StepSystem.held_at: the step where velocities v (nv,) lead, into ``lin``.
 
     fixed: parts of RigidTables, JointTables and Held; step: h, horizon, slop, the scheme of trees; robots_of: active
@@ -202,7 +210,7 @@ def linearise(tables, fixed, begin, v, step, scratch, robots_of, lin):
         ne = J.entry_start[n]
         _map(
             lin.contacts, over, (J.entry_start[: n + 1], J.entry_column[:ne], J.data_start[: ne + 1]),
-            J.data[: J.data_start[ne]],
+            lin.sizes, J.data[: J.data_start[ne]],
         )  # fmt: skip
     if blocks > 0:
         lin.directions[:] = 0.0
@@ -213,7 +221,7 @@ def linearise(tables, fixed, begin, v, step, scratch, robots_of, lin):
             lin.laws.compliance[m : m + rows], lin.laws.bound[m : m + rows],
         )  # fmt: skip
         first = J.data_start[J.entry_start[n]]
-        _map(lin.jointed, over, lin.pattern, J.data[first : J.data_start[J.entry_start[n + blocks]]])
+        _map(lin.jointed, over, lin.pattern, lin.sizes, J.data[first : J.data_start[J.entry_start[n + blocks]]])
     _curve(robots, begin, v, (h, horizon, slop), robots_of, n + blocks, lin)
     return good
 
@@ -253,14 +261,15 @@ def _place(bodies, robots, begin, v, horizon, scheme, scratch, lin):
 
 
 @inner_kernel
-def _map(J, over, pattern, data_out):
-    """Rows over twists as rows over unknowns (bodies/motions.mapped_rows)."""
+def _map(J, over, pattern, sizes, data_out):
+    """Rows over twists as rows over unknowns (bodies/motions.mapped_rows); sizes: room."""
     rigid, frame_column, first_node, twist_start, twists = over
     start, column, data_start = pattern
-    data_out[:] = 0.0
+    for k in range(data_out.shape[0]):
+        data_out[k], sizes[k] = 0.0, 0.0
     _map_data(
         J, rigid, frame_column, first_node, twist_start, twists, start, column, data_start,
-        np.zeros(data_out.shape[0]), data_out,
+        sizes[: data_out.shape[0]], data_out,
     )  # fmt: skip
 
 
@@ -268,34 +277,39 @@ def _map(J, over, pattern, data_out):
 def _curve(robots, begin, v, step, robots_of, block, lin):
     """Rows over coordinates of robots that have curved ones, where v leads; those of others stay as they are."""
     active, count = robots_of
-    h, horizon, slop = step
-    J, first = lin.J, 0
+    first = 0
     for r in range(count.shape[0]):
-        own, parts, k = robots.robots[r], robot_in(robots, r), count[r]
-        if k > 0 and is_curved(parts.rows):
-            e_0, e_1 = J.entry_start[block], J.entry_start[block + k]
-            entry_start, entry_block = np.empty(k + 1, np.int32), np.empty(e_1 - e_0, np.int32)
-            data_start = np.empty(e_1 - e_0 + 1, np.int32)
-            for c in range(k + 1):
-                entry_start[c] = J.entry_start[block + c] - e_0
-            for e in range(e_1 - e_0):
-                entry_block[e] = J.entry_column[e_0 + e] - own[BLOCK]
-            for e in range(e_1 - e_0 + 1):
-                data_start[e] = J.data_start[e_0 + e] - J.data_start[e_0]
-            data = J.data[J.data_start[e_0] : J.data_start[e_1]]
-            data[:] = 0.0
-            numbers = np.zeros((3, k))
-            _rows(
-                parts.rows, active[first : first + k],
-                (parts.drives, begin.control[own[CONTROL] : own[CONTROL_END]]),
-                (parts.blocks, entry_block, entry_start, data_start), lin.q[own[Q] : own[Q_END]],
-                v[own[V] : own[V_END]], (h, horizon, False, True, slop), data, numbers,
-            )  # fmt: skip
-            row = J.row_start[block]
-            for c in range(k):
-                lin.bias[row + c], lin.laws.compliance[row + c] = numbers[0, c], numbers[1, c]
-                lin.laws.bound[row + c] = numbers[2, c]
-        block, first = block + k, first + k
+        if count[r] > 0 and is_curved(robot_in(robots, r).rows):
+            _curve_robot(robots, r, begin, v, step, active[first : first + count[r]], block, lin)
+        block, first = block + count[r], first + count[r]
+
+
+@allocating_kernel
+def _curve_robot(robots, r, begin, v, step, active, block, lin):
+    """The same of one robot."""
+    h, horizon, slop = step
+    J, own, parts, k = lin.J, robots.robots[r], robot_in(robots, r), active.shape[0]
+    e_0, e_1 = J.entry_start[block], J.entry_start[block + k]
+    entry_start, entry_block = np.empty(k + 1, np.int32), np.empty(e_1 - e_0, np.int32)
+    data_start = np.empty(e_1 - e_0 + 1, np.int32)
+    for c in range(k + 1):
+        entry_start[c] = J.entry_start[block + c] - e_0
+    for e in range(e_1 - e_0):
+        entry_block[e] = J.entry_column[e_0 + e] - own[BLOCK]
+    for e in range(e_1 - e_0 + 1):
+        data_start[e] = J.data_start[e_0 + e] - J.data_start[e_0]
+    data = J.data[J.data_start[e_0] : J.data_start[e_1]]
+    data[:] = 0.0
+    numbers = np.zeros((3, k))
+    _rows(
+        parts.rows, active, (parts.drives, begin.control[own[CONTROL] : own[CONTROL_END]]),
+        (parts.blocks, entry_block, entry_start, data_start), lin.q[own[Q] : own[Q_END]], v[own[V] : own[V_END]],
+        (h, horizon, False, True, slop), data, numbers,
+    )  # fmt: skip
+    row = J.row_start[block]
+    for c in range(k):
+        lin.bias[row + c], lin.laws.compliance[row + c] = numbers[0, c], numbers[1, c]
+        lin.laws.bound[row + c] = numbers[2, c]
 
 
 @inner_kernel
@@ -311,7 +325,7 @@ def is_curved(rows):
     return False
 
 
-@inner_kernel
+@bare_kernel
 def turn(tables, fixed, v, lam, step, summed, lin):
     """constraints/joints.Joints.turned: A with the turning of forces about lam (m,), at v; returns if it is sound."""
     bodies, joints, held = fixed

@@ -14,34 +14,13 @@ from stickslip.arrays import Array, Bools, Ints, LongInts
 from stickslip.bodies.rigid.arrays import RigidTables, bodies_in
 from stickslip.bodies.rigid.momentum import MOMENTUM_ROOM, free_motion
 from stickslip.bodies.tree.arrays import (
-    CONTROL,
-    CONTROL_END,
-    FRAME,
-    FRAME_END,
-    LINKS,
-    LINKS_END,
-    Q_END,
-    SQUARE,
-    SQUARE_END,
-    TWIST,
-    TWIST_END,
-    V_END,
-    WORK,
-    WORK_END,
-    Q,
     RobotTables,
-    V,
-    robot_in,
-    scratch_in,
 )
-from stickslip.bodies.tree.free_motion import begin_step
-from stickslip.bodies.tree.kinematics import place_links
 from stickslip.certify.measurements import TURN
 from stickslip.certify.status import MOST_TURN
 from stickslip.collision.arrays import gap_in, three_in
 from stickslip.collision.matching import _match, _remember
 from stickslip.collision.reach import Approach
-from stickslip.compiled.contacts import find_contacts
 from stickslip.compiled.crossing import goes_through
 from stickslip.compiled.joint_rows import JointArrays, angles_at, held_in, joint_tables_in
 from stickslip.compiled.joint_step import APART as JOINTS_OPEN
@@ -59,6 +38,16 @@ from stickslip.compiled.loop_rounds import (
     whole_of,
 )
 from stickslip.compiled.loop_rows import LoopBegin, joint_pattern, linearise, loop_linear
+from stickslip.compiled.loop_stages import (
+    begin_robots,
+    filled_rows,
+    found_contacts,
+    mapped_contacts,
+    may_pass,
+    measure_loops,
+    place_robots,
+    with_coordinates,
+)
 from stickslip.compiled.rigid_step import (
     CONTACTS,
     COORDINATES,
@@ -71,9 +60,8 @@ from stickslip.compiled.rigid_step import (
     unpacked,
 )
 from stickslip.compiled.solving import DENSE, ITERATIONS, METHOD, NEWTON
-from stickslip.compiled.too_far import may_go_too_far
-from stickslip.compiled.tree_certificate import OF_ROBOT, TREE_NUMBERS, measure_trees
-from stickslip.compiled.tree_rows import add_coordinates, joined_in, joined_room, map_contacts
+from stickslip.compiled.tree_certificate import OF_ROBOT, TREE_NUMBERS
+from stickslip.compiled.tree_rows import joined_in, joined_room
 from stickslip.compiled.tree_step import (
     DATA,
     ENTRIES,
@@ -87,8 +75,7 @@ from stickslip.compiled.tree_step import (
     _gather,
     _recall,
 )
-from stickslip.constraints.contact.rows import fill_rows, row_room, rows_in
-from stickslip.constraints.coordinates import APART, largest_coupling_error
+from stickslip.constraints.contact.rows import row_room, rows_in
 from stickslip.constraints.joints import JOINTS_APART
 from stickslip.contact.block_laws import Laws
 from stickslip.jit import allocating_kernel, call_kernel, inner_kernel, kernel, view_at
@@ -195,21 +182,10 @@ def step_loops(tables, start, given, memory, options, rooms, counts, written, to
         v_free[k] = momentum[72 * nd + k]
     scheme = h, True, opts.contacts_at / h, 1.0
     found, reals = reals[:nq], reals[nq:]
-    for r in range(robots.robots.shape[0]):
-        its, robot = robots.robots[r], robot_in(robots, r)
-        works, room, _ = scratch_in(robot.tree, its[Q_END] - its[Q], scratch[its[WORK] : its[WORK_END]])
-        frames, at = slice(nr + its[FRAME], nr + its[FRAME_END]), slice(its[V], its[V_END])
-        acting = (
-            given.force[at], given.link[its[LINKS] : its[LINKS_END]], given.control[its[CONTROL] : its[CONTROL_END]]
-        )  # fmt: skip
-        square = slice(its[SQUARE], its[SQUARE_END])
-        good = begin_step(
-            robot.tree, robot.drives, robot.frame_link, (q_0[its[Q] : its[Q_END]], before[at]), acting, scheme, works,
-            room, (found[its[Q] : its[Q_END]], pose[frames], velocity[frames], twists[its[TWIST] : its[TWIST_END]]),
-            (v_free[at], data[square], inverse[square]),
-        )  # fmt: skip
-        if not good:
-            return NOT_FINITE
+    if not begin_robots(
+        robots, (q_0, before), given, scheme, scratch, nr, (found, pose, velocity, twists), (v_free, data, inverse)
+    ):  # fmt: skip
+        return NOT_FINITE
     far[:] = 0.0
     for f in range(nf):
         for k in range(3):
@@ -222,7 +198,7 @@ def step_loops(tables, start, given, memory, options, rooms, counts, written, to
     index, ints = ints[: 12 * c], ints[12 * c :]
     surfaces, reals = reals[: 51 * c], reals[51 * c :]
     approach = Approach(velocity, velocity, gained, opts.far, opts.margin)
-    n, seen = find_contacts(
+    n, seen = found_contacts(
         tables.pairs, flat, pose, tables.ignored, tables.everybody, approach, reach, key, index, surfaces
     )
     if n < 0:
@@ -235,7 +211,7 @@ def step_loops(tables, start, given, memory, options, rooms, counts, written, to
     # J, bias, laws: contacts, joints, coordinates
     m = height * n
     used, size = row_room(n, height, tables.moving.shape[0])
-    entries = fill_rows(index, surfaces, pose, velocity, bodies.block, tables.moving, height, opts.gaps, ints, reals)
+    entries = filled_rows(index, surfaces, pose, velocity, bodies.block, tables.moving, height, opts.gaps, ints, reals)
     its_rows = rows_in(ints, reals, n, height, tables.moving.shape[0])
     carried, bias = reals[12 * m : 13 * m], reals[14 * m : 15 * m]
     over_twists = _Arrays(
@@ -250,13 +226,13 @@ def step_loops(tables, start, given, memory, options, rooms, counts, written, to
     own_longs = longs[2 * c : 2 * c + 2 * rows + robots.robots.shape[0]]  # fewer than there is room for, if some broke
     joined = joined_in(ints, reals, own_longs, (n, height, rows, count[ENTRIES] + more, width, its_data))
     ints, reals = ints[join_ints:], reals[join_reals:]
-    entries = map_contacts(
+    entries = mapped_contacts(
         over_twists, contact_laws, (bias, carried), (nd, tables.frame_block, tables.twist_start, twists, columns),
         longs[: 2 * c], reals, joined,
     )  # fmt: skip
     pattern, blocks, entries = joint_pattern(held, (nd, tables.frame_block, columns), n, entries, joined)
     n_jointed = blocks
-    blocks, entries = add_coordinates(
+    blocks, entries = with_coordinates(
         robots, tables.widths, (found, before, v_free), given.control, (h, horizon, opts.gaps.slop), blocks, entries,
         joined, ints, reals, bools,
     )  # fmt: skip
@@ -333,7 +309,7 @@ def step_loops(tables, start, given, memory, options, rooms, counts, written, to
         for k in range(6):
             velocity[i, k] = v_state[i, k]
     ahead = opts.far > 0.0
-    if may_go_too_far(
+    if may_pass(
         flat, bodies.lever, tables.thickness, opts.thinnest, (velocity, lin.velocity), h, all_seen[0], ahead, reach,
         reals,
     ) and (
@@ -346,12 +322,8 @@ def step_loops(tables, start, given, memory, options, rooms, counts, written, to
     for i in range(nr):
         for k in range(6):
             velocity[i, k] = v_rigid[i, k]
-    for r in range(robots.robots.shape[0]):
-        its, robot = robots.robots[r], robot_in(robots, r)
-        works, _, _ = scratch_in(robot.tree, its[Q_END] - its[Q], scratch[its[WORK] : its[WORK_END]])
-        place_links(robot.tree, q_out[its[Q] : its[Q_END]], works[1])
-        if largest_coupling_error(robot.rows, q_out[its[Q] : its[Q_END]]) > APART:
-            return OPEN
+    if not place_robots(robots, q_out, scratch):
+        return OPEN
     row_velocities(J, before, lin.bias, u_before)
     angles_at(joints, held, lin.pose, lin.velocity, angle, h, angle_out)
     pushed[:] = 0.0
@@ -371,14 +343,14 @@ def step_loops(tables, start, given, memory, options, rooms, counts, written, to
     # how wrong it is
     told_of = TREE_NUMBERS + OF_ROBOT * robots.robots.shape[0] + 6 * nd
     apart = np.empty(nj)
-    measure_trees(
+    measure_loops(
         J, lin.laws, (lam, v_all, u, u_before, lin.bias, lin.prescribed, gap),
         (measure.weight, measure.length, measure.counted), (A, lin.free), islands, bodies,
         (q_rigid, v_rigid, q_end, v_end, given.body), (h, horizon, opts.still * max(speed, 1e-12), speed),
         (robots, (q_0, before, q_out, v_all), (given.force, given.link, given.control), active, scratch),
         (joints, (pose, velocity, lin.pose, lin.velocity), broken, pushed, tables.joint_column, apart,
          told[told_of : told_of + LOOP_NUMBERS]),
-        (ints, reals), told,
+        ((ints, reals), told),
     )  # fmt: skip
     if told[TURN] > MOST_TURN:
         return TOO_FAR

@@ -21,6 +21,7 @@ from stickslip.contact.problem import ContactProblem
 from stickslip.model.control import Control
 from stickslip.model.state import State
 from stickslip.model.stepping import Stepping
+from stickslip.pieces.deeper import NOWHERE, Deeper, with_deeper
 from stickslip.solvers.protocol import Solution, Solver
 
 TakeAgain = Callable[[], StepResult]
@@ -29,6 +30,8 @@ Numbers = Callable[[], Array]
 """What the compiled function tells of a step, measured now if it was not yet."""
 Told = Callable[[Array, float], Measurements]
 """What numbers that a compiled function wrote say of a step of so many seconds."""
+Look = Callable[[], Deeper]
+"""Looks for overlap that the step made."""
 Errors = Callable[[Array], Mapping[str, float]]
 """What they say of errors that constraints tell."""
 
@@ -38,24 +41,29 @@ def no_errors(numbers: Array) -> Mapping[str, float]:
     return UNTOLD
 
 
+def nowhere() -> Deeper:
+    """Of a step of which nobody looks where it led."""
+    return NOWHERE
+
+
 class CompiledResult(StepResult):
     """The result of a step of the compiled driver, with the fields of every result."""
 
-    _told: tuple[Numbers, LongInts, Stepping, Solver, TakeAgain, Told, Errors]
+    _told: tuple[Numbers, LongInts, Stepping, Solver, TakeAgain, Told, Errors, Look]
 
     def __init__(
         self, state: State, control: Control, numbers: Numbers, counts: LongInts, options: Stepping, solver: Solver,
-        again: TakeAgain, measurements: Told = measurements_in, errors: Errors = no_errors,
+        again: TakeAgain, measurements: Told = measurements_in, errors: Errors = no_errors, look: Look = nowhere,
     ) -> None:  # fmt: skip
         """counts: what the compiled function wrote (rigid_step.py)."""
         fields = self.__dict__  # the class above is frozen
         fields["state"], fields["control"] = state, control
-        fields["_told"] = numbers, counts, options, solver, again, measurements, errors
+        fields["_told"] = numbers, counts, options, solver, again, measurements, errors, look
 
     @cached_property
     def certificate(self) -> Certificate:
         """How wrong the step is."""
-        measured, counts, options, solver, _, measurements, errors = self._told
+        measured, counts, options, solver, _, measurements, errors, look = self._told
         numbers = measured()
         own = len(numbers) - OWN_NUMBERS
         found = measurements(numbers[:own], options.dt)
@@ -64,7 +72,7 @@ class CompiledResult(StepResult):
         finite = all(map(isfinite, (*found[:-2], residual, *told.values(), *vars(found.energy.ledger).values())))
         status = step_status("converged", finite, found.energy.made, frozenset(), found.turn, worst, solver)
         ended = status, residual, int(counts[ITERATIONS]), int(counts[CONTACTS])
-        return certificate_of(found, options.dt, options.horizon, ended, told)
+        return with_deeper(certificate_of(found, options.dt, options.horizon, ended, told), look())
 
     @cached_property
     def _whole(self) -> StepResult:

@@ -38,7 +38,7 @@ from stickslip.contact.islands import label
 from stickslip.contact.laws import contact_errors
 from stickslip.contact.momentum_error import _add_sizes, _worst
 from stickslip.contact.residual import extremes, worst_island
-from stickslip.jit import inner_kernel, large_kernel, plain_kernel, view_at
+from stickslip.jit import allocating_kernel, inner_kernel, large_kernel, plain_kernel, view_at
 from stickslip.linalg.block_rows import _apply_transpose
 from stickslip.tolerances import POSITION_ROUNDING
 
@@ -121,7 +121,9 @@ def measure_trees(J, laws, pushes, measures, momentum, islands, bodies, ends, nu
     )
     judged_as_one(J, islands, free, group)
     count = label(islands, group, free, block, column)
-    linear, angular, share = _momentum_error(J, A, lam, v, at, group, reals)
+    linear, angular, share = 0.0, 0.0, 0.0
+    if n > 0:  # without rows v is v_free, and nothing has made A of deep trees
+        linear, angular, share = _momentum_error(J, A, lam, v, at, group, reals)
     shared = view_at(reals, 0, (3, count))
     deepest, farthest = extremes(gap, q, None)
     worst = worst_island(
@@ -193,7 +195,7 @@ def _momentum_error(J, A, lam, v, at, group, reals):
     return _worst(J.column_start, group, A, (gained, impulse, held, pushes, inner), sums)
 
 
-@inner_kernel
+@allocating_kernel
 def _joints_work(joints, mean, h, books):
     """Book joints by island; returns their elastic energies, damping, and what drives gave [J].
 

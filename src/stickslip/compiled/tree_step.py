@@ -43,6 +43,7 @@ from stickslip.collision.matching import _match, _remember
 from stickslip.collision.reach import Approach
 from stickslip.compiled.contacts import find_contacts
 from stickslip.compiled.crossing import crossing_room, goes_through
+from stickslip.compiled.deep_trees import late_frames, late_momentum
 from stickslip.compiled.rigid_step import (
     CONTACTS,
     COORDINATES,
@@ -235,7 +236,7 @@ def step_trees(tables, start, given, memory, options, rooms, counts, out, told):
         square = slice(own[SQUARE], own[SQUARE_END])
         good = begin_step(
             robot.tree, robot.drives, robot.frame_link, (q_0[own[Q] : own[Q_END]], before[at]), acting,
-            (h, at_end, opts.contacts_at / h, 1.0), works, room,
+            (h, at_end, opts.contacts_at / h, 1.0), works, room, False,
             (found[own[Q] : own[Q_END]], pose[frames], velocity[frames], twists[own[TWIST] : own[TWIST_END]]),
             (v_free[at], data[square], inverse[square]),
         )  # fmt: skip
@@ -276,6 +277,8 @@ def step_trees(tables, start, given, memory, options, rooms, counts, out, told):
     join_ints, join_reals = joined_room(n, height, count[ROWS], count[ENTRIES], count[WIDTH], count[DATA])
     joined = joined_in(ints, reals, longs[2 * c :], sizes)
     ints, reals = ints[join_ints:], reals[join_reals:]
+    if n > 0 and at_end:
+        late_frames(robots, before, scratch, nr, (found, pose, velocity, twists))
     over = nd, tables.frame_block, tables.twist_start, twists, columns
     entries = map_contacts(over_twists, contact_laws, (bias, carried), over, longs[: 2 * c], reals, joined)
     held = n
@@ -284,6 +287,8 @@ def step_trees(tables, start, given, memory, options, rooms, counts, out, told):
         ints, reals, bools,
     )  # fmt: skip
     ints, reals = ints[count[ROWS] + 2 * count[ENTRIES] + 2 :], reals[3 * count[ROWS] :]
+    if n_all > 0 and not late_momentum(robots, (q_0, before), h, at_end, scratch, (v_free, data, inverse)):
+        return NOT_FINITE
     J = rows_of(joined, n_all, entries, columns)
     m_all = m + n_all - held
     laws = Laws(

@@ -32,9 +32,11 @@ class FrameContacts(Constraint):
     kind = "contact"
     at_positions = False
 
-    def __init__(self, model: Model, contacts: Contacts, start: Place, options: Stepping) -> None:
-        """Contacts found at the start of a step."""
-        self.model, self.contacts, self.start, self.options = model, contacts, start, options
+    def __init__(
+        self, model: Model, contacts: Contacts, start: Place, options: Stepping, way: Array | None = None
+    ) -> None:
+        """Contacts found at the start of a step; way (nc,) [m]: Search.way."""
+        self.model, self.contacts, self.start, self.options, self.way = model, contacts, start, options, way
         self.numbers, self.gap, self.springs = contacts.key, contacts.gap, contacts.compliance
         self.radii: Array | None = None
 
@@ -42,6 +44,8 @@ class FrameContacts(Constraint):
     def found(self) -> tuple[Rows, Array]:
         """The rows of contacts where they were found, and the part (m,) of their bias that is about gaps."""
         first = rows.first_rows(self.model, self.contacts, self.start.pose, self.start.velocity, self.options)
+        if self.way is not None:
+            open_by_way(first, self.way, self.model.contact_rows, self.options.horizon)
         return Rows(first.J, first.bias, first.prescribed, first.laws, first.before), first.gap_bias
 
     def rows(self, place: Place, contacts_move: bool) -> Rows:
@@ -74,6 +78,15 @@ class FrameContacts(Constraint):
     def holding(self, after: State, problem: ContactProblem, lam: Array, v: Array) -> Holding | None:
         """Contacts of all kinds that have closed and stick."""
         return sticking_rows(problem, lam, v)
+
+
+def open_by_way(first: rows.FirstRows, way: Array, height: int, horizon: float) -> None:
+    """Let those of nc contacts whose way (nc,) [m] is negative open by as much within the step, in place."""
+    must = np.flatnonzero(way < 0.0)
+    normal = height * must
+    more = np.minimum(way[must] / horizon - first.gap_bias[normal], 0.0)
+    for rows_of in (first.gap_bias, first.bias, first.before):
+        rows_of[normal] += more
 
 
 class NodeContacts(Constraint):

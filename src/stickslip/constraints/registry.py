@@ -7,7 +7,7 @@ from typing import NamedTuple
 
 import numpy as np
 
-from stickslip.arrays import Bools
+from stickslip.arrays import Array, Bools
 from stickslip.bodies.motions import Motions
 from stickslip.bodies.soft.kind import SoftMotionOfStep
 from stickslip.bodies.tree.kind import TreeBodies, TreeMotion
@@ -18,6 +18,7 @@ from stickslip.constraints.cavities import Cavities
 from stickslip.constraints.contacts import FrameContacts, NodeContacts
 from stickslip.constraints.coordinates import Coordinates
 from stickslip.constraints.elements import Elements
+from stickslip.constraints.foreseen import Foreseen, with_foreseen
 from stickslip.constraints.joint.efforts import with_efforts
 from stickslip.constraints.joints import JointMemory, Joints
 from stickslip.constraints.protocol import Constraint
@@ -41,6 +42,8 @@ class Search(NamedTuple):
     """Those between frames, and where they were sought."""
     nodes: Contacts | None
     """Those of nodes; None where there are no nodes."""
+    way: Array | None = None
+    """(nc,) [m] how far contacts between frames may close where an earlier try led; NaN: as far as their gaps say."""
 
 
 def elements_as_rows(solver: Solver, options: Stepping) -> ElementRows | None:
@@ -61,6 +64,15 @@ def elements_as_rows(solver: Solver, options: Stepping) -> ElementRows | None:
     return solver.takes.element_rows if as_rows else None
 
 
+class Tried(NamedTuple):
+    """What a step knows that is taken again, since it led where contacts were that it had not found."""
+
+    search: Search
+    """What it found when it was taken first."""
+    more: Foreseen
+    """What it did not."""
+
+
 def moves(model: Model) -> bool:
     """Whether problems of the model depend on where they are linearised, beside their contacts."""
     soft = model.soft
@@ -74,8 +86,14 @@ def applied(model: Model, state: State, control: Control) -> Control:
     return with_efforts(model, state, control)
 
 
-def search_contacts(model: Model, state: State, motions: Motions, options: Stepping, workspace: Workspace) -> Search:
-    """Contacts that can matter within a step."""
+def search_contacts(
+    model: Model, state: State, motions: Motions, options: Stepping, workspace: Workspace, tried: Tried | None = None
+) -> Search:
+    """Contacts that can matter within a step; those that were found already where it was ``tried``."""
+    if tried is not None:
+        found, nodes, _ = tried.search
+        both = with_foreseen(found.contacts, tried.more)
+        return Search(found._replace(contacts=both.contacts), nodes, both.way)
     place = motions.place
     broken = state.joint_broken
     ignored = model.ignored_pairs(broken) if len(broken) and broken.any() else model.ignored_at_start
@@ -104,7 +122,7 @@ def constraints_of(
     start, motion = motions.place, motions.motions[-1]
     found: list[Constraint] = []
     if search.nodes is None or len(search.found.contacts.key):
-        found.append(FrameContacts(model, search.found.contacts, start, options))
+        found.append(FrameContacts(model, search.found.contacts, start, options, search.way))
     if search.nodes is not None:
         assert isinstance(motion, SoftMotionOfStep)
         motion.prepare(_touched(model, search.nodes))

@@ -61,6 +61,19 @@ _PAPERS = (
         ),
     ),
     Paper(
+        "friction-transfer",
+        "Does exactness matter? What is planned on soft contact, done on exact contact, and back (no paper: a study)",
+        "stickslip.experiments.friction_transfer.experiment",
+        MappingProxyType(
+            {
+                "push": "a puck is pushed with less force than friction holds: creep is made use of",
+                "slide": "a puck is thrown at a place: box friction leads elsewhere",
+                "gap": "a ball before a gap that is too narrow: overlap is made use of",
+                "slope": "a puck that rests on a slope: it drifts on soft friction",
+            }
+        ),
+    ),
+    Paper(
         "han2023",
         "A Convex Formulation of Frictional Contact between Rigid and Deformable Bodies: SAP on soft bodies",
         "stickslip.experiments.han2023.experiment",

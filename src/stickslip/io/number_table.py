@@ -18,7 +18,7 @@ ENERGY = tuple(item.name for item in fields(EnergyLedger))
 TIMINGS = ("collide", "assemble", "solve", "integrate", "stabilise", "certify")
 TYPES = {"contacts": "i4", "iterations": "i4", "converged": "?", "status": "S16"}
 """Types of the certificate's entries that are not floats."""
-LATER = ("gliding_gap", "angular_momentum_error", "worst_residual", "joint_error", "turn")
+LATER = ("gliding_gap", "angular_momentum_error", "worst_residual", "joint_error", "turn", "deepened")
 """Entries of certificates that older recordings lack; read as not a number."""
 
 

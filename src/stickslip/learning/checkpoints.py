@@ -11,7 +11,6 @@ import numpy as np
 
 from stickslip.errors import FileError
 from stickslip.learning.extra_trainer import PPO, VecEnv, VecNormalize, torch
-from stickslip.learning.saved_worlds import environment_state, restore_environment
 from stickslip.learning.trainer_env import TrainerEnv
 from stickslip.worlds.states import WorldStates
 
@@ -39,7 +38,7 @@ def save(out: Path, model: PPO, base: TrainerEnv, keep: int) -> Path:
     if isinstance(own, VecNormalize):
         own.save(str(temporary / NORMALISE))
         rest["scaled"] = own.returns
-    states, rest["environment"] = environment_state(base.env)
+    states, rest["environment"] = base.env.saved()
     states.save(temporary / WORLDS)
     (temporary / REST).write_bytes(pickle.dumps(rest))
     shutil.rmtree(target, ignore_errors=True)
@@ -59,7 +58,7 @@ def load(out: Path, base: TrainerEnv) -> PPO:
     base.returns, base.lengths, base.worst = rest["returns"], rest["lengths"], rest["worst"]
     if isinstance(env, VecNormalize):
         env.returns = rest["scaled"]
-    restore_environment(base.env, WorldStates.load(where / WORLDS), rest["environment"])
+    base.env.put((WorldStates.load(where / WORLDS), rest["environment"]))
     torch.set_rng_state(rest["torch"])
     np.random.set_state(rest["numpy"])  # noqa: NPY002
     return model

@@ -12,7 +12,8 @@ from stickslip.arrays import Array
 from stickslip.errors import FileError, InputError
 from stickslip.learning import checkpoints
 from stickslip.learning.extra_trainer import PPO, VecNormalize
-from stickslip.learning.trainer import make_env, read_config
+from stickslip.learning.stepped_worlds import WorldsHere, make_env
+from stickslip.learning.trainer import read_config
 from stickslip.learning.trainer_env import TrainerEnv
 from stickslip.learning.vector import VectorEnvironment
 from stickslip.model.state import State
@@ -33,7 +34,7 @@ class Policy:
             raise FileError(f"{folder} has no checkpoint yet; train further")
         self.checkpoint = found[-1]
         self.model = PPO.load(self.checkpoint / checkpoints.MODEL, device="cpu")
-        scales = checkpoints.scaled(self.checkpoint, TrainerEnv(self.environment(1)))
+        scales = checkpoints.scaled(self.checkpoint, TrainerEnv(WorldsHere(self.environment(1))))
         self.scales = scales if isinstance(scales, VecNormalize) else None
 
     def environment(self, count: int, **options: Any) -> VectorEnvironment:

@@ -21,7 +21,7 @@ def environment_state(env: VectorEnvironment) -> tuple[WorldStates, dict[str, An
         "ended": env._ended.copy(), "episode": {name: each.copy() for name, each in env._episode.items()},
         "factors": {name: each.copy() for name, each in env.factors.items()},
         "past": [{name: each.copy() for name, each in old.items()} for old in env.actions.past],
-        "diverged": env.diverged_count,
+        "seen": env._seen.copy(), "diverged": env.diverged_count,
     }  # fmt: skip
 
 
@@ -37,6 +37,7 @@ def restore_environment(env: VectorEnvironment, states: WorldStates, rest: dict[
     moment.random = [np.random.default_rng() for _ in rest["random"]]
     for own, state in zip(moment.random, rest["random"], strict=True):
         own.bit_generator.state = state
+    env._seen = rest["seen"].copy()
     env._ended, env._seeded = rest["ended"].copy(), True
     env._episode = {name: each.copy() for name, each in rest["episode"].items()}
     env.actions.past = [{name: each.copy() for name, each in old.items()} for old in rest["past"]]

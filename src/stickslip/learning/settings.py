@@ -9,6 +9,8 @@ from typing import Any
 from stickslip.errors import InputError
 from stickslip.names import shown
 
+ACTIVATIONS = ("tanh", "relu")
+
 
 @dataclass(frozen=True)
 class Settings:
@@ -30,6 +32,12 @@ class Settings:
     width: int = 64
     """Of the two hidden layers of policy and value."""
     log_std: float = 0.0
+    activation: str = "tanh"
+    """Of hidden layers: "tanh", or "relu" with weights that do not start orthogonal."""
+    value_weight: float = 0.5
+    """Of the loss of the value."""
+    gradient_norm: float = 0.5
+    """Longer gradients are cut."""
     normalise: bool = True
     """Observations and rewards are scaled by their running means and deviations."""
 
@@ -60,4 +68,6 @@ def settings_for(task: str, given: Mapping[str, Any]) -> Settings:
     for name in given:
         if name not in known:
             raise InputError(f"train: setting {shown(name)} is unknown; known: {', '.join(known)}")
+    if given.get("activation", own.activation) not in ACTIVATIONS:
+        raise InputError(f"train: activation is {shown(given['activation'])}; known: {', '.join(ACTIVATIONS)}")
     return replace(own, **given)

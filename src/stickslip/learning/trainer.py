@@ -12,15 +12,17 @@ from typing import Any, cast
 
 import numpy as np
 
-from stickslip import __version__
+from stickslip import __version__, checks
+from stickslip.cores import core_count
 from stickslip.errors import FileError, InputError
 from stickslip.files import whole_file
 from stickslip.learning import checkpoints
 from stickslip.learning.extra_trainer import PPO, BaseCallback, Logger, VecEnv, VecNormalize, make_output_format, torch
 from stickslip.learning.registration import task_named
 from stickslip.learning.settings import Settings, settings_for
+from stickslip.learning.stepped_worlds import WorldsHere, make_env
 from stickslip.learning.trainer_env import TrainerEnv
-from stickslip.learning.vector import VectorEnvironment
+from stickslip.ray_cluster import ray_cluster
 
 Told = Callable[[int, str], None]
 """Told how many steps are done, and how it goes."""
@@ -55,21 +57,20 @@ class _Watch(BaseCallback):
         return True
 
 
-def make_env(config: Mapping[str, Any], count: int, **options: Any) -> VectorEnvironment:
-    """The environment of a training."""
-    return VectorEnvironment(task_named(config["env"]), count, **{**config["options"], **options})
-
-
 def train(
     env: str, out: Path, timesteps: int | None = None, seed: int = 0, *, settings: Mapping[str, Any] | None = None,
     options: Mapping[str, Any] | None = None, resume: bool = False, checkpoint_every: int = 100_000,
-    stop_at: int | None = None, tell: Told = lambda done, text: None,
+    stop_at: int | None = None, tell: Told = lambda done, text: None, on: str = "here", workers: int | None = None,
 ) -> dict[str, Any]:  # fmt: skip
     """Train a policy into a folder; returns what came of it.
 
     options: of the vector environment. resume: go on from the last checkpoint of the folder, with its settings.
-    stop_at: steps after which to leave as if interrupted.
+    stop_at: steps after which to leave as if interrupted. on: "here", or "ray" or "ray:ADDRESS", whose ``workers`` step
+    the worlds; the policy and its bits are the same.
     """
+    place, _, address = checks.text("train", "on", on).partition(":")
+    if place not in ("here", "ray") or (address and place != "ray"):
+        raise InputError(f"train: on is {on!r}; it must be here, ray, or ray:ADDRESS of a cluster")
     if resume:
         config = read_config(out)
         if not checkpoints.all_in(out):
@@ -87,7 +88,21 @@ def train(
         with whole_file(out / CONFIG) as temporary:
             temporary.write_text(json.dumps(config, indent=2) + "\n")
     own = Settings(**config["settings"])
-    base = TrainerEnv(make_env(config, own.envs, autoreset_mode="same_step"))
+    if place == "here":
+        here = WorldsHere(make_env(config, own.envs, autoreset_mode="same_step"))
+        return _trained(out, config, own, TrainerEnv(here), resume, stop_at, tell)
+    from stickslip.learning.on_ray import WorldsOnRay
+
+    count = checks.whole("train", "workers", workers or core_count(), 1)
+    with ray_cluster("training", None if address else count, address or None) as ray:
+        worlds = WorldsOnRay(ray, config, own.envs, count)
+        return _trained(out, config, own, TrainerEnv(worlds), resume, stop_at, tell) | {"lost_workers": worlds.lost}
+
+
+def _trained(
+    out: Path, config: Mapping[str, Any], own: Settings, base: TrainerEnv, resume: bool, stop_at: int | None, tell: Told
+) -> dict[str, Any]:
+    """Train in these worlds, from the start or the last checkpoint."""
     begun = time.perf_counter()
     model = checkpoints.load(out, base) if resume else _new(own, base, config["seed"])
     first = model.num_timesteps
@@ -145,10 +160,15 @@ def _new(own: Settings, base: TrainerEnv, seed: int) -> PPO:
     torch.set_num_threads(1)  # small networks: more threads cost more than they bring, and one gives the same bits
     env: VecEnv = VecNormalize(base, gamma=own.gamma) if own.normalise else base
     env.seed(seed)
+    layer = torch.nn.Tanh if own.activation == "tanh" else torch.nn.ReLU
     return PPO(
         "MlpPolicy", env, learning_rate=FallingRate(own.learning_rate), n_steps=own.steps, batch_size=own.batch,
         n_epochs=own.epochs, gamma=own.gamma, gae_lambda=own.gae_lambda, clip_range=own.clip, ent_coef=own.entropy,
-        seed=seed, device="cpu", policy_kwargs={"net_arch": [own.width, own.width], "log_std_init": own.log_std},
+        vf_coef=own.value_weight, max_grad_norm=own.gradient_norm, seed=seed, device="cpu",
+        policy_kwargs={
+            "net_arch": [own.width, own.width], "log_std_init": own.log_std, "activation_fn": layer,
+            "ortho_init": layer is torch.nn.Tanh,
+        },
     )  # fmt: skip
 
 

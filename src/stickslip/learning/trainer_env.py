@@ -10,13 +10,13 @@ import numpy as np
 from stickslip.arrays import Array
 from stickslip.errors import InputError
 from stickslip.learning.extra_trainer import VecEnv
-from stickslip.learning.vector import VectorEnvironment
+from stickslip.learning.stepped_worlds import SteppedWorlds
 
 
 class TrainerEnv(VecEnv):
     """A vector environment as stable-baselines3 has them; it resets worlds in the step that ends their episodes."""
 
-    def __init__(self, env: VectorEnvironment) -> None:
+    def __init__(self, env: SteppedWorlds) -> None:
         self.env = env
         super().__init__(env.num_envs, env.single_observation_space, env.single_action_space)
         self.returns, self.lengths = np.zeros(env.num_envs), np.zeros(env.num_envs, np.int64)
@@ -28,7 +28,7 @@ class TrainerEnv(VecEnv):
     def reset(self) -> Array:
         """All worlds."""
         self.returns[:], self.lengths[:] = 0.0, 0
-        seen, _ = self.env.reset(seed=self._first_seed)
+        seen = self.env.reset(self._first_seed)
         self._first_seed = None
         return seen.astype(np.float32)
 
@@ -43,26 +43,22 @@ class TrainerEnv(VecEnv):
 
     def step_wait(self) -> Any:
         """Take the step."""
-        seen, rewards, terminated, truncated, told = self.env.step(self._actions)
-        self.returns += rewards
+        taken = self.env.take(self._actions)
+        self.returns += taken.rewards
         self.lengths += 1
-        ended = terminated | truncated
+        ended = taken.terminated | taken.truncated
         infos: list[dict[str, Any]] = [{} for _ in range(self.num_envs)]
-        own = told["certificate"]
         for name in ("residual", "penetration"):
-            most = own[name].max()
-            if ended.any():
-                most = max(most, told["final_info"]["certificate"][name].max())
-            self.worst[name] = max(self.worst.get(name, 0.0), float(most))
+            self.worst[name] = max(self.worst.get(name, 0.0), float(getattr(taken, name).max()))
         self.worst["diverged"] = self.env.diverged_count
         for k in np.flatnonzero(ended).tolist():
             infos[k] = {
-                "terminal_observation": told["final_obs"][k].astype(np.float32),
-                "TimeLimit.truncated": bool(truncated[k] and not terminated[k]),
+                "terminal_observation": taken.final[k].astype(np.float32),
+                "TimeLimit.truncated": bool(taken.truncated[k] and not taken.terminated[k]),
                 "episode": {"r": float(self.returns[k]), "l": int(self.lengths[k]), "t": 0.0},
             }
         self.returns[ended], self.lengths[ended] = 0.0, 0
-        return seen.astype(np.float32), rewards.astype(np.float32), ended, infos
+        return taken.seen.astype(np.float32), taken.rewards.astype(np.float32), ended, infos
 
     def close(self) -> None:
         """Close the environment."""

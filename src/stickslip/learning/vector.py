@@ -21,7 +21,8 @@ from stickslip.learning.randomisation import SAME, checked, draw, set_factors
 from stickslip.learning.task import Moment, Task
 from stickslip.model.stepping import Stepping
 from stickslip.names import shown
-from stickslip.solvers.registry import make_solver
+from stickslip.solvers.protocol import Solver
+from stickslip.solvers.registry import DEFAULT, make_solver
 from stickslip.worlds.worlds import Worlds
 
 Options = dict[str, Any]
@@ -42,12 +43,13 @@ class VectorEnvironment(gymnasium.vector.VectorEnv[Array, Array, Any]):
         render_mode: str | None = None, max_episode_steps: int | None = -1, frame_skip: int | None = None,
         action_repeat: int = 1, randomise: Mapping[str, Any] | None = None,
         forces: Mapping[str, tuple[str, str | None]] | None = None, threads: int | None = None,
-        picture_size: tuple[int, int] = (640, 480),
+        picture_size: tuple[int, int] = (640, 480), solver: str | Solver | None = None,
     ) -> None:  # fmt: skip
         """frame_skip: steps of the simulation in one of the environment; action_repeat: of those, with rewards summed.
 
         max_episode_steps: -1, that of the task; None, no end. randomise: ranges of the numbers in which worlds differ
-        (``randomisation.FACTORS`` and ``EPISODE``). forces: contact forces in infos, beside those of the task.
+        (``randomisation.FACTORS`` and ``EPISODE``). forces: contact forces in infos, beside those of the task. solver:
+        another one than "auto"; those but "auto" and "dense" are of the Python driver, which is slow.
         """
         if render_mode not in RENDER_MODES:
             raise InputError(f"environment: render_mode is {shown(render_mode)}; it must be human, rgb_array or None")
@@ -62,9 +64,10 @@ class VectorEnvironment(gymnasium.vector.VectorEnv[Array, Array, Any]):
         self.render_mode, self.randomisation = render_mode, checked(randomise)
         with warnings.catch_warnings():
             warnings.simplefilter("ignore", WorldsWarning)  # ``worlds.reason`` says so, and docs/learning.md
-            stepping, solver = Stepping(dt=task.dt, margin=task.margin), "auto"
-            made = make_solver(solver, tolerance=task.tolerance) if task.tolerance else solver
-            self.worlds = Worlds(task.scene(), self.num_envs, stepping=stepping, threads=threads, solver=made)
+            stepping = Stepping(dt=task.dt, margin=task.margin)
+            if solver is None:
+                solver = make_solver(DEFAULT, tolerance=task.tolerance) if task.tolerance else DEFAULT
+            self.worlds = Worlds(task.scene(), self.num_envs, stepping=stepping, threads=threads, solver=solver)
         self.actions = Actions(task, self.worlds, self.substeps, self.randomisation.most("latency"))
         self.moment = Moment(self.worlds, self.actions.count)
         self.period = task.dt * self.substeps * self.repeat
@@ -84,7 +87,8 @@ class VectorEnvironment(gymnasium.vector.VectorEnv[Array, Array, Any]):
         self._pictures = Pictures(self.worlds, self.moment, task, picture_size, render_mode == "human")
         self.worlds.reset()
         self.task.reset(self.moment, np.arange(n))
-        width = self._observed().shape[1]
+        self._seen = self._looked()
+        width = self._seen.shape[1]
         self.single_observation_space = gymnasium.spaces.Box(-np.inf, np.inf, (width,), np.float64)
         self.single_action_space = gymnasium.spaces.Box(-1.0, 1.0, (self.actions.count,), np.float32)
         self.observation_space = gymnasium.vector.utils.batch_space(self.single_observation_space, n)
@@ -112,8 +116,8 @@ class VectorEnvironment(gymnasium.vector.VectorEnv[Array, Array, Any]):
         self._restart(chosen)
         if self.render_mode == "human":
             self._pictures.show()
-        only = masked(self._infos(np.ones(n, dtype=np.bool_)), np.isin(np.arange(n), chosen))
-        return self._observed(), only
+        fresh = np.isin(np.arange(n), chosen)
+        return self._observed(fresh), masked(self._infos(np.ones(n, dtype=np.bool_)), fresh)
 
     def _seed(self, seed: int | Sequence[int | None] | None) -> None:
         n = self.num_envs
@@ -174,7 +178,8 @@ class VectorEnvironment(gymnasium.vector.VectorEnv[Array, Array, Any]):
         if pending.any():
             self._restart(np.flatnonzero(pending))
             told.clear(pending)
-        seen, extra = self._observed(), Options()
+        all_of_them = np.ones(self.num_envs, dtype=np.bool_)
+        seen, extra = self._observed(all_of_them), Options()
         if self.mode == AutoresetMode.SAME_STEP and ended.any():
             final = np.full(self.num_envs, None, dtype=object)
             for k in np.flatnonzero(ended).tolist():
@@ -183,10 +188,9 @@ class VectorEnvironment(gymnasium.vector.VectorEnv[Array, Array, Any]):
                      "_final_info": ended.copy()}  # fmt: skip
             self._restart(np.flatnonzero(ended))
             told.clear(ended)
-            seen = self._observed()
+            seen = self._observed(ended)
         if self.render_mode == "human":
             self._pictures.show()
-        all_of_them = np.ones(self.num_envs, dtype=np.bool_)
         return seen, rewards, terminated, truncated, {**masked(told.infos(), all_of_them), **extra}
 
     def _checked(self, actions: ArrayLike) -> Array:
@@ -206,7 +210,7 @@ class VectorEnvironment(gymnasium.vector.VectorEnv[Array, Array, Any]):
         """Steps of the simulation under actions (N, k); those of worlds that wait for a reset do not count."""
         noise = self._episode["action_noise"]
         if noise.any():
-            given = np.clip(given + noise[:, None] * self._normals(self.actions.count), -1.0, 1.0)
+            given = np.clip(given + self._noise(noise, self.actions.count, going), -1.0, 1.0)
         rewards, terminated = np.zeros(self.num_envs), np.zeros(self.num_envs, dtype=np.bool_)
         told = StepInfo(self.num_envs)
         self.moment.action[:] = given
@@ -223,8 +227,8 @@ class VectorEnvironment(gymnasium.vector.VectorEnv[Array, Array, Any]):
         told.finish(self.worlds, self.moment, self.task.forces)
         return rewards, terminated, told
 
-    def _observed(self) -> Array:
-        """(N, m) observations, in an array of their own."""
+    def _looked(self) -> Array:
+        """(N, m) observations without noise, in an array of their own."""
         found = np.array(self.task.observe(self.moment), dtype=np.float64)
         if found.ndim != 2 or found.shape[0] != self.num_envs:
             raise InputError(
@@ -233,11 +237,22 @@ class VectorEnvironment(gymnasium.vector.VectorEnv[Array, Array, Any]):
         if not np.isfinite(found).all():
             k, column = np.argwhere(~np.isfinite(found))[0]
             raise InputError(f"task {self.task.name!r}: observation {column} of world {k} is {found[k, column]}")
-        noise = self._episode["observation_noise"]
-        return found + noise[:, None] * self._normals(found.shape[1]) if noise.any() else found
+        return found
 
-    def _normals(self, width: int) -> Array:
-        return np.array([random.standard_normal(width) for random in self.moment.random])
+    def _observed(self, fresh: Bools) -> Array:
+        """(N, m) observations, of which those of some worlds are new; in an array of their own."""
+        found, noise = self._looked(), self._episode["observation_noise"]
+        if noise.any():
+            found += self._noise(noise, found.shape[1], fresh)
+        self._seen = np.where(fresh[:, None], found, self._seen)
+        return self._seen.copy()
+
+    def _noise(self, deviation: Array, width: int, chosen: Bools) -> Array:
+        """(N, width) normal numbers of some worlds: a world draws what it would draw alone, whatever others do."""
+        found = np.zeros((self.num_envs, width))
+        for k in np.flatnonzero(chosen & (deviation > 0.0)).tolist():
+            found[k] = deviation[k] * self.moment.random[k].standard_normal(width)
+        return found
 
     def _infos(self, cleared: Bools) -> Options:
         told = StepInfo(self.num_envs)

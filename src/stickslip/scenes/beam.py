@@ -92,21 +92,25 @@ def _add_hand(scene: Scene, held: Body, x: float, z: float, speed: float) -> Non
 
 def add_beam(
     scene: Scene, start: ArrayLike, segments: int, length: float, side: float, mass: float, stiffness: float,
+    handle: tuple[float, str] | None = None,
 ) -> list[Body]:  # fmt: skip
     """Add a beam of boxes along x from ``start`` (3,) [m] on; ball joints with a bending stiffness [N m/rad] between.
 
-    length, side [m] and mass [kg]: of a segment.
+    length, side [m] and mass [kg]: of a segment. handle: length [m] and material of the first one, where they differ.
     """
-    origin = np.asarray(start, dtype=np.float64)
+    rear, gripped = handle or (length, "surface")
+    ends = np.asarray(start, dtype=np.float64) + np.outer(
+        [0.0, *(rear + i * length for i in range(segments))], (1, 0, 0)
+    )
     bodies = [
         scene.add_box(
-            (length, side, side), origin + [(i + 0.5) * length, 0.0, 0.0],
-            mass=mass, material="surface", colour=BEAM[i % 2], name=f"segment-{i}",
+            (length if i else rear, side, side), 0.5 * (ends[i] + ends[i + 1]),
+            mass=mass, material="surface" if i else gripped, colour=BEAM[i % 2], name=f"segment-{i}",
         )
         for i in range(segments)
     ]  # fmt: skip
     for i in range(segments - 1):
-        place = origin + [(i + 1) * length, 0.0, 0.0]
+        place = ends[i + 1]
         scene.add_ball(bodies[i], bodies[i + 1], place, bending_stiffness=stiffness, name=f"joint-{i}")
     return bodies
 

@@ -10,6 +10,7 @@ import numpy as np
 
 from stickslip.arrays import Array
 from stickslip.checks import fraction, positive
+from stickslip.reading_robots import robots_of
 from stickslip.robots.records import Actuator, RobotRecord, TreeJoint
 from stickslip.scene.scene import Scene
 from stickslip.scenes.metrics import Values, after
@@ -21,12 +22,14 @@ EDGE = OPENING
 GRAVITY = 9.81
 ACCELERATION = 1.5
 """[m/s^2] with which the lifting drive starts: friction must carry that, too."""
+SLIDES = (0.0, 0.5)
+"""[m]"""
 HELD_AFTER = 3.0
 """[s] after which the box is held still and slip is measured."""
 
 
 def gripper_on_slide(grip: float, lift: float, carried: float, friction: float) -> RobotRecord:
-    """The gripper on a vertical slide: it closes with ``grip`` [N] a finger; ``lift`` [m] is where it rises to.
+    """The gripper on a vertical slide: it closes with ``grip`` [N] a finger; ``lift`` [m] is where it shall rise to.
 
     carried [kg]: what the lifting drive compensates beside the gripper's own weight.
     """
@@ -34,10 +37,10 @@ def gripper_on_slide(grip: float, lift: float, carried: float, friction: float) 
     moved = PALM_MASS + 2.0 * FINGER_MASS + carried
     stiffness = moved * ACCELERATION / lift
     damping = 2.0 * (stiffness * moved) ** 0.5  # critical: it arrives without turning back
-    held = stiffness * lift + moved * GRAVITY
-    slide = TreeJoint("lift", "prismatic", (0.0, 0.0, 1.0), limits=(0.0, 0.5))
+    slide = TreeJoint("lift", "prismatic", (0.0, 0.0, 1.0), limits=SLIDES)
     palm = replace(hand.links[0], joints=(slide,), position=(0.0, 0.0, 0.5 * EDGE + FINGER[2]))
-    raises = Actuator("lift", "general", (("lift", 1.0),), 0.0, (held, -stiffness, -damping))
+    weight = moved * GRAVITY
+    raises = Actuator("lift", "position", (("lift", 1.0),), stiffness, (weight, -stiffness, -damping), SLIDES)
     return replace(hand, links=(palm, *hand.links[1:]), actuators=(raises, *hand.actuators))
 
 
@@ -61,7 +64,7 @@ def gripper_lift(mass: float = 1.0, friction: float = 0.5, share: float = 0.8, l
 
 
 class Lifted:
-    """Whether the box is carried, and whether it slips.
+    """Tells the gripper where to rise to, and measures whether the box is carried and slips.
 
     ``lifted_mm``: height of the box above where it stood, at the end; ``slip_mm``: largest displacement of the box
     against the palm while it is held, from 3 s on.
@@ -73,6 +76,7 @@ class Lifted:
         self.start = float(sim.state.body_pose[self.body, 2])
         self.height, self.slip = np.nan, np.nan
         self.held: Array | None = None
+        sim.set_control(robots_of(sim.model)["gripper"], position={"lift": parameters["lift"]})
 
     def observe(self, sim: Simulation, result: StepResult) -> None:
         """Take note of where the box is in the hand."""

@@ -1,4 +1,4 @@
-"""Humanoids that stand on their drives, fall without them, or rise from a crouch, [macklin2019] sec. 10.1.7."""
+"""Humanoids that stand on their drives, fall without them, or get up, [macklin2019] sec. 10.1.7."""
 
 from __future__ import annotations
 
@@ -17,6 +17,7 @@ from stickslip.reading_robots import robots_of
 from stickslip.robots.records import RobotRecord
 from stickslip.scene.scene import Scene
 from stickslip.scenes.courses import smooth_step
+from stickslip.scenes.getting_up import Course, lying
 from stickslip.scenes.metrics import Values
 from stickslip.scenes.parameters import whole_number
 from stickslip.scenes.robots.named import robot_of
@@ -25,6 +26,8 @@ from stickslip.simulation import Simulation, StepResult
 APART = 2.0
 """[m] between neighbours."""
 MODES = ("stand", "fall", "rise")
+STARTS = ("crouch", "prone", "supine")
+"""Of those that rise."""
 UPRIGHT = 0.9
 """Share of its height at the start above which the centre of mass of a robot that stands is."""
 STOOD = 0.85
@@ -46,15 +49,20 @@ CROUCH_HEIGHT, CROUCH_PITCH = 0.8755, 42.67
 """[m] of the torso's frame, and how far it leans forward [deg], in the first posture."""
 
 
-def humanoid(mode: str = "stand", copies: int = 1, robot: str = "humanoid") -> Scene:
+def humanoid(mode: str = "stand", copies: int = 1, start: str = "crouch", robot: str = "humanoid") -> Scene:
     """Humanoids on the ground, in rows; their drives hold them (stand) or raise them (rise), or they have none (fall).
 
-    Those that rise crouch at the start; drives have the largest torques of the joints.
+    Those that rise crouch at the start, or lie on their front (``start="prone"``) or back ("supine"); drives have the
+    largest torques of the joints.
 
     robot: the name of one that is built in, or a file (URDF, MJCF); its drives are those that it has.
     """
     if mode not in MODES:
         raise InputError(f"humanoid: mode is {shown(mode)}; it must be one of {', '.join(MODES)}")
+    if start not in STARTS:
+        raise InputError(f"humanoid: start is {shown(start)}; it must be one of {', '.join(STARTS)}")
+    if start != "crouch" and mode != "rise":
+        raise InputError(f"humanoid: start is {shown(start)}, which is for mode=rise, not for {shown(mode)}")
     whole_number("humanoid", "copies", copies, 1)
     record = robot_of("humanoid", robot)
     if mode == "fall":
@@ -62,7 +70,7 @@ def humanoid(mode: str = "stand", copies: int = 1, robot: str = "humanoid") -> S
             record, actuators=(), keyframes=tuple(replace(each, control=np.zeros(0)) for each in record.keyframes)
         )
     if mode == "rise":
-        record = crouching(robot, record)
+        record = started(robot, record, start)
     scene = Scene()
     if not any(isinstance(shape.placed.shape, HalfSpace) for shape in record.surroundings):
         scene.add_half_space(name="ground")
@@ -78,11 +86,13 @@ def humanoid(mode: str = "stand", copies: int = 1, robot: str = "humanoid") -> S
     return scene
 
 
-def crouching(name: str, record: RobotRecord) -> RobotRecord:
-    """The humanoid in the first of its postures."""
+def started(name: str, record: RobotRecord, start: str) -> RobotRecord:
+    """The humanoid in the first of its postures, or lying."""
     if name != "humanoid":
         raise InputError(f"humanoid: mode is 'rise', which is for the built-in robot, not for {shown(name)}")
     names = [joint.name for link in record.links[1:] for joint in link.joints]
+    if start != "crouch":
+        return replace(record, start=lying(start, names), keyframes=())
     angles = targets(names, 0.0)
     half = 0.5 * math.radians(CROUCH_PITCH)
     base = [0.0, 0.0, CROUCH_HEIGHT, math.cos(half), 0.0, math.sin(half), 0.0]
@@ -111,6 +121,8 @@ class Balance:
         self.start = self._centres(sim)
         self.centres = self.start
         self.rises = parameters["mode"] == "rise"
+        self.course = Course(parameters["start"], self.robots[0].actuator_names if self.rises else ())
+        self.squats = self.course.ends
         self.upright = UPRIGHT * (np.full(len(self.robots), STOOD) if self.rises else self.start[:, 2])
         self.moved, self.contacts, self.steps, self.converged = 0.0, 0, 0, 0
         self._drive(sim)
@@ -140,8 +152,13 @@ class Balance:
 
     def _drive(self, sim: Simulation) -> None:
         """Targets of the drives at the end of the coming step."""
-        if self.rises:
-            time = sim.state.time + sim.stepping.dt
-            share = smooth_step((time - RISES) / (RISEN - RISES))
-            for robot in self.robots:
-                sim.set_control(robot, position=targets(robot.actuator_names, share))
+        if not self.rises:
+            return
+        time = sim.state.time + sim.stepping.dt
+        for robot in self.robots:
+            names = robot.actuator_names
+            if time <= self.squats:
+                sim.set_control(robot, position=dict(zip(names, self.course.at(time).tolist(), strict=True)))
+            else:
+                share = smooth_step((time - self.squats - RISES) / (RISEN - RISES))
+                sim.set_control(robot, position=targets(names, share))

@@ -100,6 +100,10 @@ BUILDING: Mapping[str, Value] = MappingProxyType({"tolerance": 1e-6, "max_iterat
 """Solver options of big buildings: they stand as long as weight finds its way to the ground in every step, which sweeps
 alone do not achieve (residual 1e-2 after 300 of them, 1e-4 with subspace steps)."""
 
+FAST: Mapping[str, Value] = MappingProxyType({"redetect": 3})
+"""Stepping of scenes in which bodies fall, turn and hit on each other: steps are looked at where they led."""
+HEAP: Mapping[str, Value] = MappingProxyType({"redetect": 5, "searches": 0})
+"""The same of heaps, where to seek contacts of all that may be hit on takes longer than to look again."""
 TOUCHING: Mapping[str, Value] = MappingProxyType({"lookahead": False, "margin": 1e-9, "recovery": 0.0})
 """Stepping of [todorov2010], b = 0: only what touches is a contact, at the start of the step (its eq. 4), and neither
 gaps nor overlaps enter the problem. The margin is the slop, up to which gaps count as zero."""
@@ -108,6 +112,7 @@ _ENTRIES = (
     SceneEntry(
         "demo", "wrecking ball, tower, dominoes, balls and capsules", demo.demo,
         dt=0.004, duration=2.4, metrics=demo.DemoMetrics, solver={"tolerance": 1e-5, "max_iterations": 500},
+        stepping=FAST,
     ),
     SceneEntry(
         "box-slope", "a box rests on a slope at 80 % of the Coulomb limit: does it creep?", blocks.box_slope,
@@ -140,23 +145,23 @@ _ENTRIES = (
     ),
     SceneEntry(
         "spheres", "1728 balls fall into a container (erleben2017 Table 1)", piles.spheres,
-        dt=0.01, duration=5.0, metrics=piles.Pile, solver=PILE,
+        dt=0.01, duration=5.0, metrics=piles.Pile, solver=PILE, stepping=HEAP,
     ),
     SceneEntry(
         "jacks", "360 toy jacks fall on a heap (erleben2017 Table 1)", jacks.jacks,
-        dt=0.01, duration=5.0, metrics=piles.Pile, solver=PILE,
+        dt=0.01, duration=5.0, metrics=piles.Pile, solver=PILE, stepping=HEAP,
     ),
     SceneEntry(
         "glasses", "360 drinking glasses fall on a heap (erleben2017 Table 1)", vessels.glasses,
-        dt=0.01, duration=5.0, metrics=piles.Pile, solver=PILE,
+        dt=0.01, duration=5.0, metrics=piles.Pile, solver=PILE, stepping=HEAP,
     ),
     SceneEntry(
         "chalices", "4000 chalices are packed into a container (erleben2017 Table 1)", vessels.chalices,
-        dt=0.005, duration=2.0, metrics=piles.Pile, solver=PILE,
+        dt=0.005, duration=2.0, metrics=piles.Pile, solver=PILE, stepping=HEAP,
     ),
     SceneEntry(
         "funnel", "2000 small jacks in a hopper: do they flow or jam? (erleben2017 Table 1)", funnel.funnel,
-        dt=0.005, duration=2.0, metrics=funnel.Flow, solver=PILE,
+        dt=0.005, duration=2.0, metrics=funnel.Flow, solver=PILE, stepping=HEAP,
     ),
     SceneEntry(
         "temple", "a temple of 638 stones without mortar (erleben2017 Table 1)", temple.temple,
@@ -168,15 +173,15 @@ _ENTRIES = (
     ),
     SceneEntry(
         "arch", "20 voussoirs of 15 to 110 kg; stands at friction 0.6, falls at 0.2 (macklin2019)", arch.arch,
-        dt=0.0083, duration=10.0, metrics=arch.arch_metrics,
+        dt=0.0083, duration=10.0, metrics=arch.arch_metrics, stepping=FAST,
     ),
     SceneEntry(
         "round-arch", "15 equal voussoirs in a semicircle; stands at friction 0.6, falls at 0.2", arch.round_arch,
-        dt=0.005, duration=5.0, metrics=arch.round_arch_metrics,
+        dt=0.005, duration=5.0, metrics=arch.round_arch_metrics, stepping=FAST,
     ),
     SceneEntry(
         "table-pile", "54 tables of 4.7 kg fall on a heap (macklin2019 Table 2)", tables.table_pile,
-        dt=0.0083, duration=6.0, metrics=tables.TablePile, solver=PILE,
+        dt=0.0083, duration=6.0, metrics=tables.TablePile, solver=PILE, stepping=FAST,
     ),
     SceneEntry(
         "beam-insertion", "a flexible beam of 16 bodies goes into a hole (macklin2019 Fig. 7)", beam.beam_insertion,

@@ -11,6 +11,7 @@ from dataclasses import dataclass, fields
 from typing import Any
 
 from stickslip import jit
+from stickslip.certify.lent import given_back
 from stickslip.checks import whole
 from stickslip.errors import InputError
 from stickslip.model.stepping import Stepping
@@ -65,7 +66,8 @@ class Summary:
     ms_per_step is the mean without the first step and without those in which kernels were compiled or loaded;
     realtime_rate is simulated over wall time at that pace. energy_gain_J is the sum over the steps in which the time
     discretisation added energy of what it added (EnergyLedger.numerical where positive): it bounds by how much numerics
-    can have driven the motion, since losses do not offset gains.
+    can have driven the motion, since losses do not offset gains. What a scheme takes from a body while it falls and
+    gives back when it lands is left out (certify/lent.py): it cannot add up.
     """
 
     scene: str
@@ -225,7 +227,7 @@ class Tally:
         self._converged += result.certificate.converged
         self._statuses[result.certificate.status] += 1
         self._methods[result.solution.method or run.sim.solver.name] += 1
-        self._worst.observe(result)
+        self._worst.observe(result, _given_back(run.sim))
         run.metrics.observe(run.sim, result)
         return result
 
@@ -272,6 +274,11 @@ class Tally:
         )
 
 
+def _given_back(sim: Simulation) -> float:
+    """Energy [J] that the scheme gave back in the last step."""
+    return 0.0 if sim.before is None else given_back(sim.model, sim.before, sim.state, sim.stepping)
+
+
 class _Worst:
     """Largest errors of the certificates of a run, and the sum of numerical energy gains."""
 
@@ -287,12 +294,13 @@ class _Worst:
             "gliding_gap_max_mm": 0.0,
             "worst_residual_max": 0.0,
             "joint_error_max_mm": 0.0,
+            "deepened_max_mm": 0.0,
             "turn_max_rad": 0.0,
             "energy_gain_J": 0.0,
         }
 
-    def observe(self, result: StepResult) -> None:
-        """Take note of one step."""
+    def observe(self, result: StepResult, given_back: float) -> None:
+        """Take note of one step, in which the scheme gave back some energy [J]."""
         c = result.certificate
         for name, value in (
             ("momentum_relative", c.momentum_relative),
@@ -305,10 +313,11 @@ class _Worst:
             ("gliding_gap_max_mm", c.gliding_gap_mm),
             ("worst_residual_max", c.worst_residual),
             ("joint_error_max_mm", 1e3 * c.joint_error),
+            ("deepened_max_mm", 1e3 * c.deepened),
             ("turn_max_rad", c.turn),
         ):
             self.values[name] = max(self.values[name], value)
-        self.values["energy_gain_J"] += max(0.0, c.energy.numerical)
+        self.values["energy_gain_J"] += max(0.0, c.energy.numerical - given_back)
 
 
 def _plain(value: Any) -> Any:

@@ -23,6 +23,7 @@ from stickslip.solvers.admm import ADMM
 from stickslip.solvers.budget import Clock
 from stickslip.solvers.dense.dense import MOST_ROWS, solution_of, solve_islands
 from stickslip.solvers.implicit.implicit import ImplicitComplementarity
+from stickslip.solvers.ipm.ipm import InteriorPoint
 from stickslip.solvers.iterative import MOST_WORSENING, Iterative
 from stickslip.solvers.joint_newton import solve_joints
 from stickslip.solvers.nsgs import NonsmoothGaussSeidel
@@ -58,13 +59,21 @@ DENSE_BUDGET = 60
 ADMM_TRIAL, ADMM_ROWS = 200, 1500
 """Iterations of the first trial of alternating directions where Newton steps can follow them, and rows from which on
 they come first."""
-MOST_OPERATIONS: dict[type[Iterative], float] = {ADMM: 3e9, SettledNewton: 5e7}
+MOST_OPERATIONS: dict[type[Iterative], float] = {ADMM: 3e9, InteriorPoint: 3e8, SettledNewton: 3e8}
 """Multiplications of one Cholesky factorisation over velocities above which these methods are not tried. Newton steps,
 whose matrix is not symmetric, take ten to thirty times as long as one, and each needs its own."""
-LEAST_BUDGET: dict[type[Iterative], int] = {ADMM: 100, SettledNewton: 10}
+LEAST_BUDGET: dict[type[Iterative], int] = {ADMM: 100, InteriorPoint: 20, SettledNewton: 10}
 """Iterations below which these methods do not pay: they are tried where more are left."""
 COSTLY = tuple(LEAST_BUDGET)
 """Methods that are tried where their factorisations are affordable."""
+PATH_STEPS = 20
+"""Steps of an interior point that solves a problem, as a rule."""
+WORK_OF_STEP, WORK_OF_ITERATION = (1300.0, 0.26), (57.0, 0.5)
+"""[ns] for a row and a multiplication of a Cholesky factorisation, of a step of an interior point; for a row and an
+entry of the factor, of an iteration of alternating directions. Measured once, on 5,256 contacts of `temple` (27 and
+1.2 ms) and on 2,029 of a pile of spheres (50 and 0.7 ms): what is chosen depends on counts and on no clock."""
+PATH = 80
+"""Newton steps along the central path."""
 PATIENCE = 1.0
 """A method goes on while it would arrive, at its present rate, within so many times the iterations it has had."""
 
@@ -219,6 +228,7 @@ class Automatic(Iterative):
         status: Status = "converged" if best <= self.tolerance else "max-iterations"
         for stage in plan(structure(problem)) if problem.block_count else ():
             (method, budget, afresh), on_track = stage, True
+            most = _most_further(problem, method)
             if method in COSTLY and (
                 self.max_iterations - iterations < LEAST_BUDGET[method]
                 or (method is SettledNewton and ADMM.name not in methods)  # from anywhere else it leads nowhere
@@ -243,7 +253,7 @@ class Automatic(Iterative):
                 if not found.is_judged:
                     found = judged(solver, problem, found)
                 reached = found.residual
-                on_track = reached > self.tolerance and _arrives(found.history, self.tolerance)
+                on_track = reached > self.tolerance and _arrives(found.history, self.tolerance, most)
                 if not methods or methods[-1] != method.name:
                     methods.append(method.name)
                 history.append(found.history + [[iterations, 0.0]] if len(found.history) else np.zeros((0, 2)))
@@ -254,7 +264,8 @@ class Automatic(Iterative):
                 # sweeps that were cut off are kept though their residual may not show it yet: see MOST_WORSENING
                 if reached <= (MOST_WORSENING if len(methods) == 1 else 1.0) * best:
                     lam, v, u, best = found.lam, found.v, found.u, reached
-                budget *= 2
+                # what was to arrive and did not has half as long the next time
+                budget, most = max(int(min(2 * budget, most)), 1), most / 2.0
             if best <= self.tolerance or iterations >= self.max_iterations or (clock.limit < inf and clock.is_up):
                 break
         if best <= self.tolerance:
@@ -274,15 +285,37 @@ class Automatic(Iterative):
         )  # fmt: skip
 
 
-def _arrives(history: Array, tolerance: float) -> bool:
-    """Whether a method will reach the tolerance soon, at the rate of the second half of its history (k, 2)."""
+def _most_further(problem: ContactProblem, method: type[Iterative]) -> float:
+    """Iterations in which a method must arrive to go on after a trial.
+
+    An interior point begins from the same point whenever it is called. Alternating directions are left where it would
+    take less work, by the fill of the factors that both need.
+    """
+    if method is InteriorPoint:
+        return 0.0
+    if method is not ADMM or not problem.A.is_dense:
+        return inf
+    rows, operations, entries = float(problem.row_count), 0.0, 0.0
+    if problem.row_count > ADMM_ROWS:
+        symbolic = VelocityCholesky(problem).structure.symbolic
+        operations, entries = symbolic.operations, float(symbolic.factor_entries)
+    step = WORK_OF_STEP[0] * rows + WORK_OF_STEP[1] * operations
+    return PATH_STEPS * step / (WORK_OF_ITERATION[0] * rows + WORK_OF_ITERATION[1] * entries)
+
+
+def _arrives(history: Array, tolerance: float, most: float) -> bool:
+    """Whether a method will reach the tolerance soon, at the rate of the second half of its history (k, 2).
+
+    ``most``: iterations that it may take for that (:func:`_most_further`).
+    """
     if len(history) < 2:
         return False
     middle = history[np.searchsorted(history[:, 0], 0.5 * (history[0, 0] + history[-1, 0]), side="right") - 1]
     steps, before, after = history[-1, 0] - middle[0], middle[1], history[-1, 1]
     if not (steps > 0.0 and 0.0 < after < 0.9 * before):
         return False
-    return bool(steps * log(after / tolerance) / log(before / after) <= PATIENCE * (history[-1, 0] - history[0, 0]))
+    left = steps * log(after / tolerance) / log(before / after)
+    return bool(left <= (PATIENCE * (history[-1, 0] - history[0, 0]) if most == inf else most))
 
 
 def structure(problem: ContactProblem) -> Structure:
@@ -314,7 +347,7 @@ def structure(problem: ContactProblem) -> Structure:
 
 def is_affordable(problem: ContactProblem, method: type[Iterative]) -> bool:
     """Whether the matrix that a method factorises is within bounds, by its fill where bodies are known."""
-    if method is SettledNewton and not can_factorise(problem):
+    if method in (SettledNewton, InteriorPoint) and not can_factorise(problem):
         return False
     if problem.row_count <= ADMM_ROWS:
         return True
@@ -339,6 +372,7 @@ def plan(found: Structure) -> tuple[Stage, ...]:
         return (
             Stage(ProxGaussSeidel, trial),
             Stage(ADMM, 400),
+            Stage(InteriorPoint, PATH),
             Stage(SettledNewton, 60),
             Stage(ADMM, 1000, True),
             Stage(SettledNewton, 100),
@@ -350,7 +384,8 @@ def plan(found: Structure) -> tuple[Stage, ...]:
     small = (Stage(ImplicitComplementarity, 40, True),) if found.rows <= MOST_IMPLICIT_ROWS else ()
     # sweeps only crawl along chains, and there a factorisation costs as much as a few of them
     first = (Stage(ProximalPoint, CHAIN_TRIAL),) if chains else ()
-    large = (Stage(ADMM, ADMM_TRIAL), Stage(SettledNewton, 60)) if found.rows > ADMM_ROWS else ()
+    many = found.rows > ADMM_ROWS
+    large = (Stage(ADMM, ADMM_TRIAL), Stage(InteriorPoint, PATH), Stage(SettledNewton, 60)) if many else ()
     return (
         *first,
         Stage(sweeps, trial),
@@ -359,6 +394,7 @@ def plan(found: Structure) -> tuple[Stage, ...]:
         *small,
         Stage(sweeps, 1000),
         Stage(ProximalPoint, 160, True),
+        *(() if many else (Stage(InteriorPoint, PATH),)),
         Stage(ADMM, 500, True),
         Stage(ProximalPoint, 20000, True),
     )

@@ -22,6 +22,7 @@ from stickslip.solvers.cond.cond import Cond
 from stickslip.solvers.dense.dense import DenseNewton
 from stickslip.solvers.implicit.implicit import ImplicitComplementarity
 from stickslip.solvers.input_checks import known_solution
+from stickslip.solvers.ipm.ipm import InteriorPoint
 from stickslip.solvers.iterative import Iterative
 from stickslip.solvers.lcp import LCP
 from stickslip.solvers.methods import solve
@@ -68,6 +69,7 @@ SOLVERS: dict[str, Any] = {
         NonsmoothGaussSeidel,
         ProximalPoint,
         ADMM,
+        InteriorPoint,
         APGD,
         LCP,
         Sap,

@@ -141,7 +141,7 @@ class _Search:
         """Where a Newton step leads, cut until the error falls; None where its matrix is singular."""
         p = self.problem
         acting = np.empty_like(p.J.data)
-        _turned_rows(p.J, p.laws.law, self.S, at.G, acting)
+        turned_rows(p.J, p.laws.law, self.S, at.G, acting)
         solve = factorise(p, acting, np.ones(p.row_count))
         dv = None if solve is None else solve(-at.lacking)
         if dv is None or not np.isfinite(dv).all():
@@ -247,7 +247,7 @@ def _respond(row_start, law, laws, rho, centre, w, x_out, G_out):
 
 
 @kernel
-def _turned_rows(J, law, S, G, data_out):
+def turned_rows(J, law, S, G, data_out):
     """The data of S G^T S J, by whose transpose and J the matrix is made."""
     for c in range(law.shape[0]):
         i, end = J.row_start[c], J.row_start[c + 1]

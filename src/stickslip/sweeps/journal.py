@@ -7,7 +7,9 @@ finished run, each written to the disk before the next. A line that was cut off 
 from __future__ import annotations
 
 import json
+import math
 import os
+from collections.abc import Mapping
 from pathlib import Path
 from typing import IO
 
@@ -22,6 +24,8 @@ except ImportError:  # Windows
     fcntl = None  # type: ignore[assignment]
 
 ENDING = ".runs.jsonl"
+FLOAT = "float"
+"""Name under which a number stands that JSON does not have."""
 
 
 class Journal:
@@ -81,7 +85,7 @@ class Journal:
             self._write(self._head)
             return
         try:
-            head, *rows = (json.loads(line) for line in lines)
+            head, *rows = (json.loads(line, object_hook=_as_it_was) for line in lines)
             known = {name: head[name] for name in self._head}
             self.rows = {int(row["run"]): row for row in rows}
         except (ValueError, TypeError, KeyError, AttributeError):
@@ -93,6 +97,19 @@ class Journal:
             )
 
     def _write(self, value: object) -> None:
-        self._file.write(json.dumps(value, allow_nan=False) + "\n")
+        self._file.write(json.dumps(_as_json(value), allow_nan=False) + "\n")
         self._file.flush()
         os.fsync(self._file.fileno())
+
+
+def _as_json(value: object) -> object:
+    """The same for JSON, which has no infinite numbers: settings may be such."""
+    if isinstance(value, float) and not math.isfinite(value):
+        return {FLOAT: repr(value)}
+    if isinstance(value, Mapping):
+        return {name: _as_json(each) for name, each in value.items()}
+    return [_as_json(each) for each in value] if isinstance(value, list | tuple) else value
+
+
+def _as_it_was(found: dict[str, object]) -> object:
+    return float(str(found[FLOAT])) if found.keys() == {FLOAT} else found

@@ -9,13 +9,12 @@ from collections.abc import Iterator, Sequence
 from stickslip.cores import core_count
 from stickslip.errors import InputError
 from stickslip.experiments.limited_worker import LimitedWorker, TimeUp, WorkerEnded
+from stickslip.ray_cluster import TRIES
 from stickslip.sweeps.one_run import Row, empty_row, one_run
 from stickslip.sweeps.plan import RunRequest
 
 LONGEST = 1e6
 """[s] that a run may take where nobody says: operating systems do not wait for ever."""
-TRIES = 3
-"""How often a run is made whose process ends."""
 
 
 def run_here(requests: Sequence[RunRequest], processes: int | None, time_limit: float) -> Iterator[Row]:

@@ -11,8 +11,7 @@ import time
 from collections.abc import Iterator, Sequence
 from typing import Any
 
-from stickslip.errors import InputError, MissingDependencyError
-from stickslip.sweeps.local import TRIES
+from stickslip.ray_cluster import TRIES, ray_cluster
 from stickslip.sweeps.one_run import Row, empty_row, one_run
 from stickslip.sweeps.plan import RunRequest
 
@@ -21,32 +20,8 @@ def run_on_ray(
     requests: Sequence[RunRequest], processes: int | None, time_limit: float, address: str | None
 ) -> Iterator[Row]:
     """Rows of the runs, as they end; a task is made again where its worker is lost."""
-    try:
-        import ray
-    except ImportError as error:
-        raise MissingDependencyError("sweeps on Ray need it; pip install 'stickslip[ray]'") from error
-    begun = not ray.is_initialized()
-    if begun:
-        _join(ray, address, processes)
-    try:
+    with ray_cluster("sweep", processes, address) as ray:
         yield from _rows(ray, requests, time_limit)
-    finally:
-        if begun:
-            ray.shutdown()
-
-
-def _join(ray: Any, address: str | None, processes: int | None) -> None:
-    """Begin a cluster on this machine, or join one."""
-    quiet: dict[str, Any] = {"log_to_driver": False, "logging_level": "ERROR", "include_dashboard": False}
-    if address is None:
-        ray.init(num_cpus=processes, **quiet)
-        return
-    if processes is not None:
-        raise InputError(f"sweep: processes is {processes}, but the cluster at {address} has its own; leave it out")
-    try:
-        ray.init(address=address, log_to_driver=False, logging_level="ERROR")
-    except (ConnectionError, RuntimeError, ValueError) as error:
-        raise InputError(f"sweep: no Ray cluster answers at {address} ({' '.join(str(error).split())[:200]})") from None
 
 
 def _rows(ray: Any, requests: Sequence[RunRequest], time_limit: float) -> Iterator[Row]:

@@ -8,9 +8,10 @@ STATUS_WORDS = {
     "passed-through": "let a body pass through another",
     "joints-apart": "left rigid joints apart",
     "turned-too-far": "turned a touching body by more than its contacts can carry",
+    "overlapping": "pushed bodies into each other where no contact was known",
     "converged": "were called converged, but made energy of nothing",
 }
-NOT_OF_THE_SOLVER = ("diverged", "passed-through", "joints-apart", "turned-too-far")
+NOT_OF_THE_SOLVER = ("diverged", "passed-through", "joints-apart", "turned-too-far", "overlapping")
 """Statuses of steps that are wrong whatever the solver says of them."""
 LAW_WORDS = {
     "convex": "the solver obeys the convex law, in which sliding bodies glide",

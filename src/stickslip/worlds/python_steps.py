@@ -45,6 +45,7 @@ class PythonSteps:
 
     def __init__(self, template: Simulation) -> None:
         self.template = template
+        template.looks = template.stepping.tries > 0  # as compiled worlds, which only then are not compiled
         self.simulations: dict[int, Simulation] = {}
         """By world, of those that have a model of their own."""
 
@@ -55,6 +56,7 @@ class PythonSteps:
         own = self.simulations.get(k)
         if own is None or own.model is not model:
             own = Simulation(model, solver=self.template.solver, stepping=self.template.stepping, driver="python")
+            own.looks = self.template.looks
             own.model = model  # links that pass through each other are those of the model that was given
             self.simulations[k] = own
         return own

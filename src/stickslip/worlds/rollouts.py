@@ -12,8 +12,9 @@ from numpy.typing import ArrayLike
 from stickslip import checks
 from stickslip.arrays import Array, Bools
 from stickslip.errors import InputError
-from stickslip.model.layout import Layout
+from stickslip.model.layout import BODY, Layout
 from stickslip.names import shown
+from stickslip.scene.body import Body
 from stickslip.scene.robots import Robot
 from stickslip.worlds.certificates import WorldCertificates, joined
 from stickslip.worlds.records import Recorded
@@ -49,6 +50,13 @@ class Rollout:
     def joint_velocities(self, robot: Robot) -> Array:
         """(T, N, nv) of a robot."""
         return self.v[:, :, self.layout.v_slice[robot.name]].copy()
+
+    def centre(self, body: Body) -> Array:
+        """(T, N, 3) [m] centre of mass of a body that is no link of a robot."""
+        poses = self.q[:, :, self.layout.q_slice[BODY]]
+        if 7 * body.index >= poses.shape[2]:
+            raise InputError(f"rollout: {body.name!r} is a link; joint_positions gives where its robot is")
+        return poses[:, :, 7 * body.index : 7 * body.index + 3].copy()
 
     def __repr__(self) -> str:
         times, count = self.time.shape

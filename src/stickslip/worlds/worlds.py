@@ -74,6 +74,8 @@ class Worlds:
         """Where all worlds start."""
         self.controls = WorldControls(self.model, count)
         self.reason = reason_against(self.model, self.stepping, self.solver)
+        if not self.reason and self.stepping.tries:
+            self.reason = f"stepping has redetect = {self.stepping.redetect}, which looks at where steps led"
         """Why the compiled driver does not step them; "": it does."""
         self._models: dict[int, Model] = {}
         self._variants: Variants | None = None
@@ -154,7 +156,7 @@ class Worlds:
         """
         self._forget()
         body = count - 1 if self._keeps_before else count
-        first = min(body, every - begun % every)  # up to the next record, then whole periods, then what is left
+        first = min(body, -begun % every)  # up to the next record, then whole periods, then what is left
         whole = (body - first) // every * every
         parts = [(first, [first] if (begun + first) % every == 0 else []), (whole, [*range(every, whole + 1, every)])]
         records, done = list[Recorded](), 0

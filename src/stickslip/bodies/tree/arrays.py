@@ -149,7 +149,7 @@ def robot_in(tables, r):
     return RobotParts(tree, drives, rows, _whole(tables, r, FRAME_LINK), _whole(tables, r, BLOCKS))
 
 
-WORK_OF_LINK, WORK_OF_DOF, WORK_OF_PATH, WORK_OF_TREE = 7 + 9 + 10 + 6 + 6 + 6 + 12, 6 + 1, 3, 3
+WORK_OF_LINK, WORK_OF_DOF, WORK_OF_PATH, WORK_OF_TREE = 7 + 9 + 10 + 6 + 6 + 6 + 12 + 36, 6 + 1 + 12 + 4, 3, 3
 """Reals of a TreeWork for each link, degree of freedom, entry of ``path`` and tree."""
 
 
@@ -176,11 +176,15 @@ def work_in(tree, reals):
     j = i + np_
     k = j + nv
     m = k + 12 * nl
+    n = m + np_
+    o = n + 36 * nl
+    p = o + 12 * nv
     return TreeWork(
         view_at(reals, 0, (nl, 7)), view_at(reals, a, (nl, 9)), view_at(reals, b, (nt, 3)),
         view_at(reals, c, (nv, 6)), view_at(reals, d, (nl, 10)), view_at(reals, e, (nl, 6)),
         view_at(reals, f, (nl, 6)), view_at(reals, g, (nl, 6)), view_at(reals, h, (np_,)), view_at(reals, i, (np_,)),
         view_at(reals, j, (nv,)), view_at(reals, k, (nl, 12)), view_at(reals, m, (np_,)),
+        view_at(reals, n, (nl, 36)), view_at(reals, o, (nv, 12)), view_at(reals, p, (4, nv)),
     )  # fmt: skip
 
 

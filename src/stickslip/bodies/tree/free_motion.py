@@ -10,7 +10,8 @@ it is projected. Differs from [featherstone2008], whose explicit bias forces gai
 (midpoint rules) M (v' - v) = h (f - c) with bias forces c of the middle of the step ([featherstone2008] ch. 5).
 
 q' is looked for in passes, each with A and p at where the one before led. That ends only while h^2 T / (m l) is below
-one for links of mass m and length l under a tension T; beyond, A has the turning of these forces with the links, too.
+one for links of mass m and length l under a tension T; beyond, and in deep trees from the start, by Newton steps whose
+A has the turning of these forces with the links, too (articulated.py).
 
 Springs, dampers and drives without limits are implicit: stiffness and damping are on the diagonal of A.
 """
@@ -21,6 +22,7 @@ import numpy as np
 
 from stickslip.bodies.rigid.momentum import MOST_PARTS, spin
 from stickslip.bodies.tree.advance import advance_tree
+from stickslip.bodies.tree.articulated import is_deep, newton_velocity
 from stickslip.bodies.tree.kinematics import place_links, rotation_vector, unit4
 from stickslip.bodies.tree.layout import (
     ARMATURE,
@@ -54,7 +56,7 @@ from stickslip.bodies.tree.momentum import (
     solve_factors,
     weigh_links,
 )
-from stickslip.bodies.tree.points import add_along_motions, link_frames, point_force
+from stickslip.bodies.tree.points import add_along_motions, link_frames, link_velocities, point_force
 from stickslip.bodies.tree.stiffening import add_stiffening, stiffening_rows
 from stickslip.jit import kernel, large_kernel
 from stickslip.linalg.vec3 import add, cross, mat_t_vec, mat_vec, norm, sub
@@ -64,12 +66,8 @@ MOST_PASSES = 12
 FOUND = 1e-11
 """... until velocities change, or would change in the next pass, by no more than this share of the largest."""
 SLOW = 0.1
-"""Share of the change before from which on a change is one of a search that will not end: forces that turn with links
-are in A from then on (stiffening.py), ..."""
-MOST_STIFF_PASSES = 60
-"""... for at most so many further passes, ..."""
-ROUNDED = 1e-8
-"""... or until changes below this share of the largest velocity no longer become smaller: rounding."""
+"""Share of the change before from which on a change is one of a search that will not end: Newton steps with forces that
+turn with links follow, and A has these, too (stiffening.py)."""
 
 
 @kernel
@@ -233,11 +231,20 @@ def free_velocity(tree, drive, state, given, scheme, works, room, v_out):
 
     After ``place_links`` and ``move_links`` of the first; the rest as for :func:`begin_step`.
     """
+    good = find_velocity(tree, drive, state, given, scheme, works, room, v_out)
+    if is_deep(tree) and room[6][0] > 0.0:
+        return good and stiff_rows(tree, state, scheme, v_out, works[1], room)
+    return good
+
+
+@kernel
+def find_velocity(tree, drive, state, given, scheme, works, room, v_out):
+    """The same; without rows of A and factors of deep trees that are stiff."""
     q, v = state
     force, link_force, control = given
     h, at_end, _, _ = scheme
     start, other = works
-    _, twist, push, diagonal, v_at, _, stiff = room
+    q_at, twist, push, diagonal, v_at, _, stiff = room
     implicit_forces(tree, drive, q, force, control, h, 1.0 if at_end else 0.5, push, diagonal)
     if not at_end:
         add_link_forces(tree, start, link_force, push)
@@ -246,38 +253,49 @@ def free_velocity(tree, drive, state, given, scheme, works, room, v_out):
         v_at[k] = v[k]  # the latest guess of the unknown velocities
     if at_end:
         free_twists(tree, start, link_force, h, twist)
-    stiff[0] = 0.0
-    last, passes = np.inf, 0
-    while passes < (MOST_STIFF_PASSES if stiff[0] > 0.0 else MOST_PASSES):
+    stiff[0] = 1.0 if at_end and is_deep(tree) else 0.0
+    last = np.inf
+    for _ in range(MOST_PASSES):
+        if stiff[0] > 0.0:
+            break
         good = _pass(tree, q, v, v_at, scheme, other, room, v_out)
-        passes += 1
         change, size = 0.0, 0.0
         for k in range(v.shape[0]):
             change, size = max(change, abs(v_out[k] - v_at[k])), max(size, abs(v_out[k]))
             v_at[k] = v_out[k]
         if not good or change <= FOUND * size:
             break
-        if stiff[0] > 0.0 and change <= ROUNDED * size and change > 0.5 * last:
-            break
         # changes fall by about the same factor from pass to pass: the next one would be within the bound
-        if stiff[0] == 0.0 and change <= SLOW * last < np.inf and change * (change / last) <= FOUND * size:
+        if change <= SLOW * last < np.inf and change * (change / last) <= FOUND * size:
             break
-        if at_end and stiff[0] == 0.0 and change > SLOW * last:
-            stiff[0], last, passes = 1.0, np.inf, 0
-            for k in range(v.shape[0]):
-                v_at[k] = v[k]
-        else:
-            last = change
+        if at_end and change > SLOW * last:
+            stiff[0] = 1.0
+        last = change
+    if stiff[0] > 0.0:
+        good = newton_velocity(tree, state, (twist, push, diagonal), q_at, other, h, v_out)
+        if not is_deep(tree):
+            good = good and stiff_rows(tree, state, scheme, v_out, other, room)
     return good
 
 
+@kernel
+def stiff_rows(tree, state, scheme, own, work, room):
+    """Rows of A with the turning of forces, and their factors, where velocities ``own`` (nv,) lead."""
+    h, _, _, _ = scheme
+    q_at, twist, push, diagonal, _, between, _ = room
+    advance_tree(tree, state[0], own, h, q_at)
+    return momentum_at(tree, q_at, twist, push, diagonal, state[1], own, h, True, work, between)
+
+
 @large_kernel
-def begin_step(tree, drive, frames, state, given, scheme, works, room, frames_out, out):
+def begin_step(tree, drive, frames, state, given, scheme, works, room, whole, frames_out, out):
     """Where trees are at the start of a step, and the momentum of its motion without constraints.
 
     frames (k,): links that are frames; state: q, v; given: force (nv,), link_force (nl, 6), control (nu, 2); scheme: h,
     whether forces are at the end, ``contacts_at``, ``gain``; works: two of TreeWork, for the start and for where forces
     act; room: q (nq,), twists (nl, 6), push, diagonal (nv,), two of v (nv,), whether A has the turning of forces (1,).
+    Unless the step is ``whole``, S and A of deep trees are left to ``complete_frames`` and ``complete_momentum``: steps
+    without rows read neither.
     """
     q, v = state
     h, _, contacts_at, _ = scheme
@@ -293,10 +311,33 @@ def begin_step(tree, drive, frames, state, given, scheme, works, room, frames_ou
     else:
         for c in range(q.shape[0]):
             q_found[c] = q[c]
-        _frames(tree, frames, start, v, pose_out, velocity_out, twist_out)
-    good = free_velocity(tree, drive, state, given, scheme, works, room, v_out)
-    finish(tree, other, out)
+        if whole or not is_deep(tree):
+            _frames(tree, frames, start, v, pose_out, velocity_out, twist_out)
+        else:
+            link_velocities(tree, frames, start, v, velocity_out)
+            for f in range(frames.shape[0]):
+                for c in range(7):
+                    pose_out[f, c] = start.pose[frames[f], c]
+    good = find_velocity(tree, drive, state, given, scheme, works, room, v_out)
+    if not is_deep(tree) or not room[6][0] > 0.0:
+        finish(tree, other, out)
+        return good
+    return good and (not whole or complete_momentum(tree, state, scheme, works, room, out))
+
+
+@large_kernel
+def complete_momentum(tree, state, scheme, works, room, out):
+    """A and A^-1 of a deep tree, after ``begin_step``; returns whether A is positive definite."""
+    good = stiff_rows(tree, state, scheme, out[0], works[1], room)
+    finish(tree, works[1], out)
     return good
+
+
+@large_kernel
+def complete_frames(tree, frames, v, works, frames_out):
+    """S of the frames of a deep tree, after ``begin_step`` of a scheme with contacts at the start."""
+    _, pose_out, velocity_out, twist_out = frames_out
+    _frames(tree, frames, works[0], v, pose_out, velocity_out, twist_out)
 
 
 @kernel

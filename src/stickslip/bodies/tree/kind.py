@@ -154,7 +154,7 @@ class TreeMotion(Motion):
         out = self._out()
         good = free_motion.begin_step(
             kind.tables, kind.drives, kind.frame_link, (self.q, self.v), self.given, self.scheme, self.works, self.room,
-            (q_found, pose, velocity, twist), out,
+            True, (q_found, pose, velocity, twist), out,
         )  # fmt: skip
         self._check(good)
         self.placed, self.found, self.at_start = (q_found, self.v), q_found, self._blocks(out)

@@ -127,3 +127,9 @@ class TreeWork(NamedTuple):
     """(nl, 12) of all that hangs on a link: momentum that it lacks (3), and that times arms (3, 3); stiffening.py."""
     stiffening: Array
     """(np,) how forces turn with links, along ``path``."""
+    body: Array
+    """(nl, 36) inertia of all that hangs on a link, with the turning of forces, six by six; articulated.py."""
+    response: Array
+    """(nv, 12) force along the motions above that a degree of freedom has in common with them, and its own motion."""
+    vectors: Array
+    """(4, nv) 1 / d of each, and room of Newton steps."""

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from stickslip.bodies.tree.articulated import is_deep, link_twists
 from stickslip.bodies.tree.layout import DOF_LINK, LAST_DOF, ROW, ROW_END, TREE
 from stickslip.jit import kernel
 from stickslip.linalg.vec3 import add, cross, sub
@@ -13,7 +14,9 @@ def link_frames(tree, frame_link, work, v, pose_out, velocity_out, twist_out):
 
     After ``place_links``. Twists are those of the origins of links, linear part first; twist_out comes in as zero.
     """
-    at = 0
+    deep, at = is_deep(tree), 0
+    if deep:
+        link_velocities(tree, frame_link, work, v, velocity_out)
     for f in range(frame_link.shape[0]):
         i = frame_link[f]
         t, last = tree.link_index[i, TREE], tree.link_index[i, LAST_DOF]
@@ -22,8 +25,9 @@ def link_frames(tree, frame_link, work, v, pose_out, velocity_out, twist_out):
         arm = sub(origin, (work.centre[t, 0], work.centre[t, 1], work.centre[t, 2]))
         for c in range(7):
             pose_out[f, c] = work.pose[i, c]
-        for c in range(6):
-            velocity_out[f, c] = 0.0
+        if not deep:
+            for c in range(6):
+                velocity_out[f, c] = 0.0
         for e in range(tree.dof_index[last, ROW], tree.dof_index[last, ROW_END]):
             k = tree.path[e]
             w = (work.motion[k, 0], work.motion[k, 1], work.motion[k, 2])
@@ -31,14 +35,27 @@ def link_frames(tree, frame_link, work, v, pose_out, velocity_out, twist_out):
             for c in range(3):
                 twist_out[at + c * width + k - first] = u[c]
                 twist_out[at + (3 + c) * width + k - first] = w[c]
-                velocity_out[f, c] += u[c] * v[k]
-                velocity_out[f, 3 + c] += w[c] * v[k]
+                if not deep:
+                    velocity_out[f, c] += u[c] * v[k]
+                    velocity_out[f, 3 + c] += w[c] * v[k]
         at += 6 * width
 
 
 @kernel
 def link_velocities(tree, frame_link, work, v, velocity_out):
-    """The twists (k, 6) of ``link_frames`` alone."""
+    """The twists (k, 6) of ``link_frames`` alone; of deep trees from link to link, by way of ``force``."""
+    if is_deep(tree):
+        link_twists(tree, v, work, work.force)
+        for f in range(frame_link.shape[0]):
+            i = frame_link[f]
+            t, own = tree.link_index[i, TREE], work.force[i]
+            origin = (work.pose[i, 0], work.pose[i, 1], work.pose[i, 2])
+            arm = sub(origin, (work.centre[t, 0], work.centre[t, 1], work.centre[t, 2]))
+            w = (own[0], own[1], own[2])
+            u = add((own[3], own[4], own[5]), cross(w, arm))
+            for c in range(3):
+                velocity_out[f, c], velocity_out[f, 3 + c] = u[c], w[c]
+        return
     for f in range(frame_link.shape[0]):
         i = frame_link[f]
         t, last = tree.link_index[i, TREE], tree.link_index[i, LAST_DOF]

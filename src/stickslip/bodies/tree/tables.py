@@ -86,6 +86,7 @@ def tree_work(tree: TreeTables) -> TreeWork:
     """Room for what kernels write."""
     nl, nv, nt, np_ = len(tree.links), len(tree.dofs), len(tree.start) - 1, len(tree.path)
     shapes = (
-        (nl, 7), (nl, 9), (nt, 3), (nv, 6), (nl, 10), (nl, 6), (nl, 6), (nl, 6), (np_,), (np_,), (nv,), (nl, 12), (np_,)
+        (nl, 7), (nl, 9), (nt, 3), (nv, 6), (nl, 10), (nl, 6), (nl, 6), (nl, 6), (np_,), (np_,), (nv,), (nl, 12),
+        (np_,), (nl, 36), (nv, 12), (4, nv),
     )  # fmt: skip
     return TreeWork(*(np.zeros(shape) for shape in shapes))

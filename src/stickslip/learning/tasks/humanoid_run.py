@@ -1,7 +1,7 @@
 """HumanoidRun: stand up and run towards a target that moves away, by torques: "flagrun harder" of [macklin2019] sec.
 10.1.7.
 
-Action (21): torques of all joints, -1 to 1 for their largest ones (20 to 120 N m). Observation (55): height of the
+Action (21): torques of all joints, -1 to 1 for their largest ones (20 to 120 N m). Observation (58): height of the
 torso [m]; its up and forward directions and its velocities in the frame that is turned to where it looks; direction
 to the target in the same (2) and distance up to 10 [m]; joints [rad] and a tenth of their velocities [rad/s]; phase
 of the episode is not told. Reward: speed towards the target up to 4 m/s, times how upright it is; 0.5 times height up

@@ -1,0 +1,1 @@
+"""The interior-point solver: its loop, second-order cones, intervals."""
