@@ -357,11 +357,20 @@ def _factors_fit(problem: ContactProblem) -> bool:
 
 
 def _first_velocities(problem: ContactProblem, warm: Array | None) -> Array:
-    """Where iterations begin: at the velocities before the step, else where the impulses of the last one lead."""
+    """Where iterations begin: at the velocities before the step, else where the impulses of the last one lead.
+
+    Where soft bodies were linearised again it is there, and rigid ones move as the impulses push them.
+    """
+    at, missing = problem.momentum.at, problem.momentum.missing
+    rigid = problem.A.dense.size
     if problem.v_before is not None:
+        if missing is not None and warm is not None and at[rigid:].any():  # at the start of a step they are zero
+            v, pushed = at.copy(), missing + block_rows.apply_transpose(problem.J, warm)
+            v[:rigid] += problem.A.dense.solve(pushed[:rigid])
+            return v
         return _as_a_whole(problem, problem.v_before, warm)
-    if problem.momentum.missing is not None:
-        return problem.momentum.at.copy()
+    if missing is not None:
+        return at.copy()
     return problem.v_free.copy() if warm is None else problem.velocity(warm)
 
 
