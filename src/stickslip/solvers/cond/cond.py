@@ -40,6 +40,7 @@ from stickslip.jit import kernel
 from stickslip.linalg import block_rows
 from stickslip.linalg.vectors import length
 from stickslip.solvers.budget import Clock, in_chunks
+from stickslip.solvers.cond.chain import STIFF, chain, is_chain, no_chain, probed
 from stickslip.solvers.cond.coarse import coarse_space, no_coarse
 from stickslip.solvers.cond.given import given_problem_over_nodes
 from stickslip.solvers.cond.iterations import LOST, RUNNING, SETTLED, How, Iterate, iterate, one_contact
@@ -151,9 +152,16 @@ class Cond(Iterative):
             nodal, v = problem, _first_velocities(problem, warm)
         if self.direct and nodal is problem and not problem.row_count and _factors_fit(problem):
             return Solution(problem.v_free.copy(), np.zeros(0), "converged", 1, np.array([[1.0, 0.0]]))
-        N = nodalised(nodal, self.gain, self.has_levels)
+        sparse = nodal.A.nodes
+        chained = self.has_levels and nodal is problem and sparse.places is None and is_chain(sparse.pattern)
+        N = nodalised(nodal, self.gain, self.has_levels, chained)
         W = frobenius_steps(N, self._row_sums(N, problem.workspace))
-        run = _Run(self, problem, N, W, v, warm, clock)
+        if chained:
+            if self.gain is None:
+                N.gain[:] = STIFF * probed(N)
+            W.virtual[:] = 1.0 / N.gain
+            W.contact[:] = W.gamma[:] = W.virtual[N.tied]
+        run = _Run(self, problem, N, W, v, warm, clock, chained)
         prepared = time.perf_counter()
         run.go()
         timings = {"prepare": prepared - clock.started, "iterate": time.perf_counter() - prepared}
@@ -218,13 +226,15 @@ class _Run:
 
     def __init__(
         self, solver: Cond, problem: ContactProblem, N: Nodal, W: Steps, v: Array,
-        warm: Array | None, clock: Clock,
+        warm: Array | None, clock: Clock, chained: bool,
     ) -> None:  # fmt: skip
         """Begin at velocities v (nv,), with the impulses ``warm`` (m,) carried."""
         self.solver, self.problem, self.N, self.clock = solver, problem, N, clock
         self.C, self.L = no_coarse(N), no_levels(N)
+        self.R = chain(N) if chained else no_chain()
         if solver.has_levels:
             self.C = coarse_space(N, free_nodes(N), problem.A.nodes.places, problem.workspace)
+        if solver.has_levels and not chained:
             self.L = coarse_levels(N, problem.workspace, self.C.group_count)
         self.part = 1.0
         self.W = W._replace(soft=np.where(np.repeat(self.L.free, 3), self.L.share, 1.0) * W.soft)
@@ -282,7 +292,7 @@ class _Run:
     def _iterate(self, count: int, tolerance: float) -> int:
         """Some iterations, until a step is within the tolerance; how they ended."""
         solver, N = self.solver, self.N
-        refresh, later = (SOON, LATER) if len(self.C.rigid) else (REFRESH, solver.max_iterations)
+        refresh, later = (SOON, LATER) if len(self.C.rigid) or len(self.R.work) else (REFRESH, solver.max_iterations)
         if not (solver.multipliers and (N.virtual or len(N.row))):
             refresh = 0
         if len(self.at.steps) < self.count + count:
@@ -298,7 +308,7 @@ class _Run:
 
         def run(some: int) -> tuple[int, bool]:
             nonlocal ended
-            made, ended = iterate(N, self.W, self.L, self.C, self.at, self.progress, self.count, some, tolerance, how)
+            made, ended = iterate(N, self.W, self.L, self.C, self.R, self.at, self.progress, self.count, some, tolerance, how)
             self.count += int(made)
             return int(made), ended != RUNNING
 

@@ -13,6 +13,7 @@ import numpy as np
 from stickslip.arrays import Array
 from stickslip.contact.laws import DISC, project_cone, project_friction, project_row
 from stickslip.jit import kernel, parallel_kernel, prange
+from stickslip.solvers.cond.chain import apply_chain
 from stickslip.solvers.cond.coarse import apply_bodies, apply_groups
 from stickslip.solvers.cond.levels import apply_levels
 
@@ -141,7 +142,7 @@ def _gradient(N, at, threads):
 
 
 @kernel
-def _surrogate(N, W, L, C, scale, at):
+def _surrogate(N, W, L, C, R, scale, at):
     """v* = v - W (A v - b), eq. (20)."""
     x, g, found = at.x, at.gradient, at.found
     nv, bodies = N.b.shape[0], N.rigid.start[-1]
@@ -151,8 +152,11 @@ def _surrogate(N, W, L, C, scale, at):
     for i in C.rigid:
         found[i] = x[i]
     apply_bodies(C, g, scale, found)
-    for i in range(bodies, nv):
-        found[i] = x[i] - scale * W.soft[i - bodies] * g[i]
+    if R.work.shape[0] > 0:
+        apply_chain(R, g[bodies:nv], scale, x[bodies:nv], found[bodies:nv])
+    else:
+        for i in range(bodies, nv):
+            found[i] = x[i] - scale * W.soft[i - bodies] * g[i]
     apply_levels(L, g[bodies:], scale, found[bodies:])
     apply_groups(C, g[bodies:], scale * L.share, found[bodies:])
     for p in range(N.gain.shape[0]):
@@ -262,7 +266,7 @@ class How(NamedTuple):
 
 
 @kernel
-def iterate(N, W, L, C, at, progress, done, count, tolerance, how):
+def iterate(N, W, L, C, R, at, progress, done, count, tolerance, how):
     """Up to ``count`` iterations after the first ``done``, until a step is within ``tolerance``.
 
     ``progress`` (4,) goes from call to call: nu, rho and the last and the least step. Returns how many there were, how
@@ -277,7 +281,7 @@ def iterate(N, W, L, C, at, progress, done, count, tolerance, how):
         if rule and l > 0:
             alpha = _barzilai_borwein(N, W, at, rule, l)
             scale = min(max(alpha, LEAST_SCALE), MOST_SCALE) if alpha > 0.0 else 1.0
-        _surrogate(N, W, L, C, scale * how.part, at)
+        _surrogate(N, W, L, C, R, scale * how.part, at)
         _contacts(N, W, scale * how.part, how.regularisation, how.strict, at)
         # Algorithm 3; nu = 1 is the plain iteration
         nu, rho, last, least = progress

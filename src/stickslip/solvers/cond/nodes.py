@@ -90,16 +90,19 @@ class Nodal(NamedTuple):
         return len(self.gain)
 
 
-def nodalised(problem: ContactProblem, gain: float | None, joined: bool = False) -> Nodal:
+def nodalised(
+    problem: ContactProblem, gain: float | None, joined: bool = False, chained: bool = False
+) -> Nodal:
     """The problem with virtual nodes of this gain k_v [N s/m]; None: as stiff as the nodes they touch.
 
     ``joined``: rigid bodies, unless they are many, are solved for together, so that joints are as stiff as potentials.
+    ``chained``: no node is in a contact itself, all are tied to virtual ones (chain.py).
     """
     J, laws, A = problem.J, problem.laws, problem.A
     contact = np.flatnonzero(laws.law == CONTACT).astype(np.int32)
     row = np.flatnonzero(laws.law != CONTACT).astype(np.int32)
     real = np.zeros(len(J.entry_column), dtype=np.int8)
-    _find_nodes(J, contact, np.zeros(len(J.column_start) - 1, dtype=np.bool_), real)
+    _find_nodes(J, contact, np.full(len(J.column_start) - 1, chained, dtype=np.bool_), real)
     nodes, rest = np.zeros(len(contact), dtype=np.int32), np.zeros(len(contact), dtype=np.int32)
     _count(J, contact, real, nodes, rest)
     tied = np.where(rest > 0, np.cumsum(rest > 0) - 1, -1).astype(np.int32)
