@@ -60,7 +60,8 @@ def soft_mat(
     divisions: cells along x; across there are as many as make them square. layers of cells over the thickness; 0: such
     that they are nearly cubes. 38 divisions make 1,482 nodes and 4,104 elements (paper: 1,477 and 4,100), 130 make
     33,012 nodes and 145,080 elements.
-    The jaws follow a given motion, as those of a position-controlled arm, in 2 s times ``slow``. They and the table end at rows of nodes.
+    The jaws follow a given motion, as those of a position-controlled arm, in 2 s times ``slow``.
+    They and the table end at rows of nodes.
     """
     mesh = mat_mesh((length, width, thickness), divisions, layers)
     if not 0.25 * length > DEPTH:

@@ -2,7 +2,8 @@
 
 The boxes (Table I, Fig. 6 and 14) are in slides.py, the four scenes against PGS and APGD (II, III, V, VI) in tables.py,
 what is varied on them (IV, VII, IX) in variants.py, whole runs of them (Fig. 7 and 8) in runs.py and with a robot (II,
-V, VI) in robots.py, position-based dynamics (VIII) in cable.py, Fig. 11 in growth.py, Fig. 13 in inverse.py; trials in trials.py.
+V, VI) in robots.py, position-based dynamics (VIII) in cable.py, Fig. 11 in growth.py, Fig. 13 in inverse.py; trials in
+trials.py.
 """
 
 from __future__ import annotations

@@ -111,7 +111,7 @@ def run(scene: RobotScene, steps: int, progress: Progress, rule: str = COND) -> 
             ))  # fmt: skip
             prepared.metrics.observe(prepared.sim, result)
     columns = np.array(book, dtype=np.float64).T
-    return RobotRun(prepared.sim.model.dof_count, *columns, time.process_time() - began)
+    return RobotRun(prepared.sim.model.dof_count, *columns, elapsed=time.process_time() - began)
 
 
 def rows(experiment: str, found: Mapping[str, RobotRun]) -> list[Row]:

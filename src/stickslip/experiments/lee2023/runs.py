@@ -50,12 +50,13 @@ def rows(experiment: str, found: Found) -> list[Row]:
                 Row(experiment, f"{name}: steps", None, len(seen.iterations), ""),
                 Row(experiment, f"{name}: contacts a step", None, float(seen.contacts.mean()), ""),
                 Row(experiment, f"{name}: speed, norm, mean", None, float(seen.speed.mean()), "m/s"),
-                Row(experiment, f"{name}: first change of velocity in a step, mean", None, float(seen.first.mean()), "m/s"),
+                Row(experiment, f"{name}: first change of velocity, mean", None, float(seen.first.mean()), "m/s"),
                 Row(experiment, f"{name}: MP", paper[MP], float(seen.penetration.mean()), "mm"),
                 Row(experiment, f"{name}: DT", paper[DT], 1e3 * float(np.nanmean(seen.dynamics)), "ms"),
                 Row(experiment, f"{name}: ST", paper[ST], 1e3 * float(np.nanmean(seen.solving)), "ms"),
                 Row(experiment, f"{name}: IN", paper[IN], float(seen.iterations.mean()), ""),
-                Row(experiment, f"{name}: steps that met the threshold", None, 100.0 * float(seen.converged.mean()), "%"),
+                Row(experiment, f"{name}: steps that met the threshold", None,
+                    100.0 * float(seen.converged.mean()), "%"),
                 Row(experiment, f"{name}: momentum missing, median", None, 100.0 * float(np.median(seen.missing)), "%"),
                 Row(experiment, f"{name}: steps with less than 1 % missing", None,
                     100.0 * float((seen.missing < LITTLE).mean()), "%"),
@@ -103,5 +104,14 @@ def draw(found: Found, picture: Path, file: Path) -> None:
         axes[row, 0].set_ylabel(label, fontsize=8)
     axes[0, 0].legend(fontsize=7)
     save(figure, picture)
-    names = ("scene", "rule", "step", "iterations", "contacts", "penetration_mm", "internal_force_N", "momentum_missing")
+    names = (
+        "scene",
+        "rule",
+        "step",
+        "iterations",
+        "contacts",
+        "penetration_mm",
+        "internal_force_N",
+        "momentum_missing",
+    )
     write_table(file, names, lines)

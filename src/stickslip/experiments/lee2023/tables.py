@@ -115,7 +115,9 @@ def method(name: str, threshold: float) -> Method:
     """COND (by the paper's stopping rule, or ours), PGS or APGD as the tables have them, to a threshold [m/s]."""
     tolerance = ("tolerance", threshold)
     if name == COND:
-        return Method(COND, "cond", (("criterion", "step"), tolerance, ("net", 1.0), ("max_iterations", MOST_ITERATIONS)))
+        return Method(
+            COND, "cond", (("criterion", "step"), tolerance, ("net", 1.0), ("max_iterations", MOST_ITERATIONS))
+        )
     if name == BODIES:
         return Method(BODIES, "cond", (("criterion", "step"), tolerance))
     if name == PGS:

@@ -1,8 +1,8 @@
 """Randomised trials for [lee2023] sec. V-C: steps of several methods from the same states, beside converged ones.
 
-A run of COND leads through a scene, once a trial. At some points of it, every method takes a few steps of its own; each of its steps is taken once more from the same state by a method that iterates until
-nothing changes. So errors are those of one step: trajectories of stick and slip part for reasons that are no errors of
-a solver.
+A run of COND leads through a scene, once a trial. At some points of it, every method takes a few steps of its own; each
+of its steps is taken once more from the same state by a method that iterates until nothing changes. So errors are those
+of one step: trajectories of stick and slip part for reasons that are no errors of a solver.
 """
 
 from __future__ import annotations

@@ -2,15 +2,15 @@
 
 A rod couples each link with the next one, and its stretching is a million times as stiff as a link is heavy: with a
 diagonal W the velocities of neighbours are far from what stretching makes of them when a step has become small, and
-what is left shakes the rod in the steps that follow. The envelope of such a matrix, the entries from the first of each row
-to the diagonal, is hardly more than its entries, and so is that of its Cholesky factor, so that W is A^-1 at the cost of a
-product with A. Contacts of links act through virtual nodes alone, as those of other bodies do: W is diagonal at these and
-Gamma_c stays diagonal. The matrix that is factorised has their ties in it,
+what is left shakes the rod in the steps that follow. The envelope of such a matrix, the entries from the first of each
+row to the diagonal, is hardly more than its entries, and so is that of its Cholesky factor: W is A^-1 at the cost of a
+product with A. Contacts of links act through virtual nodes alone, as those of other bodies do: W is diagonal at these
+and Gamma_c stays diagonal. The matrix that is factorised has their ties in it,
 
     A + sum over virtual nodes k_v J_v^T J_v,
 
-with k_v some times as stiff as A yields where contacts act (``probed``): softer ties take more rounds of multipliers,
-stiffer ones more iterations each.
+with k_v by how A yields where contacts act (``probed``). Stiffer ties take more iterations. With softer ones steps are
+small because multipliers follow slowly: to the same threshold on steps velocities are further off.
 """
 
 from __future__ import annotations
@@ -115,8 +115,10 @@ def _add_product(J, bodies, shift, entries, height, stiffness, from_, step, C):
         outside = 0
         for f in entries:
             c = J.entry_column[f]
-            if c < bodies or J.column_start[c] - shift < C.first[J.column_start[b] - shift] or (
-                J.column_start[b] - shift < C.first[J.column_start[c] - shift]
+            if (
+                c < bodies
+                or J.column_start[c] - shift < C.first[J.column_start[b] - shift]
+                or (J.column_start[b] - shift < C.first[J.column_start[c] - shift])
             ):
                 outside += 1
         for f in entries:

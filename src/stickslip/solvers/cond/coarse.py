@@ -8,8 +8,8 @@ else, so
         [          w_c I                            ]    c: nodes that rows touch, and virtual nodes
         [                 s (w_f + Z A_z^-1 Z^T)    ]    f: all other nodes,  A_z = Z^T A_ff Z
 
-A_rr has the ties of virtual nodes and the rows of joints in it, so neither costs iterations. The columns of Z are the six
-rigid motions of each of some groups of neighbouring nodes ([vanek1996], with the kernel of elasticity in the coarse
+A_rr has the ties of virtual nodes and the rows of joints in it, so neither costs iterations. The columns of Z are the
+six rigid motions of each of some groups of neighbouring nodes ([vanek1996], with the kernel of elasticity in the coarse
 space): nodes that rows touch are in none of them, hence Gamma_c stays as it is. Both matrices are small and are
 factorised anew for every problem; a free node is coupled with no rigid body, so they are apart.
 """
@@ -62,7 +62,6 @@ class Coarse(NamedTuple):
     groups: Triangles
     """Of A_z (6 groups, 6 groups): three displacements, then three rotations of each."""
 
-
     @property
     def group_count(self) -> int:
         """Number of groups."""
@@ -92,9 +91,7 @@ def coarse_space(nodal: Nodal, free: Bools, places: Array | None, workspace: Wor
             coarse = coarse._replace(rigid=rigid, bodies=factors)
     if places is None or not free.sum() >= (1.0 - MOST_TOUCHED) * len(free) > 0:
         return coarse
-    group, count = workspace.recall(
-        "groups of neighbours", Same(pattern.indices), lambda: grouped(pattern), REMEMBERED
-    )
+    group, count = workspace.recall("groups of neighbours", Same(pattern.indices), lambda: grouped(pattern), REMEMBERED)
     if count == 0:
         return coarse
     own = np.where(free, group, -1).astype(np.int32)
@@ -252,7 +249,8 @@ def _rigid_matrix(N, at, matrix_out):
         for s in range(width):
             for t in range(width):
                 if at[start[b]] >= 0:
-                    matrix_out[at[start[b] + s], at[start[b] + t]] += N.rigid.data[N.rigid.data_start[b] + s * width + t]
+                    entry = N.rigid.data[N.rigid.data_start[b] + s * width + t]
+                    matrix_out[at[start[b] + s], at[start[b] + t]] += entry
     for p in range(N.gain.shape[0]):
         for t in range(N.tie_start[p], N.tie_start[p + 1]):
             for u in range(N.tie_start[p], N.tie_start[p + 1]):

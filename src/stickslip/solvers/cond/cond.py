@@ -9,14 +9,16 @@ Gamma_c = J_c W J_c^T surrogate Delassus operator, eta_c = J_c v*, theta = |v^(l
     v^(l+1) <- nu (u (v** - v^l) + v^l - v^(l-1)) + v^(l-1)                                        (38), Algorithm 3
 
 Every iterate obeys the contact law exactly with its impulses; what is left of the error is momentum, and falls with the
-iterations. Nothing is factorised and nothing dense: an iteration reads A once (iterations.py). The operator
+iterations. An iteration reads A once (iterations.py), and A is not factorised. The operator
 *strict* has the exact law for its fixed point, *proximal* the convex one, whose solution is unique (Prop. 4 and 5).
 With Omega_c added to Gamma_c the law is that of sec. III-E, where velocities alone tell the impulses
 (``impulses_from_velocities``).
 
 Differs from the paper: virtual nodes carry, beside the force k_v (y - J_v v), the impulse they had in the last step and
 after every ``REFRESH`` iterations the one they have found (multipliers), so that the law is exact for any k_v; rows of
-joints, which are stiff potentials in the paper, do so too. W has coarse levels (levels.py). Barzilai-Borwein step
+joints, which are stiff potentials in the paper, do so too. W is diagonal where contacts act; elsewhere it has small
+factors of rigid bodies with their joints and of groups of nodes (coarse.py), of rods (chain.py), and levels of groups
+in large bodies (levels.py). Barzilai-Borwein step
 sizes scale the W of the Frobenius norm and not the identity, which would add metres to radians. Where iterations are
 lost, W is halved.
 """
@@ -98,7 +100,8 @@ class Cond(Iterative):
     relaxation: float = 1.0
     """u: share of each step of the plain iteration that is taken."""
     levels: bool = True
-    """Whether groups of nodes take steps together; without, W is the diagonal matrix of the paper."""
+    """Whether what no contact acts on takes steps together: rigid bodies with their joints, rods, groups of nodes.
+    Without, W is the diagonal matrix of the paper."""
     gain: float | None = None
     """k_v [N s/m] of virtual nodes; None: from the mobility of what meets (nodes.py)."""
     multipliers: bool = True
@@ -308,7 +311,8 @@ class _Run:
 
         def run(some: int) -> tuple[int, bool]:
             nonlocal ended
-            made, ended = iterate(N, self.W, self.L, self.C, self.R, self.at, self.progress, self.count, some, tolerance, how)
+            W, L, C, R = self.W, self.L, self.C, self.R
+            made, ended = iterate(N, W, L, C, R, self.at, self.progress, self.count, some, tolerance, how)
             self.count += int(made)
             return int(made), ended != RUNNING
 

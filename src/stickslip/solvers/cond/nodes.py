@@ -90,9 +90,7 @@ class Nodal(NamedTuple):
         return len(self.gain)
 
 
-def nodalised(
-    problem: ContactProblem, gain: float | None, joined: bool = False, chained: bool = False
-) -> Nodal:
+def nodalised(problem: ContactProblem, gain: float | None, joined: bool = False, chained: bool = False) -> Nodal:
     """The problem with virtual nodes of this gain k_v [N s/m]; None: as stiff as the nodes they touch.
 
     ``joined``: rigid bodies, unless they are many, are solved for together, so that joints are as stiff as potentials.
