@@ -1,4 +1,4 @@
-"""COND: what W has beside its diagonal - rigid bodies with joints, groups of nodes, rods - which contacts do not see."""
+"""COND: what W has beside its diagonal: rigid bodies with joints, groups of nodes, rods. Contacts do not see it."""
 
 from __future__ import annotations
 
