@@ -27,7 +27,7 @@ from stickslip.solvers.cond.nodes import Nodal
 
 ROOM = 8
 """How many times as many numbers as A the envelope may have."""
-STIFF = 0.5
+STIFF = 4.0
 """k_v over how stiff A is where contacts act."""
 PROBES = 4
 """Contacts at which that is found out."""

@@ -378,7 +378,8 @@ def _first_velocities(problem: ContactProblem, warm: Array | None) -> Array:
     at, missing = problem.momentum.at, problem.momentum.missing
     rigid = problem.A.dense.size
     if problem.v_before is not None:
-        if missing is not None and warm is not None and at[rigid:].any():  # at the start of a step they are zero
+        again = problem.A.nodes.places is not None and at[rigid:].any()  # at the start of a step they are zero
+        if missing is not None and warm is not None and again:
             v, pushed = at.copy(), missing + block_rows.apply_transpose(problem.J, warm)
             v[:rigid] += problem.A.dense.solve(pushed[:rigid])
             return v
@@ -398,7 +399,8 @@ def _as_a_whole(problem: ContactProblem, v: Array, warm: Array | None) -> Array:
     touched = np.zeros(problem.unknown_count, dtype=np.bool_)
     touched[J.column_start[J.entry_column]] = True  # the first unknown of each column block
     parts = zip(A.nodes.parts, A.soft_unknowns(), strict=True)
-    known = warm is not None and bool(warm.any())
+    # links of a rod, of which no places are known, turn as well, and are held
+    known = warm is not None and bool(warm.any()) and A.nodes.places is not None
     free = [(part, here) for part, here in parts if known or not touched[here].any()]
     if not free:
         return out
