@@ -15,7 +15,7 @@ def silent(*told: object) -> None:
     """Progress that nobody watches."""
 
 
-FIRST = {"mat": (8, 10, 90), "ball": (20, 20, 62), "cable": (12, 2, 25), "gripper": (6, 50, 140)}
+FIRST = {"mat": (8, 10, 90), "ball": (20, 20, 62), "cable": (12, 10, 65), "gripper": (6, 50, 140)}
 """Steps from the start of each scene, where most iterations are, and bounds of their mean number: some 15 % more, and
 half, of what they took when this was written."""
 
