@@ -110,8 +110,13 @@ def run(scene: RobotScene, steps: int, progress: Progress, rule: str = COND) -> 
                 history[0, 1] if len(history) else 0.0, max(inner, default=np.nan),
             ))  # fmt: skip
             prepared.metrics.observe(prepared.sim, result)
-    columns = np.array(book, dtype=np.float64).T
-    return RobotRun(prepared.sim.model.dof_count, *columns, elapsed=time.process_time() - began)
+    depth, dynamics, solving, iterations, contacts, missing, converged, speed, first, internal = np.array(
+        book, dtype=np.float64
+    ).T
+    return RobotRun(
+        prepared.sim.model.dof_count, depth, dynamics, solving, iterations, contacts, missing, converged, speed, first,
+        internal, time.process_time() - began,
+    )  # fmt: skip
 
 
 def rows(experiment: str, found: Mapping[str, RobotRun]) -> list[Row]:
