@@ -26,8 +26,9 @@ MuJoCo's contacts are soft and its tolerances are its defaults, ours end with a 
 costs, not what it is worth. ``--errors`` has MuJoCo take each step in 2, 4, ... 64 parts with contacts as stiff as
 those allow, and tells its error in the time that we need (``mujoco_mm_in_our_time``) and its time for an error of a
 micrometre or of ours, if that is larger (``mujoco_us_at_our_error``; none where 64 parts or 30 times our time are not
-enough). Errors are overlaps and how far loops are open. ``--certificate`` compiles the steps a second time without
-their certificate and tells its share. Memory of worlds is what N of them take more than one, over N - 1.
+enough). Errors are overlaps and how far loops are open. Steps whose certificate nobody asks for do not measure it, and
+none of these does but the last of each call: ``--certificate`` tells its share of the compiled function where it is
+measured. Memory of worlds is what N of them take more than one, over N - 1.
 
 ``small_ratios.json`` keeps the ratios to MuJoCo and to the yardstick of an earlier run, which depend on the machine
 far less than times do: the table says what they were, and ``--check`` exits with 1 where one got worse by more than
@@ -50,7 +51,6 @@ import importlib.util
 import json
 import math
 import sys
-from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
@@ -61,9 +61,10 @@ from small_scenes import AS_ROBOTS, GALLERY, subject
 from small_twins import Peer
 from small_worlds import measure_worlds
 from stickslip import Simulation
+from stickslip.compiled.bound_driver import TOLD
 from stickslip.compiled.result import CompiledResult
 from stickslip.files import whole_file
-from stickslip.jit import compiled_count, numba
+from stickslip.jit import compiled_count
 from stickslip.solvers.registry import DEFAULT, SOLVERS
 
 WORLDS = ("box-worlds", "humanoid-worlds", "ant-worlds", "ant-worlds-2")
@@ -163,61 +164,25 @@ def compare_errors(row: Row, text: str, warmup: int, steps: int) -> None:
 
 
 def certificate_share(sim: Simulation, repeats: int = 500) -> float | None:
-    """Share of a compiled step that its certificate takes: the step compiled again without it, on the same arguments.
+    """Share of the compiled function of a step that its certificate takes where it is asked for."""
+    driver: Any = sim.compiled
+    sim.step()
+    handed = getattr(driver, "handed", None)
+    if handed is None:
+        return None  # another driver, which measures all of its steps
+    kernel, number = handed.kernel, handed.kernel.numbers(TOLD)[0]
 
-    A step that is called from Python with all its arguments, so that the call is in both times.
-    """
-    assert sim.compiled is not None
-    given: list[Any] = []
-    driver = sim.compiled
-    # the kernel is an attribute of the driver, or a name in its module
-    holders = [driver, *(sys.modules[kind.__module__] for kind in type(driver).__mro__)]
-    for holder in holders:
-        for name in [each for each in dir(holder) if each.startswith("step")]:
-            step = getattr(holder, name)
-            if not hasattr(step, "py_func"):
-                continue
-
-            def noted(*arguments: Any, step: Any = step) -> Any:
-                given[:] = [step, arguments]
-                return step(*arguments)
-
-            setattr(holder, name, noted)
-            try:
-                sim.step()
-            finally:
-                if holder is driver:
-                    delattr(holder, name)
-                else:
-                    setattr(holder, name, step)
-    if not given:
-        return None
-    step, arguments = given
-    function = step.py_func
-    measuring = [name for name in function.__code__.co_names if name in ("measure_step", "measure_trees")]
-    if len(measuring) != 1:
-        return None
-
-    bare = {"error_model": "numpy", "_nrt": False}  # as jit.bare_kernel, but not kept
-
-    @numba.njit(forceinline=True, **bare)
-    def nothing(*measured):
-        return 0
-
-    world = {**function.__globals__, measuring[0]: nothing}
-    without = numba.njit(**bare)(type(function)(function.__code__, world, function.__name__))
-
-    def run(kernel: Callable[..., Any]) -> None:
+    def run(numbers: int) -> None:
+        kernel.cut(number, numbers)
         for _ in range(repeats):
-            kernel(*arguments)
+            kernel()
 
-    times: dict[Any, list[float]] = {step: [], without: []}
-    for kernel in times:
-        kernel(*arguments)
+    times: dict[int, list[float]] = {driver.told: [], 0: []}
     for _ in range(10):
-        for kernel, found in times.items():
-            found.append(cpu_seconds(lambda: run(kernel)))  # noqa: B023  (called here)
-    return 1.0 - min(times[without]) / min(times[step])
+        for numbers, found in times.items():
+            found.append(cpu_seconds(lambda: run(numbers)))  # noqa: B023  (called here)
+    driver.handed = None
+    return 1.0 - min(times[0]) / min(times[driver.told])
 
 
 def kept_name(row: Row) -> str:
@@ -280,7 +245,7 @@ def main() -> None:
     parser.add_argument("--json", action="store_true", help="print a list of objects")
     parser.add_argument("--markdown", action="store_true", help="print the table of docs/performance.md")
     parser.add_argument("--errors", action="store_true", help="also errors at equal time, and times at equal error")
-    parser.add_argument("--certificate", action="store_true", help="also the certificate's share; compiles for minutes")
+    parser.add_argument("--certificate", action="store_true", help="also the certificate's share")
     parser.add_argument("--against", type=Path, default=KEPT, help="file with the ratios of an earlier run")
     parser.add_argument("--check", action="store_true", help=f"exit with 1 where a ratio grew by more than {WORSE}")
     parser.add_argument("--record", type=Path, nargs="?", const=KEPT, help="write the ratios to a file")

@@ -3,6 +3,7 @@
     box      a box at rest on a plane
     frictions  the same with another friction in each world
     rollout  the same by ``stickslip.rollout``, a record after each step
+    joints   an arm of 7 hinges with a hand of 16, rigid bodies with joints that drives hold
     FILE     robots of files that are named (.urdf, .xml), on ground, held by their drives; MuJoCo for .xml alone
 
 Smallest times of some rounds; MuJoCo steps one world at its defaults, with an Euler step of the same length.
@@ -22,6 +23,8 @@ from typing import Any
 import mujoco
 import numpy as np
 
+from small_scenes import HINGES_DT, arm_and_hand
+from small_twins import mjcf
 from stickslip import Scene, Worlds, rollout
 from stickslip.view.live.robot_scene import robot_scene
 
@@ -78,6 +81,11 @@ def rows(count: int, files: list[Path]) -> list[dict[str, Any]]:
         worlds.set_parameters(friction={box: np.linspace(0.1, 1.0, count)})
         worlds.step(substeps=20)
         add("frictions", worlds, lambda own=worlds: own.step(substeps=20), 20, peer)
+    arm = arm_and_hand()
+    worlds = Worlds(arm, max(count // 16, 1), dt=HINGES_DT, threads=1)
+    worlds.step(substeps=100)
+    twin = mujoco_us(mujoco.MjModel.from_xml_string(mjcf(arm, HINGES_DT)))
+    add("joints", worlds, lambda own=worlds: own.step(substeps=10), 10, twin)
     for file in files:
         theirs = None
         if file.suffix == ".xml":

@@ -40,8 +40,9 @@ except ImportError:  # Windows
 
 import numba
 import numpy as np
+from llvmlite.binding import parse_bitcode
 from numba import prange as prange  # noqa: PLC0414  (re-exported for kernels)
-from numba.core import cgutils, event, types
+from numba.core import cgutils, codegen, event, types
 from numba.core.caching import IndexDataCacheFile
 from numba.core.targetconfig import ConfigStack
 from numba.extending import intrinsic, lower_builtin, register_jitable, type_callable
@@ -175,7 +176,7 @@ def _prepared_folder(module: str) -> str:
 
 
 def is_cold(module: str, *versions: str) -> bool:
-    """Whether no kernel of a module is in the cache; versions: "called", "bare", "inside", for other kernels."""
+    """Whether no kernel of a module is in the cache; versions: "called", "bare", "inside", "addressed"."""
     folder = _prepared_folder(module)
     if not folder or numba.config.DISABLE_JIT:
         return False
@@ -183,26 +184,112 @@ def is_cold(module: str, *versions: str) -> bool:
     return not any(next(place.rglob("*.nbc"), None) for place in places)
 
 
-class _WithoutCollector(event.Listener):  # type: ignore[misc]
-    """Stops the garbage collector while Numba compiles: it takes an eighth of the time and finds next to nothing."""
+class _UnderWay(event.Listener):  # type: ignore[misc]
+    """What Numba compiles now.
 
-    depth, was_on = 0, False
+    The garbage collector rests meanwhile: it takes an eighth of the time and finds next to nothing.
+    """
+
+    was_on = False
+
+    def __init__(self) -> None:
+        self.kernels: list[Any] = []
+        """The kernel that is compiled, perhaps for another one that waits for it, which comes before it."""
 
     def on_start(self, event: event.Event) -> None:
-        """A kernel is compiled, perhaps for another one that waits for it."""
-        if self.depth == 0:
+        """A kernel is compiled."""
+        if not self.kernels:
             self.was_on = gc.isenabled()
             gc.disable()
-        self.depth += 1
+        self.kernels.append(event.data["dispatcher"])
 
     def on_end(self, event: event.Event) -> None:
         """It is compiled, or has failed."""
-        self.depth -= 1
-        if self.depth == 0 and self.was_on:
+        self.kernels.pop()
+        if not self.kernels and self.was_on:
             gc.enable()
 
+    @property
+    def is_part(self) -> bool:
+        """Whether what is compiled now is needed in the machine code of others alone."""
+        if not self.kernels:
+            return False
+        latest = self.kernels[-1]
+        if hasattr(latest, IS_PART):
+            return bool(getattr(latest, IS_PART))
+        return any(hasattr(other, IS_PART) for other in self.kernels)
 
-event.register("numba:compile", _WithoutCollector())
+
+IS_PART = "stickslip_part"
+"""Attribute of dispatchers of this package: whether other kernels alone call them, and never by an address."""
+_UNDER_WAY = _UnderWay()
+event.register("numba:compile", _UNDER_WAY)
+
+
+class _Library(codegen.JITCodeLibrary):  # type: ignore[misc]
+    """What a kernel is compiled to.
+
+    Numba makes machine code of each kernel, optimised twice, and optimises it again in all that call it, which have a
+    copy. Of those that only other kernels call nothing is needed but that copy: it is optimised there, once.
+    """
+
+    is_part, counts = False, True
+
+    def add_ir_module(self, module: Any) -> None:
+        """See Numba."""
+        flags = ConfigStack.top_or_none()
+        self.is_part = self.is_part or _UNDER_WAY.is_part
+        self.counts = flags is None or flags.nrt
+        super().add_ir_module(module)
+
+    def _optimize_final_module(self) -> None:
+        if self.is_part:
+            return
+        if self.counts:
+            super()._optimize_final_module()
+            return
+        # the other round brings counts of references together, and there are none
+        passes, builder = self._codegen._module_pass_manager()
+        passes.run(self._final_module, builder)
+
+    def _finalize_final_module(self) -> None:
+        if self.is_part:
+            self._finalized = True
+        else:
+            super()._finalize_final_module()
+
+    def get_pointer_to_function(self, name: str) -> int:
+        """See Numba."""
+        return 0 if self.is_part else super().get_pointer_to_function(name)
+
+    def serialize_using_object_code(self) -> tuple[Any, ...]:
+        """See Numba."""
+        if not self.is_part:
+            return cast("tuple[Any, ...]", super().serialize_using_object_code())
+        return self.name, PART, self._get_module_for_linking().as_bitcode()
+
+    @classmethod
+    def _unserialize(cls, codegen: Any, state: tuple[Any, ...]) -> Any:
+        name, kind, data = state
+        if kind != PART:
+            return super()._unserialize(codegen, state)
+        self = codegen.create_library(name)
+        self.is_part, self._finalized = True, True
+        self._final_module = self._shared_module = parse_bitcode(data)
+        return self
+
+
+PART = "part"
+"""How the cache calls what has no machine code."""
+
+
+def _set_env(self: Any, name: str, environment: Any, _whole: Any = codegen.JITCPUCodegen.set_env) -> None:
+    """Numba's own writes into machine code that may not be there."""
+    if self._engine.is_symbol_defined(name):
+        _whole(self, name, environment)
+
+
+codegen.JITCPUCodegen._library_class, codegen.JITCPUCodegen.set_env = _Library, _set_env
 
 
 def kernel(function: F) -> F:
@@ -261,6 +348,7 @@ def _compiled(function: F, apart: bool = False, **options: bool) -> F:
     compiled = _dispatcher(function, _prepared_folder(function.__module__), **options)
     if hasattr(compiled, "get_call_template"):  # not where the compiler is off
         _serve_kernels(compiled, bool(options) and "_nrt" not in options, options.get("_nrt"), apart)
+        setattr(compiled, IS_PART, options.get("no_cpython_wrapper", False))
     return cast(F, compiled)
 
 
@@ -314,17 +402,21 @@ def _serve_kernels(compiled: Any, itself: bool, counts: bool | None, apart: bool
     tuples of arrays takes longer to compile than most kernels. Its numbers are int64; Numba would compile it anew for
     each constant, and for int32. Bare kernels use a bare version, unless the kernel says itself whether it ``counts``,
     and take it in, unless it is to stay ``apart``: every array is handed over as seven numbers, thirty arrays to each
-    of a hundred kernels, which would be half of the time of a small step.
+    of a hundred kernels, which would be half of the time of a small step. What is called by its address is a version
+    that has machine code of its own.
     """
 
     @functools.cache
-    def served(bare: bool) -> Any:
-        if itself and not bare:
+    def served(bare: bool, addressed: bool = False) -> Any:
+        if itself and not bare and not addressed:
             return compiled
         folder = _prepared_folder(compiled.py_func.__module__)
-        inside = bare and not apart
-        own = os.path.join(folder, "inside" if inside else "bare" if bare else "called") if folder else ""
-        return _dispatcher(compiled.py_func, own, no_cpython_wrapper=True, _nrt=not bare, forceinline=inside)
+        inside = bare and not apart and not addressed
+        name = "addressed" if addressed else "inside" if inside else "bare" if bare else "called"
+        own = os.path.join(folder, name) if folder else ""
+        version = _dispatcher(compiled.py_func, own, no_cpython_wrapper=True, _nrt=not bare, forceinline=inside)
+        setattr(version, IS_PART, not addressed)
+        return version
 
     def version() -> Any:
         caller = ConfigStack.top_or_none()
@@ -336,7 +428,7 @@ def _serve_kernels(compiled: Any, itself: bool, counts: bool | None, apart: bool
 
     compiled.get_call_template = call_template
     compiled.get_overload = lambda signature: type(compiled).get_overload(version(), signature)
-    compiled.for_bare_kernels = lambda: served(not counts)
+    compiled.by_address = lambda: served(not counts, True)
 
 
 def _widened(kind: Any) -> Any:
@@ -428,7 +520,7 @@ def kernel_address(compiled: Any, *samples: Any) -> Any:
     """
     if not hasattr(compiled, "overloads"):
         return compiled
-    version = compiled.for_bare_kernels()
+    version = compiled.by_address()
     signature = tuple(numba.typeof(sample) for sample in samples)
     version.compile(signature)
     found = version.overloads[signature]

@@ -280,22 +280,20 @@ def _map_data(J, rigid, frame_column, first_node, twist_start, twists, start, co
                     for j in range(width):
                         data_out[data_start[e] + r * width + j] += J.data[J.data_start[k] + r * from_width + j]
                 continue
-            at = twist_start[old - rigid]
-            for j in range(width):
-                s = (
-                    twists[at + j], twists[at + width + j], twists[at + 2 * width + j],
-                    twists[at + 3 * width + j], twists[at + 4 * width + j], twists[at + 5 * width + j],
-                )  # fmt: skip
-                far = max(abs(s[0]), abs(s[1]), abs(s[2]), abs(s[3]), abs(s[4]), abs(s[5]))
-                if far == 0.0:  # a joint that does not move the frame
-                    continue
-                for r in range(rows):
-                    to, x = data_start[e] + r * width + j, J.data[J.data_start[k] + r * 6 : J.data_start[k] + r * 6 + 6]
-                    data_out[to] = (
-                        data_out[to] + x[0] * s[0] + x[1] * s[1] + x[2] * s[2] + x[3] * s[3] + x[4] * s[4] + x[5] * s[5]
-                    )
-                    most = max(abs(x[0]), abs(x[1]), abs(x[2]), abs(x[3]), abs(x[4]), abs(x[5]))
-                    size[to] += most * far
+            s = twists[twist_start[old - rigid] : twist_start[old - rigid] + 6 * width]
+            s0, s1, s2, s3, s4, s5 = (
+                s[:width], s[width:], s[2 * width :], s[3 * width :], s[4 * width :], s[5 * width :]
+            )  # fmt: skip
+            for r in range(rows):
+                to, x = data_start[e] + r * width, J.data[J.data_start[k] + r * 6 : J.data_start[k] + r * 6 + 6]
+                x0, x1, x2, x3, x4, x5 = x[0], x[1], x[2], x[3], x[4], x[5]
+                most = max(abs(x0), abs(x1), abs(x2), abs(x3), abs(x4), abs(x5))
+                out, sizes = data_out[to : to + width], size[to : to + width]
+                for j in range(width):  # four at a time
+                    out[j] = out[j] + x0 * s0[j] + x1 * s1[j] + x2 * s2[j] + x3 * s3[j] + x4 * s4[j] + x5 * s5[j]
+                for j in range(width):
+                    far = max(abs(s0[j]), abs(s1[j]), abs(s2[j]), abs(s3[j]), abs(s4[j]), abs(s5[j]))
+                    sizes[j] += most * far
     for e in range(data_out.shape[0]):
         if abs(data_out[e]) <= CANCELLED * size[e]:
             data_out[e] = 0.0

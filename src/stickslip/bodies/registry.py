@@ -11,10 +11,11 @@ from stickslip.bodies.soft.kind import SoftBodies
 from stickslip.bodies.tree.kind import TreeBodies
 from stickslip.model.model import Model
 from stickslip.model.state import State
+from stickslip.solvers.protocol import ElementRows
 from stickslip.workspace import Workspace
 
 
-def kinds_of(model: Model, as_rows: bool, unsolved: bool, workspace: Workspace) -> tuple[Bodies, ...]:
+def kinds_of(model: Model, as_rows: ElementRows | None, unsolved: bool, workspace: Workspace) -> tuple[Bodies, ...]:
     """The kinds of a model; what they remember between steps is the workspace's.
 
     as_rows: elements of soft bodies are rows; unsolved: nobody solves with A as it is.

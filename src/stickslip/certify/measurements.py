@@ -22,7 +22,7 @@ from stickslip.contact.laws import contact_errors
 from stickslip.contact.momentum_error import BODY_ROOM, worst_of_bodies
 from stickslip.contact.problem import ContactProblem
 from stickslip.contact.residual import extremes, worst_island
-from stickslip.jit import kernel, plain_kernel, view_at
+from stickslip.jit import large_kernel, plain_kernel, view_at
 from stickslip.model.state import State
 from stickslip.solvers.protocol import Solution
 from stickslip.tolerances import POSITION_ROUNDING
@@ -107,7 +107,7 @@ def measuring_room(blocks, columns, bodies):
     return 3 * columns + blocks, 6 * BODY_ROOM * columns + blocks + 8 * islands + 7 * bodies, NUMBERS + 6 * columns
 
 
-@kernel
+@large_kernel
 def measure_step(J, laws, pushes, measures, momentum, islands, tables, ends, numbers, ints, reals, out):
     """All numbers of a certificate of rigid bodies in contact, and the powers [W] of the user's forces (nd, 6).
 

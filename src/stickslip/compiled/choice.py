@@ -4,12 +4,14 @@ from __future__ import annotations
 
 from typing import Any
 
-from stickslip.compiled.driver import CompiledDriver, Driver
+from stickslip.bound_kernels import CAN_BIND
+from stickslip.compiled.driver import Driver
 from stickslip.compiled.joint_driver import JointDriver
 from stickslip.compiled.joint_step import step_jointed
 from stickslip.compiled.loop_driver import LoopDriver
 from stickslip.compiled.loop_step import step_loops
 from stickslip.compiled.pairs import pairs_are_ready
+from stickslip.compiled.rigid_driver import CompiledDriver
 from stickslip.compiled.rigid_step import step_rigid
 from stickslip.compiled.tree_driver import TreeDriver
 from stickslip.compiled.tree_step import step_trees
@@ -18,6 +20,9 @@ from stickslip.jit import is_cold
 from stickslip.model.model import Model
 from stickslip.model.stepping import Stepping
 from stickslip.solvers.protocol import Solver
+
+VERSIONS = ("addressed",) if CAN_BIND else ()
+"""Which versions of the kernels of steps are called (jit.is_cold)."""
 
 
 def driver_for(model: Model, options: Stepping, solver: Solver) -> Driver:
@@ -32,5 +37,5 @@ def is_ready(model: Model) -> bool:
     step: Any = step_jointed if model.joints.count else step_rigid
     if model.others:
         step = step_loops if moves(model) else step_trees
-    versions = ("called",) if step in (step_jointed, step_loops) else ()
+    versions = ("addressed",) if step in (step_jointed, step_loops) else VERSIONS
     return not is_cold(step.__module__, *versions) and pairs_are_ready(model)

@@ -7,7 +7,7 @@ from stickslip.collision.contacts import collect
 from stickslip.collision.lookahead import SEARCHES, Meeting, _look
 from stickslip.collision.pair_search import near_pairs_of_few
 from stickslip.collision.rigid.manifold import FULL
-from stickslip.jit import call_kernel, inner_kernel, kernel, view_at
+from stickslip.jit import call_kernel, inner_kernel, kernel, large_kernel, view_at
 
 MORE_PAIRS, MORE_POINTS, MORE_CONTACTS = -1, -2, -3
 """What ``find_contacts`` returns in the place of a number of contacts: which room is too small."""
@@ -57,7 +57,7 @@ def find_contacts(table, flat, q, ignored, everybody, approach, reach, key, inde
     return _keep_near(look.near, n, most, key, index, surfaces), n
 
 
-@inner_kernel
+@large_kernel
 def _search(table, flat, q, ignored, changed, approach, ahead, reach, most, at, rooms):
     """Contacts of bodies that have ``changed`` with all others, written from place ``at`` of the rooms on."""
     key, index, surfaces = rooms

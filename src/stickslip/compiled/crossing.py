@@ -16,7 +16,7 @@ from stickslip.collision.reach import Approach
 from stickslip.compiled.contacts import _search
 from stickslip.compiled.too_far import far_room
 from stickslip.geometry.shapes import HALF_SPACE, MESH
-from stickslip.jit import kernel, plain_kernel, view_at
+from stickslip.jit import kernel, large_kernel, plain_kernel, view_at
 from stickslip.linalg.vec3 import add, axpy, dot, load3, mat_t_vec, mat_vec, neg, quat_matrix, quat_multiply, sub
 from stickslip.linalg.vec3_motion import relative_speed
 from stickslip.pieces.crossing import CREEP, SHARE, _carried
@@ -31,7 +31,7 @@ def crossing_room(bodies):
     return far_room(bodies) + 2 * bodies
 
 
-@kernel
+@large_kernel
 def goes_through(table, flat, poses, reach, thickness, ignored, margin, seen, rooms, reals):
     """Whether a step may have led from poses (nb, 7) to others so that shapes are through each other.
 

@@ -11,36 +11,26 @@ import numpy as np
 
 from stickslip.arrays import Array, Ints
 from stickslip.bodies.rigid.advance import prescribed_velocities
-from stickslip.bodies.rigid.arrays import rigid_tables
 from stickslip.bodies.tree.coordinate_tables import COUPLING
 from stickslip.bodies.tree.kind import TreeBodies
 from stickslip.certify.certificate import SLIP_FRACTION
-from stickslip.certify.measurements import NUMBERS, Measurements, measurements_in
+from stickslip.certify.measurements import Measurements, measurements_in
 from stickslip.certify.record import UNTOLD
 from stickslip.certify.step_result import StepResult
 from stickslip.collision.reach import APPROACH_SAFETY
 from stickslip.collision.rigid_contacts import FEW
 from stickslip.compiled.contacts import MORE_CONTACTS, MORE_PAIRS, MORE_POINTS
-from stickslip.compiled.mesh_pairs import flat_with_meshes
-from stickslip.compiled.pairs import pair_table
 from stickslip.compiled.result import CompiledResult, TakeAgain
 from stickslip.compiled.rigid_step import (
-    OWN_NUMBERS,
     TOLD,
-    Rooms,
     StepNumbers,
-    Tables,
     packed,
-    step_rigid,
-    step_room,
 )
 from stickslip.compiled.solving import Effort
-from stickslip.constraint_kinds import KINDS
 from stickslip.constraints.contact.rows import gap_numbers
 from stickslip.geometry.shapes import MESH
 from stickslip.jit import kernel_address
 from stickslip.model.control import Control
-from stickslip.model.memory import Memory
 from stickslip.model.model import Model, motion_pose
 from stickslip.model.state import State
 from stickslip.model.stepping import Stepping
@@ -53,7 +43,7 @@ from stickslip.solvers.prox.first_sweeps import MOST_CONTACTS, _Limits
 
 FIRST_CONTACTS = 32
 """Room at first."""
-NO_POSES = np.zeros((0, 7))
+NO_POSES, NO_VELOCITIES = np.zeros((0, 7)), np.zeros((0, 6))
 LEAST_SHARE, TRIED = 0.25, 64
 """Of the steps that were tried, once there are so many, this share must have been worth it; else none is any more."""
 DRIVERS = ("auto", "compiled", "python")
@@ -72,11 +62,15 @@ class Driver(ABC):
     """Steps of one simulation: rooms that grow, and how many steps it could take."""
 
     step: Callable[..., int]
+    """Calls the compiled function."""
+    kernel: Any
     """The compiled function."""
     told: int
     """How many numbers a compiled step writes beside the state."""
     rooms: Any
     """What a compiled step works in."""
+    asked = False
+    """Whether somebody asked for the certificate of the last step; else that of the next is measured when asked for."""
 
     def __init__(self, model: Model, options: Stepping, solver: Solver) -> None:
         """Tables of a model that ``reason_against`` has nothing against."""
@@ -143,97 +137,55 @@ class Driver(ABC):
         if self.tried >= TRIED and self.taken < LEAST_SHARE * self.tried:
             return None
         self.tried += 1
-        out, told = np.empty(len(state.q) + len(state.v)), np.empty(self.told)
-        v, led_to = state.body_velocity, NO_POSES
+        given = state, control, NO_VELOCITIES, NO_POSES
         if self.carried:
-            v, led_to = prescribed_velocities(self.model, state, self.options.dt), self._led_to(state)
+            moved = prescribed_velocities(self.model, state, self.options.dt)
+            given = state, control, moved, self._led_to(state)
         code = MORE_CONTACTS
         while code < 0:
-            code = self.step(*self.arguments(state, control, v, led_to, out, told))
+            code, out, told = self.called(*given, self.asked)
             if code < 0 and not self.grow(code):
                 self.handed_back[code] += 1
                 return None
         self.taken += 1
+        self.asked = False
         after = self.after(state, out, code)
 
         def twice() -> StepResult:
             self.taken -= 1  # a step that is taken twice was not worth it
             return again()
 
+        def numbers() -> Array:
+            self.asked = True  # of the next one, too, most likely
+            return told if len(told) else self.called(*given, True)[2]
+
         counts = self.counts.copy()
         return CompiledResult(
-            after, control, told, counts, self.options, self.solver, twice, self.measurements, self.errors
+            after, control, numbers, counts, self.options, self.solver, twice, self.measurements, self.errors
         )
+
+    def called(
+        self, state: State, control: Control, v: Array, led_to: Array, measured: bool
+    ) -> tuple[int, Array, Array]:
+        """What the compiled function returns for a step, and what it writes: ``out`` and ``told`` of ``arguments``.
+
+        v, led_to: empty where no body has a prescribed motion; measured: whether ``told`` is needed, else it may be
+        empty.
+        """
+        v = v if self.carried else state.body_velocity
+        out, told = np.empty(len(state.q) + len(state.v)), np.empty(self.told)
+        return self.step(*self.arguments(state, control, v, led_to, out, told)), out, told
 
     def address(self, state: State, control: Control) -> Any:
         """Where the compiled function is, for kernels that call it."""
         out, told = np.empty(len(state.q) + len(state.v)), np.empty(self.told)
-        return kernel_address(self.step, *self.arguments(state, control, state.body_velocity, NO_POSES, out, told))
+        return kernel_address(self.kernel, *self.arguments(state, control, state.body_velocity, NO_POSES, out, told))
 
     def _led_to(self, state: State) -> Array:
         """(k, 7) poses of bodies that follow a motion at the end of the step from ``state``."""
         model, time = self.model, state.time + self.options.dt
         poses = [motion_pose(model.body_names[i], model.motions[i], time) for i in self.led.tolist()]
         return np.array(poses).reshape(-1, 7)
-
-
-class CompiledDriver(Driver):
-    """Steps of rigid bodies in contact."""
-
-    step = staticmethod(step_rigid)
-
-    def __init__(self, model: Model, options: Stepping, solver: Solver) -> None:
-        """See Driver."""
-        super().__init__(model, options, solver)
-        self.tables = Tables(
-            rigid_tables(model),
-            model.columns,
-            (6 * model.columns).astype(np.int32),
-            model.ignored_at_start,
-            model.everybody,
-            model.shape_points.thickness,
-            pair_table(model),
-        )
-        self.told = NUMBERS + 6 * len(model.dynamic) + OWN_NUMBERS
-        self.rooms = self._rooms()
-
-    def _rooms(self) -> Rooms:
-        """See Driver."""
-        model, contacts = self.model, self.contacts
-        ints, reals, bools = step_room(contacts, model.contact_rows, len(model.dynamic), len(model.mass))
-        return Rooms(
-            flat_with_meshes(model, self.pairs, self.points, contacts), np.empty(3 * contacts, np.int64),
-            np.empty(4 * contacts), np.empty(ints, np.int32), np.empty(reals), np.empty(bools, np.bool_),
-        )  # fmt: skip
-
-    def arguments(
-        self, state: State, control: Control, v: Array, led_to: Array, out: Array, told: Array
-    ) -> tuple[Any, ...]:
-        """See Driver."""
-        before = state.memory
-        known = before.key[: before.start[1], 1], before.impulse[: before.start[1]]
-        start = state.body_pose, state.body_velocity, v, self.led, led_to
-        force = control.body_force
-        return self.tables, start, force, known, self.numbers, self.rooms, self.counts, out, told
-
-    def after(self, state: State, out: Array, n: int) -> State:
-        """See Driver."""
-        nb = len(out) // 13
-        q, v = out[: 7 * nb], out[7 * nb :]
-        columns = np.zeros((2, n), dtype=np.int64)
-        columns[1] = self.rooms.key[:n]
-        memory = Memory(columns.T, self.rooms.impulse[: 4 * n].copy().reshape(n, 4))
-        memory.__dict__["start"] = (0, *((n,) * len(KINDS)))  # known, and need not be sought
-        time, steps, angle, broken = (
-            state.time + self.options.dt,
-            state.steps + 1,
-            state.joint_angle,
-            state.joint_broken,
-        )
-        after = State(time, steps, state.layout, q, v, angle, broken, memory)
-        views = after.__dict__  # those that the next step reads; at first use each takes as long as four
-        views["body_pose"], views["body_velocity"] = q.reshape(nb, 7), v.reshape(nb, 6)
-        return after
 
 
 def step_numbers(model: Model, options: Stepping, solver: Solver, carried: bool) -> StepNumbers:

@@ -38,6 +38,8 @@ STARTS = [(k > KIND["contact"], k > KIND["joint"], k > KIND["coordinate"]) for k
 class LoopDriver(TreeDriver):
     """Steps of robots whose rows are linearised again, and rigid bodies."""
 
+    binds = False
+
     def __init__(self, model: Model, options: Stepping, solver: Solver) -> None:
         """See Driver."""
         self.known = JointMemory()

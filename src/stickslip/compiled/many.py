@@ -34,6 +34,7 @@ from stickslip.compiled.many_plan import (
     NOTHING_VARIED,
     TABLES,
     Varied,
+    is_seen,
     put_varied,
     record_step,
 )
@@ -366,7 +367,7 @@ def step_worlds(address, worlds, progress, tables, numbers, rooms, arrays, led, 
     given_velocities = moves or led.still.shape[0] > 0
     for k in worlds:
         put_varied(varied, k, tables.rigid.reals, rooms.flat.reals, numbers, tables.thickness, numbers[:0])
-        sample = led.first[k]
+        sample, unseen = led.first[k], False
         while left[k] > 0:
             n = arrays.remembered[k]
             q, v = arrays.q[k], arrays.v[k]
@@ -375,17 +376,19 @@ def step_worlds(address, worlds, progress, tables, numbers, rooms, arrays, led, 
                 put_led(led, sample, v, held)
                 holding = held
             known = arrays.key[k, :n], arrays.impulse[k, :n]
+            seen = is_seen(plan, left[k])
+            told = arrays.told[k] if seen else arrays.told[k, :0]
             given = (
                 tables, (q, v, holding, led.bodies, led.pose[sample]), arrays.force[k], known, numbers, rooms,
-                arrays.counts[k], out, arrays.told[k],
+                arrays.counts[k], out, told,
             )  # fmt: skip
             code = call_kernel(address, 0, given)
-            if code < 0:
-                arrays.code[k] = code
+            if code < 0 or code > arrays.key.shape[1]:
+                arrays.code[k] = code if code < 0 else NO_ROOM
+                if unseen:
+                    arrays.told[k] = np.nan  # of the step before
                 break
-            if code > arrays.key.shape[1]:
-                arrays.code[k] = NO_ROOM
-                break
+            unseen = not seen
             for i in range(nb):
                 for j in range(7):
                     q[i, j] = out[7 * i + j]

@@ -73,6 +73,12 @@ def put_varied(varied, k, rigid, flat, options, thickness, own):
 
 
 @inner_kernel
+def is_seen(plan, left):
+    """Whether anybody sees the certificate of a step which so many follow, itself among them: the last, and records."""
+    return left == 1 or (plan.total > 0 and (plan.total - left + 1) % (plan.substeps * plan.every) == 0)
+
+
+@inner_kernel
 def record_step(plan, left, k, q, v, told, counts):
     """Write the record of a step of world k, which so many follow, where the plan has one."""
     if plan.total == 0:

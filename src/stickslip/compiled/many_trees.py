@@ -8,7 +8,7 @@ import numpy as np
 
 from stickslip.arrays import Array, LongInts
 from stickslip.compiled.many_led import put_led
-from stickslip.compiled.many_plan import put_varied, record_step
+from stickslip.compiled.many_plan import is_seen, put_varied, record_step
 from stickslip.compiled.rigid_step import COORDINATES, TOLD
 from stickslip.compiled.tree_driver import TreeDriver
 from stickslip.compiled.tree_step import RIGID, ROWS, TreeGiven, TreeMemory
@@ -93,7 +93,7 @@ def step_tree_worlds(address, worlds, progress, tables, numbers, rooms, arrays, 
     out, held, moves = room[: nq + nv], view_at(room, nq + nv, (nr, 6)), led.bodies.shape[0] > 0
     for k in worlds:
         put_varied(varied, k, tables.rigid.reals, rooms.flat.reals, numbers, tables.thickness, tables.robots.reals)
-        sample = led.first[k]
+        sample, unseen = led.first[k], False
         while left[k] > 0:
             if plan.control.shape[0] > 0:
                 now = plan.control[(plan.total - left[k]) // plan.substeps, k]
@@ -106,17 +106,19 @@ def step_tree_worlds(address, worlds, progress, tables, numbers, rooms, arrays, 
             )
             given = TreeGiven(arrays.force[k], arrays.along[k], arrays.link[k], arrays.control[k])
             put_led(led, sample, v[: 6 * nr].reshape((nr, 6)), held)
+            seen = is_seen(plan, left[k])
+            told = arrays.told[k] if seen else arrays.told[k, :0]
             all_given = (
                 tables, (q, v, held, led.bodies, led.pose[sample]), given, memory, numbers, rooms,
-                arrays.counts[k], out, arrays.told[k],
+                arrays.counts[k], out, told,
             )  # fmt: skip
             code = call_kernel(address, 0, all_given)
-            if code < 0:
-                arrays.code[k] = code
+            if code < 0 or code > arrays.key.shape[1]:
+                arrays.code[k] = code if code < 0 else NO_ROOM
+                if unseen:
+                    arrays.told[k] = np.nan  # of the step before
                 break
-            if code > arrays.key.shape[1]:
-                arrays.code[k] = NO_ROOM
-                break
+            unseen = not seen
             for i in range(nq):
                 q[i] = out[i]
             for i in range(nv):

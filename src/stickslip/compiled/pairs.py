@@ -40,4 +40,4 @@ def pairs_are_ready(model: Model) -> bool:
     used = {(each.func if isinstance(each, partial) else each).__module__ for each in pairs}
     if MESH in kinds:
         used.add(MESH_KERNELS[MESH].__module__)
-    return not any(is_cold(module, "inside", "bare", "called") for module in used)
+    return not any(is_cold(module, "addressed") for module in used)

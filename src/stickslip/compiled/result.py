@@ -1,7 +1,7 @@
 """What one compiled step produced: its state at once, all else when it is asked for.
 
-The certificate is made of the numbers that the compiled function wrote. Contacts, problem and solution are those of the
-Python driver, which takes the step again from its start, with the same bits.
+The certificate is made of the numbers that the compiled function wrote, or writes when they are asked for. Contacts,
+problem and solution are those of the Python driver, which takes the step again from its start, with the same bits.
 """
 
 from __future__ import annotations
@@ -25,6 +25,8 @@ from stickslip.solvers.protocol import Solution, Solver
 
 TakeAgain = Callable[[], StepResult]
 """Takes the same step by the Python driver."""
+Numbers = Callable[[], Array]
+"""What the compiled function tells of a step, measured now if it was not yet."""
 Told = Callable[[Array, float], Measurements]
 """What numbers that a compiled function wrote say of a step of so many seconds."""
 Errors = Callable[[Array], Mapping[str, float]]
@@ -39,13 +41,13 @@ def no_errors(numbers: Array) -> Mapping[str, float]:
 class CompiledResult(StepResult):
     """The result of a step of the compiled driver, with the fields of every result."""
 
-    _told: tuple[Array, LongInts, Stepping, Solver, TakeAgain, Told, Errors]
+    _told: tuple[Numbers, LongInts, Stepping, Solver, TakeAgain, Told, Errors]
 
     def __init__(
-        self, state: State, control: Control, numbers: Array, counts: LongInts, options: Stepping, solver: Solver,
+        self, state: State, control: Control, numbers: Numbers, counts: LongInts, options: Stepping, solver: Solver,
         again: TakeAgain, measurements: Told = measurements_in, errors: Errors = no_errors,
     ) -> None:  # fmt: skip
-        """numbers, counts: what the compiled function wrote (rigid_step.py)."""
+        """counts: what the compiled function wrote (rigid_step.py)."""
         fields = self.__dict__  # the class above is frozen
         fields["state"], fields["control"] = state, control
         fields["_told"] = numbers, counts, options, solver, again, measurements, errors
@@ -53,7 +55,8 @@ class CompiledResult(StepResult):
     @cached_property
     def certificate(self) -> Certificate:
         """How wrong the step is."""
-        numbers, counts, options, solver, _, measurements, errors = self._told
+        measured, counts, options, solver, _, measurements, errors = self._told
+        numbers = measured()
         own = len(numbers) - OWN_NUMBERS
         found = measurements(numbers[:own], options.dt)
         residual, worst = float(numbers[own + RESIDUAL]), max(found.worst, found.share)

@@ -16,7 +16,7 @@ from stickslip.bodies.rigid.arrays import RigidTables, bodies_in
 from stickslip.bodies.rigid.momentum import MOMENTUM_ROOM, free_motion
 from stickslip.certify.divergence import _all_finite
 from stickslip.certify.measurements import TURN, measure_step, measuring_room
-from stickslip.certify.status import MOST_TURN
+from stickslip.certify.status import MOST_TURN, push_turns
 from stickslip.collision.arrays import Flat, gap_in, three_in
 from stickslip.collision.matching import _match, _remember
 from stickslip.collision.reach import Approach
@@ -142,8 +142,8 @@ def step_rigid(tables, start, force, memory, options, rooms, counts, out, told):
     start: poses (nb, 7), velocities (nb, 6), and those of them that hold in the step, with prescribed ones; bodies (k,)
     that follow a motion, and poses (k, 7) to which that leads. force (nb, 6); memory: keys and impulses (k, 4) of
     contacts of the step before; options: ``packed``. out (13 nb,): poses and velocities at the end; told: numbers of
-    the certificate (measurements.py), powers of forces, own numbers. Keys and impulses of contacts begin those arrays
-    of the rooms.
+    the certificate (measurements.py), powers of forces, own numbers; if it is empty they are not measured. Keys and
+    impulses of contacts begin those arrays of the rooms.
     """
     (q_0, v_0, v, led, led_to), (flat, key, impulse, ints, reals, bools) = start, rooms
     numbers = unpacked(options)
@@ -236,6 +236,14 @@ def step_rigid(tables, start, force, memory, options, rooms, counts, out, told):
     kept[:] = 0.0
     _remember(three[1], three[2], view_at(lam, 0, (n, height)), view_at(kept, 0, (n, 4)))
 
+    counts[CONTACTS] = n
+    if told.shape[0] == 0:
+        turned = reals[:nb]
+        turned[:] = 0.0
+        return (
+            n if push_turns(J, laws.law, lam, bodies.dynamic, bodies.lever, v_end, h, turned) <= MOST_TURN else TOO_FAR
+        )
+
     # how wrong it is
     inner[:] = 0.0
     told_of = measure_step(
@@ -246,5 +254,4 @@ def step_rigid(tables, start, force, memory, options, rooms, counts, out, told):
     if told[TURN] > MOST_TURN:
         return TOO_FAR
     told[told_of + 6 * nd + RESIDUAL], told[told_of + 6 * nd + FREE_SPEED] = residual, speed
-    counts[CONTACTS] = n
     return n

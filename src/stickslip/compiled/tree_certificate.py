@@ -38,7 +38,7 @@ from stickslip.contact.islands import label
 from stickslip.contact.laws import contact_errors
 from stickslip.contact.momentum_error import _add_sizes, _worst
 from stickslip.contact.residual import extremes, worst_island
-from stickslip.jit import inner_kernel, plain_kernel, view_at
+from stickslip.jit import inner_kernel, large_kernel, plain_kernel, view_at
 from stickslip.linalg.block_rows import _apply_transpose
 from stickslip.tolerances import POSITION_ROUNDING
 
@@ -91,7 +91,7 @@ def judged_as_one(J, islands, free, group_out):
                 group_out[b] = first
 
 
-@inner_kernel
+@large_kernel
 def measure_trees(J, laws, pushes, measures, momentum, islands, bodies, ends, numbers, robots, joints, rooms, out):
     """All numbers of a certificate, the work of each robot's forces [J], and powers [W] on rigid bodies (nd, 6).
 

@@ -11,7 +11,7 @@ from stickslip.bodies.rigid.arrays import rigid_tables
 from stickslip.bodies.tree.arrays import LINKS_END, WORK_END, robot_tables
 from stickslip.bodies.tree.kind import TreeBodies
 from stickslip.certify.measurements import Measurements
-from stickslip.compiled.driver import Driver
+from stickslip.compiled.bound_driver import BoundDriver, memory_with
 from stickslip.compiled.mesh_pairs import flat_with_meshes
 from stickslip.compiled.pairs import pair_table
 from stickslip.compiled.rigid_step import COORDINATES, OWN_NUMBERS
@@ -26,23 +26,19 @@ from stickslip.compiled.tree_step import (
     step_trees,
     tree_room,
 )
-from stickslip.constraint_kinds import KIND, KINDS
+from stickslip.constraint_kinds import KIND
 from stickslip.linalg.block_rows import summed
 from stickslip.model.control import Control
-from stickslip.model.memory import Memory
 from stickslip.model.model import Model
 from stickslip.model.state import State
 from stickslip.model.stepping import Stepping
 from stickslip.solvers.protocol import Solver
 
-STARTS = [(kind > KIND["contact"], kind > KIND["coordinate"]) for kind in range(len(KINDS) + 1)]
-"""Which of contacts and rows over coordinates come before each kind in the memory."""
 
-
-class TreeDriver(Driver):
+class TreeDriver(BoundDriver):
     """Steps of robots and rigid bodies."""
 
-    step = staticmethod(step_trees)
+    kernel = staticmethod(step_trees)
 
     def __init__(self, model: Model, options: Stepping, solver: Solver) -> None:
         """See Driver."""
@@ -52,6 +48,7 @@ class TreeDriver(Driver):
         self.told = TREE_NUMBERS + OF_ROBOT * len(self.kinds) + 6 * len(model.dynamic) + OWN_NUMBERS
         self.links = np.zeros((int(self.tables.robots.robots[-1, LINKS_END]), 6))
         """No forces on links; nobody writes into it."""
+        self.rows = int(self.tables.numbers[ROWS])
         self.rooms = self._rooms()
 
     def _rooms(self) -> TreeRooms:
@@ -68,7 +65,7 @@ class TreeDriver(Driver):
         )  # fmt: skip
 
     def given(self, control: Control) -> TreeGiven:
-        """What acts on the model, as kernels read it."""
+        """See BoundDriver."""
         model, kinds = self.model, self.kinds
         actuators = [control.actuators.get(kind.name, kind.control_start) for kind in kinds]
         forces = self.links
@@ -82,6 +79,10 @@ class TreeDriver(Driver):
         along = control.force[6 * (model.rigid_count - len(model.dynamic)) :]
         together = actuators[0] if len(actuators) == 1 else np.concatenate(actuators)
         return TreeGiven(control.body_force, along, forces, together)
+
+    def shows(self, control: Control) -> bool:
+        """See BoundDriver."""
+        return len(self.kinds) == 1 and not control.frame_forces
 
     def arguments(
         self, state: State, control: Control, v: Array, led_to: Array, out: Array, told: Array
@@ -98,13 +99,13 @@ class TreeDriver(Driver):
     def after(self, state: State, out: Array, n: int) -> State:
         """See Driver."""
         rooms, rows = self.rooms, int(self.counts[COORDINATES])
-        columns, impulse = np.zeros((2, n + rows), dtype=np.int64), np.zeros((n + rows, 4))
-        columns[1, :n], columns[0, n:], columns[1, n:] = rooms.key[:n], KIND["coordinate"], rooms.number[:rows]
-        impulse[:n], impulse[n:, 0] = rooms.impulse[: 4 * n].reshape(n, 4), rooms.row_impulse[:rows]
-        memory = Memory(columns.T, impulse)
-        memory.__dict__["start"] = tuple(n * first + rows * last for first, last in STARTS)  # and need not be sought
+        table, impulse = np.zeros((2, n + rows), dtype=np.int64), np.zeros((n + rows, 4))
+        table[1, :n], impulse[:n] = rooms.key[:n], rooms.impulse[: 4 * n].reshape(n, 4)
+        if rows:
+            table[0, n:], table[1, n:] = KIND["coordinate"], rooms.number[:rows]
+            impulse[n:, 0] = rooms.row_impulse[:rows]
         nq = len(state.q)
-        return state.following(self.options.dt, out[:nq], out[nq:], memory)
+        return state.following(self.options.dt, out[:nq], out[nq:], memory_with(table.T, impulse, n, rows))
 
 
 def tree_step_tables(model: Model) -> TreeStepTables:

@@ -37,7 +37,7 @@ from stickslip.bodies.tree.free_motion import begin_step
 from stickslip.bodies.tree.kinematics import place_links
 from stickslip.bodies.tree.points import link_velocities
 from stickslip.certify.measurements import TURN
-from stickslip.certify.status import MOST_TURN
+from stickslip.certify.status import MOST_TURN, push_turns
 from stickslip.collision.arrays import Flat, gap_in, three_in
 from stickslip.collision.matching import _match, _remember
 from stickslip.collision.reach import Approach
@@ -183,7 +183,8 @@ def step_trees(tables, start, given, memory, options, rooms, counts, out, told):
 
     start: q (nq,) and v (nv,) of the state, velocities (nb, 6) of rigid bodies that hold in the step; bodies (k,) that
     follow a motion, and poses (k, 7) to which that leads. options: ``packed``. out (nq + nv,): the state at the end;
-    told: numbers of the certificate, own numbers. Keys and impulses of contacts and rows begin those of the rooms.
+    told: numbers of the certificate, own numbers; if it is empty they are not measured. Keys and impulses of contacts
+    and rows begin those of the rooms.
     """
     (q_0, v_0, v_rigid, led, led_to), (flat, key, impulse, _, _, ints, longs, reals, bools) = start, rooms
     opts, robots, count = unpacked(options), tables.robots, tables.numbers
@@ -393,6 +394,14 @@ def step_trees(tables, start, given, memory, options, rooms, counts, out, told):
     for k in range(n_all - n):
         rooms.number[k], rooms.row_impulse[k] = joined.number[k], lam[m + k]
 
+    counts[CONTACTS], counts[COORDINATES] = n, n_all - n
+    if told.shape[0] == 0:
+        turned = reals[:nb]
+        turned[:] = 0.0
+        return (
+            n if push_turns(J, laws.law, lam, bodies.dynamic, bodies.lever, v_end, h, turned) <= MOST_TURN else TOO_FAR
+        )
+
     # how wrong it is
     active = joined.active, joined.of_robot
     measure_trees(
@@ -405,7 +414,6 @@ def step_trees(tables, start, given, memory, options, rooms, counts, out, told):
         return TOO_FAR
     told_of = TREE_NUMBERS + OF_ROBOT * robots.robots.shape[0] + 6 * nd
     told[told_of + RESIDUAL], told[told_of + FREE_SPEED] = residual, speed
-    counts[CONTACTS], counts[COORDINATES] = n, n_all - n
     return n
 
 

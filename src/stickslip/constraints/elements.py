@@ -1,4 +1,12 @@
-"""Elements of soft bodies as compliant rows, [macklin2019] sec. 9; only the masses of their nodes are in A."""
+"""Elements of soft bodies as compliant rows, [macklin2019] sec. 9; only the masses of their nodes are in A.
+
+The rows alone lack what their own change adds to the stiffness, sec. 8.3: c : d^2 s / dx^2. With principal stretches
+that is all resistance to shear near rest, and iterations diverge without it. Where a solver asks for it
+(``Takes.element_rows``) it enters A as one of two matrices:
+
+  column-sums   the diagonal of the sums of absolute values of its columns, which bounds it and keeps A block diagonal
+  matrix        together with what the rows themselves do: A is that of bodies/soft/momentum.py, and stands for the rows
+"""
 
 from __future__ import annotations
 
@@ -8,15 +16,20 @@ import numpy as np
 
 from stickslip.arrays import Array, Bools, Ints, LongInts
 from stickslip.bodies.protocol import Place
+from stickslip.bodies.soft.column_sums import column_sums
 from stickslip.bodies.soft.kind import SoftMotionOfStep
-from stickslip.bodies.soft.momentum import SoftMotion
+from stickslip.bodies.soft.momentum import SoftMotion, lumped_momentum
+from stickslip.bodies.soft.momentum import momentum as soft_momentum
 from stickslip.constraints.element_rows import element_rows
 from stickslip.constraints.protocol import Constraint, Rows, joined_rows, same_law
 from stickslip.contact.laws import CONTACT, ELASTIC
 from stickslip.contact.momentum import Momentum
+from stickslip.contact.problem import ContactProblem
 from stickslip.contact.scale import Scale
 from stickslip.jit import kernel
 from stickslip.linalg.block_rows import BlockRows, summed
+from stickslip.linalg.dense_blocks import DenseBlocks
+from stickslip.linalg.inertia import Inertia
 from stickslip.model.model import Model
 from stickslip.model.state import State
 
@@ -35,6 +48,33 @@ class Elements(Constraint):
     def rows(self, place: Place, contacts_move: bool) -> Rows:
         """At a place."""
         return strain_rows(self.model, self.motion.motion, place.node_velocity)[0]
+
+    def turned(self, problem: ContactProblem, place: Place, lam: Array) -> ContactProblem:
+        """With the stiffness that is no part of the rows, or with all of it, in A, and the momentum that it has
+        there."""
+        how, v = self.motion.as_rows, place.unknown
+        if how == "bare" or v is None:
+            return problem
+        dense, nodes = problem.A.dense, len(self.motion.soft.free)
+        if how == "matrix":
+            others = dense.chosen(np.arange(dense.block_count - nodes, dtype=np.int32))
+            H = self.motion.stiffened(others, place.node_velocity)
+        else:
+            H = Inertia(_with_diagonal(dense, nodes, self._bound(place.node_velocity)))
+        scale = problem.with_speed()._replace(masses=problem.masses)  # the same measures
+        return problem.with_momentum(Momentum(H, v, -problem.momentum.gain(v)), scale)
+
+    def _bound(self, node_velocity: Array) -> Array:
+        """(nf, 3) sums of absolute values in the columns of the stiffness without that of the rows."""
+        soft, motion = self.motion.soft, self.motion.motion
+        matrix = soft_momentum(soft, motion, node_velocity).matrix
+        mass = lumped_momentum(soft, motion, node_velocity)[0]
+        x = motion.theta * motion.positions(node_velocity) + (1.0 - motion.theta) * motion.x
+        rows = element_rows(soft.elements, x, motion.turned, motion.pressure)
+        weight = motion.theta * motion.step * (motion.theta_vq * motion.step + soft.elements.beta)
+        _remove_rows(rows, soft.elements.place, weight, matrix)
+        matrix[soft.pattern.diagonal[:, None], [0, 1, 2], [0, 1, 2]] -= mass[:, None]
+        return column_sums(soft.pattern.indices, matrix, len(mass))
 
     def recall(self, state: State) -> Array:
         """Those that the strain at the start of the step makes."""
@@ -115,6 +155,32 @@ def _element_blocks(
         data,
         model.columns,
     )
+
+
+def _with_diagonal(dense: DenseBlocks, nodes: int, more: Array) -> DenseBlocks:
+    """Dense blocks whose last ones, of ``nodes`` with three unknowns each, have ``more`` (nodes, 3) on their
+    diagonals."""
+    data, inverse = dense.data.copy(), dense.inverse.copy()
+    blocks, inverses = (array[len(array) - 9 * nodes :].reshape(nodes, 9) for array in (data, inverse))
+    blocks[:, [0, 4, 8]] += more
+    inverses[:, [0, 4, 8]] = 1.0 / blocks[:, [0, 4, 8]]
+    return dense._replace(data=data, inverse=inverse)
+
+
+@kernel
+def _remove_rows(rows, place, weight, data_out):
+    """Subtract weight (nt,) times J^T E^-1 J of all elements from the blocks of the matrix."""
+    for e in range(place.shape[0]):
+        for r in range(rows.row_start[e], rows.row_start[e + 1]):
+            stiffness = weight[e] / rows.compliance[r]
+            for i in range(4):
+                for j in range(4):
+                    at = place[e, 4 * i + j]
+                    if at < 0:
+                        continue
+                    for x in range(3):
+                        for y in range(3):
+                            data_out[at, x, y] -= stiffness * rows.gradient[r, i, x] * rows.gradient[r, j, y]
 
 
 @kernel

@@ -27,7 +27,7 @@ from stickslip.model.control import Control
 from stickslip.model.model import Model
 from stickslip.model.state import State
 from stickslip.model.stepping import Stepping
-from stickslip.solvers.protocol import Solver
+from stickslip.solvers.protocol import ElementRows, Solver
 from stickslip.workspace import Workspace
 
 NEAR = 0.005
@@ -43,10 +43,11 @@ class Search(NamedTuple):
     """Those of nodes; None where there are no nodes."""
 
 
-def elements_as_rows(solver: Solver, options: Stepping) -> bool:
-    """Whether elements are rows: where the solver is nonlinear in positions, unless the user says otherwise.
+def elements_as_rows(solver: Solver, options: Stepping) -> ElementRows | None:
+    """Whether elements are rows, and what of them is in A then.
 
-    Not where joints are potentials, which enter A with the elements.
+    They are where the solver is nonlinear in positions, unless the user says otherwise. Not where joints are
+    potentials, which enter A with the elements.
     """
     chosen = options.elasticity
     able = options.rule.theta > 0.0 and not options.rule.mean_velocities
@@ -57,7 +58,7 @@ def elements_as_rows(solver: Solver, options: Stepping) -> bool:
             f"stepping: elasticity is 'rows', scheme {options.scheme!r}; rows need implicit forces and velocities at "
             "the end of a step: 'euler' or 'moreau'"
         )
-    return as_rows
+    return solver.takes.element_rows if as_rows else None
 
 
 def moves(model: Model) -> bool:
@@ -119,7 +120,7 @@ def constraints_of(
         found.append(Welds(model, start, options))
     if model.soft.cavities and any(cavity.volume is not None for cavity in model.soft.cavities):
         found.append(Cavities(model, motion, options))
-    if motion.as_rows:
+    if motion.as_rows is not None:
         found.append(Elements(model, motion))
     return [*found, *coordinates]
 

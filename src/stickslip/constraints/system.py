@@ -200,7 +200,7 @@ class StepSystem:
             if self.asked[k] or each.at_positions:
                 kept.append((each.kind, *each.remembered(solution.lam[self.rows[k]])))
         q, v = self.motions.coordinates(solution.v, solution.v_end)
-        after = state.following(self.options.dt, q, v, memory_of_parts(kept))
+        after = state.following(self.options.dt, q, v, memory_of_parts(kept)).with_views()
         if rule.settles != "nothing":
             after = self._settled(after, problem, solution)
         for _, each in self.held:

@@ -271,6 +271,46 @@ def contact_mobility(entry_start, entry_column, entries, inverse, diagonal_out):
 
 
 @kernel
+def _three(square, width, x, y, z):
+    """x . S x, y . S y and z . S z."""
+    a, b, c = 0.0, 0.0, 0.0
+    for j in range(width):
+        if x[j] != 0.0 or y[j] != 0.0 or z[j] != 0.0:
+            own = square[j * width : (j + 1) * width]
+            for k in range(width):
+                if x[k] != 0.0 or y[k] != 0.0 or z[k] != 0.0:
+                    m = own[k]
+                    a += x[j] * m * x[k]
+                    b += y[j] * m * y[k]
+                    c += z[j] * m * z[k]
+    return a, b, c
+
+
+@kernel
+def _three_of_tree(square, width, x, y, z):
+    """The same where S is large, and much of x, y and z is zero at both ends; of the symmetric S half is read."""
+    first, end = width, 0
+    for j in range(width):
+        if x[j] != 0.0 or y[j] != 0.0 or z[j] != 0.0:
+            first, end = min(first, j), j + 1
+    a, b, c = 0.0, 0.0, 0.0
+    for j in range(first, end):
+        if x[j] != 0.0 or y[j] != 0.0 or z[j] != 0.0:
+            own = square[j * width : (j + 1) * width]
+            m = 0.5 * own[j]
+            p, q, r = m * x[j], m * y[j], m * z[j]
+            for k in range(first, j):
+                m = own[k]
+                p += m * x[k]
+                q += m * y[k]
+                r += m * z[k]
+            a += 2.0 * x[j] * p
+            b += 2.0 * y[j] * q
+            c += 2.0 * z[j] * r
+    return a, b, c
+
+
+@kernel
 def block_mobility(rows, block_start, inverse, diagonal_out):
     """diagonal_out = diag(J A^-1 J^T), for constraints whose entries touch different column blocks."""
     for c in range(rows.row_start.shape[0] - 1):
@@ -283,16 +323,8 @@ def block_mobility(rows, block_start, inverse, diagonal_out):
             left = dim
             if dim >= 3:  # three sums side by side take as long as one: each waits for its last addition
                 x, y, z = rows.data[at:], rows.data[at + width :], rows.data[at + 2 * width :]
-                a, b1, c1 = 0.0, 0.0, 0.0
-                for j in range(width):
-                    if x[j] != 0.0 or y[j] != 0.0 or z[j] != 0.0:
-                        own = inverse[block_start[b] + j * width : block_start[b] + (j + 1) * width]
-                        for k in range(width):
-                            if x[k] != 0.0 or y[k] != 0.0 or z[k] != 0.0:
-                                m = own[k]
-                                a += x[j] * m * x[k]
-                                b1 += y[j] * m * y[k]
-                                c1 += z[j] * m * z[k]
+                square = inverse[block_start[b] : block_start[b] + width * width]
+                a, b1, c1 = _three_of_tree(square, width, x, y, z) if width > BODY else _three(square, width, x, y, z)
                 diagonal_out[first] += a
                 diagonal_out[first + 1] += b1
                 diagonal_out[first + 2] += c1

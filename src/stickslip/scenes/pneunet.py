@@ -13,6 +13,7 @@ from stickslip.arrays import Array, LongInts
 from stickslip.checks import positive
 from stickslip.errors import InputError
 from stickslip.geometry import tet_generators
+from stickslip.geometry.generators import surface_of_revolution
 from stickslip.geometry.rotation import about_axis, multiply
 from stickslip.geometry.shapes import Box, Cylinder, Placed, placed
 from stickslip.geometry.tet_mesh import TetMesh, without_unused
@@ -51,13 +52,15 @@ def pneunet(
     friction: float = 0.7,
     lift: float = 0.1,
     arches: int = 6,
+    segments: int = 0,
 ) -> Scene:
     """Three fingers of silicone rubber whose arches swell curl around a ball; the palm that holds them then rises.
 
     From the paper: young [Pa], poisson, density [kg/m^3] of the rubber, mass [kg] of the ball, friction, a layer on the
     palm side that does not stretch, about 2,241 elements, and inflation as an internal volumetric ``stress`` [Pa] of
     the arches. Sizes are ours, and so is ``paper``: Young's modulus of that layer over that of rubber. damping [s] by
-    stiffness; radius [m] of the ball; lift [m]; arches of a finger.
+    stiffness; radius [m] of the ball; lift [m]; arches of a finger. With ``segments`` above 0 the ball is a mesh of so
+    many meridians, whose vertices and edges touch the fingers, too.
     """
     for name, value in (("mass", mass), ("radius", radius), ("paper", paper), ("lift", lift)):
         positive("pneunet", name, value)
@@ -67,7 +70,7 @@ def pneunet(
     scene = Scene()
     surface = scene.add_material("silicone, ball and ground", friction)
     scene.add_half_space(material=surface, colour=GROUND, name="ground")
-    scene.add_sphere(radius, (0.0, 0.0, radius), mass=mass, material=surface, colour=BALL, name="ball")
+    _add_ball(scene, radius, mass, whole_number("pneunet", "segments", segments, 0), surface)
     mesh, layer = finger(arches)
     materials = [elastic(young * factor, poisson, density=density, beta=damping) for factor in (1.0, paper)]
     height = radius + 0.065
@@ -95,6 +98,18 @@ def pneunet(
         scene.hold_nodes(body, mesh.nodes_on_plane("x", 0.0), rise)
         scene.ignore_collision(body, palm)
     return scene
+
+
+def _add_ball(scene: Scene, radius: float, mass: float, segments: int, surface: Any) -> None:
+    """The ball, a sphere or a mesh."""
+    if not segments:
+        scene.add_sphere(radius, (0.0, 0.0, radius), mass=mass, material=surface, colour=BALL, name="ball")
+        return
+    angle = np.linspace(-0.5 * math.pi, 0.5 * math.pi, max(segments // 2, 3) + 1)
+    outline = radius * np.stack([np.cos(angle), np.sin(angle)], axis=1)
+    outline[[0, -1], 0] = 0.0
+    mesh = surface_of_revolution(outline, max(segments, 3))
+    scene.add_mesh(*mesh, (0.0, 0.0, radius), mass=mass, material=surface, colour=BALL, name="ball")
 
 
 def _inflation(stress: float) -> Any:

@@ -21,6 +21,7 @@ Unknowns = Literal["impulses", "velocities"]
 Linearise = Literal["once", "until-converged", "inside", "own-steps"]
 Factors = Literal["prepared", "own", "none"]
 Islands = Literal["apart", "own", "together"]
+ElementRows = Literal["bare", "column-sums", "matrix"]
 ALL_LAWS = tuple(LAW_NAMES.values())
 ALL_FRICTION_SETS = tuple(FRICTION_SET_NAMES.values())
 
@@ -55,6 +56,10 @@ class Takes:
     islands: Islands = "apart"
     """"apart": it gets islands of bodies one by one, each measured by itself; "own": it keeps them apart by itself;
     "together": it gets them all, and they share its iterations and its end."""
+    element_rows: ElementRows = "bare"
+    """What is in A where elements of soft bodies are rows and forces turn (``Relinearise`` with impulses). "bare":
+    masses alone; "column-sums": also how the rows change, as a diagonal that bounds it; "matrix": the whole stiffness
+    of the elements, which stands for their rows."""
     compliance: bool = False
     """Whether it knows the compliance of contacts; else it gets them as rigid ones (contact/cushions.py)."""
 
@@ -66,7 +71,8 @@ class Relinearise(Protocol):
         """The problem at velocities v (nv,), with the same structure.
 
         With impulses lam (m,), its A and v_free also hold how forces turn with the bodies: A (v' - v_free) - J^T lam'
-        is then the linearisation of momentum about v and lam, and equal to it there.
+        is then the linearisation of momentum about v and lam, and equal to it there. What elements that are rows add to
+        A, ``Takes.element_rows`` says.
         """
         ...
 

@@ -234,7 +234,7 @@ def _check_features(step: Substepped) -> None:
     if step.soft is None:
         return
     soft, contacts = model.soft, step.node_contacts
-    if step.soft.as_rows:
+    if step.soft.as_rows is not None:
         raise InputError(f"{where}: elasticity is 'rows'; it has rows of its own, so elasticity must be 'auto'")
     if soft.cavities:
         raise InputError(f"{where}: the scene has {len(soft.cavities)} cavities; it takes none")

@@ -22,6 +22,7 @@ from stickslip.model.control import Control
 from stickslip.model.model import Model
 from stickslip.model.state import State
 from stickslip.model.stepping import Stepping
+from stickslip.solvers.protocol import ElementRows
 from stickslip.tolerances import POSITION_ROUNDING
 from stickslip.workspace import Workspace
 
@@ -35,8 +36,9 @@ class SoftBodies(Bodies):
 
     name = "node"
 
-    def __init__(self, model: Model, as_rows: bool, unsolved: bool, workspace: Workspace) -> None:
-        """``as_rows``: elements are rows; ``unsolved``: nobody solves with A as it is, so nothing is factorised."""
+    def __init__(self, model: Model, as_rows: ElementRows | None, unsolved: bool, workspace: Workspace) -> None:
+        """``as_rows``: elements are rows, with so much of them in A; ``unsolved``: nobody solves with A as it is, so
+        nothing is factorised."""
         self.model, self.as_rows, self.unsolved, self.workspace = model, as_rows, unsolved, workspace
         self.widths: Ints = np.full(len(model.soft.free), 3, dtype=np.int32)
         self.rotations = RotationMemory()
@@ -87,7 +89,7 @@ class SoftMotionOfStep(Motion):
     def momentum(self, place: Place, own: Array | None) -> KindMomentum:
         """Linearised at the velocities of nodes that led to the place."""
         nodes = place.node_velocity
-        if self.as_rows:
+        if self.as_rows is not None:
             mass, free = momentum.lumped_momentum(self.soft, self.motion, nodes)
             return KindMomentum(momentum.particles(mass), None, free, size=self.size)
         if self.unsolved:
@@ -155,7 +157,7 @@ class SoftMotionOfStep(Motion):
 
     def noise(self) -> float:
         """Speed [m/s, or 1/s of strains] that rounding of positions makes over POSITION_ROUNDING, in all rows."""
-        if not self.as_rows:
+        if self.as_rows is None:
             return self.volume_noise
         gradient = float(np.abs(self.soft.elements.gradient).max(initial=0.0))
         rows = 6.0 * len(self.soft.elements.volume)

@@ -41,7 +41,10 @@ class Moment:
 
         It never gives up, and where no tolerances are given, it takes all iterations.
         """
-        papers = {"start_from": "zero", "linear": "pcr", "friction_share": 1.0}
+        papers = {
+            "start_from": "zero", "linear": "pcr", "friction": "fixed-point", "friction_share": 1.0,
+            "whole_steps": False, "proximal": 0.0, "element_stiffness": "differences",
+        }  # fmt: skip
         patient = {"tolerance": NEVER, "linear_tolerance": 0.0, "patience": 10**6}
         solver = make_solver(SOLVER, **{**papers, **patient, **options})
         return solver.solve(self.problem, None, self.relinearise)
@@ -109,7 +112,10 @@ class Beside:
     def __init__(self, scene: Scene | Model, stepping: Stepping) -> None:
         self.sim = Simulation(scene, None, DEFAULT, stepping)
         # what it finds is not used
-        self.watched = Watched(make_solver(SOLVER, max_iterations=1, linear="pcr", linear_iterations=1), first=True)
+        watched = make_solver(
+            SOLVER, max_iterations=1, linear="pcr", linear_iterations=1, element_stiffness="differences"
+        )  # fmt: skip
+        self.watched = Watched(watched, first=True)
         self.other = Simulation(self.sim.model, None, self.watched, replace(stepping, joints="rows"))
 
     def step(self) -> tuple[StepResult, Moment]:

@@ -28,7 +28,9 @@ import numpy as np
 from stickslip.arrays import Array
 from stickslip.contact.laws import BILATERAL, CONTACT, ELASTIC
 from stickslip.contact.problem import ContactProblem
+from stickslip.errors import InputError
 from stickslip.linalg import block_rows
+from stickslip.linalg.block_rows import BlockRows
 from stickslip.linalg.factorisation import shifted_factors
 from stickslip.linalg.islands import Islands, find_islands
 from stickslip.linalg.linear_solution import LinearSolution
@@ -38,13 +40,24 @@ from stickslip.linalg.threads import one_blas_thread
 from stickslip.linalg.vectors import length
 from stickslip.solvers.budget import Clock
 from stickslip.solvers.iterative import MOST_WORSENING, Iterative
+from stickslip.solvers.newton.alart_curnier import semismooth_rows, turn_back
 from stickslip.solvers.newton.geometric_stiffness import stiffened
 from stickslip.solvers.newton.ncp import NCP_FUNCTIONS
+from stickslip.solvers.newton.over_velocities import step_over_velocities
 from stickslip.solvers.newton.rows import LARGE, row_terms
-from stickslip.solvers.protocol import Relinearise, Solution, Status, Takes
+from stickslip.solvers.protocol import ElementRows, Relinearise, Solution, Status, Takes
 from stickslip.solvers.verdict import nonlinear_residual
 
 SCALINGS = ("effective-mass", "timestep", "identity")
+ELEMENT_STIFFNESS: dict[str, ElementRows] = {"differences": "bare", "column-sums": "column-sums", "matrix": "matrix"}
+"""Where the stiffness comes from that rows of elements lack, and what is in A for it."""
+FELL, ROSE = 0.5, 1.2
+"""Ratios of residuals of two iterations: below the first the next Newton step is a whole one and the proximal shift
+falls, above the second it rises."""
+STEADY = 4
+"""Iterations after each other in which the residual falls, so that the shift is larger than it need be."""
+FIRST_DOUBT, LEAST_DOUBT, LESS_DOUBT, MORE_DOUBT = 1e-3, 1e-9, 0.3, 10.0
+"""The share of the proximal shift that is taken: at first, at least, and by which factors it changes."""
 HALVINGS = 10
 """Step lengths that a line search tries."""
 LEAST = 1e-300
@@ -57,19 +70,20 @@ class NonsmoothNewton(Iterative):
 
     name: ClassVar[str] = "newton"
 
-    max_iterations: int = 100
+    max_iterations: int = 200
     """Newton iterations at most."""
     function: str = "fischer-burmeister"
     """NCP function: "fischer-burmeister" or "minimum-map" (sec. 4)."""
     scaling: str = "effective-mass"
     """Complementarity preconditioner r (sec. 7): "effective-mass" (eq. 66), "timestep" (h^2) or "identity" (1)."""
     friction_share: float = 0.1
-    """Share of r that friction rows take; 1 is the paper's. W of a sliding contact is stable only for r below about
-    twice its response with all other rows held, which is often far below the diagonal: of the problems of
-    beam-insertion 15 of 15 are solved with 0.1 and 7 with 1, of those in files 32 and 28 of 37."""
+    """Share of r that friction rows take by the fixed point; 1 is the paper's. W of a sliding contact is stable only
+    for r below about twice its response with all other rows held, which is often far below the diagonal: of the
+    problems of beam-insertion 15 of 15 are solved with 0.1 and 7 with 1, of those in files 32 and 28 of 37."""
     linear: str = "auto"
-    """Linear solver: "pcr", "pcg", "jacobi", "gauss-seidel" or "direct"; "auto" is direct where there are joints, whose
-    chains are too stiff for a few iterations, and pcr elsewhere, as in the paper. W alone is always factorised."""
+    """Linear solver: "velocities" eliminates all rows and factorises what is left, over velocities, as sparse as the
+    bodies' contacts; "direct" factorises the system of rows; "pcr", "pcg", "jacobi" and "gauss-seidel" iterate on it,
+    "pcr" in the paper. "auto" is "velocities". W alone is always factorised."""
     linear_iterations: int = 50
     """Iterations of the linear solver at most, in each Newton iteration."""
     linear_tolerance: float = 1e-4
@@ -81,26 +95,50 @@ class NonsmoothNewton(Iterative):
     regularisation: float = 1e-6
     """Shift of the matrix (sec. 8.4), as a share of the diagonal of J H^-1 J^T. Where joints are redundant it keeps
     their inner stresses small: with a hundredth of it they grow from step to step, and momentum no longer converges."""
+    proximal: float = 2.0
+    """More of that shift for contacts, whose impulses are often redundant, while the residual is large: this times the
+    residual, and times a share that rises where the residual rises and falls with it. With the fixed point of friction
+    there is none, as in the paper."""
+    whole_steps: bool = True
+    """Take whole Newton steps while the residual falls by half or more; damped ones after others, and, as in the paper,
+    always with the fixed point of friction."""
+    friction: str = "auto"
+    """"fixed-point": eq. (35), W held fixed in each step, so that sliding converges linearly; "alart-curnier": the
+    semismooth derivative of the projection onto the friction cone (alart_curnier.py), for the linear solver
+    "velocities". "auto" is the latter where that is the linear solver, else the former."""
     line_search: bool = False
     """Halve steps until the error falls (sec. 8.1); stalls often where there is friction, as the paper says."""
     geometric_stiffness: bool = True
     """Take the turning of forces into H (sec. 8.3): that of joints as they say, that of particles by differences."""
-    patience: int = 30
+    element_stiffness: str = "auto"
+    """What the rows of elements lack, how they turn and shear, in H: "matrix", the stiffness of the elements as a
+    sparse matrix, over whose velocities each system is solved directly; "column-sums", a diagonal that bounds it;
+    "differences", a diagonal by differences of J between iterates, as the paper has it. "auto" is "matrix" where
+    ``linear`` is "auto" or "velocities", and "column-sums" with other linear solvers."""
+    patience: int = 60
     """Iterations without a residual a tenth lower after which it gives up."""
 
     def __post_init__(self) -> None:
         super().__post_init__()
         self._check_choice("function", tuple(NCP_FUNCTIONS))
         self._check_choice("scaling", SCALINGS)
-        self._check_choice("linear", ("auto", *LINEAR_SOLVERS))
+        self._check_choice("linear", ("auto", "velocities", *LINEAR_SOLVERS))
+        self._check_choice("friction", ("auto", "fixed-point", "alart-curnier"))
+        if self.friction == "alart-curnier" and self.linear not in ("auto", "velocities"):
+            raise InputError(
+                f"solver newton: friction is 'alart-curnier', linear {self.linear!r}; the matrix is then unsymmetric, "
+                "which only 'velocities' takes"
+            )
         self._check_choice("start_from", ("warm", "zero"))
+        self._check_choice("element_stiffness", ("auto", *ELEMENT_STIFFNESS))
         self._check_whole("linear_iterations", 1)
         self._check_whole("patience", 1)
         self._check_range("friction_share", 0.0, 10.0)
         self._check_range("damping", 0.0, 1.0 + 1e-12)
+        self._check_range("proximal", -1e-300, 1e6)
         for name in ("linear_tolerance", "regularisation"):
             self._check_range(name, -1e-300, 1.0)
-        for name in ("line_search", "geometric_stiffness"):
+        for name in ("line_search", "geometric_stiffness", "whole_steps"):
             self._check_flag(name)
 
     @cached_property
@@ -108,8 +146,19 @@ class NonsmoothNewton(Iterative):
         """See protocol.Takes."""
         return Takes(
             criterion=self.criterion, linearise="inside", friction_sets=("disc", "ellipse", "ellipsoid"),
-            islands="together",
+            islands="together", element_rows=self._element_rows, compliance=True,
         )  # fmt: skip
+
+    @property
+    def _element_rows(self) -> ElementRows:
+        if self.element_stiffness != "auto":
+            return ELEMENT_STIFFNESS[self.element_stiffness]
+        return "matrix" if self.linear in ("auto", "velocities") else "column-sums"
+
+    @property
+    def semismooth(self) -> bool:
+        """Whether friction has its semismooth derivative."""
+        return self.friction != "fixed-point" and self.linear in ("auto", "velocities")
 
     def run(self, problem: ContactProblem, warm: Array | None, relinearise: Relinearise | None) -> Solution:
         """Solve for impulses and velocities; with ``relinearise`` constraints hold at the end of the step."""
@@ -165,6 +214,14 @@ class _Terms(NamedTuple):
     error: Array
     largest: tuple[float, float, float]
     """Largest error of normals, friction and joints [m/s]."""
+    weight: Array
+    """(m,) diagonal of J H^-1 J^T, about, in the coordinates of J."""
+    J: BlockRows
+    """Rows; friction rows of sliding contacts may be turned (alart_curnier.py)."""
+    acting: Array | None
+    """Data of the rows that impulses act along; None: J."""
+    e: Array | None
+    """(n, 3) unit vectors of sliding contacts whose rows are turned."""
 
 
 class _Iterates:
@@ -185,9 +242,12 @@ class _Iterates:
         self.function = NCP_FUNCTIONS[options.function]
         held = np.isin(problem.laws.law, (BILATERAL, ELASTIC))
         self.damping = 1.0 if held.all() else options.damping
-        chosen = ("direct" if held.any() else "pcr") if options.linear == "auto" else options.linear
-        self.linear = LINEAR_SOLVERS[chosen]
-        self.elastic = np.repeat(problem.laws.law == ELASTIC, np.diff(problem.J.row_start))
+        self.linear = LINEAR_SOLVERS.get(options.linear)
+        height = np.diff(problem.J.row_start)
+        self.elastic = np.repeat(problem.laws.law == ELASTIC, height)
+        self.regularised = np.where(self.elastic, 0.0, 1.0)
+        self.touching = np.repeat(problem.laws.law == CONTACT, height).astype(np.float64)
+        self.doubt, self.falls = FIRST_DOUBT, 0
         self.problem = problem
         self.H = problem.A
         self.contacts_only = bool((problem.laws.law == CONTACT).all())
@@ -195,6 +255,9 @@ class _Iterates:
         self.history: list[tuple[int, float]] = []
         self.linear_seconds = 0.0
         self.linear_iterations = 0
+        self.adapts = options.whole_steps and options.semismooth
+        self.proximal = options.proximal if options.semismooth else 0.0
+        self.whole = self.adapts
         self.best = self.mark = np.inf
         self.idle = 0
         self.best_at = self.lam, self.v
@@ -206,7 +269,8 @@ class _Iterates:
         if self.relinearise is not None:
             self.problem = self.relinearise(v, lam if self.options.geometric_stiffness else None)
             self.H = self.problem.A
-            if self.options.geometric_stiffness and self.H.is_dense:
+            bare = self.options.takes.element_rows == "bare" or not self.elastic.any()
+            if self.options.geometric_stiffness and bare and self.H.is_dense:
                 self.H = self.H.with_dense(stiffened(self.H.dense, last.J, self.problem.J, lam, v - self.v))
         self.lam, self.v = lam, v
         if self.relinearise is None:
@@ -225,18 +289,35 @@ class _Iterates:
         """One Newton iteration."""
         options, problem = self.options, self.problem
         terms = self._terms(problem, self.lam, self.v)
-        step = self._step if problem.A.is_dense else self._given_step
         # elastic rows have their own compliance: with more of it they would only creep to where they belong
-        C = terms.C + np.where(self.elastic, 0.0, options.regularisation) * problem.diagonal
-        dlam, dv, linear = step(problem, C, terms.h, terms.known)
+        C = terms.C + (self.regularised * options.regularisation + self.touching * self._shift()) * terms.weight
+        if self.H.is_given:
+            dlam, dv, linear = self._given_step(problem, C, terms.h, terms.known)
+        elif self.linear is None or not self.H.is_dense:
+            dlam, dv, linear = self._step_over_velocities(problem, terms, C)
+        else:
+            dlam, dv, linear = self._step(problem, C, terms.h, terms.known)
         self.linear_iterations += linear.iterations
-        t = self._step_length(dlam, dv) if options.line_search else self.damping
+        t = self._step_length(dlam, dv) if options.line_search else 1.0 if self.whole else self.damping
         normal, friction, joint = terms.largest
         self.steps.append(
             (float(np.abs(dlam).max(initial=0.0)), float(np.abs(dv).max(initial=0.0)), problem.step * normal, friction,
              problem.step * joint, float(linear.residuals[0]), float(linear.residuals[-1]), float(linear.iterations))
         )  # fmt: skip
+        before = self.value
         self._move(self.lam + t * dlam, self.v + t * dv)
+        self.whole = self.adapts and self.value < FELL * before
+        ratio = self.value / before if before > 0.0 else 0.0
+        self.falls = self.falls + 1 if ratio < 1.0 else 0
+        if ratio < FELL or self.falls >= STEADY:
+            self.falls = 0
+            self.doubt = max(LEAST_DOUBT, LESS_DOUBT * self.doubt)
+        elif ratio > ROSE:
+            self.doubt = min(1.0, MORE_DOUBT * self.doubt)
+
+    def _shift(self) -> float:
+        """Proximal shift of contact rows as a share of their diagonal."""
+        return self.proximal * min(self.value, 1.0) * self.doubt
 
     def _step(
         self,
@@ -249,7 +330,8 @@ class _Iterates:
         options = self.options
         # rows whose step is known leave the system; their impulses act on the others through momentum
         J = block_rows.without(problem.J, problem.diagonal * LARGE <= C)
-        g = problem.A.apply(self.v - problem.v_free) - block_rows.apply_transpose(problem.J, self.lam + known)
+        g = problem.momentum.gain(self.v) - block_rows.apply_transpose(problem.J, self.lam + known)
+        assert self.linear is not None
         clock = time.perf_counter()
         system = schur_system(J, self.H, C, self.islands)
         b = block_rows.apply(J, self.H.solve(g)) - h
@@ -258,6 +340,24 @@ class _Iterates:
         linear = self.linear(system, b, None, options.linear_iterations, options.linear_tolerance)
         self.linear_seconds += time.perf_counter() - clock
         return linear.x + known, self.H.solve(block_rows.apply_transpose(J, linear.x) - g), linear
+
+    def _step_over_velocities(
+        self, problem: ContactProblem, terms: _Terms, C: Array
+    ) -> tuple[Array, Array, LinearSolution]:
+        """The same with the impulses of rows eliminated, whatever linear solver was asked for."""
+        clock = time.perf_counter()
+        g = problem.momentum.gain(self.v) - block_rows.apply_transpose(problem.J, self.lam)
+        g -= block_rows.apply_transpose(terms.J, terms.known)
+        rest = np.where(problem.diagonal * LARGE > C, C, np.inf)
+        found, dv = step_over_velocities(problem, self.H, terms.J, terms.acting, rest, g, terms.h, self.elastic)
+        found += terms.known
+        dlam = found
+        if terms.e is not None:
+            dlam = np.empty_like(found)
+            turn_back(problem.J, problem.laws, terms.e, found, dlam)
+        self.linear_seconds += time.perf_counter() - clock
+        norms = np.array([float(length(g)), 0.0])
+        return dlam, dv, LinearSolution(dlam, norms, 1, norms)
 
     def _given_step(
         self,
@@ -290,7 +390,16 @@ class _Iterates:
             r_normal, r_friction, self.options.friction_share, *arrays,
         )  # fmt: skip
         C, h, known, error = arrays
-        return _Terms(C, h, known, error, largest)
+        if not self.options.semismooth or problem.A.is_given:
+            return _Terms(C, h, known, error, largest, problem.diagonal, problem.J, None, None)
+        weight, e = problem.diagonal.copy(), np.zeros((problem.block_count, 3))
+        data, acting = problem.J.data.copy(), problem.J.data.copy()
+        u = problem.constraint_velocity(v)
+        rubbing = semismooth_rows(
+            problem.J, problem.laws, lam, u, problem.diagonal, C, h, known, error, weight, data, acting, e,
+        )  # fmt: skip
+        largest = largest[0], rubbing, largest[2]
+        return _Terms(C, h, known, error, largest, weight, problem.J._replace(data=data), acting, e)
 
     def _scales(self, problem: ContactProblem) -> tuple[float, float]:
         """r of normal and friction rows (sec. 7), or zero where each row has its own (eq. 66)."""
@@ -300,20 +409,29 @@ class _Iterates:
         ]
 
     def _step_length(self, dlam: Array, dv: Array) -> float:
-        """The longest t = 1, 1/2, ... that lowers the error, or the shortest one tried."""
+        """The longest t = 1, 1/2, ... that lowers the error; the one that raises it least where none does."""
         now, t = self._merit(self.problem, self.lam, self.v), 1.0
+        tried = []
         for _ in range(HALVINGS):
             v = self.v + t * dv
             there = self.problem if self.relinearise is None else self.relinearise(v)
-            if self._merit(there, self.lam + t * dlam, v) < now:
-                break
+            merit = self._merit(there, self.lam + t * dlam, v)
+            if merit < now:
+                return t
+            tried.append((merit, -t))
             t *= 0.5
-        return t
+        return -min(tried)[1]
 
     def _merit(self, problem: ContactProblem, lam: Array, v: Array) -> float:
-        """Norm of the errors of constraints and momentum, both as velocities [m/s]."""
+        """Norm of the errors of constraints and momentum, both as velocities [m/s], by masses alone: the same norm at
+        all iterates, whatever the turning of forces adds to A there."""
         error = self._terms(problem, lam, v).error
-        return sqrt(float(length(error)) ** 2 + float(length(v - problem.velocity(lam))) ** 2)
+        if problem.A.is_given:
+            missing = v - problem.velocity(lam)
+        else:
+            lost = problem.momentum.gain(v) - block_rows.apply_transpose(problem.J, lam)
+            missing = problem.masses.solve(lost)
+        return sqrt(float(length(error)) ** 2 + float(length(missing)) ** 2)
 
     def solution(self, status: Status, iterations: int, timings: dict[str, float]) -> Solution:
         """The last iterate, or the best one where the last is much worse."""

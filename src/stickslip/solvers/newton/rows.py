@@ -40,8 +40,10 @@ def row_terms(
         i, end = row_start[c], row_start[c + 1]
         law = laws.law[c]
         if law == CONTACT:
-            C_out[i] = 0.0
-            error_out[i] = _unilateral(i, u[i], lam, diagonal, function, r_normal, C_out, h_out)
+            C_out[i] = laws.compliance[i]
+            error_out[i] = _unilateral(
+                i, u[i] + laws.compliance[i] * lam[i], lam, diagonal, function, r_normal, C_out, h_out
+            )
             worst_normal = max(worst_normal, error_out[i])
             # in the coordinates in which the friction set is a ball of radius lam_n
             slip, size, scale, count = 0.0, 0.0, 0.0, 0
