@@ -7,7 +7,7 @@ function of its arguments: what the workspace remembers makes it faster and chan
 
 from __future__ import annotations
 
-from time import perf_counter
+import time
 
 from stickslip.bodies.motions import Motions
 from stickslip.bodies.registry import kinds_of
@@ -34,31 +34,31 @@ def step(
     tried: Tried | None = None,
 ) -> StepResult:  # fmt: skip
     """The step of length ``options.dt`` from ``state`` under ``control``, taken by ``method``; again, if ``tried``."""
-    clock = [perf_counter()]
+    clock = [time.perf_counter()]
     acting = applied(model, state, control) if control.has_effort else control
     kinds = kinds_of(model, method.as_rows, method.unsolved, workspace)
     motions = Motions(model, kinds, state, acting, options)
     search = search_contacts(model, state, motions, options, workspace, tried)
-    clock.append(perf_counter())
+    clock.append(time.perf_counter())
 
     constraints = constraints_of(model, state, acting, motions, search, options, workspace)
     system = StepSystem(model, state, acting, options, motions, constraints, take_substeps, workspace)
     warm = system.recall() if options.warm_start else None
     problem = system.ahead(warm) if method.ahead else system.at_start(warm)
-    clock.append(perf_counter())
+    clock.append(time.perf_counter())
 
     solution = method.take(method.solver, system, problem, warm)
     problem = solution.problem or problem
-    clock.append(perf_counter())
+    clock.append(time.perf_counter())
 
     solution, after = system.advance(problem, solution)
     check_finite(model, after, search.found.contacts, solution.lam)
-    clock.append(perf_counter())
+    clock.append(time.perf_counter())
 
     after = stabilised(model, after, options) if options.stabilisation else after
-    clock.append(perf_counter())
+    clock.append(time.perf_counter())
 
     certificate = certify(system, solution.judged or problem, solution, after, method.judge)
-    clock.append(perf_counter())
+    clock.append(time.perf_counter())
     timings = {stage: clock[k + 1] - clock[k] for k, stage in enumerate(STAGES)}
     return StepResult(after, search, problem, solution, certificate, control, warm, timings)

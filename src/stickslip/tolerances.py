@@ -29,6 +29,8 @@ CONVEX_COMPLIANCE = 1e-8
 """Regularisation of rows of joints over their mobility, at least, in the convex method."""
 NODAL_COMPLIANCE = 1e-2
 """Compliance of rows of joints over their mobility, at least, in the nodal method, whose multipliers give the rest."""
+JOINED_COMPLIANCE = 1e-4
+"""The same where bodies and their joints are solved for together, so that stiff joints cost no iterations."""
 
 # ---- what counts as equal in linear algebra -----------------------------------------------------------------------
 

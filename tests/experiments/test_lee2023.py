@@ -49,7 +49,7 @@ def seen(milliseconds: float = 8.0, iterations: int = 30, deep: float = 0.001, o
     wrong = dict.fromkeys((INTERNAL, FORCE, MARKERS, f"{INTERNAL} vector", f"{FORCE} vector"), off * one)
     return Trials(
         4446, deep * one, wrong, 0.01 * one, 1e-3 * milliseconds * one, 0.0 * one, yes, np.full(4, iterations),
-        np.full(4, 40), yes, 1e-8 * one,
+        np.full(4, 40), yes, 1e-8 * one, one, 0.01 * one, 0.01 * one, 0.001 * one,
     )  # fmt: skip
 
 

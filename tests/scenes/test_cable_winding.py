@@ -28,8 +28,8 @@ def test_the_hand_keeps_the_length_of_the_cable() -> None:
     for time in np.linspace(PULL, 6.5, 7):
         position, turn = course.pose(float(time))
         assert np.isfinite(np.concatenate([position, turn])).all()
-    assert course.free_length(0.0) == pytest.approx(1.03 * 1.2 - HELD)
-    assert course.free_length(course.angle) == pytest.approx(1.03 * 1.2 - HELD - 2.0 * course.around)
+    assert course.free_length(0.0) == pytest.approx((1.03 - HELD) * 1.2)
+    assert course.free_length(course.angle) == pytest.approx((1.03 - HELD) * 1.2 - 2.0 * course.around)
     # where the cable leaves the cylinder it touches it: the way to the hand is a tangent
     angle = math.pi
     touch = np.array([0.0, 0.5 * course.pitch, -course.reach])

@@ -103,6 +103,7 @@ _PAPERS = (
                 "table7": "COND against contact constraint splitting on the mat",
                 "table8": "COND against position-based dynamics on the cable",
                 "table9": "iterations without and with Chebyshev acceleration",
+                "runs": "whole runs of COND on the four scenes, with the paper's stopping rule and with ours",
                 "robots": "mat, cable and gripper with an arm's joints among the unknowns: every step of COND",
                 "fig6": "the pushed box over time",
                 "fig11": "solver time of COND, PGS and APGD over unknowns of the mat",

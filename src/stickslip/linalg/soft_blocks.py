@@ -88,6 +88,8 @@ class SparseBlocks:
     """Where they are, all bodies together."""
     workspace: Workspace = field(default_factory=Workspace, repr=False)
     """Where plans are remembered, and storage of factors waits: that of whoever solves with it."""
+    places: Array | None = None
+    """(nf, 3) [m] where the nodes are, for methods whose coarse spaces move like rigid bodies; None: not known."""
     made: list[BlockFactors] = field(default_factory=list, init=False, repr=False)
     """Factorisations of the first soft bodies, up to all, each made at its first use."""
 
@@ -139,7 +141,7 @@ class SparseBlocks:
     def planned(self, parts: tuple[SoftPart, ...]) -> SparseBlocks:
         """The same with other orders of elimination; these blocks themselves where they are the same ones."""
         same = all(new.plan is old.plan for new, old in zip(parts, self.parts, strict=True))
-        return self if same else SparseBlocks(parts, self.data, self.pattern, self.workspace)
+        return self if same else SparseBlocks(parts, self.data, self.pattern, self.workspace, self.places)
 
     def ending_with(self, touched: Bools) -> SparseBlocks:
         """The same with an order of elimination in which the ``touched`` block rows (nf,) come last."""
@@ -151,7 +153,7 @@ class SparseBlocks:
 
     def with_data(self, data: Array) -> SparseBlocks:
         """The same with other blocks (nnzb, 3, 3), not factorised."""
-        return SparseBlocks(self.parts, data, self.pattern, self.workspace)
+        return SparseBlocks(self.parts, data, self.pattern, self.workspace, self.places)
 
 
 NO_NODES = SparseBlocks(

@@ -29,12 +29,17 @@ DENSITY = 1100.0
 """[kg/m^3] of silicone rubber."""
 DAMPING = 0.01
 """[s] of strains, as a share of their stiffness."""
-HELD = 0.15
-"""[m] from the held end to where the cable first touches the cylinder."""
+HELD = 0.125
+"""From the held end to where the cable first touches the cylinder, over the length."""
 PULL, WIND = 0.5, 6.0
 """[s] in which the robot pulls the cable taut, and winds it after that."""
 PITCH = 2.5
 """Radii of the cable from a winding to the next."""
+RELEASE = {
+    "length": 0.4, "radius": 0.002, "cylinder_radius": 0.02, "density": 1259.0, "slow": 8.0,
+}  # fmt: skip
+"""Sizes [m] and density [kg/m^3] of the authors' release (github.com/INRoL/inrol_sim_cablewinding), and about its pace:
+two turns in 48 s, there in 50 s."""
 STRIPES = 40
 CABLE, POST, STEEL = ((0.80, 0.28, 0.18), (0.93, 0.78, 0.55)), (0.45, 0.50, 0.56), (0.35, 0.36, 0.40)
 
@@ -46,27 +51,30 @@ def cable_winding(
     cylinder_radius: float = 0.06,
     windings: float = 2.0,
     stretch: float = 0.03,
+    density: float = DENSITY,
+    slow: float = 1.0,
     seed: int = 0,
 ) -> Scene:
     """A cable that is held at one end is wound onto a lying cylinder by the robot's hand that holds the other.
 
     From the paper: links, and by ``seed`` Young's modulus, Poisson's ratio and friction: 0 stands for the measured
     2.954 MPa, 0.49 and 1.3, any other for a trial with 4 to 5 MPa, 0.4 to 0.49 and 0.5 to 1.5. Ours: the cable is
-    silicone of 1100 kg/m^3, ``length`` 1.2 m and ``radius`` 4 mm, the cylinder_radius is 60 mm [m]. The hand moves on
-    the involute of a helix, ``windings`` turns in 6 s, and keeps the cable longer than at rest by the share
-    ``stretch``.
+    silicone of ``density`` 1100 kg/m^3, ``length`` 1.2 m and ``radius`` 4 mm, the cylinder_radius is 60 mm [m]. The
+    hand moves on the involute of a helix, ``windings`` turns in 6 s times ``slow``, and keeps the cable longer than at
+    rest by the share ``stretch``. The authors' release has :data:`RELEASE`.
     """
     whole_number("cable-winding", "links", links, 8)
     whole_number("cable-winding", "seed", seed, 0)
-    for name, value in (("length", length), ("radius", radius), ("cylinder_radius", cylinder_radius)):
+    sizes = {"length": length, "radius": radius, "cylinder_radius": cylinder_radius, "density": density, "slow": slow}
+    for name, value in sizes.items():
         positive("cable-winding", name, value)
-    course = Course(length, radius, cylinder_radius, windings, stretch)
+    course = Course(length, radius, cylinder_radius, windings, stretch, slow)
     if not (stretch >= 0.0 and windings >= 0.0):
         raise InputError(f"cable-winding: windings are {windings}, stretch is {stretch}; both must be zero or more")
     if course.free_length(course.angle) < 0.05 * length:
         raise InputError(
             f"cable-winding: length is {length} m, too little for {windings:g} windings; it must be at least "
-            f"{(HELD + course.around * windings) / 0.95:.3f} m"
+            f"{course.around * windings / (0.95 - HELD):.3f} m"
         )
     young, poisson, friction = drawn_parameters(seed)
     scene = Scene()
@@ -90,7 +98,7 @@ def cable_winding(
         name="clamp",
     )  # fmt: skip
     rod = scene.add_rod(
-        points, radius, young=young, poisson=poisson, density=DENSITY, damping=DAMPING, fixed_start=clamp,
+        points, radius, young=young, poisson=poisson, density=density, damping=DAMPING, fixed_start=clamp,
         fixed_end=hand, material=silicone, name="cable",
     )  # fmt: skip
     for k, link in enumerate(rod.links):
@@ -112,8 +120,11 @@ def drawn_parameters(seed: int) -> tuple[float, float, float]:
 class Course:
     """The trajectory of the hand: the cable leaves the cylinder, whose axis is y, straight and along a helix."""
 
-    def __init__(self, length: float, radius: float, cylinder_radius: float, windings: float, stretch: float) -> None:
-        self.length, self.stretch = length, stretch
+    def __init__(
+        self, length: float, radius: float, cylinder_radius: float, windings: float, stretch: float, slow: float = 1.0
+    ) -> None:
+        """Sizes in [m]; ``slow``: how many times longer it takes."""
+        self.length, self.stretch, self.slow = length, stretch, slow
         self.reach = cylinder_radius + radius
         self.pitch = PITCH * radius
         self.angle = 2.0 * math.pi * windings
@@ -127,7 +138,7 @@ class Course:
     def free_length(self, angle: float, stretch: float | None = None) -> float:
         """Distance [m] from the cylinder to the hand where ``angle`` [rad] of the cable is wound."""
         taut = (1.0 + (self.stretch if stretch is None else stretch)) * self.length
-        return taut - HELD - self.around * angle / (2.0 * math.pi)
+        return taut - HELD * self.length - self.around * angle / (2.0 * math.pi)
 
     def turn(self, angle: float) -> Array:
         """Rotation whose x axis is the cable's direction where it leaves the cylinder."""
@@ -135,6 +146,7 @@ class Course:
 
     def pose(self, time: float) -> tuple[ArrayLike, ArrayLike]:
         """Position (3,) [m] of the end of the cable, and rotation of the hand."""
+        time /= self.slow
         angle = self.angle * smooth_step((time - PULL) / WIND)
         turn = self.turn(angle)
         touch = np.array([

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Mapping
+from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
@@ -12,6 +13,7 @@ from numpy.typing import ArrayLike
 from stickslip.arrays import Array
 from stickslip.checks import positive
 from stickslip.errors import InputError
+from stickslip.fields_as_arguments import fields_as_arguments
 from stickslip.geometry import tet_generators
 from stickslip.geometry.rotation import about_axis, matrix
 from stickslip.geometry.tet_mesh import TetMesh
@@ -37,20 +39,27 @@ TABLE = (0.8, 0.5, 0.04)
 MAT, JAW, HAND, WOOD = (0.20, 0.47, 0.55), (0.55, 0.58, 0.62), (0.25, 0.27, 0.30), (0.72, 0.66, 0.56)
 
 
-def soft_mat(
-    length: float = 0.4,
-    width: float = 0.19,
-    thickness: float = 0.008,
-    young: float = 75e3,
-    poisson: float = 0.35,
-    friction: float = 0.3,
-    density: float = 1070.0,
-    damping: float = 0.001,
-    grip: float = 0.2,
-    divisions: int = 38,
-    layers: int = 0,
-    seed: int = 0,
-) -> Scene:
+@dataclass(frozen=True)
+class MatSettings:
+    """Parameters of the scene."""
+
+    length: float = 0.4
+    width: float = 0.19
+    thickness: float = 0.008
+    young: float = 75e3
+    poisson: float = 0.35
+    friction: float = 0.3
+    density: float = 1070.0
+    damping: float = 0.001
+    grip: float = 0.2
+    divisions: int = 38
+    layers: int = 0
+    slow: float = 1.0
+    seed: int = 0
+
+
+@fields_as_arguments(MatSettings)
+def soft_mat(given: MatSettings) -> Scene:
     """A mat of ``length`` [m] along x on a table; two jaws take the middle of an edge that juts out, and fold it over.
 
     young [Pa], poisson and friction of everything with everything: the paper's ranges are 50 to 100 kPa, 0.3 to 0.4,
@@ -59,14 +68,18 @@ def soft_mat(
     divisions: cells along x; across there are as many as make them square. layers of cells over the thickness; 0: such
     that they are nearly cubes. 38 divisions make 1,482 nodes and 4,104 elements (paper: 1,477 and 4,100), 130 make
     33,012 nodes and 145,080 elements.
-    The jaws follow a given motion, as those of a position-controlled arm. They and the table end at rows of nodes.
+    The jaws follow a given motion, as those of a position-controlled arm, in 2 s times ``slow``.
+    They and the table end at rows of nodes.
     """
-    mesh = mat_mesh((length, width, thickness), divisions, layers)
+    length, thickness, divisions, grip, slow = given.length, given.thickness, given.divisions, given.grip, given.slow
+    young, poisson, friction = given.young, given.poisson, given.friction
+    mesh = mat_mesh((length, given.width, thickness), divisions, given.layers)
     if not 0.25 * length > DEPTH:
         raise InputError(f"soft-mat: length is {length} m; it must be above {4.0 * DEPTH} m, four jaw depths")
     positive("soft-mat", "grip", grip)
-    if whole_number("soft-mat", "seed", seed, 0) > 0:
-        young, poisson, friction = drawn(seed)
+    positive("soft-mat", "slow", slow)
+    if whole_number("soft-mat", "seed", given.seed, 0) > 0:
+        young, poisson, friction = drawn(given.seed)
     scene = Scene()
     surface = scene.add_material("rubber", friction)
     scene.add_half_space(position=(0.0, 0.0, -TABLE[2]), material=surface, name="floor")
@@ -74,17 +87,17 @@ def soft_mat(
     scene.add_box(
         TABLE, (end - 0.5 * TABLE[0], 0.0, -0.5 * TABLE[2]), kind="static", material=surface, colour=WOOD, name="table"
     )
-    rubber = elastic(young, poisson, density=density, beta=damping)
+    rubber = elastic(young, poisson, density=given.density, beta=given.damping)
     scene.add_soft(
         mesh, rubber, (0.0, 0.0, 0.5 * thickness), material=surface, self_contact=True, colour=MAT, name="mat"
     )
     for side, name in ((1.0, "upper"), (-1.0, "lower")):
-        motion = jaw_motion(length, thickness, depth, side)
+        motion = jaw_motion(length, thickness, depth, side, slow)
         scene.add_box(
             (2.0 * depth, grip, BLADE), motion(0.0)[0],
             kind="kinematic", motion=motion, material=surface, colour=JAW, name=f"jaw-{name}",
         )  # fmt: skip
-    motion = jaw_motion(length, thickness, depth, 0.0)
+    motion = jaw_motion(length, thickness, depth, 0.0, slow)
     scene.add_box(
         (2.0 * depth, 1.1 * grip, 1.4 * thickness), motion(0.0)[0],
         kind="kinematic", motion=motion, material=surface, colour=HAND, name="hand",
@@ -121,9 +134,10 @@ def drawn(seed: int) -> tuple[float, float, float]:
     return young, poisson, friction
 
 
-def jaw_motion(length: float, thickness: float, depth: float, side: float) -> Motion:
+def jaw_motion(length: float, thickness: float, depth: float, side: float, slow: float = 1.0) -> Motion:
     """The course of the upper jaw (side 1), of the lower one (-1), or of the hand behind both (0).
 
+    ``slow``: how many times longer it takes than the times above.
     The gripped edge goes along half an ellipse about the middle of the mat, and turns over with it.
     """
     start = np.array([0.5 * (length - depth), 0.0, 0.5 * thickness])
@@ -132,6 +146,7 @@ def jaw_motion(length: float, thickness: float, depth: float, side: float) -> Mo
     height = 0.45 * length
 
     def motion(time: float) -> tuple[ArrayLike, ArrayLike]:
+        time /= slow
         share = _share(time, CLOSED, FOLDED)
         angle = math.pi * share
         place = 0.5 * (start + end) + 0.5 * (start - end) * math.cos(angle) + [0.0, 0.0, height * math.sin(angle)]
@@ -161,9 +176,9 @@ class Folding:
     push; ``converged``: share of steps.
     """
 
-    def __init__(self, sim: Simulation, parameters: Mapping[str, Any], opened: float = OPENED) -> None:
-        """``opened`` [s]: when whatever holds the edge has let go."""
-        self.opened = opened
+    def __init__(self, sim: Simulation, parameters: Mapping[str, Any], opened: float | None = None) -> None:
+        """``opened`` [s]: when whatever holds the edge has let go; None: the jaws."""
+        self.opened = OPENED * float(parameters.get("slow", 1.0)) if opened is None else opened
         self.mat = SoftBody(sim.model.soft.names.index("mat"), "mat")
         self.thickness = float(parameters["thickness"])
         self.table = table_end(parameters["length"], parameters["divisions"])

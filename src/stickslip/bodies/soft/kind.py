@@ -95,7 +95,8 @@ class SoftMotionOfStep(Motion):
         if self.unsolved:
             at = momentum.momentum(self.soft, self.motion, nodes)
             self.size = at.size
-            sparse = SparseBlocks(self.parts, at.matrix, self.soft.pattern, self.workspace)
+            places = self.x[self.soft.free]
+            sparse = SparseBlocks(self.parts, at.matrix, self.soft.pattern, self.workspace, places)
             return KindMomentum(None, sparse, nodes[self.soft.free].ravel(), -at.residual, self.size)
         if self.sparse is None or not self.soft.linear:
             self.sparse, self.free = self._linearised(nodes)

@@ -1,8 +1,9 @@
 """[lee2023] sec. V measured again: Tables I to IX, Fig. 6, 11, 13 and 14.
 
 The boxes (Table I, Fig. 6 and 14) are in slides.py, the four scenes against PGS and APGD (II, III, V, VI) in tables.py,
-what is varied on them (IV, VII, IX) in variants.py, whole runs with a robot (II, V, VI) in robots.py, position-based
-dynamics (VIII) in cable.py, Fig. 11 in growth.py, Fig. 13 in inverse.py; trials in trials.py.
+what is varied on them (IV, VII, IX) in variants.py, whole runs of them (Fig. 7 and 8) in runs.py and with a robot (II,
+V, VI) in robots.py, position-based dynamics (VIII) in cable.py, Fig. 11 in growth.py, Fig. 13 in inverse.py; trials in
+trials.py.
 """
 
 from __future__ import annotations
@@ -18,6 +19,7 @@ from stickslip.experiments.lee2023 import (
     growth,
     inverse,
     robots,
+    runs,
     slide_figures,
     slides,
     tables,
@@ -81,6 +83,10 @@ EXPERIMENTS: Mapping[str, Experiment[Shared]] = {
         variants.chebyshev_rows, variants.chebyshev_claims,
         (Drawing("Iterations of COND without and with Chebyshev acceleration.", figures.draw_chebyshev),),
     ),
+    "runs": Experiment(
+        lambda task: runs.measure(task.quick, task.asked.progress), runs.rows, runs.claims,
+        (Drawing("Whole runs of COND: iterations, penetration and internal force by step (Fig. 7 and 8).", runs.draw),),
+    ),
     "robots": Experiment(
         lambda task: robots.measure(task.quick, task.asked.progress), robots.rows, robots.claims,
         (Drawing("COND with an arm's joints among the unknowns (Tables II, V, VI): iterations and contacts by step.",
@@ -111,7 +117,7 @@ _NOTES = (
     f"{tables.NOT_HERE}. Errors are against converged steps instead.",
     "Errors are those of one step against a converged one from the same state; the paper compares whole trajectories, "
     "which part where contacts stick or slip. IE and FE are differences of norms, as in the paper.",
-    "COND (cable: auto) leads through each trial; at some points of it every method takes steps of its own, which are "
+    "COND leads through each trial; at some points of it every method takes steps of its own, which are "
     "averaged. So all methods meet the same situations, and penetrations are those that a few steps leave.",
     "Times are CPU times on one thread of this machine; steps that compiled or loaded kernels are left out, as is what "
     "the criterion of PGS and APGD alone costs, a solve with A. The paper's are of four cores of an i5-7500.",
@@ -139,6 +145,9 @@ def _settings(asked: Asked, shared: Shared) -> dict[str, str]:
             for name, course in courses.items()
         },
         "table4": "ball-grip, one trial of each stiffness, steps as in table3",
+        "runs": ", ".join(
+            f"{name}: {each.quick_steps if quick else each.steps} steps" for name, each in runs.SCENES.items()
+        ),
         "robots": ", ".join(
             f"{name}: {each.quick_steps if quick else each.steps} steps" for name, each in robots.SCENES.items()
         ),

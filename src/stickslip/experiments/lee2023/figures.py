@@ -26,7 +26,7 @@ def draw_comparison(experiment: str, found: Mapping[str, Trials], picture: Path,
     figure, axes = canvas(1, 3, 11.0, 2.8)
     for axis, (column, unit) in zip(axes[0], ((tables.ST, "ms"), (tables.IN, ""), (tables.MP, "mm")), strict=True):
         ours = [tables.value(column, unit, seen) for seen in found.values()]
-        theirs = [table.paper[name].get(column, np.nan) for name in found]
+        theirs = [table.paper.get(name, {}).get(column, np.nan) for name in found]
         _bars(axis, list(found), ours, theirs, f"{column} [{unit}]" if unit else "iterations")
     axes[0, 0].legend(fontsize=8)
     figure.suptitle(f"{table.title}, to {table.threshold:g} m/s", fontsize=10)

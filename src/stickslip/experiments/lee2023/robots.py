@@ -15,11 +15,12 @@ import numpy as np
 
 from stickslip import jit
 from stickslip.arrays import Array
-from stickslip.experiments.lee2023.tables import COMPARISONS, COND, DT, IN, MP, ST
+from stickslip.experiments.lee2023.tables import COMPARISONS, COND, DT, IN, MP, ST, method
 from stickslip.experiments.lee2023.trials import cpu_clock
 from stickslip.experiments.progress import Progress
 from stickslip.experiments.report import Claim, Row, write_table
 from stickslip.linalg.threads import one_thread
+from stickslip.scene.soft_body import SoftBody
 from stickslip.scenes.parameters import Value
 from stickslip.scenes.running import prepare
 from stickslip.view.drawing import canvas, save
@@ -67,6 +68,12 @@ class RobotRun:
     missing: Array
     """Momentum that is missing, as a share, by the certificate."""
     converged: Array
+    speed: Array
+    """[m/s] norm of all velocities before the step."""
+    first: Array
+    """[m/s] first step of the solver."""
+    internal: Array
+    """[N] norm of the internal forces of the soft body that has most; NaN where there is none."""
     elapsed: float
     """[s] CPU time of the whole run."""
 
@@ -76,32 +83,39 @@ def measure(quick: bool, progress: Progress) -> dict[str, RobotRun]:
     return {name: run(each, each.quick_steps if quick else each.steps, progress) for name, each in SCENES.items()}
 
 
-def run(scene: RobotScene, steps: int, progress: Progress) -> RobotRun:
-    """So many steps of a scene from its start, at the paper's threshold."""
-    threshold = COMPARISONS[scene.table].threshold
-    settings = {**scene.settings, "solver.criterion": "step", "solver.tolerance": threshold}
+def run(scene: RobotScene, steps: int, progress: Progress, rule: str = COND) -> RobotRun:
+    """So many steps of a scene from its start, at the paper's threshold; ``rule``: that of COND or of BODIES."""
+    options = method(rule, COMPARISONS[scene.table].threshold).options
+    settings = {**scene.settings, **{f"solver.{name}": value for name, value in options}}
     prepared = prepare(scene.scene, "cond", settings)
+    soft = [SoftBody(k, name) for k, name in enumerate(prepared.sim.model.soft.names)]
     book: list[tuple[float, ...]] = []
     began = time.process_time()
     with one_thread():
         for k in range(steps):
             progress(k, steps, f"{scene.scene}, {COND}")
             kernels = jit.compiled_count()
+            before = prepared.sim.state.v
             with cpu_clock():
                 result = prepared.sim.step()
+            history = result.solution.history
+            inner = [float(np.linalg.norm(prepared.sim.internal_forces(body))) for body in soft]
             taken, certificate = result.timings, result.certificate
             timed = jit.compiled_count() == kernels
             dynamics = taken["collide"] + taken["assemble"] + taken["integrate"]
             book.append((
                 certificate.penetration_mm, dynamics if timed else np.nan, taken["solve"] if timed else np.nan,
                 result.solution.iterations, certificate.contacts, certificate.momentum_relative,
-                result.solution.converged,
+                result.solution.converged, float(np.linalg.norm(before)),
+                history[0, 1] if len(history) else 0.0, max(inner, default=np.nan),
             ))  # fmt: skip
             prepared.metrics.observe(prepared.sim, result)
-    depth, dynamics, solving, iterations, contacts, missing, converged = np.array(book, dtype=np.float64).T
+    depth, dynamics, solving, iterations, contacts, missing, converged, speed, first, internal = np.array(
+        book, dtype=np.float64
+    ).T
     return RobotRun(
-        prepared.sim.model.dof_count, depth, dynamics, solving, iterations, contacts, missing, converged,
-        time.process_time() - began,
+        prepared.sim.model.dof_count, depth, dynamics, solving, iterations, contacts, missing, converged, speed, first,
+        internal, time.process_time() - began,
     )  # fmt: skip
 
 

@@ -1,9 +1,8 @@
 """Randomised trials for [lee2023] sec. V-C: steps of several methods from the same states, beside converged ones.
 
-A run of COND (of `auto` where links are joined) leads through a scene, once a trial. At some points of it, every method
-takes a few steps of its own; each of its steps is taken once more from the same state by a method that iterates until
-nothing changes. So errors are those of one step: trajectories of stick and slip part for reasons that are no errors of
-a solver.
+A run of COND leads through a scene, once a trial. At some points of it, every method takes a few steps of its own; each
+of its steps is taken once more from the same state by a method that iterates until nothing changes. So errors are those
+of one step: trajectories of stick and slip part for reasons that are no errors of a solver.
 """
 
 from __future__ import annotations
@@ -44,7 +43,7 @@ CONVERGED = 1e-8
 MOST = 20000
 """Iterations of a reference step at most."""
 LINKED = ("cable-winding",)
-"""Scenes of rigid links, whose joints are rows."""
+"""Scenes of rigid links, whose reference steps `auto` takes."""
 
 
 @dataclass(frozen=True)
@@ -91,7 +90,7 @@ class Course:
 
     scene: str
     threshold: float
-    """[m/s] theta_th of the run that leads, where it is one of COND."""
+    """[m/s] theta_th of the run that leads."""
     points: tuple[int, ...]
     """Steps of the leading run after which methods take over."""
     burst: int
@@ -128,6 +127,14 @@ class Trials:
     converged: Bools
     reference: Array
     """Residual of laws and momentum of the reference step."""
+    speed: Array
+    """[m/s] norm of all velocities before the step."""
+    change: Array
+    """[m/s] norm of their change in it."""
+    first: Array
+    """[m/s] step of the first iteration; zero where the method keeps no record."""
+    missing: Array
+    """Momentum that is missing, as a share, by the certificate."""
     lost: tuple[str, ...] = ()
     """Bursts that ended early, and why."""
 
@@ -167,10 +174,8 @@ class Runs:
 
 def lead(course: Course, seed: int, progress: Progress) -> list[State]:
     """Run through a scene and keep the states at the points of the course."""
-    options: dict[str, Value] = {"solver.criterion": "step", "solver.tolerance": course.threshold}
-    linked = course.scene in LINKED
-    settings = {**({} if linked else options), "seed": seed, **dict(course.settings)}
-    sim = prepare(course.scene, "auto" if linked else "cond", settings).sim
+    options: dict[str, Value] = {"solver.criterion": "step", "solver.tolerance": course.threshold, "solver.net": 1.0}
+    sim = prepare(course.scene, "cond", {**options, "seed": seed, **dict(course.settings)}).sim
     states = []
     with one_thread():
         for k in range(max(course.points) + 1):
@@ -208,7 +213,7 @@ def measure(course: Course, method: Method, states: Mapping[int, list[State]], p
                     except DivergenceError as error:
                         lost.append(f"{course.scene}, {method.name}, trial {seed}: {error}")
                         break
-                    _note(book, result, jit.compiled_count() == kernels)
+                    _note(book, before, result, jit.compiled_count() == kernels)
                     if not course.judged:
                         continue
                     judge.restore(before, sim.control)
@@ -226,11 +231,17 @@ def measure(course: Course, method: Method, states: Mapping[int, list[State]], p
 _BOOK: Mapping[str, Any] = {
     "penetration": np.float64, "dynamics": np.float64, "solving": np.float64, "assembly": np.float64, "timed": np.bool_,
     "iterations": np.int64, "contacts": np.int64, "converged": np.bool_, "reference": np.float64,
+    "speed": np.float64, "change": np.float64, "first": np.float64, "missing": np.float64,
 }  # fmt: skip
 
 
-def _note(book: dict[str, list[Any]], result: StepResult, timed: bool) -> None:
+def _note(book: dict[str, list[Any]], before: State, result: StepResult, timed: bool) -> None:
     """Put a step into the book."""
+    history = result.solution.history
+    book["speed"].append(float(np.linalg.norm(before.v)))
+    book["change"].append(float(np.linalg.norm(result.state.v - before.v)))
+    book["first"].append(float(history[0, 1]) if len(history) else 0.0)
+    book["missing"].append(result.certificate.momentum_relative)
     taken, own = result.timings, result.solution.timings
     book["penetration"].append(result.certificate.penetration_mm)
     book["dynamics"].append(taken["collide"] + taken["assemble"] + taken["integrate"])

@@ -9,14 +9,16 @@ Gamma_c = J_c W J_c^T surrogate Delassus operator, eta_c = J_c v*, theta = |v^(l
     v^(l+1) <- nu (u (v** - v^l) + v^l - v^(l-1)) + v^(l-1)                                        (38), Algorithm 3
 
 Every iterate obeys the contact law exactly with its impulses; what is left of the error is momentum, and falls with the
-iterations. Nothing is factorised and nothing dense: an iteration reads A once (iterations.py). The operator
+iterations. An iteration reads A once (iterations.py), and A is not factorised. The operator
 *strict* has the exact law for its fixed point, *proximal* the convex one, whose solution is unique (Prop. 4 and 5).
 With Omega_c added to Gamma_c the law is that of sec. III-E, where velocities alone tell the impulses
 (``impulses_from_velocities``).
 
 Differs from the paper: virtual nodes carry, beside the force k_v (y - J_v v), the impulse they had in the last step and
 after every ``REFRESH`` iterations the one they have found (multipliers), so that the law is exact for any k_v; rows of
-joints, which are stiff potentials in the paper, do so too. W has coarse levels (levels.py). Barzilai-Borwein step
+joints, which are stiff potentials in the paper, do so too. W is diagonal where contacts act; elsewhere it has small
+factors of rigid bodies with their joints and of groups of nodes (coarse.py), of rods (chain.py), and levels of groups
+in large bodies (levels.py). Barzilai-Borwein step
 sizes scale the W of the Frobenius norm and not the identity, which would add metres to radians. Where iterations are
 lost, W is halved.
 """
@@ -40,11 +42,13 @@ from stickslip.jit import kernel
 from stickslip.linalg import block_rows
 from stickslip.linalg.vectors import length
 from stickslip.solvers.budget import Clock, in_chunks
+from stickslip.solvers.cond.chain import STIFF, chain, is_chain, no_chain, probed
+from stickslip.solvers.cond.coarse import coarse_space, no_coarse
 from stickslip.solvers.cond.given import given_problem_over_nodes
 from stickslip.solvers.cond.iterations import LOST, RUNNING, SETTLED, How, Iterate, iterate, one_contact
-from stickslip.solvers.cond.levels import coarse_levels, no_levels
+from stickslip.solvers.cond.levels import coarse_levels, free_nodes, no_levels
 from stickslip.solvers.cond.nodes import Nodal, nodalised, virtual_velocities
-from stickslip.solvers.cond.steps import RowSums, Steps, frobenius_steps, row_sums, scaled
+from stickslip.solvers.cond.steps import RowSums, Steps, frobenius_steps, row_sums
 from stickslip.solvers.iterative import Iterative
 from stickslip.solvers.protocol import Relinearise, Solution, Status, Takes
 from stickslip.solvers.verdict import nonlinear_residual
@@ -53,19 +57,22 @@ from stickslip.workspace import Workspace
 
 OPERATORS: dict[str, Law] = {"strict": "exact", "proximal": "convex"}
 RULES = {"frobenius": 0, "bb1": 1, "bb2": 2, "bb": 3}
-REFRESH = 10
-"""Iterations after which multipliers follow the impulses."""
-CHECK = 25
+REFRESH, SOON, LATER = 10, 5, 100
+"""Iterations after which multipliers follow the impulses; sooner where rigid bodies are solved for together, and there
+less often after every hundred."""
+CHECK = 15
 """Iterations between looks at the residual."""
 STALL = 1000
 """Iterations without a tenth of progress after which no more are made."""
 MOST_ROLLBACKS = 4
-NET = 0.01
-"""Share of the impulses on a body as a whole that may be missing where a step is small enough."""
+BALANCED = 0.05
+"""Share of the impulses on a body up to which those of the last step are thought to balance."""
 NET_SHARE = 1e-3
 """How that share counts beside the residual of laws and momentum."""
 ROOM = 1000
 """Iterations in one call at most, for whose steps there is room."""
+MOST_FACTORS = 20_000_000
+"""Numbers in factors of A up to which steps without contact are solved by them."""
 THREADED = 3000
 """Block rows of soft bodies from which products go over threads: below, waking them costs what they save."""
 
@@ -93,11 +100,17 @@ class Cond(Iterative):
     relaxation: float = 1.0
     """u: share of each step of the plain iteration that is taken."""
     levels: bool = True
-    """Whether groups of nodes take steps together; without, W is the diagonal matrix of the paper."""
+    """Whether what no contact acts on takes steps together: rigid bodies with their joints, rods, groups of nodes.
+    Without, W is the diagonal matrix of the paper."""
     gain: float | None = None
     """k_v [N s/m] of virtual nodes; None: from the mobility of what meets (nodes.py)."""
     multipliers: bool = True
     """Whether virtual nodes and joints carry impulses; without, they are as soft as their gains (the paper's)."""
+    net: float = 0.01
+    """Share of the impulses on a soft body as a whole that may be missing where, with the criterion "step", a step is
+    small enough; iterations go on to smaller ones otherwise. 1: the rule of the paper, which does not ask."""
+    direct: bool = True
+    """Whether a step that no row takes part in is solved by factors of A, as in the authors' release."""
     regularisation: float = 0.0
     """Omega_c [1/kg] of all contacts: 0, or the invertible model of sec. III-E."""
 
@@ -108,11 +121,12 @@ class Cond(Iterative):
         self._check_whole("reuse", 1)
         self._check_whole("delay", 1)
         self._check_range("relaxation", 0.0, np.nextafter(1.0, 2.0))
-        for name in ("chebyshev", "levels", "multipliers"):
+        for name in ("chebyshev", "levels", "multipliers", "direct"):
             self._check_flag(name)
         if self.gain is not None:
             self._check_range("gain", 0.0, np.inf)
         self._check_range("regularisation", -1e-300, np.inf)
+        self._check_range("net", 0.0, np.nextafter(1.0, 2.0))
 
     @cached_property
     def takes(self) -> Takes:
@@ -139,9 +153,18 @@ class Cond(Iterative):
                 return Solution(problem.v_free.copy(), np.zeros(problem.row_count), "stalled", 0, np.zeros((0, 2)))
         else:
             nodal, v = problem, _first_velocities(problem, warm)
-        N = nodalised(nodal, self.gain)
+        if self.direct and nodal is problem and not problem.row_count and _factors_fit(problem):
+            return Solution(problem.v_free.copy(), np.zeros(0), "converged", 1, np.array([[1.0, 0.0]]))
+        sparse = nodal.A.nodes
+        chained = self.has_levels and nodal is problem and sparse.places is None and is_chain(sparse.pattern)
+        N = nodalised(nodal, self.gain, self.has_levels, chained)
         W = frobenius_steps(N, self._row_sums(N, problem.workspace))
-        run = _Run(self, problem, N, W, v, warm, clock)
+        if chained:
+            if self.gain is None:
+                N.gain[:] = STIFF * probed(N)
+            W.virtual[:] = 1.0 / N.gain
+            W.contact[:] = W.gamma[:] = W.virtual[N.tied]
+        run = _Run(self, problem, N, W, v, warm, clock, chained)
         prepared = time.perf_counter()
         run.go()
         timings = {"prepare": prepared - clock.started, "iterate": time.perf_counter() - prepared}
@@ -151,6 +174,11 @@ class Cond(Iterative):
             run.v, run.lam, run.status, count, history, timings, rollbacks=run.rollbacks,
             counts={"virtual nodes": N.virtual, "real nodes": len(N.node)},
         )  # fmt: skip
+
+    @property
+    def has_levels(self) -> bool:
+        """Whether W is more than a diagonal; with Barzilai-Borwein's step sizes it is not."""
+        return self.levels and self.step_size == "frobenius"
 
     def _fitting(self, problem: ContactProblem, warm: Array) -> Array | None:
         """Impulses to begin with (m,): ``warm``, or None where they are no numbers, or lead far away from any solution.
@@ -201,12 +229,17 @@ class _Run:
 
     def __init__(
         self, solver: Cond, problem: ContactProblem, N: Nodal, W: Steps, v: Array,
-        warm: Array | None, clock: Clock,
+        warm: Array | None, clock: Clock, chained: bool,
     ) -> None:  # fmt: skip
         """Begin at velocities v (nv,), with the impulses ``warm`` (m,) carried."""
         self.solver, self.problem, self.N, self.clock = solver, problem, N, clock
-        levels = solver.levels and solver.step_size == "frobenius"
-        self.L = coarse_levels(N, problem.workspace) if levels else no_levels(N)
+        self.C, self.L = no_coarse(N), no_levels(N)
+        self.R = chain(N) if chained else no_chain()
+        if solver.has_levels:
+            self.C = coarse_space(N, free_nodes(N), problem.A.nodes.places, problem.workspace)
+        if solver.has_levels and not chained:
+            self.L = coarse_levels(N, problem.workspace, self.C.group_count)
+        self.part = 1.0
         self.W = W._replace(soft=np.where(np.repeat(self.L.free, 3), self.L.share, 1.0) * W.soft)
         self.given = problem.A.is_given
         x = np.concatenate([v, virtual_velocities(N, v)])
@@ -241,7 +274,7 @@ class _Run:
                 if ended != SETTLED:
                     continue
                 # a small step says little of what all nodes of a stiff body have in common
-                met = self._lost_by_bodies(v, lam) <= NET
+                met = self._lost_by_bodies(v, lam) <= solver.net
                 if met or threshold <= STILL_SPEED:
                     self.status = "converged" if met else "stalled"
                     break
@@ -262,7 +295,9 @@ class _Run:
     def _iterate(self, count: int, tolerance: float) -> int:
         """Some iterations, until a step is within the tolerance; how they ended."""
         solver, N = self.solver, self.N
-        refresh = REFRESH if solver.multipliers and (N.virtual or len(N.row)) else 0
+        refresh, later = (SOON, LATER) if len(self.C.rigid) or len(self.R.work) else (REFRESH, solver.max_iterations)
+        if not (solver.multipliers and (N.virtual or len(N.row))):
+            refresh = 0
         if len(self.at.steps) < self.count + count:
             more = np.zeros(max(count, len(self.at.steps)))
             self.at = self.at._replace(steps=np.concatenate([self.at.steps, more]))
@@ -271,12 +306,13 @@ class _Run:
         ended = RUNNING
         how = How(
             RULES[solver.step_size], solver.operator == "strict", solver.regularisation, solver.chebyshev, solver.delay,
-            solver.relaxation, refresh, threads,
+            solver.relaxation, refresh, later, threads, self.part,
         )  # fmt: skip
 
         def run(some: int) -> tuple[int, bool]:
             nonlocal ended
-            made, ended = iterate(N, self.W, self.L, self.at, self.progress, self.count, some, tolerance, how)
+            W, L, C, R = self.W, self.L, self.C, self.R
+            made, ended = iterate(N, W, L, C, R, self.at, self.progress, self.count, some, tolerance, how)
             self.count += int(made)
             return int(made), ended != RUNNING
 
@@ -286,7 +322,7 @@ class _Run:
     def _roll_back(self) -> None:
         """Begin again with half of the steps."""
         self.rollbacks += 1
-        self.W, self.L = scaled(self.W, 0.5), self.L._replace(weight=0.5 * self.L.weight)
+        self.part *= 0.5
         x, carried = self.first
         for each in (self.at.x, self.at.before, self.at.found):
             each[:] = x
@@ -328,29 +364,53 @@ class _Run:
         return worst
 
 
+def _factors_fit(problem: ContactProblem) -> bool:
+    """Whether the factors of A are of a size that a step may ask for."""
+    plans = [part.plan for part in problem.A.nodes.parts]
+    return sum(int(getattr(plan, "value_count", 0)) for plan in plans) <= MOST_FACTORS
+
+
 def _first_velocities(problem: ContactProblem, warm: Array | None) -> Array:
-    """Where iterations begin: at the velocities before the step, else where the impulses of the last one lead."""
+    """Where iterations begin: at the velocities before the step, else where the impulses of the last one lead.
+
+    Where soft bodies were linearised again it is there, and rigid ones move as the impulses push them.
+    """
+    at, missing = problem.momentum.at, problem.momentum.missing
+    rigid = problem.A.dense.size
     if problem.v_before is not None:
-        return _in_flight(problem, problem.v_before)
-    if problem.momentum.missing is not None:
-        return problem.momentum.at.copy()
+        again = problem.A.nodes.places is not None and at[rigid:].any()  # at the start of a step they are zero
+        if missing is not None and warm is not None and again:
+            v, pushed = at.copy(), missing + block_rows.apply_transpose(problem.J, warm)
+            v[:rigid] += problem.A.dense.solve(pushed[:rigid])
+            return v
+        return _as_a_whole(problem, problem.v_before, warm)
+    if missing is not None:
+        return at.copy()
     return problem.v_free.copy() if warm is None else problem.velocity(warm)
 
 
-def _in_flight(problem: ContactProblem, v: Array) -> Array:
-    """Velocities v (nv,) where soft bodies that nothing touches have the acceleration that each has as a whole.
+def _as_a_whole(problem: ContactProblem, v: Array, warm: Array | None) -> Array:
+    """Velocities v (nv,) where soft bodies have the acceleration that each has as a whole, under the impulses ``warm``.
 
-    Information travels one node per iteration, and a small step says little of what all nodes have in common.
+    Information travels one node per iteration, and a small step says little of what all nodes have in common. Where no
+    impulses are known, only bodies that nothing touches are accelerated.
     """
     out, A, J = np.array(v, dtype=np.float64), problem.A, problem.J
     touched = np.zeros(problem.unknown_count, dtype=np.bool_)
     touched[J.column_start[J.entry_column]] = True  # the first unknown of each column block
     parts = zip(A.nodes.parts, A.soft_unknowns(), strict=True)
-    free = [(part, here) for part, here in parts if not touched[here].any()]
-    missing = -problem.momentum.gain(v) if free else out
+    # links of a rod, of which no places are known, turn as well, and are held
+    known = warm is not None and bool(warm.any()) and A.nodes.places is not None
+    free = [(part, here) for part, here in parts if known or not touched[here].any()]
+    if not free:
+        return out
+    gained = problem.momentum.gain(v)
+    pushed = np.zeros_like(gained) if warm is None else block_rows.apply_transpose(J, warm)
     for part, here in free:
-        whole = A.nodes.blocks(part).sum(axis=0)
-        out[here].reshape(-1, 3)[:] += np.linalg.solve(whole, missing[here].reshape(-1, 3).sum(axis=0))
+        push, gain = (each[here].reshape(-1, 3).sum(axis=0) for each in (pushed, gained))
+        if length(push - gain) > BALANCED * (length(push) + length(gain)):
+            whole = A.nodes.blocks(part).sum(axis=0)
+            out[here].reshape(-1, 3)[:] += np.linalg.solve(whole, push - gain)
     return out
 
 

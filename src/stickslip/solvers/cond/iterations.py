@@ -13,6 +13,8 @@ import numpy as np
 from stickslip.arrays import Array
 from stickslip.contact.laws import DISC, project_cone, project_friction, project_row
 from stickslip.jit import kernel, parallel_kernel, prange
+from stickslip.solvers.cond.chain import apply_chain
+from stickslip.solvers.cond.coarse import apply_bodies, apply_groups
 from stickslip.solvers.cond.levels import apply_levels
 
 CHUNK = 64
@@ -140,16 +142,23 @@ def _gradient(N, at, threads):
 
 
 @kernel
-def _surrogate(N, W, L, scale, at):
+def _surrogate(N, W, L, C, R, scale, at):
     """v* = v - W (A v - b), eq. (20)."""
     x, g, found = at.x, at.gradient, at.found
     nv, bodies = N.b.shape[0], N.rigid.start[-1]
     _blocks_product(N.rigid.start, N.rigid.data_start, W.rigid, g, found)
     for i in range(bodies):
         found[i] = x[i] - scale * found[i]
-    for i in range(bodies, nv):
-        found[i] = x[i] - scale * W.soft[i - bodies] * g[i]
+    for i in C.rigid:
+        found[i] = x[i]
+    apply_bodies(C, g, scale, found)
+    if R.work.shape[0] > 0:
+        apply_chain(R, g[bodies:nv], scale, x[bodies:nv], found[bodies:nv])
+    else:
+        for i in range(bodies, nv):
+            found[i] = x[i] - scale * W.soft[i - bodies] * g[i]
     apply_levels(L, g[bodies:], scale, found[bodies:])
+    apply_groups(C, g[bodies:], scale * L.share, found[bodies:])
     for p in range(N.gain.shape[0]):
         for i in range(nv + 3 * p, nv + 3 * p + 3):
             found[i] = x[i] - scale * W.virtual[p] * g[i]
@@ -248,12 +257,16 @@ class How(NamedTuple):
     relaxation: float
     refresh: int
     """Iterations after which multipliers follow, 0: never."""
+    later: int
+    """Iterations after each of which they wait as long again: followed too soon, they may go round in circles."""
     threads: bool
     """Whether products go over threads."""
+    part: float
+    """Of W, less than 1 after iterations were lost."""
 
 
 @kernel
-def iterate(N, W, L, at, progress, done, count, tolerance, how):
+def iterate(N, W, L, C, R, at, progress, done, count, tolerance, how):
     """Up to ``count`` iterations after the first ``done``, until a step is within ``tolerance``.
 
     ``progress`` (4,) goes from call to call: nu, rho and the last and the least step. Returns how many there were, how
@@ -268,8 +281,8 @@ def iterate(N, W, L, at, progress, done, count, tolerance, how):
         if rule and l > 0:
             alpha = _barzilai_borwein(N, W, at, rule, l)
             scale = min(max(alpha, LEAST_SCALE), MOST_SCALE) if alpha > 0.0 else 1.0
-        _surrogate(N, W, L, scale, at)
-        _contacts(N, W, scale, how.regularisation, how.strict, at)
+        _surrogate(N, W, L, C, R, scale * how.part, at)
+        _contacts(N, W, scale * how.part, how.regularisation, how.strict, at)
         # Algorithm 3; nu = 1 is the plain iteration
         nu, rho, last, least = progress
         if not how.chebyshev or l < how.delay:
@@ -292,7 +305,7 @@ def iterate(N, W, L, at, progress, done, count, tolerance, how):
             return l + 1 - done, SETTLED
         if not step <= ASTRAY * max(least, 1e-12 * at.steps[0]):
             return l + 1 - done, LOST
-        if how.refresh and (l + 1) % how.refresh == 0:
+        if how.refresh and (l + 1) % (how.refresh * (1 + l // how.later)) == 0:
             at.carried[:] = at.lam
             progress[3] = np.inf  # another problem from here on: its first step may be as long as it likes
     return count, RUNNING

@@ -25,13 +25,13 @@ import numpy as np
 
 from stickslip.arrays import Array, Ints
 from stickslip.contact.block_laws import Laws
-from stickslip.contact.laws import CONTACT
+from stickslip.contact.laws import BILATERAL, CONTACT, ELASTIC
 from stickslip.contact.problem import ContactProblem
 from stickslip.jit import kernel
 from stickslip.linalg.block_matrix import BlockPattern
 from stickslip.linalg.block_rows import BlockRows, summed
 from stickslip.linalg.dense_blocks import DenseBlocks
-from stickslip.tolerances import NODAL_COMPLIANCE
+from stickslip.tolerances import JOINED_COMPLIANCE, NODAL_COMPLIANCE
 
 TIED, REAL, EMPTY = range(3)
 ROTATION = 1e-9
@@ -39,6 +39,10 @@ ROTATION = 1e-9
 SOFT_SHARE, BODY_SHARE, SHARE = 0.5, 6.0, 10.0
 """k_v where a node meets a rigid body, which many nodes hold at once: over the diagonal of A at the node at most, and
 times the mobility of both at most. Elsewhere: times that mobility. Stiffer ones are closer, and converge slower."""
+STIFFER = 3.0
+"""How much stiffer ties to bodies are that are solved for together (coarse.py), which then cost no iterations."""
+MOST_RIGID = 300
+"""Unknowns of rigid bodies that are solved for together at most."""
 
 
 class Nodal(NamedTuple):
@@ -72,6 +76,8 @@ class Nodal(NamedTuple):
     """Blocks that are no contacts."""
     stiffness: Array
     """(m,) [kg] 1 / C of their rows."""
+    together: Ints
+    """(k,) unknowns of rigid bodies that are solved for together; none where each is for itself."""
 
     @property
     def unknowns(self) -> int:
@@ -84,31 +90,47 @@ class Nodal(NamedTuple):
         return len(self.gain)
 
 
-def nodalised(problem: ContactProblem, gain: float | None) -> Nodal:
-    """The problem with virtual nodes of this gain k_v [N s/m]; None: as stiff as the nodes they touch."""
+def nodalised(problem: ContactProblem, gain: float | None, joined: bool = False, chained: bool = False) -> Nodal:
+    """The problem with virtual nodes of this gain k_v [N s/m]; None: as stiff as the nodes they touch.
+
+    ``joined``: rigid bodies, unless they are many, are solved for together, so that joints are as stiff as potentials.
+    ``chained``: no node is in a contact itself, all are tied to virtual ones (chain.py).
+    """
     J, laws, A = problem.J, problem.laws, problem.A
     contact = np.flatnonzero(laws.law == CONTACT).astype(np.int32)
     row = np.flatnonzero(laws.law != CONTACT).astype(np.int32)
     real = np.zeros(len(J.entry_column), dtype=np.int8)
-    _find_nodes(J, contact, np.zeros(len(J.column_start) - 1, dtype=np.bool_), real)
+    _find_nodes(J, contact, np.full(len(J.column_start) - 1, chained, dtype=np.bool_), real)
     nodes, rest = np.zeros(len(contact), dtype=np.int32), np.zeros(len(contact), dtype=np.int32)
     _count(J, contact, real, nodes, rest)
     tied = np.where(rest > 0, np.cumsum(rest > 0) - 1, -1).astype(np.int32)
     node_start, tie_start = summed(nodes), summed(rest[rest > 0])
     node, tie = np.empty(int(node_start[-1]), dtype=np.int32), np.empty(int(tie_start[-1]), dtype=np.int32)
     _list(J, contact, real, tied, node_start, tie_start, node, tie)
-    mobility = problem.diagonal
-    stiffness = 1.0 / np.maximum(np.maximum(laws.compliance, NODAL_COMPLIANCE * mobility), np.finfo(float).tiny)
+    together = _together(A.dense.start, J.entry_column[node]) if joined else np.zeros(0, dtype=np.int32)
+    least = np.full(len(laws.law), NODAL_COMPLIANCE)
+    if len(together):  # rows that are a potential whatever happens
+        least[(laws.law == BILATERAL) | (laws.law == ELASTIC)] = JOINED_COMPLIANCE
+    compliance = np.repeat(least, np.diff(J.row_start)) * problem.diagonal
+    stiffness = 1.0 / np.maximum(np.maximum(laws.compliance, compliance), np.finfo(float).tiny)
     nodal = Nodal(
         A.dense, A.nodes.pattern, A.nodes.data,
         -problem.momentum.gain(np.zeros(problem.unknown_count)),
         J, laws, problem.bias, contact, node_start, node, tied, tie_start, tie,
-        np.full(len(tie_start) - 1, 0.0 if gain is None else gain * problem.step), row, stiffness,
+        np.full(len(tie_start) - 1, 0.0 if gain is None else gain * problem.step), row, stiffness, together,
     )  # fmt: skip
     if gain is None and nodal.virtual:
-        blocks = problem.diagonal_blocks.dense
-        _own_gains(nodal, blocks.start, blocks.data_start, blocks.data, blocks.inverse, nodal.gain)
+        blocks, stiffer = problem.diagonal_blocks.dense, STIFFER if len(together) else 1.0
+        _own_gains(nodal, blocks.start, blocks.data_start, blocks.data, blocks.inverse, stiffer, nodal.gain)
     return nodal
+
+
+def _together(start: Ints, seen: Ints) -> Ints:
+    """Unknowns of the bodies that no contact sees as a node, by the column blocks that are ``seen`` so."""
+    alone = np.ones(len(start) - 1, dtype=np.bool_)
+    alone[seen[seen < len(alone)]] = False
+    rigid = np.flatnonzero(np.repeat(alone, np.diff(start))).astype(np.int32)
+    return rigid if len(rigid) <= MOST_RIGID else rigid[:0]
 
 
 def virtual_velocities(nodal: Nodal, v: Array) -> Array:
@@ -197,7 +219,7 @@ def _list(J, contact, real, tied, node_start, tie_start, node_out, tie_out):
 
 
 @kernel
-def _own_gains(N, start, data_start, data, inverse, gain_out):
+def _own_gains(N, start, data_start, data, inverse, stiffer, gain_out):
     """k_v of each virtual node: over the mobility of its real nodes and of the point it is tied to, by blocks of A."""
     J, bodies = N.J, N.rigid.start.shape[0] - 1
     for k in range(N.contact.shape[0]):
@@ -221,4 +243,4 @@ def _own_gains(N, start, data_start, data, inverse, gain_out):
                             * J.data[J.data_start[e] + r * width + j]
                         )  # fmt: skip
         gain = 3.0 * SHARE / mobility if mobility > 0.0 else 1.0
-        gain_out[N.tied[k]] = min(most, gain * BODY_SHARE / SHARE) if held and most > 0.0 else gain
+        gain_out[N.tied[k]] = stiffer * min(most, gain * BODY_SHARE / SHARE) if held and most > 0.0 else gain

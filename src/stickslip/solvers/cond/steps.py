@@ -37,12 +37,6 @@ class Steps(NamedTuple):
     """(nc,) [1/kg] gamma_c of eq. (25): Gamma_c = gamma_c I."""
 
 
-def scaled(steps: Steps, share: float) -> Steps:
-    """A share of W."""
-    part = Steps(*(share * each for each in steps))
-    return part._replace(rigid_inverse=steps.rigid_inverse / share)
-
-
 class RowSums(NamedTuple):
     """What W is made of, of elements alone: a_ii and |A_i*|^2; it changes little from step to step."""
 
