@@ -31,15 +31,20 @@ def _direction(e):
 
 
 @kernel
-def semismooth_rows(
-    J, laws, lam, u, diagonal, C_out, h_out, known_out, error_out, weight_out, data_out, acting_out, e_out
-):
+def semismooth_rows(J, laws, lam, u, diagonal, terms_out, data_out, acting_out, e_out):
     """Turn the friction rows of contacts; the largest error of friction.
 
-    C, h, known and error (m,) hold the terms of rows.row_terms, and get those of turned friction rows, in their
-    coordinates; weight (m,) the diagonal, which is scaled with them; data, acting: those of J, which are turned as
-    well; e_out (n, 3): unit vectors of sliding contacts.
+    terms (5, m): C, h, known and error of rows.row_terms, which become those of turned friction rows, in their
+    coordinates, and the diagonal, which is scaled with them; data, acting: those of J, which are turned as well; e_out
+    (n, 3): unit vectors of sliding contacts.
     """
+    C_out, h_out, known_out, error_out, weight_out = (
+        terms_out[0],
+        terms_out[1],
+        terms_out[2],
+        terms_out[3],
+        terms_out[4],
+    )
     worst = 0.0
     mu, s, f = [0.0, 0.0, 0.0], [0.0, 0.0, 0.0], [0.0, 0.0, 0.0]
     for c in range(J.row_start.shape[0] - 1):

@@ -383,21 +383,20 @@ class _Iterates:
 
     def _terms(self, problem: ContactProblem, lam: Array, v: Array) -> _Terms:
         """C, h and the errors of all rows at impulses lam and velocities v."""
-        arrays = [np.empty(problem.row_count) for _ in range(4)]
+        terms = np.empty((5, problem.row_count))
+        terms[4] = problem.diagonal
+        C, h, known, error, weight = terms
+        u = problem.constraint_velocity(v)
         r_normal, r_friction = self._scales(problem)
         largest = row_terms(
-            problem.J.row_start, problem.laws, lam, problem.constraint_velocity(v), problem.diagonal, self.function,
-            r_normal, r_friction, self.options.friction_share, *arrays,
+            problem.J.row_start, problem.laws, lam, u, problem.diagonal, self.function, r_normal, r_friction,
+            self.options.friction_share, C, h, known, error,
         )  # fmt: skip
-        C, h, known, error = arrays
         if not self.options.semismooth or problem.A.is_given:
-            return _Terms(C, h, known, error, largest, problem.diagonal, problem.J, None, None)
-        weight, e = problem.diagonal.copy(), np.zeros((problem.block_count, 3))
+            return _Terms(C, h, known, error, largest, weight, problem.J, None, None)
+        e = np.zeros((problem.block_count, 3))
         data, acting = problem.J.data.copy(), problem.J.data.copy()
-        u = problem.constraint_velocity(v)
-        rubbing = semismooth_rows(
-            problem.J, problem.laws, lam, u, problem.diagonal, C, h, known, error, weight, data, acting, e,
-        )  # fmt: skip
+        rubbing = semismooth_rows(problem.J, problem.laws, lam, u, problem.diagonal, terms, data, acting, e)
         largest = largest[0], rubbing, largest[2]
         return _Terms(C, h, known, error, largest, weight, problem.J._replace(data=data), acting, e)
 
