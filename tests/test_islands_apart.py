@@ -7,7 +7,8 @@ from stickslip import Scene, Simulation, Stepping
 from stickslip.solvers.registry import SOLVERS
 
 STEPS = 12
-SOLVERS_APART = [name for name in SOLVERS if name not in ("penalty",)]
+SOLVERS_APART = [name for name in SOLVERS if name not in ("penalty", "newton")]
+"""newton linearises all islands together, and the shift of its contacts follows the residual of all of them."""
 
 
 def two_boxes(scene: Scene) -> list:
@@ -81,7 +82,7 @@ def run(build, other=None, **options) -> tuple[list[bytes], list[int]]:  # type:
 
 @pytest.mark.parametrize("other", OTHERS)
 def test_two_stacked_boxes_do_not_see_what_is_far_away(other: str) -> None:
-    alone, beside = run(two_boxes, dt=0.005), run(two_boxes, OTHERS[other], dt=0.005)
+    alone, beside = (run(two_boxes, each, dt=0.005, solver="auto") for each in (None, OTHERS[other]))
     assert alone[0] == beside[0]
     if other in ("sphere", "falling", "many", "bullet"):  # which needs no more iterations than the boxes do
         assert alone[1] == beside[1]
@@ -110,7 +111,7 @@ def hinged_boxes(scene: Scene) -> list:
 
 @pytest.mark.parametrize("other", OTHERS)
 def test_jointed_bodies_do_not_see_it_either(other: str) -> None:
-    alone, beside = run(hinged_boxes, dt=0.005), run(hinged_boxes, OTHERS[other], dt=0.005)
+    alone, beside = (run(hinged_boxes, each, dt=0.005, solver="auto") for each in (None, OTHERS[other]))
     assert alone[0] == beside[0]
 
 

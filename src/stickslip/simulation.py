@@ -40,7 +40,7 @@ from stickslip.model.state import (
 from stickslip.model.stepping import Stepping
 from stickslip.names import shown, visible
 from stickslip.pieces.deeper import looked_at
-from stickslip.pieces.pieces import excess, take_in_pieces
+from stickslip.pieces.pieces import excess, may_be_deeper, take_in_pieces
 from stickslip.pose_follower import ANGULAR_SPEED, SPEED, PoseFollower
 from stickslip.quality_of_scenes import options_for
 from stickslip.reading import reading
@@ -202,7 +202,7 @@ class Simulation:
             return self._take(start, control, options, some, tried)
 
         first = self._take(state, control, options, solver)
-        if not self.looks:
+        if not self.looks or not may_be_deeper(self.model, state, first.state, options):
             return first
         return looked_at(again, self.model, state, options, solver, first, self.workspace)
 

@@ -14,7 +14,8 @@ from stickslip.collision.contacts import with_surfaces
 from stickslip.collision.lookahead import approach
 from stickslip.constraints.foreseen import FEATURES, added, foreseen_contacts
 from stickslip.geometry.rotation import about_axis
-from stickslip.pieces.deeper import LEAST, deeper
+from stickslip.pieces.deeper import deeper
+from stickslip.pieces.pieces import LEAST_DEEPER
 from stickslip.scenes.running import prepare
 
 THIN = 0.05
@@ -63,7 +64,7 @@ def test_steps_that_are_taken_again_leave_no_overlap():
         if tries:
             assert all(each.converged for each in certificates)
     assert deepest[0] > 1e-3
-    assert deepest[3] < LEAST * THIN / sim.stepping.recovery + 1e-4
+    assert deepest[3] < LEAST_DEEPER * THIN / sim.stepping.recovery + 1e-4
 
 
 @pytest.mark.slow

@@ -11,24 +11,12 @@ passes the root: three to six steps as a rule.
 
 from math import sqrt
 
+from stickslip.contact.laws import project_cone
 from stickslip.jit import inner_kernel, kernel
 
 SETTLED = 1e-15
 """Step relative to the root after which the search stops."""
 MOST_STEPS = 50
-
-
-@kernel
-def project_cone(n, x, y, mu):
-    """Closest point to (n, x, y) in the Coulomb cone {|(x, y)| <= mu n}."""
-    length = sqrt(x * x + y * y)
-    if n >= 0.0 and length <= mu * n:
-        return n, x, y
-    if mu * length <= -n:
-        return 0.0, 0.0, 0.0
-    pn = (mu * length + n) / (mu * mu + 1.0)
-    s = mu * pn / length
-    return pn, s * x, s * y
 
 
 @kernel

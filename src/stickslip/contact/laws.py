@@ -19,7 +19,6 @@ from typing import Literal
 import numpy as np
 
 from stickslip.contact.ellipsoid import project_ellipsoid
-from stickslip.contact.elliptic_cone import project_cone, project_elliptic_cone
 from stickslip.jit import bare_kernel, kernel
 from stickslip.law_codes import BILATERAL, BOUNDED, CONTACT, ELASTIC, LAW_NAMES, LIMIT
 
@@ -85,37 +84,42 @@ def project_scaled(friction_set, x, y, z, length, lam_n, mu1, mu2, mu3):
     return px, py, pz * length
 
 
+@kernel
+def project_cone(n, x, y, mu):
+    """Closest point to (n, x, y) in the Coulomb cone {|(x, y)| <= mu n}."""
+    length = sqrt(x * x + y * y)
+    if n >= 0.0 and length <= mu * n:
+        return n, x, y
+    if mu * length <= -n:
+        return 0.0, 0.0, 0.0
+    pn = (mu * length + n) / (mu * mu + 1.0)
+    s = mu * pn / length
+    return pn, s * x, s * y
+
+
 @bare_kernel
 def contact_square(row_start, laws, lam, u, weight, torsion_length, opening, c):
-    """Square of the natural map of a contact; ``opening`` 1 adds |diag(axes) u_t| to its normal velocity, 0 does not.
-
-    One map for all sets that make cones with the normal impulse; boxes have the proximal form of [erleben2017] (14).
-    """
+    """Square of the natural map of a contact."""
     i = row_start[c]
     w = weight[c]
-    mu1 = laws.friction[c, 0]
-    sn, sx, sy = w * lam[i], w * lam[i + 1], w * lam[i + 2]
-    torsion = row_start[c + 1] - i > 3
     if laws.friction_set[c] == DISC:
+        mu = laws.friction[c, 0]
         slip = sqrt(u[i + 1] * u[i + 1] + u[i + 2] * u[i + 2])
-        pn, px, py = project_cone(sn - u[i] - opening * mu1 * slip, sx - u[i + 1], sy - u[i + 2], mu1)
+        sn, sx, sy = w * lam[i], w * lam[i + 1], w * lam[i + 2]
+        pn, px, py = project_cone(sn - u[i] - opening * mu * slip, sx - u[i + 1], sy - u[i + 2], mu)
         square = (sn - pn) ** 2 + (sx - px) ** 2 + (sy - py) ** 2
-        if torsion:  # a disc resists no spin: its torsional row has no impulse
+        if row_start[c + 1] - i > 3:  # a disc resists no spin: its torsional row has no impulse
             square += (w * lam[i + 3] / torsion_length[c]) ** 2
         return square
-    mu2, mu3 = laws.friction[c, 1], laws.friction[c, 2]
+    sn, sx, sy = w * lam[i], w * lam[i + 1], w * lam[i + 2]
+    mu1, mu2, mu3 = laws.friction[c, 0], laws.friction[c, 1], laws.friction[c, 2]
     sz, uz = 0.0, 0.0
-    if torsion:  # the torsional row measured at a radius: an impulse and a velocity like the others
+    if row_start[c + 1] - i > 3:  # the torsional row measured at a radius: an impulse and a velocity like the others
         sz, uz, mu3 = w * lam[i + 3] / torsion_length[c], torsion_length[c] * u[i + 3], mu3 / torsion_length[c]
-    else:
-        mu3 = 0.0
-    if laws.friction_set[c] == BOX_SET:
-        pn = max(0.0, sn - u[i])
-        px, py, pz = project_friction(BOX_SET, sx - u[i + 1], sy - u[i + 2], sz - uz, max(sn, 0.0), mu1, mu2, mu3)
-    else:
-        slip = sqrt((mu1 * u[i + 1]) ** 2 + (mu2 * u[i + 2]) ** 2 + (mu3 * uz) ** 2)
-        n = sn - u[i] - opening * slip
-        pn, px, py, pz = project_elliptic_cone(n, sx - u[i + 1], sy - u[i + 2], sz - uz, mu1, mu2, mu3)
+    pn = max(0.0, sn - u[i])
+    px, py, pz = project_friction(
+        laws.friction_set[c], sx - u[i + 1], sy - u[i + 2], sz - uz, max(sn, 0.0), mu1, mu2, mu3
+    )
     return (sn - pn) ** 2 + (sx - px) ** 2 + (sy - py) ** 2 + (sz - pz) ** 2
 
 

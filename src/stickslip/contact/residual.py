@@ -7,11 +7,8 @@ Natural map of the exact (Signorini-Coulomb) law with De Saxce's change of varia
 *scaled*: rho_c = 1 / mean(diag W_cc), so that F is a velocity; divided by |q|, the free constraint velocity.
 *siconos*: rho_c = 1, divided by the largest of |q|, |lam|, |u| (it depends on units). [acary2018]
 The velocity of a compliant contact is u_n + C lam_n in the place of u_n, and C adds to its diagonal of W.
-An ellipse or an ellipsoid of friction, with semi-axes a at unit normal impulse, makes an elliptic cone K, and
-u~_c = u_c + |diag(a) u_t,c| n, which is the same where all axes are mu: 1e-6 means the same with and without torsion.
-Spins are measured at the radius at which they move the contact as easily as the tangents do
-(ContactProblem.torsion_length). Only friction boxes, which no cone makes exact, use the proximal form of [erleben2017]
-eq. (14) for F_c.
+Friction sets other than the disc use the proximal form of [erleben2017] eq. (14) for F_c, with torsion measured at
+the radius at which it moves the contact as easily as the tangents do (ContactProblem.torsion_length).
 """
 
 from __future__ import annotations

@@ -26,14 +26,10 @@ from stickslip.constraints.registry import Tried
 from stickslip.model.model import Model
 from stickslip.model.state import State
 from stickslip.model.stepping import Stepping
-from stickslip.pieces.crossing import _longest
+from stickslip.pieces.pieces import may_be_deeper, share_of
 from stickslip.solvers.budget import left
 from stickslip.solvers.protocol import Solver
 from stickslip.workspace import Workspace
-
-LEAST = 5e-4
-"""Of the thinner shape of a pair: by how much it must be deeper than recovery would leave it for a step to be taken
-again."""
 
 
 class Deeper(NamedTuple):
@@ -63,11 +59,6 @@ TakeAgain = Callable[[State, Solver, Tried], StepResult]
 """Takes the step again: from a state with impulses to start from."""
 
 
-def share_of(options: Stepping) -> float:
-    """Share of the thinner shape of a pair from which on it is looked at."""
-    return LEAST if options.tries else DEEPER_SHARE
-
-
 def deeper(
     model: Model, before: State, after: State, options: Stepping, last: Deeper = NOWHERE,
     workspace: Workspace | None = None,
@@ -78,7 +69,7 @@ def deeper(
     """
     share, thickness = share_of(options), model.shape_points.thickness
     least = share * model.shape_points.thinnest
-    if not len(model.moving) or (not model.others and _is_slow(model, before, after, options.dt, least)):
+    if not may_be_deeper(model, before, after, options):
         return NOWHERE
     q, q_end = _poses(model, before), _poses(model, after)
     ignored, nothing = model.ignored_pairs(before.joint_broken), np.zeros(model.body_count)
@@ -159,15 +150,6 @@ def with_deeper(certificate: Certificate, found: Deeper) -> Certificate:
         return certificate
     word = worse(certificate.status, OVERLAPPING) if found.worst > DEEPER_SHARE else certificate.status
     return replace(certificate, deepened=found.most, status=word, converged=word == "converged")
-
-
-def _is_slow(model: Model, before: State, after: State, h: float, most: float) -> bool:
-    """Whether no two surfaces can have come nearer to each other by more than ``most`` [m]."""
-    v, v_end = before.body_velocity, after.body_velocity
-    if model.others:
-        return False
-    way, _ = _longest(model.lever, v, v_end, h)
-    return bool(2.0 * way <= most)
 
 
 def _ways(model: Model, q: Array, q_end: Array) -> Array:

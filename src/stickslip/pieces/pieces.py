@@ -24,7 +24,7 @@ from stickslip.bodies.rigid.advance import advance
 from stickslip.bodies.rigid.energy import energies
 from stickslip.certify.certificate import Certificate
 from stickslip.certify.contact_report import contacts_of
-from stickslip.certify.status import MOST_TURN, WORST_FIRST, touching_turns
+from stickslip.certify.status import DEEPER_SHARE, MOST_TURN, WORST_FIRST, touching_turns
 from stickslip.certify.step_result import StepContacts, StepResult
 from stickslip.constraints.joint import joints
 from stickslip.geometry import rotation
@@ -40,6 +40,9 @@ from stickslip.solvers.budget import left
 from stickslip.solvers.protocol import Solver
 from stickslip.workspace import Workspace
 
+LEAST_DEEPER = 5e-4
+"""Of the thinner shape of a pair: by how much it must be deeper than recovery would leave it for a step to be taken
+again."""
 MOST_PIECES = 40
 """Pieces of a step at most, the last one included."""
 MOST_TRIES = 80
@@ -84,6 +87,23 @@ class TakePiece(Protocol):
     def __call__(self, state: State, control: Control, options: Stepping, solver: Solver) -> StepResult:
         """The piece of length ``options.dt`` that starts at ``state``, under a control."""
         ...
+
+
+def share_of(options: Stepping) -> float:
+    """Share of the thinner shape of a pair from which on it is looked at."""
+    return LEAST_DEEPER if options.tries else DEEPER_SHARE
+
+
+def may_be_deeper(model: Model, before: State, after: State, options: Stepping) -> bool:
+    """Whether two surfaces can have come nearer to each other than is looked at (deeper.py)."""
+    if not len(model.moving) or model.others:
+        return bool(model.others)
+    way = 0.0
+    for v in (before.body_velocity, after.body_velocity):
+        squares = v * v
+        speed = np.sqrt(squares[:, :3].sum(axis=1)) + model.lever * np.sqrt(squares[:, 3:].sum(axis=1))
+        way = max(way, options.dt * float(speed.max(initial=0.0)))
+    return 2.0 * way > share_of(options) * model.shape_points.thinnest
 
 
 def excess(

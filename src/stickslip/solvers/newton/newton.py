@@ -54,6 +54,9 @@ ELEMENT_STIFFNESS: dict[str, ElementRows] = {"differences": "bare", "column-sums
 FELL, ROSE = 0.5, 1.2
 """Ratios of residuals of two iterations: below the first the next Newton step is a whole one and the proximal shift
 falls, above the second it rises."""
+IDLE, SHORTER = 50, 0.67
+"""Iterations without progress after which damped steps become shorter, and by which factor: whole cycles of slips and
+sticks are left so."""
 STEADY = 4
 """Iterations after each other in which the residual falls, so that the shift is larger than it need be."""
 FIRST_DOUBT, LEAST_DOUBT, LESS_DOUBT, MORE_DOUBT = 1e-3, 1e-9, 0.3, 10.0
@@ -307,6 +310,8 @@ class _Iterates:
         before = self.value
         self._move(self.lam + t * dlam, self.v + t * dv)
         self.whole = self.adapts and self.value < FELL * before
+        if self.adapts and self.idle and self.idle % IDLE == 0:
+            self.damping *= SHORTER
         ratio = self.value / before if before > 0.0 else 0.0
         self.falls = self.falls + 1 if ratio < 1.0 else 0
         if ratio < FELL or self.falls >= STEADY:
