@@ -64,6 +64,8 @@ CLOSED = 255.0
 """Control of the actuator: as far as fingers go, with all of its force."""
 LET_GO, SETTLED = 0.6, 1.0
 """[s] until which a force carries the box, and from which on slip is measured."""
+ROCKS = 0.5
+"""[s] for which pads rock once a box is let go, at most."""
 PADS = ("left_pad", "right_pad")
 PASSES = 3
 """Runs from which the coefficient of friction is found."""
@@ -225,7 +227,7 @@ def friction_needed(record: RobotRecord, dt: float = STEP) -> float:
         sim, _, box = gripper(record, friction, dt)
         sim.run(round(LET_GO / dt))
         sim.set_force(box, (0.0, 0.0, 0.0))
-        sim.run(round(0.1 / dt))
+        sim.run(round(ROCKS / dt))
         friction = WEIGHT / (SHARE * normal_force(sim, box))
     return friction
 

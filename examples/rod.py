@@ -6,6 +6,9 @@ import numpy as np
 
 from stickslip import Scene, Simulation, SimulationWarning
 
+# long steps find the shape at rest; they add energy on the way, which damping takes again
+warnings.simplefilter("ignore", SimulationWarning)
+
 # clamped at its start; a rod is a chain of rigid links that elastic sections join
 scene = Scene()
 points = np.linspace((0, 0, 0), (0.3, 0, 0), 13)
@@ -23,8 +26,6 @@ points = np.linspace((0, 0, 0), (0, 0, 0.3), 13)
 spring = scene.add_rod(
     points, radius=0.004, young=1e6, density=10, damping=0.2, rest=(20.0, 0.0, 6.0), fixed_start=True
 )
-# long steps find the shape at rest; they add energy on the way, which damping takes again
-warnings.simplefilter("ignore", SimulationWarning)
 sim = Simulation(scene, dt=0.05, solver="newton")
 sim.run(60)
 ends = spring.points(sim.state.body_pose)

@@ -42,7 +42,6 @@ from stickslip.names import shown, visible
 from stickslip.pieces.deeper import looked_at
 from stickslip.pieces.pieces import excess, may_be_deeper, take_in_pieces
 from stickslip.pose_follower import ANGULAR_SPEED, SPEED, PoseFollower
-from stickslip.quality_of_scenes import options_for
 from stickslip.reading import reading
 from stickslip.reading_state import ElementReport
 from stickslip.scene.body import Body
@@ -51,7 +50,7 @@ from stickslip.scene.robots import Robot, unknown
 from stickslip.scene.scene import Scene
 from stickslip.scene.soft_body import SoftBody
 from stickslip.solvers.protocol import Solver, SolvesProblems
-from stickslip.solvers.quality import Quality
+from stickslip.solvers.quality import Quality, solver_options
 from stickslip.solvers.registry import DEFAULT, as_solver, make_solver
 from stickslip.solvers.step_method import step_method
 from stickslip.step import STAGES, step
@@ -97,7 +96,7 @@ class Simulation:
         self.quality = quality if solver is not None else quality or "normal"
         """What was asked for in the place of a solver; None where one was."""
         if solver is None:
-            solver = make_solver(DEFAULT, **options_for(quality or "normal", self.model, self.stepping))
+            solver = make_solver(DEFAULT, **solver_options(quality or "normal"))
         self.solver = make_solver(solver) if isinstance(solver, str) else as_solver(solver)
         if self.model.joints.count and self.stepping.stabilisation:
             raise InputError(

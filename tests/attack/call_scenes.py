@@ -56,7 +56,7 @@ def body_targets() -> list[Target]:
         Target("add_capsule", scene.add_capsule, {"radius": 0.1, "length": 0.2, **place, **plain}, go),
         Target("add_cylinder", scene.add_cylinder, {"radius": 0.1, "length": 0.2, **place, **plain}, go),
         Target("add_hull", scene.add_hull, {"points": CORNERS, **place, "file": None, **plain}, go),
-        Target("add_mesh", scene.add_mesh, {**solid, **place, "file": None, **plain}, go),
+        Target("add_mesh", scene.add_mesh, {**solid, **place, "file": None, "units": "m", "scale": None, **plain}, go),
         Target(
             "add_half_space", scene.add_half_space,
             {"normal": (0, 0, 1), "position": (0, 0, -1), "name": "low"}, go,

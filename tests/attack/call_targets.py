@@ -194,7 +194,7 @@ def view_targets() -> list[Target]:
         Target(
             "write_player", write_player,
             {"recording": recording, "path": folder() / "p.html", "fps": 30.0, "start": None, "end": None, "title": "t",
-             "colour_by": None, "contacts": True, "collision": False}, keep, fixed=("recording",),
+             "colour_by": None, "contacts": True, "collision": False, "autoplay": False}, keep, fixed=("recording",),
         ),
         Target("Recording.contacts", recording.contacts, {"frame": 0}, keep),
         Target("find_scene", find_scene, {"name": "ball-drop"}, keep),

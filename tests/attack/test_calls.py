@@ -40,7 +40,7 @@ def test_every_target_takes_its_good_arguments(group: str) -> None:
 def _all_arguments(target: Target) -> None:
     parameters = inspect.signature(target.call).parameters
     # one of several ways to say a thing
-    ways = {"young", "poisson", "mu", "lam", "mooney", "length", "progress", "time"}
+    ways = {"young", "poisson", "mu", "lam", "mooney", "length", "progress", "time", "quality"}
     named = {name for name, each in parameters.items() if each.kind not in (each.VAR_KEYWORD, each.VAR_POSITIONAL)}
     assert named - set(target.good) <= ways | {"guesses"}, target.name
 

@@ -1,13 +1,12 @@
-"""What a simulation without a solver gets: by a word, and by whether its bodies fall or stand."""
+"""What a simulation without a solver gets, by a word."""
 
 from __future__ import annotations
 
 import pytest
 
 from stickslip import InputError, Scene, Simulation
-from stickslip.scenes.walls import wall
 from stickslip.solvers.auto import Automatic
-from stickslip.solvers.quality import EXACT, MANY, PILE, solver_options
+from stickslip.solvers.quality import OPTIONS, QUALITIES, solver_options
 
 
 def falling(count: int) -> Scene:
@@ -23,14 +22,10 @@ def options(sim: Simulation) -> tuple[float, int]:
     return sim.solver.tolerance, sim.solver.max_iterations
 
 
-EXACTLY = (1e-8, 2000)
-CHEAPLY = (PILE["tolerance"], PILE["max_iterations"])
-
-
 def test_words_choose() -> None:
-    assert options(Simulation(falling(3))) == EXACTLY
-    assert options(Simulation(falling(3), quality="fast")) == CHEAPLY
-    assert options(Simulation(falling(MANY), quality="exact")) == EXACTLY
+    found = [options(Simulation(falling(3), quality=word)) for word in QUALITIES]
+    assert found == [(1e-4, 50), (1e-8, 2000), (1e-10, 10_000)]
+    assert options(Simulation(falling(3))) == options(Simulation(falling(3), solver="auto"))
     assert Simulation(falling(3), solver="auto").quality is None
     with pytest.raises(InputError, match="quality is 'nice'"):
         Simulation(falling(3), quality="nice")  # type: ignore[arg-type]
@@ -38,15 +33,15 @@ def test_words_choose() -> None:
         Simulation(falling(3), solver="auto", quality="fast")
 
 
-def test_many_bodies_that_fall_are_a_pile_and_those_that_stand_are_not() -> None:
-    assert options(Simulation(falling(MANY - 1))) == EXACTLY
-    assert options(Simulation(falling(MANY))) == CHEAPLY
-    standing = Simulation(wall())
-    assert int(standing.model.body_dynamic.sum()) >= MANY
-    assert options(standing) == EXACTLY
-    assert options(Simulation(falling(MANY), solver="auto")) == EXACTLY  # who names a solver gets its own defaults
+def test_many_bodies_do_not_choose_by_themselves() -> None:
+    """Few iterations let a falling column of 60 boxes lock and burst; whoever wants them asks for them."""
+    assert options(Simulation(falling(60))) == (1e-8, 2000)
+    assert solver_options("normal") == OPTIONS["normal"] == {}
 
 
-def test_half_the_bodies_decide() -> None:
-    assert solver_options("normal", MANY, MANY // 2 - 1) == PILE
-    assert solver_options("normal", MANY, MANY // 2 + 1) == EXACT
+def test_exact_is_exact() -> None:
+    sim = Simulation(falling(4), dt=0.005, quality="exact")
+    sim.run(80)
+    assert sim.last is not None
+    assert sim.last.certificate.converged
+    assert sim.last.certificate.natural_residual <= 2e-10

@@ -20,7 +20,7 @@ import typer
 
 from stickslip import __version__
 from stickslip.cli.compare import compare
-from stickslip.cli.completion import completion
+from stickslip.cli.completion import answer_shells, completion
 from stickslip.cli.diagnose import doctor, warmup
 from stickslip.cli.export import export
 from stickslip.cli.listing import list_names
@@ -87,6 +87,7 @@ def main(arguments: Sequence[str] | None = None) -> int:
         for number in (signal.SIGINT, signal.SIGTERM, signal.SIGHUP):
             if signal.getsignal(number) is not signal.SIG_IGN:  # nohup and background jobs ignore some on purpose
                 signal.signal(number, _leave)
+    answer_shells()
     try:
         with _solver_warnings():
             code = app(

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 from collections.abc import Callable
 from enum import StrEnum
 from importlib import import_module
@@ -37,6 +38,13 @@ def completion(
     completing: Any = import_module("typer.completion")
 
     print(completing.get_completion_script(prog_name="stickslip", complete_var=VARIABLE, shell=shell.value))
+
+
+def answer_shells() -> None:
+    """Have the command line answer a shell that asks what could come next; for others it does nothing."""
+    if VARIABLE in os.environ:
+        known: Any = import_module("typer._completion_classes")
+        known.completion_init()
 
 
 def beginning(names: Callable[[], list[str]]) -> Callable[[str], list[str]]:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import sys
+import warnings
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated
 
@@ -10,7 +11,7 @@ import typer
 
 from stickslip.cli.completion import beginning, paper_names
 from stickslip.cli.output import plain_number, print_json, progress, say, table_console
-from stickslip.errors import InputError
+from stickslip.errors import InputError, SimulationWarning
 
 if TYPE_CHECKING:
     from stickslip.experiments.report import Report
@@ -44,8 +45,10 @@ def reproduce(
     if workers is not None and workers < 1:
         raise InputError(f"workers is {workers}; it must be at least 1")
     folder = out or Path(f"reproduce-{paper}")
-    with progress(100) as bar:
-        advance = bar if sys.stderr.isatty() else Lines()
+    # methods are shown where they fail, too, and the report says how wrong each of them is
+    with warnings.catch_warnings(), progress(100) as bar:
+        warnings.simplefilter("ignore", SimulationWarning)
+        advance = bar if json or sys.stderr.isatty() else Lines()  # scripts read what is printed
         advance(0, f"{paper}: compiling")
         report = found.reproduce(
             chosen, quick, folder, lambda done, total, text: advance(100 * done // max(1, total), text), workers

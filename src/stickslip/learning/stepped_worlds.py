@@ -68,6 +68,9 @@ class SteppedWorlds(Protocol):
 class WorldsHere:
     """Worlds that are stepped in this process."""
 
+    render_mode = None
+    """Pictures are made of single environments (gymnasium asks)."""
+
     def __init__(self, env: VectorEnvironment) -> None:
         self.env, self.num_envs = env, env.num_envs
         self.single_observation_space = env.single_observation_space

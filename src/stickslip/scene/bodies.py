@@ -111,7 +111,8 @@ def mesh(
     units: metres of a unit of its vertices, or the name of their unit (geometry/mesh_units.py).
     """
     points, corners, where = _surface("mesh", vertices, triangles, file, name)
-    return shapes.Mesh(points if units == (None, None) else scaled(points, *units, where), corners, where)
+    plain = all(each is None for each in units)
+    return shapes.Mesh(points if plain else scaled(points, *units, where), corners, where)
 
 
 def shell(
