@@ -310,7 +310,7 @@ class _Iterates:
         before = self.value
         self._move(self.lam + t * dlam, self.v + t * dv)
         self.whole = self.adapts and self.value < FELL * before
-        if self.adapts and self.idle and self.idle % IDLE == 0:
+        if self.damping < 1.0 and self.adapts and self.idle and self.idle % IDLE == 0:  # joints alone are smooth
             self.damping *= SHORTER
         ratio = self.value / before if before > 0.0 else 0.0
         self.falls = self.falls + 1 if ratio < 1.0 else 0
