@@ -94,4 +94,5 @@ def test_what_only_kernels_call_has_no_machine_code() -> None:
         if getattr(each, "py_func", None) in (half.py_func, root.py_func, roots.py_func)
         for overload in each.overloads.values()
     }
-    assert found == {("half", True), ("root", True), ("root", False), ("roots", False)}
+    # kernels that come from the cache need no parts: these are there or not, but never with code of their own
+    assert found - {("half", True), ("root", True)} == {("root", False), ("roots", False)}
