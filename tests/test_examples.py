@@ -22,6 +22,7 @@ EXPECTED = {
     "large_soft_body.py": "5887 nodes, 841 contacts",
     "many_worlds.py": "slides where friction is at most 0.363",
     "mesh_bodies.py": "the ball is inside the glass: True",
+    "newton_on_a_card.py": "the same to a micrometre: True",
     "own_environment.py": "2.75 N is best: the puck stops at 1.010 m",
     "own_solver.py": "solved 15 of 16 problems of contacts",
     "plan_arm_pushes_box.py": "the box is at its place: True",
@@ -43,6 +44,9 @@ EXPECTED = {
     "train_cartpole.py": "CartPole: ",
 }
 
+NEEDED = {"newton_on_a_card.py": "warp"}
+"""An optional package of an example, which says on stderr where it finds no card."""
+
 
 def test_every_example_is_listed() -> None:
     assert sorted(file.name for file in FOLDER.glob("*.py")) == sorted(EXPECTED)
@@ -52,6 +56,9 @@ def test_every_example_is_listed() -> None:
 def test_example(name: str, monkeypatch: pytest.MonkeyPatch, capfd: pytest.CaptureFixture[str]) -> None:
     """As a script, though in this process, which has the kernels at hand; what it would warn of is an error."""
     monkeypatch.setattr(sys, "argv", [str(FOLDER / name)])
+    if name in NEEDED:
+        pytest.importorskip(NEEDED[name], reason="the extra 'gpu' is not installed").init()
+        capfd.readouterr()
     known = dict(SOLVERS)
     try:
         with warnings.catch_warnings():

@@ -39,6 +39,7 @@ OPTIONAL = {
     "torch": "train",
     "tensorboard": "train",
     "ray": "ray",
+    "warp": "gpu",
     "pydrake": "peers",
     "pybullet": "peers",
 }

@@ -120,6 +120,11 @@ class NonsmoothNewton(Iterative):
     ``linear`` is "auto" or "velocities", and "column-sums" with other linear solvers."""
     patience: int = 60
     """Iterations without a residual a tenth lower after which it gives up."""
+    device: str = ""
+    """Device of Warp (extra gpu) that iterates: "cuda", "cuda:1" for graphics cards, or "cpu"; "" is the kernels of
+    this process. On a device the forms are the paper's (on_device.py): "pcr", and friction by its fixed point."""
+    precision: int = 64
+    """Bits of the numbers that a device computes with, 64 or 32; residuals are measured in 64."""
 
     def __post_init__(self) -> None:
         super().__post_init__()
@@ -143,12 +148,29 @@ class NonsmoothNewton(Iterative):
             self._check_range(name, -1e-300, 1.0)
         for name in ("line_search", "geometric_stiffness", "whole_steps"):
             self._check_flag(name)
+        self._check_device()
+
+    def _check_device(self) -> None:
+        if self.precision not in (64, 32):
+            raise InputError(f"solver newton: precision is {self.precision!r}; it must be 64 or 32")
+        if not self.device:
+            if self.precision != 64:
+                raise InputError("solver newton: precision is 32; without a device it must be 64")
+            return
+        lacking = {"linear": ("auto", "pcr"), "friction": ("auto", "fixed-point"), "line_search": (False,)}
+        for name, known in lacking.items():
+            if getattr(self, name) not in known:
+                raise InputError(
+                    f"solver newton: {name} is {getattr(self, name)!r}; on a device it must be "
+                    f"{' or '.join(repr(word) for word in known)}"
+                )
 
     @cached_property
     def takes(self) -> Takes:
         """See protocol.Takes."""
         return Takes(
-            criterion=self.criterion, linearise="inside", friction_sets=("disc", "ellipse", "ellipsoid"),
+            linearise="until-converged" if self.device else "inside",
+            criterion=self.criterion, friction_sets=("disc", "ellipse", "ellipsoid"),
             islands="together", element_rows=self._element_rows, compliance=True,
         )  # fmt: skip
 
@@ -163,8 +185,16 @@ class NonsmoothNewton(Iterative):
         """Whether friction has its semismooth derivative."""
         return self.friction != "fixed-point" and self.linear in ("auto", "velocities")
 
+    def scales(self, h: float) -> tuple[float, float]:
+        """r of normal and friction rows (sec. 7) at a step h [s], or zero where each row has its own (eq. 66)."""
+        return {"effective-mass": (0.0, 0.0), "timestep": (1.0, 1.0), "identity": (1.0 / h**2, 1.0 / h)}[self.scaling]
+
     def run(self, problem: ContactProblem, warm: Array | None, relinearise: Relinearise | None) -> Solution:
         """Solve for impulses and velocities; with ``relinearise`` constraints hold at the end of the step."""
+        if self.device:
+            from stickslip.solvers.newton.on_device import solve_on_device
+
+            return solve_on_device(self, problem, warm)
         clock = Clock(self.max_seconds)
         found = self._solve(problem, warm, relinearise, clock, self.max_iterations)
         most = self.max_iterations - found.iterations
@@ -392,7 +422,7 @@ class _Iterates:
         terms[4] = problem.diagonal
         C, h, known, error, weight = terms
         u = problem.constraint_velocity(v)
-        r_normal, r_friction = self._scales(problem)
+        r_normal, r_friction = self.options.scales(problem.step)
         largest = row_terms(
             problem.J.row_start, problem.laws, lam, u, problem.diagonal, self.function, r_normal, r_friction,
             self.options.friction_share, C, h, known, error,
@@ -404,13 +434,6 @@ class _Iterates:
         rubbing = semismooth_rows(problem.J, problem.laws, lam, u, problem.diagonal, terms, data, acting, e)
         largest = largest[0], rubbing, largest[2]
         return _Terms(C, h, known, error, largest, weight, problem.J._replace(data=data), acting, e)
-
-    def _scales(self, problem: ContactProblem) -> tuple[float, float]:
-        """r of normal and friction rows (sec. 7), or zero where each row has its own (eq. 66)."""
-        h = problem.step
-        return {"effective-mass": (0.0, 0.0), "timestep": (1.0, 1.0), "identity": (1.0 / h**2, 1.0 / h)}[
-            self.options.scaling
-        ]
 
     def _step_length(self, dlam: Array, dv: Array) -> float:
         """The longest t = 1, 1/2, ... that lowers the error; the one that raises it least where none does."""
