@@ -13,6 +13,7 @@ from stickslip.io.problem_file import load_problem
 from stickslip.solvers.admm import ADMM
 from stickslip.solvers.auto import MOST_NEWTON_ROWS, Automatic, Structure, plan, structure
 from stickslip.solvers.ipm.ipm import InteriorPoint
+from stickslip.solvers.nesterov import Nesterov
 from stickslip.solvers.prox.gauss_seidel import ProxGaussSeidel
 from stickslip.solvers.proximal_point import ProximalPoint
 from stickslip.solvers.settled_newton import SettledNewton
@@ -59,12 +60,12 @@ def test_iterations_of_all_methods_count() -> None:
     assert solution.status == "max-iterations"
 
 
-def test_large_problems_get_sweeps_then_alternating_directions_and_no_newton_steps_over_impulses() -> None:
+def test_large_problems_get_sweeps_then_methods_for_many_rows_and_no_newton_steps_over_impulses() -> None:
     large = Structure(MOST_NEWTON_ROWS + 1, 0, True, True, 10.0, 0.0)
     plate = Structure(3000, 0, True, True, 900.0, 0.5)
     for found in (large, plate):
         methods = [stage.method for stage in plan(found)]
-        assert methods[:4] == [ProxGaussSeidel, ADMM, InteriorPoint, SettledNewton]
+        assert methods[:5] == [ProxGaussSeidel, Nesterov, ADMM, InteriorPoint, SettledNewton]
         assert ProximalPoint not in methods
 
 

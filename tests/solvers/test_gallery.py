@@ -12,6 +12,7 @@ TOO_HARD = {
     (solver, name) for solver in ("prox-jacobi", "nsgs", "xpbd", "cond") for name in ("mass-ratio", "heavy-chain")
 }
 """First-order methods need as many iterations as masses differ, and more; they say that they stalled."""
+TOO_HARD |= {("nesterov", "heavy-chain")}
 TOO_EXACT = {("cond", "delassus-only")}
 """It inverts W with 1e-9 of it added, and ends there."""
 TAKE_ELLIPSES = ("cond",)

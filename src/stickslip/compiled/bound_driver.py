@@ -106,7 +106,7 @@ class BoundDriver(Driver):
             return super().called(state, control, v, led_to, measured)
         memory = state.memory
         start, n = memory.start[COORDINATE], memory.start[CONTACT_END]
-        rows = memory.start[-1] - start
+        rows = memory.start[COORDINATE + 1] - start
         to = self.handed
         if to is None or n > to.contacts or rows > to.rows:
             self.handed = to = self._handed(state, control, n, rows)
@@ -122,7 +122,7 @@ class BoundDriver(Driver):
             to.key[:n], to.impulse[:n] = memory.key[:n, 1], memory.impulse[:n]
         if rows:
             own = slice(to.contacts, to.contacts + rows)
-            to.key[own], to.impulse[own] = memory.key[start:, 1], memory.impulse[start:]
+            to.key[own], to.impulse[own] = memory.key[start : start + rows, 1], memory.impulse[start : start + rows]
         if control is not to.control or not self.shows(control):
             to.control = control
             for place, array in zip(to.kernel.numbers(GIVEN), arrays_in((self.given(control),)), strict=True):

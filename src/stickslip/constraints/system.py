@@ -24,6 +24,7 @@ from stickslip.bodies.protocol import Place
 from stickslip.constraint_kinds import KIND
 from stickslip.constraints.protocol import Constraint, Rows, joined_rows
 from stickslip.constraints.settling import settled_velocities
+from stickslip.contact.habits import Habits
 from stickslip.contact.problem import ContactProblem
 from stickslip.linalg import block_rows
 from stickslip.linalg.inertia import Inertia
@@ -69,6 +70,8 @@ class StepSystem:
         if len(constraints) > 1 and not any(each.measures for each in constraints):
             self.asked = [len(each.numbers) > 0 for each in constraints]
             self.asked[0] = self.asked[0] or not any(self.asked)
+        self.habits: Habits | None = None
+        """What solved which island in the last step, and in this one: all linearisations share it."""
         self.rows = [slice(0, 0)] * len(constraints)
         """The rows of each constraint in the problem, of the last linearisation: all have as many."""
 
@@ -124,9 +127,11 @@ class StepSystem:
         J = found.J if as_they_are else self.motions.over_unknowns(found.J, place)
         if place.twists is not None:  # blocks of six unknowns may be those of any kind, and are never taken for bodies
             J.__dict__.update(contact_height=0, over_bodies=False)
+        if self.habits is None:
+            self.habits = Habits(len(J.column_start) - 1, *self.state.memory.of("island"))
         problem = ContactProblem(
             momentum, J, found.bias, found.laws, self.options.dt,
-            found.prescribed, v_before=self.start, gap=gap, keys=keys, scale=scale,
+            found.prescribed, v_before=self.start, gap=gap, keys=keys, scale=scale, habits=self.habits,
             workspace=self.workspace,
         )  # fmt: skip
         if found.before is not None:
@@ -199,6 +204,8 @@ class StepSystem:
         for k, each in enumerate(self.constraints):
             if self.asked[k] or each.at_positions:
                 kept.append((each.kind, *each.remembered(solution.lam[self.rows[k]])))
+        if self.habits is not None and self.habits.after:
+            kept.append(("island", *self.habits.table()))
         q, v = self.motions.coordinates(solution.v, solution.v_end)
         after = state.following(self.options.dt, q, v, memory_of_parts(kept)).with_views()
         if rule.settles != "nothing":

@@ -21,6 +21,7 @@ from stickslip.constraint_kinds import KINDS as KINDS  # noqa: PLC0414
 from stickslip.contact import delassus
 from stickslip.contact.block_laws import Laws
 from stickslip.contact.checks import check_equations, check_knowledge, checked_delassus
+from stickslip.contact.habits import Habits
 from stickslip.contact.laws import CONTACT
 from stickslip.contact.measures import Measured, block_weights, counted_rows, has_compliant_contact, least_speed
 from stickslip.contact.measures import measured as measured_at_once
@@ -60,6 +61,9 @@ class ContactProblem:
     step to step; None where they are not known."""
     scale: Scale = AS_IT_IS
     """What its errors are measured by, where its own numbers do not tell."""
+    habits: Habits | None = field(default=None, repr=False)
+    """What solved the islands of its bodies in the last step, and where solvers note what did in this one; None where
+    that is not known. Files do not have it."""
     workspace: Workspace = field(default_factory=Workspace, repr=False)
     """What whoever solves it may remember for later problems; that of a simulation, or one that is forgotten with it.
     It is no part of the problem: files and copies do not have it."""

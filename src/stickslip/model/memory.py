@@ -22,7 +22,7 @@ class Memory:
     """
     impulse: Array
     """(n, 4) contacts: world frame [N s] and torsion about the normal [N m s]; joints: [N s or N m s] of a row, zero
-    where the joint is broken; welds: [N s]."""
+    where the joint is broken; welds: [N s]; islands: number of a method, penalty, steps (contact/habits.py)."""
 
     @cached_property
     def start(self) -> tuple[int, ...]:
@@ -70,7 +70,13 @@ def memory_of(
         columns[0, weld:], columns[1, weld:] = KIND["weld"], np.arange(welds)
         impulse[weld:, :3] = weld_impulse.reshape(welds, 3)
     memory = Memory(columns.T, impulse)
-    memory.__dict__["start"] = (0, contacts, joint, weld, count, count, count, count)  # known, and need not be sought
+    memory.__dict__["start"] = (
+        0,
+        contacts,
+        joint,
+        weld,
+        *((count,) * (len(KINDS) - 3)),
+    )  # known, and need not be sought
     return memory
 
 

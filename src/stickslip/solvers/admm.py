@@ -22,7 +22,8 @@ are: scaled to circular ones, a spin with small friction hardly counts, and stic
 Differs from the paper: contacts are scaled by the square root of their weight, which keeps cones and makes iterations
 the same in any units; f is over-relaxed (``relaxation``); t is extrapolated by Anderson's method, taken back where the
 step of the iteration then is not the smallest (``memory`` 0: never); rho changes at growing intervals, since each
-change costs a factorisation and the memory; equality rows have no copy, since nothing is projected there.
+change costs a factorisation and the memory, and the first rho of a step is the last one of the step before
+(contact/habits.py); equality rows have no copy, since nothing is projected there.
 
 With ``splitting="nodes"`` it is the contact constraint splitting of [daviet2020] instead, over velocities (ccs.py).
 """
@@ -38,6 +39,7 @@ from typing import ClassVar, Literal, get_args
 import numpy as np
 
 from stickslip.arrays import Array
+from stickslip.contact.habits import Habit
 from stickslip.contact.laws import BILATERAL, CONTACT, ELASTIC, project_row
 from stickslip.contact.problem import ContactProblem
 from stickslip.errors import InputError
@@ -90,7 +92,7 @@ class ADMM(Iterative):
     """Where nodes are split: rho over what a contact weighs with the diagonal of A alone."""
     proximal: float = 1e-6
     """eta, relative to the mean of diag W."""
-    power: float = 0.1
+    power: float = 0.2
     """p of the first rho."""
     relaxation: float = 1.6
     """Weight of the new f against the last y, above 0 and below 2; 1 is the paper's method."""
@@ -143,9 +145,10 @@ class ADMM(Iterative):
         R = S * S * row_compliance(problem)
         g = S * problem.free_constraint_velocity
         projected = np.repeat((laws.law != BILATERAL) & (laws.law != ELASTIC), np.diff(row_start))
-        L = _largest_eigenvalue(problem, S) + float(R.max())
+        L = largest_eigenvalue(problem, S) + float(R.max())
         condition = max(L / eta, 1.0)
-        rho = max(sqrt(eta * L) * condition**self.power, eta)
+        known = 0.0 if problem.habits is None else problem.habits.recall().penalty
+        rho = known if eta <= known <= L else max(sqrt(eta * L) * condition**self.power, eta)
         matrix = ShiftedDelassus(problem, S)
         solve = matrix.factorised(R + eta + np.where(projected, rho, 0.0))
         # where impulses are at hand their velocities are the multiplier; without them zero is the better guess
@@ -158,6 +161,7 @@ class ADMM(Iterative):
         y, step, right = f.copy(), np.empty_like(f), np.empty_like(f)
         anderson = Anderson(len(t), self.memory)
         counts = {"factorisations": 1, "extrapolations": 0, "taken_back": 0}
+        penalties = [rho]
         prepared = time.perf_counter()
 
         watch = ConvergenceMonitor(self, problem, lam, best, STALL_ITERATIONS, clock)
@@ -193,20 +197,23 @@ class ADMM(Iterative):
                 project_cones(cones, t, y)
                 t = y - (y - t) * (rho / wanted)  # y and z stay
                 rho = wanted
+                penalties.append(rho)
                 solve = matrix.factorised(R + eta + np.where(projected, rho, 0.0))
                 anderson.forget()
                 counts["factorisations"] += 1
                 interval *= INTERVAL_GROWTH
                 smallest, change_at = np.inf, iterations + int(interval)
         lam = watch.best_lam
+        if problem.habits is not None and watch.status == "converged":
+            problem.habits.note(Habit(self.name, rho))
         timings = {"prepare": prepared - clock.started, "iterate": time.perf_counter() - prepared}
         return Solution(
             problem.velocity(lam), lam, watch.status, iterations, np.array(watch.history), timings,
-            counts["taken_back"], counts=counts,
+            counts["taken_back"], counts=counts, details={"penalty": np.array(penalties)},
         )  # fmt: skip
 
 
-def _largest_eigenvalue(problem: ContactProblem, S: Array) -> float:
+def largest_eigenvalue(problem: ContactProblem, S: Array) -> float:
     """L of S W S by power iteration; an estimate from below, of which rho needs the order only."""
     x = np.random.default_rng(0).normal(size=problem.row_count)
     L = 0.0

@@ -123,7 +123,7 @@ class APGD(Iterative):
             for _ in range(DOUBLINGS):
                 project_cones(cones, y - g / L, new)  # 9, 13
                 N_new = N(new)
-                if not _too_long(new, N_new, y, N_y, L):  # 10
+                if not too_long(new, N_new, y, N_y, L):  # 10
                     break
                 L *= 2.0  # 11, 12
                 counts["doublings"] += 1
@@ -165,7 +165,7 @@ def _lipschitz(N: Products, gamma: Array) -> float:
 
 
 @kernel
-def _too_long(new, N_new, y, N_y, L):
+def too_long(new, N_new, y, N_y, L):
     """Line 10: whether the parabola of curvature L through y does not bound the function at the new point."""
     curvature, square = 0.0, 0.0
     for i in range(y.shape[0]):

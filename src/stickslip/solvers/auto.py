@@ -16,9 +16,12 @@ from typing import ClassVar, NamedTuple
 
 import numpy as np
 
+from stickslip import checks
 from stickslip.arrays import Array
+from stickslip.contact.habits import Habit
 from stickslip.contact.laws import BILATERAL, BOX_SET, CONTACT, DISC, ELASTIC
 from stickslip.contact.problem import ContactProblem
+from stickslip.errors import InputError
 from stickslip.solvers.admm import ADMM
 from stickslip.solvers.budget import Clock
 from stickslip.solvers.dense.dense import MOST_ROWS, solution_of, solve_islands
@@ -26,15 +29,15 @@ from stickslip.solvers.implicit.implicit import ImplicitComplementarity
 from stickslip.solvers.ipm.ipm import InteriorPoint
 from stickslip.solvers.iterative import MOST_WORSENING, Iterative
 from stickslip.solvers.joint_newton import solve_joints
+from stickslip.solvers.nesterov import Nesterov
 from stickslip.solvers.nsgs import NonsmoothGaussSeidel
 from stickslip.solvers.protocol import ALL_FRICTION_SETS, Relinearise, Solution, Status, Takes
 from stickslip.solvers.prox.first_sweeps import FirstSweeps
 from stickslip.solvers.prox.gauss_seidel import ProxGaussSeidel, apart
 from stickslip.solvers.proximal_point import ProximalPoint
 from stickslip.solvers.settled_newton import SettledNewton
-from stickslip.solvers.velocity_cholesky import VelocityCholesky
-from stickslip.solvers.velocity_matrix import can_factorise
 from stickslip.solvers.verdict import judged
+from stickslip.solvers.work import LEAST_BUDGET, LEAST_ROWS, Work
 
 MOST_NEWTON_ROWS = 4500
 """Rows above which factorisations are not tried."""
@@ -56,22 +59,13 @@ FEW_COLUMNS, MOST_FULL_ROWS = 4, 400
 """Column blocks of an island up to which its W is full, and rows up to which that is solved as such."""
 DENSE_BUDGET = 60
 """Sweeps and Newton steps on dense islands before others have their turn."""
-ADMM_TRIAL, ADMM_ROWS = 200, 1500
-"""Iterations of the first trial of alternating directions where Newton steps can follow them, and rows from which on
-they come first."""
-MOST_OPERATIONS: dict[type[Iterative], float] = {ADMM: 3e9, InteriorPoint: 3e8, SettledNewton: 3e8}
-"""Multiplications of one Cholesky factorisation over velocities above which these methods are not tried. Newton steps,
-whose matrix is not symmetric, take ten to thirty times as long as one, and each needs its own."""
-LEAST_BUDGET: dict[type[Iterative], int] = {ADMM: 100, InteriorPoint: 20, SettledNewton: 10}
-"""Iterations below which these methods do not pay: they are tried where more are left."""
-COSTLY = tuple(LEAST_BUDGET)
-"""Methods that are tried where their factorisations are affordable."""
-PATH_STEPS = 20
-"""Steps of an interior point that solves a problem, as a rule."""
-WORK_OF_STEP, WORK_OF_ITERATION = (1300.0, 0.26), (57.0, 0.5)
-"""[ns] for a row and a multiplication of a Cholesky factorisation, of a step of an interior point; for a row and an
-entry of the factor, of an iteration of alternating directions. Measured once, on 5,256 contacts of `temple` (27 and
-1.2 ms) and on 2,029 of a pile of spheres (50 and 0.7 ms): what is chosen depends on counts and on no clock."""
+ADMM_TRIAL, NESTEROV_TRIAL = 200, 600
+"""Iterations of the first trial of alternating directions where Newton steps can follow them, and of accelerated
+gradients; they come first above LEAST_ROWS rows."""
+OLDEST = 10
+"""Steps in a row that begin with what solved the last one; then the plan is tried from its begin again."""
+MANY_ROWS = 20_000
+"""Rows from which on ``max_work`` grows with them."""
 PATH = 80
 """Newton steps along the central path."""
 PATIENCE = 1.0
@@ -128,9 +122,16 @@ class Automatic(Iterative):
     which is worth it for a file and not for a step of a simulation."""
     subspace_limit: int = 1500
     """As for prox-gs, which gets it."""
+    max_work: float = 1.0
+    """[s] that a solve may take, by counts of what it does (work.py) and by no clock; for more than 20,000 rows, in
+    proportion. What a step costs that no method solves. The first method of a plan is not cut short by it."""
 
     def __post_init__(self) -> None:
         super().__post_init__()
+        known = checks.any_number(f"solver {self.name}", "max_work", self.max_work)
+        if not known > 0.0:
+            raise InputError(f"solver {self.name}: max_work is {known:g}; it must be above 0, inf for no limit")
+        object.__setattr__(self, "max_work", known)
         self._check_whole("subspace_limit", 0)
 
     @cached_property
@@ -224,21 +225,37 @@ class Automatic(Iterative):
         history: list[Array] = [np.array([[0.0, best]])]
         timings: dict[str, float] = {}
         methods: list[str] = []
+        made: dict[str, int] = {}
         iterations, rollbacks = 0, 0
         status: Status = "converged" if best <= self.tolerance else "max-iterations"
-        for stage in plan(structure(problem)) if problem.block_count else ():
+        work, left, tried = (
+            Work(problem),
+            self.max_work * max(1.0, problem.row_count / MANY_ROWS),
+            set[type[Iterative]](),
+        )
+        habit = Habit() if problem.habits is None else problem.habits.recall()
+        stages = ordered(plan(structure(problem)), work) if problem.block_count else ()
+        if habit.age < OLDEST:
+            stages = habitual(stages, habit.method)
+        penalty = habit.penalty
+        for stage in stages:
             (method, budget, afresh), on_track = stage, True
-            most = _most_further(problem, method)
-            if method in COSTLY and (
-                self.max_iterations - iterations < LEAST_BUDGET[method]
-                or (method is SettledNewton and ADMM.name not in methods)  # from anywhere else it leads nowhere
-                or not is_affordable(problem, method)
-            ):
+            most = work.most_further(method, tuple(tried))
+            tried.add(method)
+            if method is SettledNewton and ADMM.name not in methods:  # from anywhere else it leads nowhere
                 continue
+            if not work.is_affordable(method) or self.max_iterations - iterations < LEAST_BUDGET.get(method, 1):
+                continue
+            left -= work.preparation(method)
             # even impulses that are good enough get one iteration: small errors would pile up from step to step
             while (best > self.tolerance or not methods) and on_track and iterations < self.max_iterations:
                 if clock.limit < inf and clock.is_up:
                     break
+                affordable = max(left, 0.0) / work.iteration(method)
+                if methods and affordable < min(budget, LEAST_BUDGET.get(method, 1)):
+                    break
+                if methods and affordable < budget:
+                    budget = int(affordable)
                 solver = self._beginnings.get(stage) if not methods and clock.limit == inf else None
                 if solver is None:
                     solver = self._solver(method, min(budget, self.max_iterations - iterations), clock)
@@ -258,6 +275,9 @@ class Automatic(Iterative):
                     methods.append(method.name)
                 history.append(found.history + [[iterations, 0.0]] if len(found.history) else np.zeros((0, 2)))
                 iterations += max(found.iterations, 1)
+                left -= work.iteration(method) * max(found.iterations, 1)
+                penalty = float(found.details["penalty"][-1]) if "penalty" in found.details else penalty
+                made[method.name] = made.get(method.name, 0) + max(found.iterations, 1)
                 rollbacks += found.rollbacks
                 timings[method.name] = timings.get(method.name, 0.0) + sum(found.timings.values())
                 status = "stalled" if found.status == "diverged" else found.status  # the best impulses are kept
@@ -268,6 +288,11 @@ class Automatic(Iterative):
                 budget, most = max(int(min(2 * budget, most)), 1), most / 2.0
             if best <= self.tolerance or iterations >= self.max_iterations or (clock.limit < inf and clock.is_up):
                 break
+        if problem.habits is not None:
+            if best <= self.tolerance and methods:
+                problem.habits.note(Habit(_to_begin_with(methods), penalty, next_age(habit, methods)))
+            else:
+                problem.habits.forget()
         if best <= self.tolerance:
             status = "converged"
         elif iterations >= self.max_iterations:
@@ -278,35 +303,19 @@ class Automatic(Iterative):
             v = problem.velocity(lam)
         timings["choose"] = time.perf_counter() - started - sum(timings.values())
         joined = np.concatenate(history)
+        if methods:
+            made[f"islands left to {methods[-1]}"] = problem.islands.island_count
         return Solution(
-            v, lam, status, iterations, joined, timings, rollbacks, " > ".join(methods),
+            v, lam, status, iterations, joined, timings, rollbacks, " > ".join(methods), made,
             u=u, residual=best if u is not None else np.nan,
             exact_residual=best if u is not None and self.criterion == "scaled" else np.nan,
         )  # fmt: skip
 
 
-def _most_further(problem: ContactProblem, method: type[Iterative]) -> float:
-    """Iterations in which a method must arrive to go on after a trial.
-
-    An interior point begins from the same point whenever it is called. Alternating directions are left where it would
-    take less work, by the fill of the factors that both need.
-    """
-    if method is InteriorPoint:
-        return 0.0
-    if method is not ADMM or not problem.A.is_dense:
-        return inf
-    rows, operations, entries = float(problem.row_count), 0.0, 0.0
-    if problem.row_count > ADMM_ROWS:
-        symbolic = VelocityCholesky(problem).structure.symbolic
-        operations, entries = symbolic.operations, float(symbolic.factor_entries)
-    step = WORK_OF_STEP[0] * rows + WORK_OF_STEP[1] * operations
-    return PATH_STEPS * step / (WORK_OF_ITERATION[0] * rows + WORK_OF_ITERATION[1] * entries)
-
-
 def _arrives(history: Array, tolerance: float, most: float) -> bool:
     """Whether a method will reach the tolerance soon, at the rate of the second half of its history (k, 2).
 
-    ``most``: iterations that it may take for that (:func:`_most_further`).
+    ``most``: iterations that it may take for that (Work.most_further).
     """
     if len(history) < 2:
         return False
@@ -345,15 +354,32 @@ def structure(problem: ContactProblem) -> Structure:
     return Structure(problem.row_count, joint_rows, isotropic, True, blocks, redundant, conic)
 
 
-def is_affordable(problem: ContactProblem, method: type[Iterative]) -> bool:
-    """Whether the matrix that a method factorises is within bounds, by its fill where bodies are known."""
-    if method in (SettledNewton, InteriorPoint) and not can_factorise(problem):
-        return False
-    if problem.row_count <= ADMM_ROWS:
-        return True
-    if not problem.A.is_dense or problem.J.column_count >= problem.row_count:
-        return method is ADMM and problem.row_count <= MOST_NEWTON_ROWS
-    return VelocityCholesky(problem).operations <= MOST_OPERATIONS[method]
+def ordered(stages: tuple[Stage, ...], work: Work) -> tuple[Stage, ...]:
+    """The stages of a plan, accelerated gradients after those that factorise where less work is expected of these."""
+    first = next((k for k, stage in enumerate(stages) if stage.method is Nesterov), None)
+    if first is None or work.expected(Nesterov) <= work.expected(ADMM):
+        return stages
+    last = next(k for k, stage in enumerate(stages) if stage.method is SettledNewton) + 1
+    return (*stages[:first], *stages[first + 1 : last], stages[first], *stages[last:])
+
+
+def habitual(stages: tuple[Stage, ...], method: str) -> tuple[Stage, ...]:
+    """The stages of a plan with that of the method of the last step first."""
+    for k, stage in enumerate(stages):
+        if stage.method.name == method and stage.method in LEAST_BUDGET:
+            return (stage, *stages[:k], *stages[k + 1 :])
+    return stages
+
+
+def _to_begin_with(methods: list[str]) -> str:
+    """With which of the methods that solved a problem in turns the next step begins."""
+    useful = [name for name in methods if name != SettledNewton.name]
+    return useful[-1] if useful else ""
+
+
+def next_age(habit: Habit, methods: list[str]) -> int:
+    """Steps in a row that began with a habit, after one that ``methods`` solved; 0 where another one is better."""
+    return habit.age % OLDEST + 1 if len(methods) == 1 and methods[0] == habit.method else 0
 
 
 def plan(found: Structure) -> tuple[Stage, ...]:
@@ -371,6 +397,7 @@ def plan(found: Structure) -> tuple[Stage, ...]:
     if not found.isotropic or dense or found.rows > most_rows:
         return (
             Stage(ProxGaussSeidel, trial),
+            Stage(Nesterov, NESTEROV_TRIAL),
             Stage(ADMM, 400),
             Stage(InteriorPoint, PATH),
             Stage(SettledNewton, 60),
@@ -384,8 +411,10 @@ def plan(found: Structure) -> tuple[Stage, ...]:
     small = (Stage(ImplicitComplementarity, 40, True),) if found.rows <= MOST_IMPLICIT_ROWS else ()
     # sweeps only crawl along chains, and there a factorisation costs as much as a few of them
     first = (Stage(ProximalPoint, CHAIN_TRIAL),) if chains else ()
-    many = found.rows > ADMM_ROWS
-    large = (Stage(ADMM, ADMM_TRIAL), Stage(InteriorPoint, PATH), Stage(SettledNewton, 60)) if many else ()
+    many = found.rows > LEAST_ROWS
+    large = (
+        Stage(Nesterov, NESTEROV_TRIAL), Stage(ADMM, ADMM_TRIAL), Stage(InteriorPoint, PATH), Stage(SettledNewton, 60),
+    ) if many else ()  # fmt: skip
     return (
         *first,
         Stage(sweeps, trial),

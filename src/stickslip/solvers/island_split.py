@@ -98,6 +98,7 @@ def part_of(problem: ContactProblem, islands: Islands, chosen: Sequence[int]) ->
             mobility=of_rows(scale.mobility),
             masses=None if masses is None else _taken(masses, columns, rows),
         ),
+        None if problem.habits is None else problem.habits.of(columns),
         problem.workspace,
     )
     return Part(part.trusted(), rows, unknowns, tuple(chosen))
@@ -143,16 +144,20 @@ def moved_where(columns: Bools, start: ContactProblem, end: ContactProblem) -> C
 
 
 def joined(lam: Array, v: Array, found: Sequence[Solution]) -> Solution:
-    """One solution of parts: the worst status, iterations, history and counts of the part that took most, all times."""
+    """One solution of parts: the worst status, iterations, history and method of the part that took most, all times
+    and counts."""
     longest = max(found, key=lambda each: each.iterations)
     timings: dict[str, float] = {}
+    counts: dict[str, int] = {}
     for each in found:
         for name, seconds in each.timings.items():
             timings[name] = timings.get(name, 0.0) + seconds
+        for name, count in each.counts.items():
+            counts[name] = counts.get(name, 0) + count
     status = min((each.status for each in found), key=WORST_FIRST.index)
     return Solution(
         v, lam, status, longest.iterations, longest.history, timings, sum(each.rollbacks for each in found),
-        longest.method, longest.counts, longest.details,
+        longest.method, counts, longest.details,
     )  # fmt: skip
 
 

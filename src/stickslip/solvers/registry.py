@@ -26,6 +26,7 @@ from stickslip.solvers.ipm.ipm import InteriorPoint
 from stickslip.solvers.iterative import Iterative
 from stickslip.solvers.lcp import LCP
 from stickslip.solvers.methods import solve
+from stickslip.solvers.nesterov import Nesterov
 from stickslip.solvers.newton.newton import NonsmoothNewton
 from stickslip.solvers.nsgs import NonsmoothGaussSeidel
 from stickslip.solvers.penalty import Penalty
@@ -70,6 +71,7 @@ SOLVERS: dict[str, Any] = {
         ProximalPoint,
         ADMM,
         InteriorPoint,
+        Nesterov,
         APGD,
         LCP,
         Sap,
@@ -80,7 +82,7 @@ SOLVERS: dict[str, Any] = {
 }
 """Solver classes by their names on the command line; ``known_solvers`` adds those of other packages."""
 DEFAULT = Automatic.name
-PATIENT: dict[str, dict[str, object]] = {Automatic.name: {"max_iterations": 20000}}
+PATIENT: dict[str, dict[str, object]] = {Automatic.name: {"max_iterations": 20000, "max_work": inf}}
 """Options of solvers for problems from files, where a few seconds for the last one of a hundred are well spent."""
 _LOADED: set[str] = set()
 """Groups of entry points that were looked at."""
