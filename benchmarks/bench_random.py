@@ -62,7 +62,7 @@ def solve_seeds(seeds: list[int], names: list[str], options: dict[str, Any]) -> 
 
     tallies = {name: Tally() for name in names}
     for seed in seeds:
-        drawn = random_problem(seed)
+        drawn = random_problem(seed, wide=bool(options.get("wide")))
         for name in names:
             _solve(tallies[name], seed, name, drawn, options)
     return tallies
@@ -77,7 +77,7 @@ def _solve(tally: Tally, seed: int, name: str, drawn: Any, options: dict[str, An
     from stickslip.solvers.registry import make_solver
     from stickslip.solvers.verdict import judge_solution
 
-    solver = make_solver(name, **options)
+    solver = make_solver(name, **{key: value for key, value in options.items() if key != "wide"})
     problem = replace(drawn.problem)  # no solver profits from what another one computed
     start = time.perf_counter()
     try:
@@ -212,8 +212,9 @@ def main() -> None:
     parser.add_argument("--max-iterations", type=int, default=200, help="0: each solver's own number")
     parser.add_argument("--workers", type=int, default=os.cpu_count() or 1)
     parser.add_argument("--json", action="store_true")
+    parser.add_argument("--wide", action="store_true", help="mass ratios to 1e8; torsion or ellipses in half of them")
     given = parser.parse_args()
-    options: dict[str, Any] = {"tolerance": given.tolerance, "criterion": given.criterion}
+    options: dict[str, Any] = {"tolerance": given.tolerance, "criterion": given.criterion, "wide": given.wide}
     used = options | ({"max_iterations": given.max_iterations} if given.max_iterations else {})
     names = given.solvers.split(",")
     tallies = measure(given.problems, given.first, names, used, given.workers)

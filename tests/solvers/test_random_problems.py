@@ -130,3 +130,19 @@ def test_the_seeds_cover_what_they_should() -> None:
     } <= found  # fmt: skip
     ratios = [np.ptp(np.log10(random_problem(seed).problem.weight + 1e-300)) for seed in range(60)]
     assert max(ratios) > 4.0
+
+
+def test_wide_problems_have_torsion_and_large_ratios_of_masses() -> None:
+    drawn = [random_problem(seed, wide=True) for seed in range(60)]
+    assert sum("other friction sets" in each.traits for each in drawn) > 10
+    assert max(np.ptp(np.log10(each.problem.weight + 1e-300)) for each in drawn) > 5.0
+
+
+@pytest.mark.parametrize("seed", range(12))
+def test_what_is_called_converged_is_on_wide_problems(seed: int) -> None:
+    drawn = random_problem(seed, wide=True)
+    for name in ("auto", "nesterov"):
+        solver = make_solver(name, max_iterations=200)
+        verdict = judge_solution(solver, drawn.problem, solver.solve(drawn.problem, drawn.warm))
+        assert verdict.finite
+        assert verdict.honest

@@ -9,6 +9,7 @@ fit nothing. Some have no solution: a solver must then say so. The same seed giv
 from __future__ import annotations
 
 from dataclasses import dataclass, replace
+from typing import NamedTuple
 
 import numpy as np
 
@@ -29,6 +30,22 @@ ASYMMETRY = 1e-3
 """Relative size of the part of W that is not symmetric, where there is one; files in use have as much."""
 
 
+OTHER_SETS = 0.06
+"""Share of problems in which half of the contacts have ellipses or torsion."""
+
+
+class Range(NamedTuple):
+    """How far problems go."""
+
+    decades: float = DECADES
+    """Masses differ by up to so many powers of ten."""
+    other_sets: float = OTHER_SETS
+    """As OTHER_SETS."""
+
+
+USUAL, WIDE = Range(), Range(8.0, 0.5)
+
+
 @dataclass(frozen=True, eq=False)
 class RandomProblem:
     """A problem, impulses (m,) to start from where not None, and words that say what is special about it."""
@@ -38,12 +55,12 @@ class RandomProblem:
     traits: tuple[str, ...]
 
 
-def random_problem(seed: int) -> RandomProblem:
-    """The problem of that seed."""
+def random_problem(seed: int, wide: bool = False) -> RandomProblem:
+    """The problem of that seed; ``wide``: masses differ by up to 1e8, half of the problems have other friction sets."""
     rng = np.random.default_rng(seed)
     count = int(rng.integers(1, MOST_CONTACTS + 1)) * (3 if rng.random() < 0.02 else 1)
     traits: list[str] = []
-    problem = (_rigid if rng.random() < 0.6 else _given)(rng, count, traits)
+    problem = (_rigid if rng.random() < 0.6 else _given)(rng, count, traits, WIDE if wide else USUAL)
     warm = None
     if rng.random() < 0.2:
         traits.append("warm start")
@@ -79,18 +96,18 @@ def _units(rng: np.random.Generator, traits: list[str]) -> tuple[float, float]:
 # ---- bodies ----------------------------------------------------------------------------------------------------
 
 
-def _rigid(rng: np.random.Generator, count: int, traits: list[str]) -> ContactProblem:
+def _rigid(rng: np.random.Generator, count: int, traits: list[str], within: Range) -> ContactProblem:
     """Contacts, and here and there joints, limits and drives, between rigid bodies and the ground."""
     traits.append("bodies")
     bodies = int(rng.integers(1, 5))
     mass_unit, velocity_unit = _units(rng, traits)
-    ratio = rng.uniform(0.0, DECADES)
+    ratio = rng.uniform(0.0, within.decades)
     mass = mass_unit * 10.0 ** (ratio * rng.uniform(size=bodies))
     size = 10.0 ** rng.uniform(-2.0, 0.0, size=bodies)
     free = velocity_unit * rng.normal(size=(bodies, 6))
     if _chance(rng, 0.05, traits, "zero q"):
         free[:] = 0.0
-    rows = _contacts(rng, bodies, size, count, velocity_unit * float(np.any(free)), traits)
+    rows = _contacts(rng, bodies, size, count, velocity_unit * float(np.any(free)), traits, within)
     if _chance(rng, 0.2, traits, "joints, limits and drives"):
         speed = velocity_unit * float(np.any(free))
         rows += [_joint(rng, bodies, mass_unit, speed) for _ in range(int(rng.integers(1, 4)))]
@@ -106,14 +123,15 @@ def _rigid(rng: np.random.Generator, count: int, traits: list[str]) -> ContactPr
 
 
 def _contacts(
-    rng: np.random.Generator, bodies: int, size: Vector, count: int, speed: float, traits: list[str]
+    rng: np.random.Generator, bodies: int, size: Vector, count: int, speed: float, traits: list[str], within: Range
 ) -> list[Row]:
     """Contacts at random points, some of them again, reversed, or through the centre of mass."""
     mu = _friction(rng, count, traits)
     again, reverse, central, gaps, sets = (
         _chance(rng, probability, traits, name)
         for probability, name in (
-            (0.25, "duplicates"), (0.2, "wedged"), (0.1, "points"), (0.3, "gaps"), (0.06, "other friction sets")
+            (0.25, "duplicates"), (0.2, "wedged"), (0.1, "points"), (0.3, "gaps"),
+            (within.other_sets, "other friction sets"),
         )
     )  # fmt: skip
     rows: list[Row] = []
@@ -174,7 +192,7 @@ def _slender(rng: np.random.Generator, mass: Vector, size: Vector) -> Inertia:
 # ---- matrices --------------------------------------------------------------------------------------------------
 
 
-def _given(rng: np.random.Generator, count: int, traits: list[str]) -> ContactProblem:
+def _given(rng: np.random.Generator, count: int, traits: list[str], within: Range) -> ContactProblem:
     """u = W lam + q with W = G G^T of any rank."""
     traits.append("matrix")
     m = 3 * count
@@ -183,7 +201,7 @@ def _given(rng: np.random.Generator, count: int, traits: list[str]) -> ContactPr
     mass_unit, velocity_unit = _units(rng, traits)
     G = rng.normal(size=(m, rank))
     if _chance(rng, 0.3, traits, "masses differ"):
-        G *= np.repeat(10.0 ** rng.uniform(-0.5 * DECADES, 0.0, size=count), 3)[:, None]
+        G *= np.repeat(10.0 ** rng.uniform(-0.5 * within.decades, 0.0, size=count), 3)[:, None]
     if _chance(rng, 0.2, traits, "duplicates") and count > 1:
         G[3:6] = G[:3]
     if _chance(rng, 0.1, traits, "wedged") and count > 1:
