@@ -5,8 +5,9 @@ from __future__ import annotations
 import numpy as np
 import pytest
 
-from stickslip import InputError, Scene, Simulation, Worlds, rollout
+from stickslip import InputError, Scene, Simulation, Stepping, Worlds, rollout
 from stickslip.certify.record import Certificate
+from stickslip.model.schemes import Scheme
 from stickslip.model.state import State
 from test_compiled_joints import DRIVE, landing, loose, pendulum
 
@@ -34,10 +35,12 @@ def agree(worlds: Worlds, steps: int, substeps: int) -> None:
         assert told[k] == certificate, k
 
 
-@pytest.mark.parametrize(("threads", "substeps"), [(1, 1), (2, 10)])
-def test_worlds_with_joints_and_contacts_have_the_bits_of_one_alone(threads: int, substeps: int) -> None:
+@pytest.mark.parametrize(("threads", "substeps", "scheme"), [(1, 1, "moreau"), (2, 10, "euler")])
+def test_worlds_with_joints_and_contacts_have_the_bits_of_one_alone(
+    threads: int, substeps: int, scheme: Scheme
+) -> None:
     scene = landing()
-    worlds = Worlds(scene, N, dt=DT, threads=threads)
+    worlds = Worlds(scene, N, stepping=Stepping(dt=DT, scheme=scheme), threads=threads)
     speeds = np.linspace(-0.5, 0.5, N)
     worlds.set_velocity(scene.body("link-0-1"), np.stack([speeds, 0 * speeds, 2 * speeds], axis=1))
     agree(worlds, 30, substeps)

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from abc import abstractmethod
 from collections.abc import Callable
 from typing import Any
 
@@ -9,6 +10,7 @@ import numpy as np
 
 from stickslip.arrays import Array, Bools
 from stickslip.compiled.driver import NO_POSES, Driver
+from stickslip.constraints.joints import JointMemory
 from stickslip.jit import kernel_address
 from stickslip.model.control import Control
 from stickslip.model.state import State
@@ -57,8 +59,30 @@ class ByAddress:
             self.call = versions[0].entry_point
         return code
 
-    def address(self, driver: Driver, state: State, control: Control) -> Any:
-        """Where it is, for arguments like those of a step of a driver."""
+
+class JoinedDriver(Driver):
+    """A driver of a model with joints: its tables are those of the joints that are not broken."""
+
+    step: ByAddress
+    tables: Any
+
+    def begin_joints(self, kernel: Any, call: Callable[..., int]) -> None:
+        """With no joint broken; the compiled step, and what calls it."""
+        self.known = JointMemory()
+        self.by_broken, self.step = ByBroken(self.model.joints.count), ByAddress(kernel, call)
+        self.angle, self.pushed = np.zeros((0, 2)), np.zeros(0)
+        """What the latest step wrote: angles (nj, 2) and impulses of all rows (k,) of joints."""
+
+    @abstractmethod
+    def _tables(self) -> Any:
+        """Tables of the model with the joints that are not broken."""
+
+    def take_broken(self, broken: Bools) -> None:
+        """Have tables of the joints that are not broken (nj,)."""
+        self.tables = self.by_broken.tables(self.tables, broken, self._tables)
+
+    def address(self, state: State, control: Control) -> Any:
+        """See Driver."""
         out: Array = np.empty(len(state.q) + len(state.v))
-        given = driver.arguments(state, control, state.body_velocity, NO_POSES, out, np.empty(driver.told))
-        return kernel_address(self.kernel, *given)
+        given = self.arguments(state, control, state.body_velocity, NO_POSES, out, np.empty(self.told))
+        return kernel_address(self.step.kernel, *given)

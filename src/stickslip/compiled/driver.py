@@ -11,7 +11,6 @@ import numpy as np
 
 from stickslip.arrays import Array, Ints
 from stickslip.bodies.rigid.advance import prescribed_velocities
-from stickslip.bodies.tree.coordinate_tables import COUPLING
 from stickslip.bodies.tree.kind import TreeBodies
 from stickslip.certify.certificate import SLIP_FRACTION
 from stickslip.certify.measurements import Measurements, measurements_in
@@ -266,10 +265,6 @@ def _reason_against_joints(model: Model, options: Stepping) -> str:
     """The same of joints."""
     if not model.joints.count:
         return ""
-    rule = options.rule
-    if rule.settles != "nothing" or rule.forces_at != "end":
-        what = "robots have loops, or are joined to bodies" if model.others else "there are joints"
-        return f"{what}, and the scheme is {options.scheme!r}, not 'euler' or 'symplectic'"
     if options.joints != "rows":
         return f"joints enter as {options.joints!r}, not as 'rows'"
     return ""
@@ -280,9 +275,4 @@ def _reason_against_robots(model: Model, options: Stepping) -> str:
     for kind in model.others:
         if not isinstance(kind, TreeBodies):
             return f"bodies of the kind {kind.name!r} come from outside the package"
-        if kind.rows.nonlinear and options.rule.forces_at != "end":
-            what = "limits of ball joints or curved couplings, and the scheme is"
-            return f"robot {kind.name!r} has {what} {options.scheme!r}, not 'euler' or 'symplectic'"
-        if options.rule.settles != "nothing" and (kind.rows.what == COUPLING).any():
-            return f"robot {kind.name!r} has couplings, which scheme {options.scheme!r} settles after the step"
     return ""

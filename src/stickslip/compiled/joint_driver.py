@@ -7,11 +7,10 @@ from typing import Any
 
 import numpy as np
 
-from stickslip.arrays import Array, Bools
+from stickslip.arrays import Array
 from stickslip.bodies.rigid.arrays import rigid_tables
 from stickslip.certify.measurements import Measurements
-from stickslip.compiled.by_broken import ByAddress, ByBroken
-from stickslip.compiled.driver import Driver
+from stickslip.compiled.by_broken import JoinedDriver
 from stickslip.compiled.joint_certificate import JOINT_ERROR, JOINT_NUMBERS, joined_measurements_in
 from stickslip.compiled.joint_rows import joint_arrays
 from stickslip.compiled.joint_step import JointStart, JointStepTables, call_jointed, step_jointed
@@ -20,7 +19,6 @@ from stickslip.compiled.pairs import pair_table
 from stickslip.compiled.rigid_step import OWN_NUMBERS, Rooms, step_room
 from stickslip.constraint_kinds import KIND, KINDS
 from stickslip.constraints.joint.efforts import with_efforts
-from stickslip.constraints.joints import JointMemory
 from stickslip.model.control import Control
 from stickslip.model.memory import Memory
 from stickslip.model.model import Model
@@ -31,10 +29,8 @@ from stickslip.solvers.dense.dense import DenseNewton
 from stickslip.solvers.protocol import Solver
 
 
-class JointDriver(Driver):
+class JointDriver(JoinedDriver):
     """Steps of rigid bodies, some of which are joined."""
-
-    step: ByAddress
 
     def __init__(self, model: Model, options: Stepping, solver: Solver) -> None:
         """See Driver."""
@@ -42,11 +38,8 @@ class JointDriver(Driver):
         assert isinstance(solver, Automatic | DenseNewton)
         summed = options.geometric == "column-sums"
         self.numbers = np.append(self.numbers, [float(summed), float(solver.max_iterations)])
-        self.known = JointMemory()
         self.told = JOINT_NUMBERS + 6 * len(model.dynamic) + OWN_NUMBERS
-        self.by_broken, self.step = ByBroken(model.joints.count), ByAddress(step_jointed, call_jointed)
-        self.angle, self.pushed = np.zeros((0, 2)), np.zeros(0)
-        """What the latest step wrote: angles (nj, 2) and impulses of all rows (k,) of joints."""
+        self.begin_joints(step_jointed, call_jointed)
         self.tables = self._tables()
         self.rooms = self._rooms()
 
@@ -85,14 +78,6 @@ class JointDriver(Driver):
         written = out, self.angle, self.pushed
         known = state.memory.of("contact")
         return self.tables, start, acting.body_force, known, self.numbers, self.rooms, self.counts, written, told
-
-    def take_broken(self, broken: Bools) -> None:
-        """Have tables of the joints that are not broken (nj,)."""
-        self.tables = self.by_broken.tables(self.tables, broken, self._tables)
-
-    def address(self, state: State, control: Control) -> Any:
-        """See Driver."""
-        return self.step.address(self, state, control)
 
     def measurements(self, numbers: Array, h: float) -> Measurements:
         """See Driver."""

@@ -10,15 +10,18 @@ from typing import NamedTuple
 import numpy as np
 
 from stickslip.arrays import Array, Bools, Ints, LongInts
-from stickslip.bodies.rigid.momentum import _moved_motion
+from stickslip.bodies.rigid.momentum import _mass_blocks, _moved_motion
 from stickslip.constraints.joint.joints import JointLayout, _part
-from stickslip.constraints.joint.rows import measure_all
+from stickslip.constraints.joint.rows import measure_all, measured_at, row_rate
 from stickslip.constraints.joint.stiffness import _stiffened_bodies
+from stickslip.constraints.tangent import make_tangent_by
 from stickslip.contact.block_laws import Laws
 from stickslip.geometry.rigid_motion import move
 from stickslip.jit import inner_kernel, plain_kernel
+from stickslip.law_codes import BILATERAL
 from stickslip.linalg.block_rows import _Arrays
-from stickslip.linalg.mixed_cholesky import MixedPlan, make_plan
+from stickslip.linalg.dense_blocks import DenseBlocks
+from stickslip.linalg.mixed_cholesky import FEW, MixedPlan, make_plan
 from stickslip.model.joint_tables import ANGLE, OTHER_ANGLE, JointTables
 
 JOINTS, ROWS, BLOCKS, OWN_BLOCKS, ENTRIES, OWN_ROWS, DATA_ROWS, BELOW, COLUMNS, HEAD = range(10)
@@ -55,11 +58,13 @@ class Begin(NamedTuple):
     """The start of a step."""
 
     q: Array
-    """(nb, 7)"""
+    """(nb, 7) where contacts are found"""
     v: Array
     """(nb, 6) prescribed velocities included"""
-    free: Array
-    """(6 nd,) velocities without constraints, seen from there"""
+    momentum: Array
+    """(78 nd,) blocks of A there, of its inverse, and velocities without constraints"""
+    at_end: bool
+    """Whether forces act at the end of the step, else where contacts are found."""
     led: Ints
     led_to: Array
     angle: Array
@@ -234,38 +239,49 @@ def linear_room(contacts, friction, prescribed, J, laws, columns, held, rows, bo
 
 
 @inner_kernel
-def held_at(bodies, tables, held, begin, v, h, lin):
+def held_at(bodies, tables, held, begin, v, h, horizon, lin):
     """constraints/system.StepSystem.held_at: the step linearised where velocities v (6 nd,) lead, into ``lin``."""
     nb, nd = begin.q.shape[0], bodies.dynamic.shape[0]
-    move(bodies.block, begin.q, begin.v, v, h, lin.place)
+    move(bodies.block, begin.q, begin.v, v, horizon, lin.place)
     pose, velocity = lin.place[: 7 * nb].reshape((nb, 7)), lin.place[7 * nb :].reshape((nb, 6))
     for k in range(begin.led.shape[0]):
         for x in range(7):
             pose[begin.led[k], x] = begin.led_to[k, x]
-    lin.data[:] = 0.0
-    lin.inverse[:] = 0.0
+    free = begin.momentum[72 * nd :]
     for k in range(6 * nd):
-        lin.free[k] = begin.free[k]
-    _moved_motion(
-        bodies.dynamic, bodies.mass, bodies.inertia, begin.q, pose, begin.free, lin.data.reshape((nd, 6, 6)),
-        lin.inverse.reshape((nd, 6, 6)), lin.free,
-    )  # fmt: skip
+        lin.free[k] = free[k]
+    if begin.at_end:
+        lin.data[:] = 0.0
+        lin.inverse[:] = 0.0
+        _moved_motion(
+            bodies.dynamic, bodies.mass, bodies.inertia, begin.q, pose, free, lin.data.reshape((nd, 6, 6)),
+            lin.inverse.reshape((nd, 6, 6)), lin.free,
+        )  # fmt: skip
+    else:
+        for k in range(36 * nd):
+            lin.data[k], lin.inverse[k] = begin.momentum[k], begin.momentum[36 * nd + k]
     first = lin.bias.shape[0] - held.row.shape[0]
     own = 6 * held.data_row.shape[0]
     lin.directions[:] = 0.0
     _part(
-        tables, bodies.block, held.row, held.data_row, held.data_side, begin.angle, begin.target, pose, velocity, h, h,
-        True, False, pose, velocity, False, lin.directions, lin.J.data[lin.J.data.shape[0] - own :].reshape((-1, 6)),
-        lin.bias[first:], lin.prescribed[first:], lin.laws.compliance[first:], lin.laws.bound[first:],
+        tables, bodies.block, held.row, held.data_row, held.data_side, begin.angle, begin.target, pose, velocity, h,
+        horizon, True, not begin.at_end, begin.q, velocity, False, lin.directions,
+        lin.J.data[lin.J.data.shape[0] - own :].reshape((-1, 6)), lin.bias[first:], lin.prescribed[first:],
+        lin.laws.compliance[first:], lin.laws.bound[first:],
     )  # fmt: skip
 
 
 @inner_kernel
-def turned_about(bodies, tables, held, v, lam, h, summed, lin):
+def turned_about(bodies, tables, held, begin, v, lam, h, summed, lin):
     """constraints/joints.Joints.turned: A with the turning of forces about lam (m,), at v; returns whether it is sound.
 
-    summed: by the sums of its columns.
+    summed: by the sums of its columns. Forces along rows that stay where they are do not turn.
     """
+    if not begin.at_end:
+        lin.stiff[:] = lin.data
+        lin.stiff_inverse[:] = lin.inverse
+        lin.stiff_free[:] = lin.free
+        return True
     nb, nd, impulse, idle = bodies.block.shape[0], bodies.dynamic.shape[0], lin.impulse, lin.idle
     impulse[:] = 0.0
     first = lam.shape[0] - held.row.shape[0]
@@ -276,6 +292,52 @@ def turned_about(bodies, tables, held, v, lam, h, summed, lin):
         lin.data.reshape((nd, 6, 6)), lin.inverse.reshape((nd, 6, 6)), lin.free, v, lin.stiff.reshape((nd, 6, 6)),
         lin.stiff_inverse.reshape((nd, 6, 6)), idle, lin.stiff_free,
     )  # fmt: skip
+
+
+@inner_kernel
+def settle_joints(bodies, tables, held, plan, columns, lin):
+    """Velocities at the end of a step of the midpoint rule along rigid joints, in place; whether they were found.
+
+    constraints/joint/projection.tangent_velocity. columns: starts of unknowns.
+    """
+    nb, nd, m = bodies.block.shape[0], bodies.dynamic.shape[0], held.row.shape[0]
+    pose, velocity = lin.place[: 7 * nb].reshape((nb, 7)), lin.place[7 * nb :].reshape((nb, 6))
+    data, speed = np.empty((held.data_row.shape[0], 6)), np.empty(m)
+    if not rigid_rows_at(tables, held, pose, velocity, data, speed):
+        return True
+    blocks, inverses, v = np.zeros((nd, 6, 6)), np.zeros((nd, 6, 6)), np.empty(6 * nd)
+    _mass_blocks(bodies.dynamic, bodies.mass, bodies.inertia, pose, blocks, inverses)
+    for b in range(nd):
+        for k in range(6):
+            v[6 * b + k] = velocity[bodies.dynamic[b], k]
+    J = _Arrays(held.row_start, held.entry_start, held.entry_column, held.data_start, data.reshape(-1), columns)
+    A = DenseBlocks(columns, 6 * columns, blocks.reshape(-1), inverses.reshape(-1))
+    if plan.order.shape[0] > FEW or not make_tangent_by(J, plan, A, speed, v):
+        return False
+    for b in range(nd):
+        for k in range(6):
+            velocity[bodies.dynamic[b], k] = v[6 * b + k]
+    return True
+
+
+@inner_kernel
+def rigid_rows_at(tables, held, q, v, data_out, speed_out):
+    """constraints/joint/projection.rigid_rows: rows (entries, 6) and their velocities (m,); whether one is rigid."""
+    _, J = measured_at(tables, q)
+    rigid = np.zeros(tables.row_joint.shape[0], np.bool_)
+    for c in range(tables.block_law.shape[0]):
+        for k in range(tables.block_start[c], tables.block_start[c + 1]):
+            rigid[k] = tables.block_law[c] == BILATERAL and np.isinf(tables.row_stiffness[k])
+    some = False
+    for k in range(held.row.shape[0]):
+        row = held.row[k]
+        joint = tables.row_joint[row]
+        speed_out[k] = row_rate(tables.body_a[joint], tables.body_b[joint], J, row, v) if rigid[row] else 0.0
+        some = some or rigid[row]
+    for k in range(held.data_row.shape[0]):
+        for t in range(6):
+            data_out[k, t] = J[held.data_row[k], held.data_side[k], t] if rigid[held.data_row[k]] else 0.0
+    return some
 
 
 @inner_kernel

@@ -19,6 +19,7 @@ from stickslip.certify.status import MOST_TURN
 from stickslip.collision.arrays import gap_in, three_in
 from stickslip.collision.matching import _match, _remember
 from stickslip.collision.reach import Approach
+from stickslip.compiled.apart import AtStart, solve_apart
 from stickslip.compiled.contacts import find_contacts
 from stickslip.compiled.joint_certificate import JOINT_NUMBERS, measure_joined
 from stickslip.compiled.joint_rows import (
@@ -30,6 +31,7 @@ from stickslip.compiled.joint_rows import (
     joint_tables_in,
     linear_room,
     plan_in,
+    settle_joints,
 )
 from stickslip.compiled.rigid_step import (
     CONTACTS,
@@ -50,16 +52,16 @@ from stickslip.compiled.rounds import (
     rounding_of,
     rounds,
     row_velocities,
-    take_rows,
     whole_part,
 )
-from stickslip.compiled.solving import DENSE, ITERATIONS, METHOD, NEWTON, solve_contacts
+from stickslip.compiled.solving import DENSE, ITERATIONS, METHOD, NEWTON
 from stickslip.compiled.too_far import may_go_too_far
 from stickslip.constraints.contact.rows import fill_rows, row_room, rows_in
 from stickslip.constraints.joint.joints import _add_reactions
 from stickslip.constraints.joints import JOINTS_APART
 from stickslip.contact.block_laws import Laws
 from stickslip.contact.residual import _natural_map
+from stickslip.geometry.rigid_motion import advance_all
 from stickslip.jit import allocating_kernel, call_kernel, inner_kernel, kernel, view_at
 from stickslip.law_codes import CONTACT
 from stickslip.linalg.block_rows import _Arrays, _contact_height
@@ -121,10 +123,8 @@ def step_jointed(tables, start, force, memory, options, rooms, counts, written, 
     Arguments as in rigid_step.step_rigid. written: poses and velocities at the end (13 nb,), angles of joints (nj, 2),
     impulses of all rows of joints (k,).
     """
-    (q_0, v_0, v, led, led_to, angle, broken, impulse_0, target), (flat, key, impulse, ints, reals, bools) = (
-        start,
-        rooms,
-    )
+    (q_0, v_0, v, led, led_to, angle, broken, impulse_0, target) = start
+    (flat, key, impulse, ints, reals, _) = rooms
     (out, angle_out, pushed), numbers = written, unpacked(options)
     h, height, effort = numbers.h, numbers.height, numbers.effort
     bodies, arrays = bodies_in(tables.rigid.ints, tables.rigid.reals), tables.joints
@@ -142,6 +142,11 @@ def step_jointed(tables, start, force, memory, options, rooms, counts, written, 
     if not held.row.shape[0]:  # the last joint broke: a scene of contacts alone is solved in another way
         return UNSOLVED
 
+    horizon, at_end, q_found = h - numbers.contacts_at, not numbers.contacts_at > 0.0, q_0
+    if not at_end:
+        q_found = np.empty((nb, 7))
+        advance_all(q_0, v, numbers.contacts_at, q_found)
+
     # contacts that can close within the step
     c = key.shape[0] // 3
     reach, gained, reals = reals[:nb], reals[nb : 2 * nb], reals[2 * nb :]
@@ -150,7 +155,7 @@ def step_jointed(tables, start, force, memory, options, rooms, counts, written, 
     surfaces, reals = reals[: 51 * c], reals[51 * c :]
     approach = Approach(v, v, gained, numbers.far, numbers.margin)
     n, seen = find_contacts(
-        tables.pairs, flat, q_0, tables.ignored, tables.everybody, approach, reach, key, index, surfaces
+        tables.pairs, flat, q_found, tables.ignored, tables.everybody, approach, reach, key, index, surfaces
     )
     if n < 0:
         return n
@@ -162,8 +167,8 @@ def step_jointed(tables, start, force, memory, options, rooms, counts, written, 
     # bodies without constraints, rows of contacts
     own = np.empty((MOMENTUM_ROOM + 12) * nd)
     momentum, own = own[: MOMENTUM_ROOM * nd], own[MOMENTUM_ROOM * nd :]
-    free_motion(tables.rigid.ints, tables.rigid.reals, q_0, v, force, h, momentum)
-    free, before, v_all = momentum[72 * nd :], own[: 6 * nd], own[6 * nd :]
+    free_motion(tables.rigid.ints, tables.rigid.reals, q_found, v, force, h, momentum)
+    before, v_all = own[: 6 * nd], own[6 * nd :]
     for b in range(nd):
         for k in range(6):
             before[6 * b + k] = v[bodies.dynamic[b], k]
@@ -171,7 +176,7 @@ def step_jointed(tables, start, force, memory, options, rooms, counts, written, 
     used, size = row_room(n, height, nd)
     row_ints, row_reals = np.empty(used, np.int32), np.empty(size)
     entries = fill_rows(
-        index, surfaces, q_0, v, bodies.block, bodies.dynamic, height, numbers.gaps, row_ints, row_reals
+        index, surfaces, q_found, v, bodies.block, bodies.dynamic, height, numbers.gaps, row_ints, row_reals
     )
     rows = rows_in(row_ints, row_reals, n, height, nd)
     contacts = _Arrays(
@@ -198,8 +203,8 @@ def step_jointed(tables, start, force, memory, options, rooms, counts, written, 
         _match(key[:n], three[1], three[2], memory[0], memory[1], warm[:m].reshape((n, height)))
         for k in range(held.row.shape[0]):
             warm[m + k] = impulse_0[held.row[k]]
-    begin = Begin(q_0, v, free, led, led_to, angle, target)
-    step = h, numbers.warm, options[SUMMED] != 0.0
+    begin = Begin(q_found, v, momentum, at_end, led, led_to, angle, target)
+    step = h, horizon, numbers.warm, options[SUMMED] != 0.0
     limits = RoundEffort(
         effort.limits.tolerance, effort.sweeps, effort.budget, effort.most_rows, effort.most_full,
         int(options[MOST_ITERATIONS]),
@@ -224,13 +229,15 @@ def step_jointed(tables, start, force, memory, options, rooms, counts, written, 
     else:
         made = _by_islands(
             bodies, joints, held, begin, step, (limits, effort, height, numbers.warm), lin, islands, momentum,
-            (before, warm), (ints, reals, bools, counts), (v_all, lam, residual),
+            (before, warm), (v_all, lam, residual),
         )  # fmt: skip
-        speed = 0.0  # is measured where that led
+        speed, counts[ITERATIONS] = 0.0, made  # the speed is measured where that led
         if made < 0:
             return UNSOLVED
 
     # where they lead
+    if not at_end and not settle_joints(bodies, joints, held, plan_in(arrays.ints, arrays.longs), columns, lin):
+        return UNSOLVED
     q_end, v_end = lin.place[: 7 * nb].reshape((nb, 7)), lin.place[7 * nb :].reshape((nb, 6))
     if not _all_finite(q_end, v_end, q_end[:0, :3], v_end[:0, :3]):
         return NOT_FINITE
@@ -242,7 +249,7 @@ def step_jointed(tables, start, force, memory, options, rooms, counts, written, 
         (v_0, v_end),
         h,
         all_seen,
-        numbers.far > 0.0,
+        numbers.far > 0.0 and at_end,
         reach,
         reals,
     ):
@@ -251,7 +258,7 @@ def step_jointed(tables, start, force, memory, options, rooms, counts, written, 
     A = DenseBlocks(columns, 6 * columns, lin.data, lin.inverse)
     row_velocities(J, even, before, lin.bias, u_before)
     if count != 1 or touched != nd:
-        rounding = rounding_of(whole_part(lin, 6 * columns), bodies.dynamic, q_end, h)
+        rounding = rounding_of(whole_part(lin, 6 * columns), bodies.dynamic, q_end, horizon)
         speed = measured(J, A, lin.free, lin.bias, lin.laws, even > 0, rounding, False, measure)
         row_velocities(J, even, v_all, lin.bias, u)
         size_of = _natural_map(J.row_start, lin.laws, lam, u, measure.weight, measure.length, 1.0)
@@ -273,7 +280,7 @@ def step_jointed(tables, start, force, memory, options, rooms, counts, written, 
     measure_joined(
         J, lin.laws, (lam, v_all, u, u_before, lin.bias, lin.prescribed, gap),
         (measure.weight, measure.length, measure.counted), (A, lin.free), islands, bodies,
-        (q_0, v, q_end, v_end, force), (h, h, numbers.still * max(speed, 1e-12), speed, even),
+        (q_0, v, q_end, v_end, force), (h, horizon, numbers.still * max(speed, 1e-12), speed, even),
         (joints, broken, pushed, tables.joint_column, apart), told,
     )  # fmt: skip
     if told[TURN] > MOST_TURN:
@@ -307,12 +314,12 @@ def _may_break(tables, q, impulse, broken, h):
 
 
 @inner_kernel
-def _by_islands(bodies, joints, held, begin, step, efforts, lin, islands, momentum, starts, rooms, found):
+def _by_islands(bodies, joints, held, begin, step, efforts, lin, islands, momentum, starts, found):
     """methods._repeated: islands with joints by rounds, each apart, the others at once; iterations, or below zero.
 
     Leaves the step linearised where that led, with A of the start for bodies that no joint moves.
     """
-    (limits, effort, height, has_warm), (before, warm), (ints, reals, bools, counts) = efforts, starts, rooms
+    (limits, effort, height, has_warm), (before, warm) = efforts, starts
     v_all, lam, residual = found
     nd, nv, m, count = bodies.dynamic.shape[0], before.shape[0], lam.shape[0], islands.start.shape[0] - 1
     columns, law = lin.J.column_start, lin.laws.law
@@ -363,55 +370,17 @@ def _by_islands(bodies, joints, held, begin, step, efforts, lin, islands, moment
     for k in range(m):
         lam[k] = lam_found[k] + 0.0 if still else lam_found[k]
     if others:
-        chosen, touched = np.empty(law.shape[0], np.int32), np.empty(nd, np.int32)
-        blocks, bodies_of = 0, 0
-        for i in range(count):
-            if not has_joint[i]:
-                for k in range(islands.start[i], islands.start[i + 1]):
-                    chosen[blocks] = islands.order[k]
-                    blocks += 1
-                for k in range(islands.column_start[i], islands.column_start[i + 1]):
-                    touched[bodies_of] = islands.column_order[k]
-                    bodies_of += 1
-        chosen, touched = np.sort(chosen[:blocks]), np.sort(touched[:bodies_of])
-        part = island_part(lin, 6 * columns, chosen, touched)
-        take_rows(part, lin)
-        n, rows = chosen.shape[0], part.rows.shape[0]
-        for b in range(bodies_of):
-            of = touched[b]
-            for x in range(36):
-                part.data[36 * b + x] = momentum[36 * of + x]
-                part.inverse[36 * b + x] = momentum[36 * (nd + of) + x]
-            for x in range(6):
-                part.free[6 * b + x] = momentum[72 * nd + 6 * of + x]
-        A = DenseBlocks(part.J.column_start, part.squares, part.data, part.inverse)
-        measure = measure_room(n, rows)
-        speed = measured(part.J, A, part.free, part.bias, part.laws, True, 0.0, False, measure)
-        table = np.empty(island_room(n, bodies_of), np.int32)
-        apart, reached = fill_islands(part.J.row_start, part.J.entry_start, part.J.entry_column, bodies_of, table)
-        vectors = np.empty(3 * rows + 6 * bodies_of)
-        start, lam_part, u = vectors[:rows], vectors[rows : 2 * rows], vectors[2 * rows : 3 * rows]
-        for r in range(rows):
-            start[r] = warm[part.rows[r]]
-        v_part = vectors[3 * rows :]
-        value = solve_contacts(
-            part.J, A, part.laws,
-            (part.bias, measure.q, part.free, measure.diagonal, measure.weight, measure.length, start),
-            measure.counted, speed, islands_in(table, n, apart, reached), (has_warm, height), effort,
-            (ints, reals, bools), (lam_part, v_part, u, counts),
+        size = 36 * nd
+        at_start = AtStart(
+            lin.J, lin.laws, lin.bias, momentum[:size], momentum[size : 2 * size], momentum[2 * size :]
         )  # fmt: skip
-        if not value <= effort.limits.tolerance:
+        made = solve_apart(at_start, 6 * columns, islands, ~has_joint, warm, (has_warm, height), effort, v_found, lam)
+        if made < 0:
             return -1
-        iterations = max(iterations, counts[ITERATIONS])
-        for b in range(bodies_of):
-            for k in range(6):
-                v_found[6 * touched[b] + k] = v_part[6 * b + k]
-        for r in range(rows):
-            lam[part.rows[r]] = 0.0 + lam_part[r]
+        iterations = max(iterations, made)
     for k in range(nv):
         v_all[k] = v_found[k]
-    counts[ITERATIONS] = iterations
-    held_at(bodies, joints, held, begin, v_all, step[0], lin)
+    held_at(bodies, joints, held, begin, v_all, step[0], step[1], lin)
     for b in range(nd):
         if not moved[b]:
             for x in range(36):

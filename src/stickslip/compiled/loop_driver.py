@@ -7,9 +7,9 @@ from typing import Any
 
 import numpy as np
 
-from stickslip.arrays import Array, Bools
+from stickslip.arrays import Array
 from stickslip.certify.measurements import Measurements
-from stickslip.compiled.by_broken import ByAddress, ByBroken
+from stickslip.compiled.by_broken import JoinedDriver
 from stickslip.compiled.joint_rows import joint_arrays
 from stickslip.compiled.loop_step import LOOP_NUMBERS, LoopStart, LoopStepTables, call_loops, step_loops
 from stickslip.compiled.mesh_pairs import flat_with_meshes
@@ -20,7 +20,7 @@ from stickslip.compiled.tree_step import DATA, ENTRIES, ROWS, WIDTH, TreeMemory,
 from stickslip.constraint_kinds import KIND, KINDS
 from stickslip.constraints.joint.efforts import with_efforts
 from stickslip.constraints.joint.joints import joint_layout
-from stickslip.constraints.joints import JointMemory, joins_bodies
+from stickslip.constraints.joints import joins_bodies
 from stickslip.model.control import Control
 from stickslip.model.memory import Memory
 from stickslip.model.model import Model
@@ -34,18 +34,15 @@ STARTS = [(k > KIND["contact"], k > KIND["joint"], k > KIND["coordinate"]) for k
 """Which of contacts, rows of joints and rows over coordinates come before each kind in the memory."""
 
 
-class LoopDriver(TreeDriver):
+class LoopDriver(JoinedDriver, TreeDriver):
     """Steps of robots whose rows are linearised again, and rigid bodies."""
 
     binds = False
-    step: ByAddress
 
     def __init__(self, model: Model, options: Stepping, solver: Solver) -> None:
         """See Driver."""
-        self.known = JointMemory()
-        self.by_broken, self.step = ByBroken(model.joints.count), ByAddress(step_loops, call_loops)
-        self.angle, self.pushed = np.zeros((0, 2)), np.zeros(0)
-        """What the latest step wrote: angles (nj, 2) and impulses of all rows (k,) of joints."""
+        self.model = model
+        self.begin_joints(step_loops, call_loops)
         count = model.joints.row_count
         self.joint_rows = np.arange(count)
         self.keys = np.array([np.full(count, KIND["joint"]), self.joint_rows]).T
@@ -53,7 +50,8 @@ class LoopDriver(TreeDriver):
         self.alone = tuple(count * b for _, b, _ in STARTS)
         super().__init__(model, options, solver)
         assert isinstance(solver, Automatic | DenseNewton)
-        summed, turns = options.geometric == "column-sums", joins_bodies(model)
+        # forces along rows that stay where they are do not turn
+        summed, turns = options.geometric == "column-sums", options.rule.forces_at == "end" and joins_bodies(model)
         self.numbers = np.append(self.numbers, [float(summed), float(solver.max_iterations), float(turns)])
         self.told += LOOP_NUMBERS
         self.tables = self._tables()
@@ -70,10 +68,6 @@ class LoopDriver(TreeDriver):
         )  # fmt: skip
         joints = joints._replace(reals=reals[len(reals) - len(joints.reals) :])
         return LoopStepTables(*trees, joints, known.columns(model).astype(np.int32))
-
-    def take_broken(self, broken: Bools) -> None:
-        """Have tables of the joints that are not broken (nj,)."""
-        self.tables = self.by_broken.tables(self.tables, broken, self._tables)
 
     def _rooms(self) -> TreeRooms:
         """See Driver."""
@@ -107,10 +101,6 @@ class LoopDriver(TreeDriver):
         known = TreeMemory(*state.memory.of("contact"), *state.memory.of("coordinate"))
         written = out, self.angle, self.pushed
         return self.tables, start, self.given(acting), known, self.numbers, self.rooms, self.counts, written, told
-
-    def address(self, state: State, control: Control) -> Any:
-        """See Driver."""
-        return self.step.address(self, state, control)
 
     def measurements(self, numbers: Array, h: float) -> Measurements:
         """See Driver."""

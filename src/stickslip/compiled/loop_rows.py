@@ -35,20 +35,23 @@ from stickslip.bodies.tree.arrays import (
 )
 from stickslip.bodies.tree.coordinate_tables import ANGLE, COUPLING, POLYNOMIAL
 from stickslip.bodies.tree.free_motion import frames_at, momentum_led
+from stickslip.compiled.joint_rows import rigid_rows_at
 from stickslip.constraints.coordinates import _rows
 from stickslip.constraints.joint.joints import _part
 from stickslip.constraints.joint.stiffness import _stiffened_bodies
 from stickslip.contact.block_laws import Laws
 from stickslip.geometry.rigid_motion import move
 from stickslip.jit import allocating_kernel, bare_kernel, inner_kernel, large_kernel
-from stickslip.linalg.block_rows import _Arrays
+from stickslip.linalg.block_rows import _Arrays, add_product
 
 
 class LoopBegin(NamedTuple):
     """The start of a step."""
 
+    q_0: Array
+    """(nq,) of the state"""
     q_rigid: Array
-    """(nr, 7)"""
+    """(nr, 7) where contacts are found, as all that follows"""
     v_rigid: Array
     """(nr, 6) prescribed velocities included."""
     q: Array
@@ -57,6 +60,14 @@ class LoopBegin(NamedTuple):
     """(nv,) unknown velocities"""
     free: Array
     """(nv,) velocities without constraints"""
+    blocks: Array
+    """(72 nd,) blocks of A of rigid bodies, and of its inverse"""
+    pose: Array
+    """(nb, 7)"""
+    twists: Array
+    """S of all frames"""
+    at_end: bool
+    """Whether forces act at the end of the step, else where contacts are found."""
     led: Ints
     led_to: Array
     angle: Array
@@ -194,14 +205,18 @@ def _linearise(tables, fixed, begin, v, step, scratch, robots_of, lin):
     nr, nd, last = begin.q_rigid.shape[0], bodies.dynamic.shape[0], columns.shape[0] - 1
     good = _place(bodies, robots, begin, v, horizon, scheme, scratch, lin)
 
-    lin.data[: 36 * nd] = 0.0
-    lin.inverse[: 36 * nd] = 0.0
     for k in range(6 * nd):
         lin.free[k] = begin.free[k]
-    _moved_motion(
-        bodies.dynamic, bodies.mass, bodies.inertia, begin.q_rigid, lin.pose[:nr], begin.free[: 6 * nd],
-        lin.data[: 36 * nd].reshape((nd, 6, 6)), lin.inverse[: 36 * nd].reshape((nd, 6, 6)), lin.free,
-    )  # fmt: skip
+    if begin.at_end:
+        lin.data[: 36 * nd] = 0.0
+        lin.inverse[: 36 * nd] = 0.0
+        _moved_motion(
+            bodies.dynamic, bodies.mass, bodies.inertia, begin.q_rigid, lin.pose[:nr], begin.free[: 6 * nd],
+            lin.data[: 36 * nd].reshape((nd, 6, 6)), lin.inverse[: 36 * nd].reshape((nd, 6, 6)), lin.free,
+        )  # fmt: skip
+    else:
+        for k in range(36 * nd):
+            lin.data[k], lin.inverse[k] = begin.blocks[k], begin.blocks[36 * nd + k]
 
     n, m, blocks, rows = lin.counts
     J = lin.J
@@ -216,12 +231,15 @@ def _linearise(tables, fixed, begin, v, step, scratch, robots_of, lin):
         lin.directions[:] = 0.0
         _part(
             joints, bodies.block, held.row, held.data_row, held.data_side, begin.angle, begin.target, lin.pose,
-            lin.velocity, h, horizon, True, False, lin.pose, lin.velocity, False, lin.directions,
+            lin.velocity, h, horizon, True, not begin.at_end, begin.pose, lin.velocity, False, lin.directions,
             lin.jointed.data.reshape((-1, 6)), lin.bias[m : m + rows], lin.prescribed[m : m + rows],
             lin.laws.compliance[m : m + rows], lin.laws.bound[m : m + rows],
         )  # fmt: skip
         first = J.data_start[J.entry_start[n]]
-        _map(lin.jointed, over, lin.pattern, lin.sizes, J.data[first : J.data_start[J.entry_start[n + blocks]]])
+        data = J.data[first : J.data_start[J.entry_start[n + blocks]]]
+        _map(lin.jointed, over, lin.pattern, lin.sizes, data)
+        if not begin.at_end:
+            _act_before(begin, v, over, (m, rows), data, lin)
     _curve(robots, begin, v, (h, horizon, slop), robots_of, n + blocks, lin)
     return good
 
@@ -253,7 +271,7 @@ def _place(bodies, robots, begin, v, horizon, scheme, scratch, lin):
             lin.twists[own[TWIST] : own[TWIST_END]],
         )  # fmt: skip
         sound = momentum_led(
-            robot.tree, (begin.q[q], begin.before[at]), scheme, v[at], works, room,
+            robot.tree, (begin.q_0[q], begin.before[at]), scheme, v[at], works, room,
             (lin.free[at], lin.data[square], lin.inverse[square]),
         )  # fmt: skip
         good = good and sound
@@ -271,6 +289,39 @@ def _map(J, over, pattern, sizes, data_out):
         J, rigid, frame_column, first_node, twist_start, twists, start, column, data_start,
         sizes[: data_out.shape[0]], data_out,
     )  # fmt: skip
+
+
+@allocating_kernel
+def _act_before(begin, v, over, counts, data, lin):
+    """constraints/system.StepSystem._over_unknowns: forces of joints act by the S of where contacts are found."""
+    m, rows = counts
+    rigid, frame_column, first_node, twist_start, _ = over
+    start, column, data_start = lin.pattern
+    own = _Arrays(lin.jointed.row_start, start, column, data_start, data, lin.J.column_start)
+    moved, acting = np.zeros(rows), np.zeros(rows)
+    add_product(own, v, moved)
+    _map(lin.jointed, (rigid, frame_column, first_node, twist_start, begin.twists), lin.pattern, lin.sizes, data)
+    add_product(own, v, acting)
+    for k in range(rows):
+        lin.bias[m + k] += moved[k] - acting[k]
+
+
+@inner_kernel
+def settled_joints(over, joints, held, lin):
+    """Rigid joints at the end of the step, for settling.settle: numbers of their rows over unknowns, velocities (m,).
+
+    over: as of ``_map``.
+    """
+    data, speed = np.empty((held.data_row.shape[0], 6)), np.empty(held.row.shape[0])
+    rigid_rows_at(joints, held, lin.pose, lin.velocity, data, speed)
+    jointed = lin.jointed
+    rows = _Arrays(
+        jointed.row_start, jointed.entry_start, jointed.entry_column, jointed.data_start, data.reshape(-1),
+        jointed.column_start,
+    )  # fmt: skip
+    mapped = np.empty(lin.pattern[2][lin.pattern[1].shape[0]])
+    _map(rows, over, lin.pattern, lin.sizes, mapped)
+    return mapped, speed
 
 
 @inner_kernel

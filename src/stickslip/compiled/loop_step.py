@@ -21,23 +21,23 @@ from stickslip.certify.status import MOST_TURN
 from stickslip.collision.arrays import gap_in, three_in
 from stickslip.collision.matching import _match, _remember
 from stickslip.collision.reach import Approach
+from stickslip.compiled.apart import solve_once
 from stickslip.compiled.crossing import goes_through
 from stickslip.compiled.joint_rows import JointArrays, angles_at, held_in, joint_tables_in
 from stickslip.compiled.joint_step import APART as JOINTS_OPEN
 from stickslip.compiled.joint_step import JOINT_BREAKS, _may_break
+from stickslip.compiled.loop_islands import loops_by_islands
 from stickslip.compiled.loop_rounds import (
     LoopEffort,
     find_rounding,
-    is_jointed,
     loop_rounds,
     measure_of,
-    part_of,
     row_velocities,
     scaled,
     speed_of,
     whole_of,
 )
-from stickslip.compiled.loop_rows import LoopBegin, joint_pattern, linearise, loop_linear
+from stickslip.compiled.loop_rows import LoopBegin, joint_pattern, linearise, loop_linear, settled_joints
 from stickslip.compiled.loop_stages import (
     begin_robots,
     filled_rows,
@@ -59,8 +59,10 @@ from stickslip.compiled.rigid_step import (
     UNSOLVED,
     unpacked,
 )
+from stickslip.compiled.settling import frame_poses_before, frame_velocities_at, settle
 from stickslip.compiled.solving import DENSE, ITERATIONS, METHOD, NEWTON
 from stickslip.compiled.tree_certificate import OF_ROBOT, TREE_NUMBERS
+from stickslip.compiled.tree_ends import all_finite, gather, recall_rows
 from stickslip.compiled.tree_rows import joined_in, joined_room
 from stickslip.compiled.tree_step import (
     DATA,
@@ -71,19 +73,15 @@ from stickslip.compiled.tree_step import (
     SCRATCH,
     TWISTS,
     WIDTH,
-    _finite,
-    _gather,
-    _recall,
 )
 from stickslip.constraints.contact.rows import row_room, rows_in
 from stickslip.constraints.joints import JOINTS_APART
 from stickslip.contact.block_laws import Laws
-from stickslip.jit import allocating_kernel, call_kernel, inner_kernel, kernel, view_at
+from stickslip.geometry.rigid_motion import advance_all
+from stickslip.jit import allocating_kernel, call_kernel, kernel, view_at
 from stickslip.linalg.block_rows import _Arrays
 from stickslip.linalg.dense_blocks import DenseBlocks
 from stickslip.linalg.islands import fill_islands, island_room, islands_in
-from stickslip.solvers.island_split import MOST_APART
-from stickslip.solvers.methods import MOST_JOINTED
 
 SUMMED, MOST_ITERATIONS, TURNS, LOOP_OPTIONS = range(29, 33)
 """Where options say, behind what rigid_step.packed wrote: whether forces turn by sums of columns, the iterations that a
@@ -142,7 +140,7 @@ def step_loops(tables, start, given, memory, options, rooms, counts, written, to
     out, angle_out, pushed = written
     opts, robots, count = unpacked(options), tables.robots, tables.numbers
     h, height, effort = opts.h, opts.height, opts.effort
-    horizon = h - opts.contacts_at
+    horizon, at_end = h - opts.contacts_at, not opts.contacts_at > 0.0
     bodies, columns = bodies_in(tables.rigid.ints, tables.rigid.reals), tables.columns
     arrays = tables.joints
     joints, held = joint_tables_in(arrays.ints, arrays.reals, arrays.longs), held_in(arrays.ints, arrays.longs)
@@ -166,7 +164,7 @@ def step_loops(tables, start, given, memory, options, rooms, counts, written, to
     data, inverse, own = own[:squares], own[squares : 2 * squares], own[2 * squares :]
     v_free, before, v_all, own = own[:nv], own[nv : 2 * nv], own[2 * nv : 3 * nv], own[3 * nv :]
     far, rounding = own[:ncol], own[ncol : 2 * ncol]
-    _gather(bodies.dynamic, v_rigid, v_0[6 * nr :], before)
+    gather(bodies.dynamic, v_rigid, v_0[6 * nr :], before)
 
     # bodies and robots without constraints
     scratch, reals = reals[: count[SCRATCH]], reals[count[SCRATCH] :]
@@ -175,12 +173,14 @@ def step_loops(tables, start, given, memory, options, rooms, counts, written, to
             pose[i, k] = q_rigid[i, k]
         for k in range(6):
             velocity[i, k] = v_rigid[i, k]
+    if not at_end:
+        advance_all(q_rigid, v_rigid, opts.contacts_at, pose[:nr])
     free_motion(tables.rigid.ints, tables.rigid.reals, pose[:nr], v_rigid, given.body, h, momentum)
     for k in range(36 * nd):
         data[k], inverse[k] = momentum[k], momentum[36 * nd + k]
     for k in range(6 * nd):
         v_free[k] = momentum[72 * nd + k]
-    scheme = h, True, opts.contacts_at / h, 1.0
+    scheme = h, at_end, opts.contacts_at / h, 1.0
     found, reals = reals[:nq], reals[nq:]
     if not begin_robots(
         robots, (q_0, before), given, scheme, scratch, nr, (found, pose, velocity, twists), (v_free, data, inverse)
@@ -213,7 +213,7 @@ def step_loops(tables, start, given, memory, options, rooms, counts, written, to
     used, size = row_room(n, height, tables.moving.shape[0])
     entries = filled_rows(index, surfaces, pose, velocity, bodies.block, tables.moving, height, opts.gaps, ints, reals)
     its_rows = rows_in(ints, reals, n, height, tables.moving.shape[0])
-    carried, bias = reals[12 * m : 13 * m], reals[14 * m : 15 * m]
+    carried, bias, first_u = reals[12 * m : 13 * m], reals[14 * m : 15 * m], reals[15 * m : 16 * m]
     over_twists = _Arrays(
         its_rows.row_start, its_rows.entry_start, its_rows.column[:entries], its_rows.data_start[: entries + 1],
         reals[: 6 * height * entries], tables.frame_columns,
@@ -238,8 +238,6 @@ def step_loops(tables, start, given, memory, options, rooms, counts, written, to
     )  # fmt: skip
     m_joints = m + held.row.shape[0]
     m_all = m_joints + blocks - n_jointed
-    if blocks == n:  # contacts alone are solved in another way
-        return UNSOLVED
     lin = loop_linear(
         joined, (n, m, blocks, m_all, entries), over_twists, held, pattern, columns, squares,
         joints.row_joint.shape[0], (nr, nb), nq, count[TWISTS],
@@ -258,8 +256,11 @@ def step_loops(tables, start, given, memory, options, rooms, counts, written, to
         _match(key[:n], three[1], three[2], memory.key, memory.impulse, warm[:m].reshape((n, height)))
         for k in range(held.row.shape[0]):
             warm[m + k] = impulse_0[held.row[k]]
-        _recall(memory.number, memory.row_impulse, joined.number[: blocks - n_jointed], warm[m_joints:])
-    begin = LoopBegin(q_rigid, v_rigid, found, before, v_free, led, led_to, angle, target, given.control)
+        recall_rows(memory.number, memory.row_impulse, joined.number[: blocks - n_jointed], warm[m_joints:])
+    begin = LoopBegin(
+        q_0, pose[:nr], v_rigid, found, before, v_free, momentum, pose, twists, at_end, led, led_to, angle, target,
+        given.control,
+    )  # fmt: skip
     fixed = bodies, joints, held
     step = h, horizon, opts.gaps.slop, scheme
     active = joined.active, joined.of_robot
@@ -269,7 +270,20 @@ def step_loops(tables, start, given, memory, options, rooms, counts, written, to
     residual, measure = np.empty(2), measure_of(blocks, m_all)
     whole = whole_of(lin, tables.squares)
     A = DenseBlocks(columns, tables.squares, lin.data, lin.inverse)
-    if islands_found == 1 and touched == ncol:
+    at_once = blocks == n or (islands_found == 1 and touched == ncol)
+    if blocks == n:  # contacts alone, or nothing, are not linearised again
+        made = solve_once(
+            lin, tables.squares, islands, (data, inverse, v_free, warm, opts.warm, height), effort, residual, v_all, lam
+        )  # fmt: skip
+        if made < 0:
+            return UNSOLVED
+        rows_0 = J.data.copy()
+        if not linearise(tables, fixed, begin, v_all, step, scratch, active, lin):
+            return UNSOLVED
+        J.data[:] = rows_0
+        lin.data[:], lin.inverse[:], lin.free[:] = data, inverse, v_free
+        speed_of(whole, A, rounding, measure)
+    elif at_once:
         for k in range(nv):
             v_all[k] = before[k]
         for k in range(m_all):
@@ -280,9 +294,9 @@ def step_loops(tables, start, given, memory, options, rooms, counts, written, to
         if made < 0:
             return UNSOLVED
     else:
-        made = _by_islands(
-            tables, fixed, begin, (step, opts.warm), places, limits, lin, islands, (data, inverse, warm),
-            (v_all, lam, residual),
+        made = loops_by_islands(
+            tables, fixed, begin, (step, opts.warm), places, limits, lin, islands,
+            (data, inverse, warm, height), (v_all, lam, residual),
         )  # fmt: skip
         if made < 0:
             return UNSOLVED
@@ -290,25 +304,39 @@ def step_loops(tables, start, given, memory, options, rooms, counts, written, to
         residual[1] = speed_of(whole, A, rounding, measure)
     counts[ITERATIONS], speed = made, residual[1]
     row_velocities(J, v_all, lin.bias, u)
-    if islands_found != 1 or touched != ncol:
+    if not at_once:
         residual[0] = scaled(whole, lam, u, measure, speed)
 
     # where they lead
     q_out, v_out = out[:nq], out[nq:]
     for k in range(nq):
         q_out[k] = lin.q[k]
+    settled = v_all
+    if not at_end:
+        settled = v_all.copy()
+        over = nd, tables.frame_block, ncol, tables.twist_start, lin.twists
+        own_joints = n, held.law.shape[0], *settled_joints(over, joints, held, lin)
+        if not settle(robots, bodies, tables.squares, J, own_joints, active, (q_out, settled), h, scratch):
+            return UNSOLVED
+        for b in range(nd):
+            for k in range(6):
+                lin.velocity[bodies.dynamic[b], k] = settled[6 * b + k]
+        if not place_robots(robots, q_out, scratch):
+            return OPEN
+        frame_velocities_at(robots, 1, settled, scratch, lin.velocity)
+        frame_velocities_at(robots, 0, before, scratch, velocity)
     q_end, v_end = view_at(q_out, 0, (nr, 7)), view_at(v_out, 0, (nr, 6))
     for i in range(nr):
         for k in range(6):
             v_end[i, k] = lin.velocity[i, k]
     for k in range(nv - 6 * nd):
-        v_out[6 * nr + k] = v_all[6 * nd + k]
-    if not _finite(out):
+        v_out[6 * nr + k] = settled[6 * nd + k]
+    if not all_finite(out):
         return NOT_FINITE
     for i in range(nr):  # as the state has them
         for k in range(6):
             velocity[i, k] = v_state[i, k]
-    ahead = opts.far > 0.0
+    ahead = at_end and opts.far > 0.0
     if may_pass(
         flat, bodies.lever, tables.thickness, opts.thinnest, (velocity, lin.velocity), h, all_seen[0], ahead, reach,
         reals,
@@ -322,9 +350,16 @@ def step_loops(tables, start, given, memory, options, rooms, counts, written, to
     for i in range(nr):
         for k in range(6):
             velocity[i, k] = v_rigid[i, k]
+    if not at_end:
+        for i in range(nr):
+            for k in range(7):
+                pose[i, k] = q_rigid[i, k]
+        frame_poses_before(robots, scratch, pose)
     if not place_robots(robots, q_out, scratch):
         return OPEN
     row_velocities(J, before, lin.bias, u_before)
+    if blocks == n:
+        u_before[:] = first_u
     angles_at(joints, held, lin.pose, lin.velocity, angle, h, angle_out)
     pushed[:] = 0.0
     for k in range(held.row.shape[0]):
@@ -347,7 +382,7 @@ def step_loops(tables, start, given, memory, options, rooms, counts, written, to
         J, lin.laws, (lam, v_all, u, u_before, lin.bias, lin.prescribed, gap),
         (measure.weight, measure.length, measure.counted), (A, lin.free), islands, bodies,
         (q_rigid, v_rigid, q_end, v_end, given.body), (h, horizon, opts.still * max(speed, 1e-12), speed),
-        (robots, (q_0, before, q_out, v_all), (given.force, given.link, given.control), active, scratch),
+        (robots, (q_0, before, q_out, settled), (given.force, given.link, given.control), active, scratch),
         (joints, (pose, velocity, lin.pose, lin.velocity), broken, pushed, tables.joint_column, apart,
          told[told_of : told_of + LOOP_NUMBERS]),
         ((ints, reals), told),
@@ -367,65 +402,3 @@ def step_loops(tables, start, given, memory, options, rooms, counts, written, to
 def call_loops(address, tables, start, given, memory, options, rooms, counts, written, told):
     """``step_loops`` at its address: who calls it from Python and who calls it from kernels need one of it only."""
     return call_kernel(address, 0, (tables, start, given, memory, options, rooms, counts, written, told))
-
-
-@inner_kernel
-def _by_islands(tables, fixed, begin, step, places, limits, lin, islands, starts, found):
-    """methods._repeated: islands with joints or rows over coordinates by rounds, each apart; iterations, or below zero.
-
-    Leaves the step linearised where that led, with A of the start for what no such island moves. Islands of contacts
-    alone are left to the Python driver.
-    """
-    (options, has_warm), (data, inverse, warm), (v_all, lam, residual) = step, starts, found
-    J = lin.J
-    ncol, nv, m, count = J.column_start.shape[0] - 1, v_all.shape[0], lam.shape[0], islands.start.shape[0] - 1
-    jointed = 0
-    for i in range(count):
-        jointed += is_jointed(lin.laws, islands, i)
-    if count > MOST_APART or jointed > MOST_JOINTED or jointed < count:
-        return -1
-    own = np.empty(2 * nv + 2 * m)
-    v, v_found, lam_own, lam_found = own[:nv], own[nv : 2 * nv], own[2 * nv : 2 * nv + m], own[2 * nv + m :]
-    moved = np.zeros(ncol, np.bool_)
-    lam_found[:] = 0.0
-    for k in range(nv):
-        v_found[k] = begin.free[k] + 0.0
-    iterations = 0
-    for i in range(count):
-        part = part_of(
-            lin, tables.squares, islands.order[islands.start[i] : islands.start[i + 1]],
-            islands.column_order[islands.column_start[i] : islands.column_start[i + 1]],
-        )  # fmt: skip
-        for k in range(nv):
-            v[k] = begin.before[k]
-        for k in range(m):
-            lam_own[k] = warm[k]
-        measure = measure_of(part.laws.law.shape[0], part.rows.shape[0])
-        made = loop_rounds(
-            part, tables, fixed, begin, (options, has_warm), places, limits, lin, (v, lam_own), measure, residual
-        )
-        if made < 0:
-            return -1
-        iterations = max(iterations, made)
-        for b in range(part.columns.shape[0]):
-            moved[part.columns[b]] = True
-            for k in range(J.column_start[part.columns[b]], J.column_start[part.columns[b] + 1]):
-                v_found[k] = v[k]
-        for r in range(part.rows.shape[0]):
-            lam_found[part.rows[r]] = lam_own[part.rows[r]]
-    still = 0
-    for b in range(ncol):
-        still += not moved[b]
-    for k in range(m):
-        lam[k] = lam_found[k] + 0.0 if still else lam_found[k]
-    for k in range(nv):
-        v_all[k] = v_found[k]
-    if not linearise(tables, fixed, begin, v_all, options, places[0], places[1], lin):
-        return -1
-    for b in range(ncol):
-        if not moved[b]:
-            for x in range(tables.squares[b], tables.squares[b + 1]):
-                lin.data[x], lin.inverse[x] = data[x], inverse[x]
-            for x in range(J.column_start[b], J.column_start[b + 1]):
-                lin.free[x] = begin.free[x]
-    return iterations

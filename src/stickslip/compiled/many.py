@@ -26,6 +26,7 @@ from stickslip.compiled.many_joints import (
     put_joints,
     step_joint_worlds,
 )
+from stickslip.compiled.many_kept import keep_contacts, keep_state
 from stickslip.compiled.many_led import Led, Motions, put_led
 from stickslip.compiled.many_loops import LoopWorldArrays, loop_memory, loop_world_arrays, step_loop_worlds
 from stickslip.compiled.many_plan import (
@@ -389,15 +390,8 @@ def step_worlds(address, worlds, progress, tables, numbers, rooms, arrays, led, 
                     arrays.told[k] = np.nan  # of the step before
                 break
             unseen = not seen
-            for i in range(nb):
-                for j in range(7):
-                    q[i, j] = out[7 * i + j]
-                for j in range(6):
-                    v[i, j] = out[7 * nb + 6 * i + j]
-            for c in range(code):
-                arrays.key[k, c] = rooms.key[c]
-                for j in range(4):
-                    arrays.impulse[k, c, j] = rooms.impulse[4 * c + j]
+            keep_state(out, q.reshape(7 * nb), v.reshape(6 * nb))
+            keep_contacts(rooms, code, arrays.key[k], arrays.impulse[k])
             arrays.remembered[k] = code
             arrays.steps[k] += 1
             sample += moves

@@ -10,6 +10,7 @@ from stickslip.arrays import Array, Bools, LongInts
 from stickslip.compiled.joint_driver import JointDriver
 from stickslip.compiled.joint_rows import joint_tables_in
 from stickslip.compiled.joint_step import JointStart
+from stickslip.compiled.many_kept import keep_contacts, keep_joints, keep_state
 from stickslip.compiled.many_led import put_led
 from stickslip.compiled.many_plan import put_varied, record_step
 from stickslip.compiled.many_trees import FIRST_REMEMBERED, NO_ROOM
@@ -122,20 +123,9 @@ def step_joint_worlds(addresses, worlds, progress, tables, numbers, rooms, array
             if code > arrays.key.shape[1]:
                 arrays.code[k] = NO_ROOM
                 break
-            for i in range(nb):
-                for x in range(7):
-                    q[i, x] = out[7 * i + x]
-                for x in range(6):
-                    v[i, x] = out[7 * nb + 6 * i + x]
-            for j in range(nj):
-                for x in range(2):
-                    angle[j, x] = angle_out[j, x]
-            for r in range(rows):
-                arrays.pushed[k, r] = pushed_out[r]
-            for c in range(code):
-                arrays.key[k, c] = rooms.key[c]
-                for x in range(4):
-                    arrays.impulse[k, c, x] = rooms.impulse[4 * c + x]
+            keep_state(out, q.reshape(7 * nb), v.reshape(6 * nb))
+            keep_joints((angle_out, pushed_out), angle, arrays.pushed[k])
+            keep_contacts(rooms, code, arrays.key[k], arrays.impulse[k])
             arrays.remembered[k] = code
             arrays.steps[k] += 1
             sample += led.bodies.shape[0] > 0

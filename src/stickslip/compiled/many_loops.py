@@ -9,6 +9,7 @@ import numpy as np
 from stickslip.arrays import Array, Bools, LongInts
 from stickslip.compiled.loop_driver import LoopDriver
 from stickslip.compiled.loop_step import LoopStart
+from stickslip.compiled.many_kept import keep_contacts, keep_joints, keep_rows, keep_state
 from stickslip.compiled.many_led import put_led
 from stickslip.compiled.many_plan import put_varied, record_step
 from stickslip.compiled.many_trees import NO_ROOM, tree_world_arrays
@@ -116,22 +117,11 @@ def step_loop_worlds(address, worlds, progress, tables, numbers, rooms, arrays, 
             if code > arrays.key.shape[1]:
                 arrays.code[k] = NO_ROOM
                 break
-            for i in range(nq):
-                q[i] = out[i]
-            for i in range(nv):
-                v[i] = out[nq + i]
-            for j in range(nj):
-                for x in range(2):
-                    arrays.angle[k, j, x] = angle_out[j, x]
-            for r in range(joint_rows):
-                arrays.pushed[k, r] = pushed_out[r]
-            for c in range(code):
-                arrays.key[k, c] = rooms.key[c]
-                for j in range(4):
-                    arrays.impulse[k, c, j] = rooms.impulse[4 * c + j]
+            keep_state(out, q, v)
+            keep_joints((angle_out, pushed_out), arrays.angle[k], arrays.pushed[k])
+            keep_contacts(rooms, code, arrays.key[k], arrays.impulse[k])
             rows = arrays.counts[k, COORDINATES]
-            for r in range(rows):
-                arrays.number[k, r], arrays.row_impulse[k, r, 0] = rooms.number[r], rooms.row_impulse[r]
+            keep_rows(rooms, rows, arrays.number[k], arrays.row_impulse[k])
             arrays.remembered[k], arrays.rows[k] = code, rows
             arrays.steps[k] += 1
             sample += moves

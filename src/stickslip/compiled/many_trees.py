@@ -7,6 +7,7 @@ from typing import NamedTuple
 import numpy as np
 
 from stickslip.arrays import Array, LongInts
+from stickslip.compiled.many_kept import keep_contacts, keep_rows, keep_state
 from stickslip.compiled.many_led import put_led
 from stickslip.compiled.many_plan import is_seen, put_varied, record_step
 from stickslip.compiled.rigid_step import COORDINATES, TOLD
@@ -119,17 +120,10 @@ def step_tree_worlds(address, worlds, progress, tables, numbers, rooms, arrays, 
                     arrays.told[k] = np.nan  # of the step before
                 break
             unseen = not seen
-            for i in range(nq):
-                q[i] = out[i]
-            for i in range(nv):
-                v[i] = out[nq + i]
-            for c in range(code):
-                arrays.key[k, c] = rooms.key[c]
-                for j in range(4):
-                    arrays.impulse[k, c, j] = rooms.impulse[4 * c + j]
+            keep_state(out, q, v)
+            keep_contacts(rooms, code, arrays.key[k], arrays.impulse[k])
             rows = arrays.counts[k, COORDINATES]
-            for r in range(rows):
-                arrays.number[k, r], arrays.row_impulse[k, r, 0] = rooms.number[r], rooms.row_impulse[r]
+            keep_rows(rooms, rows, arrays.number[k], arrays.row_impulse[k])
             arrays.remembered[k], arrays.rows[k] = code, rows
             arrays.steps[k] += 1
             sample += moves

@@ -334,12 +334,12 @@ def _solve(part, plan, height, A, free, measure, speed, tolerance, effort, used,
 def rounds(part, plan, bodies, tables, held, begin, step, effort, lin, whole, measure, found):
     """Impulses and velocities of a part that hold where they lead; returns iterations, or UNSOLVED.
 
-    plan: of the factorisation, read where a part is joints alone. step: h, whether there are impulses to start from,
-    and whether forces turn by sums of columns. whole: velocities (nv,) and impulses (m,) of all, those of the part come
-    in as what to start from and get what was found, and u (m,), where it is put; measure, found (2,): measures of the
-    part where that led, its residual and its free speed, written.
+    plan: of the factorisation, read where a part is joints alone. step: h, horizon, whether there are impulses to start
+    from, and whether forces turn by sums of columns. whole: velocities (nv,) and impulses (m,) of all, those of the
+    part come in as what to start from and get what was found, and u (m,), where it is put; measure, found (2,):
+    measures of the part where that led, its residual and its free speed, written.
     """
-    h, has_warm, summed = step
+    h, horizon, has_warm, summed = step
     v_all, lam_all, u_all = whole
     nb = begin.q.shape[0]
     J, laws = part.J, part.laws
@@ -358,16 +358,16 @@ def rounds(part, plan, bodies, tables, held, begin, step, effort, lin, whole, me
         return UNSOLVED
 
     # where the velocities before the step lead
-    held_at(bodies, tables, held, begin, v_all, h, lin)
+    held_at(bodies, tables, held, begin, v_all, h, horizon, lin)
     take_rows(part, lin)
     _take_vector(part, lam_all, lam)
     for k in range(m):
         if not abs(lam[k]) < np.inf:
             return UNSOLVED
-    rounding = rounding_of(part, bodies.dynamic, pose, h)
+    rounding = rounding_of(part, bodies.dynamic, pose, horizon)
     speed = measured(J, A, part.free, part.bias, laws, even, rounding, part.even and has_warm, measure)
     if has_warm:
-        if not turned_about(bodies, tables, held, v_all, lam_all, h, summed, lin):
+        if not turned_about(bodies, tables, held, begin, v_all, lam_all, h, summed, lin):
             return UNSOLVED
         take_stiff(part, lin)
         measured(J, H, part.stiff_free, part.bias, laws, even, 0.0, False, measure)
@@ -383,9 +383,9 @@ def rounds(part, plan, bodies, tables, held, begin, step, effort, lin, whole, me
         # the same impulses and velocities, judged where they lead
         _put_vector(part, 6, v, v_all)
         _put_rows(part, lam, lam_all)
-        held_at(bodies, tables, held, begin, v_all, h, lin)
+        held_at(bodies, tables, held, begin, v_all, h, horizon, lin)
         take_rows(part, lin)
-        rounding = rounding_of(part, bodies.dynamic, pose, h)
+        rounding = rounding_of(part, bodies.dynamic, pose, horizon)
         speed = measured(J, A, part.free, part.bias, laws, even, rounding, part.even, measure)
         row_velocities(J, height, v, part.bias, u)
         own = _scaled(_natural_map(J.row_start, laws, lam, u, measure.weight, measure.length, 1.0), speed)
@@ -395,7 +395,7 @@ def rounds(part, plan, bodies, tables, held, begin, step, effort, lin, whole, me
             if lost <= tolerance:
                 _put_rows(part, u, u_all)
                 return iterations
-        if not turned_about(bodies, tables, held, v_all, lam_all, h, summed, lin):
+        if not turned_about(bodies, tables, held, begin, v_all, lam_all, h, summed, lin):
             return UNSOLVED
         take_stiff(part, lin)
         measured(J, H, part.stiff_free, part.bias, laws, even, 0.0, False, measure)

@@ -11,7 +11,6 @@ from typing import NamedTuple
 from stickslip.arrays import Array, Bools, Ints, LongInts
 from stickslip.bodies.rigid.arrays import RigidTables, bodies_in
 from stickslip.bodies.rigid.momentum import MOMENTUM_ROOM, free_motion
-from stickslip.bodies.tree.advance import advance_tree
 from stickslip.bodies.tree.arrays import (
     CONTROL,
     CONTROL_END,
@@ -34,8 +33,6 @@ from stickslip.bodies.tree.arrays import (
     scratch_in,
 )
 from stickslip.bodies.tree.free_motion import begin_step
-from stickslip.bodies.tree.kinematics import place_links
-from stickslip.bodies.tree.points import link_velocities
 from stickslip.certify.measurements import TURN
 from stickslip.certify.status import MOST_TURN, push_turns
 from stickslip.collision.arrays import Flat, gap_in, three_in
@@ -55,20 +52,22 @@ from stickslip.compiled.rigid_step import (
     UNSOLVED,
     unpacked,
 )
+from stickslip.compiled.settling import frame_velocities_at, settle
 from stickslip.compiled.too_far import may_go_too_far
 from stickslip.compiled.tree_certificate import OF_ROBOT, TREE_NUMBERS, measure_trees, tree_measuring_room
+from stickslip.compiled.tree_ends import advance_robots, all_finite, gather, recall_rows, tree_rounding
 from stickslip.compiled.tree_rows import add_coordinates, joined_in, joined_room, map_contacts, rows_of
 from stickslip.compiled.tree_solving import solve_rows, tree_solving_room
 from stickslip.constraints.contact.rows import fill_rows, row_room, rows_in
-from stickslip.constraints.coordinates import APART, largest_coupling_error
+from stickslip.constraints.coordinates import APART
 from stickslip.contact.block_laws import Laws
 from stickslip.contact.measures import measure_blocks
 from stickslip.geometry.rigid_motion import advance_all, move
-from stickslip.jit import bare_kernel, inner_kernel, plain_kernel, view_at
+from stickslip.jit import bare_kernel, plain_kernel, view_at
 from stickslip.linalg.block_rows import _Arrays, add_product
 from stickslip.linalg.dense_blocks import DenseBlocks
 from stickslip.linalg.islands import fill_islands, island_room, islands_in
-from stickslip.tolerances import POSITION_ROUNDING, SPEED_NOISE
+from stickslip.tolerances import SPEED_NOISE
 
 (
     RIGID, ROWS, ENTRIES, WIDTH, DATA, TWISTS, HELD, SCRATCH, TREE_INTS,
@@ -173,7 +172,7 @@ def tree_room(contacts, height, numbers, columns, coordinates, bodies, robots):
         + MOMENTUM_ROOM * bodies
         + 2 * ncol * width * width
     )
-    reals += row_reals + join_reals + 8 * m + 2 * n + 5 * nv + ncol + 3 * rows + numbers[SCRATCH]
+    reals += row_reals + join_reals + 8 * m + 2 * n + 6 * nv + ncol + 3 * rows + numbers[SCRATCH]
     longs = 2 * contacts + 2 * rows + robots
     return ints + max(solve_ints, measure_ints), longs, reals + max(solve_reals, measure_reals), rows
 
@@ -204,7 +203,7 @@ def step_trees(tables, start, given, memory, options, rooms, counts, out, told):
     q_rigid = view_at(q_0, 0, (nr, 7))
     v_state = view_at(v_0, 0, (nr, 6))
     before, reals = reals[:nv], reals[nv:]
-    _gather(bodies.dynamic, v_rigid, v_0[6 * nr :], before)
+    gather(bodies.dynamic, v_rigid, v_0[6 * nr :], before)
 
     # bodies and robots without constraints
     pose, velocity, reals = view_at(reals, 0, (nb, 7)), view_at(reals, 7 * nb, (nb, 6)), reals[13 * nb :]
@@ -318,7 +317,7 @@ def step_trees(tables, start, given, memory, options, rooms, counts, out, told):
     speed = max(speed, 0.0)
     rounding = rounding[: ncol if count[HELD] else 0]
     if count[HELD]:
-        least = _rounding(bodies.dynamic, pose, nr, tables.frame_block, horizon, rounding)
+        least = tree_rounding(bodies.dynamic, pose, nr, tables.frame_block, horizon, rounding)
         if other:
             speed = max(speed, least, SPEED_NOISE * moved)
     elif other:
@@ -332,11 +331,11 @@ def step_trees(tables, start, given, memory, options, rooms, counts, out, told):
         reals[3 * m_all : 4 * m_all],
     )
     reals = reals[4 * m_all :]
-    own_v, push, reals = reals[:nv], reals[nv : 2 * nv], reals[2 * nv :]
+    own_v, push, tangential, reals = reals[:nv], reals[nv : 2 * nv], reals[2 * nv : 3 * nv], reals[3 * nv :]
     warm[:] = 0.0
     if opts.warm:
         _match(key[:n], three[1], three[2], memory.key, memory.impulse, view_at(warm, 0, (n, height)))
-        _recall(memory.number, memory.row_impulse, joined.number[: n_all - n], warm[m:])
+        recall_rows(memory.number, memory.row_impulse, joined.number[: n_all - n], warm[m:])
     if n_all > n:
         u_before[:] = 0.0
         add_product(J, before, u_before)
@@ -376,10 +375,26 @@ def step_trees(tables, start, given, memory, options, rooms, counts, out, told):
     for i in range(nr):
         for k in range(7):
             pose_end[i, k] = q_end[i, k]
-    apart = _advance_robots(
+    apart = advance_robots(
         robots, found, (own_v, before), horizon, scratch, q_out, (pose_end, velocity_end), velocity, not at_end
     )
-    if not _finite(out):
+    settled = own_v
+    if count[HELD] and not at_end:
+        settled = tangential[:nv]
+        for k in range(nv):
+            settled[k] = own_v[k]
+        at_rows = n, 0, tangential[:0], tangential[:0]
+        if not settle(
+            robots, bodies, tables.squares, J, at_rows, (joined.active, joined.of_robot), (q_out, settled), h, scratch
+        ):  # fmt: skip
+            return UNSOLVED
+        for b in range(nd):
+            for k in range(6):
+                v_end[bodies.dynamic[b], k] = velocity_end[bodies.dynamic[b], k] = settled[6 * b + k]
+        for k in range(nv - 6 * nd):
+            v_out[6 * nr + k] = settled[6 * nd + k]
+        frame_velocities_at(robots, 1, settled, scratch, velocity_end)
+    if not all_finite(out):
         return NOT_FINITE
     ahead = at_end and opts.far > 0.0
     if may_go_too_far(
@@ -412,7 +427,7 @@ def step_trees(tables, start, given, memory, options, rooms, counts, out, told):
     measure_trees(
         J, laws, (lam, own_v, u, u_before, bias, carried, gap), (weight, length, counted), (A, v_free), islands, bodies,
         (q_rigid, v_rigid, q_end, v_end, given.body), (h, horizon, opts.still * max(speed, 1e-12), speed),
-        (robots, (q_0, before, q_out, own_v), (given.force, given.link, given.control), active, scratch),
+        (robots, (q_0, before, q_out, settled), (given.force, given.link, given.control), active, scratch),
         None, (ints, reals), told,
     )  # fmt: skip
     if told[TURN] > MOST_TURN:
@@ -420,81 +435,3 @@ def step_trees(tables, start, given, memory, options, rooms, counts, out, told):
     told_of = TREE_NUMBERS + OF_ROBOT * robots.robots.shape[0] + 6 * nd
     told[told_of + RESIDUAL], told[told_of + FREE_SPEED] = residual, speed
     return n
-
-
-@inner_kernel
-def _gather(dynamic, v, of_robots, out):
-    """Unknown velocities (nv,): those of dynamic bodies, then those of robots."""
-    for b in range(dynamic.shape[0]):
-        for k in range(6):
-            out[6 * b + k] = v[dynamic[b], k]
-    for k in range(of_robots.shape[0]):
-        out[6 * dynamic.shape[0] + k] = of_robots[k]
-
-
-@inner_kernel
-def _finite(x):
-    """Whether all numbers are."""
-    for k in range(x.shape[0]):  # noqa: SIM110  (kernels have no generators)
-        if not abs(x[k]) < float("inf"):
-            return False
-    return True
-
-
-@inner_kernel
-def _rounding(dynamic, pose, rigid, frame_block, horizon, out):
-    """Scale.rounding (columns,), by the farthest of the frames that a column block moves; returns the largest."""
-    for b in range(out.shape[0]):
-        out[b] = 0.0
-    for b in range(dynamic.shape[0]):
-        for k in range(3):
-            out[b] = max(out[b], abs(pose[dynamic[b], k]))
-    for f in range(frame_block.shape[0]):
-        for k in range(3):
-            out[frame_block[f]] = max(out[frame_block[f]], abs(pose[rigid + f, k]))
-    most = 0.0
-    for b in range(out.shape[0]):
-        out[b] = POSITION_ROUNDING * out[b] / horizon
-        most = max(most, out[b])
-    return most
-
-
-@inner_kernel
-def _recall(known, impulse, number, lam_out):
-    """Impulses of the last step for rows over coordinates; both lists of numbers are sorted."""
-    at = 0
-    for k in range(number.shape[0]):
-        while at < known.shape[0] and known[at] < number[k]:
-            at += 1
-        if at < known.shape[0] and known[at] == number[k]:
-            lam_out[k] = impulse[at, 0]
-
-
-@inner_kernel
-def _advance_robots(robots, found, velocities, horizon, scratch, q_out, ends_out, start_out, moved):
-    """Coordinates at the end of the step, links there in the second of the works, poses (nb, 7) and velocities (nb, 6)
-    of frames.
-
-    velocities: unknown ones, and those before the step, whose frames are written if they have ``moved``. Returns by how
-    much couplings are open at most.
-    """
-    pose_out, end_out = ends_out
-    rigid, apart = end_out.shape[0] - robots.robots[robots.robots.shape[0] - 1, FRAME_END], 0.0
-    for r in range(robots.robots.shape[0]):
-        own, robot = robots.robots[r], robot_in(robots, r)
-        works, _, _ = scratch_in(robot.tree, own[Q_END] - own[Q], scratch[own[WORK] : own[WORK_END]])
-        q, v, frames = (
-            slice(own[Q], own[Q_END]),
-            slice(own[V], own[V_END]),
-            slice(rigid + own[FRAME], rigid + own[FRAME_END]),
-        )
-        advance_tree(robot.tree, found[q], velocities[0][v], horizon, q_out[q])
-        place_links(robot.tree, q_out[q], works[1])
-        link_velocities(robot.tree, robot.frame_link, works[1], velocities[0][v], end_out[frames])
-        for f in range(robot.frame_link.shape[0]):
-            for k in range(7):
-                pose_out[frames.start + f, k] = works[1].pose[robot.frame_link[f], k]
-        if moved:
-            link_velocities(robot.tree, robot.frame_link, works[0], velocities[1][v], start_out[frames])
-        apart = max(apart, largest_coupling_error(robot.rows, q_out[q]))
-    return apart

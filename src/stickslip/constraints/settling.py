@@ -18,6 +18,7 @@ from numpy.typing import NDArray
 
 from stickslip.arrays import Array
 from stickslip.constraints.protocol import Holding
+from stickslip.constraints.tangent import make_tangent
 from stickslip.contact.laws import CONTACT
 from stickslip.contact.problem import ContactProblem
 from stickslip.linalg import block_rows
@@ -44,6 +45,9 @@ def settled_velocities(held: Sequence[Holding], M: Inertia, v: Array, h: float) 
         speed, loose = np.concatenate([speed, other.speed]), np.concatenate([loose, other.loose])
     if not len(speed) or float(np.abs(speed).max()) * h <= STILL:
         return v
+    settled = v.copy()
+    if make_tangent(rows, M.dense, speed, settled):
+        return settled
     mu = direct(schur_system(rows, M, loose), -speed).x
     return v + M.solve(block_rows.apply_transpose(rows, mu))
 

@@ -17,6 +17,7 @@ from stickslip.arrays import Array, Bools
 from stickslip.bodies.rigid import momentum as rigid_bodies
 from stickslip.constraints.joint.joints import JointLayout
 from stickslip.constraints.joint.rows import measure_rows, row_speed
+from stickslip.constraints.tangent import make_tangent
 from stickslip.law_codes import BILATERAL
 from stickslip.linalg import block_rows
 from stickslip.linalg.block_rows import BlockRows
@@ -30,10 +31,11 @@ def tangent_velocity(model: Model, layout: JointLayout, q: Array, v: Array) -> A
     rows, speed, rigid = rigid_rows(model, layout, q, v)
     if not rigid.any():
         return v
-    A = rigid_bodies.mass_blocks(model, q)
-    mu = direct(schur_system(rows, A, np.where(rigid, 0.0, 1.0)), -speed).x
-    out = v.copy()
-    out[model.dynamic] += A.solve(block_rows.apply_transpose(rows, mu)).reshape(-1, 6)
+    A, own, out = rigid_bodies.mass_blocks(model, q), v[model.dynamic].ravel(), v.copy()
+    if not make_tangent(rows, A.dense, speed, own):
+        mu = direct(schur_system(rows, A, np.where(rigid, 0.0, 1.0)), -speed).x
+        own += A.solve(block_rows.apply_transpose(rows, mu))
+    out[model.dynamic] = own.reshape(-1, 6)
     return out
 
 

@@ -28,6 +28,7 @@ from stickslip.linalg.islands import Islands
 from stickslip.solvers.budget import Clock
 from stickslip.solvers.dense.island import distance, gathered, island_room, sweep, velocities
 from stickslip.solvers.dense.newton import factorise, feasible, step_rows, substitute
+from stickslip.solvers.dense.symmetric import factorise_symmetric, substitute_symmetric
 from stickslip.solvers.iterative import MOST_WORSENING, Iterative
 from stickslip.solvers.protocol import ALL_FRICTION_SETS, Relinearise, Solution, Takes
 from stickslip.solvers.prox.first_sweeps import FirstSweeps
@@ -194,7 +195,7 @@ def solve_each(J, response, given, laws, measures, q, start, islands, goal, limi
                 lam[at] = warm[i] if has_warm else 0.0
                 at += 1
         before, value, made, newton = solve_one(
-            one, has_warm, goal[island], budget, ints[own : own + 2 * m].reshape((2, m)), room, vectors
+            one, not given, has_warm, goal[island], budget, ints[own : own + 2 * m].reshape((2, m)), room, vectors
         )
         found.start[island], found.value[island] = before, value
         found.iterations[island], found.newton[island] = made, newton
@@ -206,8 +207,8 @@ def solve_each(J, response, given, laws, measures, q, start, islands, goal, limi
 
 
 @inner_kernel
-def solve_one(island, has_warm, goal, budget, ints, M, vectors):
-    """Solve one island from vectors[0], its impulses (m,), which are changed in place.
+def solve_one(island, symmetric, has_warm, goal, budget, ints, M, vectors):
+    """Solve one island from vectors[0], its impulses (m,), which are changed in place; ``symmetric``: W surely is.
 
     Returns the natural map at the start and at the end, sweeps with Newton steps, and Newton steps alone.
     """
@@ -240,12 +241,17 @@ def solve_one(island, has_warm, goal, budget, ints, M, vectors):
             if value <= FINER * goal:
                 return start, value, made, newton
         for _ in range(min(MOST_NEWTON, budget - made)):
-            count = step_rows(island, lam, w, M, rhs, active, step)
-            if not factorise(M, count, order):
+            count, half = step_rows(island, lam, w, symmetric, M, rhs, active, step)
+            if half and not factorise_symmetric(M, count, order):
+                count, half = step_rows(island, lam, w, False, M, rhs, active, step)
+            if not half and not factorise(M, count, order):
                 break
             made += 1
             newton += 1
-            substitute(M, count, order, rhs)
+            if half:
+                substitute_symmetric(M, count, order, rhs)
+            else:
+                substitute(M, count, order, rhs)
             for a in range(count):
                 step[active[a]] = rhs[a]
             better = False

@@ -11,6 +11,8 @@ found, too:
 
 for the ellipsoid sum (p_i / mu_i)^2 = n^2 with z - p = t diag(1 / mu_i^2) p; a disc is the special case of equal mu.
 
+Where nothing slides the matrix is that part of W, and symmetric (symmetric.py).
+
 Closed rows are often redundant. A small multiple of diag W on the rows that hold makes the matrix regular, and holds
 what the rows do not determine where it was; repeated with the same factors the step takes its effect out.
 """
@@ -34,8 +36,9 @@ PROXIMAL = 1e-9
 
 
 @inner_kernel
-def step_rows(island, lam, w, M_out, rhs_out, active_out, dlam_out):
-    """Rows of the linear system for the step, M (a, a) d lam = rhs over the ``active`` rows; returns their number.
+def step_rows(island, lam, w, symmetric, M_out, rhs_out, active_out, dlam_out):
+    """Rows of the linear system for the step, M (a, a) d lam = rhs over the ``active`` rows; returns their number, and
+    whether only the upper half of M is written: W is ``symmetric``, and nothing slides.
 
     dlam_out (m,) has the steps of rows whose impulse is known, and zeros; rhs_out (m,) is measured with these taken.
     """
@@ -66,16 +69,32 @@ def step_rows(island, lam, w, M_out, rhs_out, active_out, dlam_out):
         if active_out[k]:
             active_out[count] = k  # places below k are read no more
             count += 1
+    half, at = symmetric, 0
+    for c in range(laws.law.shape[0]):
+        if not half:
+            break
+        first, end = at, island.start[c + 1]
+        while at < count and active_out[at] < end:
+            at += 1
+        if laws.law[c] == CONTACT and at > first:
+            half = _projected(island, c, island.start[c], at - first - 1, lam, w)[0]
     for a in range(count):
         k = active_out[a]
         rhs_out[a] = -w[k]
-        for b in range(count):
-            M_out[a, b] = W[k, active_out[b]]
-        M_out[a, a] += PROXIMAL * W[k, k]
+        row, out = W[k], M_out[a]
+        if count == m:
+            for b in range(a if half else 0, count):
+                out[b] = row[b]
+        else:
+            for b in range(a if half else 0, count):
+                out[b] = row[active_out[b]]
+        out[a] += PROXIMAL * row[k]
     for k in range(m):
         if dlam_out[k] != 0.0:
             for a in range(count):
                 rhs_out[a] -= W[active_out[a], k] * dlam_out[k]
+    if half:
+        return count, True
     at = 0
     for c in range(laws.law.shape[0]):
         i, end = island.start[c], island.start[c + 1]
@@ -84,7 +103,24 @@ def step_rows(island, lam, w, M_out, rhs_out, active_out, dlam_out):
             at += 1
         if laws.law[c] == CONTACT and at > first:
             _slide(island, c, i, first, at, count, lam, w, M_out, rhs_out)
-    return count
+    return count, False
+
+
+@inner_kernel
+def _projected(island, c, i, rows, lam, w):
+    """Whether friction of a contact holds; its impulses, what its projection takes and gives, coefficients, n and r.
+
+    rows: of friction. Torsion is a force at a radius: an impulse, a velocity and a coefficient like the others.
+    """
+    W, laws, radius = island.W, island.laws, island.radius[c]
+    n = max(lam[i], lam[i] - w[i] / W[i, i])
+    r = 1.0 / max(W[i + 1, i + 1], W[i + 2, i + 2])
+    x0, x1, x2 = lam[i + 1], lam[i + 2], lam[i + 3] / radius if rows > 2 else 0.0
+    z0, z1, z2 = x0 - r * w[i + 1], x1 - r * w[i + 2], x2 - r * radius * w[i + 3] if rows > 2 else 0.0
+    mu0, mu1, mu2 = laws.friction[c, 0], laws.friction[c, 1], laws.friction[c, 2] / radius if rows > 2 else 0.0
+    p0, p1, p2 = project_friction(laws.friction_set[c], z0, z1, z2, n, mu0, mu1, mu2)
+    holds = abs(p0 - z0) + abs(p1 - z1) + abs(p2 - z2) <= WITHIN * (abs(z0) + abs(z1) + abs(z2))
+    return holds, (x0, x1, x2), (z0, z1, z2), (p0, p1, p2), (mu0, mu1, mu2), n, r
 
 
 @inner_kernel
@@ -94,17 +130,10 @@ def _slide(island, c, i, first, last, count, lam, w, M, rhs):
     Row j of friction, times the weight of the contact, which makes it a velocity:
     d lam_j - dP_j/dz . (d lam - r W d lam) - dP_j/dn d lam_n = p_j - lam_j; W d lam is what the held rows have.
     """
-    W, laws = island.W, island.laws
-    rows = last - first - 1
+    laws, rows = island.laws, last - first - 1
     radius, weight = island.radius[c], island.weight[c]
-    n = max(lam[i], lam[i] - w[i] / W[i, i])
-    r = 1.0 / max(W[i + 1, i + 1], W[i + 2, i + 2])
-    # torsion as a force at a radius: an impulse, a velocity and a coefficient like the others
-    x0, x1, x2 = lam[i + 1], lam[i + 2], lam[i + 3] / radius if rows > 2 else 0.0
-    z0, z1, z2 = x0 - r * w[i + 1], x1 - r * w[i + 2], x2 - r * radius * w[i + 3] if rows > 2 else 0.0
-    mu0, mu1, mu2 = laws.friction[c, 0], laws.friction[c, 1], laws.friction[c, 2] / radius if rows > 2 else 0.0
-    p0, p1, p2 = project_friction(laws.friction_set[c], z0, z1, z2, n, mu0, mu1, mu2)
-    if abs(p0 - z0) + abs(p1 - z1) + abs(p2 - z2) <= WITHIN * (abs(z0) + abs(z1) + abs(z2)):
+    holds, (x0, x1, x2), (z0, z1, z2), (p0, p1, p2), (mu0, mu1, mu2), n, r = _projected(island, c, i, rows, lam, w)
+    if holds:
         return
     box = laws.friction_set[c] == BOX_SET
     g0, h0 = _boundary(z0, p0, mu0, box)
