@@ -219,10 +219,14 @@ def main() -> None:
     names = given.solvers.split(",")
     tallies = measure(given.problems, given.first, names, used, given.workers)
     if given.json:
+        solvable = {seed for tally in tallies.values() for seed in tally.solved}
         plain = {
-            name: {**vars(tally), "statuses": dict(tally.statuses), "solved": len(tally.solved)}
+            name: {
+                **vars(tally), "statuses": dict(tally.statuses), "solved": len(tally.solved),
+                "missed": sorted(solvable.difference(tally.solved)),
+            }
             for name, tally in tallies.items()
-        }
+        }  # fmt: skip
         print(json.dumps({"options": used, "problems": given.problems, "solvers": plain}, indent=1))
     else:
         report(tallies, given.problems, {"max_iterations": 0, **used})

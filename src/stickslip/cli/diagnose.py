@@ -42,6 +42,7 @@ OPTIONAL = {
     "warp": "gpu",
     "pydrake": "peers",
     "pybullet": "peers",
+    "pinocchio": "peers",
 }
 """Optional modules and the extra that brings them."""
 
