@@ -77,8 +77,13 @@ class CompareOptions:
         Path | None,
         typer.Option(
             metavar="FILE",
-            help="Draw the performance profile (.png, .svg, .pdf); with --simulate the courses of runs (also .html).",
+            help="Draw the performance profile and residuals over iterations (.png, .svg, .pdf); with --simulate the "
+            "courses of runs (also .html).",
         ),
+    ] = None
+    record_every: Annotated[
+        int | None,
+        typer.Option(help="Look at residuals every so many iterations, for --plot; of solvers that have this option."),
     ] = None
     strict: Annotated[bool, typer.Option("--strict", help="Exit with 1 unless every solver solved all.")] = False
     json: Annotated[bool, typer.Option("--json", help="Print one JSON object instead of tables.")] = False
@@ -94,7 +99,7 @@ def compare(asked: CompareOptions) -> None:
     runs in a process that is ended when it takes too long; compiling is not counted.
 
     With --simulate every solver simulates the scenes itself, with the options that stickslip run gives it, in a process
-    that is ended at the time limit. With --set, solver.X goes to the solvers that have X, and SCENE.X to that scene
+    that is ended at the time limit. A file my.py may register solvers of its own, which then have names here. With --set, solver.X goes to the solvers that have X, and SCENE.X to that scene
     alone. One table a scene: times, iterations, the certificate over all steps, and what the scene measures. Strict:
     finished, every step converged. --plot draws residuals, overlaps, friction, iterations, contacts, times and energies
     of all solvers, scene by scene.
@@ -109,6 +114,8 @@ def compare(asked: CompareOptions) -> None:
 
     stickslip compare a.npz b.npz --criterion siconos --tolerance 1e-8 --json
 
+    stickslip compare my.py --solvers auto,mine --plot histories.png --record-every 1
+
     stickslip compare arch wall --simulate --time 2 --time-limit 30 --plot solvers.html
     """
     if asked.json and asked.markdown:
@@ -122,7 +129,7 @@ def compare(asked: CompareOptions) -> None:
 def _compare_simulations(asked: CompareOptions) -> None:
     """Every solver simulates the scenes itself."""
     _refuse(
-        {"every": asked.every, "own-law": asked.own_law or None},
+        {"every": asked.every, "own-law": asked.own_law or None, "record-every": asked.record_every},
         "does not go with --simulate, where solvers do not solve the same problems",
     )
     from stickslip.cli.compare_plots import PLOT_FORMATS, draw_simulations
@@ -133,6 +140,7 @@ def _compare_simulations(asked: CompareOptions) -> None:
     if plot is not None:
         check_plot(plot, PLOT_FORMATS)
     limit = SIMULATION_LIMIT if asked.time_limit is None else asked.time_limit
+    _load_files(asked.sources)
     runs = compare_simulations(
         asked.sources, _names(asked.solvers), _given(asked), asked.set_ or [], asked.steps, asked.time, limit,
         asked.cpu, plot is not None,
@@ -158,6 +166,7 @@ def _compare_solves(asked: CompareOptions) -> None:
         from stickslip.view.drawing import check_plot
 
         check_plot(plot)
+    _load_files(asked.sources)
     chosen = _solvers(_names(asked.solvers), {**DEFAULTS, **_given(asked)})
     with progress(1) as advance:
         problems = _problems(asked.sources, asked.steps, asked.every, asked.set_ or [], advance)
@@ -200,8 +209,18 @@ def _given(asked: CompareOptions) -> dict[str, Any]:
         "criterion": None if asked.criterion is None else asked.criterion.value,
         "max_iterations": asked.max_iterations,
         "max_seconds": asked.max_seconds,
+        "record_every": asked.record_every,
     }
     return {name: value for name, value in options.items() if value is not None}
+
+
+def _load_files(sources: list[str]) -> None:
+    """Run files of Python among the sources, so that solvers that they register are known by their names."""
+    from stickslip.scene_files import PYTHON_ENDING, entry_of, is_file
+
+    for source in sources:
+        if is_file(source) and PYTHON_ENDING in source:
+            entry_of(source)
 
 
 def _names(text: str | None) -> list[str]:

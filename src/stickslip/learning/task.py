@@ -12,8 +12,9 @@ import numpy as np
 from stickslip.arrays import Array, Bools, LongInts
 from stickslip.bodies.tree.compiling import joint_places
 from stickslip.errors import InputError
+from stickslip.keywords import unknown
 from stickslip.scene.body import Body
-from stickslip.scene.robots import Robot, unknown
+from stickslip.scene.robots import Robot
 from stickslip.scene.scene import Scene
 from stickslip.worlds.worlds import Worlds
 
