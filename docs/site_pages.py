@@ -51,16 +51,56 @@ FURTHER: dict[str, tuple[str, ...]] = {
 LINK = re.compile(r"\[([^\]]*)\]\((?!https?:|#|images/)([^)\s]+)\)")
 
 
+FENCED, INLINE = re.compile(r"^```python\n(.*?)^```", re.MULTILINE | re.DOTALL), re.compile(r"`[^`\n]+`")
+MOST_USES = 3
+"""Places where a name is used that its docstring is followed by, at most."""
+
+
 def install(app: Any, docs: Path) -> None:
     """Connect to Sphinx."""
+    found = uses(docs)
     app.connect("builder-inited", lambda _: write_pages(docs))
     app.connect("autodoc-process-docstring", plain_bars)
+    app.connect("autodoc-process-docstring", lambda *given: add_uses(found, *given))
     app.connect("source-read", lambda _, name, source: source.__setitem__(0, on_site(source[0], docs, name)))
 
 
 def plain_bars(app: Any, what: str, name: str, found: Any, options: Any, lines: list[str]) -> None:
     """Bars of docstrings are absolute values, not substitutions."""
     lines[:] = [line.replace("|", "\\|") for line in lines]
+
+
+def uses(docs: Path) -> dict[str, list[str]]:
+    """Pages by the words in their code: examples first, then snippets of pages, then code within their sentences."""
+    found: dict[str, list[str]] = {}
+
+    def add(page: str, code: str) -> None:
+        for word in sorted(set(re.findall(r"\w+", code))):
+            pages = found.setdefault(word, [])
+            if page not in pages:
+                pages.append(page)
+
+    for file in sorted((REPOSITORY / "examples").glob("*.py")):
+        add(f"/examples/{file.stem}", file.read_text(encoding="utf-8"))
+    made = {docs / "_build", docs / "reference", docs / "examples"}
+    pages = [file for file in sorted(docs.rglob("*.md")) if not made & set(file.parents)]
+    texts = {
+        "/" + file.relative_to(docs).with_suffix("").as_posix(): file.read_text(encoding="utf-8") for file in pages
+    }
+    for page, text in texts.items():
+        add(page, "\n".join(FENCED.findall(text)))
+    for page, text in texts.items():
+        add(page, "\n".join(INLINE.findall(text)))
+    return found
+
+
+def add_uses(
+    found: dict[str, list[str]], app: Any, what: str, name: str, item: Any, options: Any, lines: list[str]
+) -> None:
+    """Where a function or a class is used, behind its docstring."""
+    pages = found.get(name.rpartition(".")[2], [])[:MOST_USES]
+    if what in ("function", "method", "property", "class") and pages:
+        lines += ["", f"*Used in* {', '.join(f':doc:`{page}`' for page in pages)}."]
 
 
 def on_site(text: str, docs: Path, name: str) -> str:

@@ -99,15 +99,17 @@ def function_of(file: str, name: str) -> Callable[..., Any]:
     return _built_by(file, name)[0]
 
 
-def _names_in(file: str) -> Mapping[str, Any]:
-    """What a file of Python defines; it is run anew at each call.
+def names_in(file: str) -> Mapping[str, Any]:
+    """What a file of Python defines; it is run anew at each call, and may register solvers.
 
     It is a module by its own name where no other has that name, and its folder is searched for modules: processes that
     a command starts can then import what the file has, such as a solver that it registers.
     """
+    if not Path(file).is_file():
+        raise FileError(f"scene file {shown(file)} does not exist; give the name of a scene, or a file that builds one")
     path = Path(file).resolve()
     own = getattr(sys.modules.get(path.stem), "__file__", None) == str(path)
-    free = own or (path.stem not in sys.modules and path.stem.isidentifier() and not _is_installed(path.stem))
+    free = own or (path.stem not in sys.modules and path.stem.isidentifier() and not _is_installed(path))
     try:
         if not free:
             return runpy.run_path(file, run_name=path.stem)
@@ -124,21 +126,20 @@ def _names_in(file: str) -> Mapping[str, Any]:
     return vars(module)
 
 
-def _is_installed(name: str) -> bool:
-    """Whether a module of that name would be found before one in a folder that is searched last."""
+def _is_installed(path: Path) -> bool:
+    """Whether another module than a file would be found by the file's name."""
     try:
-        return find_spec(name) is not None
+        found = find_spec(path.stem)
     except (ImportError, ValueError):
         return True
+    return found is not None and found.origin != str(path)
 
 
 def _built_by(file: str, name: str) -> tuple[Callable[..., Any], Mapping[str, Any]]:
     """A function of a file that gives a Scene, and what the file says of its runs."""
     from stickslip.scene.scene import Scene
 
-    if not Path(file).is_file():
-        raise FileError(f"scene file {shown(file)} does not exist; give the name of a scene, or a file that builds one")
-    found = _names_in(file)
+    found = names_in(file)
     make = found.get(name)
     if not callable(make):
         known = ", ".join(key for key, value in found.items() if callable(value) and not key.startswith("_"))

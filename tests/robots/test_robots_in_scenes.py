@@ -187,7 +187,7 @@ def test_sensors_read_what_they_are_named_for():
     np.testing.assert_allclose(sim.sensor(robot, "felt"), [0.0, 0.0, 9.81], atol=1e-6)
     np.testing.assert_allclose(sim.sensor(robot, "up"), [0.0, 0.0, 1.0], atol=1e-12)
     assert sim.sensor(robot, "time") == pytest.approx(2.0)
-    with pytest.raises(InputError, match="sensor 'angel' is unknown; known: .*did you mean angle"):
+    with pytest.raises(InputError, match=r"sensor 'angel' is unknown; known: .*did you mean angle"):
         sim.sensor(robot, "angel")
 
 

@@ -175,9 +175,9 @@ class RunWatch:
         if early:
             self._warn(
                 "ended early",
-                f"the step at t = {time:.4g} s has {seen.contacts} contacts and ended at a residual of the contact law of "
-                f"{seen.natural_residual:.2g}, as quality 'normal' does with heaps (at most {self.enough:g}). Later ones "
-                "may, too: quality='exact' solves them further, and takes many times as long",
+                f"the step at t = {time:.4g} s has {seen.contacts} contacts and ended at a residual of the contact law "
+                f"of {seen.natural_residual:.2g}, as quality 'normal' does with heaps (at most {self.enough:g}). Later "
+                "ones may, too: quality='exact' solves them further, and takes many times as long",
             )
         elif not seen.converged:
             self._warn(

@@ -81,6 +81,10 @@ class CompareOptions:
             "courses of runs (also .html).",
         ),
     ] = None
+    load: Annotated[
+        list[str] | None,
+        typer.Option(metavar="FILE.py", help="Run a file first, which registers solvers of your own."),
+    ] = None
     record_every: Annotated[
         int | None,
         typer.Option(help="Look at residuals every so many iterations, for --plot; of solvers that have this option."),
@@ -96,10 +100,11 @@ def compare(asked: CompareOptions) -> None:
 
     Solved means that the residual of the exact law, computed outside the solver, is at most the tolerance, within the
     time limit. Solvers of another law (box, convex, pyramid) are marked; --own-law counts them by their own. Each solve
-    runs in a process that is ended when it takes too long; compiling is not counted.
+    runs in a process that is ended when it takes too long; compiling is not counted. Solvers that a file
+    of --load, or a scene my.py, registers have names here.
 
     With --simulate every solver simulates the scenes itself, with the options that stickslip run gives it, in a process
-    that is ended at the time limit. A file my.py may register solvers of its own, which then have names here. With --set, solver.X goes to the solvers that have X, and SCENE.X to that scene
+    that is ended at the time limit. With --set, solver.X goes to the solvers that have X, and SCENE.X to that scene
     alone. One table a scene: times, iterations, the certificate over all steps, and what the scene measures. Strict:
     finished, every step converged. --plot draws residuals, overlaps, friction, iterations, contacts, times and energies
     of all solvers, scene by scene.
@@ -114,7 +119,7 @@ def compare(asked: CompareOptions) -> None:
 
     stickslip compare a.npz b.npz --criterion siconos --tolerance 1e-8 --json
 
-    stickslip compare my.py --solvers auto,mine --plot histories.png --record-every 1
+    stickslip compare problems/ --load mine.py --solvers auto,mine --plot histories.png --record-every 1
 
     stickslip compare arch wall --simulate --time 2 --time-limit 30 --plot solvers.html
     """
@@ -140,7 +145,7 @@ def _compare_simulations(asked: CompareOptions) -> None:
     if plot is not None:
         check_plot(plot, PLOT_FORMATS)
     limit = SIMULATION_LIMIT if asked.time_limit is None else asked.time_limit
-    _load_files(asked.sources)
+    _load_files(asked.sources, asked.load or [])
     runs = compare_simulations(
         asked.sources, _names(asked.solvers), _given(asked), asked.set_ or [], asked.steps, asked.time, limit,
         asked.cpu, plot is not None,
@@ -166,7 +171,7 @@ def _compare_solves(asked: CompareOptions) -> None:
         from stickslip.view.drawing import check_plot
 
         check_plot(plot)
-    _load_files(asked.sources)
+    _load_files(asked.sources, asked.load or [])
     chosen = _solvers(_names(asked.solvers), {**DEFAULTS, **_given(asked)})
     with progress(1) as advance:
         problems = _problems(asked.sources, asked.steps, asked.every, asked.set_ or [], advance)
@@ -214,10 +219,12 @@ def _given(asked: CompareOptions) -> dict[str, Any]:
     return {name: value for name, value in options.items() if value is not None}
 
 
-def _load_files(sources: list[str]) -> None:
-    """Run files of Python among the sources, so that solvers that they register are known by their names."""
-    from stickslip.scene_files import PYTHON_ENDING, entry_of, is_file
+def _load_files(sources: list[str], more: list[str]) -> None:
+    """Run files of Python among the sources, and others, so that solvers that they register are known by name."""
+    from stickslip.scene_files import PYTHON_ENDING, entry_of, is_file, names_in
 
+    for file in more:
+        names_in(file)
     for source in sources:
         if is_file(source) and PYTHON_ENDING in source:
             entry_of(source)

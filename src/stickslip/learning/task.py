@@ -88,12 +88,12 @@ class View:
 
 
 def never(moment: Moment) -> Bools:
-    """No state ends an episode."""
+    """Worlds (N,) whose episode ends here; by default no state ends one."""
     return np.zeros(len(moment.worlds), dtype=np.bool_)
 
 
 def as_it_starts(moment: Moment, worlds: LongInts) -> None:
-    """Worlds start as the scene says."""
+    """Set how ``worlds`` (k,) start; by default as the scene says."""
 
 
 @dataclass(frozen=True)
