@@ -1,6 +1,6 @@
 """100 L-brackets in a bin, as a mechanical engineer would write it: no solver, no options.
 
-    python benchmarks/bench_brackets.py [--quality fast] [--json] [--check]
+    python benchmarks/bench_brackets.py [--quality normal] [--json] [--check]
 
 Prints, for each half second of simulated time, steps a second (CPU time, one thread), the deepest overlap and how steps
 ended. --check exits with 1 unless, once settled (the last second of three), there are at least 60 steps a second and at
@@ -61,7 +61,7 @@ def bin_of_brackets(count: int = COUNT) -> stickslip.Scene:
 
 def main() -> int:
     parser = argparse.ArgumentParser()
-    parser.add_argument("--quality", default="fast")
+    parser.add_argument("--quality", default="normal")
     parser.add_argument("--json", action="store_true")
     parser.add_argument("--check", action="store_true")
     asked = parser.parse_args()

@@ -42,6 +42,8 @@ html_theme_options = {
 }
 html_sidebars: dict[str, list[str]] = {"index": [], "glossary": []}
 html_copy_source = False
+html_static_path = ["site.css"]
+html_css_files = ["site.css"]
 
 
 def setup(app: object) -> None:

@@ -9,9 +9,11 @@ import hashlib
 import inspect
 import os
 import re
+import shutil
 import subprocess
 import sys
 from collections.abc import Iterator
+from html import escape
 from importlib import import_module
 from pathlib import Path
 from typing import Any
@@ -49,16 +51,56 @@ FURTHER: dict[str, tuple[str, ...]] = {
 LINK = re.compile(r"\[([^\]]*)\]\((?!https?:|#|images/)([^)\s]+)\)")
 
 
+FENCED, INLINE = re.compile(r"^```python\n(.*?)^```", re.MULTILINE | re.DOTALL), re.compile(r"`[^`\n]+`")
+MOST_USES = 3
+"""Places where a name is used that its docstring is followed by, at most."""
+
+
 def install(app: Any, docs: Path) -> None:
     """Connect to Sphinx."""
+    found = uses(docs)
     app.connect("builder-inited", lambda _: write_pages(docs))
     app.connect("autodoc-process-docstring", plain_bars)
+    app.connect("autodoc-process-docstring", lambda *given: add_uses(found, *given))
     app.connect("source-read", lambda _, name, source: source.__setitem__(0, on_site(source[0], docs, name)))
 
 
 def plain_bars(app: Any, what: str, name: str, found: Any, options: Any, lines: list[str]) -> None:
     """Bars of docstrings are absolute values, not substitutions."""
     lines[:] = [line.replace("|", "\\|") for line in lines]
+
+
+def uses(docs: Path) -> dict[str, list[str]]:
+    """Pages by the words in their code: examples first, then snippets of pages, then code within their sentences."""
+    found: dict[str, list[str]] = {}
+
+    def add(page: str, code: str) -> None:
+        for word in sorted(set(re.findall(r"\w+", code))):
+            pages = found.setdefault(word, [])
+            if page not in pages:
+                pages.append(page)
+
+    for file in sorted((REPOSITORY / "examples").glob("*.py")):
+        add(f"/examples/{file.stem}", file.read_text(encoding="utf-8"))
+    made = {docs / "_build", docs / "reference", docs / "examples"}
+    pages = [file for file in sorted(docs.rglob("*.md")) if not made & set(file.parents)]
+    texts = {
+        "/" + file.relative_to(docs).with_suffix("").as_posix(): file.read_text(encoding="utf-8") for file in pages
+    }
+    for page, text in texts.items():
+        add(page, "\n".join(FENCED.findall(text)))
+    for page, text in texts.items():
+        add(page, "\n".join(INLINE.findall(text)))
+    return found
+
+
+def add_uses(
+    found: dict[str, list[str]], app: Any, what: str, name: str, item: Any, options: Any, lines: list[str]
+) -> None:
+    """Where a function or a class is used, behind its docstring."""
+    pages = found.get(name.rpartition(".")[2], [])[:MOST_USES]
+    if what in ("function", "method", "property", "class") and pages:
+        lines += ["", f"*Used in* {', '.join(f':doc:`{page}`' for page in pages)}."]
 
 
 def on_site(text: str, docs: Path, name: str) -> str:
@@ -87,7 +129,7 @@ def write_pages(docs: Path) -> None:
     pages = dict(_reference())
     pages["index"] = _reference_index(list(pages))
     _write(reference, pages)
-    _write(examples, dict(_examples(docs / "_build" / "printed")))
+    _write(examples, dict(_examples(docs / "_build" / "printed", examples)))
 
 
 def _write(folder: Path, pages: dict[str, str]) -> None:
@@ -139,33 +181,70 @@ def _page(title: str, items: list[tuple[str, str]]) -> str:
 # ---- the examples ----------------------------------------------------------------------------------------------------
 
 
-def _examples(kept: Path) -> Iterator[tuple[str, str]]:
-    """A page an example: its code, and what it prints; STICKSLIP_DOCS_EXAMPLES=0 runs none of them."""
+def _examples(kept: Path, folder: Path) -> Iterator[tuple[str, str]]:
+    """A page an example: a picture, its code, and what it prints; and the gallery of them.
+
+    STICKSLIP_DOCS_EXAMPLES=0 runs none of them.
+    """
     files = sorted((REPOSITORY / "examples").glob("*.py"))
+    runs = os.environ.get("STICKSLIP_DOCS_EXAMPLES") != "0"
+    found = _run(files, kept) if runs else {}
+    cards = []
     for file in files:
         code = file.read_text(encoding="utf-8")
-        printed = _printed(file, code, kept)
-        shown = f"It prints:\n\n```\n{printed}\n```\n" if printed else ""
         first = (inspect.cleandoc(code.split('"""')[1]).splitlines() or [file.stem])[0]
         title = file.stem.replace("_", " ").capitalize()
-        yield file.stem, f"# {title}\n\n{first}\n\n`examples/{file.name}`\n\n````python\n{code}````\n\n{shown}"
+        picture, printed = _kept_picture(found.get(file), folder, file.stem), ""
+        if file in found:
+            printed = f"It prints:\n\n```\n{found[file].read_text(encoding='utf-8').rstrip()}\n```\n"
+        shown = f"![{title}]({picture})\n\n" if picture else ""
+        yield (
+            file.stem,
+            f"# {title}\n\n{first}\n\n{shown}`examples/{file.name}`\n\n````python\n{code}````\n\n{printed}",
+        )
+        image = f'<img src="{picture}" alt="">' if picture else "<span></span>"
+        cards.append(f'<a href="{file.stem}.html">{image}<b>{title}</b>{escape(first)}</a>')
     listed = "\n".join(file.stem for file in files)
-    yield "index", f"# Examples\n\nOne short program a capability.\n\n```{{toctree}}\n:maxdepth: 1\n\n{listed}\n```\n"
+    said = "Each was run when this site was built: its page shows the code and what it printed." if runs else ""
+    yield (
+        "index",
+        f"# Examples\n\nOne short program a capability. {said}\n\n"
+        f'<div class="examples">\n{chr(10).join(cards)}\n</div>\n\n'
+        f"```{{toctree}}\n:maxdepth: 1\n:hidden:\n\n{listed}\n```\n",
+    )
 
 
-def _printed(file: Path, code: str, kept: Path) -> str:
-    """What an example prints, kept until its code or the version changes."""
-    if os.environ.get("STICKSLIP_DOCS_EXAMPLES") == "0" or file.stem.startswith("train"):
+def _kept_picture(printed: Path | None, folder: Path, stem: str) -> str:
+    """The picture beside what an example printed, copied to its page: its name, or none."""
+    picture = None if printed is None else printed.with_suffix(".png")
+    if picture is None or not picture.is_file():
         return ""
-    digest = hashlib.sha256(f"{stickslip.__version__}{code}".encode()).hexdigest()[:16]
-    memory = kept / f"{file.stem}-{digest}.txt"
-    if not memory.is_file():
-        done = subprocess.run([sys.executable, str(file)], capture_output=True, text=True, timeout=300, check=False)
+    shutil.copyfile(picture, folder / f"{stem}.png")
+    return f"{stem}.png"
+
+
+def _run(files: list[Path], kept: Path) -> dict[Path, Path]:
+    """Run those examples of which nothing is kept by this code of theirs and of the package; what each printed."""
+    package = hashlib.sha256()
+    for source in sorted(Path(stickslip.__file__).parent.rglob("*.py")):
+        package.update(source.read_bytes())
+    places = {}
+    for file in files:
+        digest = hashlib.sha256(package.digest() + file.read_bytes()).hexdigest()[:16]
+        places[file] = kept / digest / f"{file.stem}.txt"
+    missing = [file for file, place in places.items() if not place.is_file()]
+    if missing:
+        fresh = kept / "fresh"
+        fresh.mkdir(parents=True, exist_ok=True)
+        command = [sys.executable, str(Path(__file__).parent / "run_examples.py"), str(fresh), *map(str, missing)]
+        done = subprocess.run(command, stdout=sys.stderr, check=False)
+        for file in missing:
+            place = places[file]
+            for ending in (".txt", ".png"):
+                new = fresh / f"{file.stem}{ending}"
+                if new.is_file():
+                    place.parent.mkdir(exist_ok=True)
+                    new.replace(place.with_suffix(ending))
         if done.returncode:
-            needed = "MissingDependencyError" in done.stderr or "ModuleNotFoundError" in done.stderr
-            if needed:
-                return ""
-            raise RuntimeError(f"{file.name} failed:\n{done.stderr}")
-        kept.mkdir(parents=True, exist_ok=True)
-        memory.write_text(done.stdout.rstrip() + "\n", encoding="utf-8")
-    return memory.read_text(encoding="utf-8").rstrip()
+            raise RuntimeError(f"an example failed; run it: python docs/run_examples.py FOLDER {missing[0]} ...")
+    return places

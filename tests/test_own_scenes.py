@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import csv
 import json
+import sys
 from pathlib import Path
 
 import pytest
@@ -11,6 +12,8 @@ import pytest
 import stickslip
 from stickslip.cli import main
 from stickslip.scene_files import entry_of
+from stickslip.solvers.quality import solver_options
+from stickslip.solvers.registry import SOLVERS
 
 CODE = """
 import stickslip
@@ -65,6 +68,53 @@ def test_compare_takes_both(own: dict[str, str], capsys: pytest.CaptureFixture[s
     told = json.loads(capsys.readouterr().out)
     assert [row["status"] for row in told["rows"]] == ["finished", "finished"]
     assert told["settings"]["scenes"][own["code"]] == {"friction": 0.1}
+
+
+SOLVER = """
+from dataclasses import dataclass
+from typing import ClassVar
+
+from stickslip.solvers.prox.gauss_seidel import ProxGaussSeidel
+from stickslip.solvers.registry import register
+
+
+@register
+@dataclass(frozen=True)
+class Mine(ProxGaussSeidel):
+    name: ClassVar[str] = "file-mine"
+"""
+
+
+@pytest.mark.slow
+def test_compare_knows_the_solvers_of_a_file(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """In this process and in those that solve; residuals of every iteration where that is asked for."""
+    monkeypatch.setattr(sys, "path", [*sys.path])
+    file = tmp_path / "with_a_solver.py"
+    file.write_text(CODE + SOLVER + 'SOLVER = "file-mine"\n')
+    try:
+        asked = ["compare", str(file), "--solvers", "prox-gs,file-mine", "--record-every", "1", "--steps", "2"]
+        assert main([*asked, "--every", "2", "--json"]) == 0
+        told = json.loads(capsys.readouterr().out)
+        assert [(row["solver"], row["solved"]) for row in told["rows"]] == [("prox-gs", True), ("file-mine", True)]
+        assert "record_every=1" in told["settings"]["options"]["file-mine"]
+        SOLVERS.pop("file-mine")
+        assert main(["compare", str(file), "--simulate", "--solvers", "file-mine", "--steps", "2", "--json"]) == 0
+        assert [row["status"] for row in json.loads(capsys.readouterr().out)["rows"]] == ["finished"]
+    finally:
+        SOLVERS.pop("file-mine", None)
+        sys.modules.pop("with_a_solver", None)
+
+
+def test_quality_of_a_file_is_that_of_a_script(own: dict[str, str], tmp_path: Path) -> None:
+    found = [entry_of(own["code"]), entry_of(own["file"])]
+    assert [entry.quality for entry in found] == ["normal", "normal"]
+    assert dict(found[0].solver) == solver_options("normal")
+    both = tmp_path / "both.py"
+    both.write_text(CODE + 'SOLVER, QUALITY = "nsgs", "fast"\n')
+    with pytest.raises(stickslip.InputError, match="both solver and quality are given"):
+        entry_of(str(both))
 
 
 @pytest.mark.slow

@@ -15,6 +15,7 @@ from stickslip.bodies.tree.kind import TreeBodies
 from stickslip.checks import array, finite, vector
 from stickslip.errors import InputError
 from stickslip.geometry.rotation import matrix
+from stickslip.keywords import unknown
 from stickslip.model.control import Control
 from stickslip.model.model import Model
 from stickslip.model.state import State
@@ -23,7 +24,7 @@ from stickslip.reading_robots import by_joint, trees_of
 from stickslip.reading_state import body_row
 from stickslip.robots.records import Actuator
 from stickslip.scene.body import Body
-from stickslip.scene.robots import Robot, unknown
+from stickslip.scene.robots import Robot
 
 Numbers = ArrayLike | Mapping[str, ArrayLike]
 """An array, or numbers by name."""

@@ -9,8 +9,11 @@ from functools import wraps
 from typing import Any, TypeVar, get_args, get_type_hints
 
 from stickslip.errors import InputError
+from stickslip.names import shown, visible
 
 C = TypeVar("C")
+CLOSE, MOST_NAMES = 0.5, 60
+"""Likeness of names from which on one may be meant, and names that are listed at most."""
 SAME = {"color": "colour"}
 """Other spellings that are taken, and what they are here."""
 
@@ -73,5 +76,12 @@ def _unknown(where: str, keyword: str, known: list[str]) -> KeywordError:
 def known_names(name: object, known: Iterable[str]) -> str:
     """The end of a message about an unknown name: all that are known, and those of them that are close."""
     names = list(known)
-    close = get_close_matches(str(name), names, 3, 0.6)
-    return f"known: {', '.join(names) or 'none'}" + (f"; did you mean {' or '.join(close)}?" if close else "")
+    close = get_close_matches(str(name), names, 3, CLOSE)
+    meant = f"; did you mean {' or '.join(close)}?" if close else ""
+    more = f" and {len(names) - MOST_NAMES} more" if len(names) > MOST_NAMES else ""
+    return f"known: {', '.join(map(visible, names[:MOST_NAMES])) or 'none'}{more}{meant}"
+
+
+def unknown(what: str, name: object, known: Iterable[str]) -> InputError:
+    """The error for a name that nothing has."""
+    return InputError(f"{what} {shown(name)} is unknown; {known_names(name, known)}")

@@ -14,10 +14,11 @@ from stickslip.bodies.tree.compiling import joint_places
 from stickslip.bodies.tree.differential_kinematics import Bounds, followed, pose_error
 from stickslip.errors import InputError
 from stickslip.geometry import rotation as rotations
+from stickslip.keywords import unknown
 from stickslip.model.model import Model
 from stickslip.model.state import State
 from stickslip.reading_robots import joint_positions, link_number, trees_of
-from stickslip.scene.robots import Robot, unknown
+from stickslip.scene.robots import Robot
 
 IDENTITY = (1.0, 0.0, 0.0, 0.0)
 SPEED, ANGULAR_SPEED = 1.0, 3.0

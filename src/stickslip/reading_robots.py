@@ -22,13 +22,14 @@ from stickslip.certify.step_result import StepResult
 from stickslip.checks import array, vector
 from stickslip.errors import InputError
 from stickslip.geometry import rotation
+from stickslip.keywords import unknown
 from stickslip.model.control import Control
 from stickslip.model.model import Model
 from stickslip.model.state import State
 from stickslip.names import shown
 from stickslip.robots.records import Sensor, Site
 from stickslip.scene.body import Body
-from stickslip.scene.robots import Robot, unknown
+from stickslip.scene.robots import Robot
 
 # ---- handles -------------------------------------------------------------------------------------------------
 

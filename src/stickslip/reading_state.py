@@ -240,7 +240,7 @@ class ElementReport:
     """(k,) [J] strain energy."""
 
     def take(self, index: NDArray[np.intp]) -> ElementReport:
-        """The elements of the given indices."""
+        """The elements of the given indices (k,)."""
         return ElementReport(self.strain[index], self.stress[index], self.von_mises[index], self.energy[index])
 
 

@@ -3,11 +3,15 @@
 from __future__ import annotations
 
 import runpy
+import sys
 from collections.abc import Callable, Mapping, Sequence
+from importlib.util import find_spec
 from pathlib import Path
+from types import ModuleType
 from typing import TYPE_CHECKING, Any
 
 from stickslip.errors import FileError, InputError, StickslipError
+from stickslip.keywords import unknown
 from stickslip.names import shown
 
 if TYPE_CHECKING:
@@ -63,18 +67,20 @@ def entry_of(what: str, package_dirs: Sequence[Path] = ()) -> SceneEntry:
         build, given = _built_by(file, function or FUNCTION)
     for name in given:
         if name not in RUN_KEYS:
-            raise InputError(f"scene file {shown(file)}: run: {name!r} is unknown; known: {', '.join(RUN_KEYS)}")
+            raise unknown(f"scene file {shown(file)}: run:", name, RUN_KEYS)
+    if "solver" in given and "quality" in given:
+        raise InputError(f"scene file {shown(file)}: run: both solver and quality are given; give one of them")
     from stickslip.checks import positive
     from stickslip.solvers.quality import solver_options
 
     step, duration = (positive(f"scene file {shown(file)}", name, given.get(name, usual))
                       for name, usual in (("dt", FILE_STEP), ("time", FILE_TIME)))  # fmt: skip
-    options = {} if "quality" not in given else solver_options(given["quality"])
-    own = {"method": given["solver"]} if "solver" in given else {}
+    own: dict[str, Any] = {"method": given["solver"]} if "solver" in given else {}
+    if "solver" not in given:
+        own = {"quality": given.get("quality", "normal"), "solver": solver_options(given.get("quality", "normal"))}
     return SceneEntry(
-        stem(what), f"from {Path(file).name}", build, step, duration, lambda sim, parameters: Unmeasured(),
-        solver=options, **own,
-    )  # fmt: skip
+        stem(what), f"from {Path(file).name}", build, step, duration, lambda sim, parameters: Unmeasured(), **own
+    )
 
 
 def _scene_of(file: str) -> tuple[Callable[..., Any], Mapping[str, Any]]:
@@ -93,18 +99,47 @@ def function_of(file: str, name: str) -> Callable[..., Any]:
     return _built_by(file, name)[0]
 
 
-def _built_by(file: str, name: str) -> tuple[Callable[..., Any], Mapping[str, Any]]:
-    """A function of a file that gives a Scene, and what the file says of its runs."""
-    from stickslip.scene.scene import Scene
+def names_in(file: str) -> Mapping[str, Any]:
+    """What a file of Python defines; it is run anew at each call, and may register solvers.
 
+    It is a module by its own name where no other has that name, and its folder is searched for modules: processes that
+    a command starts can then import what the file has, such as a solver that it registers.
+    """
     if not Path(file).is_file():
         raise FileError(f"scene file {shown(file)} does not exist; give the name of a scene, or a file that builds one")
+    path = Path(file).resolve()
+    own = getattr(sys.modules.get(path.stem), "__file__", None) == str(path)
+    free = own or (path.stem not in sys.modules and path.stem.isidentifier() and not _is_installed(path))
     try:
-        found = runpy.run_path(file, run_name=Path(file).stem)
+        if not free:
+            return runpy.run_path(file, run_name=path.stem)
+        if str(path.parent) not in sys.path:
+            sys.path.append(str(path.parent))
+        module = ModuleType(path.stem)
+        module.__file__ = str(path)
+        sys.modules[path.stem] = module
+        exec(compile(path.read_text(encoding="utf-8"), str(path), "exec"), vars(module))
     except StickslipError:
         raise
     except Exception as error:  # what a user's file does can be anything
         raise InputError(f"scene file {shown(file)}: {type(error).__name__}: {error}") from error
+    return vars(module)
+
+
+def _is_installed(path: Path) -> bool:
+    """Whether another module than a file would be found by the file's name."""
+    try:
+        found = find_spec(path.stem)
+    except (ImportError, ValueError):
+        return True
+    return found is not None and found.origin != str(path)
+
+
+def _built_by(file: str, name: str) -> tuple[Callable[..., Any], Mapping[str, Any]]:
+    """A function of a file that gives a Scene, and what the file says of its runs."""
+    from stickslip.scene.scene import Scene
+
+    found = names_in(file)
     make = found.get(name)
     if not callable(make):
         known = ", ".join(key for key, value in found.items() if callable(value) and not key.startswith("_"))

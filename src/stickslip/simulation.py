@@ -25,7 +25,7 @@ from stickslip.compiled.first_use import first_use
 from stickslip.constraints.registry import Tried, elements_as_rows, moves
 from stickslip.constraints.starting_overlaps import without_starting_overlaps
 from stickslip.errors import InputError
-from stickslip.keywords import checks_keywords
+from stickslip.keywords import checks_keywords, unknown
 from stickslip.linalg.threads import one_blas_thread
 from stickslip.model.control import Control, check_control, control_arrays, control_of, initial_control
 from stickslip.model.model import Model, compile_scene
@@ -46,11 +46,11 @@ from stickslip.reading import reading
 from stickslip.reading_state import ElementReport
 from stickslip.scene.body import Body
 from stickslip.scene.joint import Joint
-from stickslip.scene.robots import Robot, unknown
+from stickslip.scene.robots import Robot
 from stickslip.scene.scene import Scene
 from stickslip.scene.soft_body import SoftBody
 from stickslip.solvers.protocol import Solver, SolvesProblems
-from stickslip.solvers.quality import Quality, solver_options
+from stickslip.solvers.quality import Quality, solver_options, stepping_options
 from stickslip.solvers.registry import DEFAULT, as_solver, make_solver
 from stickslip.solvers.step_method import step_method
 from stickslip.step import STAGES, step
@@ -87,14 +87,15 @@ class Simulation:
             checks.instance("simulation", "stepping", stepping, Stepping, "a stickslip.Stepping is needed")
         self.stepping = stepping or Stepping()
         self.model = scene if isinstance(scene, Model) else compile_scene(scene)
-        if dt is not None:
-            self.stepping = replace(self.stepping, dt=dt)
-        if self.model.others:
-            self.model = without_starting_overlaps(self.model, initial_state(self.model), self.stepping)
         if solver is not None and quality is not None:
             raise InputError(f"simulation: both solver and quality ({shown(quality)}) are given; give one of them")
         self.quality = quality if solver is not None else quality or "normal"
         """What was asked for in the place of a solver; None where one was."""
+        usual = stepping_options(self.quality, len(self.model.dynamic)) if stepping is None else {}
+        if dt is not None or usual:
+            self.stepping = replace(self.stepping, **({} if dt is None else {"dt": dt}), **usual)
+        if self.model.others:
+            self.model = without_starting_overlaps(self.model, initial_state(self.model), self.stepping)
         if solver is None:
             solver = make_solver(DEFAULT, **solver_options(quality or "normal"))
         self.solver = make_solver(solver) if isinstance(solver, str) else as_solver(solver)
@@ -138,7 +139,7 @@ class Simulation:
         """Steps that this object has taken."""
         self.workspace = Workspace()
         """What steps remember; nobody else has it."""
-        self.watch = RunWatch(model)
+        self.watch = RunWatch(model, enough=getattr(self.solver, "enough", 0.0))
         """Warns, and keeps what :meth:`summary` says."""
         self.watch.check_sizes()
         self.state = with_loops_closed(model, initial_state(model))
@@ -156,6 +157,8 @@ class Simulation:
             if result is not None:
                 if self.steps_here % SAMPLED == 1:
                     self.watch.see(result)
+                else:
+                    self.watch.solved += 1
                 return result
         with self.dense_algebra():
             result = self._step()

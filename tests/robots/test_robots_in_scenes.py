@@ -50,14 +50,14 @@ def test_names_are_in_the_order_of_the_arrays():
     [
         (
             lambda sim, robot: sim.set_control(robot, position={"joint9": 1.0}),
-            "joint 'joint9' is unknown; did you mean",
+            "joint 'joint9' is unknown; known: ",
         ),
         (lambda sim, robot: sim.set_control(robot), "none of position, velocity, effort and actuators"),
         (lambda sim, robot: sim.set_control(robot, position=[1.0, 2.0]), "numbers for its 7 driven joints"),
         (lambda sim, robot: sim.set_control(robot, actuators={"drive": 1.0}), "actuator 'drive' is unknown"),
         (lambda sim, robot: sim.set_control(robot, effort=np.full(7, np.nan)), "effort"),
         (lambda sim, robot: sim.set_joint_positions(robot, np.zeros(3)), "position"),
-        (lambda sim, robot: sim.link_pose(robot, "lnk6"), "link 'lnk6' is unknown; did you mean 'link6'"),
+        (lambda sim, robot: sim.link_pose(robot, "lnk6"), "link 'lnk6' is unknown; known: .*did you mean link6"),
         (lambda sim, robot: sim.inverse_kinematics(robot, "link6", (5.0, 0.0, 0.0)), "is not reached"),
         (lambda sim, robot: sim.set_velocity(robot.link("link1"), (1.0, 0.0, 0.0)), "since it is a link"),
         (lambda sim, robot: sim.apply_keyframe(robot, "home"), "keyframe 'home' is unknown"),
@@ -187,7 +187,7 @@ def test_sensors_read_what_they_are_named_for():
     np.testing.assert_allclose(sim.sensor(robot, "felt"), [0.0, 0.0, 9.81], atol=1e-6)
     np.testing.assert_allclose(sim.sensor(robot, "up"), [0.0, 0.0, 1.0], atol=1e-12)
     assert sim.sensor(robot, "time") == pytest.approx(2.0)
-    with pytest.raises(InputError, match="sensor 'angel' is unknown; did you mean 'angle'"):
+    with pytest.raises(InputError, match=r"sensor 'angel' is unknown; known: .*did you mean angle"):
         sim.sensor(robot, "angel")
 
 

@@ -62,7 +62,7 @@ class ContactReport:
 
     @property
     def slip(self) -> Array:
-        """The same as ``slip_velocity``, by the name that recordings have."""
+        """(k, 3) [m/s] The same as ``slip_velocity``, by the name that recordings have."""
         return self.slip_velocity
 
     @property

@@ -69,6 +69,13 @@ class RunWatch:
     model: Model
     silent: bool = False
     """Whether to keep warnings to itself."""
+    enough: float = 0.0
+    """Residual at which the solver ends steps of heaps; 0 where it has none but its tolerance."""
+    ended_early: int = 0
+    """Steps that it ended so."""
+    solved: int = 0
+    """Steps of the compiled driver that nobody looked at: their contact problem was solved to the tolerance, or it
+    would have handed them back."""
     quiet: list[tuple[float, Certificate]] = field(default_factory=list)
     """Times [s] and certificates of steps that nobody has looked at yet, since nothing speaks in them."""
     looked: int = 0
@@ -158,12 +165,21 @@ class RunWatch:
 
     def _count(self, time: float, seen: Certificate) -> None:
         self.looked += 1
-        self.statuses[seen.status] += 1
+        early = seen.status == "max-iterations" and seen.natural_residual <= self.enough
+        self.ended_early += early
+        self.statuses["ended early" if early else seen.status] += 1
         self.contacts = max(self.contacts, seen.contacts)
         self.momentum = max(self.momentum, seen.momentum_relative)
         self.residual = max(self.residual, (seen.natural_residual, time))
         self.deepest = max(self.deepest, (seen.penetration, time))
-        if not seen.converged:
+        if early:
+            self._warn(
+                "ended early",
+                f"the step at t = {time:.4g} s has {seen.contacts} contacts and ended at a residual of the contact law "
+                f"of {seen.natural_residual:.2g}, as quality 'normal' does with heaps (at most {self.enough:g}). Later "
+                "ones may, too: quality='exact' solves them further, and takes many times as long",
+            )
+        elif not seen.converged:
             self._warn(
                 "unconverged",
                 f"the step at t = {time:.4g} s did not converge ({seen.status}; residual of the contact law "
@@ -229,13 +245,22 @@ class RunWatch:
         self.settle()
         if not steps:
             return RunSummary(("No step has been taken yet.",), tuple(self.said.values()))
-        failed = self.looked - self.statuses["converged"]
-        some = "" if self.looked == steps else f" ({self.looked} of them were looked at)"
-        how = ", ".join(f"{count} {word}" for word, count in self.statuses.most_common() if word != "converged")
+        words = [word for word in self.statuses if word not in ("converged", "ended early")]
+        failed = sum(self.statuses[word] for word in words)
+        how = ", ".join(f"{self.statuses[word]} {word}" for word in sorted(words, key=lambda w: -self.statuses[w]))
         ended = "All converged" if not failed else f"{failed} did not converge: {how}"
+        if self.ended_early:
+            ended = ended.replace("All", "All others") if not failed else ended
+            ended = f"{self.ended_early} ended early, at a residual of {self.enough:g} at most. {ended}"
+        told = f"{steps} steps to t = {time:.4g} s, {self.contacts} contacts at most. {ended}."
+        if self.solved:
+            told += (
+                f" {self.looked} of them were measured, of which all else here is said; the contact problems of the "
+                "others were solved to the same tolerance."
+            )
         return RunSummary(
             (
-                f"{steps} steps to t = {time:.4g} s{some}, {self.contacts} contacts at most. {ended}.",
+                told,
                 f"The contact law is obeyed to {self.residual[0]:.2g} (residual, at t = {self.residual[1]:.4g} s).",
                 f"Bodies overlap by {1e3 * self.deepest[0]:.2g} mm at most (at t = {self.deepest[1]:.4g} s).",
                 f"Momentum is conserved to {self.momentum:.1e}; the time discretisation added {self.gained:.2g} J.",

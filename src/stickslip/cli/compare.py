@@ -77,8 +77,17 @@ class CompareOptions:
         Path | None,
         typer.Option(
             metavar="FILE",
-            help="Draw the performance profile (.png, .svg, .pdf); with --simulate the courses of runs (also .html).",
+            help="Draw the performance profile and residuals over iterations (.png, .svg, .pdf); with --simulate the "
+            "courses of runs (also .html).",
         ),
+    ] = None
+    load: Annotated[
+        list[str] | None,
+        typer.Option(metavar="FILE.py", help="Run a file first, which registers solvers of your own."),
+    ] = None
+    record_every: Annotated[
+        int | None,
+        typer.Option(help="Look at residuals every so many iterations, for --plot; of solvers that have this option."),
     ] = None
     strict: Annotated[bool, typer.Option("--strict", help="Exit with 1 unless every solver solved all.")] = False
     json: Annotated[bool, typer.Option("--json", help="Print one JSON object instead of tables.")] = False
@@ -91,7 +100,8 @@ def compare(asked: CompareOptions) -> None:
 
     Solved means that the residual of the exact law, computed outside the solver, is at most the tolerance, within the
     time limit. Solvers of another law (box, convex, pyramid) are marked; --own-law counts them by their own. Each solve
-    runs in a process that is ended when it takes too long; compiling is not counted.
+    runs in a process that is ended when it takes too long; compiling is not counted. Solvers that a file
+    of --load, or a scene my.py, registers have names here.
 
     With --simulate every solver simulates the scenes itself, with the options that stickslip run gives it, in a process
     that is ended at the time limit. With --set, solver.X goes to the solvers that have X, and SCENE.X to that scene
@@ -109,6 +119,8 @@ def compare(asked: CompareOptions) -> None:
 
     stickslip compare a.npz b.npz --criterion siconos --tolerance 1e-8 --json
 
+    stickslip compare problems/ --load mine.py --solvers auto,mine --plot histories.png --record-every 1
+
     stickslip compare arch wall --simulate --time 2 --time-limit 30 --plot solvers.html
     """
     if asked.json and asked.markdown:
@@ -122,7 +134,7 @@ def compare(asked: CompareOptions) -> None:
 def _compare_simulations(asked: CompareOptions) -> None:
     """Every solver simulates the scenes itself."""
     _refuse(
-        {"every": asked.every, "own-law": asked.own_law or None},
+        {"every": asked.every, "own-law": asked.own_law or None, "record-every": asked.record_every},
         "does not go with --simulate, where solvers do not solve the same problems",
     )
     from stickslip.cli.compare_plots import PLOT_FORMATS, draw_simulations
@@ -133,6 +145,7 @@ def _compare_simulations(asked: CompareOptions) -> None:
     if plot is not None:
         check_plot(plot, PLOT_FORMATS)
     limit = SIMULATION_LIMIT if asked.time_limit is None else asked.time_limit
+    _load_files(asked.sources, asked.load or [])
     runs = compare_simulations(
         asked.sources, _names(asked.solvers), _given(asked), asked.set_ or [], asked.steps, asked.time, limit,
         asked.cpu, plot is not None,
@@ -158,6 +171,7 @@ def _compare_solves(asked: CompareOptions) -> None:
         from stickslip.view.drawing import check_plot
 
         check_plot(plot)
+    _load_files(asked.sources, asked.load or [])
     chosen = _solvers(_names(asked.solvers), {**DEFAULTS, **_given(asked)})
     with progress(1) as advance:
         problems = _problems(asked.sources, asked.steps, asked.every, asked.set_ or [], advance)
@@ -200,8 +214,20 @@ def _given(asked: CompareOptions) -> dict[str, Any]:
         "criterion": None if asked.criterion is None else asked.criterion.value,
         "max_iterations": asked.max_iterations,
         "max_seconds": asked.max_seconds,
+        "record_every": asked.record_every,
     }
     return {name: value for name, value in options.items() if value is not None}
+
+
+def _load_files(sources: list[str], more: list[str]) -> None:
+    """Run files of Python among the sources, and others, so that solvers that they register are known by name."""
+    from stickslip.scene_files import PYTHON_ENDING, entry_of, is_file, names_in
+
+    for file in more:
+        names_in(file)
+    for source in sources:
+        if is_file(source) and PYTHON_ENDING in source:
+            entry_of(source)
 
 
 def _names(text: str | None) -> list[str]:

@@ -40,17 +40,13 @@ def export(
 
     stickslip export demo.h5 demo.glb --start 0.5 --end 2
     """
-    from stickslip.export.formats import chosen_frames
     from stickslip.export.formats import export as write
-    from stickslip.io.recording import read_recording
 
-    with read_recording(recording) as recorded:
-        total = len(chosen_frames(recorded, every, start, end))
-        with progress(total) as advance:
-            count = write(
-                recorded, out, every=every, start=start, end=end, table=table,
-                told=lambda done: advance(done + 1, out.name),
-            )  # fmt: skip
+    with progress(100) as advance:
+        count = write(
+            recording, out, every=every, start=start, end=end, table=table,
+            told=lambda done, total: advance(100 * done // total, f"{out.name}: {done} of {total}"),
+        )  # fmt: skip
     if json:
         print_json({"recording": str(recording), "file": str(out), "frames": count})
     else:

@@ -139,7 +139,7 @@ class ContactProblem:
         return self.J.row_count
 
     def velocity(self, lam: Array) -> Array:
-        """v = v_free + A^-1 J^T lam."""
+        """v = v_free + A^-1 J^T lam: velocities (nv,) that impulses (m,) lead to."""
         momentum, A, J = self.momentum, self.A, self.J
         impulse = lam + 0.0 if J.is_identity else block_rows.apply_transpose(J, lam)
         if momentum.missing is not None:
@@ -149,7 +149,7 @@ class ContactProblem:
         return momentum.at + (A.dense.solve(impulse) if A.given is None else A.given.solve(impulse))
 
     def constraint_velocity(self, v: Array) -> Array:
-        """u = J v + bias."""
+        """u = J v + bias: constraint velocities (m,) at velocities (nv,)."""
         return (v + 0.0 if self.J.is_identity else block_rows.apply(self.J, v)) + self.bias
 
     def velocities(self, lam: Array) -> tuple[Array, Array]:
@@ -207,7 +207,7 @@ class ContactProblem:
         return None if self.v_before is None else self.constraint_velocity(self.v_before)
 
     def starting_at(self, before: Array) -> ContactProblem:
-        """The problem itself, with what is known of ``before``."""
+        """The problem itself, with what is known of the velocities (nv,) ``before`` the step."""
         self.__dict__["before"] = before
         return self
 

@@ -11,6 +11,7 @@ from typing import TYPE_CHECKING
 
 from stickslip.errors import InputError
 from stickslip.experiments.progress import Progress
+from stickslip.keywords import unknown
 
 if TYPE_CHECKING:
     from stickslip.experiments.report import Report
@@ -155,5 +156,5 @@ PAPERS: Mapping[str, Paper] = MappingProxyType({paper.name: paper for paper in _
 def find_paper(name: str) -> Paper:
     """The paper of that name, or an InputError that lists them all."""
     if name not in PAPERS:
-        raise InputError(f"paper {name!r} is unknown; known: {', '.join(PAPERS)}")
+        raise unknown("paper", name, PAPERS)
     return PAPERS[name]

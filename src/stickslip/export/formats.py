@@ -14,8 +14,8 @@ from stickslip import checks
 from stickslip.errors import InputError
 from stickslip.io.recording import Recording, read_recording
 
-Told = Callable[[int], None]
-"""Told the number of the frame, from 0, that is done."""
+Told = Callable[[int, int], None]
+"""Told how many frames are done, of how many."""
 
 
 @dataclass(frozen=True)
@@ -47,7 +47,8 @@ FORMATS = {
 
 def export(
     recording: Recording | str | os.PathLike[str], out: str | os.PathLike[str], *, every: int = 1,
-    start: float | None = None, end: float | None = None, table: str | None = None, told: Told = lambda done: None,
+    start: float | None = None, end: float | None = None, table: str | None = None,
+    told: Told = lambda done, total: None,
 ) -> int:  # fmt: skip
     """Write a recording, or its file, in the format that the ending of ``out`` names; returns the number of frames.
 
@@ -74,10 +75,8 @@ def _written(
 ) -> int:  # fmt: skip
     every, start, end, table = asked
     frames = chosen_frames(recording, every, start, end)[-1 if form.single else 0 :]
-    if form.table or form.writer == "tables.write_npz":
-        write(recording, target, frames, table or "steps", told)
-    else:
-        write(recording, target, frames, told)
+    given = (table or "steps",) if form.table or form.writer == "tables.write_npz" else ()
+    write(recording, target, frames, *given, lambda last: told(last + 1, len(frames)))
     return len(frames)
 
 

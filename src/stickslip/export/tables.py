@@ -72,12 +72,16 @@ def nodes(recording: Recording, frames: Sequence[int]) -> Iterator[Columns]:
 
 
 def contacts(recording: Recording, frames: Sequence[int]) -> Iterator[Columns]:
-    """A row a frame and contact; the normal points from body a to body b, on which the force acts."""
+    """A row a frame and contact; the normal points from body a to body b, on which the force acts.
+
+    Slip is the tangential velocity [m/s] of b relative to a; not a number in recordings of versions before 0.2.
+    """
     model = recording.model
     names = np.array([*model.body_names, *model.soft.names], dtype=np.str_)
     words = np.array(STATUS_NAMES, dtype=np.str_)
     for frame in frames:
         found = recording.contacts(frame)
+        slip = np.full((len(found), 3), np.nan) if found.slip is None else found.slip
         yield {
             **_at(recording, frame, len(found)),
             "body_a": names[found.body_a],
@@ -87,6 +91,7 @@ def contacts(recording: Recording, frames: Sequence[int]) -> Iterator[Columns]:
             "gap": found.gap,
             **_parts("force_", AXES, found.force),
             "torsion": found.torsion / found.dt,
+            **_parts("slip_", AXES, slip),
             "status": words[found.status],
         }
 

@@ -118,7 +118,7 @@ class Placed:
 
 
 def placed(shape: Shape, position: ArrayLike = (0, 0, 0), rotation: ArrayLike = (1, 0, 0, 0)) -> Placed:
-    """A shape with its checked pose in the body's frame, for compounds."""
+    """A shape with its checked pose in the body's frame, for compounds: position (3,) [m], rotation (w, x, y, z)."""
     if not isinstance(shape, Shape):
         raise InputError(f"placed: shape is {shown(shape)}; a shape of stickslip.shapes is needed")
     where = type(shape).__name__.lower()

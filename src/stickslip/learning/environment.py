@@ -61,7 +61,7 @@ class Environment(gymnasium.Env[Array, Array]):
         self.action_space = self.vector.single_action_space
 
     def reset(self, *, seed: int | None = None, options: dict[str, Any] | None = None) -> tuple[Array, dict[str, Any]]:
-        """Start an episode anew; a seed makes all that follows repeatable."""
+        """Start an episode anew: observation (m,) and info; a seed makes all that follows repeatable."""
         super().reset(seed=seed)
         self.vector.moment.random = [self.np_random]
         self.vector._seeded = True

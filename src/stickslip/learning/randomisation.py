@@ -11,6 +11,7 @@ from numpy.random import Generator
 
 from stickslip.arrays import Array
 from stickslip.errors import InputError
+from stickslip.keywords import unknown
 from stickslip.model.model import DYNAMIC, materials_of
 from stickslip.names import shown
 from stickslip.scene.body import Body
@@ -51,7 +52,7 @@ def checked(given: Mapping[str, Any] | None) -> Randomisation:
     found: dict[str, tuple[float, float]] = {}
     for name, numbers in (given or {}).items():
         if name not in (*FACTORS, *EPISODE):
-            raise InputError(f"randomise: {shown(name)} is unknown; known: {', '.join((*FACTORS, *EPISODE))}")
+            raise unknown("randomise:", name, (*FACTORS, *EPISODE))
         try:
             low, high = (float(x) for x in np.broadcast_to(np.asarray(numbers, dtype=np.float64), 2))
         except (TypeError, ValueError):

@@ -8,6 +8,7 @@ from pathlib import Path
 from typing import Any
 
 from stickslip.errors import InputError
+from stickslip.keywords import unknown
 from stickslip.learning.extra import gymnasium
 from stickslip.learning.names import ENVIRONMENTS
 from stickslip.learning.task import Task
@@ -20,7 +21,7 @@ def find_task(name: str) -> Task:
     """The task of a name, with or without ``stickslip/`` and ``-v0``; an InputError lists them all."""
     short = name.removeprefix(f"{NAMESPACE}/").removesuffix("-v0") if isinstance(name, str) else ""
     if short not in ENVIRONMENTS:
-        raise InputError(f"environment {shown(name)} is unknown; known: {', '.join(ENVIRONMENTS)}")
+        raise unknown("environment", name, ENVIRONMENTS)
     task: Task = import_module(f"stickslip.learning.tasks.{ENVIRONMENTS[short].module}").TASK
     return task
 

@@ -7,6 +7,7 @@ from dataclasses import asdict, dataclass, replace
 from typing import Any
 
 from stickslip.errors import InputError
+from stickslip.keywords import unknown
 from stickslip.names import shown
 
 ACTIVATIONS = ("tanh", "relu")
@@ -67,7 +68,7 @@ def settings_for(task: str, given: Mapping[str, Any]) -> Settings:
     known = asdict(own)
     for name in given:
         if name not in known:
-            raise InputError(f"train: setting {shown(name)} is unknown; known: {', '.join(known)}")
+            raise unknown("train: setting", name, known)
     if given.get("activation", own.activation) not in ACTIVATIONS:
         raise InputError(f"train: activation is {shown(given['activation'])}; known: {', '.join(ACTIVATIONS)}")
     return replace(own, **given)

@@ -12,8 +12,9 @@ import numpy as np
 from stickslip.arrays import Array, Bools, LongInts
 from stickslip.bodies.tree.compiling import joint_places
 from stickslip.errors import InputError
+from stickslip.keywords import unknown
 from stickslip.scene.body import Body
-from stickslip.scene.robots import Robot, unknown
+from stickslip.scene.robots import Robot
 from stickslip.scene.scene import Scene
 from stickslip.worlds.worlds import Worlds
 
@@ -87,12 +88,12 @@ class View:
 
 
 def never(moment: Moment) -> Bools:
-    """No state ends an episode."""
+    """Worlds (N,) whose episode ends here; by default no state ends one."""
     return np.zeros(len(moment.worlds), dtype=np.bool_)
 
 
 def as_it_starts(moment: Moment, worlds: LongInts) -> None:
-    """Worlds start as the scene says."""
+    """Set how ``worlds`` (k,) start; by default as the scene says."""
 
 
 @dataclass(frozen=True)

@@ -6,7 +6,6 @@ import os
 from collections import Counter
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, field, replace
-from difflib import get_close_matches
 from importlib import import_module
 from math import inf
 from typing import Any
@@ -18,6 +17,7 @@ from stickslip import checks
 from stickslip.arrays import Array
 from stickslip.errors import InputError
 from stickslip.geometry import rotation as rotations
+from stickslip.keywords import unknown
 from stickslip.names import shown
 from stickslip.robots.reading import read_robot
 from stickslip.robots.records import (
@@ -93,13 +93,6 @@ class Robot:
         if name in self.link_names:
             raise InputError(f"robot {self.name!r}: link {name!r} is fixed to the world and has no shape: no body")
         raise unknown(f"robot {self.name!r}: link", name, self.link_names)
-
-
-def unknown(what: str, name: object, known: Sequence[str]) -> InputError:
-    """The error for a name that nothing has, with those that are closest."""
-    close = get_close_matches(str(name), list(known), 3, 0.3)
-    near = f"did you mean {', '.join(map(repr, close))}?" if close else f"there are {', '.join(map(repr, known[:8]))}"
-    return InputError(f"{what} {shown(name)} is unknown; {near if known else 'there are none'}")
 
 
 @dataclass(frozen=True, eq=False)

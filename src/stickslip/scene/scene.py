@@ -107,7 +107,10 @@ class Scene:
         friction_axis: ArrayLike | None = None, contact_stiffness: float | None = None,
         contact_dissipation: float | None = None,
     ) -> str:  # fmt: skip
-        """Name a surface; bodies refer to it with ``material=name``. The rest is explained at :meth:`add_body`."""
+        """Name a surface; bodies refer to it with ``material=name``.
+
+        friction_axis (3,): as all else explained at :meth:`add_body`, with units.
+        """
         given = None, friction, restitution, torsion, tangential_restitution, friction_axis
         return add_material(self.materials, name, Surface(*given, contact_stiffness, contact_dissipation))
 
@@ -206,7 +209,10 @@ class Scene:
         self, parts: Sequence[Placed], position: ArrayLike = (0, 0, 0), rotation: ArrayLike = (1, 0, 0, 0),
         **options: Unpack[BodyOptions],
     ) -> Body:  # fmt: skip
-        """Add one body of several shapes, each made with :func:`stickslip.placed`."""
+        """Add one body of several shapes, each made with :func:`stickslip.placed`.
+
+        position (3,) [m] of the body's frame, rotation (4,) as (w, x, y, z); options are those of :meth:`add_body`.
+        """
         return self.add_body(parts, position, rotation, **options)
 
     def add_body(
@@ -280,7 +286,10 @@ class Scene:
         self, record: RobotRecord, name: str | None = None, position: ArrayLike = (0, 0, 0),
         rotation: ArrayLike = (1, 0, 0, 0), fixed_base: bool | None = None,
     ) -> Robot:  # fmt: skip
-        """Add a robot made by code: records of its links, joints and drives (robots/records.py)."""
+        """Add a robot made by code: records of its links, joints and drives (robots/records.py).
+
+        position (3,) [m], rotation (4,) as (w, x, y, z) of its base; fixed_base: None is what the record says.
+        """
         return robots.add_record(self.records, record, name, Start(position, rotation), fixed_base)
 
     def ignore_collision(self, a: Body | SoftBody, b: Body | SoftBody) -> None:
@@ -445,7 +454,7 @@ class Scene:
         soft_bodies.hold_nodes(self.records, body, nodes, motion, centre)
 
     def weld_nodes(self, body: SoftBody, nodes: ArrayLike, to: Body, *, collide: bool = False) -> None:
-        """Weld nodes to a rigid body where they are at time zero; the two collide only if ``collide`` is True."""
+        """Weld nodes (k,) to a rigid body where they are at time zero; the two collide only if ``collide`` is True."""
         soft_bodies.weld_nodes(self.records, body, nodes, to, collide)
 
     def push_nodes(self, body: SoftBody, nodes: ArrayLike, force: ArrayLike) -> None:

@@ -13,7 +13,7 @@ from stickslip import checks
 from stickslip.arrays import Ints
 from stickslip.errors import InputError
 from stickslip.geometry.mass import MassProperties
-from stickslip.keywords import known_names
+from stickslip.keywords import unknown
 from stickslip.names import shown
 from stickslip.robots.records import RobotRecord, Visual
 from stickslip.scene import joints, materials
@@ -271,7 +271,7 @@ def _rod(scene: Scene, entry: Any, where: str, folder: Path) -> None:
     sections = []
     for name in table.pop("sections", []):
         if name not in said.joint_names:
-            raise InputError(f"{where}: joint {shown(name)} is unknown; {known_names(name, said.joint_names)}")
+            raise unknown(f"{where}: joint", name, said.joint_names)
         sections.append(Joint(said.joint_names[name], name))
     rod: Rod = record_of(Rod, table, where, links=links, sections=tuple(sections))
     if len(rod.link_length) != len(links) or len(rod.section_length) != len(sections):

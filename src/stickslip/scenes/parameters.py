@@ -8,7 +8,7 @@ import numpy as np
 
 from stickslip import checks
 from stickslip.errors import InputError
-from stickslip.keywords import known_names
+from stickslip.keywords import unknown
 from stickslip.names import shown
 
 Value = int | float | bool | str | tuple[float, ...] | None
@@ -53,7 +53,7 @@ def fitted(where: str, defaults: Mapping[str, Value], given: Mapping[str, Value]
     """``defaults`` with ``given`` in their places; unknown names and values of another type raise an InputError."""
     for name in given:
         if name not in defaults:
-            raise InputError(f"{where}: parameter {shown(name)} is unknown; {known_names(name, defaults)}")
+            raise unknown(f"{where}: parameter", name, defaults)
     return {
         name: _fit(where, name, default, given[name]) if name in given else default
         for name, default in defaults.items()

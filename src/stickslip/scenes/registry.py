@@ -7,9 +7,7 @@ from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
 from types import MappingProxyType
 
-from stickslip.errors import InputError
-from stickslip.keywords import known_names
-from stickslip.names import shown
+from stickslip.keywords import unknown
 from stickslip.scene.scene import Scene
 from stickslip.scenes import (
     allegro_ball,
@@ -62,6 +60,7 @@ from stickslip.scenes import (
 )
 from stickslip.scenes.metrics import MetricsFactory
 from stickslip.scenes.parameters import Value, fitted
+from stickslip.solvers.quality import Quality
 from stickslip.solvers.registry import DEFAULT
 
 
@@ -84,6 +83,8 @@ class SceneEntry:
     """Options of the solver that differ from its defaults, where it has them; of its method, where it names one."""
     stepping: Mapping[str, Value] = field(default_factory=lambda: MappingProxyType({}))
     """Options of Stepping that differ from its defaults."""
+    quality: Quality | None = None
+    """What a scene of a user asks for in the place of a solver and of stepping; its options are in ``solver``, too."""
 
     def defaults(self) -> dict[str, Value]:
         """Parameters of ``build`` and their defaults."""
@@ -360,5 +361,5 @@ SCENES: Mapping[str, SceneEntry] = MappingProxyType({entry.name: entry for entry
 def find_scene(name: str) -> SceneEntry:
     """The scene of that name, or an InputError that lists them all."""
     if not isinstance(name, str) or name not in SCENES:
-        raise InputError(f"scene {shown(name)} is unknown; {known_names(name, SCENES)}")
+        raise unknown("scene", name, SCENES)
     return SCENES[name]

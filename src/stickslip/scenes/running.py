@@ -137,9 +137,12 @@ def prepare_entry(
         if "dt" in stepping_options:
             raise InputError(f"scene {name}: dt is given twice, as {dt} and as stepping.dt; give one of them")
         chosen["dt"] = dt
-    stepping = Stepping(**chosen)
     parameters = entry.parameters(own)
-    sim = Simulation(entry.build(**parameters), solver=made, stepping=stepping)
+    scene = entry.build(**parameters)
+    if entry.quality is not None and solver is None and not (solver_options or stepping_options):
+        sim = Simulation(scene, dt=chosen["dt"], quality=entry.quality)  # as in a script
+    else:
+        sim = Simulation(scene, solver=made, stepping=Stepping(**chosen))
     sim.watch.silent = True  # who runs it says what it found: Summary.warnings
     unread = tuple(key for key in entry.solver if key not in {**hints_for(entry, method), **solver_options})
     before = sim.control

@@ -66,6 +66,8 @@ OLDEST = 10
 """Steps in a row that begin with what solved the last one; then the plan is tried from its begin again."""
 MANY_ROWS = 20_000
 """Rows from which on ``max_work`` grows with them."""
+HEAP, HEAP_SWEEPS = 300, 20
+"""Contacts of an island from which on ``enough`` is for it, and iterations before that."""
 PATH = 80
 """Newton steps along the central path."""
 PATIENCE = 1.0
@@ -125,6 +127,10 @@ class Automatic(Iterative):
     max_work: float = 1.0
     """[s] that a solve may take, by counts of what it does (work.py) and by no clock; for more than 20,000 rows, in
     proportion. What a step costs that no method solves. The first method of a plan is not cut short by it."""
+    enough: float = 0.0
+    """Residual at which a heap of rigid bodies may end, an island of HEAP contacts or more and nothing else, once it
+    has had HEAP_SWEEPS iterations; 0: the tolerance, as for all else. The status is then
+    "max-iterations"."""
 
     def __post_init__(self) -> None:
         super().__post_init__()
@@ -133,6 +139,7 @@ class Automatic(Iterative):
             raise InputError(f"solver {self.name}: max_work is {known:g}; it must be above 0, inf for no limit")
         object.__setattr__(self, "max_work", known)
         self._check_whole("subspace_limit", 0)
+        object.__setattr__(self, "enough", checks.not_negative("solver auto", "enough", self.enough))
 
     @cached_property
     def takes(self) -> Takes:
@@ -188,13 +195,21 @@ class Automatic(Iterative):
             max_seconds=self.max_seconds, subspace_limit=self.subspace_limit,
         )  # fmt: skip
 
-    def _solver(self, method: type[Iterative], budget: int, clock: Clock) -> Iterative:
-        """A method of the plan with so many iterations at most."""
+    def _good(self, heap: bool, iterations: int) -> float:
+        """The residual at which a problem may end after so many iterations."""
+        return self.enough if heap and iterations >= HEAP_SWEEPS else self.tolerance
+
+    def _is_heap(self, problem: ContactProblem) -> bool:
+        """Whether ``enough`` is for this problem."""
+        large = self.enough > self.tolerance and problem.contact_count >= HEAP
+        return large and problem.A.is_dense and bool((problem.laws.law == CONTACT).all())
+
+    def _solver(self, method: type[Iterative], budget: int, clock: Clock, tolerance: float | None = None) -> Iterative:
+        """A method of the plan with so many iterations at most, to the tolerance of this solver or another one."""
         own = {"subspace_limit": self.subspace_limit} if method is ProxGaussSeidel else {}
         seconds = inf if clock.limit == inf else clock.left
-        return method(
-            tolerance=self.tolerance, criterion=self.criterion, max_iterations=budget, max_seconds=seconds, **own
-        )
+        tolerance = self.tolerance if tolerance is None else tolerance
+        return method(tolerance=tolerance, criterion=self.criterion, max_iterations=budget, max_seconds=seconds, **own)
 
     @cached_property
     def _beginnings(self) -> dict[Stage, Iterative]:
@@ -217,6 +232,7 @@ class Automatic(Iterative):
             if joints_alone is not None:
                 return joints_alone
         u: Array | None = None
+        heap, good = self._is_heap(problem), self.tolerance
         if first is None:
             lam, v, best = self.start(problem, warm)
         else:
@@ -235,7 +251,7 @@ class Automatic(Iterative):
         )
         habit = Habit() if problem.habits is None else problem.habits.recall()
         stages = ordered(plan(structure(problem)), work) if problem.block_count else ()
-        if habit.age < OLDEST:
+        if habit.age < OLDEST and not heap:  # of which sweeps are the first, whatever comes after
             stages = habitual(stages, habit.method)
         penalty = habit.penalty
         for stage in stages:
@@ -248,7 +264,7 @@ class Automatic(Iterative):
                 continue
             left -= work.preparation(method)
             # even impulses that are good enough get one iteration: small errors would pile up from step to step
-            while (best > self.tolerance or not methods) and on_track and iterations < self.max_iterations:
+            while (best > good or not methods) and on_track and iterations < self.max_iterations:
                 if clock.limit < inf and clock.is_up:
                     break
                 affordable = max(left, 0.0) / work.iteration(method)
@@ -256,9 +272,10 @@ class Automatic(Iterative):
                     break
                 if methods and affordable < budget:
                     budget = int(affordable)
-                solver = self._beginnings.get(stage) if not methods and clock.limit == inf else None
+                solver = self._beginnings.get(stage) if not methods and clock.limit == inf and not heap else None
                 if solver is None:
-                    solver = self._solver(method, min(budget, self.max_iterations - iterations), clock)
+                    some = budget if not heap or methods else HEAP_SWEEPS
+                    solver = self._solver(method, min(some, self.max_iterations - iterations), clock, good)
                 start = None if afresh else lam
                 # what sweeps begin with was looked at island by island before
                 if isinstance(solver, ProxGaussSeidel):
@@ -270,7 +287,8 @@ class Automatic(Iterative):
                 if not found.is_judged:
                     found = judged(solver, problem, found)
                 reached = found.residual
-                on_track = reached > self.tolerance and _arrives(found.history, self.tolerance, most)
+                begun, good = bool(methods), self._good(heap, iterations + found.iterations)
+                on_track = reached > good and ((heap and not begun) or _arrives(found.history, good, most))
                 if not methods or methods[-1] != method.name:
                     methods.append(method.name)
                 history.append(found.history + [[iterations, 0.0]] if len(found.history) else np.zeros((0, 2)))
@@ -286,7 +304,7 @@ class Automatic(Iterative):
                     lam, v, u, best = found.lam, found.v, found.u, reached
                 # what was to arrive and did not has half as long the next time
                 budget, most = max(int(min(2 * budget, most)), 1), most / 2.0
-            if best <= self.tolerance or iterations >= self.max_iterations or (clock.limit < inf and clock.is_up):
+            if best <= good or iterations >= self.max_iterations or (clock.limit < inf and clock.is_up):
                 break
         if problem.habits is not None:
             if best <= self.tolerance and methods:
@@ -299,6 +317,8 @@ class Automatic(Iterative):
             status = "max-iterations"
         elif clock.is_up:
             status = "max-seconds"
+        elif status == "converged":  # to ``enough``, and not to the tolerance
+            status = "max-iterations"
         if u is None and first is not None:
             v = problem.velocity(lam)
         timings["choose"] = time.perf_counter() - started - sum(timings.values())

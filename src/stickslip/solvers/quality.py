@@ -1,7 +1,8 @@
 """Quality in three words: what a user who does not choose a solver gets (docs/guide/choosing.md has what each costs).
 
-``normal`` is what ``auto`` does by itself. ``exact`` asks for a hundredth of its residual. ``fast`` stops after some
-fifty iterations, for looking at piles. Whatever a step did not reach, its certificate says.
+``normal`` is what ``auto`` does by itself, but that heaps of hundreds of contacts may end a step at a residual of
+ENOUGH. ``exact`` asks for a hundredth of the residual, of heaps, too. ``fast`` stops after some fifty iterations, for
+looking at piles. Whatever a step did not reach, its certificate says, and the run warns once.
 """
 
 from __future__ import annotations
@@ -13,16 +14,28 @@ from stickslip.checks import choice
 Quality = Literal["fast", "normal", "exact"]
 QUALITIES: tuple[Quality, ...] = ("fast", "normal", "exact")
 
+ENOUGH = 1e-3
+"""Residual of the contact law at which ``normal`` may end a step of a heap. It is the residual that counts and not the
+work: a heap whose steps end far from solved, after any number of iterations, can lock and burst."""
 OPTIONS: dict[str, dict[str, Any]] = {
     "fast": {"tolerance": 1e-4, "max_iterations": 50},
-    "normal": {},
+    "normal": {"enough": ENOUGH},
     "exact": {"tolerance": 1e-10, "max_iterations": 10_000},
 }
 """Options of ``auto``. Fifty iterations are few enough that it stays with sweeps, which cost a tenth of the methods
 that it would go on with. A pile in which many steps in a row end far from solved can lock and burst: many bodies do
 not decide for it by themselves."""
+HEAP_BODIES = 50
+"""Rigid bodies that move freely from which on steps are looked at where they led, unless ``fast`` is asked for, ..."""
+HEAP_STEPPING: dict[str, Any] = {"redetect": 3}
+"""... and how: options of Stepping where the user gives none."""
 
 
 def solver_options(quality: str) -> dict[str, Any]:
     """Options of ``auto`` for a quality."""
     return OPTIONS[choice("simulation", "quality", quality, QUALITIES)]
+
+
+def stepping_options(quality: str | None, bodies: int) -> dict[str, Any]:
+    """Options of Stepping for a quality and so many rigid bodies that move freely; None: a solver was chosen."""
+    return {} if quality in (None, "fast") or bodies < HEAP_BODIES else HEAP_STEPPING

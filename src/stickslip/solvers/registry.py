@@ -13,7 +13,7 @@ from stickslip.contact.laws import Law
 from stickslip.contact.problem import ContactProblem
 from stickslip.contact.residual import scaled_residual
 from stickslip.errors import InputError, SolverWarning
-from stickslip.keywords import known_names
+from stickslip.keywords import unknown
 from stickslip.names import hidden_characters, shown
 from stickslip.solvers.admm import ADMM
 from stickslip.solvers.apgd import APGD
@@ -107,7 +107,7 @@ def find_solver(name: str) -> Any:
     if isinstance(name, str):
         found = SOLVERS.get(name) or known_solvers().get(name)
     if found is None:
-        raise InputError(f"solver {shown(name)} is unknown; {known_names(name, known_solvers())}")
+        raise unknown("solver", name, known_solvers())
     return found
 
 
@@ -124,7 +124,7 @@ def make_solver(name: str, **options: object) -> Solver:
     known = [item.name for item in fields(kind) if item.init]
     for option in options:
         if option not in known:
-            raise InputError(f"solver {name}: option {option!r} is unknown; {known_names(option, known)}")
+            raise unknown(f"solver {name}: option", option, known)
     solver: Solver = kind(**options)
     return solver
 

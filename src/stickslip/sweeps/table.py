@@ -11,7 +11,7 @@ import numpy as np
 
 from stickslip.errors import InputError, MissingDependencyError
 from stickslip.files import whole_file
-from stickslip.keywords import known_names
+from stickslip.keywords import unknown
 from stickslip.sweeps.one_run import Row
 from stickslip.sweeps.plan import Plan
 
@@ -39,7 +39,7 @@ def flat(rows: Sequence[Row], plan: Plan, metrics: Sequence[str] = ()) -> list[d
     certified = list(dict.fromkeys(name for row in rows for name in row["certificate"]))
     for name in metrics:
         if name not in measured and name not in certified and measured + certified:
-            raise InputError(f"sweep: metric {name!r} is unknown; {known_names(name, [*measured, *certified])}")
+            raise unknown("sweep: metric", name, [*measured, *certified])
     kept = [name for name in measured if not metrics or name in metrics]
     kept += [name for name in certified if (not metrics or name in metrics) and name not in kept]
     found = []

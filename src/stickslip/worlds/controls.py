@@ -12,13 +12,14 @@ from stickslip.arrays import Array, LongInts
 from stickslip.bodies.tree.compiling import joint_places
 from stickslip.bodies.tree.kind import TreeBodies
 from stickslip.errors import InputError
+from stickslip.keywords import unknown
 from stickslip.model.control import Control, initial_control
 from stickslip.model.layout import BODY
 from stickslip.model.model import Model
 from stickslip.names import shown
 from stickslip.reading_state import coordinate_count, joint_row
 from stickslip.scene.joint import Joint
-from stickslip.scene.robots import Robot, unknown
+from stickslip.scene.robots import Robot
 
 
 class WorldControls:

@@ -18,6 +18,7 @@ from stickslip.checks import LARGEST, SMALLEST
 from stickslip.errors import InputError
 from stickslip.geometry import mass as shape_mass
 from stickslip.geometry.shapes import Box, Capsule, Cylinder, Placed, Shape, Sphere
+from stickslip.keywords import unknown
 from stickslip.model.model import Model, compile_scene, materials_of
 from stickslip.names import shown
 from stickslip.reading_state import body_row, joint_row
@@ -26,7 +27,7 @@ from stickslip.scene.body import BodyDescription
 from stickslip.scene.body_mass import inertia_tensor, mass_properties
 from stickslip.scene.joint import Joint, JointDescription
 from stickslip.scene.materials import Material, pair_tables
-from stickslip.scene.robots import Robot, RobotDescription, unknown
+from stickslip.scene.robots import Robot, RobotDescription
 from stickslip.scene.scene import Scene
 
 SAME = 1e-9

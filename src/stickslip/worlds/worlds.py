@@ -20,6 +20,7 @@ from stickslip.compiled.many_joints import coordinates_of_many
 from stickslip.compiled.many_links import place_many
 from stickslip.cores import core_count
 from stickslip.errors import InputError, WorldsWarning
+from stickslip.keywords import unknown
 from stickslip.model.layout import BODY, NODE
 from stickslip.model.model import DYNAMIC, FRAME, KINEMATIC, STATIC, Model
 from stickslip.model.state import State, check_state, initial_state
@@ -29,7 +30,7 @@ from stickslip.reading_state import body_row, coordinate_count, joint_coordinate
 from stickslip.robots.records import Sensor
 from stickslip.scene.body import KINDS, Body
 from stickslip.scene.joint import Joint
-from stickslip.scene.robots import Robot, unknown
+from stickslip.scene.robots import Robot
 from stickslip.scene.scene import Scene
 from stickslip.scene.soft_body import SoftBody
 from stickslip.simulation import Simulation

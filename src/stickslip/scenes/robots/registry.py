@@ -6,8 +6,7 @@ from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 from types import MappingProxyType
 
-from stickslip.errors import InputError
-from stickslip.names import shown
+from stickslip.keywords import unknown
 from stickslip.robots.mounting import mounted
 from stickslip.robots.records import RobotRecord
 from stickslip.scenes.robots.allegro import WRIST, allegro
@@ -60,5 +59,5 @@ ROBOTS: Mapping[str, RobotEntry] = MappingProxyType({entry.name: entry for entry
 def find_robot(name: str) -> RobotEntry:
     """The robot of that name, or an InputError that lists them all."""
     if not isinstance(name, str) or name not in ROBOTS:
-        raise InputError(f"robot {shown(name)} is unknown; known: {', '.join(ROBOTS)}")
+        raise unknown("robot", name, ROBOTS)
     return ROBOTS[name]

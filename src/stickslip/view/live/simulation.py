@@ -13,11 +13,12 @@ from stickslip.bodies.tree.kind import TreeBodies
 from stickslip.certify.certificate import Certificate
 from stickslip.checks import not_negative, vector
 from stickslip.errors import InputError
+from stickslip.keywords import unknown
 from stickslip.model.model import FRAME, Model
 from stickslip.model.stepping import Stepping
 from stickslip.reading_robots import robots_of
 from stickslip.scene.materials import NO_AXIS, PairTables
-from stickslip.scene.robots import Robot, unknown
+from stickslip.scene.robots import Robot
 from stickslip.scenes.running import Run, solver_for
 from stickslip.scenes.script_switch import ScriptSwitch
 from stickslip.simulation import Simulation, StepResult

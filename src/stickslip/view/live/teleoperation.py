@@ -14,9 +14,10 @@ from stickslip.bodies.tree.compiling import joint_places
 from stickslip.errors import InputError
 from stickslip.geometry import rotation as rotations
 from stickslip.hands import Gripper, HandFrame, Hands, hands_of
+from stickslip.keywords import unknown
 from stickslip.pose_follower import PoseFollower
 from stickslip.reading_robots import trees_of
-from stickslip.scene.robots import Robot, unknown
+from stickslip.scene.robots import Robot
 from stickslip.simulation import Simulation
 
 SPEED, ANGULAR_SPEED = 0.5, 2.0
