@@ -151,6 +151,8 @@ class Simulation:
     def step(self) -> StepResult:
         """Advance by one step, in pieces where bodies move further than linearised contacts can carry them."""
         self.steps_here += 1
+        if self.steps_here == 1:
+            self.watch.check_postures(reading_robots.outside_ranges(self.model, self.state))
         if self.compiled is not None or (self.steps_here == FIRST_STEPS and self.driver == "auto"):
             result = self._compiled_step()
             if result is not None:
@@ -484,9 +486,12 @@ class Simulation:
             trees, robot.record.links, number, q, goal, turn, at, near, preferred, base_moves
         )
         if not found.converged:
+            missing = max(found.position_error, found.rotation_error)
+            nearly = missing <= inverse_kinematics.NEARLY
+            last = f", or tolerance={1.5 * missing:.1g} where that is near enough" if nearly else ""
             raise InputError(
                 f"{where}: position {goal.tolist()} is not reached: {found.position_error:.3g} m and "
-                f"{found.rotation_error:.3g} rad are missing; give one within reach, or begin at another posture"
+                f"{found.rotation_error:.3g} rad are missing; give one within reach, or begin at another posture{last}"
             )
         return found.q
 

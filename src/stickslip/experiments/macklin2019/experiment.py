@@ -1,7 +1,8 @@
 """[macklin2019] sec. 4, 7, 8 and 10 measured again: functions, scaling, inner solvers, soft bodies, limits, time.
 
-Fig. 6 and 9 are in functions.py, Fig. 7 in insertion.py, Fig. 11 in systems.py, Fig. 12 in sheet.py, Fig. 13 in
-extension.py, Fig. 16 in quartiles.py, Fig. 17 and 18 in courses.py with the limits of limits.py, Table 2 in table.py.
+Fig. 3, 10 and 15 are in robot_runs.py, Fig. 6 and 9 in functions.py, Fig. 7 in insertion.py, Fig. 11 in systems.py,
+Fig. 12 in sheet.py, Fig. 13 in extension.py, Fig. 16 in quartiles.py, Fig. 17 and 18 in courses.py with the limits of
+limits.py, Table 2 in table.py.
 
 The paper leaves open, and we chose: sizes of its scenes, which step of them is looked at, what "converged" is (our
 scaled residual at 1e-6), and r of Fig. 6 (1).
@@ -21,6 +22,7 @@ from stickslip.experiments.macklin2019 import (
     functions,
     insertion,
     quartiles,
+    robot_runs,
     sheet,
     soft_figures,
     systems,
@@ -41,6 +43,11 @@ def _inner_solvers(task: Task[None]) -> dict[str, Panel]:
 
 
 EXPERIMENTS: Mapping[str, Experiment[None]] = {
+    "fig3": Experiment(
+        lambda task: robot_runs.measure_ball(task.quick, task.tell), robot_runs.ball_rows, robot_runs.ball_claims,
+        (Drawing("A hand squeezes a soft ball and rolls it: least and largest volumetric strain, and its height.",
+                 robot_runs.draw_ball),),
+    ),
     "fig6": Experiment(
         lambda task: None,
         lambda name, _: functions.friction_rows(name),
@@ -59,6 +66,10 @@ EXPERIMENTS: Mapping[str, Experiment[None]] = {
         (Drawing("The constraint c = lam / 4 - 1 / 8 without and with scaling, and Newton steps by start.",
                  lambda _, *files: figures.draw_scaling(*files)),),
     ),
+    "fig10": Experiment(
+        lambda task: robot_runs.measure_grasps(task.quick, task.tell), robot_runs.grasp_rows, robot_runs.grasp_claims,
+        (Drawing("Grasps of the objects of a set, most of which are no solids.", robot_runs.draw_grasps),),
+    ),
     "fig11": Experiment(
         lambda task: systems.measure(task.tell), systems.rows, systems.claims,
         (Drawing("Residual, in the preconditioned norm, of four inner solvers on one linear system.",
@@ -72,6 +83,11 @@ EXPERIMENTS: Mapping[str, Experiment[None]] = {
     "fig13": Experiment(
         lambda task: extension.measure(task.quick, task.tell), extension.rows, extension.claims,
         (Drawing("A bar pulled long: volume over stretch, and the bars at the end.", soft_figures.draw_extension),),
+    ),
+    "fig15": Experiment(
+        lambda task: robot_runs.measure_learned(task.quick, task.tell),
+        robot_runs.learned_rows, robot_runs.learned_claims,
+        (Drawing("A drawer that fingers open, and a humanoid that gets up.", robot_runs.draw_courses),),
     ),
     "fig16": Experiment(
         lambda task: quartiles.measure(task.quick, task.tell), quartiles.rows, quartiles.claims,
