@@ -471,8 +471,8 @@ class Simulation:
     ) -> Array:  # fmt: skip
         """(nq,) a posture in which a ``point`` (3,) [m] of a link is at a position (3,) [m], turned as ``rotation``.
 
-        It begins where the robot is, keeps the ranges of joints, and prefers ``posture`` (nq,), or the one that it has,
-        where the target leaves a choice. A target that is not reached within ``tolerance`` [m and rad] raises an
+        It begins at ``posture`` (nq,), or where the robot is, keeps the ranges of joints, and stays near there where the
+        target leaves a choice. A target that is not reached within ``tolerance`` [m and rad] raises an
         InputError that says how far it is.
         """
         trees, where = reading_robots.trees_of(self.model, robot), f"robot {robot.name!r}, link {link!r}"

@@ -52,17 +52,19 @@ def solve(
 ) -> Reached:  # fmt: skip
     """A posture in which a ``point`` (3,) of a link is at a position (3,), and the link turned as ``turn`` (4,) says.
 
-    q (nq,): where to begin; posture (nq,): what to prefer. base_moves: whether free joints may move, too. Where a
-    straight arm or the limits of joints are in the way, it begins again at other postures.
+    q (nq,): the robot; posture (nq,): what to prefer, where it begins. base_moves: whether free joints may move, too.
+    Where a straight arm or the limits of joints are in the way, it begins again at q, and then at other postures.
     """
     ranges, scalar = _ranges(links, len(trees.v_start), base_moves), _scalar_coordinates(links)
     goal = None if turn is None else rotations.matrix(turn)
     wanted = q if posture is None else posture
-    best = _approach(trees, ranges, scalar, link, q, position, goal, point, tolerance, wanted)
-    for share in BEGIN_AT:
+    near = q.copy()
+    near[scalar[1]] = wanted[scalar[1]]
+    best = _approach(trees, ranges, scalar, link, near, position, goal, point, tolerance, wanted)
+    again = [] if posture is None else [q]
+    for start in (*again, *(_within(ranges, scalar, q, share) for share in BEGIN_AT)):
         if best.converged:
             break
-        start = _within(ranges, scalar, q, share)
         found = _approach(trees, ranges, scalar, link, start, position, goal, point, tolerance, wanted)
         if found.converged or _missing(found) < _missing(best):
             best = found
