@@ -31,6 +31,9 @@ from stickslip.robots.records import Sensor, Site
 from stickslip.scene.body import Body
 from stickslip.scene.robots import Robot
 
+OUTSIDE = 1e-3
+"""[rad] or [m] outside its range up to which nobody need be told where a joint starts."""
+
 # ---- handles -------------------------------------------------------------------------------------------------
 
 
@@ -95,6 +98,24 @@ def by_joint(robot: Robot, numbers: Array, of_positions: bool) -> dict[str, Arra
     for name, place in joint_places(robot.record.links).items():
         first, count = (place.q, place.coordinates) if of_positions else (place.v, place.velocities)
         found[name] = numbers[first : first + count]
+    return found
+
+
+def outside_ranges(model: Model, state: State) -> list[str]:
+    """In words, each joint of a robot that is further outside its range than OUTSIDE: robot, joint, where, range."""
+    found = []
+    for kind in model.others:
+        if not isinstance(kind, TreeBodies):
+            continue
+        q = state.part_q(kind.name).reshape(-1)
+        for name, place in joint_places(kind.record.links).items():
+            if place.joint.limits is None or place.coordinates != 1:
+                continue
+            low, high = place.joint.limits
+            if not low - OUTSIDE <= q[place.q] <= high + OUTSIDE:
+                found.append(
+                    f"joint {name!r} of robot {kind.name!r} at {q[place.q]:.4g}, outside {low:.4g} to {high:.4g}"
+                )
     return found
 
 

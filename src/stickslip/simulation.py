@@ -152,6 +152,8 @@ class Simulation:
     def step(self) -> StepResult:
         """Advance by one step, in pieces where bodies move further than linearised contacts can carry them."""
         self.steps_here += 1
+        if self.steps_here == 1:
+            self.watch.check_postures(reading_robots.outside_ranges(self.model, self.state))
         if self.compiled is not None or (self.steps_here == FIRST_STEPS and self.driver == "auto"):
             result = self._compiled_step()
             if result is not None:
@@ -472,8 +474,8 @@ class Simulation:
     ) -> Array:  # fmt: skip
         """(nq,) a posture in which a ``point`` (3,) [m] of a link is at a position (3,) [m], turned as ``rotation``.
 
-        It begins where the robot is, keeps the ranges of joints, and prefers ``posture`` (nq,), or the one that it has,
-        where the target leaves a choice. A target that is not reached within ``tolerance`` [m and rad] raises an
+        It begins at ``posture`` (nq,), or where the robot is, keeps the ranges of joints, and stays near there where the
+        target leaves a choice. A target that is not reached within ``tolerance`` [m and rad] raises an
         InputError that says how far it is.
         """
         trees, where = reading_robots.trees_of(self.model, robot), f"robot {robot.name!r}, link {link!r}"
@@ -487,9 +489,12 @@ class Simulation:
             trees, robot.record.links, number, q, goal, turn, at, near, preferred, base_moves
         )
         if not found.converged:
+            missing = max(found.position_error, found.rotation_error)
+            nearly = missing <= inverse_kinematics.NEARLY
+            last = f", or tolerance={1.5 * missing:.1g} where that is near enough" if nearly else ""
             raise InputError(
                 f"{where}: position {goal.tolist()} is not reached: {found.position_error:.3g} m and "
-                f"{found.rotation_error:.3g} rad are missing; give one within reach, or begin at another posture"
+                f"{found.rotation_error:.3g} rad are missing; give one within reach, or begin at another posture{last}"
             )
         return found.q
 

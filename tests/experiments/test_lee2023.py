@@ -245,8 +245,13 @@ def test_the_command_prints_one_json_object(
 
 def test_robots_are_measured_at_every_step(tmp_path: Path) -> None:
     """An arm with a short cable, run as the table does it; the paper's numbers stand beside ours."""
-    scene = robots.RobotScene("table5", "panda-cable", 1927, 12, 12, {"links": 20})
-    seen = robots.run(scene, 12, silent)
+    scene = robots.RobotScene("table5", "panda-cable", 1927, 12, 12, {"links": 20}, points=(4, 8))
+    moments: list[robots.Moment] = []
+    seen = robots.run(scene, 12, silent, points=scene.points, moments=moments)
+    assert [(round(state.time / 0.01), len(controls)) for state, controls in moments] == [(4, 3), (8, 3)]
+    seen = replace(seen, beside=robots.beside(scene, moments, silent))
+    assert {len(each.iterations) for each in seen.beside.values()} == {6}
+    assert all(each.mean("force") < 0.01 for each in seen.beside.values())  # [N]
     assert seen.unknowns == 6 * 20 + 7
     assert len(seen.iterations) == len(seen.missing) == 12
     assert np.isfinite(seen.missing).all()
@@ -255,6 +260,8 @@ def test_robots_are_measured_at_every_step(tmp_path: Path) -> None:
     assert (rows["cable, 320 links: unknowns"].paper, rows["cable, 320 links: unknowns"].ours) == (1927, 127)
     assert rows["mat: IN"].paper == 39.72
     assert rows["cable, 160 links: IN"].ours == pytest.approx(seen.iterations.mean())
+    assert rows["cable, 320 links, PGS beside: IN"].paper == 65.61
+    assert len(robots.claims("robots", {"cable, 160 links": seen})) == 4
     # a claim fails on both sides
     for factor, agrees in ((1.0, True), (3.0, False), (0.3, False)):
         like = replace(seen, iterations=np.full(12, 18.28 * factor))

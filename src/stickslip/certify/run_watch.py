@@ -9,6 +9,7 @@ from __future__ import annotations
 import sys
 import warnings
 from collections import Counter
+from collections.abc import Sequence
 from dataclasses import dataclass, field
 from functools import cached_property
 
@@ -136,6 +137,16 @@ class RunWatch:
                     "add_mesh(..., units='mm')",
                 )
                 return
+
+    def check_postures(self, outside: Sequence[str]) -> None:
+        """Warn of joints of robots that are outside their ranges before the first step; each is told in words."""
+        if outside:
+            more = f", and {len(outside) - 1} others" if len(outside) > 1 else ""
+            self._warn(
+                "posture",
+                f"the first step begins with {outside[0]}{more}: limits throw them inside. Give a posture first, by "
+                'sim.apply_keyframe(robot, "home") or sim.set_joint_positions(robot, ...)',
+            )
 
     def _across(self, shape: int) -> float:
         """[m] diagonal of the box about a shape of vertices."""

@@ -119,13 +119,16 @@ _PAPERS = (
         "stickslip.experiments.macklin2019.experiment",
         MappingProxyType(
             {
+                "fig3": "a hand squeezes a soft ball and rolls it: volumetric strain of its elements",
                 "fig6": "compliance W and error of friction over the force, for both NCP functions",
                 "fig7": "forces over time while a robot pushes a flexible beam into a hole",
                 "fig9": "one constraint with and without scaling: Newton steps from any start",
+                "fig10": "grasps of ten objects, most of which are no solids: slip, creep, quality",
                 "fig11": "Jacobi, Gauss-Seidel, PCG and PCR on one linear system",
                 "fig12": "a stretched elastic sheet with and without geometric stiffness: merit and convergence",
                 "fig13": "volume of a bar pulled long, corotational against Neo-Hookean",
                 "fig14": "an arch and heavy boxes that stand by Krylov methods and fall by relaxation",
+                "fig15": "a drawer opened by the friction of fingers, a humanoid that gets up",
                 "fig16": "quartiles of the residual over an insertion of a beam, with and without scaling",
                 "fig17": "identity, time-step and effective-mass scaling on arch, table pile and heavy stack",
                 "fig18": "four inner solvers over a Newton solve, with the limits of eq. 91 and 92",

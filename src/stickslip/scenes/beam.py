@@ -166,7 +166,7 @@ class Insertion(JointError):
         for before, behind in zip(q[:-1, 3:], q[1:, 3:], strict=True):
             angle = np.linalg.norm(rotation_vector(multiply(conjugate(before), behind)))
             self.bending = max(self.bending, float(angle))
-        self.contacts = max(self.contacts, len(result.contacts))
+        self.contacts = max(self.contacts, result.certificate.contacts)
 
     def values(self) -> Values:
         """The four values above."""

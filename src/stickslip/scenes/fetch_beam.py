@@ -36,6 +36,9 @@ LENGTH, SIDE, CLEARANCE = 0.016, 0.01, 0.0005
 """[m] of a segment and of its square section; of the hole above and below it, twice that at its sides."""
 FORWARDS = np.array(turned())
 """Of the gripper: its x axis, along the fingers, points into the hole."""
+SEEN = 4
+"""Steps from one look at contact forces to the next: the compiled driver leaves steps that are looked into to the
+Python driver."""
 RESTS, PUSHED, STILL = 0.4, 2.4, 2.7
 """[s] when the hand begins to push, when the beam is in, and from which on its tip should not move."""
 
@@ -119,13 +122,16 @@ class Pushed(Insertion):
     """Leads the arm, and measures how the beam goes in.
 
     Those of an insertion: ``inserted_m``, ``bending_max_rad``, ``contacts_max``, ``joint_error_max_m``.
-    ``bodies``: links, segments and the hole; ``hole_force_max_N``: largest sum of the normal and friction forces of the
-    hole on the beam; ``hole_force_end_N``: at the end; ``push_max_N``: its largest part against the push;
-    ``wrist_force_max_N``: largest force of the joint or of both fingers on the beam, which carries its weight, too;
-    ``slip_mm``: largest displacement of the beam in the hand; ``creep_um_per_s``: mean speed of its tip while the hand
-    is held still, from STILL on; ``slip_um_per_s``: that of its rear in the hand; ``converged``: share of the steps
-    that did.
+    Forces are those of every fourth step (``seen``). ``bodies``: links, segments and the hole; ``hole_force_max_N``:
+    largest sum of the normal and friction forces of the hole on the beam; ``hole_force_end_N``: at the end;
+    ``push_max_N``: its largest part against the push; ``wrist_force_max_N``: largest force of the joint or of both
+    fingers on the beam, which carries its weight, too; ``slip_mm``: largest displacement of the beam in the hand;
+    ``creep_um_per_s``: mean speed of its tip while the hand is held still, from STILL on; ``slip_um_per_s``: that of
+    its rear in the hand; ``converged``: share of the steps that did.
     """
+
+    seen = SEEN
+    """Steps from one look at contact forces to the next."""
 
     def __init__(self, sim: Simulation, parameters: Mapping[str, Any]) -> None:
         super().__init__(sim, {"segment_length": LENGTH})
@@ -147,7 +153,7 @@ class Pushed(Insertion):
         self.inside, self.slip = self._inside(sim), 0.0
         self.bodies = len(self.arm.robot.record.links) + len(self.segments) + 1
         self.course: list[tuple[float, float, float, float, float, int]] = []
-        """Of each step: time [s], forces of the hole on the beam along x, y and z, of the hand [N], contacts."""
+        """Of steps looked into: time [s], forces of the hole on the beam (x, y, z) and of the hand [N], contacts."""
         self.still: tuple[float, Array, Array] | None = None
         self.creep, self.slipping = math.nan, math.nan
         self.steps, self.converged = 0, 0
@@ -159,14 +165,8 @@ class Pushed(Insertion):
         now = result.state.time
         self.steps += 1
         self.converged += result.certificate.converged
-        force = -sum((sim.contacts(wall).total_force for wall in self.walls), np.zeros(3))
-        x, y, z = force.tolist()
-        if self.grip is not None:
-            held = sim.joint_force(self.grip)[0]
-        else:
-            held = sum((sim.contacts(self.held, each).total_force for each in self.arm.fingers), np.zeros(3))
-        grip = float(np.linalg.norm(held))
-        self.course.append((now, x, y, z, grip, result.certificate.contacts))
+        if (self.steps - 1) % self.seen == 0:
+            self._see_forces(sim, now, result.certificate.contacts)
         inside = self._inside(sim)
         self.slip = max(self.slip, 1e3 * float(np.linalg.norm(inside - self.inside)))
         if now > STILL:
@@ -178,6 +178,15 @@ class Pushed(Insertion):
                 self.creep = 1e6 * float(np.linalg.norm(tip - there)) / (now - since)
                 self.slipping = 1e6 * float(np.linalg.norm(inside - before)) / (now - since)
         self.arm.lead(sim)
+
+    def _see_forces(self, sim: Simulation, now: float, contacts: int) -> None:
+        force = -sum((sim.contacts(wall).total_force for wall in self.walls), np.zeros(3))
+        x, y, z = force.tolist()
+        if self.grip is not None:
+            held = sim.joint_force(self.grip)[0]
+        else:
+            held = sum((sim.contacts(self.held, each).total_force for each in self.arm.fingers), np.zeros(3))
+        self.course.append((now, x, y, z, float(np.linalg.norm(held)), contacts))
 
     def _inside(self, sim: Simulation) -> Array:
         """(3,) [m] the rear of the beam in the frame of the hand."""

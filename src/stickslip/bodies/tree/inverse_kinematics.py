@@ -27,6 +27,10 @@ Places = tuple[LongInts, LongInts]
 """Numbers of velocities and coordinates of joints that have one of each."""
 POSTURE = 1e-3
 """Weight of the pull to a posture, which acts along what the target leaves free."""
+NEARLY = 2e-3
+"""[m] and [rad] up to which a miss may be near enough for who asked."""
+AT_END = 1e-9
+"""[rad] or [m] from an end of its range within which a joint is at it."""
 
 
 class Reached(NamedTuple):
@@ -48,17 +52,19 @@ def solve(
 ) -> Reached:  # fmt: skip
     """A posture in which a ``point`` (3,) of a link is at a position (3,), and the link turned as ``turn`` (4,) says.
 
-    q (nq,): where to begin; posture (nq,): what to prefer. base_moves: whether free joints may move, too. Where a
-    straight arm or the limits of joints are in the way, it begins again at other postures.
+    q (nq,): the robot; posture (nq,): what to prefer, where it begins. base_moves: whether free joints may move, too.
+    Where a straight arm or the limits of joints are in the way, it begins again at q, and then at other postures.
     """
     ranges, scalar = _ranges(links, len(trees.v_start), base_moves), _scalar_coordinates(links)
     goal = None if turn is None else rotations.matrix(turn)
     wanted = q if posture is None else posture
-    best = _approach(trees, ranges, scalar, link, q, position, goal, point, tolerance, wanted)
-    for share in BEGIN_AT:
+    near = q.copy()
+    near[scalar[1]] = wanted[scalar[1]]
+    best = _approach(trees, ranges, scalar, link, near, position, goal, point, tolerance, wanted)
+    again = [] if posture is None else [q]
+    for start in (*again, *(_within(ranges, scalar, q, share) for share in BEGIN_AT)):
         if best.converged:
             break
-        start = _within(ranges, scalar, q, share)
         found = _approach(trees, ranges, scalar, link, start, position, goal, point, tolerance, wanted)
         if found.converged or _missing(found) < _missing(best):
             best = found
@@ -88,33 +94,46 @@ def _approach(
     """The posture to which steps from q lead."""
     lower, upper, fixed = ranges
     single = np.isfinite(lower) | np.isfinite(upper)
-    best, damping = q.copy(), 1e-3
+    bounded = scalar[0][single[scalar[0]]], scalar[1][single[scalar[0]]]
+    best, damping, weight = q.copy(), 1e-3, POSTURE
     error, J = _error(trees, best, link, point, position, goal)
     for iteration in range(MOST_ITERATIONS):
         apart = float(np.linalg.norm(error[:3])), float(np.linalg.norm(error[3:]))
         if apart[0] <= tolerance and apart[1] <= tolerance:
             return Reached(best, *apart, iteration, True)
-        J[:, fixed] = 0.0
-        step = J.T @ np.linalg.solve(J @ J.T + damping * np.eye(len(error)), error)
-        pull = np.zeros(len(step))
-        pull[scalar[0]] = POSTURE * (wanted[scalar[1]] - best[scalar[1]])
-        pull[fixed] = 0.0
-        step += pull - J.T @ np.linalg.solve(J @ J.T + 1e-9 * np.eye(len(error)), J @ pull)
+        pull = np.zeros(len(fixed))
+        pull[scalar[0]] = weight * (wanted[scalar[1]] - best[scalar[1]])
+        step = _step(J, error, pull, damping, fixed)
+        # joints that would leave their ranges stay at the end of them, and others do their part
+        out = np.zeros(len(fixed), dtype=np.bool_)
+        at = best[bounded[1]] + step[bounded[0]]
+        out[bounded[0]] = (at < lower[bounded[0]]) & (best[bounded[1]] <= lower[bounded[0]] + AT_END)
+        out[bounded[0]] |= (at > upper[bounded[0]]) & (best[bounded[1]] >= upper[bounded[0]] - AT_END)
+        if out.any():
+            step = _step(J, error, pull, damping, fixed | out)
         largest = float(np.abs(step).max(initial=0.0))
         step *= min(1.0, 0.5 / largest) if largest > 0.0 else 1.0
         new = np.empty_like(best)
         advance_tree(trees.tables, best, step, 1.0, new)
-        bounded = scalar[0][single[scalar[0]]], scalar[1][single[scalar[0]]]
         new[bounded[1]] = np.clip(new[bounded[1]], lower[bounded[0]], upper[bounded[0]])
         tried, J_new = _error(trees, new, link, point, position, goal)
         if np.linalg.norm(tried) < np.linalg.norm(error):
             best, error, J, damping = new, tried, J_new, max(0.3 * damping, 1e-12)
+            weight = min(2.0 * weight, POSTURE)
         else:
-            damping *= 4.0
+            # the pull is along what the target leaves free to first order only: the last micrometres are without it
+            damping, weight = 4.0 * damping, 0.1 * weight
             if damping > 1e6:
                 break
     apart = float(np.linalg.norm(error[:3])), float(np.linalg.norm(error[3:]))
     return Reached(best, *apart, MOST_ITERATIONS, apart[0] <= tolerance and apart[1] <= tolerance)
+
+
+def _step(J: Array, error: Array, pull: Array, damping: float, fixed: Bools) -> Array:
+    """(nv,) a damped step towards the target, and one along ``pull`` (nv,) that leaves the target where it is."""
+    J, pull = np.where(fixed, 0.0, J), np.where(fixed, 0.0, pull)
+    W, one = J @ J.T, np.eye(len(error))
+    return J.T @ np.linalg.solve(W + damping * one, error) + pull - J.T @ np.linalg.solve(W + 1e-9 * one, J @ pull)
 
 
 def _error(

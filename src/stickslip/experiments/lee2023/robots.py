@@ -1,25 +1,41 @@
-"""[lee2023] Tables II, V and VI with a robot's joints among the unknowns: every step of whole runs of COND.
+"""[lee2023] Tables II, V and VI with a robot's joints among the unknowns: whole runs of COND, PGS and APGD beside it.
 
-Where the other tables take steps of several methods from the same states, here COND leads through the scene of the
-robot as the paper does it, at the paper's threshold, and every step counts.
+COND leads through the scene of the robot as the paper does it, at the paper's threshold, and every step counts. At some
+points of that run all three methods take a few steps of their own, with the same targets of the drives.
 """
 
 from __future__ import annotations
 
 import time
-from collections.abc import Mapping
-from dataclasses import dataclass, field
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field, replace
 from pathlib import Path
 
 import numpy as np
 
 from stickslip import jit
 from stickslip.arrays import Array
-from stickslip.experiments.lee2023.tables import COMPARISONS, COND, DT, IN, MP, ST, method
-from stickslip.experiments.lee2023.trials import cpu_clock
+from stickslip.experiments.lee2023 import trials
+from stickslip.experiments.lee2023.tables import (
+    APGD,
+    ASSEMBLY,
+    COMPARISONS,
+    COND,
+    DT,
+    IN,
+    MP,
+    PGS,
+    ST,
+    method,
+    ratio,
+    value,
+)
+from stickslip.experiments.lee2023.trials import Course, Trials, cpu_clock
 from stickslip.experiments.progress import Progress
 from stickslip.experiments.report import Claim, Row, write_table
 from stickslip.linalg.threads import one_thread
+from stickslip.model.control import Control
+from stickslip.model.state import State
 from stickslip.scene.soft_body import SoftBody
 from stickslip.scenes.parameters import Value
 from stickslip.scenes.running import prepare
@@ -42,13 +58,26 @@ class RobotScene:
     steps: int
     quick_steps: int
     settings: Mapping[str, Value] = field(default_factory=dict)
+    points: tuple[int, ...] = ()
+    """Steps of the run after which all methods take some of their own."""
+    quick_points: tuple[int, ...] = ()
 
 
+BURST = 3
+"""Steps that each method takes from a moment of the run."""
+Moment = tuple[State, list[Control]]
+WOUND = (300, 1000, 1800, 2600, 3400, 4200, 5000)
 SCENES: Mapping[str, RobotScene] = {
-    "mat": RobotScene("table2", "panda-mat", 4438, 900, 200),
-    "cable, 160 links": RobotScene("table5", "panda-cable", 967, 5500, 900),
-    "cable, 320 links": RobotScene("table5", "panda-cable", 1927, 5500, 600, {"links": 320}),
-    "gripper": RobotScene("table6", "panda-gripper", 14681, 540, 60),
+    "mat": RobotScene(
+        "table2", "panda-mat", 4438, 900, 200, points=(60, 180, 300, 420, 540, 640, 700, 800), quick_points=(60, 180)
+    ),
+    "cable, 160 links": RobotScene("table5", "panda-cable", 967, 5500, 900, points=WOUND, quick_points=(300, 800)),
+    "cable, 320 links": RobotScene(
+        "table5", "panda-cable", 1927, 5500, 600, {"links": 320}, points=WOUND, quick_points=(300, 550)
+    ),
+    "gripper": RobotScene(
+        "table6", "panda-gripper", 14681, 540, 60, points=(55, 90, 130, 180, 260, 400, 500), quick_points=(50, 56)
+    ),
 }
 
 
@@ -76,15 +105,42 @@ class RobotRun:
     """[N] norm of the internal forces of the soft body that has most; NaN where there is none."""
     elapsed: float
     """[s] CPU time of the whole run."""
+    beside: Mapping[str, Trials] = field(default_factory=dict)
+    """Steps of each method from the same states."""
 
 
 def measure(quick: bool, progress: Progress) -> dict[str, RobotRun]:
     """By the name of the scene."""
-    return {name: run(each, each.quick_steps if quick else each.steps, progress) for name, each in SCENES.items()}
+    found = {}
+    for name, each in SCENES.items():
+        moments: list[Moment] = []
+        points = each.quick_points if quick else each.points
+        seen = run(each, each.quick_steps if quick else each.steps, progress, points=points, moments=moments)
+        found[name] = replace(seen, beside=beside(each, moments, progress))
+    return found
 
 
-def run(scene: RobotScene, steps: int, progress: Progress, rule: str = COND) -> RobotRun:
-    """So many steps of a scene from its start, at the paper's threshold; ``rule``: that of COND or of BODIES."""
+def beside(scene: RobotScene, moments: Sequence[Moment], progress: Progress) -> dict[str, Trials]:
+    """Steps of COND, PGS and APGD from each moment, and converged ones for errors."""
+    table = COMPARISONS[scene.table]
+    course = Course(
+        scene.scene, table.threshold, tuple(range(len(moments))), BURST, (0,), tuple(scene.settings.items())
+    )  # fmt: skip
+    states, controls = {0: [state for state, _ in moments]}, [control for _, control in moments]
+    return {
+        name: trials.measure(course, method(name, table.threshold), states, progress, controls)
+        for name in (COND, PGS, APGD)
+    }
+
+
+def run(
+    scene: RobotScene, steps: int, progress: Progress, rule: str = COND, *, points: Sequence[int] = (),
+    moments: list[Moment] | None = None,
+) -> RobotRun:  # fmt: skip
+    """So many steps of a scene from its start, at the paper's threshold; ``rule``: that of COND or of BODIES.
+
+    What the steps of these numbers begin with is added to ``moments``, with the controls of BURST steps.
+    """
     options = method(rule, COMPARISONS[scene.table].threshold).options
     settings = {**scene.settings, **{f"solver.{name}": value for name, value in options}}
     prepared = prepare(scene.scene, "cond", settings)
@@ -96,6 +152,10 @@ def run(scene: RobotScene, steps: int, progress: Progress, rule: str = COND) -> 
             progress(k, steps, f"{scene.scene}, {COND}")
             kernels = jit.compiled_count()
             before = prepared.sim.state.v
+            if moments is not None and k in points:
+                moments.append((prepared.sim.state, []))
+            if moments and len(moments[-1][1]) < BURST:
+                moments[-1][1].append(prepared.sim.control.copy())
             with cpu_clock():
                 result = prepared.sim.step()
             history = result.solution.history
@@ -139,6 +199,29 @@ def rows(experiment: str, found: Mapping[str, RobotRun]) -> list[Row]:
                 100.0 * float((seen.missing < LITTLE).mean()), "%"),
             Row(experiment, f"{name}: steps", None, len(seen.iterations), ""),
         ]  # fmt: skip
+        lines += _rows_beside(experiment, name, seen.beside) if seen.beside else []
+    return lines
+
+
+def _rows_beside(experiment: str, name: str, found: Mapping[str, Trials]) -> list[Row]:
+    """Lines of the paper's tables from steps of all methods; where errors are against a robot there, ours are
+    against converged steps."""
+    table, lines = COMPARISONS[SCENES[name].table], []
+    for solver, seen in found.items():
+        paper = table.paper[solver]
+        for column, unit in table.units.items():
+            if column == ASSEMBLY and solver != PGS:
+                continue
+            against = ", against a converged step" if column in table.real else ""
+            theirs = None if column in table.real else paper.get(column)
+            ours = value(column, unit, seen)
+            lines.append(Row(experiment, f"{name}, {solver} beside: {column}{against}", theirs, ours, unit))
+        met = 100.0 * _mean(seen.converged.astype(np.float64))
+        lines.append(Row(experiment, f"{name}, {solver} beside: steps that met the threshold", None, met, "%"))
+    for other in (PGS, APGD):
+        theirs = table.paper[other].get(ST)
+        given = None if theirs is None else theirs / table.paper[COND][ST]
+        lines.append(Row(experiment, f"{name}: ST of {other} over that of COND", given, ratio(found, other), ""))
     return lines
 
 
@@ -151,6 +234,25 @@ def claims(experiment: str, found: Mapping[str, RobotRun]) -> list[Claim]:
             Claim(
                 experiment, f"{name}: COND takes so many iterations", f"{theirs:g}", f"{ours:.4g}",
                 theirs / NEAR <= ours <= NEAR * theirs,
+            )
+        )  # fmt: skip
+        table, each = COMPARISONS[SCENES[name].table], seen.beside
+        if not each:
+            continue
+        deepest = {solver: value(MP, "mm", each[solver]) for solver in (COND, PGS, APGD)}
+        verdicts += [
+            Claim(
+                experiment, f"{name}: COND solves faster than {other}", f"{times:g} times",
+                f"{ratio(each, other):.3g} times", ratio(each, other) >= times,
+            )
+            for other, times in table.faster.items()
+        ]  # fmt: skip
+        verdicts.append(
+            Claim(
+                experiment, f"{name}: COND penetrates least",
+                ", ".join(f"{solver} {table.paper[solver][MP]:.3g}" for solver in deepest) + " mm",
+                ", ".join(f"{solver} {depth:.3g}" for solver, depth in deepest.items()) + " mm",
+                deepest[COND] <= min(deepest[PGS], deepest[APGD]),
             )
         )  # fmt: skip
     return verdicts

@@ -8,7 +8,7 @@ of one step: trajectories of stick and slip part for reasons that are no errors 
 from __future__ import annotations
 
 import time
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass, field, replace
 from functools import cached_property
@@ -21,6 +21,7 @@ from stickslip.arrays import Array, Bools, LongInts
 from stickslip.errors import DivergenceError
 from stickslip.experiments.progress import Progress
 from stickslip.linalg.threads import one_thread
+from stickslip.model.control import Control
 from stickslip.model.state import State
 from stickslip.scene.joints import Joint
 from stickslip.scene.scene import Body
@@ -42,7 +43,7 @@ CONVERGED = 1e-8
 """Residual of laws and momentum to which reference steps are solved."""
 MOST = 20000
 """Iterations of a reference step at most."""
-LINKED = ("cable-winding",)
+LINKED = ("cable-winding", "panda-cable")
 """Scenes of rigid links, whose reference steps `auto` takes."""
 
 
@@ -187,8 +188,14 @@ def lead(course: Course, seed: int, progress: Progress) -> list[State]:
     return states
 
 
-def measure(course: Course, method: Method, states: Mapping[int, list[State]], progress: Progress) -> Trials:
-    """Let a method take its steps from all states (by seed), with reference steps beside them."""
+def measure(
+    course: Course, method: Method, states: Mapping[int, list[State]], progress: Progress,
+    controls: Sequence[Sequence[Control]] = (),
+) -> Trials:  # fmt: skip
+    """Let a method take its steps from all states (by seed), with reference steps beside them.
+
+    controls: those of the steps from each state, where drives are told where to be; else none are.
+    """
     book: dict[str, list[Any]] = {name: [] for name in _BOOK}
     off: dict[str, list[float]] = {}
     lost: list[str] = []
@@ -201,9 +208,11 @@ def measure(course: Course, method: Method, states: Mapping[int, list[State]], p
         read = reader(course.scene, sim, dict(course.settings))
         unknowns = sim.model.dof_count
         with one_thread():
-            for point in points:
+            for k, point in enumerate(points):
                 sim.restore(point)
-                for _ in range(course.burst):
+                for j in range(course.burst):
+                    if controls:
+                        sim.control = controls[k][j].copy()
                     progress(done, total, f"{course.scene}, {method.name}, trial {seed}")
                     done += 1
                     before, kernels = sim.state, jit.compiled_count()
@@ -267,13 +276,13 @@ def cpu_clock() -> Iterator[None]:
 def reader(scene: str, sim: Simulation, settings: Mapping[str, Value]) -> Callable[[Simulation], Reading]:
     """What the scene is measured by, read from a simulation of it after a step."""
     names = sim.model.soft.names
-    if scene in ("soft-mat", "ball-grip"):
+    if scene in ("soft-mat", "panda-mat", "ball-grip"):
         body = SoftBody(0, names[0])
         return lambda at: {INTERNAL: at.internal_forces(body)}
-    if scene == "cable-winding":
+    if scene in LINKED:
         hold = Joint(sim.model.joint_names.index("cable/end"), "cable/end")
         return lambda at: {FORCE: at.joint_force(hold)[0]}
-    if scene == "soft-gripper":
+    if scene in ("soft-gripper", "panda-gripper"):
         held = Body(sim.model.body_names.index("object"), "object")
         fingers = [SoftBody(k, name) for k, name in enumerate(names)]
         nodes = marker_nodes(finger_mesh(float(str(settings.get("scale", 1.0)))))

@@ -1,8 +1,9 @@
 """[macklin2019] sec. 4, 7, 8 and 10 measured again: functions, scaling, inner solvers, soft bodies, limits, time.
 
-Fig. 6 and 9 are in functions.py, Fig. 7 in insertion.py, Fig. 11 in systems.py, Fig. 12 in sheet.py, Fig. 13 in
-extension.py, Fig. 14 in standing.py, Fig. 16 in quartiles.py, Fig. 17 and 18 in courses.py with the limits of
-limits.py, Table 2 in table.py; sec. 8.1 and 8.2 in robustness.py, sec. 10.3 in distribution.py.
+Fig. 3, 10 and 15 are in robot_runs.py, Fig. 6 and 9 in functions.py, Fig. 7 in insertion.py, Fig. 11 in systems.py,
+Fig. 12 in sheet.py, Fig. 13 in extension.py, Fig. 14 in standing.py, Fig. 16 in quartiles.py, Fig. 17 and 18 in
+courses.py with the limits of limits.py, Table 2 in table.py; sec. 8.1 and 8.2 in robustness.py, sec. 10.3 in
+distribution.py.
 
 The paper leaves open, and we chose: sizes of its scenes, which step of them is looked at, what "converged" is (our
 scaled residual at 1e-6), and r of Fig. 6 (1).
@@ -23,6 +24,7 @@ from stickslip.experiments.macklin2019 import (
     functions,
     insertion,
     quartiles,
+    robot_runs,
     robustness,
     sheet,
     soft_figures,
@@ -62,6 +64,11 @@ def _courses(precision: int) -> dict[str, Experiment[None]]:
 
 
 EXPERIMENTS: Mapping[str, Experiment[None]] = {
+    "fig3": Experiment(
+        lambda task: robot_runs.measure_ball(task.quick, task.tell), robot_runs.ball_rows, robot_runs.ball_claims,
+        (Drawing("A hand squeezes a soft ball and rolls it: least and largest volumetric strain, and its height.",
+                 robot_runs.draw_ball),),
+    ),
     "fig6": Experiment(
         lambda task: None,
         lambda name, _: functions.friction_rows(name),
@@ -80,6 +87,10 @@ EXPERIMENTS: Mapping[str, Experiment[None]] = {
         (Drawing("The constraint c = lam / 4 - 1 / 8 without and with scaling, and Newton steps by start.",
                  lambda _, *files: figures.draw_scaling(*files)),),
     ),
+    "fig10": Experiment(
+        lambda task: robot_runs.measure_grasps(task.quick, task.tell), robot_runs.grasp_rows, robot_runs.grasp_claims,
+        (Drawing("Grasps of the objects of a set, most of which are no solids.", robot_runs.draw_grasps),),
+    ),
     "fig11": Experiment(
         lambda task: systems.measure(task.tell), systems.rows, systems.claims,
         (Drawing("Residual, in the preconditioned norm, of four inner solvers on one linear system.",
@@ -97,6 +108,11 @@ EXPERIMENTS: Mapping[str, Experiment[None]] = {
     "fig14": Experiment(
         lambda task: standing.measure(task.quick, task.tell), standing.rows, standing.claims,
         (Drawing("An arch and a stack of heavy boxes under four inner solvers.", standing.draw),),
+    ),
+    "fig15": Experiment(
+        lambda task: robot_runs.measure_learned(task.quick, task.tell),
+        robot_runs.learned_rows, robot_runs.learned_claims,
+        (Drawing("A drawer that fingers open, and a humanoid that gets up.", robot_runs.draw_courses),),
     ),
     "fig16": Experiment(
         lambda task: quartiles.measure(task.quick, task.tell), quartiles.rows, quartiles.claims,

@@ -35,11 +35,12 @@ class Forces:
 def measure(quick: bool, progress: Progress) -> Forces:
     """Run the scene with its solver."""
     run = prepare(SCENE)
+    assert isinstance(run.metrics, Pushed)
+    run.metrics.seen = 1
     steps = QUICK_STEPS if quick else run.step_count()
     for k in range(steps):
         run.metrics.observe(run.sim, run.sim.step())
         progress(k, steps, SCENE)
-    assert isinstance(run.metrics, Pushed)
     return Forces(np.array(run.metrics.course), run.metrics.values())
 
 

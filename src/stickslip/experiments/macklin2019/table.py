@@ -74,6 +74,7 @@ SETTINGS: Mapping[str, Mapping[str, Value]] = {
     "dexnet": {"object": "bowl"},
     "allegro-ball": {"divisions": 2},
     "humanoid": {"mode": "fall"},
+    "yumi-cabinet": {"handle": "bar"},
 }
 """Parameters of scenes that differ from their defaults."""
 COPIES = {"humanoid": 400, "yumi-cabinet": 337}
