@@ -44,6 +44,8 @@ def test_a_cell_leaves_out_steps_without_contacts():
     assert cell.contacts == pytest.approx(25 / 12)
     assert (cell.steps, cell.failed, cell.most, cell.searched, cell.on_edge) == (8, 0, 9, 6, 0)
     assert cell.on_newton_leg is None
+    assert cell.iterations_error == pytest.approx(1.5)  # of 4 and 1: their distance over 2
+    assert cell.newton_error == pytest.approx(0.5 * (100.0 * 10 / 15 - 100.0 * 8 / 9) * -1.0)
 
 
 def test_a_cell_counts_steps_that_did_not_converge_and_steps_lost():
@@ -62,7 +64,8 @@ def test_a_cell_of_steps_that_needed_no_iteration_has_no_percentage():
 def cell(iterations: float, newton: float, **changes: object) -> Cell:
     plain = Cell(
         iterations=iterations, newton=newton, contacts=10.0, steps=100, failed=0, residual=1e-9, most=20, seconds=1e-3,
-        searched=100, on_edge=50, on_newton_leg=95, stalled=0, recoveries=0, sweeps=0,
+        searched=100, on_edge=50, on_newton_leg=95, stalled=0, recoveries=0, sweeps=0, iterations_error=np.nan,
+        newton_error=np.nan,
     )  # fmt: skip
     return replace(plain, **changes)
 
@@ -112,7 +115,7 @@ def test_recoveries_say_what_they_cost_besides_iterations():
     assert found[0].ours == "in 12 of 12 cells; besides, 70 Gauss-Seidel sweeps a step"
     names = {row.name: row.ours for row in table.rows("table1-recovery", cells)}
     assert names["mu = 1, 5 balls: Gauss-Seidel sweeps of recoveries"] == 70.0
-    cells[0.1, 5] = cell(3.9, 99.0, failed=1)
+    cells[0.1, 5] = cell(3.9, 99.0, failed=13)  # of 1,200 steps
     assert not any(claim.agrees for claim in table.recovery_claims("r", cells))
 
 
@@ -120,6 +123,12 @@ def test_the_table_is_measured_with_the_method_of_the_paper():
     for spec in runs.specs_of("table1", True):
         assert (spec.options["recoveries"], spec.options["restarts"], spec.options["correct"]) == (0, 0, False)
     assert all("recoveries" not in spec.options for spec in runs.specs_of("table1-recovery", True))
+
+
+def test_the_letter_is_in_the_units_of_the_problem():
+    for spec in runs.specs_of("table1-letter", True):
+        assert (spec.options["rescale"], spec.options["letter"]) == ("none", True)
+        assert spec.options["recoveries"] == spec.options["restarts"] == 0
 
 
 def drop(speed: list[list[float]], iterations: list[int]) -> drops.Drop:
@@ -200,7 +209,7 @@ def test_a_tiny_run_through_the_command(capsys, tmp_path: Path, monkeypatch):
     assert any("mu = 0.5 in the second row" in note for note in found["notes"])
 
 
-def test_claim_on_the_lcp_flips_with_the_times():
+def test_claim_on_the_lcp_is_about_one_linear_solve_and_flips_with_its_time(monkeypatch):
     def solves(seconds: dict[str, float]) -> list[solvers.Solve]:
         return [
             solvers.Solve(solver, balls, 0.5, 10, 9, 3, seconds.get(solver, 1.0), True, 1e-9)
@@ -208,10 +217,15 @@ def test_claim_on_the_lcp_flips_with_the_times():
             for balls in BALLS
         ]
 
+    slow, quick = solvers.linear_solves(4)
+    assert slow > quick
+    monkeypatch.setattr(solvers, "linear_solves", lambda contacts: (30.0, 1.0))
     faster = solvers.claims("solvers", solves({"lcp": 15.0}))
     assert faster[0].agrees
-    assert "15 times with 15 balls" in faster[0].ours
-    assert not solvers.claims("solvers", solves({"lcp": 5.0}))[0].agrees
+    assert "30 times with 9 contacts" in faster[0].ours
+    assert "15, 15, 15 times" in faster[0].ours
+    monkeypatch.setattr(solvers, "linear_solves", lambda contacts: (3.0, 1.0))
+    assert not solvers.claims("solvers", solves({"lcp": 100.0}))[0].agrees
 
 
 def test_one_experiment_makes_only_its_own(tmp_path: Path):

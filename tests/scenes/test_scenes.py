@@ -290,7 +290,7 @@ def test_shock_passes_through_all_balls_in_one_step():
         ("box-slope", {"edge": math.inf}, "edge is inf; it must be a finite number"),
         ("wall", {"courses": 2.5}, "courses is 2.5; it must be a whole number"),
         ("wall", {"courses": 0}, "at least 1"),
-        ("wall", {"shift": 0.5}, "below 0.5"),
+        ("wall", {"shift": 0.6}, "at most 0.5"),
         ("arch", {"voussoirs": 2}, "at least 3"),
         ("round-arch", {"voussoirs": 2}, "at least 3"),
         ("round-arch", {"thickness": 5.0}, "below the span"),

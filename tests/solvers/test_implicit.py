@@ -90,7 +90,7 @@ def test_jacobian_is_the_derivative_of_the_residual(name: str) -> None:
     edge, row = np.zeros((2, rows), np.int32)
     ray, F, B = np.zeros(rows), np.zeros((rows, 3)), np.zeros((rows, 3))
     maps.choose_edges(e.blocks, x, e.M_t @ r, e.D * r, 1e-13, edge, ray, F)
-    assert maps.tangents(e.blocks, x, edge, ray, row, B) == rows
+    assert maps.tangents(e.blocks, x, edge, ray, False, row, B) == rows
     J = np.empty((rows, rows))
     maps.reduced_jacobian(e.M_t, e.D, F, row, B, e.height, J)
     h = 1e-6
@@ -125,7 +125,7 @@ def test_gradient_stays_on_active_edges(x: tuple[float, ...], normal: tuple[floa
             assert edge[0] != maps.FREE
             assert abs(g @ d) < 1e-6
             row, B = np.zeros(3, np.int32), np.zeros((3, 3))
-            assert maps.tangents(blocks, np.array(x), edge, ray, row, B) == 2
+            assert maps.tangents(blocks, np.array(x), edge, ray, False, row, B) == 2
             np.testing.assert_allclose(B[:2] @ d, 0.0, atol=1e-14)
             np.testing.assert_allclose(B[:2] @ B[:2].T, np.eye(2), atol=1e-14)
         else:
@@ -144,12 +144,12 @@ def test_apex_is_left_where_the_residual_falls() -> None:
         p, s = np.random.default_rng(seed).normal(size=(2, 3))
         maps.choose_edges(blocks, x, p, s, 1e-13, edge, ray, F)
         assert edge[0] == maps.APEX
-        assert maps.tangents(blocks, x, edge, ray, rows, B) == 1
+        assert maps.tangents(blocks, x, edge, ray, False, rows, B) == 1
         d = B[0]
         np.testing.assert_allclose(F @ d, impulses(blocks, d), atol=1e-14)
         assert p @ impulses(blocks, d) - s @ d < 0.0
     maps.choose_edges(blocks, x, np.array([3.0, 0.1, 0.0]), np.array([-1.0, 0.0, 0.0]), 1e-13, edge, ray, F)
-    assert maps.tangents(blocks, x, edge, ray, rows, B) == 0  # |r| rises in every direction
+    assert maps.tangents(blocks, x, edge, ray, False, rows, B) == 0  # |r| rises in every direction
 
 
 def test_cone_projection_is_the_closest_point() -> None:

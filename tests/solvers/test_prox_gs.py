@@ -64,7 +64,7 @@ def test_no_contacts_is_solved_at_once() -> None:
 
 @pytest.mark.parametrize(
     ("option", "value"),
-    [("tolerance", 0.0), ("max_iterations", 0), ("nu", 1.0), ("growth", 0.5), ("patience", 0), ("criterion", "mine")],
+    [("tolerance", 0.0), ("max_iterations", 0), ("nu", 1.1), ("growth", 0.5), ("patience", 0), ("criterion", "mine")],
 )
 def test_options_out_of_range_are_refused(option: str, value: object) -> None:
     with pytest.raises(InputError, match=option):

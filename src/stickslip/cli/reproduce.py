@@ -28,6 +28,10 @@ def reproduce(
         Path | None, typer.Option(metavar="DIR", help="Folder of the results; by default reproduce-PAPER here.")
     ] = None,
     workers: Annotated[int | None, typer.Option(help="Processes; by default one a processor.")] = None,
+    settings: Annotated[
+        list[str] | None,
+        typer.Option("--set", metavar="settings=NAME", help="Other settings: erleben2017 printed, author, both."),
+    ] = None,
     json: Annotated[bool, typer.Option("--json", help="Print one JSON object instead of tables.")] = False,
 ) -> None:
     """Measure a paper's figures again; write pictures, tables and report.md, and say which claims agree.
@@ -37,11 +41,15 @@ def reproduce(
     stickslip reproduce erleben2017 --quick --out quick
 
     stickslip reproduce erleben2017 fig9 --json
+
+    stickslip reproduce erleben2017 --quick --set settings=both
     """
     from stickslip.experiments.registry import find_paper
 
     found = find_paper(paper)
     chosen = found.chosen(experiment)
+    named = _settings(settings or [])
+    found.settings_named(named)
     if workers is not None and workers < 1:
         raise InputError(f"workers is {workers}; it must be at least 1")
     folder = out or Path(f"reproduce-{paper}")
@@ -51,12 +59,28 @@ def reproduce(
         advance = bar if json or sys.stderr.isatty() else Lines()  # scripts read what is printed
         advance(0, f"{paper}: compiling")
         report = found.reproduce(
-            chosen, quick, folder, lambda done, total, text: advance(100 * done // max(1, total), text), workers
+            chosen,
+            quick,
+            folder,
+            lambda done, total, text: advance(100 * done // max(1, total), text),
+            workers,
+            named,
         )
     if json:
         print_json(report.to_json())
     else:
         _print_report(report, folder)
+
+
+def _settings(texts: list[str]) -> str | None:
+    """The name that ``settings=NAME`` gives, or None."""
+    from stickslip.scenes.parameters import parse_assignments
+
+    given = parse_assignments(texts)
+    for name in given:
+        if name != "settings":
+            raise InputError(f"reproduce: {name!r} is unknown; what can be set is settings, as in settings=author")
+    return str(given["settings"]) if given else None
 
 
 class Lines:
@@ -83,7 +107,8 @@ def _print_report(report: Report, folder: Path) -> None:
     verdicts = Table("experiment", "claim", "the paper says", "measured here", "", title="claims", title_justify="left")
     for claim in report.claims:
         verdict = "[green]agrees[/]" if claim.agrees else "[red]differs[/]"
-        verdicts.add_row(claim.experiment, *map(escape, (claim.claim, claim.paper, claim.ours)), verdict)
+        ours = f"{claim.variant}: {claim.ours}" if claim.variant else claim.ours
+        verdicts.add_row(claim.experiment, *map(escape, (claim.claim, claim.paper, ours)), verdict)
     console.print(numbers)
     console.print(verdicts)
     for note in report.notes:

@@ -24,9 +24,11 @@ FULL = -1
 (
     POSITION, ROTATION, SIZE, RADIUS, LEVER, MASS, BODY_RADIUS, VERTICES, PLANES, PLACED, TURN, REACH, LOWER, UPPER,
     SORTING, MEDIAN, SPEED, KNOWN, NEW, LIMITS, SOME, POINT, NORMAL, GAP, CLOSING, FRICTION, RESTITUTION, COMPLIANCE,
-    AXIS,
-) = range(29)  # fmt: skip
+    AXIS, MOTIONS,
+) = range(30)  # fmt: skip
 """Parts of ``reals``."""
+MOTION = 8
+"""Numbers of how a pair moves, PairRoom.motions."""
 (
     TYPE, BODY, HULL_OF, MESH_OF, MOVERS, VERTEX_START, FACE_START, LOOP_START, LOOP, EDGE_START, EDGES, PAIRS, LENGTH,
     FEATURE, SHAPE_MATERIAL, SOFT_MATERIAL, AXIS_OF,
@@ -42,7 +44,7 @@ class Flat(NamedTuple):
     """Four flat arrays and where their parts are."""
 
     layout: LongInts
-    """(4, 30) first element of each part of each array, and the one after the last."""
+    """(4, 31) first element of each part of each array, and the one after the last."""
     reals: Array
     ints: Ints
     longs: LongInts
@@ -105,6 +107,10 @@ class PairRoom(NamedTuple):
     """(n,) limits before they are in order."""
     first: LongInts
     """(n,) where the contacts of each pair start among all."""
+    motions: Array
+    """(n, MOTION) of each pair: velocity of b as seen from a at the origin of shape b (3) [m/s], the same of turning
+    (3) [rad/s], the time for which that counts [s], zero where it does not, and the gap [m] at which points count even
+    if they do not close."""
 
 
 class PointRows(NamedTuple):
@@ -146,7 +152,7 @@ def flat_of(
     bools: Sequence[NDArray[Any] | int],
 ) -> Flat:
     """Flat arrays of parts in their order: arrays are copied, a number is room for so many elements."""
-    layout, joined = np.zeros((4, 30), np.int64), []
+    layout, joined = np.zeros((4, 31), np.int64), []
     for k, (parts, kind) in enumerate(zip((reals, ints, longs, bools), (float, np.int32, np.int64, bool), strict=True)):
         sizes = [part if isinstance(part, int) else part.size for part in parts]
         layout[k, 1 : len(sizes) + 1] = np.cumsum(sizes)
@@ -237,13 +243,20 @@ def placed_in(flat):
     )  # fmt: skip
 
 
+@view_kernel
+def motions_in(flat):
+    """How pairs move."""
+    first = flat.layout[0, MOTIONS]
+    return view_at(flat.reals, first, ((flat.layout[0, MOTIONS + 1] - first) // MOTION, MOTION))
+
+
 @plain_kernel
 def pairs_in(flat):
     """Room for pairs."""
     groups = view_at(flat.longs, flat.layout[2, GROUPS], (KINDS, 3))
     return PairRoom(
         long(flat, KEY), rows2(flat, PAIRS), real(flat, LIMITS), long(flat, RANK), groups, long(flat, KIND_START),
-        real(flat, SOME), long(flat, FIRST),
+        real(flat, SOME), long(flat, FIRST), motions_in(flat),
     )  # fmt: skip
 
 

@@ -32,7 +32,8 @@ class Found(NamedTuple):
 
     contacts: Contacts
     near: Contacts
-    """Those and further ones that the bodies would reach only if they turned in the step."""
+    """Those and further ones that the bodies would reach only if they turned in the step; with ``Stepping.searches``
+    of zero, of meshes only some."""
     reach: Array | None
     """(nb,) [m] how far each body looked, as seen from where most bodies rest; None: only what touches was sought."""
 
@@ -78,7 +79,7 @@ def contacts_of_step(
     for search in range(options.searches + 1):
         if search > 0:
             reach = far * (space.speed + gained) + 0.5 * margin
-        approach = Approach(v, v, gained, far, margin)
+        approach = Approach(v, v, gained, far, margin, options.searches == 0)
         contacts = contacts_in(space, model, q, reach, contacts, hit, approach, ignored, search == 0)
         count = len(contacts.key)
         if space.capacity[2] < count:

@@ -24,7 +24,7 @@ from stickslip.collision.arrays import (
 from stickslip.geometry.shapes import BOX, CAPSULE, CYLINDER, HALF_SPACE, MESH, OF_SHAPES, SPHERE
 from stickslip.jit import kernel
 from stickslip.linalg.vec3 import add, dot, load3, mat_vec, neg, norm, quat_matrix, quat_multiply, sub
-from stickslip.linalg.vec3_motion import relative_speed
+from stickslip.linalg.vec3_motion import point_velocity, relative_speed
 
 
 @kernel
@@ -216,11 +216,12 @@ def sort_keys(key, count):
 
 
 @kernel
-def group_pairs(shapes, placed, lever, changed, limited, approach, count, room_out):
+def group_pairs(shapes, placed, q, lever, changed, limited, approach, count, room_out):
     """Leave out pairs that cannot matter, and group the others; returns how many there are, and of how many kinds.
 
     The first ``count`` keys of the room are sorted. Left out are pairs without a body that has ``changed`` (nb,), and
-    where they are ``limited`` those that are further apart, as balls, than the approach allows.
+    where they are ``limited`` those that are further apart, as balls, than the approach allows. Where nobody hands on
+    what hits it, it is told how pairs move: points that do not close are of no use then.
     """
     key, limits, start = room_out.key, room_out.some, room_out.kind_start
     kept = 0
@@ -258,6 +259,15 @@ def group_pairs(shapes, placed, lever, changed, limited, approach, count, room_o
         start[code] += 1
         room_out.pairs[n, 0], room_out.pairs[n, 1] = a, b
         room_out.limits[n], room_out.rank[n] = limits[m], m
+        motion = room_out.motions[n]
+        motion[6] = approach.far if limited and approach.alone else 0.0
+        if motion[6] > 0.0:
+            i, j, v = shapes.body[a], shapes.body[b], approach.v
+            at = load3(placed.position, b)
+            relative = sub(point_velocity(q, v, j, at), point_velocity(q, v, i, at))
+            for k in range(3):
+                motion[k], motion[3 + k] = relative[k], v[j, 3 + k] - v[i, 3 + k]
+            motion[7] = approach.margin + approach.far * (approach.gained[i] + approach.gained[j])
     return kept, kinds
 
 
@@ -276,5 +286,5 @@ def near_pairs_of_few(flat, q, ignored, changed, limited, approach, ahead, reach
     if found > room.key.shape[0]:
         return found, 0, 0
     sort_keys(room.key, found)
-    kept, kinds = group_pairs(shapes, placed, real(flat, LEVER), changed, limited, approach, found, room)
+    kept, kinds = group_pairs(shapes, placed, q, real(flat, LEVER), changed, limited, approach, found, room)
     return found, kept, kinds

@@ -31,6 +31,8 @@ class Approach(NamedTuple):
     """[s]"""
     margin: float
     """[m]"""
+    alone: bool = False
+    """Whether v alone decides: nobody hands on what hits it. Points of meshes that v does not close are left out."""
 
 
 def speeds(model: Model, v: Array, frame: Array | None = None) -> Array:

@@ -10,7 +10,7 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from stickslip.arrays import Array, Bools, Ints, LongInts
-from stickslip.collision.arrays import KINDS, Flat, flat_of
+from stickslip.collision.arrays import KINDS, MOTION, Flat, flat_of
 from stickslip.collision.broad_phase import swept_pairs
 from stickslip.collision.contacts import Contacts, joined, rigid_contacts
 from stickslip.collision.narrow_phase import PAIR_KERNELS
@@ -182,7 +182,7 @@ def _search(
         if found <= space.capacity[0]:
             break
         space.grow(model, max(2 * space.capacity[0], found), *space.capacity[1:])
-    kept, kinds = group_pairs(shapes, placed, model.lever, who, limited, bound, found, space.pairs)
+    kept, kinds = group_pairs(shapes, placed, q, model.lever, who, limited, bound, found, space.pairs)
     return kept, kinds
 
 
@@ -234,6 +234,7 @@ def flat_of_pairs(
         [
             none, none, size, none, none, none, none, hulls.vertices, hulls.face_plane, position, rotation, reach, none,
             none, none, none, none, none, none, limits, none, 3 * points, 3 * points, points, none, 3, 2, 2, 3,
+            MOTION * len(pairs),
         ],
         [
             shape_type, count, hull_of, hull_of if mesh_of is None else mesh_of, none, hulls.vertex_start,

@@ -8,7 +8,7 @@ import numpy as np
 
 from stickslip.arrays import Array, Ints, LongInts
 from stickslip.collision import arrays
-from stickslip.collision.arrays import KINDS, Flat, flat_of
+from stickslip.collision.arrays import KINDS, MOTION, Flat, flat_of
 from stickslip.collision.reach import FEW as FEW_BODIES
 from stickslip.model.model import Model
 from stickslip.model.stepping import Stepping
@@ -75,6 +75,7 @@ def rigid_flat(model: Model, pairs: int, points: int, contacts: int) -> Flat:
             model.radius, hulls.vertices, hulls.face_plane, 3 * ns, 9 * ns, ns, 3 * ns, 3 * ns,
             max(FEW_BODIES, len(model.dynamic)), 3, nb, nb, nb, pairs, pairs, 3 * points, 3 * points, points,
             contacts, materials.friction, materials.restitution, materials.compliance, model.friction_axis,
+            MOTION * pairs,
         ],
         [
             model.shape_type, model.shape_body, model.shape_hull, model.shape_mesh, model.dynamic, hulls.vertex_start,

@@ -54,7 +54,7 @@ def goes_through(table, flat, poses, reach, thickness, ignored, margin, seen, ro
         return False
     key, index, surfaces = rooms
     most = key.shape[0] // 3
-    approach = Approach(way, way_end, gained, 1.0, margin)
+    approach = Approach(way, way_end, gained, 1.0, margin, False)
     n = _search(table, flat, poses[0], ignored, further, approach, False, longest, most, 2 * most, rooms)
     if n < 0:
         return True

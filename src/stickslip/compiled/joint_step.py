@@ -153,7 +153,7 @@ def step_jointed(tables, start, force, memory, options, rooms, counts, written, 
     gained[:] = 0.0
     index, ints = ints[: 12 * c], ints[12 * c :]
     surfaces, reals = reals[: 51 * c], reals[51 * c :]
-    approach = Approach(v, v, gained, numbers.far, numbers.margin)
+    approach = Approach(v, v, gained, numbers.far, numbers.margin, False)
     n, seen = find_contacts(
         tables.pairs, flat, q_found, tables.ignored, tables.everybody, approach, reach, key, index, surfaces
     )

@@ -197,7 +197,7 @@ def step_loops(tables, start, given, memory, options, rooms, counts, written, to
     gained[:] = 0.0
     index, ints = ints[: 12 * c], ints[12 * c :]
     surfaces, reals = reals[: 51 * c], reals[51 * c :]
-    approach = Approach(velocity, velocity, gained, opts.far, opts.margin)
+    approach = Approach(velocity, velocity, gained, opts.far, opts.margin, False)
     n, seen = found_contacts(
         tables.pairs, flat, pose, tables.ignored, tables.everybody, approach, reach, key, index, surfaces
     )

@@ -9,12 +9,14 @@ from __future__ import annotations
 import numpy as np
 
 from stickslip.collision.arrays import GAP, Flat, real, rows_in
+from stickslip.collision.mesh.crossing_edges import LEAVES
 from stickslip.collision.mesh.manifold import CAPACITY, MOST, close_up
 from stickslip.collision.mesh.mesh_mesh import half_space_mesh, mesh_pair
 from stickslip.collision.mesh.mesh_round import round_mesh
 from stickslip.collision.rigid.manifold import FULL
 from stickslip.collision.rigid_space import rigid_flat
 from stickslip.geometry.mesh_tables import MeshTables
+from stickslip.geometry.mesh_tree import LEAF
 from stickslip.geometry.shapes import BOX, CAPSULE, CYLINDER, HALF_SPACE, HULL, MESH, SPHERE
 from stickslip.jit import allocating_kernel, inner_kernel, plain_kernel
 from stickslip.model.model import Model
@@ -103,8 +105,9 @@ def faceted_mesh(flat, nothing, begin, end, row):
     if row + MOST * (end - begin) > real(flat, GAP).shape[0]:
         return FULL
     meshes, found = meshes_in(flat), np.empty((CAPACITY, 8))
+    ends, leaves = np.empty((LEAF, 8)), np.empty(LEAVES, np.int64)
     for i in range(begin, end):
-        mesh_pair(i, row + MOST * (i - begin), flat, meshes, found)
+        mesh_pair(i, row + MOST * (i - begin), flat, meshes, found, ends, leaves)
     return close_up(begin, end, row, rows_in(flat))
 
 

@@ -105,10 +105,10 @@ def packed(numbers: StepNumbers) -> Array:
 @inner_kernel
 def unpacked(x):
     """What ``packed`` has put into an array."""
-    gaps = GapNumbers(x[9], x[10], x[11], x[12], x[13], x[14], x[15] != 0.0)
-    rule = Rule(x[16], x[17], x[18] != 0.0, x[19], x[20])
-    limits = _Limits(x[21], x[22], int(x[23]), int(x[24]))
-    effort = Effort(rule, limits, x[25] != 0.0, int(x[26]), int(x[27]), int(x[28]))
+    gaps = GapNumbers(x[9], x[10], x[11], x[12], x[13], x[14], x[15], x[16], x[17] != 0.0)
+    rule = Rule(x[18], x[19], x[20] != 0.0, x[21], x[22])
+    limits = _Limits(x[23], x[24], int(x[25]), int(x[26]))
+    effort = Effort(rule, limits, x[27] != 0.0, int(x[28]), int(x[29]), int(x[30]))
     return StepNumbers(
         x[0], x[1], x[2], x[3], x[4], x[5], int(x[6]), x[7] != 0.0, x[8] != 0.0, gaps, effort
     )  # fmt: skip
@@ -167,7 +167,7 @@ def step_rigid(tables, start, force, memory, options, rooms, counts, out, told):
     gained[:] = 0.0
     index, ints = ints[: 12 * c], ints[12 * c :]
     surfaces, reals = reals[: 51 * c], reals[51 * c :]
-    approach = Approach(v, v, gained, numbers.far, numbers.margin)
+    approach = Approach(v, v, gained, numbers.far, numbers.margin, False)
     n, seen = find_contacts(
         tables.pairs, flat, q, tables.ignored, tables.everybody, approach, reach, key, index, surfaces
     )

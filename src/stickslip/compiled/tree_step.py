@@ -249,7 +249,7 @@ def step_trees(tables, start, given, memory, options, rooms, counts, out, told):
     gained[:] = 0.0
     index, ints = ints[: 12 * c], ints[12 * c :]
     surfaces, reals = reals[: 51 * c], reals[51 * c :]
-    approach = Approach(velocity, velocity, gained, opts.far, opts.margin)
+    approach = Approach(velocity, velocity, gained, opts.far, opts.margin, False)
     n, seen = find_contacts(
         tables.pairs, flat, pose, tables.ignored, tables.everybody, approach, reach, key, index, surfaces
     )

@@ -12,6 +12,7 @@ from typing import TYPE_CHECKING
 from stickslip.errors import InputError
 from stickslip.experiments.progress import Progress
 from stickslip.keywords import unknown
+from stickslip.names import shown
 
 if TYPE_CHECKING:
     from stickslip.experiments.report import Report
@@ -26,6 +27,8 @@ class Paper:
     module: str
     experiments: Mapping[str, str]
     """What each experiment shows, by its name."""
+    settings: tuple[str, ...] = ()
+    """Sets of settings that it can be run with, the usual one first; none where there is only one."""
 
     def chosen(self, experiment: str | None) -> tuple[str, ...]:
         """The experiment of that name, or all of them for None."""
@@ -36,11 +39,23 @@ class Paper:
             raise InputError(f"{self.name}: experiment {experiment!r} is unknown; known: {known}")
         return (experiment,)
 
+    def settings_named(self, name: str | None) -> str | None:
+        """The set of settings of that name, the usual one for None, or an InputError that lists them all."""
+        if name is None:
+            return self.settings[0] if self.settings else None
+        if name not in self.settings:
+            known = f"known: {', '.join(self.settings)}" if self.settings else "this paper has one set of settings"
+            raise InputError(f"{self.name}: settings {shown(name)} are unknown; {known}")
+        return name
+
     def reproduce(
-        self, experiments: Sequence[str], quick: bool, out: Path, progress: Progress, workers: int | None = None
-    ) -> Report:
+        self, experiments: Sequence[str], quick: bool, out: Path, progress: Progress, workers: int | None = None,
+        settings: str | None = None,
+    ) -> Report:  # fmt: skip
         """Run the experiments and write figures, tables and a report into ``out``."""
-        report: Report = import_module(self.module).reproduce(experiments, quick, out, progress, workers)
+        chosen = self.settings_named(settings)
+        more = {} if chosen is None else {"settings": chosen}
+        report: Report = import_module(self.module).reproduce(experiments, quick, out, progress, workers, **more)
         return report
 
 
@@ -51,6 +66,8 @@ _PAPERS = (
         "stickslip.experiments.erleben2017.experiment",
         MappingProxyType(
             {
+                "fig2": "projection onto the friction set: the path to it, and the function whose root it is",
+                "fig3": "the five scenes at 0.5, 2.5 and 5 s",
                 "fig4": "convergence and outcomes of blocked, global and local r-factors on five scenes",
                 "fig5": "solver time over the run of jacks",
                 "fig6": "solver time over the run of spheres",
@@ -60,6 +77,7 @@ _PAPERS = (
                 "fixed-point": "does the answer depend on the r-factors? (sec. 4.2)",
             }
         ),
+        ("printed", "author", "both"),
     ),
     Paper(
         "friction-transfer",
@@ -147,6 +165,7 @@ _PAPERS = (
         MappingProxyType(
             {
                 "table1": "iterations and accepted Newton points, friction 0.1 to 2, 5 to 15 balls, cold starts",
+                "table1-letter": "the same by the method as printed: in the problem's units, eq. 29 as it is",
                 "table1-warm": "the same with warm starts",
                 "table1-restarts": "cold starts, with restarts from local minima (proposed in sec. V)",
                 "table1-recovery": "cold starts, with Gauss-Seidel sweeps after local minima",

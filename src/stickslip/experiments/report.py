@@ -36,6 +36,8 @@ class Claim:
     paper: str
     ours: str
     agrees: bool
+    variant: str = ""
+    """Of the settings that it was measured with, where there are several."""
 
 
 @dataclass(frozen=True)
@@ -95,9 +97,9 @@ def write_table(file: Path, header: Sequence[str], rows: Iterable[Sequence[Any]]
 
 def write_report(report: Report, folder: Path) -> Path:
     """Write claims.csv, rows.csv and report.md into ``folder``, and return the path of the last."""
-    claims = [(c.experiment, c.claim, c.paper, c.ours, _verdict(c)) for c in report.claims]
+    claims = [(c.experiment, c.claim, c.paper, c.ours, _verdict(c), c.variant) for c in report.claims]
     rows = [(r.experiment, r.name, r.paper, r.ours, r.unit) for r in report.rows]
-    write_table(folder / "claims.csv", ("experiment", "claim", "paper", "ours", "verdict"), claims)
+    write_table(folder / "claims.csv", ("experiment", "claim", "paper", "ours", "verdict", "settings"), claims)
     write_table(folder / "rows.csv", ("experiment", "name", "paper", "ours", "unit"), rows)
     file = folder / "report.md"
     with whole_file(file) as temporary:
@@ -107,12 +109,7 @@ def write_report(report: Report, folder: Path) -> Path:
 
 def report_text(report: Report) -> str:
     """The report as Markdown: verdicts first, then each experiment with its figures and numbers."""
-    agreed = sum(claim.agrees for claim in report.claims)
-    lines = [f"# {report.title}", "", f"{agreed} of {len(report.claims)} claims agree.", ""]
-    lines += _table(
-        ("experiment", "claim", "the paper says", "measured here", "verdict"),
-        [(c.experiment, c.claim, c.paper, c.ours, f"**{_verdict(c)}**") for c in report.claims],
-    )
+    lines = [f"# {report.title}", "", f"{_agreement(report.claims)}.", "", *claim_lines(report.claims)]
     if report.notes:
         lines += ["", "## To know when reading the numbers", "", *(f"- {note}" for note in report.notes)]
     lines += ["", "## Settings", "", *_table(("what", "value"), list(report.settings.items()))]
@@ -125,6 +122,43 @@ def report_text(report: Report) -> str:
         rows = [(r.name, r.paper, r.ours, r.unit) for r in report.rows if r.experiment == experiment]
         lines += _table(("what", "paper", "ours", "unit"), rows) if rows else []
     return "\n".join(lines) + "\n"
+
+
+def claim_lines(claims: Sequence[Claim]) -> list[str]:
+    """A table of claims, one line each; where they were measured with several settings, those side by side.
+
+    A claim that does not depend on settings has the same words beside all of them.
+    """
+    variants = _variants(claims)
+    lines: dict[tuple[str, str, str], dict[str, Claim]] = {}
+    for claim in claims:
+        lines.setdefault((claim.experiment, claim.claim, claim.paper), {})[claim.variant] = claim
+    header = ["experiment", "claim", "the paper says"]
+    for variant in variants:
+        header += [f"measured here, {variant} settings" if variant else "measured here", "verdict"]
+    rows: list[list[Any]] = []
+    for names, found in lines.items():
+        row: list[Any] = list(names)
+        for variant in variants:
+            own = found.get(variant, found.get(""))
+            row += [None, None] if own is None else [own.ours, f"**{_verdict(own)}**"]
+        rows.append(row)
+    return _table(header, rows)
+
+
+def _variants(claims: Sequence[Claim]) -> list[str]:
+    """The settings that claims were measured with; the empty name where there is one set alone."""
+    return list(dict.fromkeys(claim.variant for claim in claims if claim.variant)) or [""]
+
+
+def _agreement(claims: Sequence[Claim]) -> str:
+    """How many claims agree, by the settings; those that do not depend on them count for each."""
+    parts = []
+    for variant in _variants(claims):
+        own = [claim for claim in claims if claim.variant in (variant, "")]
+        words = f" with {variant} settings" if variant else ""
+        parts.append(f"{sum(claim.agrees for claim in own)} of {len(own)} claims agree{words}")
+    return ", ".join(parts)
 
 
 def listed(options: Mapping[str, Any]) -> str:

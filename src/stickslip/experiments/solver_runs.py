@@ -11,7 +11,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from stickslip import jit
-from stickslip.arrays import Array, Bools, LongInts
+from stickslip.arrays import Array, Bools, Ints, LongInts
 from stickslip.contact.problem import ContactProblem
 from stickslip.errors import DivergenceError
 from stickslip.experiments.wrapped_solver import Wrapped
@@ -45,6 +45,8 @@ class RunSpec:
     steps: int
     iterations: int
     """Iterations kept of each convergence curve."""
+    poses_at: tuple[int, ...] = ()
+    """Steps after which the poses of all bodies are kept; the run goes on to the last of them without other books."""
 
 
 @dataclass(frozen=True, eq=False)
@@ -79,6 +81,10 @@ class RunRecord:
     failure: str = ""
     """Why the run ended early."""
     bodies: int = 0
+    moving: Ints = field(default_factory=lambda: np.zeros(0, dtype=np.int32))
+    """Numbers of the dynamic bodies."""
+    poses: Mapping[int, Array] = field(default_factory=dict)
+    """(nb, 7) by the number of steps taken, of those asked for and reached."""
     counts: Mapping[str, LongInts] = field(default_factory=dict)
     """(n,) of each name: what else the solver counted in a step, zero where it counted nothing."""
 
@@ -138,6 +144,7 @@ def record_run(spec: RunSpec, tell: Callable[[int], None] = lambda steps: None) 
     lists: dict[str, list[Any]] = {name: [] for name in _PER_STEP}
     curve = np.zeros((spec.steps, spec.iterations), dtype=np.float32)
     counts: list[dict[str, int]] = []
+    poses = dict[int, Array]()
     failure, done = "", 0
     for done in range(1, spec.steps + 1):
         try:
@@ -168,15 +175,33 @@ def record_run(spec: RunSpec, tell: Callable[[int], None] = lambda steps: None) 
         ):
             lists[name].append(value)
         counts.append(solution.counts)
+        if done in spec.poses_at:
+            poses[done] = result.state.body_pose.copy()
         tell(1)
     tell(spec.steps - done)
+    if not failure:
+        poses.update(_poses_later(sim, spec))
     arrays: dict[str, NDArray[Any]] = {name: np.array(values, dtype=_PER_STEP[name]) for name, values in lists.items()}
     size = 2.0 * float(np.median(radii)) if len(radii) else 0.0
     names = sorted({name for step in counts for name in step})
     return RunRecord(
-        spec, **arrays, curve=curve[:done], size=size, failure=failure, bodies=sim.model.body_count,
+        spec, **arrays, curve=curve[:done], size=size, failure=failure, bodies=sim.model.body_count, poses=poses,
+        moving=sim.model.dynamic,
         counts={name: np.array([step.get(name, 0) for step in counts], dtype=np.int64) for name in names},
     )  # fmt: skip
+
+
+def _poses_later(sim: Simulation, spec: RunSpec) -> dict[int, Array]:
+    """Poses after steps beyond those of the record, by the number of steps."""
+    found = dict[int, Array]()
+    for step in range(spec.steps + 1, max(spec.poses_at, default=0) + 1):
+        try:
+            state = sim.step().state
+        except DivergenceError:
+            break
+        if step in spec.poses_at:
+            found[step] = state.body_pose.copy()
+    return found
 
 
 _PER_STEP: dict[str, type] = {

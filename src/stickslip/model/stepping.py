@@ -39,6 +39,11 @@ class Stepping:
     bodies half a percent of their edges."""
     slop: float = 1e-9
     """[m] gaps and overlaps up to this count as touching."""
+    envelope: float = 0.0
+    """[m] gaps up to which contacts may not close at all, as if they touched: what some simulators call a collision
+    envelope. Bodies then rest on each other at such a distance. 0: only where they touch."""
+    least_overlap: float = 0.0
+    """[m] overlaps up to this are left alone, and deeper ones are removed as a whole; 0: all are, down to ``slop``."""
     recovery: float = 0.2
     """Share of an overlap removed per step."""
     recovery_speed: float = 0.5
@@ -89,6 +94,8 @@ class Stepping:
         checks: dict[str, Callable[[str, str, object], object]] = {
             "dt": positive,
             "slop": not_negative,
+            "envelope": not_negative,
+            "least_overlap": not_negative,
             "recovery": fraction,
             "recovery_speed": not_negative,
             "restitution_speed": not_negative,
@@ -104,6 +111,11 @@ class Stepping:
             checks["margin"] = not_negative
         for name, check in checks.items():
             object.__setattr__(self, name, check("stepping", name, getattr(self, name)))
+        for name in ("envelope", "least_overlap") if self.rule.mean_velocities else ():
+            if getattr(self, name) > 0.0:
+                raise InputError(
+                    f"stepping: {name} is {getattr(self, name)} m; the scheme {self.scheme!r} has none, give 0"
+                )
 
         if self.overlaps == "closed" and (self.stabilisation or self.scheme not in ("euler", "symplectic")):
             raise InputError(
@@ -133,4 +145,5 @@ class Stepping:
 
     def margin_under(self, gravity: float) -> float:
         """[m] gap up to which contacts at rest take part in a step, under ``gravity`` [m/s^2]."""
-        return max(1e-6, 2.0 * gravity * self.dt**2) if self.margin is None else self.margin
+        margin = max(1e-6, 2.0 * gravity * self.dt**2) if self.margin is None else self.margin
+        return max(margin, self.envelope)

@@ -8,13 +8,16 @@ from typing import Any
 
 import numpy as np
 
+from stickslip.arrays import Array
 from stickslip.errors import InputError
 from stickslip.geometry.rotation import between
 from stickslip.geometry.shapes import HalfSpace, placed
 from stickslip.scene.scene import Scene
+from stickslip.scenes import in_glass
 from stickslip.scenes.lattice import cells, scaled
 from stickslip.scenes.metrics import Values
 from stickslip.scenes.parameters import whole_number
+from stickslip.scenes.vessels import glass_mesh
 from stickslip.simulation import Simulation, StepResult
 
 SETTLED_SPEED = 0.005
@@ -33,6 +36,7 @@ def spheres(
     friction: float = 0.75,
     torsion: float = 0.01,
     seed: int = 1,
+    layout: str = "tray",
 ) -> Scene:
     """Glass balls dropped from a jittered lattice into a container of a floor and four walls (half-spaces).
 
@@ -40,7 +44,8 @@ def spheres(
     include what is fixed. radius [m]; ``across`` balls fit along a side of the square container; jitter: largest
     displacement of a start position along each axis, as a share of the radius, drawn with ``seed``; density
     [kg/m^3]; torsion: coefficient of torsional friction [m]. scale: number of balls over ``count``; ``across`` grows
-    with its cube root.
+    with its cube root. layout: "tray", or "glass", that of the author's runs, in_glass.py: a cube of balls that touch
+    each other falls into a glass (the balls are round, his are meshes of 153 vertices).
     """
     count = scaled("spheres", scale, whole_number("spheres", "count", count, 1))
     across = scaled("spheres", scale, whole_number("spheres", "across", across, 1), 3)
@@ -52,17 +57,27 @@ def spheres(
     scene = Scene()
     glass = scene.add_material("glass", friction, torsion=torsion)
     scene.add_half_space(material=glass, name="floor")
+    if in_glass.known_layout("spheres", layout):
+        places, tall = in_glass.ball_cube(count, radius)
+        in_glass.add_glass(scene, glass_mesh(1.0), tall, glass)
+        _drop(scene, places, radius, density, glass)
+        return scene
     normals = [(1, 0, 0), (-1, 0, 0), (0, 1, 0), (0, -1, 0)]
     walls = [placed(HalfSpace(), -half * np.array(n), between((0, 0, 1), n)) for n in normals]
     scene.add_compound(walls, kind="static", material=glass, name="walls")
     shake = np.random.default_rng(seed).uniform(-jitter, jitter, (count, 3)) * radius
-    for i, position in enumerate((cells(count, across, across) + [0.0, 0.0, 0.5]) * pitch + shake):
+    _drop(scene, (cells(count, across, across) + [0.0, 0.0, 0.5]) * pitch + shake, radius, density, glass)
+    return scene
+
+
+def _drop(scene: Scene, places: Array, radius: float, density: float, material: str) -> None:
+    """Add a ball at each of ``places`` (n, 3) [m]."""
+    for i, position in enumerate(places):
         warm = 0.5 + 0.5 * math.sin(2.4 * i)
         scene.add_sphere(
-            radius, position, density=density, material=glass, name=f"sphere-{i}",
+            radius, position, density=density, material=material, name=f"sphere-{i}",
             colour=(0.35 + 0.5 * warm, 0.5, 0.85 - 0.5 * warm),
         )  # fmt: skip
-    return scene
 
 
 class Pile:

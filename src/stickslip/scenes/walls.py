@@ -40,13 +40,13 @@ def wall(
     That is 81 bodies, the paper's number: its counts include what is fixed (spheres 1730 = 12^3 + 2). length, height,
     width of a brick and the open joint between neighbours [m]; density [kg/m^3]; torsion: coefficient of torsional
     friction [m]. scale: number of bricks over the default. Every other course is shifted by the share ``shift`` of a
-    brick. It must be below 1/2: with 1/2 the last brick of a course, which has no half brick beside it, would balance
-    on the edge of the one below. The paper does not give the layout.
+    brick, at most 1/2: with 1/2, as in the author's runs, the last brick of a course, which has no half brick beside
+    it, balances on the edge of the one below. The paper does not give the layout.
     """
     courses = scaled("wall", scale, whole_number("wall", "courses", courses, 1), 2)
     bricks = scaled("wall", scale, whole_number("wall", "bricks", bricks, 1), 2)
-    if not 0.0 <= shift < 0.5:
-        raise InputError(f"wall: shift is {shift}; it must be at least 0 and below 0.5")
+    if not 0.0 <= shift <= 0.5:
+        raise InputError(f"wall: shift is {shift}; it must be at least 0 and at most 0.5")
     pitch = length + joint
     scene = Scene()
     scene.add_half_space(friction=friction, torsion=torsion, name="floor")

@@ -12,7 +12,8 @@ import numpy as np
 from stickslip.collision.arrays import narrow_in
 from stickslip.collision.mesh.cones import TURNED, along_faces, along_feature
 from stickslip.collision.mesh.manifold import CAPACITY, MOST, merge, midway, push, write
-from stickslip.collision.mesh.mesh_mesh import FACING, THROUGH, TOUCHING, facing_surface, far_from, vertex_fails
+from stickslip.collision.mesh.mesh_mesh import FACING, THROUGH, TOUCHING, facing_surface, vertex_fails
+from stickslip.collision.mesh.nearness import far_from
 from stickslip.collision.rigid.manifold import FULL
 from stickslip.collision.rigid.primitives import point_box
 from stickslip.geometry.mesh_distance import (

@@ -39,6 +39,10 @@ class GapNumbers(NamedTuple):
     h: float
     horizon: float
     slop: float
+    envelope: float
+    """[m] gaps up to which contacts may not close."""
+    left: float
+    """[m] overlaps up to this are left alone; deeper ones count as a whole where it is above the slop."""
     recovery: float
     fastest: float
     """[m/s] with which overlaps are removed at most."""
@@ -177,7 +181,8 @@ def gap_bias(
 
     An open contact may close its gap within the horizon. An overlap is removed by the share ``recovery`` a step,
     not faster than ``recovery_speed``. A contact that hits within the horizon, faster than ``restitution_speed``,
-    leaves with e times its approach velocity, normal and tangential ([erleben2017] eq. 14). Gaps within ``slop``
+    leaves with e times its approach velocity, normal and tangential ([erleben2017] eq. 14). Within ``envelope`` nothing
+    may close, and overlaps up to ``least_overlap`` are left alone. Gaps within ``slop``
     count as zero: a face that rests on four corners has gaps that differ by rounding, and a problem that took them
     for real would let it stand on three. Where the unknowns are mean velocities, see mean_velocity.py. Springs
     know nothing of all that: where ``compliance`` (nc, 2) is above zero, see constraints/contact/springs.py.
@@ -222,8 +227,8 @@ def gap_numbers(stepping: Stepping) -> GapNumbers:
     pushes = stepping.stabilisation == 0 and stepping.overlaps == "pushed"
     recovery = stepping.recovery if pushes else 0.0
     return GapNumbers(
-        stepping.dt, stepping.horizon, stepping.slop, recovery, stepping.recovery_speed, stepping.restitution_speed,
-        stepping.rule.mean_velocities,
+        stepping.dt, stepping.horizon, stepping.slop, stepping.envelope, stepping.least_overlap, recovery,
+        stepping.recovery_speed, stepping.restitution_speed, stepping.rule.mean_velocities,
     )  # fmt: skip
 
 
@@ -275,7 +280,7 @@ def fill_rows(index, surfaces, q, v, block, moving, height, numbers, ints_out, r
 @kernel
 def _gap_bias(gap, restitution, compliance, before, numbers, bias_out):
     """See ``gap_bias``; before, bias_out (nc, rows), ``compliance`` None or (nc, 2), ``numbers``: GapNumbers."""
-    h, horizon, slop, recovery, fastest, least, means = numbers
+    h, horizon, slop, envelope, left, recovery, fastest, least, means = numbers
     if means:
         mean_gap_bias(gap, restitution, before, h, slop, recovery, fastest, least, bias_out)
     for c in range(gap.shape[0]):
@@ -284,8 +289,11 @@ def _gap_bias(gap, restitution, compliance, before, numbers, bias_out):
             bias_out[c, 0] = closing_speed(gap[c], compliance[c, 1], horizon)
         elif not means:
             speed = before[c, 0]
-            push = max(recovery * min(gap[c] + slop, 0.0) / h, -fastest)
-            closing = max(gap[c] - slop, 0.0) / horizon + push
+            over = min(gap[c] + slop, 0.0)
+            if left > slop:
+                over = gap[c] if gap[c] <= -left else 0.0
+            push = max(recovery * over / h, -fastest)
+            closing = (max(gap[c] - slop, 0.0) if gap[c] > envelope else 0.0) / horizon + push
             hits = speed < -least and gap[c] <= -speed * horizon
             impact = restitution[c, 0] * speed
             bias_out[c, 0] = min(closing, impact) if hits and impact < 0.0 else closing

@@ -2,22 +2,22 @@
 
 from __future__ import annotations
 
-import itertools
 from collections.abc import Callable, Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
 import numpy as np
 
+from stickslip.experiments.erleben2017 import frames
 from stickslip.experiments.erleben2017.statistics import (
     COMPARED,
     LEAST_MERIT,
-    METHOD_STRATEGIES,
+    METHOD_STRATEGY,
     STRATEGIES,
-    THRESHOLD,
     Runs,
     quartiles,
 )
+from stickslip.experiments.erleben2017.variants import THRESHOLD
 from stickslip.experiments.report import write_table
 from stickslip.experiments.reproduction import Drawing
 from stickslip.experiments.solver_runs import ABSOLUTE, NONE, RELATIVE, RunRecord
@@ -25,7 +25,7 @@ from stickslip.view.drawing import canvas, save
 
 Keys = Sequence[tuple[str, ...]]
 
-COLOURS = {"blocked": "#b2182b", "global": "#2166ac", "local": "#1b7837", "local-absolute": "#762a83"}
+COLOURS = {"blocked": "#b2182b", "global": "#2166ac", "local": "#1b7837"}
 SCENE_COLOURS = {"jacks": "#1f77b4", "glasses": "#9467bd", "spheres": "#2ca02c", "tower": "#ff7f0e", "wall": "#8c564b"}
 OUTCOME_COLOURS = {"absolute": "#1b7837", "relative": "#fdb863", "none": "#b2182b"}
 METHODS = {"prox-gs": "Gauss-Seidel", "prox-jacobi": "Jacobi"}
@@ -99,11 +99,8 @@ def strategy_curves(runs: Runs, picture: Path, table: Path) -> None:
 
 def method_curves(runs: Runs, picture: Path, table: Path) -> None:
     """Fig. 8: convergence of Gauss-Seidel and Jacobi."""
-    rows = [[(scene, solver, strategy) for solver in METHODS for strategy in METHOD_STRATEGIES] for scene in COMPARED]
-    _curves(
-        runs, picture, table, rows,
-        lambda scene, solver, strategy: f"{scene}, {METHODS[solver]}{METHOD_STRATEGIES[strategy]}",
-    )  # fmt: skip
+    rows = [[(scene, solver, METHOD_STRATEGY) for solver in METHODS] for scene in COMPARED]
+    _curves(runs, picture, table, rows, lambda scene, solver, _strategy: f"{scene}, {METHODS[solver]}")
 
 
 # ---- histograms (Fig. 4 bottom, Fig. 9) --------------------------------------------------------------------
@@ -159,26 +156,21 @@ def strategy_histograms(runs: Runs, picture: Path, table: Path) -> None:
 
 def method_detections(runs: Runs, picture: Path, table: Path) -> None:
     """Fig. 9: divergence detections of Gauss-Seidel and Jacobi."""
-    figure, axes = canvas(len(METHOD_STRATEGIES), len(COMPARED), 9.5, 6.0)
+    figure, axes = canvas(1, len(COMPARED), 9.5, 3.4)
     rows: list[tuple[Any, ...]] = []
-    for axis, (strategy, scene) in zip(axes.ravel(), itertools.product(METHOD_STRATEGIES, COMPARED), strict=True):
-        found = {solver: runs[scene, solver, strategy].of("rollbacks") for solver in METHODS}
+    for axis, scene in zip(axes[0], COMPARED, strict=True):
+        found = {solver: runs[scene, solver, METHOD_STRATEGY].of("rollbacks") for solver in METHODS}
         edges = _bins(np.concatenate(list(found.values())), False)
         for solver, colour in (("prox-gs", COLOURS["global"]), ("prox-jacobi", COLOURS["blocked"])):
             label = f"{METHODS[solver]}: {found[solver].sum()} in {len(found[solver])} steps"
             axis.hist(found[solver], edges, alpha=0.55, color=colour, label=label)
-            steps = np.flatnonzero(runs[scene, solver, strategy].busy)
-            rows += [(scene, solver, strategy, int(k) + 1, int(n)) for k, n in zip(steps, found[solver], strict=True)]
-        axis.set(
-            title=f"{scene}{METHOD_STRATEGIES[strategy]}",
-            xlabel="divergence detections a step",
-            ylabel="steps",
-            yscale="log",
-        )
+            steps = np.flatnonzero(runs[scene, solver, METHOD_STRATEGY].busy)
+            rows += [(scene, solver, int(k) + 1, int(n)) for k, n in zip(steps, found[solver], strict=True)]
+        axis.set(title=scene, xlabel="divergence detections a step", ylabel="steps", yscale="log")
         axis.legend(fontsize=8)
         _tidy(axis)
     save(figure, picture)
-    write_table(table, ("scene", "solver", "strategy", "step", "detections"), rows)
+    write_table(table, ("scene", "solver", "step", "detections"), rows)
 
 
 def _outcome_table(table: Path, runs: Runs) -> None:
@@ -262,6 +254,8 @@ def jacks_energy(runs: Runs, picture: Path, table: Path) -> None:
 
 
 FIGURES: Mapping[str, tuple[Drawing, ...]] = {
+    "fig3": (Drawing("The scenes at 0.5, 2.5 and 5 s; of quick runs at a tenth, half and the end of their steps.",
+                     frames.draw, "fig3-scenes"),),
     "fig4": (
         Drawing("Merit against iterations over all steps with contacts: median and quartiles; a solve that has ended "
                 "keeps the merit of what it returned.", strategy_curves, "fig4-convergence"),

@@ -7,8 +7,8 @@ from collections.abc import Mapping
 import numpy as np
 
 from stickslip.contact.gallery import GALLERY
-from stickslip.experiments.erleben2017.runs import OPTIONS, STRATEGY_OPTIONS
 from stickslip.experiments.erleben2017.statistics import GAUSS_SEIDEL, STRATEGIES
+from stickslip.experiments.erleben2017.variants import PRINTED_SETTINGS
 from stickslip.experiments.report import Row
 from stickslip.solvers.registry import make_solver
 
@@ -19,7 +19,8 @@ def measure() -> dict[str, tuple[float, str]]:
     for problem in ("box-slips-on-slope", "one-contact-stick"):
         known = GALLERY[problem]()
         for factors in STRATEGIES:
-            options = {**OPTIONS, **STRATEGY_OPTIONS[factors], "subspace": 0, "tolerance": 1e-14, "relative": 0.0}
+            own = {**PRINTED_SETTINGS.options, **PRINTED_SETTINGS.strategies[factors]}
+            options = {**own, "subspace": 0, "tolerance": 1e-14, "relative": 0.0}
             solution = make_solver(GAUSS_SEIDEL, **options).solve(known.problem)
             answers[f"{problem}, {factors}"] = (float(np.abs(solution.v - known.v).max()), solution.status)
     return answers

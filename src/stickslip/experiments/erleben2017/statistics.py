@@ -10,15 +10,15 @@ import numpy as np
 from numpy.typing import NDArray
 
 from stickslip.arrays import Array
+from stickslip.experiments.erleben2017.variants import THRESHOLD
 from stickslip.experiments.report import Row
 from stickslip.experiments.solver_runs import ABSOLUTE, NONE, RELATIVE, RunRecord
 
 STRATEGIES = ("blocked", "global", "local")
 """In the order of the paper's columns."""
 
-METHOD_STRATEGIES = {"local": "", "local-absolute": ", absolute stopping only"}
-"""How Gauss-Seidel and Jacobi are compared (Fig. 8, 9), and what the second way adds to a claim: with the relative
-criterion a Jacobi iteration that swings between two points counts as converged and ends, without it goes on."""
+METHOD_STRATEGY = "local"
+"""Factors with which Gauss-Seidel and Jacobi are compared: the paper does not say, but the author's runs have them."""
 COMPARED = ("jacks", "spheres")
 """Scenes of Fig. 8 and 9."""
 
@@ -26,18 +26,13 @@ GAUSS_SEIDEL, JACOBI = "prox-gs", "prox-jacobi"
 Key = tuple[str, str, str]
 """Scene, solver, strategy: the name of a run."""
 METHOD_RUNS: Sequence[Key] = [
-    (scene, solver, strategy)
-    for scene in COMPARED
-    for strategy in METHOD_STRATEGIES
-    for solver in (GAUSS_SEIDEL, JACOBI)
+    (scene, solver, METHOD_STRATEGY) for scene in COMPARED for solver in (GAUSS_SEIDEL, JACOBI)
 ]
-"""Of Fig. 8 and 9. Local factors: the paper does not say, but they are the default of the author's simulator."""
+"""Of Fig. 8 and 9."""
 
 Runs = Mapping[tuple[str, ...], RunRecord]
 """Records by scene, solver and strategy."""
 
-THRESHOLD = 1e-3
-"""[N s] merit of absolute convergence, sec. 5."""
 LEAST_MERIT = 1e-6
 """[N s] merits below it are drawn and compared as it: a thousandth of the threshold."""
 

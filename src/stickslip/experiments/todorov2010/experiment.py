@@ -78,6 +78,10 @@ EXPERIMENTS: Mapping[str, Experiment[Shared]] = {
         "table1", "Table 1 as curves: contacts start from sticking in every step.",
         lambda name, found: table.claims(name, found[name]),
     ),
+    "table1-letter": _table(
+        "table1-letter", "The method as printed: in the units of the problem, with eq. 29 as it is in the paper.",
+        lambda name, found: table.claims(name, found[name]),
+    ),
     "table1-warm": _table(
         "table1-warm", "The same with warm starts, beside the paper's cold ones.",
         lambda name, found: table.warm_claims(name, found[name], found["table1"]),
@@ -106,7 +110,8 @@ def _settings(asked: Asked, shared: Shared) -> dict[str, str]:
     """What was run, in words and numbers that do not depend on the machine."""
     experiments, quick = asked.experiments, asked.quick
     size = f"{plan.QUICK_RUNS} runs of {plan.QUICK_STEPS} steps" if quick else f"{plan.RUNS} runs of {plan.STEPS} steps"
-    others = "table1-restarts: recoveries=0 only; table1-recovery, solvers: its defaults"
+    others = f"table1-letter: {listed(plan.LETTER)}; table1-restarts: recoveries=0 only; table1-recovery, solvers: "
+    others += "its defaults"
     found = {"solver": f"{plan.SOLVER}, {listed(plan.OPTIONS)}; {others}"}
     if set(experiments) & set(plan.TABLES):
         found["size"] = f"{'quick: ' if quick else ''}{size} in each of 12 conditions, seeds 1, 2, ..."

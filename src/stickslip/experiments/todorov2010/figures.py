@@ -15,16 +15,18 @@ COLOURS = {5: "#1b7837", 10: "#2166ac", 15: "#b2182b"}
 
 
 def draw_cells(cells: Cells, picture: Path, table: Path, cold: bool) -> None:
-    """Iterations and Newton points of every cell against friction, ours solid and the paper's dashed."""
+    """Iterations and Newton points of every cell against friction, ours with standard errors, the paper's dashed."""
     figure, axes = canvas(1, 2, 9.5, 3.8)
     for balls in BALLS:
         own = [cells[mu, balls] for mu in FRICTIONS]
         paper = [PAPER[mu, balls] for mu in FRICTIONS]
-        for axis, ours, theirs in (
-            (axes[0, 0], [cell.iterations for cell in own], [cell[0] for cell in paper]),
-            (axes[0, 1], [cell.newton for cell in own], [cell[1] for cell in paper]),
-        ):
-            axis.plot(FRICTIONS, ours, "o-", color=COLOURS[balls], label=f"{balls} balls")
+        for axis, ours, errors, theirs in (
+            (axes[0, 0], [cell.iterations for cell in own], [cell.iterations_error for cell in own],
+             [cell[0] for cell in paper]),
+            (axes[0, 1], [cell.newton for cell in own], [cell.newton_error for cell in own],
+             [cell[1] for cell in paper]),
+        ):  # fmt: skip
+            axis.errorbar(FRICTIONS, ours, errors, fmt="o-", capsize=3, color=COLOURS[balls], label=f"{balls} balls")
             label = f"{balls} balls, the paper's{'' if cold else ' cold starts'}"
             axis.plot(FRICTIONS, theirs, "x--", color=COLOURS[balls], alpha=0.6, label=label)
     axes[0, 0].set(xlabel="coefficient of friction", ylabel="iterations a step", ylim=(0.0, None))
@@ -36,12 +38,14 @@ def draw_cells(cells: Cells, picture: Path, table: Path, cold: bool) -> None:
     save(figure, picture)
     header = (
         "friction", "balls", "contacts_paper", "contacts_mean", "iterations_paper", "iterations",
-        "newton_percent_paper", "newton_percent", "iterations_most", "steps", "steps_not_converged", "residual_worst",
+        "newton_percent_paper", "newton_percent", "iterations_error", "newton_percent_error", "iterations_most",
+        "steps", "steps_not_converged", "residual_worst",
         "steps_stalled", "searched_points", "edge_points", "recoveries", "sweeps", "solver_seconds_median",
     )  # fmt: skip
     lines = [
         (mu, balls, PAPER_CONTACTS[balls], cell.contacts, PAPER[mu, balls][0] if cold else "", cell.iterations,
-         PAPER[mu, balls][1] if cold else "", cell.newton, cell.most, cell.steps, cell.failed, cell.residual,
+         PAPER[mu, balls][1] if cold else "", cell.newton,
+         cell.iterations_error, cell.newton_error, cell.most, cell.steps, cell.failed, cell.residual,
          cell.stalled, cell.searched, cell.on_edge, cell.recoveries, cell.sweeps, cell.seconds)
         for (mu, balls), cell in cells.items()
     ]  # fmt: skip

@@ -20,7 +20,8 @@ costs about as much or less, the k-th k times that. ``correct`` takes a second s
 Newton point. ``recoveries=0, correct=False``: the paper's method with restarts, with ``restarts=0`` that of Table 1.
 
 Dense: for up to some hundred contacts, where it needs few iterations of cubic cost; one is one factorisation of H.
-Differs from the paper besides: eq. 29 (maps.py) and paths on cones (linesearch.py).
+Differs from the paper besides: eq. 29 (maps.py; ``letter`` has it as printed, and no end of slow searches) and paths on
+cones (linesearch.py).
 """
 
 from __future__ import annotations
@@ -49,7 +50,7 @@ Vector = Array
 SUFFICIENT = 0.5
 """Share of the predicted improvement at which the Newton point is accepted (sec. III-A)."""
 LAMBDA_LEAST, LAMBDA_MOST, LAMBDA_START = 1e-13, 1e3, 1e-10
-"""Range of the Levenberg-Marquardt parameter, and its value at first; J is of order one."""
+"""Range of the Levenberg-Marquardt parameter, and its value at first unless ``damping`` says another."""
 LAMBDA_DOWN, LAMBDA_UP = 0.1, 4.0
 """Its factors after a Newton point was accepted, and after one was not."""
 NEAR = 1e-13
@@ -118,6 +119,11 @@ class ImplicitComplementarity(Iterative):
     """Recoveries from local minima and slow progress at most, by Gauss-Seidel sweeps; the paper has none."""
     slow: float = 0.1
     """Ratio of |r|^2 after and before a step above which progress is slow; 1: recover from local minima only."""
+    letter: bool = False
+    """As printed where we differ: eq. 29 with its factor mu, and slow searches go on to the last iteration. With
+    ``rescale="none"`` also the units of x are those of the problem."""
+    damping: float = LAMBDA_START
+    """The Levenberg-Marquardt parameter lambda at first, which the paper does not give; J is of order one."""
     bias_in_b: bool = False
     """Write the bias of normal rows as b of eq. 11 (v >= b = -bias), not as part of v0; the iterates are the same."""
     size_limit: int = 3000
@@ -129,7 +135,8 @@ class ImplicitComplementarity(Iterative):
         for name, least in (("restarts", 0), ("recoveries", 0), ("size_limit", 1)):
             self._check_whole(name, least)
         self._check_range("slow", 0.0, np.nextafter(1.0, 2.0))
-        for name in ("correct", "bias_in_b"):
+        self._check_range("damping", 0.0, LAMBDA_MOST)
+        for name in ("correct", "letter", "bias_in_b"):
             self._check_flag(name)
 
     @cached_property
@@ -230,7 +237,7 @@ class _Run:
 
     def minimise(self, x: Vector) -> Status:
         """The algorithm of sec. III-E; "stalled" is a local minimum, or slow progress."""
-        e, damping = self.equation, LAMBDA_START
+        e, damping = self.equation, self.options.damping
         f, r = e.evaluate(x)
         losses = [0.5 * float(r @ r)]
         while True:
@@ -244,7 +251,7 @@ class _Run:
             self.iterations += 1
             # active edges, and J restricted to their tangents B
             maps.choose_edges(e.blocks, x, e.M_t @ r, e.D * r, self.near, self.edge, self.ray, self.F)
-            k = maps.tangents(e.blocks, x, self.edge, self.ray, self.row, self.B)
+            k = maps.tangents(e.blocks, x, self.edge, self.ray, self.options.letter, self.row, self.B)
             row, B, J = self.row[:k], self.B[:k], self.J[:k]
             maps.reduced_jacobian(e.M_t, e.D, self.F, row, B, e.height, J)
             g = J @ r
@@ -299,6 +306,8 @@ class _Run:
         """Whether to give up the search that made these values of |r|^2 / 2, one a step."""
         if self.counts["recoveries"] < self.options.recoveries:
             return len(losses) > 1 and losses[-1] > self.options.slow * losses[-2]
+        if self.options.letter and self.counts["restarts"] >= self.options.restarts:
+            return False
         patience = PATIENCE if self.counts["restarts"] < self.options.restarts else HOPELESS
         return len(losses) > patience and losses[-1] > 0.5 * losses[-1 - patience]
 

@@ -213,10 +213,11 @@ def choose_edges(blocks, x, p, s, near, edge_out, ray_out, F_out):
 
 
 @kernel
-def tangents(blocks, x, edge, ray, row_out, B_out):
+def tangents(blocks, x, edge, ray, printed, row_out, B_out):
     """Columns of B, eq. 29: first row (k,) and entries (k, 3) of each; returns their number k <= m.
 
-    A contact at the apex has the one direction in which it may leave, or none.
+    ``printed``: with the factor mu of the paper, of which the top of this file says more. A contact at the apex has the
+    one direction in which it may leave, or none.
     """
     k = 0
     for c in range(blocks.law.shape[0]):
@@ -231,6 +232,8 @@ def tangents(blocks, x, edge, ray, row_out, B_out):
                     k += 1
         elif code == CONE:
             n, y, z = x[i] - blocks.b[i], x[i + 1], x[i + 2]
+            if printed:
+                n *= blocks.friction[c]
             across = sqrt(y * y + z * z)
             along = sqrt(n * n + across * across)
             row_out[k], row_out[k + 1] = i, i

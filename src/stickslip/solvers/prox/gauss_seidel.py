@@ -77,7 +77,13 @@ class ProxGaussSeidel(Prox):
         return Takes(criterion=self.criterion, friction_sets=ALL_FRICTION_SETS, islands="own")
 
     def run(self, problem: ContactProblem, warm: Array | None, relinearise: Relinearise | None) -> Solution:
-        """Solve for the impulses, starting from ``warm`` (m,) or zero, each island apart."""
+        """Solve for the impulses, starting from ``warm`` (m,) or zero, each island apart.
+
+        By the criterion "step" all at once, as the paper does: the merit is the largest change of all, and where one
+        contact diverges, all are rolled back.
+        """
+        if self.criterion == "step":
+            return self.alone(problem, warm)
         first = self.first_sweeps(problem, warm)
         if first is not None and first.all_solved:
             return first.solution(problem)

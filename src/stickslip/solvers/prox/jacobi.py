@@ -22,7 +22,7 @@ from stickslip.arrays import Array
 from stickslip.contact.problem import ContactProblem
 from stickslip.solvers.budget import Clock
 from stickslip.solvers.iterative import ConvergenceMonitor
-from stickslip.solvers.protocol import ALL_FRICTION_SETS, Relinearise, Solution, Status, Takes
+from stickslip.solvers.protocol import ALL_FRICTION_SETS, Islands, Relinearise, Solution, Status, Takes
 from stickslip.solvers.prox.scheme import FACTOR, RELATIVE, ROLL_BACK, ROLLBACKS, STOP, Prox, judge, new_progress
 from stickslip.solvers.prox.sweeps import update_jacobi
 
@@ -44,8 +44,9 @@ class ProxJacobi(Prox):
 
     @cached_property
     def takes(self) -> Takes:
-        """See protocol.Takes."""
-        return Takes(criterion=self.criterion, friction_sets=ALL_FRICTION_SETS)
+        """See protocol.Takes; by the criterion "step" all islands share R and the merit, as in the paper."""
+        islands: Islands = "together" if self.criterion == "step" else "apart"
+        return Takes(criterion=self.criterion, friction_sets=ALL_FRICTION_SETS, islands=islands)
 
     def run(self, problem: ContactProblem, warm: Array | None, relinearise: Relinearise | None) -> Solution:
         """Solve for the impulses, starting from ``warm`` (m,) or zero."""

@@ -8,8 +8,10 @@ from typing import ClassVar, NamedTuple
 
 import numpy as np
 
+from stickslip import checks
 from stickslip.arrays import Array
 from stickslip.contact.problem import ContactProblem
+from stickslip.errors import InputError
 from stickslip.jit import kernel
 from stickslip.solvers.iterative import Iterative
 from stickslip.solvers.prox.factors import NU, STRATEGIES, Factors, Strategy, starting_factors
@@ -58,7 +60,8 @@ class Prox(Iterative):
     relaxation: float = 1.0
     """Multiplies local and blocked factors at the start: over- or under-relaxation."""
     nu: float | None = None
-    """Factor by which R shrinks on divergence; None: the paper's, 0.9 for local, else 0.5."""
+    """Factor by which R shrinks on divergence; None: the paper's, 0.9 for local, else 0.5. With 1 it never shrinks, as
+    blocked factors do in the simulator of the paper's author."""
     growth: float = 10.0
     """An iteration that changes lam more than this times the last one is divergence; the paper's rule is 1, under
     which factors never grow back."""
@@ -69,7 +72,10 @@ class Prox(Iterative):
         self._check_range("growth", 0.999, np.inf)
         self._check_range("relaxation", 0.0, 2.0)
         if self.nu is not None:
-            self._check_range("nu", 0.0, 1.0)
+            nu = checks.any_number(f"solver {self.name}", "nu", self.nu)
+            if not 0.0 < nu <= 1.0:
+                raise InputError(f"solver {self.name}: nu is {self.nu!r}; it must be above 0 and at most 1")
+            object.__setattr__(self, "nu", nu)
         if self.r_start is not None:
             self._check_range("r_start", 0.0, np.inf)
         self._check_choice("factors", STRATEGIES)
