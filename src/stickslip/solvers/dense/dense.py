@@ -6,6 +6,7 @@ the impulses. Each island has its own W, its own measure and its own end. The st
     1. start from the given impulses, unless zero fits much better, by two sweeps
     2. Newton steps while each reduces the natural map, shortened where a whole one does not
     3. where none does: more sweeps, twice as many as the time before, and again 2
+    4. where that ends nowhere: proximal points (proximal.py)
 
 It is what robots and small stacks need: a humanoid with ten contacts has some thirty rows, and one factorisation of
 them costs as much as a dozen sweeps. Islands with more rows go to ``prox-gs``, whose factorisations are sparse.
@@ -27,8 +28,9 @@ from stickslip.jit import inner_kernel, large_kernel, plain_kernel
 from stickslip.linalg.islands import Islands
 from stickslip.solvers.budget import Clock
 from stickslip.solvers.dense.island import distance, gathered, island_room, sweep, velocities
-from stickslip.solvers.dense.newton import factorise, feasible, step_rows, substitute
-from stickslip.solvers.dense.symmetric import factorise_symmetric, substitute_symmetric
+from stickslip.solvers.dense.proximal import MOST_ROWS as MOST_PROXIMAL_ROWS
+from stickslip.solvers.dense.proximal import approach
+from stickslip.solvers.dense.steps import MOST_NEWTON, newton_steps
 from stickslip.solvers.iterative import MOST_WORSENING, Iterative
 from stickslip.solvers.protocol import ALL_FRICTION_SETS, Relinearise, Solution, Takes
 from stickslip.solvers.prox.first_sweeps import FirstSweeps
@@ -40,15 +42,11 @@ MOST_ITERATIONS = 500
 """Sweeps and Newton steps after which prox-gs has its turn."""
 FIRST_SWEEPS, MOST_SWEEPS = 2, 64
 """Sweeps before the first Newton step, and at most between two."""
-MOST_NEWTON = 12
-"""Newton steps one after the other."""
-SHORTER = (1.0, 0.5, 0.25, 0.1)
-"""Shares of a Newton step that are tried."""
 FINER = 0.01
 """Share of the goal at which an island is left at once. Where sweeps or Newton steps still gain, they go on below the
 goal: that costs little here, and what is left of errors would pile up from step to step."""
-ENOUGH = 0.9
-"""Ratio of natural maps that counts as progress of a Newton step."""
+VECTORS = 9
+"""Of the rows of an island: room for its solution."""
 
 
 class Found(NamedTuple):
@@ -166,7 +164,7 @@ def solve_islands(
 def dense_room(blocks, rows, largest, given):
     """Integers and reals of room for islands of at most so many blocks and rows; largest: rows of a block."""
     ints, reals = island_room(blocks, rows, largest, given)
-    return ints + 2 * rows, reals + rows * (rows + 7)
+    return ints + 2 * rows, reals + rows * (rows + VECTORS)
 
 
 @large_kernel
@@ -186,8 +184,8 @@ def solve_each(J, response, given, laws, measures, q, start, islands, goal, limi
         if m > most_rows or goal[island] < 0.0:
             continue
         own = 4 * blocks.shape[0] + 2
-        room, vectors = reals[: m * m].reshape((m, m)), reals[m * m : m * m + 7 * m].reshape((7, m))
-        one = gathered(J, response, given, laws, measures, q, blocks, ints[:own], reals[m * (m + 7) :])
+        room, vectors = reals[: m * m].reshape((m, m)), reals[m * m : m * (m + VECTORS)].reshape((VECTORS, m))
+        one = gathered(J, response, given, laws, measures, q, blocks, ints[:own], reals[m * (m + VECTORS) :])
         lam = vectors[0]
         at = 0
         for k in range(blocks.shape[0]):
@@ -212,8 +210,7 @@ def solve_one(island, symmetric, has_warm, goal, budget, ints, M, vectors):
 
     Returns the natural map at the start and at the end, sweeps with Newton steps, and Newton steps alone.
     """
-    lam, w, trial, w_trial, step, rhs = vectors[0], vectors[1], vectors[2], vectors[3], vectors[4], vectors[5]
-    active, order = ints[0], ints[1]
+    lam, w, trial = vectors[0], vectors[1], vectors[2]
     m = lam.shape[0]
     value = distance(island, _zeroed(trial), island.q)
     cold = True
@@ -240,40 +237,19 @@ def solve_one(island, symmetric, has_warm, goal, budget, ints, M, vectors):
             value = distance(island, lam, w)
             if value <= FINER * goal:
                 return start, value, made, newton
-        for _ in range(min(MOST_NEWTON, budget - made)):
-            count, half = step_rows(island, lam, w, symmetric, M, rhs, active, step)
-            if half and not factorise_symmetric(M, count, order):
-                count, half = step_rows(island, lam, w, False, M, rhs, active, step)
-            if not half and not factorise(M, count, order):
-                break
-            made += 1
-            newton += 1
-            if half:
-                substitute_symmetric(M, count, order, rhs)
-            else:
-                substitute(M, count, order, rhs)
-            for a in range(count):
-                step[active[a]] = rhs[a]
-            better = False
-            for share in SHORTER:
-                for i in range(m):
-                    trial[i] = lam[i] + share * step[i]
-                feasible(island, trial)
-                velocities(island, trial, w_trial)
-                reached = distance(island, trial, w_trial)
-                if reached <= ENOUGH * value:
-                    better = True
-                    break
-            if not better:
-                break
-            for i in range(m):
-                lam[i], w[i] = trial[i], w_trial[i]
-            value = reached
-            if value <= FINER * goal:
-                return start, value, made, newton
+        most = min(MOST_NEWTON, budget - made)
+        value, steps = newton_steps(island, symmetric, value, FINER * goal, most, ints, M, vectors)
+        made += steps
+        newton += steps
+        if value <= FINER * goal:
+            return start, value, made, newton
         if value <= goal:
             break
         sweeps = min(max(2 * sweeps, FIRST_SWEEPS), MOST_SWEEPS)
+    if not value <= goal and budget > 0 and m <= MOST_PROXIMAL_ROWS:
+        value, steps = approach(island, symmetric, value, goal, ints, M, vectors)
+        made += steps
+        newton += steps
     return start, value, made, newton
 
 
