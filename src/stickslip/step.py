@@ -14,6 +14,7 @@ from stickslip.bodies.registry import kinds_of
 from stickslip.certify.certificate import certify
 from stickslip.certify.divergence import check_finite
 from stickslip.certify.step_result import StepResult
+from stickslip.constraints.closing import closed, overlapping
 from stickslip.constraints.registry import Tried, applied, constraints_of, search_contacts
 from stickslip.constraints.stabilisation import stabilised
 from stickslip.constraints.system import StepSystem
@@ -52,6 +53,10 @@ def step(
     clock.append(time.perf_counter())
 
     solution, after = system.advance(problem, solution)
+    if options.overlaps == "closed" and overlapping(search, options):
+        after = closed(
+            model, state, acting, motions, search, method, options, solution, after, take_substeps, workspace
+        )  # fmt: skip
     check_finite(model, after, search.found.contacts, solution.lam)
     clock.append(time.perf_counter())
 

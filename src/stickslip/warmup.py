@@ -25,6 +25,7 @@ import numpy as np
 from stickslip import jit
 from stickslip.compiled.pairs import pair_table
 from stickslip.contact.gallery import mass_ratio, redundant_table
+from stickslip.contact.laws import CONTACT
 from stickslip.contact.problem import from_delassus
 from stickslip.contact.residual import residual
 from stickslip.cores import core_count
@@ -33,6 +34,7 @@ from stickslip.geometry.mesh_shapes import BOX_TRIANGLES
 from stickslip.geometry.shapes import Sphere, placed
 from stickslip.linalg.linear_solution import PARALLEL_ROWS
 from stickslip.linalg.linear_solvers import LINEAR_SOLVERS
+from stickslip.linalg.preconditioners import PRECONDITIONERS, Parts
 from stickslip.linalg.schur_system import schur_system
 from stickslip.model.model import compile_scene
 from stickslip.model.stepping import Stepping
@@ -528,6 +530,8 @@ def _linear_solvers() -> None:
         system = schur_system(problem.J, problem.A, np.full(problem.row_count, 1e-3))
         for solve in LINEAR_SOLVERS.values():
             solve(system, problem.free_constraint_velocity, None, 5, 1e-6)
+        joints = problem.laws.law != CONTACT
+        PRECONDITIONERS["joints-eliminated"](system, Parts(joints, np.zeros_like(joints)), problem.workspace)
 
 
 def _draw(scene: Scene) -> None:

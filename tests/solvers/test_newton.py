@@ -13,7 +13,8 @@ from stickslip.errors import InputError
 from stickslip.linalg.linear_solvers import LINEAR_SOLVERS
 from stickslip.scenes.running import prepare
 from stickslip.solvers.newton.ncp import NCP_FUNCTIONS
-from stickslip.solvers.newton.newton import SCALINGS, NonsmoothNewton
+from stickslip.solvers.newton.newton import NonsmoothNewton
+from stickslip.solvers.newton.options import SCALINGS
 from stickslip.solvers.newton.rows import LARGE, row_terms
 from stickslip.solvers.registry import make_solver
 
@@ -48,7 +49,7 @@ def test_every_linear_solver_gives_the_same_answer(linear: str) -> None:
 
 def test_heavy_stack_within_twenty_iterations() -> None:
     """4096:1 from zero impulses, with conjugate residuals: the bar of the scene is 1e-6 in at most 20 iterations."""
-    found = NonsmoothNewton(linear="pcr", tolerance=1e-6).solve(stack_problem())
+    found = NonsmoothNewton(linear="pcr", friction="fixed-point", tolerance=1e-6).solve(stack_problem())
     assert found.converged
     assert found.iterations <= 20
 
@@ -56,13 +57,20 @@ def test_heavy_stack_within_twenty_iterations() -> None:
 def test_scaling_saves_iterations_where_masses_differ() -> None:
     """Sec. 10.2, on the heavy stack with the smooth function: effective mass needs fewest iterations, identity most."""
     problem = stack_problem()
-    used = [NonsmoothNewton(scaling=scaling, linear="direct").solve(problem).iterations for scaling in SCALINGS]
+    used = [
+        NonsmoothNewton(scaling=scaling, linear="direct", friction="fixed-point").solve(problem).iterations
+        for scaling in SCALINGS
+    ]
     assert used[0] < used[1] < used[2]
 
 
 def test_damping_sets_the_rate() -> None:
     """Near a solution that sticks, t = 0.75 leaves a quarter of the error in each iteration."""
-    history = NonsmoothNewton(linear="direct", function="minimum-map").solve(mass_ratio().problem).history[:, 1]
+    history = (
+        NonsmoothNewton(linear="direct", friction="fixed-point", function="minimum-map")
+        .solve(mass_ratio().problem)
+        .history[:, 1]
+    )
     np.testing.assert_allclose(history[-4:-1] / history[-5:-2], 0.25, rtol=0.05)
 
 
@@ -159,7 +167,7 @@ def test_semismooth_friction_converges_faster_than_linearly(name: str) -> None:
     problem = {"mass_ratio": mass_ratio, "box_slips_on_slope": box_slips_on_slope, "redundant_table": redundant_table}[
         name
     ]().problem
-    fixed = NonsmoothNewton(linear="direct", tolerance=1e-10).solve(problem)
+    fixed = NonsmoothNewton(linear="direct", friction="fixed-point", tolerance=1e-10).solve(problem)
     semismooth = NonsmoothNewton(tolerance=1e-10).solve(problem)
     assert fixed.converged
     assert semismooth.converged
@@ -192,3 +200,80 @@ def test_unsymmetric_matrices_need_their_solver() -> None:
     """The semismooth derivative makes the matrix unsymmetric, which conjugate residuals do not take."""
     with pytest.raises(InputError, match="only 'velocities' takes"):
         NonsmoothNewton(friction="alart-curnier", linear="pcr")
+
+
+def test_only_krylov_methods_take_a_preconditioner() -> None:
+    """Others say which do."""
+    with pytest.raises(InputError, match="only pcr and pcg take one"):
+        NonsmoothNewton(preconditioner="joints", linear="gauss-seidel")
+    with pytest.raises(InputError, match="preconditioner"):
+        NonsmoothNewton(preconditioner="ilu", linear="pcr")
+
+
+def test_forty_inner_iterations_solve_the_beam() -> None:
+    """Sec. 10.2: a chain of joints in a hole, with conjugate residuals that have its joints eliminated."""
+    run = prepare("beam-insertion", "newton", {"solver.linear": "pcr", "solver.linear_iterations": 40}, dt=0.0083)
+    solver = run.sim.solver
+    assert isinstance(solver, NonsmoothNewton)
+    found = [run.sim.step() for _ in range(30)]
+    assert all(each.solution.converged for each in found)
+    assert max(each.solution.details["linear_iterations"].max() for each in found) < 40
+    problem = found[-1].problem
+    plain = NonsmoothNewton(linear="pcr", linear_iterations=40, preconditioner="jacobi", tolerance=1e-6)
+    joints = NonsmoothNewton(linear="pcr", linear_iterations=40, preconditioner="joints", tolerance=1e-6)
+    assert joints.solve(problem).converged
+    assert not plain.solve(problem).converged
+
+
+@pytest.mark.parametrize("linear", ["pcr", "pcg", "jacobi", "gauss-seidel"])
+def test_32_bit_numbers_reach_what_they_can(linear: str) -> None:
+    """Sec. 10.5: the answer of 64 bit but for rounding; iterates are numbers that 32 bit can hold."""
+    problem = box_slips_on_slope().problem
+    options = {"linear": linear, "linear_iterations": 400, "linear_tolerance": 0.0, "friction_share": 1.0}
+    exact = make_solver("newton", friction="fixed-point", tolerance=1e-10, **options).solve(problem)
+    found = make_solver("newton", precision=32, tolerance=1e-5, **options).solve(problem)
+    assert exact.converged
+    assert found.converged
+    np.testing.assert_allclose(found.v, exact.v, atol=1e-5)
+    np.testing.assert_array_equal(found.lam, found.lam.astype(np.float32))
+    finer = make_solver("newton", precision=32, tolerance=1e-14, max_iterations=40, **options).solve(problem)
+    assert finer.history[:, 1].min() > 1e-12  # cannot be had in 32 bit
+
+
+def test_scalings_part_in_32_bit() -> None:
+    """Fig. 17: identity scaling fails on the heavy stack in 32 bit, where it converges in 64 bit."""
+    problem = stack_problem()
+    common = {
+        "linear": "pcr", "preconditioner": "jacobi", "start_from": "zero", "friction": "fixed-point",
+        "friction_share": 1.0, "linear_tolerance": 0.0, "patience": 1000, "whole_steps": False, "tolerance": 1e-200,
+        "max_iterations": 60,
+    }  # fmt: skip
+    least = {}
+    for scaling in ("identity", "effective-mass"):
+        for bits in (32, 64):
+            found = make_solver("newton", scaling=scaling, precision=bits, **common).solve(problem)
+            least[scaling, bits] = found.history[:, 1].min()
+    assert least["identity", 32] > 100.0 * least["effective-mass", 32]
+    assert max(least["identity", 64], least["effective-mass", 64]) < 1e-9
+
+
+def test_32_bit_asks_for_the_papers_forms() -> None:
+    """What it does not go with is named."""
+    for options, word in (
+        ({}, "linear"), ({"linear": "pcr", "friction": "tresca"}, "friction"),
+        ({"linear": "pcr", "preconditioner": "joints"}, "preconditioner"),
+    ):  # fmt: skip
+        with pytest.raises(InputError, match=word):
+            make_solver("newton", precision=32, **options)
+    with pytest.raises(InputError, match="precision is 16"):
+        make_solver("newton", precision=16)
+
+
+def test_the_residual_is_looked_at_when_asked() -> None:
+    """Rare looks find the same iterates; the last one is always looked at."""
+    problem = stack_problem()
+    common = {"linear": "pcr", "friction": "fixed-point", "tolerance": 1e-200, "max_iterations": 10}
+    each, rare = (make_solver("newton", look_every=k, **common).solve(problem) for k in (1, 4))
+    np.testing.assert_array_equal(rare.history[:, 0], [0, 4, 8, 10])
+    np.testing.assert_array_equal(rare.lam, each.lam)
+    np.testing.assert_array_equal(rare.history[:, 1], each.history[[0, 4, 8, 10], 1])

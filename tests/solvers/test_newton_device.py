@@ -13,7 +13,10 @@ from stickslip.solvers.newton.newton import NonsmoothNewton
 
 EQUAL = {64: 1e-10, 32: 1e-4}
 """Relative difference of impulses after the same iterations, by precision."""
-PAPER = {"linear": "pcr", "friction": "fixed-point", "linear_tolerance": 0.0, "linear_iterations": 30}
+PAPER = {
+    "linear": "pcr", "preconditioner": "jacobi", "friction": "fixed-point", "linear_tolerance": 0.0,
+    "linear_iterations": 30,
+}  # fmt: skip
 NEVER = 1e-200
 """A tolerance that is not reached: both take all iterations."""
 MANY = {"painleve-rod": 28}
@@ -98,7 +101,7 @@ def test_work_is_counted_from_arguments():
 def test_errors_say_what_would_be_right(monkeypatch):
     with pytest.raises(InputError, match="device 'gpu' is unknown; this machine has cpu"):
         NonsmoothNewton(device="gpu").run(GALLERY["stack-of-five"]().problem.checked(), None, None)
-    with pytest.raises(InputError, match="precision is 32; without a device it must be 64"):
+    with pytest.raises(InputError, match="precision is 32, linear 'auto'"):
         NonsmoothNewton(precision=32)
     with pytest.raises(InputError, match="precision is 16; it must be 64 or 32"):
         NonsmoothNewton(device="cpu", precision=16)

@@ -252,6 +252,10 @@ def reason_against(model: Model, options: Stepping, solver: Solver) -> str:
         return f"the scheme is {options.scheme!r}, whose unknowns are mean velocities"
     if options.searches != SEARCHES:
         return f"stepping has searches = {options.searches}, not {SEARCHES}"
+    if options.per_pair:
+        return f"stepping has per_pair = {options.per_pair}, which leaves contacts out"
+    if options.overlaps == "closed":
+        return "stepping has overlaps = 'closed', which solves steps twice"
     if options.stabilisation:
         return f"stepping has stabilisation = {options.stabilisation}, which moves bodies apart after the step"
     if type(solver) is not Automatic and type(solver) is not DenseNewton:

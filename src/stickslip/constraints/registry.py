@@ -13,6 +13,7 @@ from stickslip.bodies.soft.kind import SoftMotionOfStep
 from stickslip.bodies.tree.kind import TreeBodies, TreeMotion
 from stickslip.collision.contacts import Contacts
 from stickslip.collision.lookahead import NOTHING_FOUND, Found, contacts_of_step
+from stickslip.collision.reduction import reduced
 from stickslip.collision.surfaces.contacts import find_soft_contacts
 from stickslip.constraints.cavities import Cavities
 from stickslip.constraints.contacts import FrameContacts, NodeContacts
@@ -100,6 +101,8 @@ def search_contacts(
     found = NOTHING_FOUND
     if len(model.moving):
         found = contacts_of_step(model, place.pose, place.velocity, options, ignored, workspace)
+        if options.per_pair:
+            found = found._replace(contacts=reduced(found.contacts, options.per_pair))
     if not model.soft.names:
         return Search(found, None)
     margin = options.margin_under(model.gravity_norm)

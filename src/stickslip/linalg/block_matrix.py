@@ -10,8 +10,8 @@ from typing import TYPE_CHECKING, NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
-from stickslip.arrays import Array, Ints
-from stickslip.jit import kernel
+from stickslip.arrays import Array, Ints, LongInts
+from stickslip.jit import inner_kernel, kernel
 
 if TYPE_CHECKING:
     from scipy.sparse import csr_array
@@ -46,10 +46,16 @@ def block_pattern(groups: NDArray[np.integer], size: int) -> BlockPattern:
                 inside = (row >= 0) & (column >= 0)
                 keys.append(np.unique(row[inside] * size + column[inside]))
     key = np.unique(np.concatenate(keys))
-    row, column = np.divmod(key, max(size, 1))
-    indptr = np.concatenate([[0], np.cumsum(np.bincount(row, minlength=size))]).astype(np.int32)
+    indptr, indices = pattern_of_keys(key, size)
     diagonal = np.searchsorted(key, own * size + own).astype(np.int32)
-    return BlockPattern(indptr, column.astype(np.int32), diagonal)
+    return BlockPattern(indptr, indices, diagonal)
+
+
+def pattern_of_keys(keys: LongInts, size: int) -> tuple[Ints, Ints]:
+    """indptr (size + 1,) and indices of the blocks with these keys, row * size + column; some may come twice."""
+    row, column = np.divmod(np.unique(keys), max(size, 1))
+    indptr = np.concatenate([[0], np.cumsum(np.bincount(row, minlength=size))]).astype(np.int32)
+    return indptr, column.astype(np.int32)
 
 
 def places_of(pattern: BlockPattern, groups: NDArray[np.integer]) -> Ints:
@@ -67,6 +73,54 @@ def to_csr(pattern: BlockPattern, data: Array) -> csr_array:
     return csr_array(bsr_array((data, pattern.indices, pattern.indptr), shape=(size, size)))
 
 
+@inner_kernel
+def found_in(indices, low, high, wanted):
+    """Where ``wanted`` stands in the ascending indices[low:high], of which it is one."""
+    while high - low > 1:
+        middle = (low + high) // 2
+        if indices[middle] <= wanted:
+            low = middle
+        else:
+            high = middle
+    return low
+
+
+@inner_kernel
+def place_in_row(indptr, indices, i, j):
+    """Where the block (i, j) is: row i has the columns indices[indptr[i]:indptr[i + 1]], rising, and j is one."""
+    return found_in(indices, indptr[i], indptr[i + 1], j)
+
+
+@kernel
+def diagonal_places(indptr, indices):
+    """(n,) where the diagonal blocks are."""
+    found = np.empty(indptr.shape[0] - 1, np.int64)
+    for i in range(found.shape[0]):
+        found[i] = place_in_row(indptr, indices, i, i)
+    return found
+
+
+@kernel
+def coupled_keys(first, size, start, member):
+    """Keys row * size + column of all blocks of three between members of a group."""
+    total = 0
+    for g in range(start.shape[0] - 1):
+        blocks = 0
+        for e in range(start[g], start[g + 1]):
+            blocks += first[member[e] + 1] - first[member[e]]
+        total += blocks * blocks
+    keys = np.empty(total, np.int64)
+    at = 0
+    for g in range(start.shape[0] - 1):
+        for e in range(start[g], start[g + 1]):
+            for i in range(first[member[e]], first[member[e] + 1]):
+                for f in range(start[g], start[g + 1]):
+                    for j in range(first[member[f]], first[member[f] + 1]):
+                        keys[at] = np.int64(i) * size + j
+                        at += 1
+    return keys
+
+
 @kernel
 def _places(indptr, indices, groups, places_out):
     """Bisection in each row."""
@@ -78,12 +132,5 @@ def _places(indptr, indices, groups, places_out):
                 column = groups[e, j]
                 place = -1
                 if row >= 0 and column >= 0:
-                    low, high = indptr[row], indptr[row + 1] - 1
-                    while low < high:
-                        middle = (low + high) // 2
-                        if indices[middle] < column:
-                            low = middle + 1
-                        else:
-                            high = middle
-                    place = low
+                    place = place_in_row(indptr, indices, row, column)
                 places_out[e, width * i + j] = place

@@ -17,9 +17,15 @@ from typing import Any
 import numpy as np
 
 from stickslip.arrays import Array, Bools, Ints
-from stickslip.jit import inner_kernel, kernel
+from stickslip.jit import kernel
 from stickslip.linalg.block_cholesky import factorise, solve
-from stickslip.linalg.block_matrix import BlockPattern
+from stickslip.linalg.block_matrix import (
+    BlockPattern,
+    coupled_keys,
+    diagonal_places,
+    pattern_of_keys,
+    place_in_row,
+)
 from stickslip.linalg.block_rows import BlockRows, summed
 from stickslip.linalg.elimination import Symbolic, analyse
 from stickslip.linalg.factorisation import LinearSolve, sparse_factors
@@ -77,7 +83,7 @@ def stiff_rows(
     _add_dense(dense.start, dense.data_start, dense.data, s.first, s.indptr, s.indices, data)
     _add_soft(soft.pattern, soft.data, s.first[dense.block_count :], s.indptr, s.indices, data)
     _add_rows(J, J.data if acting is None else acting, stiffness, skipped, s.first, s.indptr, s.indices, data)
-    data.reshape(-1, 9)[_diagonal_of(s.indptr, s.indices)[s.padding // THREE], 4 * (s.padding % THREE)] = 1.0
+    data.reshape(-1, 9)[diagonal_places(s.indptr, s.indices)[s.padding // THREE], 4 * (s.padding % THREE)] = 1.0
     if acting is None:
         factor = factorise(s.symbolic, data, None, workspace)
         return StiffRows(s, lambda b: solve(factor, b)) if factor.positive else None
@@ -118,10 +124,8 @@ def _structure(A: Inertia, soft: BlockPattern, J: BlockRows, skipped: Bools) -> 
     nodes = first[A.dense.block_count : -1]
     row = np.repeat(nodes, np.diff(soft.indptr)).astype(np.int64)
     keys.append(row * size + nodes[soft.indices])
-    keys.append(_coupled(first, size, *_groups(J, skipped, A.dense.block_count)))
-    key = np.unique(np.concatenate(keys))
-    indptr = np.concatenate([[0], np.cumsum(np.bincount(key // size, minlength=size))]).astype(np.int32)
-    indices = (key % size).astype(np.int32)
+    keys.append(coupled_keys(first, size, *_groups(J, skipped, A.dense.block_count)))
+    indptr, indices = pattern_of_keys(np.concatenate(keys), size)
     return Structure(
         analyse(indptr, indices), first, indptr, indices, unknown.astype(np.int32), padding.astype(np.int32)
     )
@@ -137,56 +141,13 @@ def _groups(J: BlockRows, skipped: Bools, dense: int) -> tuple[Ints, Ints]:
 
 
 @kernel
-def _coupled(first, size, start, member):
-    """Keys row * size + column of all blocks of three between members of a group."""
-    total = 0
-    for g in range(start.shape[0] - 1):
-        blocks = 0
-        for e in range(start[g], start[g + 1]):
-            blocks += first[member[e] + 1] - first[member[e]]
-        total += blocks * blocks
-    keys = np.empty(total, np.int64)
-    at = 0
-    for g in range(start.shape[0] - 1):
-        for e in range(start[g], start[g + 1]):
-            for i in range(first[member[e]], first[member[e] + 1]):
-                for f in range(start[g], start[g + 1]):
-                    for j in range(first[member[f]], first[member[f] + 1]):
-                        keys[at] = np.int64(i) * size + j
-                        at += 1
-    return keys
-
-
-@inner_kernel
-def _place(indptr, indices, i, j):
-    """Where the block (i, j) is; it exists."""
-    low, high = indptr[i], indptr[i + 1]
-    while high - low > 1:
-        middle = (low + high) // 2
-        if indices[middle] <= j:
-            low = middle
-        else:
-            high = middle
-    return low
-
-
-@kernel
-def _diagonal_of(indptr, indices):
-    """(n,) where the diagonal blocks are."""
-    found = np.empty(indptr.shape[0] - 1, np.int64)
-    for i in range(found.shape[0]):
-        found[i] = _place(indptr, indices, i, i)
-    return found
-
-
-@kernel
 def _add_dense(start, data_start, data, first, indptr, indices, data_out):
     """Add the dense blocks of A."""
     for b in range(start.shape[0] - 1):
         width = start[b + 1] - start[b]
         for i in range(width):
             for j in range(width):
-                place = _place(indptr, indices, first[b] + i // 3, first[b] + j // 3)
+                place = place_in_row(indptr, indices, first[b] + i // 3, first[b] + j // 3)
                 data_out[place, i % 3, j % 3] += data[data_start[b] + i * width + j]
 
 
@@ -195,7 +156,7 @@ def _add_soft(pattern, data, first, indptr, indices, data_out):
     """Add the blocks of soft bodies, whose first blocks of three are ``first``."""
     for i in range(pattern.indptr.shape[0] - 1):
         for k in range(pattern.indptr[i], pattern.indptr[i + 1]):
-            place = _place(indptr, indices, first[i], first[pattern.indices[k]])
+            place = place_in_row(indptr, indices, first[i], first[pattern.indices[k]])
             for x in range(3):
                 for y in range(3):
                     data_out[place, x, y] += data[k, x, y]
@@ -223,7 +184,7 @@ def _add_rows(J, acting, stiffness, skipped, first, indptr, indices, data_out):
                 for i in range(rows):
                     for j in range(columns):
                         if j % 3 == 0:
-                            place = _place(indptr, indices, first[b] + i // 3, first[d] + j // 3)
+                            place = place_in_row(indptr, indices, first[b] + i // 3, first[d] + j // 3)
                         total = 0.0
                         for r in range(height):
                             total += (

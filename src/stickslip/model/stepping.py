@@ -8,6 +8,7 @@ from functools import cached_property
 from typing import Literal
 
 from stickslip.checks import boolean, choice, fraction, not_negative, positive, whole
+from stickslip.errors import InputError
 from stickslip.model.schemes import SCHEMES, Scheme, SchemeRule
 
 Geometric = Literal["projected", "column-sums"]
@@ -15,7 +16,12 @@ GEOMETRIC: tuple[Geometric, ...] = ("projected", "column-sums")
 Elasticity = Literal["auto", "matrix", "rows"]
 ELASTICITIES: tuple[Elasticity, ...] = ("auto", "matrix", "rows")
 Holding = Literal["rows", "potentials"]
+Overlaps = Literal["pushed", "closed"]
+OVERLAPS: tuple[Overlaps, ...] = ("pushed", "closed")
 HOLDINGS: tuple[Holding, ...] = ("rows", "potentials")
+
+LEAST_PER_PAIR = 4
+"""Contacts that a pair keeps at least: three carry a load, and the deepest one may be another."""
 
 
 @dataclass(frozen=True)
@@ -37,6 +43,10 @@ class Stepping:
     """Share of an overlap removed per step."""
     recovery_speed: float = 0.5
     """[m/s] cap of the speed at which overlaps are pushed apart."""
+    overlaps: Overlaps = "pushed"
+    """What becomes of overlaps: "pushed" apart, by ``recovery`` a step and with its speed; "closed" within the step at
+    position level ([macklin2019] sec. 5) by a second solve, without adding speed (constraints/closing.py), also beside
+    joints, robots and soft bodies; schemes "euler" and "symplectic", in place of ``recovery``."""
     restitution_speed: float = 0.01
     """[m/s] approach speed below which contacts do not bounce."""
     stabilisation: int = 0
@@ -52,6 +62,9 @@ class Stepping:
     """Times at most that a step is taken again with what it found only where it led: bodies that turn, slide or are hit
     on come to overlap where no contact was near at the start. For fast scenes of rigid bodies; schemes "euler" and
     "symplectic" with ``lookahead``, others do not look."""
+    per_pair: int = 0
+    """Contacts that each pair of bodies has at most, 4 or more; 0: all that are found. The deepest one is always kept,
+    so the certificate's overlap is that of all (collision/reduction.py). Not for soft bodies."""
     warm_start: bool = True
     """Start the solver from the impulses of the last step."""
     continuous: bool = False
@@ -69,7 +82,8 @@ class Stepping:
 
     def __post_init__(self) -> None:
         for name, known in (
-            ("scheme", SCHEMES), ("elasticity", ELASTICITIES), ("geometric", GEOMETRIC), ("joints", HOLDINGS)
+            ("scheme", SCHEMES), ("elasticity", ELASTICITIES), ("geometric", GEOMETRIC), ("joints", HOLDINGS),
+            ("overlaps", OVERLAPS),
         ):  # fmt: skip
             choice("stepping", name, getattr(self, name), known)
         checks: dict[str, Callable[[str, str, object], object]] = {
@@ -81,6 +95,7 @@ class Stepping:
             "stabilisation": whole,
             "searches": whole,
             "redetect": whole,
+            "per_pair": whole,
             "lookahead": boolean,
             "warm_start": boolean,
             "continuous": boolean,
@@ -89,6 +104,16 @@ class Stepping:
             checks["margin"] = not_negative
         for name, check in checks.items():
             object.__setattr__(self, name, check("stepping", name, getattr(self, name)))
+
+        if self.overlaps == "closed" and (self.stabilisation or self.scheme not in ("euler", "symplectic")):
+            raise InputError(
+                f"stepping: overlaps is 'closed', scheme {self.scheme!r}, stabilisation {self.stabilisation}; the "
+                "scheme must be 'euler' or 'symplectic' then, and stabilisation 0"
+            )
+        if 0 < self.per_pair < LEAST_PER_PAIR:
+            raise InputError(
+                f"stepping: per_pair is {self.per_pair}; it must be 0, for all, or {LEAST_PER_PAIR} or more"
+            )
 
     @cached_property
     def rule(self) -> SchemeRule:

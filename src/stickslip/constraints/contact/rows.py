@@ -219,7 +219,8 @@ def _sides(contacts: Contacts, point: Array) -> Sides:
 def gap_numbers(stepping: Stepping) -> GapNumbers:
     """What ``_gap_bias`` reads of the options."""
     # post-stabilisation moves overlapping bodies apart without giving them a velocity
-    recovery = stepping.recovery if stepping.stabilisation == 0 else 0.0
+    pushes = stepping.stabilisation == 0 and stepping.overlaps == "pushed"
+    recovery = stepping.recovery if pushes else 0.0
     return GapNumbers(
         stepping.dt, stepping.horizon, stepping.slop, recovery, stepping.recovery_speed, stepping.restitution_speed,
         stepping.rule.mean_velocities,

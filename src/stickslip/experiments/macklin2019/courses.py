@@ -13,7 +13,7 @@ from typing import Any
 import numpy as np
 
 from stickslip.arrays import Array
-from stickslip.experiments.macklin2019.limits import Limits, limits_of
+from stickslip.experiments.macklin2019.limits import UNITS, Limits, limits_of
 from stickslip.experiments.macklin2019.steps import Moment, Stage
 from stickslip.experiments.progress import Progress
 from stickslip.experiments.report import Row
@@ -24,6 +24,8 @@ ITERATIONS, QUICK_ITERATIONS = 100, 40
 LINEAR_ITERATIONS = 40
 CONVERGED = 1e-6
 """Scaled residual at which a solve counts as converged."""
+REACHED = {32: 1e-3, 64: CONVERGED}
+"""The same by the bits of numbers: what 32 bit can reach in scenes of heavy bodies."""
 SCALINGS = ("identity", "timestep", "effective-mass")
 INNER = {"jacobi": "Jacobi", "gauss-seidel": "Gauss-Seidel", "pcg": "PCG", "pcr": "PCR"}
 FIG17: Mapping[str, Stage] = {"arch": Stage("arch", 10), "table-pile": Stage("table-pile", 40),
@@ -54,6 +56,11 @@ class Course:
         """Scaled residual at the end."""
         return float(self.residual[-1])
 
+    @property
+    def middle(self) -> float:
+        """Scaled residual half-way."""
+        return float(self.residual[len(self.residual) // 2])
+
     def least(self, name: str) -> float:
         """Least error or step of the second half, where it has settled: the start from zero may have no error."""
         values: Vector = getattr(self, name)
@@ -72,6 +79,13 @@ class Panel:
     courses: Mapping[str, Course]
     limits: Limits
     contacts: int
+    precision: int = 64
+    """Bits of numbers."""
+
+    @property
+    def reached(self) -> float:
+        """Scaled residual at which a solve of it counts as converged."""
+        return REACHED[self.precision]
 
 
 def course_of(moment: Moment, iterations: int, **options: Any) -> tuple[Course, Any]:
@@ -88,18 +102,29 @@ def _filled(values: Vector, count: int) -> Vector:
     return np.concatenate([values, np.full(count, values[-1] if len(values) else np.nan)])[:count]
 
 
-def panels(stages: Mapping[str, Stage], option: str, values: Mapping[str, str], quick: bool,
-           progress: Progress) -> dict[str, Panel]:  # fmt: skip
-    """By scene, the solves with each value of an option of the solver; names of courses are those of ``values``."""
+def panels(
+    stages: Mapping[str, Stage], option: str, values: Mapping[str, str], quick: bool, progress: Progress,
+    precision: int = 64,
+) -> dict[str, Panel]:  # fmt: skip
+    """By scene, the solves with each value of an option of the solver; names of courses are those of ``values``.
+
+    ``precision``: bits of the numbers of functions, linear solver and iterates; steps before have 64.
+    """
     found = {}
     for done, (scene, stage) in enumerate(stages.items()):
         progress(done, len(stages), f"{scene}: {', '.join(values.values())}")
         moment = stage.shortened(QUICK_STEPS[scene] if quick and scene in QUICK_STEPS else None).moment()
         iterations = QUICK_ITERATIONS if quick else ITERATIONS
-        solved = {name: course_of(moment, iterations, **{option: value}) for value, name in values.items()}
+        solved = {
+            name: course_of(moment, iterations, **{option: value, "precision": precision})
+            for value, name in values.items()
+        }
         best = min((solution for _, solution in solved.values()), key=lambda item: float(item.history[:, 1].min()))
         found[scene] = Panel(
-            {name: course for name, (course, _) in solved.items()}, limits_of(best), moment.problem.contact_count
+            {name: course for name, (course, _) in solved.items()},
+            limits_of(best, UNITS[precision]),
+            moment.problem.contact_count,
+            precision,
         )
     return found
 
@@ -112,8 +137,8 @@ def rows(experiment: str, found: Mapping[str, Panel]) -> list[Row]:
         for name, course in panel.courses.items():
             lines.append(Row(experiment, f"{scene}, {name}: least scaled residual", None, course.best, ""))
             lines.append(Row(experiment, f"{scene}, {name}: last scaled residual", None, course.last, ""))
-            below = course.first_below(CONVERGED)
-            lines.append(Row(experiment, f"{scene}, {name}: Newton iterations to {CONVERGED:g}", None, below, ""))
+            below = course.first_below(panel.reached)
+            lines.append(Row(experiment, f"{scene}, {name}: Newton iterations to {panel.reached:g}", None, below, ""))
             lines.append(Row(experiment, f"{scene}, {name}: last error", None, float(course.error[-1]), "m, m/s"))
             lines.append(Row(experiment, f"{scene}, {name}: last step", None, float(course.step[-1]), "m/s, N s"))
         lines.append(Row(experiment, f"{scene}: limit of the residual, eq. 92", None, panel.limits.residual, ""))

@@ -92,7 +92,7 @@ def draw_courses(found: Mapping[str, Panel], picture: Path, table: Path) -> None
                 for i, e, r, s in zip(iterations, course.error, course.residual, course.step, strict=True)
             ]
         for axis, value in ((axes[0, j], panel.limits.residual), (axes[2, j], panel.limits.step)):
-            axis.axhline(value, color="0.3", linestyle="--", linewidth=1.0, label="limit, 64-bit")
+            axis.axhline(value, color="0.3", linestyle="--", linewidth=1.0, label=f"limit, {panel.precision}-bit")
         axes[0, j].set_title(f"{scene}, {panel.contacts} contacts", fontsize=10)
         axes[2, j].set_xlabel("Newton iteration")
     for i, label in enumerate(("largest error [m, m/s]", "scaled residual", "step size [m/s, N s]")):

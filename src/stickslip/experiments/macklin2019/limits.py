@@ -3,7 +3,7 @@
     |dx| ~ |A^-1| nu + |x| delta,   nu = delta |r|           |r| ~ |A| |x| delta
 
 All norms are the largest-entry norm and its matrix norm. x holds velocities [m/s] and impulses [N s], A is the matrix
-of eq. (53) in these units, delta the unit of rounding of the numbers used: here 64-bit, in the paper 32-bit.
+of eq. (53) in these units, delta the unit of rounding of the numbers used; in the paper they have 32 bit.
 """
 
 from __future__ import annotations
@@ -22,6 +22,8 @@ from stickslip.solvers.protocol import Solution
 
 Vector = Array
 DELTA = float(np.finfo(np.float64).eps)
+UNITS = {32: float(np.finfo(np.float32).eps), 64: DELTA}
+"""Unit of rounding by the bits of numbers."""
 REGULARISATION = 1e-6
 """Shift of the matrix, as a share of its diagonal (sec. 8.4)."""
 
@@ -79,8 +81,8 @@ def newton_matrix(problem: ContactProblem, C: Vector) -> Array:
     return matrix
 
 
-def limits_of(solution: Solution) -> Limits:
-    """Limits at the best solution that was found, which stands for the true one as in the paper."""
+def limits_of(solution: Solution, delta: float = DELTA) -> Limits:
+    """Limits for the unit of rounding ``delta`` at the best solution found, which stands for the true one."""
     problem = solution.problem
     assert problem is not None
     C, h = row_terms(problem, solution.lam, solution.v)
@@ -90,4 +92,4 @@ def limits_of(solution: Solution) -> Limits:
     with one_blas_thread():
         inverse = float(np.abs(np.linalg.inv(matrix)).sum(axis=1).max(initial=0.0))
     left = float(np.abs(h / (1.0 + C / problem.diagonal)).max(initial=0.0))
-    return Limits(largest * x * DELTA, inverse * DELTA * left + x * DELTA, largest, inverse)
+    return Limits(largest * x * delta, inverse * delta * left + x * delta, largest, inverse)

@@ -12,6 +12,7 @@ from stickslip.arrays import Array
 from stickslip.contact.problem import ContactProblem
 from stickslip.errors import DivergenceError
 from stickslip.experiments.wrapped_solver import Wrapped
+from stickslip.linalg.preconditioned import PRECONDITIONED
 from stickslip.model.model import Model
 from stickslip.model.stepping import Stepping
 from stickslip.scene.scene import Scene
@@ -24,6 +25,11 @@ Vector = Array
 STEP = 0.0083
 """[s] step of all of the paper's examples (Table 2)."""
 SOLVER = "newton"
+PAPERS_FORMS: Mapping[str, Any] = {
+    "start_from": "zero", "linear": "pcr", "friction": "fixed-point", "friction_share": 1.0, "whole_steps": False,
+    "proximal": 0.0, "element_stiffness": "differences", "patience": 10**6,
+}  # fmt: skip
+"""Options of the solver that are the paper's, where its defaults are others."""
 NEVER = 1e-200
 """Tolerance that no solve reaches: all iterations are taken."""
 
@@ -36,18 +42,18 @@ class Moment:
     warm: Vector | None
     relinearise: Relinearise | None
 
-    def solve(self, **options: Any) -> Solution:
+    def solve(self, warm: Array | None = None, **options: Any) -> Solution:
         """What the non-smooth Newton method finds from zero (eq. 67-68) and by PCR, with these options.
 
-        It never gives up, and where no tolerances are given, it takes all iterations.
+        ``warm`` (m,): impulses to start from, with ``start_from="warm"``. It never gives up, and where no tolerances
+        are given, it takes all iterations.
         """
-        papers = {
-            "start_from": "zero", "linear": "pcr", "friction": "fixed-point", "friction_share": 1.0,
-            "whole_steps": False, "proximal": 0.0, "element_stiffness": "differences",
-        }  # fmt: skip
-        patient = {"tolerance": NEVER, "linear_tolerance": 0.0, "patience": 10**6}
-        solver = make_solver(SOLVER, **{**papers, **patient, **options})
-        return solver.solve(self.problem, None, self.relinearise)
+        patient = {"tolerance": NEVER, "linear_tolerance": 0.0}
+        chosen = {**PAPERS_FORMS, **patient, **options}
+        if chosen["linear"] in PRECONDITIONED:
+            chosen["preconditioner"] = options.get("preconditioner", "jacobi")
+        solver = make_solver(SOLVER, **chosen)
+        return solver.solve(self.problem, warm, self.relinearise)
 
 
 @dataclass
@@ -113,7 +119,8 @@ class Beside:
         self.sim = Simulation(scene, None, DEFAULT, stepping)
         # what it finds is not used
         watched = make_solver(
-            SOLVER, max_iterations=1, linear="pcr", linear_iterations=1, element_stiffness="differences"
+            SOLVER, max_iterations=1, linear="pcr", preconditioner="jacobi", friction="fixed-point",
+            linear_iterations=1, element_stiffness="differences",
         )  # fmt: skip
         self.watched = Watched(watched, first=True)
         self.other = Simulation(self.sim.model, None, self.watched, replace(stepping, joints="rows"))

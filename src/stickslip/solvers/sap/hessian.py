@@ -16,6 +16,7 @@ from stickslip.contact.laws import CONTACT
 from stickslip.contact.participating import Participating
 from stickslip.jit import inner_kernel, kernel
 from stickslip.linalg.block_cholesky import Factor, factorise
+from stickslip.linalg.block_matrix import found_in
 from stickslip.linalg.block_rows import summed
 from stickslip.linalg.elimination import Symbolic, ordered
 from stickslip.linalg.minimum_degree import minimum_degree
@@ -210,18 +211,6 @@ def _coupled(entry_start, entry_column, start, member):
     return indptr, indices
 
 
-@inner_kernel
-def _found(indices, low, high, wanted):
-    """Where ``wanted`` stands in the ascending indices[low:high]."""
-    while high - low > 1:
-        middle = (low + high) // 2
-        if indices[middle] <= wanted:
-            low = middle
-        else:
-            high = middle
-    return low
-
-
 @kernel
 def _places(entry_start, entry_column, start, cluster, indptr, indices, place, own_out, pair_start, pair_out):
     """Where clusters begin in the rows of H, and which block of H each pair of entries of a constraint adds to.
@@ -229,7 +218,7 @@ def _places(entry_start, entry_column, start, cluster, indptr, indices, place, o
     The factorisation reads the block (i, j) in the row of the one that is eliminated first.
     """
     for i in range(cluster.shape[0]):
-        own_out[i] = _found(indices, indptr[i], indptr[i + 1], start[cluster[i]])
+        own_out[i] = found_in(indices, indptr[i], indptr[i + 1], start[cluster[i]])
     for c in range(entry_start.shape[0] - 1):
         at = pair_start[c]
         for e in range(entry_start[c], entry_start[c + 1]):
@@ -241,7 +230,7 @@ def _places(entry_start, entry_column, start, cluster, indptr, indices, place, o
                     if cluster[i] == cluster[j]:
                         pair_out[at] = own_out[i] + j - start[cluster[j]]
                     else:
-                        pair_out[at] = _found(indices, indptr[i], indptr[i + 1], j)
+                        pair_out[at] = found_in(indices, indptr[i], indptr[i + 1], j)
                 at += 1
 
 
