@@ -68,7 +68,8 @@ def boxes(side: int) -> ContactProblem:
 def row(name: str, problem: ContactProblem, newton: int, linear: int, precision: int) -> dict[str, Any]:
     """Counts, estimates and the time of the CPU device, in the iterations of the paper."""
     options: dict[str, Any] = {
-        "linear": "pcr", "friction": "fixed-point", "linear_iterations": linear, "linear_tolerance": 0.0,
+        "linear": "pcr", "preconditioner": "jacobi", "friction": "fixed-point", "linear_iterations": linear,
+        "linear_tolerance": 0.0,
         "max_iterations": newton, "tolerance": 1e-300, "start_from": "zero",
     }  # fmt: skip
     solver = NonsmoothNewton(device="cpu", precision=precision, **options)

@@ -9,6 +9,7 @@ from __future__ import annotations
 from collections.abc import Mapping
 from dataclasses import dataclass, replace
 from pathlib import Path
+from typing import Any
 
 import numpy as np
 
@@ -68,7 +69,7 @@ def measure(quick: bool, progress: Progress) -> dict[str, Forces]:
         normals, worst, least = [], 0.0, 0.0
         for _ in range(draws):
             moment = Moment(loaded(problem, 2.0 * np.pi * rng.uniform()), None, None)
-            options = {"function": function, "precision": bits, "linear_iterations": LINEAR}
+            options: dict[str, Any] = {"function": function, "precision": bits, "linear_iterations": LINEAR}
             solution = moment.solve(max_iterations=NEWTON, **options)
             normals.append(solution.lam[::3])
             worst = max(worst, float(solution.history[-1, 1]))

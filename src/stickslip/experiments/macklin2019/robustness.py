@@ -94,9 +94,7 @@ def without_friction(moment: Moment) -> Moment:
     again = moment.relinearise
     if again is None:
         return Moment(smooth(moment.problem), moment.warm, None)
-    return Moment(
-        smooth(moment.problem), moment.warm, lambda v, lam=None: smooth(again(v, lam))  # type: ignore[misc]
-    )  # fmt: skip
+    return Moment(smooth(moment.problem), moment.warm, lambda v, lam=None: smooth(again(v, lam)))
 
 
 def cylinder_foot(contacts: int = CONTACTS) -> ContactProblem:

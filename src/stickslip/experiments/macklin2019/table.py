@@ -12,6 +12,7 @@ from collections.abc import Callable, Mapping
 from dataclasses import dataclass, replace
 from functools import partial
 from itertools import pairwise
+from typing import Any
 
 import numpy as np
 
@@ -130,7 +131,7 @@ class Timed:
 def measure(scene: str, quick: bool, progress: Progress) -> Timed:
     """Time a scene's steps on one thread, each with exactly the paper's iterations, from zero."""
     printed = PAPER[scene]
-    counts = {
+    counts: dict[str, Any] = {
         "max_iterations": printed.newton, "linear_iterations": printed.linear, "look_every": printed.newton + 1
     }  # fmt: skip
     steps = QUICK_STEPS if quick else STEPS

@@ -140,7 +140,7 @@ def _friction(function: int, slip: Singles, limit: Singles, size: Singles, r: Si
         force = (slip + r * limit - root) / r
         least = np.float32(LEAST_SHARE) * limit
         return np.where(slip + np.abs(g) > 0.0, (root - g) / np.maximum(force, least), ZERO)
-    return np.maximum(slip - g, ZERO) / limit
+    return single(np.maximum(slip - g, ZERO) / limit)
 
 
 def _norm(x: Singles) -> Singles:
