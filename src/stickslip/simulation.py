@@ -474,7 +474,7 @@ class Simulation:
     ) -> Array:  # fmt: skip
         """(nq,) a posture in which a ``point`` (3,) [m] of a link is at a position (3,) [m], turned as ``rotation``.
 
-        It begins at ``posture`` (nq,), or where the robot is, keeps the ranges of joints, and stays near there where the
+        It begins at ``posture`` (nq,), or where the robot is, keeps the ranges of joints, and stays near where the
         target leaves a choice. A target that is not reached within ``tolerance`` [m and rad] raises an
         InputError that says how far it is.
         """

@@ -10,6 +10,7 @@ import numpy as np
 import pytest
 
 from stickslip.cli import main
+from stickslip.errors import DivergenceError
 from stickslip.experiments.lee2023 import cable as table8
 from stickslip.experiments.lee2023 import figures, growth, inverse, robots, tables, variants
 from stickslip.experiments.lee2023.cable import METHODS, CableLine, Table8
@@ -29,6 +30,7 @@ from stickslip.experiments.lee2023.trials import (
 )
 from stickslip.experiments.registry import PAPERS
 from stickslip.experiments.report import Claim
+from stickslip.simulation import Simulation
 
 PNG = b"\x89PNG\r\n\x1a\n"
 SMALL_MAT = Course("soft-mat", 1e-4, (2, 12), 2, (1,), (("divisions", 10),))
@@ -241,6 +243,22 @@ def test_the_command_prints_one_json_object(
     assert {row["experiment"] for row in report["rows"]} == {"fig11"}
     assert (tmp_path / "fig11.png").read_bytes().startswith(PNG)
     assert tables.NOT_HERE in (tmp_path / "report.md").read_text()
+
+
+def test_a_run_of_a_robot_that_diverges_ends_there_and_says_so(monkeypatch) -> None:
+    step = Simulation.step
+
+    def fails(sim: Simulation):
+        if sim.state.steps == 2:
+            raise DivergenceError("not finite")
+        return step(sim)
+
+    monkeypatch.setattr(Simulation, "step", fails)
+    scene = robots.RobotScene("table5", "panda-cable", 1927, 12, 12, {"links": 16})
+    seen = robots.run(scene, 12, silent)
+    assert (len(seen.iterations), seen.lost) == (2, "panda-cable, COND: not finite")
+    rows = {row.name: row.ours for row in robots.rows("robots", {"cable, 160 links": seen})}
+    assert rows["cable, 160 links: it ended there"] == seen.lost
 
 
 def test_robots_are_measured_at_every_step(tmp_path: Path) -> None:

@@ -15,6 +15,7 @@ import numpy as np
 
 from stickslip import jit
 from stickslip.arrays import Array
+from stickslip.errors import DivergenceError
 from stickslip.experiments.lee2023 import trials
 from stickslip.experiments.lee2023.tables import (
     APGD,
@@ -107,6 +108,8 @@ class RobotRun:
     """[s] CPU time of the whole run."""
     beside: Mapping[str, Trials] = field(default_factory=dict)
     """Steps of each method from the same states."""
+    lost: str = ""
+    """Why it ended before its end; empty where it did not."""
 
 
 def measure(quick: bool, progress: Progress) -> dict[str, RobotRun]:
@@ -146,6 +149,7 @@ def run(
     prepared = prepare(scene.scene, "cond", settings)
     soft = [SoftBody(k, name) for k, name in enumerate(prepared.sim.model.soft.names)]
     book: list[tuple[float, ...]] = []
+    lost = ""
     began = time.process_time()
     with one_thread():
         for k in range(steps):
@@ -156,8 +160,12 @@ def run(
                 moments.append((prepared.sim.state, []))
             if moments and len(moments[-1][1]) < BURST:
                 moments[-1][1].append(prepared.sim.control.copy())
-            with cpu_clock():
-                result = prepared.sim.step()
+            try:
+                with cpu_clock():
+                    result = prepared.sim.step()
+            except DivergenceError as error:
+                lost = f"{scene.scene}, {rule}: {error}"
+                break
             history = result.solution.history
             inner = [float(np.linalg.norm(prepared.sim.internal_forces(body))) for body in soft]
             taken, certificate = result.timings, result.certificate
@@ -175,7 +183,7 @@ def run(
     ).T
     return RobotRun(
         prepared.sim.model.dof_count, depth, dynamics, solving, iterations, contacts, missing, converged, speed, first,
-        internal, time.process_time() - began,
+        internal, time.process_time() - began, lost=lost,
     )  # fmt: skip
 
 
@@ -198,6 +206,7 @@ def rows(experiment: str, found: Mapping[str, RobotRun]) -> list[Row]:
             Row(experiment, f"{name}: steps with less than 1 % missing", None,
                 100.0 * float((seen.missing < LITTLE).mean()), "%"),
             Row(experiment, f"{name}: steps", None, len(seen.iterations), ""),
+            *([Row(experiment, f"{name}: it ended there", None, seen.lost, "")] if seen.lost else []),
         ]  # fmt: skip
         lines += _rows_beside(experiment, name, seen.beside) if seen.beside else []
     return lines
