@@ -12,6 +12,8 @@ from stickslip.model.schemes import SCHEMES, Scheme, SchemeRule
 
 Geometric = Literal["projected", "column-sums"]
 GEOMETRIC: tuple[Geometric, ...] = ("projected", "column-sums")
+Detection = Literal["surfaces", "vertices"]
+DETECTIONS: tuple[Detection, ...] = ("surfaces", "vertices")
 Elasticity = Literal["auto", "matrix", "rows"]
 ELASTICITIES: tuple[Elasticity, ...] = ("auto", "matrix", "rows")
 Holding = Literal["rows", "potentials"]
@@ -33,6 +35,9 @@ class Stepping:
     bodies half a percent of their edges."""
     slop: float = 1e-9
     """[m] gaps and overlaps up to this count as touching."""
+    calmed: bool = False
+    """With the scheme "passive": what soft bodies and rods turn round in every step, stiff vibrations and errors of
+    iterations, is taken out as far as that lowers their energy (bodies/soft/turning.py). Free vibrations fade, too."""
     recovery: float = 0.2
     """Share of an overlap removed per step."""
     recovery_speed: float = 0.5
@@ -56,6 +61,10 @@ class Stepping:
     """Start the solver from the impulses of the last step."""
     continuous: bool = False
     """Find contacts of soft bodies along the whole way of the step, so that thin fast sheets do not pass through."""
+    detection: Detection = "surfaces"
+    """Where soft surfaces touch: "surfaces", also between their nodes, edges with edges too; "vertices": nodes in
+    shapes and in faces, and corners of shapes in faces none of whose nodes touches that shape, as in [lee2023]. That
+    finds half as many, and no node twice; an edge may cut into a surface between its nodes, and no measure tells."""
     elasticity: Elasticity = "auto"
     """How soft bodies enter: "matrix", their stiffness is in A; "rows", each element has compliant rows ([macklin2019]
     sec. 9); "auto": as the solver wants it."""
@@ -69,7 +78,8 @@ class Stepping:
 
     def __post_init__(self) -> None:
         for name, known in (
-            ("scheme", SCHEMES), ("elasticity", ELASTICITIES), ("geometric", GEOMETRIC), ("joints", HOLDINGS)
+            ("scheme", SCHEMES), ("detection", DETECTIONS), ("elasticity", ELASTICITIES), ("geometric", GEOMETRIC),
+            ("joints", HOLDINGS),
         ):  # fmt: skip
             choice("stepping", name, getattr(self, name), known)
         checks: dict[str, Callable[[str, str, object], object]] = {
@@ -81,6 +91,7 @@ class Stepping:
             "stabilisation": whole,
             "searches": whole,
             "redetect": whole,
+            "calmed": boolean,
             "lookahead": boolean,
             "warm_start": boolean,
             "continuous": boolean,
