@@ -231,9 +231,10 @@ class StepSystem:
         leads = after.v - mean, known
         parts: dict[str, Array] = {}
         if soft.names:
-            own = (each[layout.v_slice[NODE]].reshape(-1, 3) for each in leads)
+            lead, lead_before = (each[layout.v_slice[NODE]].reshape(-1, 3) for each in leads)
             mass = np.where(soft.block >= 0, soft.mass, 0.0)
-            parts["node_velocity"] = without_turning(after.node_velocity, *own, mass, soft.node_body, True)
+            found = without_turning(after.node_velocity, lead, lead_before, mass, soft.node_body, True)
+            parts["node_velocity"] = found
         links, rod = self.model.rod_links
         if len(links) and self.options.joints == "potentials":
             twists = after.body_velocity.copy()

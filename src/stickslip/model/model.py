@@ -285,7 +285,8 @@ class Model:
     @cached_property
     def rod_links(self) -> tuple[Ints, Ints]:
         """Bodies that move and that a rod joins to others, sorted (k,), and which of the rods (k,)."""
-        tables, names = self.joints, {}
+        tables = self.joints
+        names: dict[str, int] = {}
         joints = np.flatnonzero(tables.kind == JOINT_KINDS.index("rod"))
         rod = np.full(self.body_count, -1, dtype=np.int32)
         for joint in joints:

@@ -34,7 +34,8 @@ def eigenvalue_interval(
     r = np.random.default_rng(0).standard_normal(size) if start is None else np.array(start, dtype=np.float64)
     rows = int(N.J.row_start[-1])
     impulses = np.zeros(rows) if lam is None else lam
-    at = Iterate(*(np.zeros(size) for _ in range(4)), np.zeros(rows), np.zeros(rows), np.zeros(1), np.zeros(0))
+    x, before, found, missing = (np.zeros(size) for _ in range(4))
+    at = Iterate(x, before, found, missing, np.zeros(rows), np.zeros(rows), np.zeros(1), np.zeros(0))
     alpha, beta = np.zeros(count), np.zeros(count)
     made = int(_lanczos(N, W, L, C, R, at, impulses, lam is not None, r, alpha, beta))
     if made == 0:
