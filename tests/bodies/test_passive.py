@@ -1,13 +1,18 @@
 """The scheme "passive": mean velocities as unknowns, [lee2023] eq. 4-9, and how bodies land, rest and stick with it."""
 
+from pathlib import Path
+
 import numpy as np
 import pytest
 
 from stickslip import InputError, Scene, Simulation, Stepping, elastic
 from stickslip.bodies.soft import momentum as soft_bodies
+from stickslip.bodies.soft.turning import without_turning
 from stickslip.constraints.contact.mean_velocity import allowed_approach
 from stickslip.geometry.rotation import about_axis, matrix
 from stickslip.geometry.tet_generators import box
+from stickslip.model.state import State
+from stickslip.scenes.running import prepare
 from stickslip.solvers.registry import SOLVERS
 
 G = 9.81
@@ -300,3 +305,52 @@ def test_elements_as_rows_are_refused() -> None:
     with pytest.raises(InputError, match=r"passive.*rows need"):
         Simulation(scene, stepping=passive(elasticity="rows"))
     Simulation(scene, stepping=passive(), solver="newton").step()
+
+
+def test_mean_velocities_of_the_last_step_are_remembered(tmp_path: Path) -> None:
+    """By how much velocities lead them, so that what a user sets moves both; files have them, too."""
+    scene, body, speed = bar()
+    sim = Simulation(scene, stepping=passive(), solver="auto")
+    sim.set_node_velocity(body, speed)
+    assert (sim.state.mean_velocity == sim.state.v).all()  # nothing is known
+    before = sim.state.node_position
+    sim.step()
+    mean = (sim.state.node_position - before) / sim.stepping.dt
+    found = sim.state.mean_velocity[sim.state.layout.v_slice["node"]].reshape(-1, 3)
+    assert found == pytest.approx(mean, abs=1e-9)
+    assert np.abs(sim.state.node_velocity - mean).max() > 1e-6
+    sim.state.save(tmp_path / "state.npz")
+    assert (State.load(tmp_path / "state.npz").mean_velocity == sim.state.mean_velocity).all()
+    sim.set_node_velocity(body, sim.state.node_velocity + [1.0, 0.0, 0.0])
+    moved = sim.state.mean_velocity[sim.state.layout.v_slice["node"]].reshape(-1, 3)
+    assert moved == pytest.approx(mean + [1.0, 0.0, 0.0], abs=1e-9)
+
+
+def test_what_turns_round_is_taken_out_and_steady_acceleration_stays() -> None:
+    rng = np.random.default_rng(0)
+    mass, body = rng.uniform(0.5, 2.0, 12), np.repeat([0, 1], 6).astype(np.int32)
+    mass[3] = 0.0  # held
+    steady = np.tile([0.0, 0.0, -0.1], (12, 1))
+    v = rng.normal(size=(12, 3))
+    assert without_turning(v, steady, steady, mass, body, True) == pytest.approx(v, abs=1e-15)
+    ringing = rng.normal(size=(12, 3))
+    found = without_turning(v + ringing, ringing, -ringing, mass, body, True)
+    energy, left = ((mass[:, None] * each**2).sum() for each in (v + ringing, found))
+    assert left < energy
+    for own in (0, 1):
+        its = body == own
+        assert mass[its] @ found[its] == pytest.approx(mass[its] @ (v + ringing)[its], abs=1e-12)
+    assert (found[3] == (v + ringing)[3]).all()
+    alone = without_turning(ringing, ringing, -ringing, mass, body, False)  # nothing but what turns round
+    assert np.abs(alone[mass > 0.0]).max() < 1e-12
+
+
+def test_a_mat_that_is_folded_does_not_ring() -> None:
+    """Velocities stay near the mean ones, though iterations end at 1e-4 m/s; without, they leave them in a second."""
+    course = {"slow": 4.0, "divisions": 16, "solver.criterion": "step", "solver.tolerance": 1e-4, "solver.net": 1.0}
+    sim = prepare("soft-mat", "cond", {**course, "stepping.scheme": "passive", "stepping.calmed": True}).sim
+    for _ in range(150):
+        result = sim.step()
+        assert result.solution.converged
+    apart = sim.state.v - sim.state.mean_velocity
+    assert np.linalg.norm(apart) < 0.2 * np.linalg.norm(sim.state.mean_velocity)

@@ -30,7 +30,7 @@ def test_iterations_to_the_thresholds_of_the_paper(name: str) -> None:
         counts[rule] = float(seen.iterations.mean())
         assert seen.converged.all()
     assert fewest <= counts[COND] <= most
-    assert counts[COND] <= counts[BODIES] <= 3.0 * most
+    assert 0.4 * fewest <= counts[BODIES] <= 3.0 * most  # by Anderson's acceleration, which takes fewer
     assert float(np.median(seen.missing)) < 0.02  # the mat has not come to rest in its first steps
 
 

@@ -297,7 +297,9 @@ def test_velocities_before_the_step_are_a_start_and_no_more() -> None:
 
 
 @pytest.mark.parametrize("options", [
-    {"step_size": "bb1"}, {"step_size": "bb2"}, {"step_size": "bb"}, {"reuse": 3}, {"chebyshev": False}, {"delay": 20},
+    {"step_size": "bb1"}, {"step_size": "bb2"}, {"step_size": "bb"}, {"reuse": 3}, {"acceleration": "chebyshev"},
+    {"acceleration": "none"},
+    {"acceleration": "chebyshev", "interval": "lanczos"}, {"delay": 20},
     {"relaxation": 0.7}, {"gain": 10.0}, {"levels": False},
 ])  # fmt: skip
 def test_options_change_the_way_and_not_the_solution(options: dict) -> None:
@@ -313,7 +315,10 @@ def test_options_change_the_way_and_not_the_solution(options: dict) -> None:
 
 def test_acceleration_saves_iterations() -> None:
     problem = soft_problem(velocity=(0.4, 0.1, -0.2))
-    solvers = [Cond(chebyshev=each, criterion="step", tolerance=1e-9, max_iterations=20_000) for each in (True, False)]
+    solvers = [
+        Cond(acceleration=each, criterion="step", tolerance=1e-9, max_iterations=20_000)
+        for each in ("chebyshev", "none")
+    ]
     with_it, without = (solver.solve(problem) for solver in solvers)
     assert with_it.converged
     assert without.converged
@@ -337,7 +342,8 @@ def test_velocities_tell_impulses_where_contacts_are_regularised(operator: str) 
 
 @pytest.mark.parametrize("options", [
     {"operator": "loose"}, {"step_size": "newton"}, {"reuse": 0}, {"reuse": 1.5}, {"delay": 0}, {"relaxation": 0.0},
-    {"relaxation": 1.5}, {"gain": 0.0}, {"gain": -1.0}, {"gain": "stiff"}, {"multipliers": 1}, {"chebyshev": None},
+    {"relaxation": 1.5}, {"gain": 0.0}, {"gain": -1.0}, {"gain": "stiff"}, {"multipliers": 1}, {"acceleration": None},
+    {"interval": "wide"}, {"window": 0},
     {"levels": "all"}, {"regularisation": -1.0}, {"regularisation": np.nan},
     {"criterion": "siconos"}, {"tolerance": 0.0},
 ])  # fmt: skip

@@ -4,19 +4,22 @@ from __future__ import annotations
 
 import numpy as np
 import pytest
-from nodal_problems import SCENES, dense_system
+from nodal_problems import SCENES, dense_system, soft_cubes
 
 from stickslip import InputError, Scene, Simulation, elastic, tet_generators
 from stickslip.contact.potentials import with_potentials
 from stickslip.contact.problem import ContactProblem
 from stickslip.linalg import block_rows
 from stickslip.scenes.running import prepare
+from stickslip.solvers.budget import Clock
 from stickslip.solvers.cond import coarse as cond_coarse
-from stickslip.solvers.cond.chain import chain, is_chain, solve_chain
-from stickslip.solvers.cond.coarse import Coarse, apply_bodies, apply_groups, coarse_space
-from stickslip.solvers.cond.cond import Cond
-from stickslip.solvers.cond.levels import free_nodes
+from stickslip.solvers.cond.chain import chain, is_chain, no_chain, solve_chain
+from stickslip.solvers.cond.coarse import Coarse, apply_bodies, apply_groups, coarse_space, no_coarse
+from stickslip.solvers.cond.cond import Cond, _Run
+from stickslip.solvers.cond.interval import eigenvalue_interval
+from stickslip.solvers.cond.levels import free_nodes, no_levels
 from stickslip.solvers.cond.nodes import Nodal, nodalised
+from stickslip.solvers.cond.steps import frobenius_steps, row_sums
 from stickslip.workspace import Workspace
 
 
@@ -114,3 +117,35 @@ def test_the_paper_does_not_ask_for_the_momentum_of_bodies() -> None:
     for wrong in (0.0, -1.0, 1.5):
         with pytest.raises(InputError, match=r"solver cond: net is"):
             Cond(net=wrong)
+
+
+@pytest.mark.parametrize(("scene", "steps", "most"), [("ball-grip", 30, 46.0), ("soft-gripper", 24, 52.0)])
+def test_condition_numbers_of_the_step_size_matrix(scene: str, steps: int, most: float) -> None:
+    """Roots of what Lanczos' method finds without contacts; 175 and 200 with a diagonal W."""
+    sim = prepare(scene, "cond", {"solver.criterion": "step", "solver.tolerance": 1e-4}).sim
+    for _ in range(steps):
+        problem = sim.step().problem
+    solver = Cond()
+    N = nodalised(problem, None, joined=True)
+    W = frobenius_steps(N, row_sums(N))
+    run = _Run(solver, problem, N, W, np.zeros(problem.unknown_count), None, Clock(np.inf), False)
+    low, high = eigenvalue_interval(N, run.W, run.L, run.C, run.R, 100)
+    assert 0.0 < low < high
+    assert 5.0 < np.sqrt(high / low) <= most
+
+
+def test_intervals_are_those_of_the_dense_matrix() -> None:
+    """W A of a small problem, without contacts and with those that push held still."""
+    result = Simulation(soft_cubes(), dt=0.005, solver="cond").step()
+    problem = result.problem
+    N = nodalised(problem, None)
+    W, L, C, R = frobenius_steps(N, row_sums(N)), no_levels(N), no_coarse(N), no_chain()
+    A = dense_system(N)[0]
+    size = len(A)
+    root = np.sqrt(np.concatenate([W.soft, np.repeat(W.virtual, 3)]))
+    values = np.linalg.eigvalsh(root[:, None] * A * root)
+    assert eigenvalue_interval(N, W, L, C, R, size) == pytest.approx((values[0], values[-1]), rel=1e-5)
+    lam = result.solution.lam
+    assert (lam[::3] > 0.0).any()
+    held = eigenvalue_interval(N, W, L, C, R, 2 * size, None, lam)
+    assert values[0] - 1e-9 <= held[0] < held[1] <= values[-1] + 1e-9

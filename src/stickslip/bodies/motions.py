@@ -41,7 +41,7 @@ class Motions:
         self, model: Model, kinds: Sequence[Bodies], state: State, control: Control, options: Stepping
     ) -> None:
         """At the start of a step from ``state``."""
-        self.model, self.kinds, self.state = model, kinds, state
+        self.model, self.kinds, self.state, self.rule = model, kinds, state, options.rule
         first = kinds[0].begin(state, control, options)
         self.motions: list[Motion] = [first]
         self.start = first.start
@@ -53,6 +53,15 @@ class Motions:
                 self.motions.append(kind.begin(state, control, options))
             self.start = np.concatenate([motion.start for motion in self.motions])
             self.place = self._placed([motion.placed for motion in self.motions], None)
+
+    @cached_property
+    def likely(self) -> Array | None:
+        """(nv,) unknown velocities of the last step, where they were mean ones; None: those at its end are as good."""
+        if not self.rule.mean_velocities:
+            return None
+        earlier = replace(self.state, v=self.state.mean_velocity)
+        parts = [kind.unknowns(earlier) for kind in self.kinds]
+        return parts[0] if len(parts) == 1 else np.concatenate(parts)
 
     def of(self, name: str) -> Motion:
         """The motion of the kind of this name."""

@@ -112,7 +112,7 @@ def search_contacts(
     ahead *= options.rule.acts_ahead
     nodes = find_soft_contacts(
         model, place.pose, place.node, place.velocity, place.node_velocity, ahead, margin, options.continuous,
-        workspace=workspace,
+        workspace=workspace, vertices=options.detection == "vertices",
     )  # fmt: skip
     return Search(found, nodes)
 

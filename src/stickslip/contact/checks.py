@@ -71,6 +71,7 @@ def check_knowledge(
     gap: Array | None,
     keys: LongInts | None,
     scale: Scale,
+    v_likely: Array | None = None,
 ) -> None:
     """Raise an InputError where what is known beside the equations does not fit them."""
     if not isinstance(scale, Scale):
@@ -79,6 +80,7 @@ def check_knowledge(
     _check_vectors(
         ("prescribed", prescribed, (rows,)),
         ("v_before", v_before, (unknowns,)),
+        ("v_likely", v_likely, (unknowns,)),
         ("gap", gap, (contacts,)),
         ("scale.momentum", scale.momentum, (unknowns,)),
         ("scale.mobility", scale.mobility, (rows,)),
@@ -87,6 +89,7 @@ def check_knowledge(
         optional=(
             "prescribed",
             "v_before",
+            "v_likely",
             "gap",
             "scale.momentum",
             "scale.mobility",

@@ -145,6 +145,7 @@ def with_potentials(
         problem.step,
         None if problem.prescribed is None else problem.prescribed[rows],
         v_before=None if problem.v_before is None else recover.new_velocities(problem.v_before),
+        v_likely=None if problem.v_likely is None else recover.new_velocities(problem.v_likely),
         gap=problem.gap,
         keys=None if problem.keys is None else problem.keys[kept],
         scale=Scale(

@@ -54,6 +54,9 @@ class ContactProblem:
     """Whether W is that of soft bodies, whose contacts do not determine each other; a hint for solvers that choose."""
     v_before: Array | None = None
     """(nv,) velocities at the start of the step, from which solvers of velocities begin; None where it is not known."""
+    v_likely: Array | None = field(default=None, kw_only=True)
+    """(nv,) velocities that solvers of velocities had better begin from, where those before the step are not near:
+    with mean velocities as unknowns those of the step before. None: ``v_before``."""
     gap: Array | None = None
     """(nc,) [m] gaps of the contacts where they were found, which the bias holds capped; None where it is not known."""
     keys: LongInts | None = None
@@ -90,7 +93,7 @@ class ContactProblem:
         if not self._sound:
             check_equations(self.momentum, self.J, self.bias, self.laws, self.step)
             known = self.prescribed, self.v_before, self.gap, self.keys, self.scale
-            check_knowledge(self.A, self.J, self.laws, *known)
+            check_knowledge(self.A, self.J, self.laws, *known, v_likely=self.v_likely)
         return self.trusted()
 
     def trusted(self) -> ContactProblem:

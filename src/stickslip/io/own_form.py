@@ -54,6 +54,7 @@ def problem_arrays(problem: ContactProblem) -> dict[str, Any]:
     scale = problem.scale
     optional = {
         "momentum.missing": problem.momentum.missing, "prescribed": problem.prescribed, "v_before": problem.v_before,
+        "v_likely": problem.v_likely,
         "gap": problem.gap, "keys": problem.keys, "scale.speed": scale.speed,
         **{f"scale.{name}": getattr(scale, name) for name in OPTIONAL_SCALE},
     }  # fmt: skip
@@ -92,6 +93,7 @@ def read_problem(data: dict[str, NDArray[Any]]) -> tuple[ContactProblem, list[st
         prescribed=_optional(data, "prescribed"),
         soft=bool(_number(data, "soft", 0.0)),
         v_before=_optional(data, "v_before"),
+        v_likely=_optional(data, "v_likely"),
         gap=_optional(data, "gap"),
         keys=_optional(data, "keys", np.int64),
         scale=_scale(data),

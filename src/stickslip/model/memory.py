@@ -22,7 +22,8 @@ class Memory:
     """
     impulse: Array
     """(n, 4) contacts: world frame [N s] and torsion about the normal [N m s]; joints: [N s or N m s] of a row, zero
-    where the joint is broken; welds: [N s]; islands: number of a method, penalty, steps (contact/habits.py)."""
+    where the joint is broken; welds: [N s]; islands: number of a method, penalty, steps (contact/habits.py); lead:
+    v_end - v of a step of mean velocities v, four a row."""
 
     @cached_property
     def start(self) -> tuple[int, ...]:
@@ -78,6 +79,14 @@ def memory_of(
         *((count,) * (len(KINDS) - 3)),
     )  # known, and need not be sought
     return memory
+
+
+def memory_of_lead(lead: Array) -> tuple[str, LongInts, Array]:
+    """What a step of mean velocities remembers beside impulses: v_end - v (nv,) of all bodies, for memory_of_parts."""
+    count = (len(lead) + 3) // 4
+    rows = np.zeros((count, 4))
+    rows.reshape(-1)[: len(lead)] = lead
+    return "lead", np.arange(count, dtype=np.int64), rows
 
 
 def memory_of_parts(parts: Sequence[tuple[str, LongInts, Array]]) -> Memory:

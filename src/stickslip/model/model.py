@@ -45,7 +45,7 @@ from stickslip.model.soft_tables import SoftTables, soft_parts, soft_tables
 from stickslip.model.visual_tables import NO_VISUALS, PlacedVisual, VisualTables, visual_tables
 from stickslip.names import counted, shown
 from stickslip.scene.body import FIRST_FRAME, frame_number
-from stickslip.scene.joint import JointDescription
+from stickslip.scene.joint import JOINT_KINDS, JointDescription
 from stickslip.scene.materials import Material, PairTables, pair_tables
 from stickslip.scene.other_bodies import OtherContext
 from stickslip.scene.robots import RobotDescription
@@ -281,6 +281,21 @@ class Model:
     def ignored_at_start(self) -> LongInts:
         """Sorted keys of all pairs that do not collide while no joint is broken."""
         return self._ignored_with(self.joints.ignored_key)
+
+    @cached_property
+    def rod_links(self) -> tuple[Ints, Ints]:
+        """Bodies that move and that a rod joins to others, sorted (k,), and which of the rods (k,)."""
+        tables = self.joints
+        names: dict[str, int] = {}
+        joints = np.flatnonzero(tables.kind == JOINT_KINDS.index("rod"))
+        rod = np.full(self.body_count, -1, dtype=np.int32)
+        for joint in joints:
+            number = names.setdefault(self.joint_names[joint].rpartition("/")[0], len(names))
+            for body in (tables.body_a[joint], tables.body_b[joint]):
+                if body >= 0 and self.block[body] >= 0:
+                    rod[body] = number
+        links = np.flatnonzero(rod >= 0).astype(np.int32)
+        return links, rod[links]
 
     def ignored_pairs(self, broken: Bools) -> LongInts:
         """Sorted keys of all pairs that do not collide when ``broken`` (nj,) joints have let theirs go."""

@@ -123,6 +123,16 @@ class State:
         """(3 nw,) [N s] of nodes that are welded to rigid bodies."""
         return self._remembered("weld")[1][:, :3].reshape(-1)
 
+    @cached_property
+    def mean_velocity(self) -> Array:
+        """(nv,) that of the last step on average, if its unknowns were mean velocities; else v.
+
+        With the scheme "passive" v has, besides motion, what stiff parts turn round in every step: whoever wants to
+        know where things are going looks here. Told by how much v leads it, so velocities that a user sets change it.
+        """
+        lead = self._remembered("lead")[1]
+        return self.v - lead.reshape(-1)[: len(self.v)] if lead.size >= len(self.v) > 0 else self.v
+
     def _remembered(self, kind: str) -> tuple[LongInts, Array]:
         """``memory.of`` from plain fields, since every step reads it."""
         memory, number = self.memory, KIND[kind]

@@ -13,6 +13,8 @@ from stickslip.model.schemes import SCHEMES, Scheme, SchemeRule
 
 Geometric = Literal["projected", "column-sums"]
 GEOMETRIC: tuple[Geometric, ...] = ("projected", "column-sums")
+Detection = Literal["surfaces", "vertices"]
+DETECTIONS: tuple[Detection, ...] = ("surfaces", "vertices")
 Elasticity = Literal["auto", "matrix", "rows"]
 ELASTICITIES: tuple[Elasticity, ...] = ("auto", "matrix", "rows")
 Holding = Literal["rows", "potentials"]
@@ -44,6 +46,9 @@ class Stepping:
     envelope. Bodies then rest on each other at such a distance. 0: only where they touch."""
     least_overlap: float = 0.0
     """[m] overlaps up to this are left alone, and deeper ones are removed as a whole; 0: all are, down to ``slop``."""
+    calmed: bool = False
+    """With the scheme "passive": what soft bodies and rods turn round in every step, stiff vibrations and errors of
+    iterations, is taken out as far as that lowers their energy (bodies/soft/turning.py). Free vibrations fade, too."""
     recovery: float = 0.2
     """Share of an overlap removed per step."""
     recovery_speed: float = 0.5
@@ -74,6 +79,10 @@ class Stepping:
     """Start the solver from the impulses of the last step."""
     continuous: bool = False
     """Find contacts of soft bodies along the whole way of the step, so that thin fast sheets do not pass through."""
+    detection: Detection = "surfaces"
+    """Where soft surfaces touch: "surfaces", also between their nodes, edges with edges too; "vertices": nodes in
+    shapes and in faces, and corners of shapes in faces none of whose nodes touches that shape, as in [lee2023]. That
+    finds half as many, and no node twice; an edge may cut into a surface between its nodes, and no measure tells."""
     elasticity: Elasticity = "auto"
     """How soft bodies enter: "matrix", their stiffness is in A; "rows", each element has compliant rows ([macklin2019]
     sec. 9); "auto": as the solver wants it."""
@@ -87,8 +96,8 @@ class Stepping:
 
     def __post_init__(self) -> None:
         for name, known in (
-            ("scheme", SCHEMES), ("elasticity", ELASTICITIES), ("geometric", GEOMETRIC), ("joints", HOLDINGS),
-            ("overlaps", OVERLAPS),
+            ("scheme", SCHEMES), ("detection", DETECTIONS), ("elasticity", ELASTICITIES), ("geometric", GEOMETRIC),
+            ("joints", HOLDINGS), ("overlaps", OVERLAPS),
         ):  # fmt: skip
             choice("stepping", name, getattr(self, name), known)
         checks: dict[str, Callable[[str, str, object], object]] = {
@@ -103,6 +112,7 @@ class Stepping:
             "searches": whole,
             "redetect": whole,
             "per_pair": whole,
+            "calmed": boolean,
             "lookahead": boolean,
             "warm_start": boolean,
             "continuous": boolean,

@@ -178,6 +178,8 @@ class _Run:
 
 def _first_velocities(problem: ContactProblem) -> Array:
     """(nv,) velocities before the step, or where momentum was linearised, or without constraints."""
+    if problem.v_likely is not None and len(problem.v_likely) == problem.unknown_count:
+        return np.array(problem.v_likely, dtype=np.float64)
     if problem.v_before is not None and len(problem.v_before) == problem.unknown_count:
         return np.array(problem.v_before, dtype=np.float64)
     return problem.momentum.at.copy()

@@ -100,6 +100,7 @@ def part_of(problem: ContactProblem, islands: Islands, chosen: Sequence[int]) ->
         ),
         None if problem.habits is None else problem.habits.of(columns),
         problem.workspace,
+        v_likely=of_unknowns(problem.v_likely),
     )
     return Part(part.trusted(), rows, unknowns, tuple(chosen))
 

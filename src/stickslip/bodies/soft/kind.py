@@ -76,6 +76,8 @@ class SoftMotionOfStep(Motion):
         self.parts = self.model.soft_parts
         self.sparse: SparseBlocks | None = None
         self.free = np.zeros(0)
+        self.first: tuple[SparseBlocks, Array, Array] | None = None
+        """A where momentum was linearised first, the velocities, and what is missing there."""
 
     def prepare(self, touched: Bools) -> None:
         """Let the unknowns of free nodes (nf,) that rows touch be eliminated last."""
@@ -93,11 +95,17 @@ class SoftMotionOfStep(Motion):
             mass, free = momentum.lumped_momentum(self.soft, self.motion, nodes)
             return KindMomentum(momentum.particles(mass), None, free, size=self.size)
         if self.unsolved:
-            at = momentum.momentum(self.soft, self.motion, nodes)
-            self.size = at.size
-            places = self.x[self.soft.free]
-            sparse = SparseBlocks(self.parts, at.matrix, self.soft.pattern, self.workspace, places)
-            return KindMomentum(None, sparse, nodes[self.soft.free].ravel(), -at.residual, self.size)
+            own = nodes[self.soft.free].ravel()
+            if self.first is None or not self.soft.linear:
+                at = momentum.momentum(self.soft, self.motion, nodes)
+                self.size = at.size
+                places = self.x[self.soft.free]
+                sparse = SparseBlocks(self.parts, at.matrix, self.soft.pattern, self.workspace, places)
+                self.first = sparse, own, -at.residual
+            sparse, first, missing = self.first
+            if own is not first:  # elements that are linear in v need not be asked again
+                missing = missing - sparse.apply(own - first)
+            return KindMomentum(None, sparse, own, missing, self.size)
         if self.sparse is None or not self.soft.linear:
             self.sparse, self.free = self._linearised(nodes)
         return KindMomentum(None, self.sparse, self.free, size=self.size)

@@ -31,6 +31,7 @@ from stickslip.checks import finite
 from stickslip.jit import kernel
 from stickslip.linalg.dense_blocks import DenseBlocks, equal_blocks
 from stickslip.model.control import Control
+from stickslip.model.layout import NODE
 from stickslip.model.model import Model
 from stickslip.model.soft_tables import SoftTables
 from stickslip.model.state import State
@@ -45,6 +46,9 @@ class SoftMotion(NamedTuple):
     """(nn, 3) [m] positions at the start."""
     v: Array
     """(nn, 3) [m/s] velocities at the start; of held nodes the mean one of the step."""
+    going: Array
+    """(nn, 3) [m/s] by which where nodes will be is foretold: v, or where velocities are means those of the step before
+    (State.mean_velocity): what turns round in every step would turn elements, and feed them with energy."""
     external: Array
     """(nn, 3) [N] the user's forces and gravity."""
     pressure: Array
@@ -78,7 +82,7 @@ class SoftMotion(NamedTuple):
         With the midpoint rule where velocities lead to by then: a rotation that lags half a step feeds spinning bodies
         with energy.
         """
-        return self.x + 0.5 * self.step * self.v if self.theta == 0.5 else self.x
+        return self.x + 0.5 * self.step * self.going if self.theta == 0.5 else self.x
 
     def positions(self, v: Array) -> Array:
         """x_end (nn, 3) for the unknown velocities v (nn, 3), eq. (4)."""
@@ -116,9 +120,14 @@ def soft_motion(
     pressure = element_pressure(soft, state.time, options)
     rule, theta = options.rule, options.rule.theta
     v = held_velocities(soft, state, h) if soft.held else state.node_velocity.copy()
+    going = v
+    if rule.mean_velocities:
+        going = state.mean_velocity[state.layout.v_slice[NODE]].reshape(v.shape).copy()
+        for each in soft.held:
+            going[each.nodes] = v[each.nodes]
     summed = options.geometric == "column-sums"
     return SoftMotion(
-        state.node_position, v, external, pressure, end, h, theta, rule.theta_vq, rule.gain, summed,
+        state.node_position, v, going, external, pressure, end, h, theta, rule.theta_vq, rule.gain, summed,
         rotations or RotationMemory(),
     )  # fmt: skip
 

@@ -28,19 +28,21 @@ def find_soft_contacts(
     continuous: bool = False,
     ignored: LongInts | None = None,
     workspace: Workspace | None = None,
+    vertices: bool = False,
 ) -> Contacts:
     """All contacts of soft bodies that can matter within a time h [s], bodies at q (nb, 7), nodes at x (nn, 3) [m].
 
     Those whose gap is at most ``margin`` [m] and 1.5 times what the relative velocity of the two places closes, under
     v (nb, 6) and node_velocity (nn, 3) [m/s]; with ``continuous`` those as well that moving along straight lines for
     the time h makes. ``ignored``: what Model.ignored_pairs returns.
+    ``vertices``: none between edges, and no corner of a shape on a face of which a node touches that shape.
     """
     keys = model.ignored_at_start if ignored is None else ignored
     memory, soft = Workspace() if workspace is None else workspace, model.soft
-    rigid = _of_rigid(model, q, x, v, node_velocity, h, margin, memory)
+    rigid = _of_rigid(model, q, x, v, node_velocity, h, margin, memory, vertices)
     parts = [rigid]
     if len(soft.names) > 1 or soft.self_contact.any():
-        parts += surface_contacts(model, q, x, h * node_velocity, margin, keys, memory)
+        parts += surface_contacts(model, q, x, h * node_velocity, margin, keys, memory, vertices)
     if continuous:
         # an impact says more of its pair of features than the distance at the start
         parts = [*surface_impacts(model, q, x, v, node_velocity, h, margin, keys, rigid, memory), *parts]
@@ -62,12 +64,13 @@ def _of_rigid(
     h: float,
     margin: float,
     workspace: Workspace,
+    vertices: bool,
 ) -> Contacts:
     """Contacts of rigid shapes with soft surfaces at the start of the step."""
     node_reach = APPROACH_SAFETY * h * np.linalg.norm(node_velocity, axis=1) + margin
     space, body_reach = workspace.slot((RigidSpace, model), lambda: RigidSpace(model)), np.empty(len(v))
     place_moving(space.flat, q, v, APPROACH_SAFETY * h, STILL, body_reach)
-    near = candidates_near(model, space.placed, x, node_reach, body_reach, workspace)
+    near = candidates_near(model, space.placed, x, node_reach, body_reach, workspace, vertices)
     body = model.shape_body[near.shape]
     held = np.where(near.node < 0, 0, near.node)
     turning = np.cross(v[body, 3:], near.point - q[body, :3])

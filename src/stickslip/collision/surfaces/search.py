@@ -43,8 +43,9 @@ class Wanted:
 
 
 def surface_contacts(
-    model: Model, q: Array, x: Array, motion: Array, margin: float, ignored: LongInts, workspace: Workspace
-) -> list[Contacts]:
+    model: Model, q: Array, x: Array, motion: Array, margin: float, ignored: LongInts, workspace: Workspace,
+    vertices: bool = False,
+) -> list[Contacts]:  # fmt: skip
     """Contacts of soft surfaces at x (nn, 3) [m] that move by ``motion`` (nn, 3) [m]; see find_soft_contacts."""
     soft = model.soft
     surfaces = workspace.slot((MovingSurfaces, model), lambda: _soft_surfaces(model))
@@ -53,10 +54,10 @@ def surface_contacts(
         bodies = model.body_count + np.arange(soft.count)
         wanted.ignored, wanted.pairs = ignored, _may_touch(model, bodies, ignored)
     at, motion, nodes, edges = _near(surfaces, x, motion, margin, wanted.pairs)
-    return [
-        _soft_sides(model, q, NODE_FACE, nodes_on_faces(surfaces, at, motion, margin, nodes), x),
-        _soft_sides(model, q, SOFT_EDGES, crossing_edges(surfaces, at, motion, margin, edges), x),
-    ]
+    on_faces = _soft_sides(model, q, NODE_FACE, nodes_on_faces(surfaces, at, motion, margin, nodes), x)
+    if vertices:
+        return [on_faces]
+    return [on_faces, _soft_sides(model, q, SOFT_EDGES, crossing_edges(surfaces, at, motion, margin, edges), x)]
 
 
 def _soft_surfaces(model: Model) -> MovingSurfaces:

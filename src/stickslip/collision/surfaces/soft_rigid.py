@@ -117,8 +117,12 @@ def candidates_near(
     node_reach: Array,
     body_reach: Array,
     workspace: Workspace,
+    vertices: bool = False,
 ) -> SoftRigid:
-    """soft_rigid_candidates of shapes that are placed, with the reach of their bodies around their bounds."""
+    """soft_rigid_candidates of shapes that are placed, with the reach of their bodies around their bounds.
+
+    ``vertices``: of what lies between nodes only corners on faces none of whose nodes is near the shape.
+    """
     soft = model.soft
     weld = np.full(len(x), -1, np.int32)
     weld[soft.weld_node] = soft.weld_body
@@ -129,7 +133,9 @@ def candidates_near(
     nodes = _nodes_on_shapes(now, pairs)
     # above a plane no place is lower than the nodes around it
     bounded = pairs[model.shape_type[pairs[:, 0]] != HALF_SPACE]
-    places = _between_nodes(now, bounded, workspace) if len(bounded) else []
+    places = _between_nodes(now, bounded, workspace, vertices) if len(bounded) else []
+    if vertices:
+        places = [each.take(_apart_from_nodes(each, nodes, len(x))) for each in places]
     if not places:
         return _joined([nodes])
     between = _joined(places)
@@ -176,7 +182,7 @@ def _nodes_on_shapes(now: _Instant, pairs: Ints) -> SoftRigid:
     )
 
 
-def _between_nodes(now: _Instant, pairs: Ints, workspace: Workspace) -> list[SoftRigid]:
+def _between_nodes(now: _Instant, pairs: Ints, workspace: Workspace, vertices: bool) -> list[SoftRigid]:
     """Corners, edges and round cores within reach of triangles and edges, for pairs (np, 2) of shape and soft body."""
     model, x, surface = now.model, now.x, now.model.soft.surface
     triangles = surface.triangles
@@ -209,13 +215,23 @@ def _between_nodes(now: _Instant, pairs: Ints, workspace: Workspace) -> list[Sof
     on_faces = corners.point, cones, x, triangles, surface.triangle_body, frame
     ends_on_edges = ends.point, cones, x, edges, triangles
     sides_on_edges = *poses, x, edges, triangles
+    first = _search(now, CORE_FACE, corners, faces, bodies, corners_on_faces, on_faces)
+    if vertices:
+        return [] if first is None else [first]
     found = (
-        _search(now, CORE_FACE, corners, faces, bodies, corners_on_faces, on_faces),
+        first,
         _search(now, CORE_EDGE, ends, lines, bodies, corners_on_edges, ends_on_edges, after=after),
         _search(now, CORE_EDGE, sharp, lines, bodies, edges_on_edges, (*sides_on_edges, frame)),
         _search(now, CORE_EDGE, tubes, lines, bodies, tubes_on_edges, sides_on_edges, copies=2),
     )
     return [group for group in found if group is not None]
+
+
+def _apart_from_nodes(places: SoftRigid, nodes: SoftRigid, count: int) -> Bools:
+    """Which places (k,) have none of their nodes in contact with their shape; ``count``: number of all nodes."""
+    known = np.unique(nodes.shape.astype(np.int64) * count + nodes.node[:, 0])
+    own = places.shape.astype(np.int64)[:, None] * count + places.node
+    return np.asarray(~(np.isin(own, known) & (places.node >= 0)).any(axis=1))
 
 
 def _search(

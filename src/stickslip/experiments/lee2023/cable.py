@@ -41,10 +41,18 @@ class Method:
 
 METHODS: Mapping[str, Method] = {
     "COND (100)": Method(
-        "cond", {"max_iterations": 100, "criterion": "step", "tolerance": 1e-300}, 0.0031, 0.553, 3.949
+        "cond",
+        {"max_iterations": 100, "criterion": "step", "tolerance": 1e-300, "acceleration": "chebyshev"},
+        0.0031,
+        0.553,
+        3.949,
     ),
     "COND (200)": Method(
-        "cond", {"max_iterations": 200, "criterion": "step", "tolerance": 1e-300}, 0.0032, 0.553, 7.125
+        "cond",
+        {"max_iterations": 200, "criterion": "step", "tolerance": 1e-300, "acceleration": "chebyshev"},
+        0.0032,
+        0.553,
+        7.125,
     ),
     "PBD (100)": Method("xpbd", {"substeps": 100}, 0.0036, 2.654, 94.45),
     "PBD (200)": Method("xpbd", {"substeps": 200}, 0.0026, 1.575, 187.6),

@@ -5,7 +5,20 @@ from __future__ import annotations
 from collections.abc import Mapping
 from dataclasses import replace
 
-from stickslip.experiments.lee2023.tables import APGD, COMPARISONS, COND, IE, IN, MP, PGS, ST, Line, method, value
+from stickslip.experiments.lee2023.tables import (
+    APGD,
+    CHEBYSHEV,
+    COMPARISONS,
+    COND,
+    IE,
+    IN,
+    MP,
+    PGS,
+    ST,
+    Line,
+    method,
+    value,
+)
 from stickslip.experiments.lee2023.trials import Method, Runs, Trials
 from stickslip.experiments.report import Claim, Row
 
@@ -78,7 +91,7 @@ def stiffness_claims(experiment: str, found: Mapping[str, Mapping[str, Trials]])
 def splitting_methods() -> tuple[Method, ...]:
     """COND and CCS, which is ADMM over the velocities of nodes, with fixed numbers of iterations."""
     ccs = Method("CCS", "admm", (("splitting", "nodes"), ("criterion", "velocity"), ("tolerance", NEVER)))
-    cond = Method(COND, "cond", (("criterion", "step"), ("tolerance", NEVER)))
+    cond = Method(COND, "cond", (("criterion", "step"), ("tolerance", NEVER), CHEBYSHEV))
     return tuple(
         each.but(f"{each.name} ({count})", max_iterations=count) for each in (cond, ccs) for count in (50, 100)
     )
@@ -134,7 +147,7 @@ def measure_chebyshev(quick: bool, runs: Runs) -> dict[str, dict[str, Trials]]:
     for name in CHEBYSHEV_PAPER:
         table = COMPARISONS[name]
         cond, course = method(COND, table.threshold), table.course(quick)
-        plain = cond.but("COND without Chebyshev", chebyshev=False, max_iterations=MOST)
+        plain = cond.but("COND without Chebyshev", acceleration="none", max_iterations=MOST)
         found[name] = {WITHOUT: runs(replace(course, judged=False), plain), WITH: runs(course, cond)}
     return found
 

@@ -45,9 +45,12 @@ from stickslip.solvers.budget import Clock, in_chunks
 from stickslip.solvers.cond.chain import STIFF, chain, is_chain, no_chain, probed
 from stickslip.solvers.cond.coarse import coarse_space, no_coarse
 from stickslip.solvers.cond.given import given_problem_over_nodes
+from stickslip.solvers.cond.interval import eigenvalue_interval
 from stickslip.solvers.cond.iterations import LOST, RUNNING, SETTLED, How, Iterate, iterate, one_contact
 from stickslip.solvers.cond.levels import coarse_levels, free_nodes, no_levels
+from stickslip.solvers.cond.mixing import no_past
 from stickslip.solvers.cond.nodes import Nodal, nodalised, virtual_velocities
+from stickslip.solvers.cond.start import first_velocities
 from stickslip.solvers.cond.steps import RowSums, Steps, frobenius_steps, row_sums
 from stickslip.solvers.iterative import Iterative
 from stickslip.solvers.protocol import Relinearise, Solution, Status, Takes
@@ -60,13 +63,24 @@ RULES = {"frobenius": 0, "bb1": 1, "bb2": 2, "bb": 3}
 REFRESH, SOON, LATER = 10, 5, 100
 """Iterations after which multipliers follow the impulses; sooner where rigid bodies are solved for together, and there
 less often after every hundred."""
-CHECK = 15
-"""Iterations between looks at the residual."""
+FIRST_CHECK, CHECK = 5, 30
+"""Iterations before the first look at the residual, and between looks at most: the next is where a step has become as
+small as the residual asks for."""
+SHORTER = 0.7
+"""Share of the last step that is always asked for."""
+PERIOD = 50
+"""Iterations after which Chebyshev's acceleration takes over from Anderson's, or the other way round: each gets over
+contacts that go round between sticking and slipping where the other does not (ball-grip: 700 iterations for 70)."""
+NO_PAST = no_past(0, 0)
+ACCELERATIONS = ("anderson", "chebyshev", "none")
+INTERVALS = ("estimated", "lanczos")
+LANCZOS = 10
+"""Steps of Lanczos' method that an interval is taken from."""
+BEYOND = 1.05
+"""How far beyond the largest of its Ritz values the interval ends."""
 STALL = 1000
 """Iterations without a tenth of progress after which no more are made."""
 MOST_ROLLBACKS = 4
-BALANCED = 0.05
-"""Share of the impulses on a body up to which those of the last step are thought to balance."""
 NET_SHARE = 1e-3
 """How that share counts beside the residual of laws and momentum."""
 ROOM = 1000
@@ -94,9 +108,16 @@ class Cond(Iterative):
     reuse: int = 1
     """Steps for which the sums over A that W is made of are used. Above 1 they are remembered in the problem's
     workspace: the one memory on which results depend, up to the tolerance."""
-    chebyshev: bool = True
+    acceleration: str = "anderson"
+    """"anderson": the last ``window`` iterations are combined (mixing.py), in turns with Chebyshev's; "chebyshev": the
+    paper's, eq. (38); "none"."""
+    window: int = 8
+    """Iterations that Anderson's acceleration combines."""
+    interval: str = "estimated"
+    """Of Chebyshev's acceleration: "estimated", the paper's rho of every iteration (39); "lanczos": from a few steps of
+    Lanczos' method when it begins (interval.py), to which W is scaled as well."""
     delay: int = 5
-    """l_s: iterations before acceleration begins."""
+    """l_s: iterations before Chebyshev's acceleration begins."""
     relaxation: float = 1.0
     """u: share of each step of the plain iteration that is taken."""
     levels: bool = True
@@ -121,7 +142,10 @@ class Cond(Iterative):
         self._check_whole("reuse", 1)
         self._check_whole("delay", 1)
         self._check_range("relaxation", 0.0, np.nextafter(1.0, 2.0))
-        for name in ("chebyshev", "levels", "multipliers", "direct"):
+        self._check_choice("acceleration", ACCELERATIONS)
+        self._check_choice("interval", INTERVALS)
+        self._check_whole("window", 1)
+        for name in ("levels", "multipliers", "direct"):
             self._check_flag(name)
         if self.gain is not None:
             self._check_range("gain", 0.0, np.inf)
@@ -152,7 +176,7 @@ class Cond(Iterative):
             except DivergenceError:  # W is not that of bodies: its symmetric part is indefinite
                 return Solution(problem.v_free.copy(), np.zeros(problem.row_count), "stalled", 0, np.zeros((0, 2)))
         else:
-            nodal, v = problem, _first_velocities(problem, warm)
+            nodal, v = problem, first_velocities(problem, warm)
         if self.direct and nodal is problem and not problem.row_count and _factors_fit(problem):
             return Solution(problem.v_free.copy(), np.zeros(0), "converged", 1, np.array([[1.0, 0.0]]))
         sparse = nodal.A.nodes
@@ -247,6 +271,10 @@ class _Run:
         steps = np.zeros(min(solver.max_iterations, ROOM))
         self.at = Iterate(x, x.copy(), x.copy(), np.zeros_like(x), np.zeros_like(carried), carried, steps, x.copy())
         self.first = x.copy(), carried.copy()
+        self.past = no_past(len(x), solver.window if solver.acceleration == "anderson" else 0)
+        self.wanted = solver.acceleration == "chebyshev" and solver.interval == "lanczos"
+        """Whether an interval is still to be found."""
+        self.scale, self.rate = 1.0, 0.0
         self.progress = np.array([1.0, 0.0, 0.0, np.inf])
         self.count, self.rollbacks = 0, 0
         self.status: Status = "max-iterations"
@@ -255,13 +283,20 @@ class _Run:
     def go(self) -> None:
         """Iterate until the solver's criterion is met, or it will not be."""
         solver, by_step = self.solver, self.solver.criterion == "step"
-        best, mark, marked_at, threshold = np.inf, np.inf, 0, solver.tolerance
+        best, mark, marked_at, threshold = np.inf, np.inf, 0, solver.tolerance if by_step else 0.0
         while self.count < solver.max_iterations:
             if self.clock.is_up:
                 self.status = "max-seconds"
                 break
             left = solver.max_iterations - self.count
-            ended = self._iterate(min(ROOM if by_step else CHECK, left), threshold if by_step else 0.0)
+            some = ROOM if by_step else CHECK if self.count else FIRST_CHECK
+            if self.solver.acceleration == "anderson":
+                some = min(some, PERIOD - self.count % PERIOD)
+            if self.wanted and self.count:
+                self._find_interval()
+            elif self.wanted:
+                some = solver.delay
+            ended = self._iterate(min(some, left), threshold)
             if ended == LOST:
                 if self.rollbacks == MOST_ROLLBACKS:
                     self.status = "diverged"
@@ -286,6 +321,7 @@ class _Run:
             if value <= solver.tolerance:
                 self.status = "converged"
                 break
+            threshold = min(solver.tolerance / value, SHORTER) * float(self.at.steps[self.count - 1])
             if value < 0.9 * mark:
                 mark, marked_at = value, self.count
             elif self.count - marked_at >= STALL:
@@ -301,23 +337,36 @@ class _Run:
         if len(self.at.steps) < self.count + count:
             more = np.zeros(max(count, len(self.at.steps)))
             self.at = self.at._replace(steps=np.concatenate([self.at.steps, more]))
+        mixes = self.solver.acceleration == "anderson" and self.count // PERIOD % 2 == 0
+        if self.count and self.count % PERIOD == 0:
+            self._forget()
         threads = jit.thread_count() > 1 and N.pattern.size >= THREADED  # asked first: it starts the threads that a
         # kernel from the cache takes for started
         ended = RUNNING
         how = How(
-            RULES[solver.step_size], solver.operator == "strict", solver.regularisation, solver.chebyshev, solver.delay,
-            solver.relaxation, refresh, later, threads, self.part,
+            RULES[solver.step_size], solver.operator == "strict", solver.regularisation,
+            solver.acceleration != "none", solver.delay, solver.relaxation, self.rate, refresh, later, threads,
+            self.scale * self.part,
         )  # fmt: skip
 
         def run(some: int) -> tuple[int, bool]:
             nonlocal ended
-            W, L, C, R = self.W, self.L, self.C, self.R
-            made, ended = iterate(N, W, L, C, R, self.at, self.progress, self.count, some, tolerance, how)
+            W, L, C, R, P = self.W, self.L, self.C, self.R, self.past if mixes else NO_PAST
+            made, ended = iterate(N, W, L, C, R, P, self.at, self.progress, self.count, some, tolerance, how)
             self.count += int(made)
             return int(made), ended != RUNNING
 
         in_chunks(run, count, self.clock)
         return int(ended)
+
+    def _find_interval(self) -> None:
+        """The interval of eigenvalues of W A that the error has, contacts held as they are now."""
+        self.wanted = False
+        where = self.N, self.W, self.L, self.C, self.R
+        low, high = eigenvalue_interval(*where, LANCZOS, self.at.gradient, self.at.lam)
+        if 0.0 < low < high:
+            high *= BEYOND
+            self.scale, self.rate = 2.0 / (low + high), (high - low) / (high + low)
 
     def _roll_back(self) -> None:
         """Begin again with half of the steps."""
@@ -327,7 +376,12 @@ class _Run:
         for each in (self.at.x, self.at.before, self.at.found):
             each[:] = x
         self.at.carried[:] = carried
+        self._forget()
+
+    def _forget(self) -> None:
+        """What acceleration goes by."""
         self.progress[:] = 1.0, 0.0, 0.0, np.inf
+        self.past.known[:], self.past.least[:] = 0, np.inf
 
     def _found(self) -> tuple[Array, Array]:
         """Velocities (nv,) and impulses (m,) of the last surrogate problem; where W is given, what the impulses do."""
@@ -368,50 +422,6 @@ def _factors_fit(problem: ContactProblem) -> bool:
     """Whether the factors of A are of a size that a step may ask for."""
     plans = [part.plan for part in problem.A.nodes.parts]
     return sum(int(getattr(plan, "value_count", 0)) for plan in plans) <= MOST_FACTORS
-
-
-def _first_velocities(problem: ContactProblem, warm: Array | None) -> Array:
-    """Where iterations begin: at the velocities before the step, else where the impulses of the last one lead.
-
-    Where soft bodies were linearised again it is there, and rigid ones move as the impulses push them.
-    """
-    at, missing = problem.momentum.at, problem.momentum.missing
-    rigid = problem.A.dense.size
-    if problem.v_before is not None:
-        again = problem.A.nodes.places is not None and at[rigid:].any()  # at the start of a step they are zero
-        if missing is not None and warm is not None and again:
-            v, pushed = at.copy(), missing + block_rows.apply_transpose(problem.J, warm)
-            v[:rigid] += problem.A.dense.solve(pushed[:rigid])
-            return v
-        return _as_a_whole(problem, problem.v_before, warm)
-    if missing is not None:
-        return at.copy()
-    return problem.v_free.copy() if warm is None else problem.velocity(warm)
-
-
-def _as_a_whole(problem: ContactProblem, v: Array, warm: Array | None) -> Array:
-    """Velocities v (nv,) where soft bodies have the acceleration that each has as a whole, under the impulses ``warm``.
-
-    Information travels one node per iteration, and a small step says little of what all nodes have in common. Where no
-    impulses are known, only bodies that nothing touches are accelerated.
-    """
-    out, A, J = np.array(v, dtype=np.float64), problem.A, problem.J
-    touched = np.zeros(problem.unknown_count, dtype=np.bool_)
-    touched[J.column_start[J.entry_column]] = True  # the first unknown of each column block
-    parts = zip(A.nodes.parts, A.soft_unknowns(), strict=True)
-    # links of a rod, of which no places are known, turn as well, and are held
-    known = warm is not None and bool(warm.any()) and A.nodes.places is not None
-    free = [(part, here) for part, here in parts if known or not touched[here].any()]
-    if not free:
-        return out
-    gained = problem.momentum.gain(v)
-    pushed = np.zeros_like(gained) if warm is None else block_rows.apply_transpose(J, warm)
-    for part, here in free:
-        push, gain = (each[here].reshape(-1, 3).sum(axis=0) for each in (pushed, gained))
-        if length(push - gain) > BALANCED * (length(push) + length(gain)):
-            whole = A.nodes.blocks(part).sum(axis=0)
-            out[here].reshape(-1, 3)[:] += np.linalg.solve(whole, push - gain)
-    return out
 
 
 @kernel

@@ -16,6 +16,7 @@ from stickslip.jit import kernel, parallel_kernel, prange
 from stickslip.solvers.cond.chain import apply_chain
 from stickslip.solvers.cond.coarse import apply_bodies, apply_groups
 from stickslip.solvers.cond.levels import apply_levels
+from stickslip.solvers.cond.mixing import mixed
 
 CHUNK = 64
 """Block rows that a thread takes at a time."""
@@ -106,7 +107,7 @@ def _moved(J, e, i, x):
 
 
 @kernel
-def _gradient(N, at, threads):
+def gradient(N, at, threads):
     """Gradient of the real unknowns, with impulses of rows; of a virtual node its tie, in place of its velocity."""
     J, x, g = N.J, at.x, at.gradient
     nv, bodies = N.b.shape[0], N.rigid.start[-1]
@@ -142,7 +143,7 @@ def _gradient(N, at, threads):
 
 
 @kernel
-def _surrogate(N, W, L, C, R, scale, at):
+def surrogate(N, W, L, C, R, scale, at):
     """v* = v - W (A v - b), eq. (20)."""
     x, g, found = at.x, at.gradient, at.found
     nv, bodies = N.b.shape[0], N.rigid.start[-1]
@@ -255,6 +256,8 @@ class How(NamedTuple):
     chebyshev: bool
     delay: int
     relaxation: float
+    rate: float
+    """rho of Chebyshev's acceleration where an interval is known; 0: the estimate of eq. (39)."""
     refresh: int
     """Iterations after which multipliers follow, 0: never."""
     later: int
@@ -266,22 +269,22 @@ class How(NamedTuple):
 
 
 @kernel
-def iterate(N, W, L, C, R, at, progress, done, count, tolerance, how):
+def iterate(N, W, L, C, R, P, at, progress, done, count, tolerance, how):
     """Up to ``count`` iterations after the first ``done``, until a step is within ``tolerance``.
 
-    ``progress`` (4,) goes from call to call: nu, rho and the last and the least step. Returns how many there were, how
-    they ended.
+    ``progress`` (4,) goes from call to call: nu, rho and the last and the least step. With a window in P iterates are
+    mixed (mixing.py), and a step is |v** - v^l|. Returns how many there were, how they ended.
     """
     rule = how.rule
     scale = 1.0
     for l in range(done, done + count):
         if rule:
             at.last_gradient[:] = at.gradient
-        _gradient(N, at, how.threads)
+        gradient(N, at, how.threads)
         if rule and l > 0:
             alpha = _barzilai_borwein(N, W, at, rule, l)
             scale = min(max(alpha, LEAST_SCALE), MOST_SCALE) if alpha > 0.0 else 1.0
-        _surrogate(N, W, L, C, R, scale * how.part, at)
+        surrogate(N, W, L, C, R, scale * how.part, at)
         _contacts(N, W, scale * how.part, how.regularisation, how.strict, at)
         # Algorithm 3; nu = 1 is the plain iteration
         nu, rho, last, least = progress
@@ -292,6 +295,19 @@ def iterate(N, W, L, C, R, at, progress, done, count, tolerance, how):
         else:
             nu = 4.0 / (4.0 - rho * rho * nu)
         step = 0.0
+        if P.steps.shape[0] > 0:
+            step = mixed(P, at.x, at.found, at.before)
+            at.steps[l] = step
+            progress[2], progress[3] = step, min(step, least)
+            if step <= tolerance and tolerance > 0.0:
+                return l + 1 - done, SETTLED
+            if not step <= ASTRAY * max(least, 1e-12 * at.steps[0]):
+                return l + 1 - done, LOST
+            if how.refresh and (l + 1) % (how.refresh * (1 + l // how.later)) == 0:
+                at.carried[:] = at.lam
+                progress[3] = np.inf
+                P.known[1] = 0  # the next difference would be that of two problems
+            continue
         for i in range(at.x.shape[0]):
             here = at.x[i]
             new = at.before[i] + nu * (how.relaxation * (at.found[i] - here) + here - at.before[i])  # eq. (38)
@@ -300,6 +316,8 @@ def iterate(N, W, L, C, R, at, progress, done, count, tolerance, how):
         step = sqrt(step)
         at.steps[l] = step
         rho = min(step / last, 1.0) if last > 0.0 else 0.0  # eq. (39)
+        if how.rate > 0.0:
+            rho = how.rate
         progress[0], progress[1], progress[2], progress[3] = nu, rho, step, min(step, least)
         if step <= tolerance and tolerance > 0.0:
             return l + 1 - done, SETTLED
