@@ -42,6 +42,7 @@ EXPECTED = {
     "teleoperate.py": "the box is lifted by 0.17 m; converged",
     "tet_meshes.py": "read back the same: True",
     "train_cartpole.py": "CartPole: ",
+    "train_push_box.py": "PushBox: ",
 }
 
 NEEDED = {"newton_on_a_card.py": "warp"}

@@ -49,7 +49,10 @@ SETTINGS: Mapping[str, Settings] = {
         normalise=False,
     ),
     "Pendulum": Settings(200_000, envs=16, steps=128, batch=256, epochs=10, learning_rate=1e-3, gamma=0.9),
-    "Hopper": Settings(400_000, envs=16, steps=256, batch=128, gamma=0.999, gae_lambda=0.97, log_std=-1.5),
+    "Hopper": Settings(
+        1_000_000, envs=64, steps=32, batch=128, epochs=10, learning_rate=6e-4, gamma=0.995, gae_lambda=0.97,
+        log_std=-1.0,
+    ),
     "Walker2D": Settings(1_500_000, envs=32, steps=64, batch=256, epochs=5, log_std=-0.5),
     "Ant": Settings(2_000_000, envs=64, steps=32, batch=512, epochs=5, width=128, log_std=-1.0),
     "ReachPanda": Settings(500_000, envs=32, steps=64, batch=512, width=128, log_std=-0.5),
