@@ -127,10 +127,11 @@ class Stepping:
                     f"stepping: {name} is {getattr(self, name)} m; the scheme {self.scheme!r} has none, give 0"
                 )
 
-        if self.overlaps == "closed" and (self.stabilisation or self.scheme not in ("euler", "symplectic")):
+        able = self.rule.contacts_at == 0.0 and not self.rule.mean_velocities
+        if self.overlaps == "closed" and (self.stabilisation or not able):
             raise InputError(
-                f"stepping: overlaps is 'closed', scheme {self.scheme!r}, stabilisation {self.stabilisation}; the "
-                "scheme must be 'euler' or 'symplectic' then, and stabilisation 0"
+                f"stepping: overlaps is 'closed', scheme {self.scheme!r}, stabilisation {self.stabilisation}; it needs "
+                "a scheme with velocities at the end, 'euler' or 'symplectic', and stabilisation 0"
             )
         if 0 < self.per_pair < LEAST_PER_PAIR:
             raise InputError(

@@ -15,7 +15,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from stickslip.arrays import Array, Ints
+from stickslip.arrays import Array
 from stickslip.contact.laws import CONTACT
 from stickslip.contact.problem import ContactProblem
 from stickslip.jit import kernel
@@ -271,7 +271,7 @@ def _gauss_seidel(system: _System, b: Singles, iterations: int, tolerance: float
 
 
 @kernel
-def _sweep(indptr: Ints, indices: Ints, data: Singles, C: Singles, inverse: Singles, b: Singles, x: Singles) -> None:
+def _sweep(indptr, indices, data, C, inverse, b, x):
     """One sweep in place."""
     for i in range(b.shape[0]):
         total = b[i] - C[i] * x[i]
