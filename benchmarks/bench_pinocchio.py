@@ -5,7 +5,9 @@ absolute. What counts as solved is the scaled residual that stickslip computes o
 one thread, the least of several rounds in turns, is taken, building Pinocchio's operators not counted. Problems with
 equality rows and non-symmetric W are left out: Pinocchio has no such problems.
 
-It needs `pin` (extra `peers`). Run: python benchmarks/bench_pinocchio.py FOLDER [--json]
+It needs `pin` (extra `peers`).
+
+Run: python benchmarks/bench_pinocchio.py FOLDER [--tolerance 1e-8] [--rounds 3] [--json]
 """
 
 import argparse

@@ -62,6 +62,8 @@ DENSE_BUDGET = 60
 ADMM_TRIAL, NESTEROV_TRIAL = 200, 600
 """Iterations of the first trial of alternating directions where Newton steps can follow them, and of accelerated
 gradients; they come first above LEAST_ROWS rows."""
+HABIT_TRIAL = 200
+"""Iterations at most of the method of the last step, before the plan."""
 OLDEST = 10
 """Steps in a row that begin with what solved the last one; then the plan is tried from its begin again."""
 MANY_ROWS = 20_000
@@ -384,17 +386,17 @@ def ordered(stages: tuple[Stage, ...], work: Work) -> tuple[Stage, ...]:
 
 
 def habitual(stages: tuple[Stage, ...], method: str) -> tuple[Stage, ...]:
-    """The stages of a plan with that of the method of the last step first."""
-    for k, stage in enumerate(stages):
+    """The stages of a plan after a trial of the method of the last step."""
+    for stage in stages:
         if stage.method.name == method and stage.method in LEAST_BUDGET:
-            return (stage, *stages[:k], *stages[k + 1 :])
+            return (stage._replace(budget=min(stage.budget, HABIT_TRIAL)), *stages)
     return stages
 
 
 def _to_begin_with(methods: list[str]) -> str:
-    """With which of the methods that solved a problem in turns the next step begins."""
-    useful = [name for name in methods if name != SettledNewton.name]
-    return useful[-1] if useful else ""
+    """With which of the methods that solved a problem in turns the next step begins: the last one, if it gains by the
+    impulses of the step before. An interior point does not; what is cheaper has its turn before it in every step."""
+    return methods[-1] if methods[-1] in (ADMM.name, Nesterov.name) else ""
 
 
 def next_age(habit: Habit, methods: list[str]) -> int:
