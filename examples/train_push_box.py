@@ -1,7 +1,7 @@
 """A finger learns to push a box to its place on tables that differ in friction.
 
-Run: python examples/train_push_box.py [STEPS] [FOLDER]    (needs the extra "train"; docs/learning.md says what 400,000
-steps give)
+Run: python examples/train_push_box.py [STEPS] [FOLDER]    (needs the extra "train"; docs/learning.md says how far that
+has come)
 """
 
 import sys
