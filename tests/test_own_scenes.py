@@ -99,7 +99,6 @@ def test_compare_knows_the_solvers_of_a_file(
         told = json.loads(capsys.readouterr().out)
         assert [(row["solver"], row["solved"]) for row in told["rows"]] == [("prox-gs", True), ("file-mine", True)]
         assert "record_every=1" in told["settings"]["options"]["file-mine"]
-        SOLVERS.pop("file-mine")
         assert main(["compare", str(file), "--simulate", "--solvers", "file-mine", "--steps", "2", "--json"]) == 0
         assert [row["status"] for row in json.loads(capsys.readouterr().out)["rows"]] == ["finished"]
     finally:

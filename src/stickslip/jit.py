@@ -52,6 +52,8 @@ F = TypeVar("F", bound=Callable[..., Any])
 
 PACKAGE = Path(__file__).resolve().parent
 KEPT_DAYS = 60.0
+FOLDER = re.compile(r"[\w.]+-[0-9a-f]{16}")
+"""Name of a folder of kernels: the module and the digest of its sources."""
 IMPORT = re.compile(r"^(?:from|import) +(stickslip[\w.]*)(?: +import +(\([^)]*\)|(?:[^\n\\]|\\\n)*))?", re.MULTILINE)
 """An import of stickslip that begins a line: the module, and the names that are taken from it."""
 INTRINSICS = ("call_fortran", "call_kernel", "subtract_tile", "stack_array", "view_at")
@@ -166,13 +168,21 @@ def _prepared_folder(module: str) -> str:
             os.utime(folder)
             if not os.access(folder, os.W_OK):
                 continue
-            for other in folder.parent.glob(f"{module.removeprefix('stickslip.')}-*"):
-                if time.time() - other.stat().st_mtime > KEPT_DAYS * 86400.0:
-                    shutil.rmtree(other, ignore_errors=True)
+            _drop_old_folders(folder.parent)
         except OSError:
             continue
         return str(folder)
     return ""
+
+
+@functools.cache
+def _drop_old_folders(root: Path) -> None:
+    """Remove folders of kernels that nobody has used for long, of all modules: one look at the list a process."""
+    oldest = time.time() - KEPT_DAYS * 86400.0
+    with os.scandir(root) as found:
+        for other in found:
+            if FOLDER.fullmatch(other.name) and other.stat().st_mtime < oldest:
+                shutil.rmtree(other.path, ignore_errors=True)
 
 
 def is_cold(module: str, *versions: str) -> bool:

@@ -22,6 +22,8 @@ ROBOT_ENDINGS = (".urdf", ".xacro", ".xml", ".mjcf")
 SCENE_ENDING, PYTHON_ENDING = ".toml", ".py"
 FILE_STEP, FILE_TIME = 0.002, 1.0
 """[s] step size and time of scenes from files where none is given."""
+STAMP = "_stickslip_file"
+"""Name under which a module of a user keeps when its file was written, and its size."""
 FUNCTION = "build"
 """Name of the function of a file of Python that makes a scene, where none is given after a colon."""
 RUN_KEYS = ("dt", "time", "solver", "quality")
@@ -100,7 +102,7 @@ def function_of(file: str, name: str) -> Callable[..., Any]:
 
 
 def names_in(file: str) -> Mapping[str, Any]:
-    """What a file of Python defines; it is run anew at each call, and may register solvers.
+    """What a file of Python defines; it is run again where it has changed, and may register solvers.
 
     It is a module by its own name where no other has that name, and its folder is searched for modules: processes that
     a command starts can then import what the file has, such as a solver that it registers.
@@ -108,7 +110,10 @@ def names_in(file: str) -> Mapping[str, Any]:
     if not Path(file).is_file():
         raise FileError(f"scene file {shown(file)} does not exist; give the name of a scene, or a file that builds one")
     path = Path(file).resolve()
-    own = getattr(sys.modules.get(path.stem), "__file__", None) == str(path)
+    loaded, stamp = sys.modules.get(path.stem), (path.stat().st_mtime_ns, path.stat().st_size)
+    own = getattr(loaded, "__file__", None) == str(path)
+    if loaded is not None and own and getattr(loaded, STAMP, None) == stamp:
+        return vars(loaded)  # the same classes, so that solvers are found again by processes
     free = own or (path.stem not in sys.modules and path.stem.isidentifier() and not _is_installed(path))
     try:
         if not free:
@@ -119,6 +124,7 @@ def names_in(file: str) -> Mapping[str, Any]:
         module.__file__ = str(path)
         sys.modules[path.stem] = module
         exec(compile(path.read_text(encoding="utf-8"), str(path), "exec"), vars(module))
+        setattr(module, STAMP, stamp)
     except StickslipError:
         raise
     except Exception as error:  # what a user's file does can be anything

@@ -50,7 +50,7 @@ from stickslip.scene.robots import Robot
 from stickslip.scene.scene import Scene
 from stickslip.scene.soft_body import SoftBody
 from stickslip.solvers.protocol import Solver, SolvesProblems
-from stickslip.solvers.quality import Quality, solver_options, stepping_options
+from stickslip.solvers.quality import Quality, solver_options, tries_again
 from stickslip.solvers.registry import DEFAULT, as_solver, make_solver
 from stickslip.solvers.step_method import step_method
 from stickslip.step import STAGES, step
@@ -91,9 +91,10 @@ class Simulation:
             raise InputError(f"simulation: both solver and quality ({shown(quality)}) are given; give one of them")
         self.quality = quality if solver is not None else quality or "normal"
         """What was asked for in the place of a solver; None where one was."""
-        usual = stepping_options(self.quality, len(self.model.dynamic)) if stepping is None else {}
-        if dt is not None or usual:
-            self.stepping = replace(self.stepping, **({} if dt is None else {"dt": dt}), **usual)
+        if stepping is None:
+            self.stepping = replace(self.stepping, redetect=tries_again(self.quality, len(self.model.dynamic)))
+        if dt is not None:
+            self.stepping = replace(self.stepping, dt=dt)
         if self.model.others:
             self.model = without_starting_overlaps(self.model, initial_state(self.model), self.stepping)
         if solver is None:

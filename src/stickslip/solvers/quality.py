@@ -27,8 +27,8 @@ that it would go on with. A pile in which many steps in a row end far from solve
 not decide for it by themselves."""
 HEAP_BODIES = 50
 """Rigid bodies that move freely from which on steps are looked at where they led, unless ``fast`` is asked for, ..."""
-HEAP_STEPPING: dict[str, Any] = {"redetect": 3}
-"""... and how: options of Stepping where the user gives none."""
+TRIES_AGAIN = 3
+"""... and taken again so often at most where the user gives no Stepping (Stepping.redetect)."""
 
 
 def solver_options(quality: str) -> dict[str, Any]:
@@ -36,6 +36,6 @@ def solver_options(quality: str) -> dict[str, Any]:
     return OPTIONS[choice("simulation", "quality", quality, QUALITIES)]
 
 
-def stepping_options(quality: str | None, bodies: int) -> dict[str, Any]:
-    """Options of Stepping for a quality and so many rigid bodies that move freely; None: a solver was chosen."""
-    return {} if quality in (None, "fast") or bodies < HEAP_BODIES else HEAP_STEPPING
+def tries_again(quality: str | None, bodies: int) -> int:
+    """``Stepping.redetect`` of a quality, for so many rigid bodies that move freely; None: a solver was chosen."""
+    return 0 if quality in (None, "fast") or bodies < HEAP_BODIES else TRIES_AGAIN
