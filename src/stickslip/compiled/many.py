@@ -49,7 +49,7 @@ from stickslip.compiled.many_trees import (
 )
 from stickslip.compiled.rigid_step import TOLD
 from stickslip.compiled.tree_driver import TreeDriver
-from stickslip.constraint_kinds import KINDS
+from stickslip.constraint_kinds import KIND, KINDS
 from stickslip.jit import bare_threaded_kernel, call_kernel, view_at
 from stickslip.model.control import initial_control
 from stickslip.model.memory import Memory
@@ -118,6 +118,9 @@ class ManyWorlds:
         """(N,) steps that are left of those that are being taken, and of those that were taken last: that no world that
         diverged took."""
         self.stopped = np.zeros(count, np.int64)
+        self.habits = dict[int, tuple[int, LongInts, Array]]()
+        """By world: the steps that it had taken when it was put into a state, and what solved islands then (Memory);
+        compiled steps leave none."""
         for k, state in enumerate(states):
             self.set_state(k, state)
 
@@ -152,6 +155,8 @@ class ManyWorlds:
             angle, broken = arrays.angle[k].copy(), arrays.broken[k].copy()
         else:
             memory = tree_memory(arrays, k) if self.model.others else _memory(arrays, k)
+        if k in self.habits and self.habits[k][0] == arrays.steps[k]:
+            memory = _with_islands(memory, *self.habits[k][1:])
         q, v = arrays.q[k].reshape(-1).copy(), arrays.v[k].reshape(-1).copy()
         return State(float(self.time[k]), int(arrays.steps[k]), self.layout, q, v, angle, broken, memory)
 
@@ -164,6 +169,10 @@ class ManyWorlds:
         arrays.q[k], arrays.v[k] = state.q.reshape(arrays.q[k].shape), state.v.reshape(arrays.v[k].shape)
         arrays.remembered[k], arrays.key[k, :n], arrays.impulse[k, :n] = n, key, impulse
         arrays.steps[k], self.time[k] = state.steps, state.time
+        numbers, habit = state.memory.of("island")
+        self.habits.pop(k, None)
+        if len(numbers):
+            self.habits[k] = state.steps, numbers.copy(), habit.copy()
         if self.model.others:
             put_rows(arrays, k, state.memory)
         if isinstance(arrays, JointWorldArrays | LoopWorldArrays):
@@ -336,6 +345,12 @@ def _memory(arrays: WorldArrays, k: int) -> Memory:
     memory = Memory(columns.T, arrays.impulse[k, :n].copy())
     memory.__dict__["start"] = (0, *((n,) * len(KINDS)))  # known, and need not be sought
     return memory
+
+
+def _with_islands(memory: Memory, numbers: LongInts, habit: Array) -> Memory:
+    """The memory with what solved islands, which comes last."""
+    columns = np.stack([np.full(len(numbers), KIND["island"]), numbers], axis=1)
+    return Memory(np.concatenate([memory.key, columns]), np.concatenate([memory.impulse, habit]))
 
 
 def _check_alike(a: Any, b: Any) -> None:
