@@ -9,8 +9,10 @@ import pytest
 
 from stickslip import Scene, Simulation, Stepping, elastic, tet_generators
 from stickslip.certify.step_result import StepResult
-from stickslip.compiled.driver import FIRST_STEPS, TRIED, reason_against
+from stickslip.compiled import joint_step, loop_step
+from stickslip.compiled.driver import FIRST_STEPS, TRIED, reason_against, step_numbers
 from stickslip.compiled.result import CompiledResult
+from stickslip.compiled.rigid_step import PACKED, packed, unpacked
 from stickslip.errors import InputError
 from stickslip.geometry.rotation import about_axis
 from stickslip.model.model import compile_scene
@@ -77,6 +79,15 @@ def capsules(count: int = 9) -> Scene:
             density=800.0, friction=0.6, velocity=(0, 0, -2),
         )  # fmt: skip
     return scene
+
+
+def test_numbers_of_options_come_back_as_they_were_packed() -> None:
+    """What follows them (joint_step.SUMMED, loop_step.SUMMED) begins where they end."""
+    sim = Simulation(boxes(torsion=0.02))
+    numbers = step_numbers(sim.model, Stepping(overlaps="closed"), sim.solver, True)
+    found = packed(numbers)
+    assert len(found) == PACKED == joint_step.SUMMED == loop_step.SUMMED
+    assert getattr(unpacked, "py_func", unpacked)(found) == numbers
 
 
 def test_steps_that_are_taken_again_are_handed_back_and_have_the_same_bits() -> None:

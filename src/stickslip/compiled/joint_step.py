@@ -37,6 +37,7 @@ from stickslip.compiled.rigid_step import (
     CONTACTS,
     FREE_SPEED,
     NOT_FINITE,
+    PACKED,
     RESIDUAL,
     RESTLESS,
     TOO_FAR,
@@ -74,7 +75,7 @@ from stickslip.solvers.methods import MOST_JOINTED
 APART, JOINT_BREAKS = -20, -21
 """What a step returns beside the codes of rigid_step.py where the Python driver must take it: a rigid joint is apart,
 or one breaks."""
-SUMMED, MOST_ITERATIONS = 29, 30
+SUMMED, MOST_ITERATIONS = PACKED, PACKED + 1
 """Where options say, behind what rigid_step.packed wrote: whether forces turn by sums of columns, and the iterations
 that a step may take."""
 

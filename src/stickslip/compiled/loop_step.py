@@ -53,6 +53,7 @@ from stickslip.compiled.rigid_step import (
     COORDINATES,
     FREE_SPEED,
     NOT_FINITE,
+    PACKED,
     RESIDUAL,
     RESTLESS,
     TOO_FAR,
@@ -83,7 +84,7 @@ from stickslip.linalg.block_rows import _Arrays
 from stickslip.linalg.dense_blocks import DenseBlocks
 from stickslip.linalg.islands import fill_islands, island_room, islands_in
 
-SUMMED, MOST_ITERATIONS, TURNS, LOOP_OPTIONS = range(29, 33)
+SUMMED, MOST_ITERATIONS, TURNS, LOOP_OPTIONS = range(PACKED, PACKED + 4)
 """Where options say, behind what rigid_step.packed wrote: whether forces turn by sums of columns, the iterations that a
 step may take, whether forces that turn are in A."""
 LOOP_NUMBERS = 2

@@ -95,6 +95,10 @@ class Rooms(NamedTuple):
     bools: Bools
 
 
+PACKED = len(StepNumbers._fields) - 2 + sum(len(each._fields) for each in (GapNumbers, Rule, _Limits, Effort)) - 2
+"""Numbers that ``packed`` makes."""
+
+
 def packed(numbers: StepNumbers) -> Array:
     """The numbers as one array: to hand over thirty of them takes longer than to step a box."""
     *own, gaps, effort = numbers
