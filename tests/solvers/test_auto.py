@@ -50,6 +50,22 @@ def test_it_switches_when_sweeps_stall_and_says_so() -> None:
     assert (np.diff(solution.history[:, 0]) >= 0).all()
 
 
+def test_islands_get_methods_of_their_own_and_it_says_which() -> None:
+    """Two problems that do not touch each other, one that sweeps solve and one on which they stall."""
+    rng = np.random.default_rng(3)
+    J = rng.normal(size=(60, 12)) * np.repeat([1.0, 300.0], 6)
+    W = np.zeros((72, 72))
+    W[:60, :60], W[60:, 60:] = J @ J.T, np.eye(12) + 0.1
+    q = W @ rng.normal(size=72)
+    solution = Automatic().solve(from_delassus(W, q, np.full(24, 0.5)))
+    assert solution.converged
+    assert solution.counts["islands left to proximal-point"] == 1
+    assert solution.counts["islands left to nsgs"] == 1
+    alone = Automatic().solve(from_delassus(W[60:, 60:], q[60:], np.full(4, 0.5)))
+    assert alone.method == "nsgs"
+    np.testing.assert_array_equal(solution.lam[60:], alone.lam)
+
+
 def test_iterations_of_all_methods_count() -> None:
     rng = np.random.default_rng(3)
     J = rng.normal(size=(60, 12)) * np.repeat([1.0, 300.0], 6)

@@ -379,9 +379,9 @@ def structure(problem: ContactProblem) -> Structure:
 def ordered(stages: tuple[Stage, ...], work: Work) -> tuple[Stage, ...]:
     """The stages of a plan, accelerated gradients after those that factorise where less work is expected of these."""
     first = next((k for k, stage in enumerate(stages) if stage.method is Nesterov), None)
-    if first is None or work.expected(Nesterov) <= work.expected(ADMM):
+    last = next((k + 1 for k, stage in enumerate(stages) if stage.method is SettledNewton), 0)
+    if first is None or last <= first or work.expected(Nesterov) <= work.expected(ADMM):
         return stages
-    last = next(k for k, stage in enumerate(stages) if stage.method is SettledNewton) + 1
     return (*stages[:first], *stages[first + 1 : last], stages[first], *stages[last:])
 
 
@@ -443,6 +443,7 @@ def plan(found: Structure) -> tuple[Stage, ...]:
         *large,
         Stage(ProximalPoint, 120),
         *small,
+        *(() if many else (Stage(Nesterov, 300, True),)),
         Stage(sweeps, 1000),
         Stage(ProximalPoint, 160, True),
         *(() if many else (Stage(InteriorPoint, PATH),)),
