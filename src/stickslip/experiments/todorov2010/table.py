@@ -77,8 +77,8 @@ class Cell:
 def cell_of(runs: Sequence[RunRecord]) -> Cell:
     """The cell of the runs of one condition."""
     medians = [float(np.median(run.of("iterations"))) for run in runs if run.busy.any()]
-    own = [(run.counted("newton_points"), int(run.of("iterations").sum())) for run in runs]
-    iterations = sum(int(run.of("iterations").sum()) for run in runs)
+    own = [(run.counted("newton_points"), _computed(run)) for run in runs]
+    iterations = sum(_computed(run) for run in runs)
     residuals = np.concatenate([run.of("residual") for run in runs])
     seconds = np.concatenate([run.of("seconds") for run in runs])
     legs = "newton_leg_points"
@@ -100,6 +100,11 @@ def cell_of(runs: Sequence[RunRecord]) -> Cell:
         recoveries=_sum(runs, "recoveries"),
         sweeps=_sum(runs, "sweeps"),
     )
+
+
+def _computed(run: RunRecord) -> int:
+    """Iterations of all islands, as accepted points are counted; of steps, where the solver does not count them."""
+    return run.counted("computed") if "computed" in run.counts else int(run.of("iterations").sum())
 
 
 def _error(values: Sequence[float]) -> float:

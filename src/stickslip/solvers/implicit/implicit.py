@@ -68,10 +68,11 @@ STEEPEST = 3.0
 """Friction coefficients count as no larger than this in the units of tangents."""
 COUNTED = (
     "newton_points", "corrected_points", "searched_points", "edge_points", "newton_leg_points", "restarts",
-    "recoveries", "sweeps",
+    "recoveries", "sweeps", "computed",
 )  # fmt: skip
 """Accepted Newton points and those of them that were corrected; points accepted from the line search, those of them on
-an edge and those in the segment x_C : x_N; restarts; recoveries and their sweeps."""
+an edge and those in the segment x_C : x_N; restarts; recoveries and their sweeps; iterations, those of all islands
+where there are several."""
 
 
 class Equation(NamedTuple):
@@ -186,6 +187,7 @@ class _Run:
             while status == "stalled" and self.counts["restarts"] < self.options.restarts:
                 status = self.minimise(self.restart())
         timings = {"prepare": prepared - self.clock.started, "iterate": time.perf_counter() - prepared}
+        self.counts["computed"] = self.iterations
         history = np.array(self.history).reshape(-1, 2)
         v = self.problem.velocity(self.lam)
         return Solution(v, self.lam, status, self.iterations, history, timings, counts=self.counts)
