@@ -52,6 +52,8 @@ LINK = re.compile(r"\[([^\]]*)\]\((?!https?:|#|images/)([^)\s]+)\)")
 
 
 FENCED, INLINE = re.compile(r"^```python\n(.*?)^```", re.MULTILINE | re.DOTALL), re.compile(r"`[^`\n]+`")
+TRAINS = "train"
+"""Begin of the names of examples that train a policy."""
 MOST_USES = 3
 """Places where a name is used that its docstring is followed by, at most."""
 
@@ -188,14 +190,16 @@ def _examples(kept: Path, folder: Path) -> Iterator[tuple[str, str]]:
     """
     files = sorted((REPOSITORY / "examples").glob("*.py"))
     runs = os.environ.get("STICKSLIP_DOCS_EXAMPLES") != "0"
-    found = _run(files, kept) if runs else {}
+    found = _run([file for file in files if not file.stem.startswith(TRAINS)], kept) if runs else {}
     cards = []
     for file in files:
         code = file.read_text(encoding="utf-8")
         first = (inspect.cleandoc(code.split('"""')[1]).splitlines() or [file.stem])[0]
         title = file.stem.replace("_", " ").capitalize()
         picture, printed = _kept_picture(found.get(file), folder, file.stem), ""
-        if file in found:
+        if runs and file not in found:
+            printed = "It trains for minutes, and was not run for this page.\n"
+        elif file in found:
             printed = f"It prints:\n\n```\n{found[file].read_text(encoding='utf-8').rstrip()}\n```\n"
         shown = f"![{title}]({picture})\n\n" if picture else ""
         yield (
@@ -205,7 +209,7 @@ def _examples(kept: Path, folder: Path) -> Iterator[tuple[str, str]]:
         image = f'<img src="{picture}" alt="">' if picture else "<span></span>"
         cards.append(f'<a href="{file.stem}.html">{image}<b>{title}</b>{escape(first)}</a>')
     listed = "\n".join(file.stem for file in files)
-    said = "Each was run when this site was built: its page shows the code and what it printed." if runs else ""
+    said = "All but those that train were run for this site: a page shows the code and what it printed." if runs else ""
     yield (
         "index",
         f"# Examples\n\nOne short program a capability. {said}\n\n"

@@ -10,6 +10,7 @@ from __future__ import annotations
 import json
 from collections.abc import Sequence
 from dataclasses import dataclass
+from math import inf
 from pathlib import Path
 from typing import Any, Literal
 
@@ -31,7 +32,7 @@ INDEX = "problems.json"
 FCLIB = "fclib"
 """Folder of the FCLIB files: who compares on the folder above gets each problem once."""
 REFERENCES: tuple[tuple[str, dict[str, Any]], ...] = (
-    ("auto", {"tolerance": 1e-12, "max_iterations": 20000}),
+    ("auto", {"tolerance": 1e-12, "max_iterations": 20000, "max_work": inf}),
     ("prox-gs", {"tolerance": 1e-12, "max_iterations": 20000}),
     ("newton", {"tolerance": 1e-12, "max_iterations": 500}),
 )
