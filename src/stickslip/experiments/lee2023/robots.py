@@ -288,4 +288,5 @@ def draw(found: Mapping[str, RobotRun], picture: Path, file: Path) -> None:
 
 
 def _mean(values: Array) -> float:
-    return float(np.nanmean(values))
+    known = values[np.isfinite(values)]
+    return float(known.mean()) if len(known) else np.nan
