@@ -90,7 +90,7 @@ class StepSystem:
         What turns with the velocity that it has is held there up to the square of the change of velocity, and at the
         start up to the square of the velocity.
         """
-        likely = self.motions.likely
+        likely = self.motions.likely if self.options.rule.mean_velocities else None
         return self.held_at(self.start if likely is None else likely, lam)
 
     def at(self, v: Array, lam: Array | None = None) -> ContactProblem:
@@ -135,7 +135,7 @@ class StepSystem:
         problem = ContactProblem(
             momentum, J, found.bias, found.laws, self.options.dt,
             found.prescribed, v_before=self.start, gap=gap, keys=keys, scale=scale, habits=self.habits,
-            workspace=self.workspace, v_likely=self.motions.likely,
+            workspace=self.workspace, v_likely=self.motions.likely if self.options.rule.mean_velocities else None,
         )  # fmt: skip
         if found.before is not None:
             problem.starting_at(found.before)
