@@ -25,11 +25,13 @@ KERNEL_DECORATORS = {
     "bare_kernel",
     "bare_threaded_kernel",
     "view_kernel",
+    "wp.func",
+    "wp.kernel",
 }
 
 
 def is_kernel(function: ast.FunctionDef) -> bool:
-    return any(isinstance(item, ast.Name) and item.id in KERNEL_DECORATORS for item in function.decorator_list)
+    return any(ast.unparse(item) in KERNEL_DECORATORS for item in function.decorator_list)
 
 
 def lacks_annotation(function: ast.FunctionDef) -> bool:

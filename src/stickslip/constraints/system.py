@@ -19,9 +19,9 @@ from functools import cached_property
 import numpy as np
 
 from stickslip.arrays import Array, LongInts
+from stickslip.bodies.calming import calmed
 from stickslip.bodies.motions import Motions
 from stickslip.bodies.protocol import Place
-from stickslip.bodies.soft.turning import without_turning
 from stickslip.constraint_kinds import KIND
 from stickslip.constraints.protocol import Constraint, Rows, joined_rows
 from stickslip.constraints.settling import settled_velocities
@@ -30,7 +30,6 @@ from stickslip.contact.problem import ContactProblem
 from stickslip.linalg import block_rows
 from stickslip.linalg.inertia import Inertia
 from stickslip.model.control import Control
-from stickslip.model.layout import BODY, NODE
 from stickslip.model.memory import memory_of_lead, memory_of_parts
 from stickslip.model.model import Model
 from stickslip.model.state import State
@@ -213,7 +212,7 @@ class StepSystem:
         after = state.following(self.options.dt, q, v, memory_of_parts(kept)).with_views()
         mean = self.motions.coordinates(solution.v, None)[1] if rule.mean_velocities else v
         if rule.mean_velocities and self.options.calmed:
-            after = self._without_turning(after, mean)
+            after = calmed(self.model, self.options, state, after, mean)
         if rule.settles != "nothing":
             after = self._settled(after, problem, solution)
         if rule.mean_velocities:
@@ -221,32 +220,6 @@ class StepSystem:
         for _, each in self.held:
             after = each.after(state, after, self.options.dt)
         return solution, after
-
-    def _without_turning(self, after: State, mean: Array) -> State:
-        """The state at the end of a step of mean velocities (nv,), without what turns round in soft bodies and rods."""
-        before, soft, layout = self.state, self.model.soft, after.layout
-        known = before.v - before.mean_velocity
-        if not known.any():  # of the step before nothing is known
-            return after
-        leads = after.v - mean, known
-        parts: dict[str, Array] = {}
-        if soft.names:
-            lead, lead_before = (each[layout.v_slice[NODE]].reshape(-1, 3) for each in leads)
-            mass = np.where(soft.block >= 0, soft.mass, 0.0)
-            found = without_turning(after.node_velocity, lead, lead_before, mass, soft.node_body, True)
-            parts["node_velocity"] = found
-        links, rod = self.model.rod_links
-        if len(links) and self.options.joints == "potentials":
-            twists = after.body_velocity.copy()
-            lead, lead_before = (each[layout.v_slice[BODY]].reshape(-1, 6)[links] for each in leads)
-            inertia = np.trace(self.model.inertia[links], axis1=1, axis2=2) / 3.0
-            for first, size, free in ((0, self.model.mass[links], True), (3, inertia, False)):
-                some = slice(first, first + 3)
-                twists[links, some] = without_turning(
-                    twists[links, some], lead[:, some], lead_before[:, some], size, rod, free
-                )
-            parts["body_velocity"] = twists
-        return after.with_parts(**parts) if parts else after
 
     def _settled(self, after: State, problem: ContactProblem, solution: Solution) -> State:
         """The state at the end of a step, with velocities along which holds what the scheme says."""

@@ -68,11 +68,11 @@ def edges_on(meshes, own, other, turn, shift, turn_other, place_other, seen, roo
                 k = e - first
                 swept_p, swept_q = (ends[k, 0], ends[k, 1], ends[k, 2]), (ends[k, 3], ends[k, 4], ends[k, 5])
                 p = add(mat_vec(turn, load3(vertices, edges[e, 0])), shift)
-                q = add(mat_vec(turn, load3(vertices, edges[e, 1])), shift)
+                edge = p, add(mat_vec(turn, load3(vertices, edges[e, 1])), shift)
                 for leaf in range(listed):
                     if not misses(swept_p, swept_q, bounds, leaves[leaf], near + deepest):
                         count = edge_on_leaf(
-                            meshes, own, other, e, leaves[leaf], p, q, turn, turn_other, place_other, seen, found, count
+                            meshes, own, other, e, leaves[leaf], edge, turn, turn_other, place_other, seen, found, count
                         )
     return count
 
@@ -109,9 +109,10 @@ def edges_of_leaf(meshes, first, last, other, turn, shift, seen, ends):
 
 
 @inner_kernel
-def edge_on_leaf(meshes, own, other, e, leaf, p, q, turn, turn_other, place_other, seen, found, count):
-    """Add the contacts of edge e of ``own``, from p to q, with the edges of a leaf of ``other``; the new count."""
+def edge_on_leaf(meshes, own, other, e, leaf, edge, turn, turn_other, place_other, seen, found, count):
+    """Add the contacts of edge e of ``own``, with its ends, with the edges of a leaf of ``other``; the new count."""
     vertices, normals, edges = meshes.vertices, meshes.normals, meshes.edges
+    p, q = edge
     length = min(meshes.frames[own, SIZE], meshes.frames[other, SIZE])
     deepest, limit = DEEPEST_EDGES * length, seen[4]
     begin = meshes.links[leaf, 1]

@@ -192,11 +192,14 @@ class Iterate:
         unknowns, chunks = len(self.tables.v_free), len(self.tables.island)
         islands = len(self.tables.first_chunk) - 1
         self.lam, self.v = self._up(lam[row]), self._up(v if self.tables.A is not None else v[row])
-        sizes = dict.fromkeys(("f", "w", "g", "nothing"), unknowns)
-        sizes |= dict.fromkeys(("u", "C", "h", "impulse", "known", "on", "inverse", "x", "answer"), m)
-        sizes |= dict.fromkeys(("r", "z", "p", "Sp", "Sz"), m)
+        sizes: dict[str, Any] = dict.fromkeys(("f", "w", "g", "nothing"), unknowns)
+        sizes |= dict.fromkeys(("u", "x", "answer", "r", "z", "Sz"), m)
+        sizes |= {"terms": (6, m), "directions": (2, m)}
         sizes |= dict.fromkeys(("sum", "weighted"), chunks) | {"now": islands, "beta": islands, "state": 5 * islands}
         self.room = {name: self.wp.zeros(size, dtype=self.real, device=self.device) for name, size in sizes.items()}
+        terms, directions = self.room["terms"], self.room["directions"]
+        self.room |= {name: terms[k] for k, name in enumerate(("C", "h", "impulse", "known", "on", "inverse"))}
+        self.room |= {"p": directions[0], "Sp": directions[1]}
         self.done, self.undo, self.steps = (self._up(np.zeros(islands, dtype=np.int32)) for _ in range(3))
         self.chunk, self.island, self.first_chunk = (
             self._up(a) for a in (self.tables.chunk, self.tables.island, self.tables.first_chunk)
@@ -239,13 +242,13 @@ class Iterate:
         given = t.A is None
         u = self._launch(kernels.copy, t.row_count, [self.v], ["u"]) if given else self.chain[2](self.v, room["u"])
         r_normal, r_friction = options.scales(step)
-        laws = (t.row_start, t.law, t.friction, t.compliance, t.bound, t.diagonal, t.bias, t.regularised)
-        numbers = (r_normal, r_friction, options.friction_share, options.regularisation, LARGE, LEAST_SHARE)
-        function = NCP_FUNCTIONS[options.function]
+        known = np.stack([t.compliance, t.bound, t.diagonal, t.bias, t.regularised])
+        numbers = r_normal, r_friction, options.friction_share, options.regularisation, LARGE, LEAST_SHARE
         terms = self._launch(
             kernels.row_terms, len(t.law),
-            [*(self._up(a) for a in laws), function, *(self.real(x) for x in numbers), self.lam],
-            ["u", "C", "h", "impulse", "known", "on", "inverse"],
+            [*(self._up(a) for a in (t.row_start, t.law, t.friction, known)), NCP_FUNCTIONS[options.function],
+             self._up(np.array(numbers)), self.lam],
+            ["u", "terms"],
         )  # fmt: skip
         return [u, terms]
 
@@ -271,7 +274,7 @@ class Iterate:
             self._launch(
                 kernels.right_side, len(t.island),
                 [self.chunk, room["on"], room["answer"], self.real(sign), room["h"], room["inverse"]],
-                ["x", "r", "z", "p", "Sp", "sum", "weighted"],
+                ["x", "r", "z", "directions", "sum", "weighted"],
             ),
             self._launch(
                 kernels.begin, len(t.first_chunk) - 1,

@@ -29,12 +29,14 @@ wp.set_module_options({"enable_backward": False})  # nothing is differentiated; 
 _CONTACT, _LIMIT, _BOUNDED = wp.constant(CONTACT), wp.constant(LIMIT), wp.constant(BOUNDED)
 _MINIMUM_MAP = wp.constant(MINIMUM_MAP)
 FLOPS = {
-    "row_terms": 40, "multiply": 2, "subtract": 1, "add_share": 3, "copy": 0, "right_side": 7, "begin": 2,
+    "row_terms": 7, "multiply": 2, "subtract": 1, "add_share": 3, "copy": 0, "right_side": 4, "begin": 2,
     "energies": 5, "choose_direction": 1, "turn": 7, "choose_length": 1, "advance": 9, "judge": 2, "take_back": 2,
 }  # fmt: skip
-"""Operations with numbers by kernel, for each entry of its largest array; those of row_terms about, for a contact."""
+"""Operations with numbers by kernel, for each entry of its largest array: about 40 a row in row_terms, whose terms are
+six a row."""
 Ints = wp.array(dtype=wp.int32)
 Reals = wp.array(dtype=Any)
+Rows = wp.array2d(dtype=Any)
 
 # ---- functions, see ncp.py -------------------------------------------------------------------------------------------
 
@@ -113,12 +115,21 @@ def unilateral(function: int, gap: Any, lam: Any, r: Any, diagonal: Any, complia
 
 @wp.kernel
 def row_terms(
-    row_start: Ints, law: Ints, friction: Reals, compliance: Reals, bound: Reals, diagonal: Reals, bias: Reals,
-    regularised: Reals, function: int, r_normal: Any, r_friction: Any, share: Any, regularisation: Any, large: Any,
-    least_share: Any, lam: Reals, u: Reals, C_out: Reals, h_out: Reals, impulse_out: Reals, known_out: Reals,
-    on_out: Reals, inverse_out: Reals,
+    row_start: Ints, law: Ints, friction: Reals, known: Rows, function: int, numbers: Reals, lam: Reals, u: Reals,
+    terms: Rows,
 ):  # fmt: skip
-    """One thread a block: C and h of its rows, what leaves the system, and 1 / diag S. u comes in without its bias."""
+    """One thread a block: ``terms`` of its rows, and 1 / diag S. u comes in without its bias.
+
+    known (5, m): compliance, bound, diag W, bias, 0 for elastic rows and else 1. numbers: r of normals, r and its share
+    of friction, regularisation, LARGE, LEAST_SHARE. terms (6, m): C, h, impulses with those that are known, these, 1
+    for rows of the system and else 0, 1 / diag S.
+    """
+    compliance, bound, diagonal, bias, regularised = known[0], known[1], known[2], known[3], known[4]
+    r_normal, r_friction, share = numbers[0], numbers[1], numbers[2]
+    regularisation, large, least_share = numbers[3], numbers[4], numbers[5]
+    C_out, h_out, impulse_out, known_out, on_out, inverse_out = (
+        terms[0], terms[1], terms[2], terms[3], terms[4], terms[5]
+    )  # fmt: skip
     c = wp.tid()
     i, end = row_start[c], row_start[c + 1]
     zero, one = lam.dtype(0.0), lam.dtype(1.0)
@@ -175,13 +186,13 @@ def row_terms(
                     C_out[k] = large * diagonal[k]
                     h_out[k] = C_out[k] * (lam[k] - target)
     for k in range(i, end):
-        known = zero
+        step = zero
         if C_out[k] >= large * diagonal[k]:
             if C_out[k] > zero:
-                known = -h_out[k] / C_out[k]
+                step = -h_out[k] / C_out[k]
             h_out[k] = zero
-        known_out[k] = known
-        impulse_out[k] = lam[k] + known
+        known_out[k] = step
+        impulse_out[k] = lam[k] + step
         C_out[k] = C_out[k] + regularised[k] * regularisation * diagonal[k]
         D = C_out[k]
         on_out[k] = zero
@@ -233,16 +244,16 @@ def copy(a: Reals, out: Reals):
 @wp.kernel
 def right_side(
     chunk: Ints, on: Reals, answer: Reals, sign: Any, h: Reals, inverse: Reals, x_out: Reals, r_out: Reals,
-    z_out: Reals, p_out: Reals, Sp_out: Reals, square_out: Reals, weighted_out: Reals,
+    z_out: Reals, p_out: Rows, square_out: Reals, weighted_out: Reals,
 ):  # fmt: skip
-    """One thread a chunk of rows: r = b = on (sign answer) - h, x = 0, and the squares of r."""
+    """One thread a chunk of rows: r = b = on (sign answer - h), x = p = S p = 0, and the squares of r."""
     q = wp.tid()
     square, weighted = r_out.dtype(0.0), r_out.dtype(0.0)
     for k in range(chunk[q], chunk[q + 1]):
         b = on[k] * (sign * answer[k] - h[k])
         x_out[k] = r_out.dtype(0.0)
-        p_out[k] = r_out.dtype(0.0)
-        Sp_out[k] = r_out.dtype(0.0)
+        p_out[0, k] = r_out.dtype(0.0)
+        p_out[1, k] = r_out.dtype(0.0)
         r_out[k] = b
         z_out[k] = inverse[k] * b
         square = square + b * b
@@ -388,6 +399,8 @@ for _kernel in wp.get_module(__name__).kernels.values():
         _types = {arg.label: arg.type for arg in _kernel.adj.args}
         _generic = {name: _real if type_ is Any else type_ for name, type_ in _types.items()}
         _generic |= {
-            name: wp.array(dtype=_real) for name, type_ in _types.items() if getattr(type_, "dtype", None) is Any
+            name: wp.array(dtype=_real, ndim=type_.ndim)
+            for name, type_ in _types.items()
+            if getattr(type_, "dtype", None) is Any
         }
         wp.overload(_kernel, _generic)
