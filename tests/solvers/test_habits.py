@@ -12,7 +12,7 @@ from stickslip.solvers.admm import ADMM
 from stickslip.solvers.auto import Automatic, Stage, habitual, plan, structure
 from stickslip.solvers.ipm.ipm import InteriorPoint
 from stickslip.solvers.prox.gauss_seidel import ProxGaussSeidel
-from stickslip.solvers.work import Work
+from stickslip.solvers.work import OF_PRODUCT, Work
 
 
 def stack() -> Scene:
@@ -26,7 +26,8 @@ def stack() -> Scene:
 
 
 def test_parts_write_into_the_table_of_the_whole() -> None:
-    habits = Habits(5, np.array([1, 2, 4]), np.array([[3.0, 0.5, 2.0], [3.0, 0.7, 1.0], [2.0, 0.0, 4.0]]))
+    noted = np.array([1, 2, 4]), np.array([[3.0, 0.5, 2.0], [3.0, 0.7, 1.0], [2.0, 0.0, 4.0]])
+    habits = Habits(5, lambda: noted, {}, {})
     part = habits.of(np.array([0, 1, 2], dtype=np.int32)).of(np.array([1, 2], dtype=np.int32))
     assert part.recall() == Habit("admm", 0.6, 1)
     assert habits.of(np.array([4], dtype=np.int32)).recall() == Habit("nesterov", 0.0, 4)
@@ -77,6 +78,7 @@ def test_work_of_a_step_is_bounded() -> None:
 
 
 def test_estimates_of_work_grow_with_rows() -> None:
-    small, large = (Work(GALLERY[name]().problem) for name in ("one-contact-slip", "stack-of-five"))
+    problems = [GALLERY[name]().problem for name in ("one-contact-slip", "stack-of-five")]
+    small, large = (Work(problem, 1e-9 * OF_PRODUCT * problem.row_count) for problem in problems)
     for method in (ADMM, InteriorPoint):
         assert small.expected(method) < large.expected(method)

@@ -14,7 +14,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Sequence
 from dataclasses import replace
-from functools import cached_property
+from functools import cached_property, partial
 
 import numpy as np
 
@@ -130,7 +130,7 @@ class StepSystem:
         if place.twists is not None:  # blocks of six unknowns may be those of any kind, and are never taken for bodies
             J.__dict__.update(contact_height=0, over_bodies=False)
         if self.habits is None:
-            self.habits = Habits(len(J.column_start) - 1, *self.state.memory.of("island"))
+            self.habits = Habits(len(J.column_start) - 1, partial(self.state.memory.of, "island"), {}, {})
         problem = ContactProblem(
             momentum, J, found.bias, found.laws, self.options.dt,
             found.prescribed, v_before=self.start, gap=gap, keys=keys, scale=scale, habits=self.habits,

@@ -7,6 +7,7 @@ the tolerance, but neither the problem nor its residual.
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from typing import NamedTuple
 
 import numpy as np
@@ -28,36 +29,36 @@ class Habit(NamedTuple):
     """Steps in a row that began with it."""
 
 
-class Habits:
+class Habits(NamedTuple):
     """Of the column blocks of one problem; parts of it (``of``) write into the same table."""
 
-    __slots__ = ("after", "before", "columns", "count")
-
-    def __init__(self, count: int, number: LongInts, known: Array) -> None:
-        """From the last step: bodies (k,) among ``count`` column blocks, and method, penalty and age (k, 3) of each."""
-        self.count = count
-        self.before: dict[int, tuple[float, ...]] = {}
-        if len(number):
-            self.before = dict(zip(number.tolist(), map(tuple, known[:, :3].tolist()), strict=True))
-        self.after: dict[int, tuple[float, ...]] = {}
-        self.columns: Ints | None = None
-        """The column blocks of this part; None: all."""
+    size: int
+    """Column blocks of this part."""
+    remembered: Callable[[], tuple[LongInts, Array]]
+    """Gives what was noted in the last step: bodies (k,), and method, penalty and age (k, 3) of each."""
+    before: dict[int, tuple[float, ...]]
+    """The same by body, read at its first use."""
+    after: dict[int, tuple[float, ...]]
+    """What is noted in this step, by body."""
+    columns: Ints | None = None
+    """The column blocks of this part; None: all."""
 
     def of(self, columns: Ints) -> Habits:
         """Those of some column blocks of this part."""
-        part = object.__new__(Habits)
-        part.count, part.before, part.after = len(columns), self.before, self.after
-        part.columns = columns if self.columns is None else self.columns[columns]
-        return part
+        own = columns if self.columns is None else self.columns[columns]
+        return self._replace(size=len(columns), columns=own)
 
     @property
     def _own(self) -> list[int]:
-        return list(range(self.count)) if self.columns is None else self.columns.tolist()
+        return list(range(self.size)) if self.columns is None else self.columns.tolist()
 
     def recall(self) -> Habit:
         """What most of these bodies were solved by, with the median of its penalties and the least of its ages."""
         if not self.before:
-            return Habit()
+            number, known = self.remembered()
+            if not len(number):
+                return Habit()
+            self.before.update(zip(number.tolist(), map(tuple, known[:, :3].tolist()), strict=True))
         found = [self.before[body] for body in self._own if body in self.before]
         if not found:
             return Habit()

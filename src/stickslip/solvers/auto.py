@@ -37,7 +37,7 @@ from stickslip.solvers.prox.gauss_seidel import ProxGaussSeidel, apart
 from stickslip.solvers.proximal_point import ProximalPoint
 from stickslip.solvers.settled_newton import SettledNewton
 from stickslip.solvers.verdict import judged
-from stickslip.solvers.work import LEAST_BUDGET, LEAST_ROWS, Work
+from stickslip.solvers.work import LEAST_BUDGET, LEAST_ROWS, OF_PRODUCT, SWEEPS, Work
 
 MOST_NEWTON_ROWS = 4500
 """Rows above which factorisations are not tried."""
@@ -197,14 +197,11 @@ class Automatic(Iterative):
             max_seconds=self.max_seconds, subspace_limit=self.subspace_limit,
         )  # fmt: skip
 
-    def _good(self, heap: bool, iterations: int) -> float:
-        """The residual at which a problem may end after so many iterations."""
-        return self.enough if heap and iterations >= HEAP_SWEEPS else self.tolerance
-
     def _is_heap(self, problem: ContactProblem) -> bool:
         """Whether ``enough`` is for this problem."""
-        large = self.enough > self.tolerance and problem.contact_count >= HEAP
-        return large and problem.A.is_dense and bool((problem.laws.law == CONTACT).all())
+        if not (self.enough > self.tolerance and problem.A.is_dense and problem.block_count >= HEAP):
+            return False
+        return bool((problem.laws.law == CONTACT).all())
 
     def _solver(self, method: type[Iterative], budget: int, clock: Clock, tolerance: float | None = None) -> Iterative:
         """A method of the plan with so many iterations at most, to the tolerance of this solver or another one."""
@@ -228,13 +225,13 @@ class Automatic(Iterative):
 
         Time runs since ``started``; sweeps go on after the ``first`` ones.
         """
+        heap, good = self._is_heap(problem), self.tolerance
         clock = Clock(self.max_seconds, started)
         if first is None and self.criterion == "scaled" and problem.A.is_dense:
             joints_alone = solve_joints(problem, warm, self.tolerance, self.max_iterations)
             if joints_alone is not None:
                 return joints_alone
         u: Array | None = None
-        heap, good = self._is_heap(problem), self.tolerance
         if first is None:
             lam, v, best = self.start(problem, warm)
         else:
@@ -246,11 +243,8 @@ class Automatic(Iterative):
         made: dict[str, int] = {}
         iterations, rollbacks = 0, 0
         status: Status = "converged" if best <= self.tolerance else "max-iterations"
-        work, left, tried = (
-            Work(problem),
-            self.max_work * max(1.0, problem.row_count / MANY_ROWS),
-            set[type[Iterative]](),
-        )
+        work, tried = Work(problem, 1e-9 * OF_PRODUCT * problem.row_count), set[type[Iterative]]()
+        left = self.max_work * max(1.0, problem.row_count / MANY_ROWS)
         habit = Habit() if problem.habits is None else problem.habits.recall()
         stages = ordered(plan(structure(problem)), work) if problem.block_count else ()
         if habit.age < OLDEST and not heap:  # of which sweeps are the first, whatever comes after
@@ -258,18 +252,23 @@ class Automatic(Iterative):
         penalty = habit.penalty
         for stage in stages:
             (method, budget, afresh), on_track = stage, True
-            most = work.most_further(method, tuple(tried))
+            before = tuple(tried)
             tried.add(method)
             if method is SettledNewton and ADMM.name not in methods:  # from anywhere else it leads nowhere
                 continue
-            if not work.is_affordable(method) or self.max_iterations - iterations < LEAST_BUDGET.get(method, 1):
+            if self.max_iterations - iterations < LEAST_BUDGET.get(method, 1):
                 continue
-            left -= work.preparation(method)
+            cost, most = work.sweep, inf
+            if method not in SWEEPS:
+                if not work.is_affordable(method):
+                    continue
+                cost, most = work.iteration(method), work.most_further(method, before)
+                left -= work.preparation(method)
             # even impulses that are good enough get one iteration: small errors would pile up from step to step
             while (best > good or not methods) and on_track and iterations < self.max_iterations:
                 if clock.limit < inf and clock.is_up:
                     break
-                affordable = max(left, 0.0) / work.iteration(method)
+                affordable = max(left, 0.0) / cost
                 if methods and affordable < min(budget, LEAST_BUDGET.get(method, 1)):
                     break
                 if methods and affordable < budget:
@@ -289,13 +288,15 @@ class Automatic(Iterative):
                 if not found.is_judged:
                     found = judged(solver, problem, found)
                 reached = found.residual
-                begun, good = bool(methods), self._good(heap, iterations + found.iterations)
+                begun = bool(methods)
+                if heap and iterations + found.iterations >= HEAP_SWEEPS:
+                    good = self.enough
                 on_track = reached > good and ((heap and not begun) or _arrives(found.history, good, most))
                 if not methods or methods[-1] != method.name:
                     methods.append(method.name)
                 history.append(found.history + [[iterations, 0.0]] if len(found.history) else np.zeros((0, 2)))
                 iterations += max(found.iterations, 1)
-                left -= work.iteration(method) * max(found.iterations, 1)
+                left -= cost * max(found.iterations, 1)
                 penalty = float(found.details["penalty"][-1]) if "penalty" in found.details else penalty
                 made[method.name] = made.get(method.name, 0) + max(found.iterations, 1)
                 rollbacks += found.rollbacks
@@ -326,7 +327,7 @@ class Automatic(Iterative):
         timings["choose"] = time.perf_counter() - started - sum(timings.values())
         joined = np.concatenate(history)
         if methods:
-            made[f"islands left to {methods[-1]}"] = problem.islands.island_count
+            made[f"islands left to {methods[-1]}"] = len(problem.islands.start) - 1
         return Solution(
             v, lam, status, iterations, joined, timings, rollbacks, " > ".join(methods), made,
             u=u, residual=best if u is not None else np.nan,

@@ -9,12 +9,15 @@ from __future__ import annotations
 
 from functools import cached_property
 from math import inf
+from typing import NamedTuple
 
 from stickslip.contact.problem import ContactProblem
 from stickslip.solvers.admm import ADMM
 from stickslip.solvers.ipm.ipm import InteriorPoint
 from stickslip.solvers.iterative import Iterative
 from stickslip.solvers.nesterov import Nesterov
+from stickslip.solvers.nsgs import NonsmoothGaussSeidel
+from stickslip.solvers.prox.gauss_seidel import ProxGaussSeidel
 from stickslip.solvers.proximal_point import ProximalPoint
 from stickslip.solvers.settled_newton import SettledNewton
 from stickslip.solvers.velocity_cholesky import VelocityCholesky
@@ -29,6 +32,8 @@ MOST_OPERATIONS: dict[type[Iterative], float] = {ADMM: 3e9, InteriorPoint: 3e8, 
 whose matrix is not symmetric, take ten to thirty times as long as one, and each needs its own."""
 LEAST_BUDGET: dict[type[Iterative], int] = {ADMM: 100, Nesterov: 200, InteriorPoint: 20, SettledNewton: 10}
 """Iterations below which these methods do not pay: they are tried where more are left."""
+SWEEPS = (ProxGaussSeidel, NonsmoothGaussSeidel)
+"""Methods that prepare nothing, are affordable always, and go on as long as they get anywhere."""
 COSTLY = tuple(MOST_OPERATIONS)
 """Methods that are tried where their factorisations are affordable."""
 USUAL: dict[type[Iterative], int] = {ADMM: 150, Nesterov: 600, InteriorPoint: 20}
@@ -44,12 +49,14 @@ FACTORISATIONS = 4
 """Of ADMM, for its penalties."""
 
 
-class Work:
-    """Estimates [s] for one problem."""
+class _Problem(NamedTuple):
+    problem: ContactProblem
+    sweep: float
+    """[s] of an iteration of methods that factorise nothing."""
 
-    def __init__(self, problem: ContactProblem) -> None:
-        self.problem = problem
-        self.rows = float(problem.row_count)
+
+class Work(_Problem):
+    """Estimates [s] for one problem; above the tuple, so that what is analysed is kept."""
 
     @cached_property
     def fill(self) -> tuple[float, float]:
@@ -62,12 +69,13 @@ class Work:
 
     def iteration(self, method: type[Iterative]) -> float:
         """Of an iteration of a method."""
+        rows = self.problem.row_count
         if method is ADMM:
-            return 1e-9 * (OF_ALTERNATION[0] * self.rows + OF_ALTERNATION[1] * self.fill[1])
+            return 1e-9 * (OF_ALTERNATION[0] * rows + OF_ALTERNATION[1] * self.fill[1])
         if method in (InteriorPoint, SettledNewton, ProximalPoint):
-            step = 1e-9 * (OF_STEP[0] * self.rows + OF_STEP[1] * self.fill[0])
+            step = 1e-9 * (OF_STEP[0] * rows + OF_STEP[1] * self.fill[0])
             return OF_NEWTON * step if method is ProximalPoint else step
-        return 1e-9 * OF_PRODUCT * self.rows
+        return self.sweep
 
     def preparation(self, method: type[Iterative]) -> float:
         """Of what a method does once."""
