@@ -105,7 +105,7 @@ def test_fingers_hold_the_beam_by_friction_alone():
     """Its rear touches the pads at their eight corners, and nothing else touches them."""
     run = prepare("fetch-beam", settings={"hold": "friction"})
     summary = execute(run, 60)
-    assert summary.converged_fraction > 0.95  # 2 of 60 end at their 2,000 iterations, the first among them
+    assert summary.converged
     assert summary.contacts_max == 8
     assert summary.metrics["slip_mm"] < 1e-3
     np.testing.assert_allclose(run.metrics.course[-1][4], 16 * 0.003 * 9.81, rtol=0.02)

@@ -96,7 +96,8 @@ def with_hand_at(where: str, record: RobotRecord, position: ArrayLike, rotation:
     alone = Scene()
     robot = alone.add_tree(replace(record, couplings=()))
     sim = Simulation(alone, dt=0.01)
-    posture = sim.inverse_kinematics(robot, parts.hand, position, rotation)
+    # so closely that pads lie flat on what they hold: a step that grips is solved in a few iterations then
+    posture = sim.inverse_kinematics(robot, parts.hand, position, rotation, tolerance=1e-10)
     for side in ("right", "left"):
         posture[robot.joint_names.index(parts.joints[f"{side}_finger"])] = finger
     return replace(record, start=posture)

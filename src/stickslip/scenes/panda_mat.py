@@ -37,7 +37,7 @@ LENGTH, WIDTH, THICKNESS, DENSITY, DAMPING = 0.4, 0.19, 0.008, 1070.0, 0.001
 """[m], [m], [m], [kg/m^3], [s] of the mat, as in soft-mat."""
 CLOSED, HELD, LIFTED = 0.4, 1.2, 1.2
 """[s] when the fingers have closed, and until when all is held still, before it is folded."""
-FOLDED, OPENED, GONE = 6.8, 7.2, 8.2
+FOLDED, OPENED, GONE = 6.8, 7.2, 7.6
 """[s] when the edge lies on the other half, when the fingers are open, and when the hand has been drawn out."""
 SETTLED = 0.7
 """[s] from which creep is measured, up to HELD."""
