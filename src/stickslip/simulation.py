@@ -140,7 +140,7 @@ class Simulation:
         """Steps that this object has taken."""
         self.workspace = Workspace()
         """What steps remember; nobody else has it."""
-        self.watch = RunWatch(model, enough=getattr(self.solver, "enough", 0.0))
+        self.watch = RunWatch(model, enough=self.solver.takes.enough)
         """Warns, and keeps what :meth:`summary` says."""
         self.watch.check_sizes()
         self.state = with_loops_closed(model, initial_state(model))

@@ -130,4 +130,4 @@ def test_the_row_of_the_gripper(tmp_path: Path, monkeypatch: pytest.MonkeyPatch)
     assert rows["pneunet: elements"][0] == 2241
     figures.draw_times({"pneunet": timed}, tmp_path / "a.png", tmp_path / "a.csv")
     assert (tmp_path / "a.png").read_bytes()[:8] == PNG
-    assert len(table.claims("table2", {"pneunet": timed})) == 3
+    assert len(table.claims("table2", {"pneunet": timed})) == 1  # times on other machines are rows, no claims

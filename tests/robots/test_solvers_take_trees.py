@@ -17,7 +17,7 @@ DT = 0.004
 COMPARED = (0, 3, 12)
 """Steps before the finger meets the box, and with it pressed."""
 PRESSED = 12
-SLOW = {"prox-gs", "prox-jacobi", "dense", "pgs", "nsgs", "admm", "apgd", "lcp"}
+SLOW = {"prox-gs", "prox-jacobi", "dense", "pgs", "nsgs", "admm", "apgd", "lcp", "nesterov"}
 """From a cold start these end at their limits of iterations, or stall, in the pressed step; how far off, is checked."""
 OWN_TREATMENT = {"xpbd", "penalty"}
 """Not a solver of the same problem: substeps of its own (test_xpbd_trees.py); springs instead of contacts."""

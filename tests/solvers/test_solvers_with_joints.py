@@ -23,7 +23,7 @@ from stickslip.solvers.registry import SOLVERS, make_solver
 from stickslip.solvers.verdict import judge_solution
 
 JOINTS = ("pendulum", "drive-holds", "drive-saturates", "four-bar", "short-chain", "heavy-chain")
-FIRST_ORDER = ("prox-jacobi", "nsgs", "pgs", "apgd", "xpbd", "cond")
+FIRST_ORDER = ("prox-jacobi", "nsgs", "pgs", "apgd", "xpbd", "cond", "nesterov")
 """Methods that need as many iterations as masses differ, times the square of the length of a chain."""
 TOO_HARD = {(solver, "heavy-chain") for solver in FIRST_ORDER}
 

@@ -14,7 +14,7 @@ import numpy as np
 
 from stickslip.arrays import Array, Ints, LongInts
 
-METHODS = ("", "prox-gs", "nesterov", "admm", "ipm", "proximal-point", "nsgs", "implicit")
+METHODS = ("", "prox-gs", "nesterov", "admm", "ipm", "proximal-point", "nsgs", "implicit", "slow")
 """Names of methods by the numbers that states keep: new ones go to the end."""
 
 

@@ -25,6 +25,7 @@ from stickslip.errors import InputError
 from stickslip.solvers.admm import ADMM
 from stickslip.solvers.budget import Clock
 from stickslip.solvers.dense.dense import MOST_ROWS, solution_of, solve_islands
+from stickslip.solvers.dense.proximal import MOST_STEPS
 from stickslip.solvers.implicit.implicit import ImplicitComplementarity
 from stickslip.solvers.ipm.ipm import InteriorPoint
 from stickslip.solvers.iterative import MOST_WORSENING, Iterative
@@ -57,8 +58,8 @@ CHAIN_TRIAL = 20
 """Newton steps of the first trial where most rows are those of joints, before any sweeps."""
 FEW_COLUMNS, MOST_FULL_ROWS = 4, 400
 """Column blocks of an island up to which its W is full, and rows up to which that is solved as such."""
-DENSE_BUDGET = 60
-"""Sweeps and Newton steps on dense islands before others have their turn."""
+DENSE_BUDGET = 60 + MOST_STEPS
+"""Sweeps and Newton steps on dense islands before others have their turn, those of proximal points among them."""
 ADMM_TRIAL, NESTEROV_TRIAL = 200, 600
 """Iterations of the first trial of alternating directions where Newton steps can follow them, and of accelerated
 gradients; they come first above LEAST_ROWS rows."""
@@ -70,6 +71,11 @@ MANY_ROWS = 20_000
 """Rows from which on ``max_work`` grows with them."""
 HEAP, HEAP_SWEEPS = 300, 20
 """Contacts of an island from which on ``enough`` is for it, and iterations before that."""
+SLOW, SLOW_STEPS, SLOW_RETRY = "slow", 3, 400
+"""The habit of heaps whose steps cost too much: after so many in a row they end early, and after so many one is solved
+again. A wall at rest, of which the first steps alone are dear, is solved in all."""
+SLOW_WORK = 0.3
+"""[s] of work (work.py) from which on the step of a heap costs too much."""
 PATH = 80
 """Newton steps along the central path."""
 PATIENCE = 1.0
@@ -131,8 +137,8 @@ class Automatic(Iterative):
     proportion. What a step costs that no method solves. The first method of a plan is not cut short by it."""
     enough: float = 0.0
     """Residual at which a heap of rigid bodies may end, an island of HEAP contacts or more and nothing else, once it
-    has had HEAP_SWEEPS iterations; 0: the tolerance, as for all else. The status is then
-    "max-iterations"."""
+    has had HEAP_SWEEPS iterations, and after SLOW_STEPS steps in a row that cost too much; 0: the tolerance, as for all
+    else. The status is then "max-iterations"."""
 
     def __post_init__(self) -> None:
         super().__post_init__()
@@ -146,7 +152,7 @@ class Automatic(Iterative):
     @cached_property
     def takes(self) -> Takes:
         """See protocol.Takes."""
-        return Takes(criterion=self.criterion, friction_sets=ALL_FRICTION_SETS, islands="own")
+        return Takes(criterion=self.criterion, friction_sets=ALL_FRICTION_SETS, islands="own", enough=self.enough)
 
     def run(self, problem: ContactProblem, warm: Array | None, relinearise: Relinearise | None) -> Solution:
         """Solve for the impulses, starting from ``warm`` (m,) or zero, each island by a plan of its own."""
@@ -225,7 +231,7 @@ class Automatic(Iterative):
 
         Time runs since ``started``; sweeps go on after the ``first`` ones.
         """
-        heap, good = self._is_heap(problem), self.tolerance
+        heap, good = False, self.tolerance
         clock = Clock(self.max_seconds, started)
         if first is None and self.criterion == "scaled" and problem.A.is_dense:
             joints_alone = solve_joints(problem, warm, self.tolerance, self.max_iterations)
@@ -244,10 +250,13 @@ class Automatic(Iterative):
         iterations, rollbacks = 0, 0
         status: Status = "converged" if best <= self.tolerance else "max-iterations"
         work, tried = Work(problem, 1e-9 * OF_PRODUCT * problem.row_count), set[type[Iterative]]()
-        left = self.max_work * max(1.0, problem.row_count / MANY_ROWS)
+        left = whole = self.max_work * max(1.0, problem.row_count / MANY_ROWS)
         habit = Habit() if problem.habits is None else problem.habits.recall()
+        large = self._is_heap(problem)
+        slow = habit.age if large and habit.method == SLOW else 0
+        heap = slow >= SLOW_STEPS
         stages = ordered(plan(structure(problem)), work) if problem.block_count else ()
-        if habit.age < OLDEST and not heap:  # of which sweeps are the first, whatever comes after
+        if habit.age < OLDEST and not slow:  # of which sweeps are the first, whatever comes after
             stages = habitual(stages, habit.method)
         penalty = habit.penalty
         for stage in stages:
@@ -310,7 +319,11 @@ class Automatic(Iterative):
             if best <= good or iterations >= self.max_iterations or (clock.limit < inf and clock.is_up):
                 break
         if problem.habits is not None:
-            if best <= self.tolerance and methods:
+            if heap:
+                problem.habits.note(Habit(SLOW, 0.0, slow + 1 if slow < SLOW_RETRY else SLOW_STEPS - 1))
+            elif large and (best > self.tolerance or whole - left > SLOW_WORK):
+                problem.habits.note(Habit(SLOW, 0.0, slow + 1))
+            elif best <= self.tolerance and methods:
                 problem.habits.note(Habit(_to_begin_with(methods), penalty, next_age(habit, methods)))
             else:
                 problem.habits.forget()

@@ -62,6 +62,8 @@ class Takes:
     of the elements, which stands for their rows."""
     compliance: bool = False
     """Whether it knows the compliance of contacts; else it gets them as rigid ones (contact/cushions.py)."""
+    enough: float = 0.0
+    """Residual at which it may end a step that costs too much; 0: none but its tolerance."""
 
 
 class Relinearise(Protocol):

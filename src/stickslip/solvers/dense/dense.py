@@ -29,7 +29,7 @@ from stickslip.linalg.islands import Islands
 from stickslip.solvers.budget import Clock
 from stickslip.solvers.dense.island import distance, gathered, island_room, sweep, velocities
 from stickslip.solvers.dense.proximal import MOST_ROWS as MOST_PROXIMAL_ROWS
-from stickslip.solvers.dense.proximal import approach
+from stickslip.solvers.dense.proximal import MOST_STEPS, approach
 from stickslip.solvers.dense.steps import MOST_NEWTON, newton_steps
 from stickslip.solvers.iterative import MOST_WORSENING, Iterative
 from stickslip.solvers.protocol import ALL_FRICTION_SETS, Relinearise, Solution, Takes
@@ -38,8 +38,8 @@ from stickslip.solvers.prox.gauss_seidel import ProxGaussSeidel, apart
 
 MOST_ROWS = 160
 """Rows of an island up to which its W is made dense."""
-MOST_ITERATIONS = 500
-"""Sweeps and Newton steps after which prox-gs has its turn."""
+MOST_ITERATIONS = 500 + MOST_STEPS
+"""Sweeps and Newton steps after which prox-gs has its turn, those of proximal points among them."""
 FIRST_SWEEPS, MOST_SWEEPS = 2, 64
 """Sweeps before the first Newton step, and at most between two."""
 FINER = 0.01
@@ -228,16 +228,17 @@ def solve_one(island, symmetric, has_warm, goal, budget, ints, M, vectors):
     # From nothing Newton steps come first: all that would close is held, and who cannot hold slides. Sweeps let what
     # comes first in their order carry all, and where friction has several solutions they end in an odd one.
     sweeps = 0 if cold else FIRST_SWEEPS
-    while made < budget:
+    most_swept = budget - MOST_STEPS if budget > MOST_STEPS else budget  # the rest is for proximal points
+    while made < most_swept:
         # even impulses that are good enough get a sweep: small errors would pile up from step to step
-        for _ in range(min(sweeps, budget - made)):
+        for _ in range(min(sweeps, most_swept - made)):
             sweep(island, lam, w)
             made += 1
             velocities(island, lam, w)
             value = distance(island, lam, w)
             if value <= FINER * goal:
                 return start, value, made, newton
-        most = min(MOST_NEWTON, budget - made)
+        most = min(MOST_NEWTON, most_swept - made)
         value, steps = newton_steps(island, symmetric, value, FINER * goal, most, ints, M, vectors)
         made += steps
         newton += steps
@@ -246,8 +247,8 @@ def solve_one(island, symmetric, has_warm, goal, budget, ints, M, vectors):
         if value <= goal:
             break
         sweeps = min(max(2 * sweeps, FIRST_SWEEPS), MOST_SWEEPS)
-    if not value <= goal and budget > 0 and m <= MOST_PROXIMAL_ROWS:
-        value, steps = approach(island, symmetric, value, goal, ints, M, vectors)
+    if not value <= goal and made < budget and m <= MOST_PROXIMAL_ROWS:
+        value, steps = approach(island, symmetric, value, goal, budget - made, ints, M, vectors)
         made += steps
         newton += steps
     return start, value, made, newton

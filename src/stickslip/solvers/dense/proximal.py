@@ -24,15 +24,19 @@ WITHIN, LEAST_WITHIN = 0.3, 0.1
 
 
 @inner_kernel
-def approach(island, symmetric, value, goal, ints, M, vectors):
-    """Improve vectors[0], impulses (m,), whose natural map is ``value``; returns what that becomes and Newton steps."""
+def approach(island, symmetric, value, goal, budget, ints, M, vectors):
+    """Improve vectors[0], impulses (m,), whose natural map is ``value``; returns what that becomes and Newton steps.
+
+    These are at most ``budget``, and at most MOST_STEPS.
+    """
+    budget = min(budget, MOST_STEPS)
     lam, w, centre, q, diagonal = vectors[0], vectors[1], vectors[6], vectors[7], vectors[8]
     m, largest, share, made = lam.shape[0], 0.0, FIRST, 0
     for i in range(m):
         q[i], diagonal[i] = island.q[i], island.W[i, i]
         largest = max(largest, diagonal[i])
     velocities(island, lam, w)
-    while value > goal and made < MOST_STEPS and share <= MOST:
+    while value > goal and made < budget and share <= MOST:
         d = share * largest
         for i in range(m):
             centre[i] = lam[i]
@@ -42,7 +46,7 @@ def approach(island, symmetric, value, goal, ints, M, vectors):
         velocities(island, lam, w)
         within = max(WITHIN * value, LEAST_WITHIN * goal)
         reached, steps = newton_steps(
-            island, symmetric, distance(island, lam, w), within, min(MOST_NEWTON, MOST_STEPS - made), ints, M, vectors
+            island, symmetric, distance(island, lam, w), within, min(MOST_NEWTON, budget - made), ints, M, vectors
         )
         made += max(steps, 1)
         for i in range(m):

@@ -39,7 +39,7 @@ class NonsmoothNewton(NewtonOptions):
 
     def run(self, problem: ContactProblem, warm: Array | None, relinearise: Relinearise | None) -> Solution:
         """Solve for impulses and velocities; with ``relinearise`` constraints hold at the end of the step."""
-        if self.device:
+        if self.on_device:
             from stickslip.solvers.newton.on_device import solve_on_device
 
             return solve_on_device(self, problem, warm)

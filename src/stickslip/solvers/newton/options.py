@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from dataclasses import dataclass
 from functools import cached_property
 from typing import ClassVar
@@ -10,12 +11,15 @@ from stickslip.errors import InputError
 from stickslip.linalg.linear_solvers import LINEAR_SOLVERS
 from stickslip.linalg.preconditioned import PRECONDITIONED
 from stickslip.linalg.preconditioners import PRECONDITIONERS
+from stickslip.names import shown
 from stickslip.solvers.iterative import Iterative
 from stickslip.solvers.newton.ncp import NCP_FUNCTIONS
 from stickslip.solvers.protocol import ElementRows, Takes
 
 FRICTION = ("auto", "fixed-point", "alart-curnier", "tresca")
 SCALINGS = ("effective-mass", "timestep", "identity")
+DEVICE = re.compile(r"host|cpu|cuda(:\d+)?")
+"""Names of those who may iterate."""
 ELEMENT_STIFFNESS: dict[str, ElementRows] = {"differences": "bare", "column-sums": "column-sums", "matrix": "matrix"}
 """Where the stiffness comes from that rows of elements lack, and what is in A for it."""
 
@@ -66,9 +70,9 @@ class NewtonOptions(Iterative):
     semismooth derivative of the projection onto the friction cone (alart_curnier.py), for the linear solver
     "velocities"; "tresca": the same with the radius of the cone held fixed in the matrix, which keeps it symmetric, so
     that every linear solver takes it. "auto" is "alart-curnier" where that is the linear solver, else "tresca"."""
-    device: str = ""
-    """Device of Warp (extra gpu) that iterates: "cuda", "cuda:1" for graphics cards, or "cpu"; "" is the kernels of
-    this process. On a device the forms are the paper's (on_device.py): "pcr", and friction by its fixed point."""
+    device: str = "host"
+    """Who iterates: "host", the kernels of this process, or a device of Warp (extra gpu): "cuda", "cuda:1" for graphics
+    cards, "cpu". On a device the forms are the paper's (on_device.py): "pcr", and friction by its fixed point."""
     precision: int = 64
     """Bits of numbers. 32 on a device: of all that it computes with, residuals are measured in 64. 32 without one: of
     functions, linear solver and iterates as the paper has them (single_precision.py), with friction by the fixed point,
@@ -95,7 +99,7 @@ class NewtonOptions(Iterative):
         self._check_choice("linear", ("auto", "velocities", *LINEAR_SOLVERS))
         self._check_choice("friction", FRICTION)
         self._check_choice("preconditioner", ("auto", *PRECONDITIONERS))
-        if self.preconditioner not in ("auto", "jacobi") and (self.linear not in PRECONDITIONED or self.device):
+        if self.preconditioner not in ("auto", "jacobi") and (self.linear not in PRECONDITIONED or self.on_device):
             raise InputError(
                 f"solver newton: preconditioner is {self.preconditioner!r}, linear {self.linear!r}; only "
                 f"{' and '.join(PRECONDITIONED)} take one, not on a device"
@@ -121,9 +125,14 @@ class NewtonOptions(Iterative):
 
     def _check_device(self) -> None:
         """Raise an InputError where device and precision do not go with other options."""
+        if not (isinstance(self.device, str) and DEVICE.fullmatch(self.device)):
+            raise InputError(
+                f"solver newton: device is {shown(self.device)}; it must be 'host', 'cpu', 'cuda' or 'cuda:1'"
+            )
+        self._check_whole("precision", 1)
         if self.precision not in (64, 32):
             raise InputError(f"solver newton: precision is {self.precision!r}; it must be 64 or 32")
-        if not self.device:
+        if not self.on_device:
             if self.precision == 32:
                 self._check_singles()
             return
@@ -152,7 +161,7 @@ class NewtonOptions(Iterative):
     def takes(self) -> Takes:
         """See protocol.Takes."""
         return Takes(
-            linearise="until-converged" if self.device else "inside",
+            linearise="until-converged" if self.on_device else "inside",
             criterion=self.criterion, friction_sets=("disc", "ellipse", "ellipsoid"),
             islands="together", element_rows=self._element_rows, compliance=True,
         )  # fmt: skip
@@ -168,6 +177,11 @@ class NewtonOptions(Iterative):
         return {"effective-mass": (0.0, 0.0), "timestep": (1.0, 1.0), "identity": (1.0 / h**2, 1.0 / h)}[self.scaling]
 
     @property
+    def on_device(self) -> bool:
+        """Whether a device iterates."""
+        return self.device != "host"
+
+    @property
     def over_velocities(self) -> bool:
         """Whether systems are solved over velocities."""
         return self.linear in ("auto", "velocities")
@@ -177,7 +191,7 @@ class NewtonOptions(Iterative):
         """The form of friction that "auto" stands for."""
         if self.friction != "auto":
             return self.friction
-        if self.precision == 32 or self.device:
+        if self.precision == 32 or self.on_device:
             return "fixed-point"
         return "alart-curnier" if self.over_velocities else "tresca"
 
