@@ -1,8 +1,8 @@
 """Quality in three words: what a user who does not choose a solver gets (docs/guide/choosing.md has what each costs).
 
-``normal`` is what ``auto`` does by itself, but that heaps of hundreds of contacts may end a step at a residual of
-ENOUGH. ``exact`` asks for a hundredth of the residual, of heaps, too. ``fast`` stops after some fifty iterations, for
-looking at piles. Whatever a step did not reach, its certificate says, and the run warns once.
+``normal`` is what ``auto`` does by itself, but that heaps of hundreds of contacts whose steps cost too much may end
+them at a residual of ENOUGH. ``exact`` asks for a hundredth of the residual, of heaps, too. ``fast`` stops after some
+fifty iterations, for looking at piles. Whatever a step did not reach, its certificate says, and the run warns once.
 """
 
 from __future__ import annotations
