@@ -36,6 +36,15 @@ class _Islands:
         return found
 
 
+def _start(system: SchurSystem, b: Array, x0: Array | None, tolerance: float) -> tuple[_Islands, Array, Array, Array]:
+    """Islands, x and r = b - S x (m,) to start from, and the squares of the residuals at which islands are done."""
+    check_shapes(system, b, x0)
+    islands = _Islands(system)
+    x = np.zeros(system.row_count) if x0 is None else x0.copy()
+    r = b - apply(system, x) if x0 is not None else b.copy()
+    return islands, x, r, (max(tolerance, ACCURACY) ** 2) * islands.dot(b, b)
+
+
 def pcr(
     system: SchurSystem,
     b: Array,
@@ -45,11 +54,7 @@ def pcr(
     tolerance: float = 0.0,
 ) -> LinearSolution:
     """Conjugate residuals; an island is done where its |r| <= tolerance |b|."""
-    check_shapes(system, b, x0)
-    islands = _Islands(system)
-    x = np.zeros(system.row_count) if x0 is None else x0.copy()
-    r = b - apply(system, x) if x0 is not None else b.copy()
-    target = (max(tolerance, ACCURACY) ** 2) * islands.dot(b, b)
+    islands, x, r, target = _start(system, b, x0, tolerance)
     z = preconditioner(r)
     Sz = apply(system, z)
     p, Sp = np.zeros_like(x), np.zeros_like(x)
@@ -92,11 +97,7 @@ def pcg(
     tolerance: float = 0.0,
 ) -> LinearSolution:
     """Conjugate gradients; an island is done where its |r| <= tolerance |b|."""
-    check_shapes(system, b, x0)
-    islands = _Islands(system)
-    x = np.zeros(system.row_count) if x0 is None else x0.copy()
-    r = b - apply(system, x) if x0 is not None else b.copy()
-    target = (max(tolerance, ACCURACY) ** 2) * islands.dot(b, b)
+    islands, x, r, target = _start(system, b, x0, tolerance)
     z = preconditioner(r)
     p = np.zeros_like(x)
     before = np.full(islands.count, np.inf)

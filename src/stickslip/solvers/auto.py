@@ -231,7 +231,6 @@ class Automatic(Iterative):
 
         Time runs since ``started``; sweeps go on after the ``first`` ones.
         """
-        heap, good = False, self.tolerance
         clock = Clock(self.max_seconds, started)
         if first is None and self.criterion == "scaled" and problem.A.is_dense:
             joints_alone = solve_joints(problem, warm, self.tolerance, self.max_iterations)
@@ -254,7 +253,7 @@ class Automatic(Iterative):
         habit = Habit() if problem.habits is None else problem.habits.recall()
         large = self._is_heap(problem)
         slow = habit.age if large and habit.method == SLOW else 0
-        heap = slow >= SLOW_STEPS
+        heap, good = slow >= SLOW_STEPS, self.tolerance
         stages = ordered(plan(structure(problem)), work) if problem.block_count else ()
         if habit.age < OLDEST and not slow:  # of which sweeps are the first, whatever comes after
             stages = habitual(stages, habit.method)
